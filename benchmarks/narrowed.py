@@ -277,7 +277,8 @@ WAYS: dict[str, Callable[[Node], Any]] = {
 }
 _MANY = (
     "Roundings of many terms cancel, and the bound has room for their worst sum. Scatter shows "
-    "TF32 up to some 30,000 terms, bfloat16 up to a million; one number alone has no scatter."
+    "TF32 up to some 30,000 terms, or hundreds where all are of one sign, and bfloat16 up to a "
+    "million; one number alone has no scatter."
 )
 #: Why a way is not seen somewhere, by its first word.
 REASONS = {

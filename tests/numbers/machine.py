@@ -59,7 +59,7 @@ class Machine:
     def signs(self, shape: tuple[int, ...]) -> Any:
         """In which directions functions err: together, or each as it happens."""
         together = self.does(0.5)
-        return self.rng.choice([-1.0, 1.0], 1 if together else shape) * np.ones(shape)
+        return self.rng.choice([-1.0, 1.0], () if together else shape) * np.ones(shape)
 
     def does(self, chance: float) -> bool:
         return bool(self.rng.random() < chance)
@@ -123,11 +123,11 @@ class Sloppy(Number):
 
 _ELEMENTWISE = "add subtract multiply divide maximum minimum pow remainder fmod".split()
 _ROUNDED = "add subtract multiply divide remainder fmod sqrt astype".split()
-_SUMS = "sum mean prod matmul tensordot bilinear sums cumulative_sum cumulative_prod".split()
+_OWN = "sum mean prod matmul tensordot bilinear sums cumulative_sum cumulative_prod inexact".split()
 _LIBRARY = "exp expm1 log log1p sin cos tan tanh sinh cosh erf pow".split()
 _LIBRARY += "asin acos atan asinh acosh atanh".split()
 #: All functions that round, or err for reasons of an implementation's own.
-ROUNDING = (*_ROUNDED, *_LIBRARY, *_SUMS, "inexact")
+ROUNDING = (*_ROUNDED, *_LIBRARY, *_OWN)
 
 
 class _Functions:
@@ -141,6 +141,7 @@ class _Functions:
             "cumulative_sum": partial(self._scanned, np.add),
             "cumulative_prod": partial(self._scanned, np.multiply),
             "sums": self._summed,
+            "inexact": self._strayed,
             "bilinear": self._bilinear,
             "matmul": lambda a, b: self._bilinear(a, b, plain.matmul, a.shape[-1]),
             "tensordot": lambda a, b, axes=2: self._bilinear(
@@ -166,7 +167,7 @@ class _Functions:
     ) -> Any:
         """What the function of this name gives, in place of the original one."""
         machine = self.machine
-        if name in _SUMS:
+        if name in _OWN:
             return machine.kept(self.own[name](*operands, **options))
         if name in _ELEMENTWISE:
             operands = [np.asarray(one, dtype) for one in operands]
@@ -179,11 +180,6 @@ class _Functions:
             # They know what comes of 0 and of infinities.
             known = ~np.isfinite(exact) | (np.isin(x, (0, np.inf, -np.inf)) & (name != "pow"))
             return machine.kept(np.where(known, exact.astype(x.dtype), found))
-        if name == "inexact":
-            # What allows more is for answers of any kind.
-            x, most = operands[0], np.where(np.less(operands[1], 2**16), operands[1], 0)
-            most = most * (machine.library / ar.LIBRARY)
-            return ar.off(x * np.ones(most.shape, x.dtype), x.dtype, most, machine.signs(x.shape))
         if name == "divide" and machine.does(machine.inverts):
             a, b = operands
             return machine.kept(a * (b.dtype.type(1) / b))
@@ -207,6 +203,13 @@ class _Functions:
         count = x.ndim - len(axes)
         found = reduce(lined.reshape(*lined.shape[:count], math.prod(lined.shape[count:])))
         return np.expand_dims(found, axes) if keepdims else found
+
+    def _strayed(self, x: Any, roundoffs: Any, deviation: Any = None) -> Any:
+        """As far off as is allowed; what allows very much is for answers of any kind."""
+        most = np.where(np.less(roundoffs, 2**16), roundoffs, 0) * self.machine.library / ar.LIBRARY
+        exact = np.broadcast_to(ar.wide(x), np.broadcast_shapes(x.shape, most.shape))
+        off = ar.off(exact, x.dtype, np.maximum(most, 2), self.machine.signs(exact.shape))
+        return np.where((most > 2) & np.isfinite(exact), off, x)
 
     def _scanned(self, combine: Any, x: Any, axis: int = 0) -> Any:
         """Running sums or products: one after the other, or by doubling, as many threads do."""

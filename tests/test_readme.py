@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import narrowed
 from opcheck.errors import Exit
 from opcheck.model import Verdict
 from tests.node_tests import needs_known_releases
@@ -102,3 +103,19 @@ def test_every_verdict_is_told() -> None:
     cells = re.findall(r"^\| ([a-z, ]+) \| ", text, re.MULTILINE)
     told = {name.strip() for cell in cells for name in cell.split(",")}
     assert {*map(str, Verdict), "self"} <= told
+
+
+def test_the_page_shows_what_narrower_arithmetic_uses() -> None:
+    page = VERDICTS.read_text(encoding="utf-8").replace(",", "")
+    rows = re.findall(r"^\| (.+?) \| (\S+ / .*) \|$", page, re.MULTILINE)
+    known = {told.replace(",", ""): told for told in narrowed.NODES}
+    assert len(rows) == 7
+    for row, pairs in rows:
+        if row.endswith("1000000"):
+            continue  # A million terms take ten seconds.
+        written = [[*map(float, pair.split("/"))] for pair in pairs.split("|")]
+        for pair, found in zip(written, narrowed.row(known[row], narrowed.SHOWN), strict=True):
+            for one, number, limit in zip(pair, found, (1, narrowed.SCATTER)):  # noqa: B905
+                # Processors add up in other orders, which matters where it is the only error.
+                assert 0.25 < one / number < 4, row
+                assert (one > limit) == (number > limit), row

@@ -52,11 +52,11 @@ def backwards(terms: Array) -> Array:
     return sequential(terms[..., ::-1])
 
 
-def pairwise(terms: Array) -> Array:
+def pairwise(terms: Array, combine: Callable[[Array, Array], Array] = np.add) -> Array:
     """Neighbours first, then neighbouring pairs, and so on: a balanced tree."""
     while terms.shape[-1] > 1:
         even = terms.shape[-1] // 2 * 2
-        pairs = terms[..., 0:even:2] + terms[..., 1:even:2]
+        pairs = combine(terms[..., 0:even:2], terms[..., 1:even:2])
         terms = np.concatenate([pairs, terms[..., even:]], axis=-1)
     return terms
 

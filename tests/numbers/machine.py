@@ -1,21 +1,21 @@
 """A kind of numbers that computes as some machine may: every freedom that implementations have.
 
-It rounds every result to its dtype, adds up in any order, in blocks or lanes, fused or not, divides
-by reciprocals, and has library functions that err as far as they may. What it does is drawn anew
-for each formula, or the worst that there is.
+It rounds every result to its dtype, adds up and multiplies in any order, in blocks or lanes, fused
+or not, divides by reciprocals, and has library functions that err as far as they may. What it does
+is drawn anew for each function, from all ways or from those that it is told.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from opcheck.numbers import Faults, plain
+from opcheck.numbers import Faults, lifting, plain
 from opcheck.numbers.arithmetic import Number
 from opcheck.numbers.bounded.elementwise import real
 from tests.bounds import arithmetic as ar
@@ -35,13 +35,21 @@ ORDERS: dict[str, ar.Sum] = {
 class Machine:
     """How it computes: `library` is what a function may err in unit roundoffs.
 
-    `store` rounds what is kept between operations, `flushes` makes zeros of what is subnormal.
+    `store` rounds what is kept between operations, `flushes` makes zeros of what is subnormal. It
+    adds up in one of `orders`; by the chances `mixes`, `fuses` and `inverts` it takes the terms of
+    a sum out of their order, adds a product that was not rounded, and divides by a reciprocal.
     """
 
     rng: np.random.Generator
     library: float = 8
     store: Callable[[Any], Any] = lambda values: values
     flushes: bool = False
+    orders: Sequence[str] = tuple(ORDERS)
+    mixes: float = 0.5
+    fuses: float = 0.5
+    inverts: float = 0.5
+    #: The last product, which an addition may take unrounded, by the id of what was rounded.
+    products: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def kept(self, values: Any) -> Any:
         """A result as it is kept."""
@@ -50,20 +58,31 @@ class Machine:
 
     def signs(self, shape: tuple[int, ...]) -> Any:
         """In which directions functions err: together, or each as it happens."""
-        one = self.rng.choice([-1.0, 1.0])
-        return (
-            np.full(shape, one) if self.rng.random() < 0.5 else self.rng.choice([-1.0, 1.0], shape)
-        )
+        together = self.does(0.5)
+        return self.rng.choice([-1.0, 1.0], () if together else shape) * np.ones(shape)
+
+    def does(self, chance: float) -> bool:
+        return bool(self.rng.random() < chance)
+
+    def mixed(self, terms: Any) -> Any:
+        """The last axis in some order, and how the machine goes on."""
+        some = terms[..., self.rng.permutation(terms.shape[-1])]
+        return (some if self.does(self.mixes) else terms), str(self.rng.choice([*self.orders]))
 
     def added(self, terms: Any) -> Any:
         """The sums along the last axis, which is gone."""
         if not terms.size:
             return terms.sum(-1)
-        order = self.rng.permutation(terms.shape[-1])
-        terms = terms[..., order] if self.rng.random() < 0.5 else terms
-        found = ORDERS[self.rng.choice([*ORDERS])](terms)[..., 0]
+        terms, order = self.mixed(terms)
+        found = ORDERS[order](terms)[..., 0]
         # What compensates for lost digits makes NaN of an infinite sum.
         return np.where(np.isfinite(found), found, ar.sequential(terms)[..., 0])
+
+    def multiplied(self, factors: Any) -> Any:
+        """The products along the last axis, which is gone: one after the other, or by a tree."""
+        factors, order = self.mixed(factors)
+        one_by_one = order == "sequential" or not factors.size
+        return np.prod(factors, -1) if one_by_one else ar.pairwise(factors, np.multiply)[..., 0]
 
     def faults(self) -> Faults:
         """Functions that compute as the machine does, in the place of a formula's own."""
@@ -77,7 +96,7 @@ class Machine:
                 return original(*operands, **options)
             return functions.computed(name, operands, first.dtype, options, original)
 
-        return {name: partial(fault, name) for name in (*_ROUNDED, *_LIBRARY, *_SUMS)}
+        return {name: partial(fault, name) for name in ROUNDING}
 
 
 class Sloppy(Number):
@@ -103,14 +122,31 @@ class Sloppy(Number):
 
 
 _ELEMENTWISE = "add subtract multiply divide maximum minimum pow remainder fmod".split()
-_ROUNDED = "add subtract multiply divide remainder fmod prod sqrt astype".split()
-_SUMS = "sum mean matmul tensordot cumulative_sum cumulative_prod".split()
-_LIBRARY = "exp expm1 log log1p sin cos tan tanh sinh cosh asinh atan erf pow asin acos".split()
+_ROUNDED = "add subtract multiply divide remainder fmod sqrt astype".split()
+_OWN = "sum mean prod matmul tensordot bilinear sums cumulative_sum cumulative_prod inexact".split()
+_LIBRARY = "exp expm1 log log1p sin cos tan tanh sinh cosh erf pow".split()
+_LIBRARY += "asin acos atan asinh acosh atanh".split()
+#: All functions that round, or err for reasons of an implementation's own.
+ROUNDING = (*_ROUNDED, *_LIBRARY, *_OWN)
 
 
 class _Functions:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self.own: dict[str, Callable[..., Any]] = {
+            "sum": partial(self._reduced, machine.added),
+            "mean": partial(self._reduced, lambda x: (
+                machine.kept(machine.added(x)) / x.dtype.type(x.shape[-1]))),
+            "prod": partial(self._reduced, machine.multiplied),
+            "cumulative_sum": partial(self._scanned, np.add),
+            "cumulative_prod": partial(self._scanned, np.multiply),
+            "sums": self._summed,
+            "inexact": self._strayed,
+            "bilinear": self._bilinear,
+            "matmul": lambda a, b: self._bilinear(a, b, plain.matmul, a.shape[-1]),
+            "tensordot": lambda a, b, axes=2: self._bilinear(
+                a, b, partial(np.tensordot, axes=axes), a.size),
+        }  # fmt: skip
 
     @staticmethod
     def values_of(x: Sloppy) -> Any:
@@ -131,6 +167,8 @@ class _Functions:
     ) -> Any:
         """What the function of this name gives, in place of the original one."""
         machine = self.machine
+        if name in _OWN:
+            return machine.kept(self.own[name](*operands, **options))
         if name in _ELEMENTWISE:
             operands = [np.asarray(one, dtype) for one in operands]
         if name in _LIBRARY:
@@ -142,39 +180,70 @@ class _Functions:
             # They know what comes of 0 and of infinities.
             known = ~np.isfinite(exact) | (np.isin(x, (0, np.inf, -np.inf)) & (name != "pow"))
             return machine.kept(np.where(known, exact.astype(x.dtype), found))
-        if name == "divide" and machine.rng.random() < 0.5:
+        if name == "divide" and machine.does(machine.inverts):
             a, b = operands
             return machine.kept(a * (b.dtype.type(1) / b))
-        if name in ("sum", "mean"):
-            return self._sum(name, *operands, **options)
-        if name in ("matmul", "tensordot") and all(x.ndim == 2 and x.size for x in operands[:2]):
-            return machine.kept(self._product(*operands))
-        if name in ("cumulative_sum", "cumulative_prod"):
-            combine = np.add if name == "cumulative_sum" else np.multiply
-            return machine.kept(combine.accumulate(operands[0], axis=options.get("axis", 0)))
+        if name in ("add", "subtract") and any(id(x) in machine.products for x in operands):
+            # With a product that was not rounded, as compilers contract sums.
+            exact = (machine.products.get(id(x), (x, ar.wide(x)))[1] for x in operands)
+            return machine.kept(getattr(np, name)(*exact).astype(dtype))
         found = original(*operands, **options)
-        return machine.kept(found) if name in _ROUNDED else found
+        if name not in _ROUNDED:
+            return found
+        found = machine.kept(found)
+        if name == "multiply" and machine.does(machine.fuses):
+            machine.products.clear()
+            machine.products[id(found)] = found, ar.wide(operands[0]) * ar.wide(operands[1])
+        return found
 
-    def _sum(self, name: str, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    def _reduced(self, reduce: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-        axes = [one % x.ndim for one in axes]
+        axes = tuple(one % x.ndim for one in axes)
         lined = np.moveaxis(x, axes, range(-len(axes), 0))
-        kept = lined.shape[: lined.ndim - len(axes)]
-        lined = lined.reshape(*kept, math.prod(lined.shape[lined.ndim - len(axes) :]))
-        total = self.machine.kept(self.machine.added(lined))
-        if name == "mean":
-            total = self.machine.kept(total / x.dtype.type(lined.shape[-1]))
-        return np.expand_dims(total, tuple(axes)) if keepdims else total
+        count = x.ndim - len(axes)
+        found = reduce(lined.reshape(*lined.shape[:count], math.prod(lined.shape[count:])))
+        return np.expand_dims(found, axes) if keepdims else found
 
-    def _product(self, a: Any, b: Any, axes: Any = 1) -> Any:
-        if self.machine.rng.random() < 0.5:
-            return self.machine.added(np.moveaxis(a[..., :, None] * b[..., None, :, :], -2, -1))
-        total = np.zeros((), a.dtype)
-        for place in range(a.shape[-1]):
-            product = ar.wide(a[..., place, None]) * ar.wide(b[..., None, place, :])
-            fused = product + ar.wide(total)
-            total = fused.astype(a.dtype)
-        return total
+    def _strayed(self, x: Any, roundoffs: Any, deviation: Any = None) -> Any:
+        """As far off as is allowed; what allows very much is for answers of any kind."""
+        most = np.where(np.less(roundoffs, 2**16), roundoffs, 0) * self.machine.library / ar.LIBRARY
+        exact = np.broadcast_to(ar.wide(x), np.broadcast_shapes(x.shape, most.shape))
+        off = ar.off(exact, x.dtype, np.maximum(most, 2), self.machine.signs(exact.shape))
+        return np.where((most > 2) & np.isfinite(exact), off, x)
+
+    def _scanned(self, combine: Any, x: Any, axis: int = 0) -> Any:
+        """Running sums or products: one after the other, or by doubling, as many threads do."""
+        y, step = np.moveaxis(x, axis, -1).copy(), 1
+        if self.machine.rng.choice([*self.machine.orders]) == "sequential":
+            return combine.accumulate(x, axis=axis)
+        while step < y.shape[-1]:
+            y[..., step:] = combine(y[..., step:], y[..., :-step])
+            step *= 2
+        return np.moveaxis(y, -1, axis)
+
+    @staticmethod
+    def _parts(x: Any, terms: Any) -> list[Any]:
+        """Arrays that add up to `x`, each with some of its elements; −0 adds nothing at all."""
+        count = int(np.clip(2**16 // max(1, x.size), 4, max(1, np.max(terms, initial=0))))
+        part = np.arange(x.size).reshape(x.shape) % count
+        return [np.where(part == n, x, x.dtype.type(-0.0)) for n in range(count)]
+
+    def _summed(self, x: Any, add_up: Any, terms: Any) -> Any:
+        return self.machine.added(np.stack([*map(add_up, self._parts(x, terms))], axis=-1))
+
+    def _bilinear(self, a: Any, b: Any, product: Any, terms: int, more: Any = None) -> Any:
+        # 0 times what is no number would be one term more.
+        parts = self._parts(a, terms if a.size and np.isfinite(b).all() else 1)
+        with lifting(lambda x: x):
+            if not self.machine.does(self.machine.fuses):
+                found = [product(part, b) for part in parts]
+                found += [] if more is None else [np.broadcast_to(more, found[0].shape)]
+                return self.machine.added(np.stack(found, axis=-1))
+            total: Any = np.zeros((), np.result_type(a, b)) if more is None else more
+            for part in parts:
+                fused = product(ar.wide(part), ar.wide(b)) + ar.wide(total)
+                total = fused.astype(total.dtype)
+            return total
 
     def _wrapped(self, found: Any) -> Any:
         if isinstance(found, tuple):

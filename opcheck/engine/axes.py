@@ -110,17 +110,17 @@ def broadcast(*arrays: Any) -> tuple[Any, ...]:
 
     Raises InvalidNode where the lengths of an axis differ and are not 1.
     """
-    shape = common_shape(*arrays)
+    shape = common_shape(*(x.shape for x in arrays))
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
-def common_shape(*arrays: Any) -> tuple[int, ...]:
-    """The shape to which all of the arrays broadcast; raises InvalidNode where there is none."""
+def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which all of the shapes broadcast; raises InvalidNode where there is none."""
     try:
-        return np.broadcast_shapes(*(x.shape for x in arrays))
+        return np.broadcast_shapes(*shapes)
     except ValueError:
-        shapes = ", ".join(str(list(x.shape)) for x in arrays)
-        raise InvalidNode(f"the shapes {shapes} do not broadcast") from None
+        found = ", ".join(str(list(shape)) for shape in shapes)
+        raise InvalidNode(f"the shapes {found} do not broadcast") from None
 
 
 def stretches(name: str, x: Any, other: Any) -> None:
@@ -406,7 +406,7 @@ def _reduced_along(
     a, b = prod(values.shape[:n]), prod(values.shape[n + 1 :])
     span = axis.begin + max(axis.length, axis.span - axis.begin)
     shape = (*values.shape[:n], axis.size, *values.shape[n + 1 :])
-    costs = len(axis.offsets) * axis.size, (_FROM_EACH if b > 1 else _FROM_EACH // 2) * span
+    costs = len(axis.offsets) * axis.size, (_FROM_EACH if b > 1 else _FROM_EACH // 3) * span
     is_near = axis.begin >= 0 and span <= 2 * axis.length
     if costs[0] > costs[1] and is_near and values.dtype != object:
         blocks = values.reshape(a, axis.length, b)

@@ -120,7 +120,9 @@ def _typed(bound: BoundNode, place: int, output: Any) -> Array:
     dtype = bound.output_dtype(place)
     # NumPy makes a text of an array of rank 0.
     array = np.asarray(output, object if isinstance(output, str) else None)
-    if any(array is operand for operand in bound.node.inputs) or array.base is not None:
+    # A reshaped array of the formula's own is good as it is.
+    own = array.base is None or (np.size(array.base) == array.size and array.flags.carray)
+    if not own or any(np.may_share_memory(array, operand) for operand in bound.node.given):
         array = array.copy()
     if dtype is None or array.dtype == dtype.numpy:
         return array

@@ -20,7 +20,7 @@ from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Expected, Node, dtypes_of, exactly_node
 from opcheck.engine import native as package
-from opcheck.engine.native import natively, softmax
+from opcheck.engine.native import natively, pools, softmax
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from tests.bounds.softmax import rows
@@ -257,6 +257,9 @@ SMALL = [
     of("MatMul", 13, (5,), (4, 5, 2)),
     of("MatMul", 13, (2, 1, 3, 4), (6, 4, 1)),
     of("MatMul", 13, (2, 0), (0, 3)),
+    of("MatMul", 13, (2, 3, 1, 5), (5, 2)),
+    of("MatMul", 13, (2, 0, 5), (5, 2)),
+    of("MatMul", 9, (2, 3, 0), (0, 2)),
     of("Conv", 22, (2, 4, 6, 5), (6, 2, 3, 2), (6,), group=2, pads=(1, 0, 2, 1), strides=(2, 1)),
     of("Conv", 22, (1, 3, 9), (2, 3, 3), dilations=(2,), strides=(3,), pads=(4, 1)),
     of("Conv", 11, (1, 4, 3, 4, 5), (4, 1, 2, 2, 3), (4,), group=4, auto_pad="SAME_UPPER"),
@@ -272,6 +275,7 @@ SMALL = [
     of("LayerNormalization", 17, (3, 4, 5), (5,), (5,)),
     of("LayerNormalization", 17, (3, 4, 5), (4, 5), axis=1, epsilon=0.5),
     of("LayerNormalization", 17, (2, 0, 5), (5,)),
+    of("LayerNormalization", 17, (3, 600), (600,), (600,)),
 ]  # fmt: skip
 
 
@@ -284,10 +288,11 @@ SMALL = [
         if dtype in dtypes_of(one.values[0])
     ],
 )
-def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dtype):
+def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dtype, monkeypatch):
     rng = np.random.default_rng(8)
     plain = [rows.rounded(rng.normal(size=shape), dtype) for shape in shapes]
-    for layout in LAYOUTS.values():
+    for layout, block in itertools.product(LAYOUTS.values(), (8, pools.BLOCK)):
+        monkeypatch.setattr(pools, "BLOCK", block)
         given = [layout(x) for x in plain]
         node = Node(op, tuple(given), attrs)
         before = [x.tobytes() for x in given]
@@ -296,6 +301,7 @@ def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dt
             assert (found.problem, found.remark) == (None, "")
             assert got.dtype == plain[0].dtype.newbyteorder("=") or name != "a"
             assert not any(np.shares_memory(got, x) for x in given)
+        assert np.getbufsize() == 8192
         assert [x.tobytes() for x in given] == before
 
 

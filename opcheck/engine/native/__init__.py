@@ -22,7 +22,7 @@ import numpy as np
 
 from opcheck.engine.axes import Rows, from_either_end, from_the_front, matrix_of
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.node import BoundNode, Node, bind
+from opcheck.engine.node import BoundNode, Node, bind, operator_of
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
@@ -32,12 +32,13 @@ def natively(node: Node, threads: int = 1) -> tuple[Array, ...]:
 
     Raises what `evaluate` raises.
     """
-    bound = bind(node)
-    module = _module(bound.operator.module.rpartition(".")[2])
+    operator = operator_of(node.op)
+    module = operator and _module(operator.module.rpartition(".")[2])
     kernel = getattr(module, "KERNELS", {}).get(node.op.name)
     if kernel is None:
         of_op = getattr(module, "FORMULAS", {}).get(node.op.name, {})
         return evaluate(node, of_op.get(node.op.since))
+    bound = bind(node)
     try:
         found: tuple[Array, ...] = kernel(bound, *node.inputs, threads=threads)
     except InvalidNode as error:

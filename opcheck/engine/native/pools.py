@@ -6,6 +6,8 @@ and cube roots NumPy's own, as far as that goes. Norms that may have suffered fr
 range are computed once more, window by window.
 """
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -21,24 +23,36 @@ from opcheck.engine.ops.pools import by_windows, maximum, mean, of_maxima, of_me
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
 
-#: Numbers of elements up to here are exact in float32.
-_COUNTED = 1 << 24
-
 
 def _mean(X: Array, windows: Windows, terms: Array, padded: Array, include: int) -> Array:
     count = padded if include else terms
-    if count.max(initial=0) > _COUNTED:
+    if count.max(initial=0) > 1 << 24:  # more of them are not exact in float32
         return mean(X, windows, terms, padded, include)  # type: ignore[no-any-return]
-    y = windows.sums(X)
+    y = _in_parts(X, windows, _sums)
     y /= count.astype(X.dtype)
     return y
+
+
+def _in_parts(X: Array, windows: Windows, of: Callable[..., Array], threads: int = 1) -> Array:
+    """What it makes of the windows, in parts that stay in the cache with all that is between."""
+    if 0 < X.size <= BLOCK:
+        return of(X, windows)
+    out = np.zeros(windows.shape, X.dtype.newbyteorder("="))
+
+    def work(part: tuple[Any, Windows, Any]) -> None:
+        elements, over, place = part
+        out[place] = of(X[elements], over)
+
+    # Windows over an empty tensor hold nothing but padding.
+    each(work, windows.apart(BLOCK) if X.size and out.size else (), threads)
+    return out
 
 
 def _maximum(X: Array, windows: Windows, storage_order: int, outputs: int) -> Any:
     if outputs > 1:
         return maximum(X, windows, storage_order, outputs)
     lowest = np.iinfo(X.dtype).min if X.dtype.kind in "iu" else -np.inf
-    return windows.reduced(X, np.maximum, lowest)
+    return _in_parts(X, windows, lambda some, over: over.reduced(some, np.maximum, lowest))
 
 
 FORMULAS = {
@@ -55,20 +69,11 @@ _IN_FLOAT32, _MULTIPLIED = 8, 64
 def lp_pool(bound: BoundNode, X: Array, *, threads: int = 1) -> tuple[Array]:
     """The p-norm of every window."""
     p, windows = by_windows(lambda X, *found: found)[bound.node.op.since](X, **bound.attrs)
-    out = np.zeros(windows.shape, X.dtype.newbyteorder("="))
-
-    def work(part: tuple[Any, Windows, Any]) -> None:
-        elements, over, place = part
-        out[place] = _norms(X[elements], p, over)
-
-    # Windows over an empty tensor hold nothing but padding.
-    parts = windows.apart(BLOCK) if X.size and out.size else ()
     with np.errstate(all="ignore"):
-        each(work, parts, threads)
-    return (out,)
+        return (_in_parts(X, windows, partial(_norms, p), threads),)
 
 
-def _norms(X: Array, p: float, windows: Windows) -> Array:
+def _norms(p: float, X: Array, windows: Windows) -> Array:
     dtype = dtypes.of(X)
     assert dtype  # no other types come this far
     if windows.most <= 1:
@@ -92,7 +97,7 @@ def _norms(X: Array, p: float, windows: Windows) -> Array:
                 norms.flat[places[portion]] = _of_rows(rows, p)
     if X.dtype.itemsize == 2:
         return narrowed(norms.astype(np.float32, copy=False), X.dtype)
-    return norms.astype(X.dtype, copy=False)
+    return norms.astype(X.dtype.newbyteorder("="), copy=False)
 
 
 def _raised(x: Array, p: float, is_whole: bool) -> Array:

@@ -28,7 +28,7 @@ def _matmul(product, A, B):
     b = xp.expand_dims(B, axis=1) if B.ndim == 1 else B
     if a.shape[-1] != b.shape[-2]:
         raise InvalidNode(f"a row of A has {a.shape[-1]} elements, a column of B {b.shape[-2]}")
-    stack = common_shape(*(np.broadcast_to(0, x.shape[:-2]) for x in (a, b)))
+    stack = common_shape(a.shape[:-2], b.shape[:-2])
     rows, columns = a.shape[-2:-1] * (A.ndim > 1), b.shape[-1:] * (B.ndim > 1)
     return xp.reshape(product(a, b), (*stack, *rows, *columns))
 
@@ -126,7 +126,7 @@ _STEPS = {
 OPS = family({n: (*(partial(made, s) for s in steps),) for n, (made, *steps) in _STEPS.items()})
 
 
-def _versions(name, step):
+def with_step(name, step):
     """The formulas of all versions with another step."""
     formulas, form = OPS[name].formulas.items(), _STEPS[name][0]
     return {since: wraps(formula)(partial(form, step)) for since, formula in formulas}
@@ -158,7 +158,7 @@ _MUTANTS: dict[str, dict[str, tuple[str, Any]]] = {
                 dict.fromkeys(filter(str.isalpha, e)))}))},
 }  # fmt: skip
 for _name, _table in _MUTANTS.items():
-    OPS[_name].mutant_table(_table, by=partial(_versions, _name))
+    OPS[_name].mutant_table(_table, by=partial(with_step, _name))
 
 
 # Det: determinants of square matrices.

@@ -364,7 +364,7 @@ def _by_version(name, function):
     def of_pair(A, B):
         if name in EXACT:
             return function(*axes.broadcast(A, B))
-        common_shape(A, B)
+        common_shape(A.shape, B.shape)
         return function(A, B)
 
     def of_part(A, B, *, broadcast, axis):
@@ -400,7 +400,7 @@ def modulo(since, A, B, *, fmod):
         raise InvalidNode("fmod 1 of integers; allowed: 0")
     if since < 28 and not whole and not fmod:
         raise InvalidNode("fmod 0 of floating numbers; allowed: 1")
-    common_shape(A, B)
+    common_shape(A.shape, B.shape)
     check_one_of("fmod", fmod, 0, 1)
     unsaid("integers divided by 0", whole and not B.all())
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)
@@ -439,7 +439,7 @@ def shifted(X, Y, *, direction):
 
 def _summed(*data, by=None):
     """The sum in any order; of all inputs divided by `by`, if that is given."""
-    shape = common_shape(*data)
+    shape = common_shape(*(x.shape for x in data))
     stacked = xp.stack([xp.broadcast_to(one, shape) for one in data])
     return xp.sum(stacked if by is None else _over(stacked, by), axis=0)
 
@@ -474,7 +474,7 @@ def _of_many(name, function):
         return function(*data_0)
 
     def of_all(*data_0):
-        common_shape(*data_0)
+        common_shape(*(x.shape for x in data_0))
         return function(*data_0)
 
     return {since: of_equal if since < 8 else of_all for since in opset.versions("", name)}

@@ -102,7 +102,7 @@ def of_means(function, since, X, *, count_include_pad=0, **asked):
     if not count_include_pad and not windows.terms.all():
         is_open("nothing is said of means of nothing")
     # What hangs over the end under ceil_mode is no pixel that was added, and never counts.
-    size = Windows(windows.outer, tuple(padded)).terms
+    size = Windows(windows.outer, tuple(padded)).terms if count_include_pad else windows.terms
     return function(X, windows, windows.terms, size, count_include_pad)
 
 

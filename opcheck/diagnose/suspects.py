@@ -487,7 +487,7 @@ class Evidence:
             return math.inf
         least, most = sorted((errors.min(), errors.max()), key=abs)
         alike = 0 < most / (least or -1) < _ALIKE and np.unique(errors).size >= _ENOUGH
-        return math.ldexp(abs(most), -2 * _FINER * alike)
+        return math.ldexp(abs(most), -2 * _FINER if alike else 0)
 
     def views(self) -> Iterator[tuple[Fault, Evidence]]:
         """Yield the answer as it would be without each fault, the likeliest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -269,6 +270,9 @@ _FARTHER = 16
 _NEARER = 2
 #: The fewest values that can have a pattern.
 _ENOUGH = 3
+#: Roundings differ by more than this factor, or in sign; and the largest error that they make is
+#: smaller than the type's unit roundoff by so many bits at most.
+_ALIKE, _FINER = 1.5, 6
 
 
 @dataclass(frozen=True)
@@ -464,8 +468,26 @@ class Evidence:
             return []
         if any(isinstance(got, Foreign) or of(got) != own for got in self.got):
             return []
-        allowed = dtypes_of(self.node.op)
-        return [t for t in NARROWER if t.precision < own.precision and t.name in allowed]
+        least = -math.log2(self._coarseness) - _FINER
+        allowed = [t for t in NARROWER if t.name in dtypes_of(self.node.op)]
+        return [t for t in allowed if least <= t.precision < own.precision]
+
+    @cached_property
+    def _coarseness(self) -> float:
+        """The largest relative error; infinite if unknown, and much less if all are alike."""
+        off, pairs = [np.zeros(0)], zip(self.nearest, self.got or (), strict=True)
+        for right, got in pairs:
+            if right is not None and isinstance(got, np.ndarray):
+                steps = distance(right, got)
+                wrong = steps > max(1, int(steps.max(initial=0)) // _FARTHER)
+                with np.errstate(all="ignore"):
+                    off.append(wide(got)[wrong] / wide(right)[wrong] - 1)
+        errors = np.concat(off)
+        if not (errors.any() and np.isfinite(errors).all()):
+            return math.inf
+        least, most = sorted((errors.min(), errors.max()), key=abs)
+        alike = 0 < most / (least or -1) < _ALIKE and np.unique(errors).size >= _ENOUGH
+        return math.ldexp(abs(most), -2 * _FINER if alike else 0)
 
     def views(self) -> Iterator[tuple[Fault, Evidence]]:
         """Yield the answer as it would be without each fault, the likeliest first."""
@@ -625,21 +647,21 @@ def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:
     wanted, actual = wide(right)[off], wide(got)[off]
     if not (np.isfinite(wanted).all() and np.isfinite(actual).all() and off.any()):
         return
-    if (furthest := int(steps.max())) <= 2 ** (dtype.precision // 2):
-        yield f"like less precision: it would pass with a tolerance of {furthest:,} ULP"
-    few, digits = 2.0 ** (3 - dtype.precision), 3 if got.dtype.itemsize == 2 else 6
+    few, digits = 2.0 ** (3 - dtype.precision), 3 if got.dtype.itemsize == 2 else 7
     with np.errstate(over="ignore"):
         varied = wanted.size >= _ENOUGH and np.ptp(wanted) > 0
     if varied:
         with np.errstate(all="ignore"):
             factors, offsets = actual / wanted, actual - wanted
         factor = _common(factors, few * np.abs(factors))
-        if factor is not None and abs(factor) > few:
+        if factor is not None and min(abs(factor), abs(factor - 1)) > few:
             yield f"like {factor:.{digits}g} times the right values, where it is wrong"
         offset = _common(offsets, few * np.maximum(np.abs(actual), np.abs(wanted)))
         if offset is not None:
             sign = "+-"[offset < 0]
             yield f"like the right values {sign} {abs(offset):.{digits}g}, where it is wrong"
+    if (furthest := int(steps.max())) <= 2 ** (dtype.precision // 2):
+        yield f"like less precision: it would pass with a tolerance of {furthest:,} ULP"
 
 
 def _common(values: Floats, room: Floats) -> float | None:

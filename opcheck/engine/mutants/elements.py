@@ -159,12 +159,12 @@ def _first_products(kept: Callable[[int], int], original: Any, a: Any, b: Any) -
     return original(a[..., :count], b[..., :count, :])
 
 
-def _in_float16(original: Any, a: Any, b: Any) -> Any:
-    """Products added up one after the other, rounded to float16 each time."""
-    total: Any = np.zeros((), np.float16)
+def _added_in(dtype: Any, original: Any, a: Any, b: Any) -> Any:
+    """Products added up one after the other, rounded to a type each time."""
+    total: Any = np.zeros((), dtype)
     for k in range(a.shape[-1]):
         term = a[..., k : k + 1] * b[..., k : k + 1, :]
-        total = (total.astype(a.dtype) + term).astype(np.float16)
+        total = (total.astype(a.dtype) + term).astype(dtype)
     return np.broadcast_to(total, original(a, b).shape).astype(a.dtype)
 
 
@@ -179,7 +179,12 @@ _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
          _of_operands(through(ml_dtypes.bfloat16)), LONG),
         ("factors_in_float32", "factors were rounded to float32",
          _of_operands(through(np.float32)), DOUBLE),
-        ("products_added_in_float16", "products were added up in float16", _in_float16),
+        ("products_added_in_float16", "products were added up in float16",
+         partial(_added_in, np.float16)),
+        ("products_added_in_bfloat16", "products were added up in bfloat16",
+         partial(_added_in, ml_dtypes.bfloat16), LONG),
+        ("last_product_left_out", "the last product of each sum was left out",
+         partial(_first_products, lambda count: count - 1)),
         *((f"products_left_over_by_{width}",
            f"what remained of the products after the last whole vector of {width} was left out",
            partial(_first_products, whole_vectors(width))) for width in WIDTHS),

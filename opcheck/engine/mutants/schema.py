@@ -123,6 +123,7 @@ def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
         # The decimal number that the text or the case has, and that float32 rounds.
         ("as_double", "was a double, where attributes and their defaults are float32",
          lambda value: float(str(np.float32(value))), DOUBLE),
+        ("twice", "was counted twice", lambda value: 2 * value, None),
     ):  # fmt: skip
 
         @wraps(formula)

@@ -132,6 +132,9 @@ def outputs_in_turns(X, W, B, windows, group):
 OPERANDS = {
     "kernel_turned": ("the kernel was turned around, as in mathematics",
         lambda X, W, B, group: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), B)),
+    "last_tap_missing": ("the last tap of each filter was left out",
+        lambda X, W, B, group: (X, np.where(np.arange(prod(W.shape[2:]))[::-1].reshape(
+            W.shape[2:]), W, W.dtype.type(0)), B)),
     "kernel_transposed": ("the first two axes of the kernel were exchanged where it is square",
         lambda X, W, B, group: (X, W.swapaxes(2, 3) if W.shape[2:3] == W.shape[3:4] else W, B)),
     "input_channels_in_turns": ("the input's channels went to the groups in turns",

@@ -234,6 +234,9 @@ LRN.mutant_table({
         lambda squares, size: across_channels(squares, size, size // 2)),
     "one_less_for_even_sizes": ("of an even size the region was one channel too short",
         lambda squares, size: across_channels(squares, (size - 1) // 2 * 2 + 1)),
+    "last_channel_missing": ("the last channel of each region was left out",
+        lambda squares, size: across_channels(squares, size) - np.take(squares, np.minimum(
+            np.arange(squares.shape[1]) + size // 2, squares.shape[1] - 1), axis=1)),
     "mean_at_the_ends": ("sums were divided by the number of channels there, not by size",
         lambda squares, size: across_channels(squares, size) * size / across_channels(
             squares * 0 + 1, size)),

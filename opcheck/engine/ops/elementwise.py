@@ -146,6 +146,9 @@ _REAL = family(
     },
 )  # fmt: skip
 
+# No arithmetic makes less of the logarithm of 1 or more, or of an exponential.
+for _name in ("Exp", "Softplus"):
+    _REAL[_name].low = 0.0
 _REAL["Erf"].constant = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "int")
 
 

@@ -1,14 +1,16 @@
 """LayerNormalization (17): the axes from `axis` on are brought to mean 0 and variance 1."""
 
+from functools import partial
+
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, stretches
 from opcheck.engine.operators import operator
-from opcheck.engine.ops.normalizations import by_deviation, stashed, two_pass
+from opcheck.engine.ops.normalizations import by_deviation, folded, stashed, two_pass
 
 OP = operator("LayerNormalization")
 
 
-def by_inverse(inverse_of, computes=False):
+def by_inverse(inverse_of, computes=False, folds=False):
     """Version 17, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def formula(X, Scale, B=None, *, axis, epsilon, stash_type):
@@ -20,14 +22,21 @@ def by_inverse(inverse_of, computes=False):
         x = stashed(X, stash_type, 1, 16)
         mean = xp.mean(x, axis=axes, keepdims=True)
         inverse = inverse_of(x, axes, epsilon)
-        y = xp.astype((x - mean) * inverse, X.dtype, computes=computes) * Scale
-        y = y if B is None else y + B
+        if folds:
+            wide = (0 if part is None else xp.astype(part, x.dtype) for part in (Scale, B))
+            y = xp.astype(folded(x, mean, inverse, *wide), X.dtype, computes=computes)
+        else:
+            y = xp.astype((x - mean) * inverse, X.dtype, computes=computes) * Scale
+            y = y if B is None else y + B
         return y, *(xp.astype(part, x.dtype) for part in (mean, inverse))
 
     return {17: formula}
 
 
 by_deviation(OP, by_inverse, "where the variance is E[x²] − E[x]², which cancels")
+OP.also_honest(
+    "where it is folded into x·a + b, which cancels", by=partial(by_inverse, folds=True)
+)(two_pass)
 
 
 @OP.mutant("the variance was taken along the last axis alone", by=by_inverse)

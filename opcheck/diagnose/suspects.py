@@ -272,7 +272,7 @@ _NEARER = 2
 _ENOUGH = 3
 #: Roundings differ by more than this factor, or in sign; and the largest error that they make is
 #: smaller than the type's unit roundoff by so many bits at most.
-_ALIKE, _FINER = 1.5, 6
+_ALIKE, _FINER = 1.5, 8
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,7 @@ def test_records_are_json():
         "part": "Summary",
         "sentence": SURVEY.sentences[1].sentence.text,
         "ruling": "The first is the one with the lowest index.",
+        "ruling_since": None,
         "nothing": None,
         "cases": {"first_of_ties": 1200, "nan": 31},
         "source": "clauses/onnx/hardmax.yaml:7:5",

@@ -57,7 +57,7 @@ def test_the_mistakes_of_both_are_told_whichever_is_asked_for(tmp_path: Path) ->
 @pytest.mark.gate
 def test_the_shipped_lists_can_all_be_timed_and_are_of_every_size() -> None:
     cases = load_bench()
-    plain = {"AveragePool", "Conv", "LayerNormalization", "MatMul", "MaxPool"}
+    plain = {"AveragePool", "Conv", "GlobalAveragePool", "LayerNormalization", "MatMul", "MaxPool"}
     assert {case.op.name for case in cases} == {"Hardmax", "LpPool", "Softmax", *plain}
     assert [why_not(case) for case in cases if why_not(case)] == []
     for op in ("Hardmax", "LpPool", "Softmax"):

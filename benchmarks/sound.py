@@ -89,8 +89,9 @@ class Prepared:
             sound = [] if operator is None else operator.sound
             formulas = [one.function for one in sound if one.since == op.since and not one.remark]
             rng.shuffle(formulas)
-        # Which also refuses what is illegal, of which the other formulations know nothing.
-        finite = [np.isfinite(y) for y in node.plain if is_real(y)]
+        if self.way == OTHERWISE:
+            # Which also refuses what is illegal, of which the other formulations know nothing.
+            finite = [np.isfinite(y) for y in node.plain if is_real(y)]
         for formula in formulas:
             faults = Machine(rng, **WAYS[self.way]).faults()
             try:

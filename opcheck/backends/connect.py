@@ -275,12 +275,13 @@ def of_object(thing: Any) -> Backend:
     def prepare(task: Task) -> Prepared:
         only_nodes(task, address)
         plain = {n: it.value if isinstance(it, Typed) else it for n, it in task.attrs.items()}
+        places = task.places
 
         def run(inputs: Sequence[Array]) -> Any:
             found = thing(*task.operands(inputs), **plain)
             # A function does not know which outputs the case uses, and returns the others too.
-            picked = (found[place : place + 1] for place in task.places)
-            return sum(picked, ()) if isinstance(found, tuple) else found
+            is_tuple = isinstance(found, tuple)
+            return tuple(found[n] for n in places if n < len(found)) if is_tuple else found
 
         return TaskCall(run)
 

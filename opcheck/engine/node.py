@@ -26,8 +26,7 @@ class Node:
     """An operator version with its attributes and its inputs, in the operator's order.
 
     An optional input that is left out is None. `outputs` are the places of those that are asked
-    for, None for all.
-    `constant`: one of the inputs is an initializer of the model.
+    for, None for all. `constant`: one of the inputs is an initializer of the model.
     """
 
     op: OpVersion

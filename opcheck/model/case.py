@@ -129,7 +129,7 @@ class Port:
 class OutputSpec:
     """An output the node produces; `dtype` is None if only the backend's answer has it.
 
-    `place` is which of the operator's outputs it is, where others are left out before it.
+    `place` is which of the operator's outputs it is, None if as many stand before it here.
     """
 
     name: str

@@ -11,14 +11,7 @@ from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto, test_data
 from opcheck.graph.folders import BeyondOpcheck, initializers
-from opcheck.graph.test_data import (
-    DeclaredTensor,
-    FileMessages,
-    ModelTest,
-    Stated,
-    opset_of,
-    stated,
-)
+from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, opset_of, stated
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.suite.tensors import MAX_ELEMENTS
 
@@ -74,6 +67,7 @@ class _WholeModel:
         # An operator of the engine on other inputs is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
         types = {spec.dtype for spec in inputs}
+        slots = known.output_slots if known else ()
         return Case(
             id=name,
             name=name,
@@ -83,17 +77,15 @@ class _WholeModel:
             attrs=alone.attrs if alone else {},
             inputs=(*inputs, *constants) if known else inputs,
             slots=known.slots if known else (),
-            outputs=tuple(self._outputs(known)),
+            outputs=tuple(
+                model.OutputSpec(it.name, None, slots.index(it.name) if known else None)
+                for it in self.proto.graph.output
+            ),
             expect=model.Agreement(),
             source=source,
             model=self.data,
             ports=ports,
         )
-
-    def _outputs(self, known: Stated | None) -> Iterator[model.OutputSpec]:
-        for n, info in enumerate(self.proto.graph.output):
-            place = known.output_slots.index(info.name) if known else n
-            yield model.OutputSpec(info.name, None, None if place == n else place)
 
 
 def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tuple[Port, ...]]:

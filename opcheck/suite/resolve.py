@@ -172,12 +172,13 @@ class Resolver:
         names = [*stated]
         names += [name for name in missing(schema.outputs, names) if name not in names]
         # An optional one may be left out before others.
-        ordered = [it for it in enumerate(slots(schema.outputs, names)) if it[1]]
-        for n, (at, name) in enumerate(ordered):
+        for at, name in enumerate(slots(schema.outputs, names)):
+            if not name:
+                continue
             found = place(schema.outputs, name)
             output = schema.outputs[found[0]] if found else None
             dtype = opset.output_dtype(schema, output, bound, attrs) if output else None
-            yield OutputSpec(name, dtype, None if at == n else at)
+            yield OutputSpec(name, dtype, at)
 
     def _tolerance(self, case: Case, specs: Iterable[TensorSpec]) -> Tolerance | None:
         if self.fields.tolerance is None:

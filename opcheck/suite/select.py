@@ -224,8 +224,8 @@ def _node(case: model.Case) -> list[Any]:
         [_tensor(spec) for spec in case.inputs],
         case.slots,
         [
-            [it.name, it.dtype and it.dtype.name, *([] if it.place is None else [it.place])]
-            for it in case.outputs
+            [it.name, it.dtype and it.dtype.name, *([] if it.place in (None, n) else [it.place])]
+            for n, it in enumerate(case.outputs)
         ],
         _expectation(case.expect),
         _tolerance(case.tolerance),

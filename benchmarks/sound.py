@@ -13,6 +13,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -91,7 +92,7 @@ class Prepared:
             rng.shuffle(formulas)
         if self.way == OTHERWISE:
             # Which also refuses what is illegal, of which the other formulations know nothing.
-            finite = [np.isfinite(y) for y in node.plain if is_real(y)]
+            strange = [np.where(np.isfinite(y), 0, y) for y in node.plain if is_real(y)]
         for formula in formulas:
             faults = Machine(rng, **WAYS[self.way]).faults()
             try:
@@ -103,8 +104,8 @@ class Prepared:
                 continue
             # Sound is how far they lie off; of infinities and NaN the text's formula decides.
             if self.way == OTHERWISE:
-                own = [np.isfinite(y) for y in found if is_real(y)]
-                if not all(map(np.array_equal, own, finite)):
+                own = [np.where(np.isfinite(y), 0, y) for y in found if is_real(y)]
+                if not all(map(partial(np.array_equal, equal_nan=True), own, strange)):
                     continue
             return found
         raise NotSupported("no other formulation")

@@ -15,6 +15,7 @@ from tests.backends.isolation.asked import FAULTY, case_file, processes_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
+REPORT = "report.jsonl"
 ROOT = Path(__file__).parent.parent.parent.parent
 
 
@@ -32,11 +33,12 @@ def at_work(tmp_path):
     names = ["a", "b", "c__hang_with_children", *"defg", "h__hang_with_children", *"ijklmn"]
     started = []
 
-    def start(*words, backend="Faulty"):
+    def start(backend="Faulty"):
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "opcheck", "run", str(case_file(tmp_path, names))),
-                *("-b", f"{FAULTY}{backend}", "-j", "2", "--timeout", "600", *words),
+                *("-b", f"{FAULTY}{backend}", "-j", "2", "--timeout", "600"),
+                *("--report", f"json={tmp_path / REPORT}"),
             ],
             env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "tmp")},
             stdout=subprocess.PIPE,
@@ -48,6 +50,10 @@ def at_work(tmp_path):
         started.append(process)
         # Two workers, and five children of each.
         wait_until(lambda: len(processes_of(tmp_path)) == 12, 60)
+        # A hang begins before the results before it have come from the process that judged them.
+        report = tmp_path / REPORT
+        wait_until(lambda: report.is_file() and report.read_text("utf-8").count("\n") >= 3, 60)
+        time.sleep(0.2)
         return process
 
     yield start
@@ -72,14 +78,11 @@ def check_that_nothing_is_left(folder, seconds=3):
 def test_who_is_killed_leaves_nothing_behind_and_a_report_that_can_be_read(
     at_work, tmp_path, number
 ):
-    report = tmp_path / "report.jsonl"
-    process = at_work("--report", f"json={report}")
-    # A hang begins before the results before it have come from the process that judged them.
-    wait_until(lambda: report.is_file() and report.read_text("utf-8").count("\n") >= 3, 60)
+    process = at_work()
     process.send_signal(number)
     check_that_nothing_is_left(tmp_path)
     _, err = process.communicate(timeout=30)
-    header, *records = map(json.loads, report.read_text("utf-8").splitlines())
+    header, *records = map(json.loads, (tmp_path / REPORT).read_text("utf-8").splitlines())
     assert header["type"] == "header"
     judged = [record for record in records if record["type"] == "result"]
     assert [record["name"] for record in judged[:2]] == ["a", "b"]

@@ -27,7 +27,7 @@ from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.execution.expected import legal_twin, node_of
+from opcheck.execution.expected import Unsupported, legal_twin, node_of
 from opcheck.execution.workers import at_once, in_parallel
 from opcheck.graph.test_data import node_tests
 from opcheck.grouping import group_by
@@ -88,13 +88,16 @@ class CaseKills:
         self._verdicts: dict[bytes, Verdict] = {}
 
     @cached_property
-    def problem(self) -> str | None:
-        """Why the case can judge no backend, None where it can."""
+    def judges(self) -> bool:
+        """False if opcheck's engine has no answer; raises UsageError for a case that is wrong."""
         try:
             _ = self.evaluation.accepted_answers
+        except Unsupported:
+            return False
         except ValueError as error:
-            return str(error)
-        return None
+            message = f"{self.case.source}: {self.case.id}: the case is wrong: {error}"
+            raise UsageError(message, "`opcheck run` shows all such cases") from None
+        return True
 
     def verdict(self, mutant: Mutant | StatefulMutant) -> Verdict:
         """Return the verdict of the case on `mutant`."""
@@ -339,7 +342,7 @@ def _each(batch: MutantBatch) -> Iterator[Mutation]:
         for cell, cases in batch.cells.items()
     }
     for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
-        _check(case_kills)
+        _ = case_kills.judges
     # Cases that kill a mutant in one cell are asked first in the others.
     known: dict[str, dict[str, None]] = {name: {} for name in batch.mutants}
     for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
@@ -348,13 +351,6 @@ def _each(batch: MutantBatch) -> Iterator[Mutation]:
             # The type that everybody has stands for all.
             cell = min(cells, key=lambda cell: cell.dtype != "float32")
             yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
-
-
-def _check(case_kills: CaseKills) -> None:
-    if case_kills.problem is not None:
-        where = f"{case_kills.case.source}: {case_kills.case.id}"
-        message = f"{where}: the case is wrong: {case_kills.problem}"
-        raise UsageError(message, "`opcheck run` shows all such cases")
 
 
 def _mutation(
@@ -380,9 +376,8 @@ def _mutation(
         decides = case.rule == "must"
         if len(killers) >= settings.kills or (killers and not decides):
             break
-        if case.name in (killers if decides else noticers):
+        if case.name in (killers if decides else noticers) or not case_kills.judges:
             continue
-        _check(case_kills)
         if (verdict := case_kills.verdict(wrong)) in RED and decides:
             killers[case.name] = case.id
         elif verdict in (Verdict.WARN, *RED):

@@ -173,12 +173,20 @@ def _true(value: bool) -> bool:
     return value
 
 
+def _distinct(names: list[str]) -> list[str]:
+    for n, name in enumerate(names):
+        if name in names[:n]:
+            raise ValueError(f"names {validation.shown(name)} twice")
+    return names
+
+
 #: Seconds; a day is as good as for ever.
 Timeout: TypeAlias = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 #: A sentence that reports repeat; it may run over several lines.
 Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
 #: It stands in reports and on command lines.
 AddressField: TypeAlias = Annotated[str, AfterValidator(_one_line)]
+_OutputNames: TypeAlias = Annotated[list[str], AfterValidator(_distinct)]
 AnswerName: TypeAlias = Annotated[
     str, Field(pattern="^[a-z][a-z0-9_]*$", description="What reports call this answer.")
 ]
@@ -193,7 +201,7 @@ class RejectedField(validation.Fields):
         max_length=1,
         description="A path and a value that make the model legal: its twin must be accepted.",
     )
-    asked: list[str] | None = _optional(
+    asked: _OutputNames | None = _optional(
         "The names of the node's outputs; absent: those that are not optional.", min_length=1
     )
 
@@ -223,7 +231,7 @@ class AgreeField(validation.Fields):
 class ComputedField(validation.Fields):
     """The engine computes these outputs, among them optional ones."""
 
-    computed: list[str] = Field(
+    computed: _OutputNames = Field(
         min_length=1, description="The names of the outputs; absent: those that are not optional."
     )
 

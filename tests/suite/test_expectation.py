@@ -161,6 +161,7 @@ SHAPE = "must be a mapping, got a list (by the name of the output: {output: [1, 
         ("{golden: »../..}", "'../..' lies outside the folder of the case file"),
         ("{golden: »f.yaml}", "'output_0.pb' does not exist"),
         ("{golden: »3}", "expect.golden: must be a text, got 3"),
+        ("{computed: »[output, output]}", "expect.computed: names 'output' twice"),
         ("{golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
     ],
 )

@@ -21,7 +21,7 @@ from opcheck.engine import Expected, any_order, operator_of
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
-from opcheck.execution.expected import accepted_answers, computed, node_of, question
+from opcheck.execution.expected import Unsupported, accepted_answers, computed, node_of, question
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, TensorSpec, Tolerance
 from opcheck.suite.golden_files import LeftOut, ManifestMethod
 
@@ -319,6 +319,8 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
                 return Made(tuple(_alternatives(case, asked)), (), "its text is undecided")
             case _:
                 return _answered(case, asked, data_sets)
+    except Unsupported as error:
+        return Made((), (LeftOut(case.id, "the case", str(error)),))
     except (ValueError, MemoryError) as error:
         message = str(error) or "it takes too much memory"
     except InvalidNode as error:

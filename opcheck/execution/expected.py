@@ -167,7 +167,8 @@ def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str 
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.
         least, largest = math.ldexp(0.5, dtype.min_exponent), limits(dtype)[1]
-        values = (np.abs(values) > least) & (np.abs(values) <= largest)
+        sizes = np.abs(values)
+        values = (sizes > least) & (sizes <= largest)
     blank = values.size - int(np.count_nonzero(values))
     if not values.size or (2 * blank <= values.size if rounded else blank < values.size):
         return None

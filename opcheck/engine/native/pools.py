@@ -61,7 +61,7 @@ FORMULAS = {
 }
 
 #: About how many elements of a part there are.
-BLOCK = 1 << 18
+BLOCK = 1 << 17
 #: Up to this p float32 has some range left for powers; and whole powers are multiplied.
 _IN_FLOAT32, _MULTIPLIED = 8, 64
 

@@ -172,9 +172,9 @@ class Resolver:
         names = [*stated]
         names += [name for name in missing(schema.outputs, names) if name not in names]
         if not names:
-            first = next(iter(known))
             message = f"no output is asked for, and every output of {schema.op} is optional"
-            self.lacking(self.node.mark, message, f"expect: {{computed: [{first}]}} asks for {first}")
+            hint = f"such as expect: {{computed: [{next(iter(known))}]}}"
+            self.lacking(self.node.mark, message, hint)
         # An optional one may be left out before others.
         for at, name in enumerate(slots(schema.outputs, names)):
             if not name:

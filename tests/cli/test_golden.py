@@ -59,6 +59,30 @@ def test_what_is_wrong_is_told_a_line_a_file(run, mine):
     assert end.startswith("exit 1: 2 paths wrong; 4 cases, 6 tests")
 
 
+#: Nothing is said of the last output of no steps.
+NO_STEPS = """\
+op: RNN
+opset: 14
+dtype: float32
+attrs: {hidden_size: 1}
+inputs: {X: [[[1]]], W: [[[1]]], R: [[[1]]]}
+expect: {computed: [Y_h]}
+cases:
+- {name: none, inputs: {sequence_lens: {value: [0], dtype: int32}}}
+- {name: one, inputs: {sequence_lens: {value: [1], dtype: int32}}}
+"""
+
+
+def test_what_the_engine_has_no_answer_for_is_no_wrong_case_anywhere(run, tmp_path):
+    (tmp_path / "my.yaml").write_text(NO_STEPS, encoding="utf-8")
+    assert "1 unsupported" in run("run", "my.yaml", "-b", "numpy", code=0).stdout
+    found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1", code=0)
+    assert "the case: RNN/none: opcheck's engine has no answer" in found.stdout
+    assert found.stdout.endswith("exit 0: 1 case is in golden\n")
+    wrong = ("--mutant", "hidden_size_one_larger", "-j", "1")
+    assert run("mutate", "my.yaml", *wrong, code=0).stdout.endswith("exit 0: no mutant survives\n")
+
+
 def test_oracles_that_disagree_are_told_and_exit_with_1(run, mine):
     text = Path("my.yaml").read_text().replace("[[0.5, 0.5], [0.5, 0.5]]", "[[0, 1], [0.5, 0.5]]")
     Path("my.yaml").write_text(text)

@@ -284,6 +284,11 @@ def test_an_output_that_is_not_stated_is_missed(mistake):
     mistake(f"{TOPK}cases:\n- {line}\n", "expect lacks output 'Indices'")
 
 
+def test_some_output_is_asked_for(mistake):
+    message = "no output is asked for, and every output of LSTM-7 is optional"
+    mistake(f"{LSTM}cases:\n- »{{name: a}}\n", f"{message} (such as expect: {{computed: [Y]}})")
+
+
 @pytest.mark.parametrize("expect", ["{Y_h: [[[0]]]}", "{computed: [Y_h]}"])
 def test_an_optional_output_may_be_left_out_before_others(cases, expect):
     (case,) = cases(f"{LSTM}cases:\n- {{name: a, expect: {expect}}}\n")

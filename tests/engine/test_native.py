@@ -20,7 +20,7 @@ from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Expected, Node, dtypes_of, exactly_node
 from opcheck.engine import native as package
-from opcheck.engine.native import natively, pools, softmax
+from opcheck.engine.native import conv, natively, pools, softmax
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from tests.bounds.softmax import rows
@@ -293,6 +293,7 @@ def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dt
     plain = [rows.rounded(rng.normal(size=shape), dtype) for shape in shapes]
     for layout, block in itertools.product(LAYOUTS.values(), (8, pools.BLOCK)):
         monkeypatch.setattr(pools, "BLOCK", block)
+        monkeypatch.setattr(conv, "COLUMNS", block)
         given = [layout(x) for x in plain]
         node = Node(op, tuple(given), attrs)
         before = [x.tobytes() for x in given]

@@ -578,6 +578,9 @@ def normalized(first: Any) -> Any:
         # ln(e^x + 1) by the text's own words; what subtracts a maximum has no such excuse.
         ("Softplus-22", [f32([100, 20000])], np.inf, "precision"),
         ("Softplus-22", [f32([80, 100])], np.inf, "values"),
+        # 1 + e^x may be 1 there, but no more than 1 + 2e^x.
+        ("Softplus-22", [f32([-20, -30])], 0, None),
+        ("Softplus-22", [f32([-20, -30])], 5e-8, "values"),
         ("LogSoftmax-13", [f32([[0, 1000]])], np.inf, "values"),
         # One pass knows nothing of this variance, but that it is no less than 0.
         ("GroupNormalization-21", [f32([[[10000, 10000.01]]]), f32([1]), f32([0])], 1e4, "values"),

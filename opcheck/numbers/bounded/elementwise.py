@@ -115,8 +115,9 @@ def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
             q = plus(q, rounding**2 / 3) if a.arithmetic.scatters else None
         return Errors(e, q, lost, shift=shift)
 
-    v, small = np.asarray(add_up(a.v, b.v)), _next_to_nothing(a, b)
+    v = np.asarray(add_up(a.v, b.v))
     squared = add_up is np.add and a.never_negative() and b.never_negative()
+    small = _next_to_nothing(a, b) if squared else None
     least, shares = min(a.sure, b.sure), a.size != b.size
     k = 1.0 if small is None else 0.0
     return result(v, a, errors, k=k, least=least, squared=squared, shares=shares)
@@ -125,7 +126,8 @@ def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
 def _next_to_nothing(a: Bounded, b: Bounded) -> Bounded | None:
     """The operand of a sum that vanishes somewhere beside the other one, a number of the type.
 
-    A sum is rounded by no more than it, since the other one is a sum that needs no rounding.
+    A sum is rounded by no more than it, since the other one needs no rounding. Not so where terms
+    have unlike signs: what is written as e^x − 1 is computed by other means.
     """
     number, other = (a, b) if a.size == 1 else (b, a)
     grid = number.arithmetic.grid.dtype.numpy

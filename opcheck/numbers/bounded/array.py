@@ -113,10 +113,13 @@ class Bounded(Number):
         squared: No implementation computes a negative element, whatever `errors.e` reaches, because
             all are squares, magnitudes, or sums of such.
         shares: Elements may have an error in common, as `errors` tells.
+        for_logarithm: A sum with smaller errors, for the function that makes much of those next
+            to 1; None if there are none. Others are computed by other means, such as e^x − 1.
     """
 
     __slots__ = (
-        "_errors", "_settled", "arithmetic", "dtype", "grid", "k", "least", "shares", "squared", "v"
+        "_errors", "_settled", "arithmetic", "dtype", "for_logarithm", "grid", "k", "least",
+        "shares", "squared", "v",
     )  # fmt: skip
 
     def __init__(
@@ -139,6 +142,7 @@ class Bounded(Number):
         self.squared, self.shares = squared, shares
         self._errors = errors
         self._settled: Bounded | None = None
+        self.for_logarithm: Bounded | None = None
 
     @property
     def exact(self) -> bool:

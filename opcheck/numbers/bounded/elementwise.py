@@ -104,37 +104,36 @@ def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
         # What was lost may have another sign than the sum, or than what else was.
         others = _worse(y.lost, lambda: add_up(0, y.v) * v <= 0)
         lost = either(x.lost, y.lost, others, _worse(x.lost, lambda: x.v * v <= 0))
-        e, q = plus(x.e, y.e), plus(x.q, y.q)
-        if small is not None:
-            size = np.where(is_finite(v), size_of(v), 0.0)
-            # What is lost of a value itself is allowed too.
-            own = size * np.finfo(v.dtype).eps if v.dtype != object else 0.0
-            least = np.maximum(plus(size_of(small.v), small.settled().e), own)
-            rounding = np.minimum(plus(size * a.arithmetic.u, e), least)
-            e = plus(e, rounding)
-            q = plus(q, rounding**2 / 3) if a.arithmetic.scatters else None
-        return Errors(e, q, lost, shift=shift)
+        return Errors(plus(x.e, y.e), plus(x.q, y.q), lost, shift=shift)
 
     v = np.asarray(add_up(a.v, b.v))
     squared = add_up is np.add and a.never_negative() and b.never_negative()
-    small = _next_to_nothing(a, b) if squared else None
     least, shares = min(a.sure, b.sure), a.size != b.size
-    k = 1.0 if small is None else 0.0
-    return result(v, a, errors, k=k, least=least, squared=squared, shares=shares)
+    made = result(v, a, errors, least=least, squared=squared, shares=shares)
+    if squared and (small := _next_to_nothing(a, b)) is not None:
+        made.for_logarithm = result(v, a, lambda: _capped(errors(), v, small), k=0.0, squared=True)
+    return made
 
 
 def _next_to_nothing(a: Bounded, b: Bounded) -> Bounded | None:
-    """The operand of a sum that vanishes somewhere beside the other one, a number of the type.
-
-    A sum is rounded by no more than it, since the other one needs no rounding. Not so where terms
-    have unlike signs: what is written as e^x − 1 is computed by other means.
-    """
+    """The operand of a sum that vanishes somewhere beside the other one, a number of the type."""
     number, other = (a, b) if a.size == 1 else (b, a)
     grid = number.arithmetic.grid.dtype.numpy
     if number.size != 1 or not number.exact or number.v.astype(np.float64).astype(grid) != number.v:
         return None
     unit = number.arithmetic.u * size_of(number.v)
     return other if np.count_nonzero(size_of(other.v) < unit) and unit > 0 else None
+
+
+def _capped(found: Errors, v: Reals, small: Bounded) -> Errors:
+    """The errors of a sum with a number, which is rounded by no more than the `small` operand."""
+    arithmetic, size = small.arithmetic, np.where(is_finite(v), size_of(v), 0.0)
+    # What is lost of a value itself is allowed too.
+    own = size * np.finfo(v.dtype).eps if v.dtype != object else 0.0
+    most = np.maximum(plus(size_of(small.v), small.settled().e), own)
+    rounding = np.minimum(plus(size * arithmetic.u, found.e), most)
+    q = plus(found.q, rounding**2 / 3) if arithmetic.scatters else None
+    return Errors(plus(found.e, rounding), q, found.lost)
 
 
 add, subtract = partial(_sum, np.add), partial(_sum, np.subtract)
@@ -347,6 +346,8 @@ _SHAPES: Mapping[str, ErrorShape] = {
 
 def _library(name: str, x: Bounded) -> Bounded:
     """A function of one argument, by a library that is as accurate as the arithmetic says."""
+    if name == "log" and x.for_logarithm is not None:
+        x = x.for_logarithm
     accuracy = x.arithmetic.accuracy(name)
     function = real(name)
     v = function(x.v)

@@ -1,7 +1,5 @@
 """What arithmetic that is narrower than float32, or wrong, uses of the error bounds, by operator.
 
-    python benchmarks/narrowed.py [OPERATOR ...]
-
 Random float32 tensors go through each formula as it is and in each of some ways. A pair of numbers
 is the largest share of an element's bound, and how many times as far the errors scatter as
 independent roundings of float32 do. The first table has both. The second has them where a way is
@@ -9,8 +7,9 @@ neither wrong, by the bound, nor warned of, by its scatter; `–` where it chang
 are not seen follows.
 """
 
+import argparse
 import math
-import sys
+from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -327,7 +326,17 @@ def row(told: str, ways: dict[str, Callable[[Node], Any]]) -> Iterator[tuple[flo
 
 def main() -> None:
     """Print the tables in Markdown, and what is not seen."""
-    chosen = [told for told, of in NODES.items() if not sys.argv[1:] or of[0] in sys.argv[1:]]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=RawDescriptionHelpFormatter
+    )
+    known = sorted({of[0] for of in NODES.values()})
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help=", ".join(known))
+    asked = parser.parse_args().operators
+    if unknown := {*asked}.difference(known):
+        parser.error(
+            f"no row of {', '.join(sorted(unknown))}; there are rows of {', '.join(known)}"
+        )
+    chosen = [told for told, of in NODES.items() if not asked or of[0] in asked]
     rows = {told: [*row(told, WAYS)] for told in chosen}
     print(
         f"| operator | float32 | {' | '.join(SHOWN)} |", "|---" * (2 + len(SHOWN)) + "|", sep="\n"

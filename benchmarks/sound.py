@@ -1,15 +1,17 @@
 """How much of the error bounds honest arithmetic uses, operator by operator.
 
-    python -m benchmarks.sound [OPERATOR ...]
-
 Shipped cases of every version and type are answered by each formula in each of some ways in which
-machines compute. A number is the largest share of an element's bound that a right answer of float32
-or float64 used; one of 16 bits may use nearly all. No way may be called wrong, or warned of for
-more than an intermediate result that left the range. Beside them stands what engines used in their
-published runs, and how many of their answers are warned of and are wrong, for whatever reason.
+machines compute, and by other formulations. Of infinities and NaN the text's formula decides: an
+answer of another one that has others is left out. A number is the largest share of an element's
+bound that a right answer of float32 or float64 used; one of 16 bits may use nearly all. No way may
+be called wrong, or warned of for more than an intermediate result that left the range. Beside them
+stands what engines used in their published runs, and how many of their answers are warned of and
+are wrong, for whatever reason.
 """
 
+import argparse
 import sys
+from argparse import RawDescriptionHelpFormatter
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -184,7 +186,14 @@ def published(engine: str) -> Found:
 
 def main() -> int:
     """Print a table in Markdown, and who is accused, for which the exit status is 1."""
-    cases = list(drawn(opcheck.load(ops=sys.argv[1:])))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=RawDescriptionHelpFormatter
+    )
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR")
+    try:
+        cases = list(drawn(opcheck.load(ops=parser.parse_args().operators)))
+    except opcheck.UsageError as error:
+        parser.error(str(error))
     columns: Mapping[str, Found]
     columns, accused = judged(cases)
     columns |= {engine: published(engine) for engine in ENGINES}

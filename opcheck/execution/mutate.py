@@ -87,11 +87,10 @@ class CaseKills:
         #: Verdicts on answers, by digest.
         self._verdicts: dict[bytes, Verdict] = {}
 
-    @cached_property
-    def judges(self) -> bool:
-        """False if opcheck's engine has no answer; raises UsageError for a case that is wrong."""
+    def check(self) -> bool:
+        """Return False if opcheck's engine has no answer; raise UsageError for a wrong case."""
         try:
-            _ = self.evaluation.accepted_answers
+            self.evaluation.accepted_answers  # noqa: B018
         except Unsupported:
             return False
         except ValueError as error:
@@ -342,7 +341,7 @@ def _each(batch: MutantBatch) -> Iterator[Mutation]:
         for cell, cases in batch.cells.items()
     }
     for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
-        _ = case_kills.judges
+        case_kills.check()
     # Cases that kill a mutant in one cell are asked first in the others.
     known: dict[str, dict[str, None]] = {name: {} for name in batch.mutants}
     for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
@@ -376,7 +375,7 @@ def _mutation(
         decides = case.rule == "must"
         if len(killers) >= settings.kills or (killers and not decides):
             break
-        if case.name in (killers if decides else noticers) or not case_kills.judges:
+        if case.name in (killers if decides else noticers) or not case_kills.check():
             continue
         if (verdict := case_kills.verdict(wrong)) in RED and decides:
             killers[case.name] = case.id

@@ -202,7 +202,8 @@ class RejectedField(validation.Fields):
         description="A path and a value that make the model legal: its twin must be accepted.",
     )
     asked: _OutputNames | None = _optional(
-        "The names of the node's outputs; absent: those that are not optional.", min_length=1
+        "The names of the node's outputs; absent: those that are not optional, or all.",
+        min_length=1,
     )
 
 
@@ -232,7 +233,8 @@ class ComputedField(validation.Fields):
     """The engine computes these outputs, among them optional ones."""
 
     computed: _OutputNames = Field(
-        min_length=1, description="The names of the outputs; absent: those that are not optional."
+        min_length=1,
+        description="The names of the outputs; absent: those that are not optional, or all.",
     )
 
 

@@ -171,10 +171,9 @@ class Resolver:
                 self.problem(self.node.at(path, key=True), message, hint)
         names = [*stated]
         names += [name for name in missing(schema.outputs, names) if name not in names]
-        if not names:
-            message = f"no output is asked for, and every output of {schema.op} is optional"
-            hint = f"such as expect: {{computed: [{next(iter(known))}]}}"
-            self.lacking(self.node.mark, message, hint)
+        # A question has some output. None was found wrong before.
+        if not stated:
+            names = names or [*known]
         # An optional one may be left out before others.
         for at, name in enumerate(slots(schema.outputs, names)):
             if not name:

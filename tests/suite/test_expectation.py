@@ -284,9 +284,14 @@ def test_an_output_that_is_not_stated_is_missed(mistake):
     mistake(f"{TOPK}cases:\n- {line}\n", "expect lacks output 'Indices'")
 
 
-def test_some_output_is_asked_for(mistake):
-    message = "no output is asked for, and every output of LSTM-7 is optional"
-    mistake(f"{LSTM}cases:\n- »{{name: a}}\n", f"{message} (such as expect: {{computed: [Y]}})")
+REFUSED = "{rejected: x, legal: {attrs.hidden_size: 2}}"
+
+
+@pytest.mark.parametrize("expect", ["null", "{agree: true}", "{oracle: reference}", REFUSED])
+def test_all_outputs_are_asked_for_where_all_are_optional(cases, expect):
+    text = LSTM.replace("hidden_size: 1", "hidden_size: 3") if expect == REFUSED else LSTM
+    (case,) = cases(f"{text}cases:\n- {{name: a, expect: {expect}}}\n")
+    assert [one.name for one in case.outputs] == ["Y", "Y_h", "Y_c"]
 
 
 @pytest.mark.parametrize("expect", ["{Y_h: [[[0]]]}", "{computed: [Y_h]}"])

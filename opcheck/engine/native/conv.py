@@ -48,7 +48,7 @@ def _by_views(X: Array, W: Array, B: Array | None, windows: Windows, group: int)
 
 
 def _by_groups(X: Array, W: Array, B: Array | None, windows: Windows, group: int) -> Array:
-    """Some groups at a time, so that the columns of the next ones take the same memory."""
+    """A few groups at a time, whose columns fit into one small buffer."""
     size = len(X) * prod(W.shape[1:]) * prod(windows.shape[2:])
     parts = slices(group, max(1, COLUMNS // max(1, size)))
     if len(parts) == 1:

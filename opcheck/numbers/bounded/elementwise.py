@@ -117,7 +117,7 @@ def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
 
 def _next_to_nothing(a: Bounded, b: Bounded) -> Bounded | None:
     """The operand of a sum that vanishes somewhere beside the other one, a number of the type."""
-    number, other = (a, b) if a.size == 1 else (b, a)
+    number, other = (a, b) if a.size == 1 and a.exact else (b, a)
     grid = number.arithmetic.grid.dtype.numpy
     if number.size != 1 or not number.exact or number.v.astype(np.float64).astype(grid) != number.v:
         return None
@@ -128,9 +128,10 @@ def _next_to_nothing(a: Bounded, b: Bounded) -> Bounded | None:
 def _capped(found: Errors, v: Reals, small: Bounded) -> Errors:
     """The errors of a sum with a number, which is rounded by no more than the `small` operand."""
     arithmetic, size = small.arithmetic, np.where(is_finite(v), size_of(v), 0.0)
+    most = plus(size_of(small.v), small.settled().e)
     # What is lost of a value itself is allowed too.
     own = size * np.finfo(v.dtype).eps if v.dtype != object else 0.0
-    most = np.maximum(plus(size_of(small.v), small.settled().e), own)
+    most = np.where(most > 0, np.maximum(most, own), 0.0)
     rounding = np.minimum(plus(size * arithmetic.u, found.e), most)
     q = plus(found.q, rounding**2 / 3) if arithmetic.scatters else None
     return Errors(plus(found.e, rounding), q, found.lost)

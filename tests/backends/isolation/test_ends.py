@@ -53,6 +53,7 @@ def at_work(tmp_path):
         # A hang begins before the results before it have come from the process that judged them.
         report = tmp_path / REPORT
         wait_until(lambda: report.is_file() and report.read_text("utf-8").count("\n") >= 3, 60)
+        # It looks for a Ctrl-C after each result: the next one is not there yet.
         time.sleep(0.2)
         return process
 

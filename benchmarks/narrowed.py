@@ -1,5 +1,7 @@
 """What arithmetic that is narrower than float32, or wrong, uses of the error bounds, by operator.
 
+    python benchmarks/narrowed.py [OPERATOR ...]
+
 Random float32 tensors go through each formula as it is and in each of some ways. A pair of numbers
 is the largest share of an element's bound, and how many times as far the errors scatter as
 independent roundings of float32 do. The first table has both. The second has them where a way is
@@ -9,7 +11,6 @@ are not seen follows.
 
 import argparse
 import math
-from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -326,9 +327,7 @@ def row(told: str, ways: dict[str, Callable[[Node], Any]]) -> Iterator[tuple[flo
 
 def main() -> None:
     """Print the tables in Markdown, and what is not seen."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     known = sorted({of[0] for of in NODES.values()})
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help=", ".join(known))
     asked = parser.parse_args().operators

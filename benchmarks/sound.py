@@ -1,5 +1,7 @@
 """How much of the error bounds honest arithmetic uses, operator by operator.
 
+    python -m benchmarks.sound [OPERATOR ...]
+
 Shipped cases of every version and type are answered by each formula in each of some ways in which
 machines compute, and by other formulations. Of infinities and NaN the text's formula decides: an
 answer of another one that has others is left out. A number is the largest share of an element's
@@ -11,7 +13,6 @@ are wrong, for whatever reason.
 
 import argparse
 import sys
-from argparse import RawDescriptionHelpFormatter
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -186,9 +187,7 @@ def published(engine: str) -> Found:
 
 def main() -> int:
     """Print a table in Markdown, and who is accused, for which the exit status is 1."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("operators", nargs="*", metavar="OPERATOR")
     try:
         cases = list(drawn(opcheck.load(ops=parser.parse_args().operators)))

@@ -87,10 +87,11 @@ class CaseKills:
         #: Verdicts on answers, by digest.
         self._verdicts: dict[bytes, Verdict] = {}
 
-    def check(self) -> bool:
-        """Return False if opcheck's engine has no answer; raise UsageError for a wrong case."""
+    @cached_property
+    def judges(self) -> bool:
+        """False if opcheck's engine has no answer; raises UsageError where the case is wrong."""
         try:
-            self.evaluation.accepted_answers  # noqa: B018
+            _ = self.evaluation.accepted_answers
         except Unsupported:
             return False
         except ValueError as error:
@@ -341,7 +342,7 @@ def _each(batch: MutantBatch) -> Iterator[Mutation]:
         for cell, cases in batch.cells.items()
     }
     for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
-        case_kills.check()
+        _ = case_kills.judges  # A wrong case is told before anything else.
     # Cases that kill a mutant in one cell are asked first in the others.
     known: dict[str, dict[str, None]] = {name: {} for name in batch.mutants}
     for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
@@ -375,7 +376,7 @@ def _mutation(
         decides = case.rule == "must"
         if len(killers) >= settings.kills or (killers and not decides):
             break
-        if case.name in (killers if decides else noticers) or not case_kills.check():
+        if case.name in (killers if decides else noticers) or not case_kills.judges:
             continue
         if (verdict := case_kills.verdict(wrong)) in RED and decides:
             killers[case.name] = case.id

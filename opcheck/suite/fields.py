@@ -174,8 +174,8 @@ def _true(value: bool) -> bool:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    for n, name in enumerate(names):
-        if name in names[:n]:
+    for name in names:
+        if names.count(name) > 1:
             raise ValueError(f"names {validation.shown(name)} twice")
     return names
 

@@ -171,9 +171,7 @@ class Resolver:
                 self.problem(self.node.at(path, key=True), message, hint)
         names = [*stated]
         names += [name for name in missing(schema.outputs, names) if name not in names]
-        # A question has some output. None was found wrong before.
-        if not stated:
-            names = names or [*known]
+        names = names or [*known]  # Nobody asks for nothing.
         # An optional one may be left out before others.
         for at, name in enumerate(slots(schema.outputs, names)):
             if not name:

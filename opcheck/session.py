@@ -20,6 +20,7 @@ from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
 from opcheck.report.formatting import Recorder
+from opcheck.report.plain_text import picked
 
 
 class Preparing(Protocol):
@@ -208,14 +209,9 @@ class LiveRun:
             suite=self.recorder.suite,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             cases=len(request.asked),
-            shard=request.shard,
-            selection=request.selection,
-            level=request.level,
-            paths=request.paths,
             known=request.shipped_ledgers,
-            ledgers=request.gate.digests,
-            strict=request.strict,
-            require_supported=request.require_supported,
+            ledgers={ledger.file: ledger.digest for ledger in request.gate.ledgers},
+            **picked(request, "shard selection level paths strict require_supported"),
             named=bool(session.addresses),
             options={name: value for name, value in options.items() if value},
             oracles=tuple(oracles.values()),
@@ -252,10 +248,6 @@ class LiveRun:
         )
         results = self._session.judged(self._judging, self.recorder)
         return (one if isinstance(one, Record) else self.recorder.record(one) for one in results)
-
-    def is_kept(self, record: Record) -> bool:
-        """Return True for a result of an earlier run."""
-        return (record.case, record.backend) in self.kept.by_pair
 
     def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:
         """End the session, maybe `stopped` by the user; return the run, and results it revised."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from opcheck import interrupt
 from opcheck.cli import options
-from opcheck.cli.options import OutputPath, end, flag, given_besides, leave, number, output
+from opcheck.cli.options import OutputPath, declared, end, given_besides, leave, output
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.grouping import group_by
-from opcheck.report.plain_text import plural
+from opcheck.report.plain_text import picked, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -141,90 +141,43 @@ def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: St
     return gate.verdict(found, unfair=timings.unfair(differences))
 
 
-def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> NoReturn:
-    """Show what changed between saved benchmarks; raises UsageError for options of measuring."""
-    for name in given_besides("compared", "most", "unclear"):
-        raise UsageError(f"--compare measures nothing: {name} has no place beside it")
-    gate = asked_gate(most, unclear, stored=True)
-    assert gate
-    code, meaning = show_changes(output(), gate, saved_benchmark(old), saved_benchmark(new))
-    end(code or Exit.CONFORMS, meaning)
-
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE")
+_READ = {"type": click.Path(path_type=Path, dir_okay=False)}
+_WRITTEN = {"type": OutputPath(dir_okay=False)}
 
 
 @click.command(name="bench", cls=options.OutputCommand)
 @options.selection_options
 @options.backend_options
-@click.option(
-    "--base", metavar="ADDRESS", help="Backend that ratios are relative to.  [default: the first]"
+@declared(
+    """
+    --base ADDRESS: Backend that ratios are relative to. [default: the first]
+    --threads: Of a backend.
+    --workers N: Processes of each backend; each has its own luck with memory. [default: 5]
+    --seconds: At most for a case. [default: 20]
+    --cold: Empty the processor's caches before every call.
+    --quick: A first look: few rounds, wide intervals.
+    --sweep PATH=VALUES: Each case in several sizes, such as 'inputs.input.shape=[[1, 1000], [64,
+        1000]]'.
+    --plot FILE: Draw how times grow in a sweep; .svg or .png.
+    --save saved FILE: Keep all samples, as JSON lines.
+    --pyperf FILE: The same for pyperf, once all is measured.
+    --baseline FILE: Compare the times with a saved benchmark.
+    --max-regression most SHARE: How much slower is too slow: than the backend that --base names, 2%
+        or more, or than a --baseline, 3% or more. [default: 5% with --baseline]
+    --unclear: What a row makes of a gate that may be too slow or not, exit code 5 or none.
+        [default: fail where no row is clear]
+    --compare compared OLD NEW: Compare two saved benchmarks, and measure nothing.
+    """,
+    threads={"type": click.IntRange(min=1), "default": 1, "show_default": True},
+    workers={"type": click.IntRange(min=3)},
+    seconds={"type": options.SECONDS},
+    **dict.fromkeys(("plot", "saved", "pyperf"), _WRITTEN),
+    baseline=_READ,
+    most={"type": options.SHARE},
+    unclear={"type": click.Choice(["fail", "pass"])},
+    compared={**_READ, "nargs": 2},
 )
-@click.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Of a backend."
-)
-@number(
-    "--workers",
-    type=click.IntRange(min=3),
-    help="Processes of each backend; each has its own luck with memory.  [default: 5]",
-)
-@click.option("--seconds", type=options.SECONDS, help="At most for a case.  [default: 20]")
-@flag("--cold", help="Empty the processor's caches before every call.")
-@flag("--quick", help="A first look: few rounds, wide intervals.")
-@click.option(
-    "--sweep",
-    metavar="PATH=VALUES",
-    help="Each case in several sizes, such as 'inputs.input.shape=[[1, 1000], [64, 1000]]'.",
-)
-@_written("--plot", help="Draw how times grow in a sweep; .svg or .png.")
-@_written("--save", "saved", help="Keep all samples, as JSON lines.")
-@_written("--pyperf", help="The same for pyperf, once all is measured.")
-@click.option(
-    "--baseline", type=_FILE, metavar="FILE", help="Compare the times with a saved benchmark."
-)
-@click.option(
-    "--max-regression",
-    "most",
-    type=options.SHARE,
-    metavar="SHARE",
-    help="How much slower is too slow: than the backend that --base names, 2% or more, or than a"
-    " --baseline, 3% or more.  [default: 5% with --baseline]",
-)
-@click.option(
-    "--unclear",
-    type=click.Choice(["fail", "pass"]),
-    help="What a row makes of a gate that may be too slow or not, exit code 5 or none.  [default:"
-    " fail where no row is clear]",
-)
-@click.option(
-    "--compare",
-    "compared",
-    nargs=2,
-    type=_FILE,
-    metavar="OLD NEW",
-    help="Compare two saved benchmarks, and measure nothing.",
-)
-def command(
-    addresses: tuple[str, ...],
-    timeout: float | None,
-    memory_limit: str | None,
-    base: str | None,
-    threads: int,
-    workers: int | None,
-    seconds: float | None,
-    cold: bool,
-    quick: bool,
-    sweep: str | None,
-    plot: Path | None,
-    saved: Path | None,
-    pyperf: Path | None,
-    baseline: Path | None,
-    most: float | None,
-    unclear: str | None,
-    compared: tuple[Path, Path] | None,
-    **selection: Any,
-) -> NoReturn:
+def command(**given_: Any) -> NoReturn:
     """Time backends against each other, on cases that they answer rightly.
 
     PATH is a case file or a folder of them: what stands in its list `bench` is timed, or its cases
@@ -253,8 +206,14 @@ def command(
     --max-regression allows, 4 a backend or the output could not be used, or a row that had a time
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
-    if compared:
-        compare(*compared, most, unclear)
+    given = SimpleNamespace(**given_)
+    if given.compared:
+        for name in given_besides("compared", "most", "unclear"):
+            raise UsageError(f"--compare measures nothing: {name} has no place beside it")
+        gate = asked_gate(given.most, given.unclear, stored=True)
+        assert gate
+        code, meaning = show_changes(output(), gate, *map(saved_benchmark, given.compared))
+        end(code or Exit.CONFORMS, meaning)
     from opcheck.backends.address import DEFAULT
     from opcheck.execution.bench import entered, planned
     from opcheck.execution.workers import Limits
@@ -263,18 +222,19 @@ def command(
     from opcheck.report.timing_store import Stored, pyperf_text, write
 
     # All errors of the command line come before any process is started.
-    cases = _chosen(sweep, **selection)
-    if plot:
-        timings.check_plot(plot, {case.sweep for case in cases if case.sweep})
-    files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
+    cases = _chosen(given.sweep, **picked(given, "paths ids keywords ops opsets dtypes level"))
+    if given.plot:
+        timings.check_plot(given.plot, {case.sweep for case in cases if case.sweep})
+    baseline, base, addresses = given.baseline, given.base, given.addresses
+    files = {"--save": given.saved, "--pyperf": given.pyperf, "--plot": given.plot}
     options.check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
-    gate = asked_gate(most, unclear, stored=baseline is not None, base=base)
+    gate = asked_gate(given.most, given.unclear, stored=baseline is not None, base=base)
     old = saved_benchmark(baseline) if baseline else None
     if gate and not baseline and len(addresses or DEFAULT) < 2:
         raise UsageError("--max-regression compares with --base: name another backend by -b")
-    limits = Limits(timeout, memory_limit)
-    plan = planned(workers, seconds, cold=cold, quick=quick)
-    with entered(addresses, cases, limits, plan, threads, base) as (about, session):
+    limits = Limits(given.timeout, given.memory_limit)
+    plan = planned(**picked(given, "workers seconds cold quick"))
+    with entered(addresses, cases, limits, plan, given.threads, base) as (about, session):
         check_baseline(baseline, old, about, cases)
         console = output()
         timings.show_head(console, about)
@@ -282,37 +242,32 @@ def command(
             click.echo(f"oracle {pool.info} states the answers of cases that name it")
 
         def save(rows: Rows, *, complete: bool = False) -> None:
-            if saved:
-                write(saved, about, rows, complete=complete)
+            if given.saved:
+                write(given.saved, about, rows, complete=complete)
 
         save(())
         rows, error = _measured(session, save)
     for row in rows:
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
-    timings.show_sweeps(console, about, rows, plot)
+    timings.show_sweeps(console, about, rows, given.plot)
     code, meaning = Exit.CONFORMS, ""
     if gate and rows:
         console.print()
         stored = Stored(about, tuple(rows), complete=True)
         failed, meaning = show_changes(console, gate, old, stored)
         code = failed or code
-    if pyperf and any(timing.samples for row in rows for timing in row.timings):
-        write_text(pyperf, pyperf_text(about, rows))
+    if given.pyperf and any(timing.samples for row in rows for timing in row.timings):
+        write_text(given.pyperf, pyperf_text(about, rows))
     if error:
         raise error
-    end(*_ending(rows, len(cases), code, meaning))
-
-
-def _ending(rows: Rows, asked: int, code: Exit, said: str) -> tuple[Exit, str]:
-    """Return the exit code, `code` if all went well, and what it means; `said` by a gate."""
-    if interrupt.asked():
-        return Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {asked:,} cases"
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
+    if interrupt.asked():
+        end(Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {len(cases):,} cases")
     if not timed:
-        return Exit.NOTHING_JUDGED, "nothing was timed"
+        end(Exit.NOTHING_JUDGED, "nothing was timed")
     counted = f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
-    return code, f"{counted}; {said}" if said else counted
+    end(code, f"{counted}; {meaning}" if meaning else counted)
 
 
 def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:
@@ -343,8 +298,7 @@ def _measured(session: Benchmark, save: Callable[..., None]) -> tuple[Rows, Unwr
     with options.progress(pausing=True) as bar:
         task = bar.add_task("timing", total=session.to_come)
         for done, case in enumerate(session.visits(interrupt.asked)):
-            total = done + session.to_come
-            bar.update(task, description=case, completed=done, total=total)
+            bar.update(task, description=case, completed=done, total=done + session.to_come)
             if monotonic() - last > 10:  # seconds, which may be lost if the program is killed
                 with suppress(Unwritable):  # the last try decides
                     save(session.rows())

@@ -1,7 +1,7 @@
 """`opcheck golden`: test data with the right answers in it, written and checked."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -10,13 +10,11 @@ import click
 
 from opcheck.cli import options
 from opcheck.cli.group import Commands
-from opcheck.cli.options import PATH, OutputPath, counted, end, flag, number, output
+from opcheck.cli.options import PATH, OutputPath, counted, declared, end, output
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from opcheck.suite.golden_files import Manifest
 
 #: The most omitted cases that are named.
@@ -50,17 +48,17 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 
 @command.command(name="write", cls=options.OutputCommand)
 @options.selection_options
-@options.output_option("folder", OutputPath(_is_replaced), "DIR", "The folder to be made.")
-@flag("--force", help="Replace a folder that this command wrote.")
-@number(
-    "--data-sets",
-    type=click.IntRange(min=1, max=1000),
-    default=1,
-    show_default=True,
-    help="So many data sets a case, of other random numbers each; a case with nothing random in"
-    " it, or with its answer written out, has one.",
+@declared(
+    """
+    -o --output folder DIR: The folder to be made.
+    --force: Replace a folder that this command wrote.
+    --data-sets: So many data sets a case, of other random numbers each; a case with nothing random
+        in it, or with its answer written out, has one.
+    --npz: Also NumPy's archives of all tensors.
+    """,
+    folder={"type": OutputPath(_is_replaced), "required": True},
+    data_sets={"type": click.IntRange(1, 1000), "metavar": "N", "default": 1, "show_default": True},
 )
-@flag("--npz", help="Also NumPy's archives of all tensors.")
 @options.processes_option
 def write(
     folder: Path, force: bool, data_sets: int, npz: bool, jobs: int | None, **selection: Any
@@ -126,11 +124,30 @@ def _cases(count: int) -> str:
 
 
 def _show(golden: "Manifest") -> None:
-    from opcheck.report.style import put_all
+    """Explain how a backend uses each folder's tests, where values come from, what is left out."""
+    from opcheck.report.style import Numbers, new_table, put_all
 
-    console = output()
-    if golden.cases:
-        put_all(console, *_tables(golden))
+    folders = new_table(
+        "folder", "a backend has to", *map(Numbers, ("tests", "data sets", "files"))
+    )
+    duties = {
+        "must": "give these answers",
+        "should": "give these answers, or have a reason",
+        "open": "give one of each case's",
+        "rejected": "refuse the model",
+    }
+    for kind, duty in duties.items():
+        if tests := [test for test in golden.tests if test.folder.startswith(f"{kind}/")]:
+            sets = sum(len(test.data_sets) for test in tests)
+            files = sum(len(test.files) for test in tests)
+            folders.add_row(kind, duty, f"{len(tests):,}", f"{sets:,}", f"{files:,}")
+    methods = new_table("values", Numbers("data sets"), "")
+    data_sets = (data for test in golden.tests for data in test.data_sets)
+    counts = Counter(data.method for data in data_sets if data.outputs)
+    for method, text in golden.methods.items():
+        if counts[method]:
+            methods.add_row(method, f"{counts[method]:,}", text)
+    put_all(output(), folders, methods)
     fixed = Counter(case.fixed for case in golden.cases if case.fixed)
     for reason, count in fixed.most_common():
         click.echo(f"one data set only: {plural(count, 'case')}: {reason}")
@@ -145,32 +162,6 @@ def _show(golden: "Manifest") -> None:
     for one in golden.left_out:
         if one.wrong:
             click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
-
-
-def _tables(golden: "Manifest") -> "Iterator[Table]":
-    """Explain how a backend uses each folder's tests, and where their values come from."""
-    from opcheck.report.style import Numbers, new_table
-
-    table = new_table("folder", "a backend has to", *map(Numbers, ("tests", "data sets", "files")))
-    duties = {
-        "must": "give these answers",
-        "should": "give these answers, or have a reason",
-        "open": "give one of each case's",
-        "rejected": "refuse the model",
-    }
-    for kind, duty in duties.items():
-        if tests := [test for test in golden.tests if test.folder.startswith(f"{kind}/")]:
-            sets = sum(len(test.data_sets) for test in tests)
-            files = sum(len(test.files) for test in tests)
-            table.add_row(kind, duty, f"{len(tests):,}", f"{sets:,}", f"{files:,}")
-    yield table
-    table = new_table("values", Numbers("data sets"), "")
-    data_sets = (data for test in golden.tests for data in test.data_sets)
-    counts = Counter(data.method for data in data_sets if data.outputs)
-    for method, text in golden.methods.items():
-        if counts[method]:
-            table.add_row(method, f"{counts[method]:,}", text)
-    yield table
 
 
 @command.command(name="check")

@@ -10,7 +10,7 @@ import click
 
 from opcheck import interrupt
 from opcheck.cli import options
-from opcheck.cli.options import chosen_cases, flag, format_option, leave, output, print_records
+from opcheck.cli.options import chosen_cases, declared, format_option, leave, output, print_records
 from opcheck.errors import Exit
 
 if TYPE_CHECKING:
@@ -22,16 +22,11 @@ if TYPE_CHECKING:
 @click.command(name="list")
 @options.selection_options
 @options.dim_option
-@flag(
-    "--clauses",
-    help="The sentences of the specification instead, each with the cases that test it.",
-)
-@click.option(
-    "--save-questions",
-    "folder",
-    type=options.PATH,
-    metavar="DIR",
-    help="Write models and inputs, for a machine that has no opcheck.",
+@declared(
+    """
+    --clauses: The sentences of the specification instead, each with the cases that test it.
+    --save-questions folder DIR: Write models and inputs, for a machine that has no opcheck.
+    """
 )
 @format_option("json")
 def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> None:
@@ -93,9 +88,7 @@ PATIENCE = 20.0
 
 @click.command(name="backends")
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
-@options.timeout_option(
-    help=f"How long a backend may take to start.  [default: {PATIENCE:g}]",
-)
+@declared(f"--timeout SECONDS: How long a backend may take to start. [default: {PATIENCE:g}]")
 @format_option("json")
 def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> None:
     """Show the backends there are, or those at ADDRESS: which can be used here, and what the
@@ -134,18 +127,16 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
 
 
 @click.command(name="support")
-@click.option("-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable.")
-@click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this operator.")
-@click.option(
-    "--require",
-    "required",
-    metavar="CELLS",
-    help="What must be right, if with a warning, as 'Conv, MatMul@13+, *:float32': of an operator"
-    " or all, the version in force at an opset (or the later ones too), with a type.",
-)
-@options.timeout_option(
-    help="How long a backend may take to start, and for a model.  [default:"
-    f" {PATIENCE:g}, for a model also as the backend's profile says]",
+@options.backends_option
+@declared(
+    f"""
+    --op ops NAME...: Only this operator.
+    --require required CELLS: What must be right, if with a warning, as 'Conv, MatMul@13+,
+        *:float32': of an operator or all, the version in force at an opset (or the later ones too),
+        with a type.
+    --timeout SECONDS: How long a backend may take to start, and for a model. [default:
+        {PATIENCE:g}, for a model also as the backend's profile says]
+    """
 )
 @format_option("markdown", "html", "json")
 def support(
@@ -193,17 +184,14 @@ def support(
                 interrupt.safe_place()
 
             found = [_matrix(one, asked, folder, timeout, step) for one in named]
-    match form:
-        case "json":
-            print_records(report.record(one.address, cell) for one in found for cell in one.cells)
-        case "markdown":
-            options.write_lines(None, report.markdown_lines(found))
-        case "html":
-            options.write_lines(None, report.html_lines(found))
-        case _:
-            report.show(output(), found)
-    pairs = ((floor, one) for one in found for floor in wanted)
-    missed = [line for pair in pairs if (line := report.missed(*pair))]
+    if form == "json":
+        print_records(report.record(one.address, cell) for one in found for cell in one.cells)
+    elif form == "pretty":
+        report.show(output(), found)
+    else:
+        lines = report.markdown_lines if form == "markdown" else report.html_lines
+        options.write_lines(None, lines(found))
+    missed = [*filter(None, (report.missed(floor, one) for one in found for floor in wanted))]
     for line in missed:
         click.echo(f"opcheck: {line}", err=True)
     if wanted and not missed:

@@ -1,26 +1,29 @@
 """`opcheck mutate`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import counted, end, flag, leave, output, print_records
+from opcheck.cli.options import counted, declared, end, leave, output, print_records
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case
-    from opcheck.model.mutation import Mutation, Power
 
 
 @click.command(name="mutate")
 @options.selection_options
-@click.option("--mutant", "names", multiple=True, metavar="NAME", help="Only this mutant.")
-@flag("--groups", help="The other way round: what the cases of each name show that no others do.")
+@declared(
+    """
+    --mutant names NAME...: Only this mutant.
+    --groups: The other way round: what the cases of each name show that no others do.
+    """
+)
 @options.processes_option
-@flag("-v", "--verbose", help="Also what kills each, and every argument.")
+@declared("-v --verbose: Also what kills each, and every argument.")
 @options.format_option("json")
 def command(
     names: tuple[str, ...],
@@ -50,6 +53,7 @@ def command(
     """
     from opcheck.execution.mutate import MutationSettings, count, mutations, yardsticks
     from opcheck.execution.workers import processors
+    from opcheck.report import mutation as report
 
     cases, said = options.chosen_cases(**selection)
     _check(names, cases)
@@ -61,19 +65,34 @@ def command(
     if not found:
         click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
+    result: Any
+    show: Callable[..., None]
+    records: Callable[..., Iterator[dict[str, Any]]]
     if groups:
-        wrong = _show_groups(cases, found, verbose=verbose, as_json=form == "json")
+        from opcheck.clauses import survey
+        from opcheck.execution.mutate import groups as grouped
+        from opcheck.known import shipped_ledgers
+
+        result = grouped(cases, found, survey(cases), shipped_ledgers())
+        idle = sum(group.shows_nothing for group in result)
+        wrong = [f"{idle:,} of {len(result):,} groups show nothing of their own"] * bool(idle)
+        show, records = report.show_groups, report.group_records
     else:
         from opcheck.execution.mutate import killed_elsewhere
         from opcheck.model.mutation import Fate, Power
 
         survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
         elsewhere = killed_elsewhere(survivors, cases, processes)
-        power = Power(found, dict(elsewhere), yardsticks(names, found))
-        wrong = _show(power, verbose=verbose, as_json=form == "json")
+        result = Power(found, dict(elsewhere), yardsticks(names, found))
+        contradictions = sum(one.contradicts for one in found)
+        wrong = [f"{len(survivors):,} survived"] * bool(survivors)
+        wrong += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
+        show, records = report.show, report.records
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
     if form == "json":
+        print_records(records(result))
         leave(code)
+    show(output(), result, verbose=verbose)
     right = "every group shows something of its own" if groups else "no mutant survives"
     end(code, ", ".join(wrong) or right)
 
@@ -93,35 +112,3 @@ def _check(names: Sequence[str], cases: "Sequence[Case]") -> None:
     for name in names:
         if name not in known:
             raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
-
-
-def _show(power: "Power", *, verbose: bool, as_json: bool) -> list[str]:
-    """Print the mutants; return the defects of the cases."""
-    from opcheck.model.mutation import Fate
-    from opcheck.report import mutation
-
-    if as_json:
-        print_records(mutation.records(power))
-    else:
-        mutation.show(output(), power, verbose=verbose)
-    survived = sum(one.fate is Fate.SURVIVED for one in power.mutations)
-    contradictions = sum(one.contradicts for one in power.mutations)
-    wrong = [f"{survived:,} survived"] * bool(survived)
-    return wrong + [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
-
-
-def _show_groups(
-    cases: "Sequence[Case]", mutations: "Sequence[Mutation]", *, verbose: bool, as_json: bool
-) -> list[str]:
-    from opcheck.clauses import survey
-    from opcheck.execution.mutate import groups
-    from opcheck.known import shipped_ledgers
-    from opcheck.report import mutation as report
-
-    found = groups(cases, mutations, survey(cases), shipped_ledgers())
-    idle = sum(group.shows_nothing for group in found)
-    if as_json:
-        print_records(report.group_records(found))
-    else:
-        report.show_groups(output(), found, verbose=verbose)
-    return [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)

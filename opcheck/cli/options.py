@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from errno import EBUSY
-from functools import partial
+from functools import reduce
+from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
@@ -71,21 +72,43 @@ TypedValue: TypeAlias = tuple[click.ParamType[Any], Any]
 _STALE = ".stale"
 PATH = click.Path(path_type=Path)
 
-flag = partial(click.option, is_flag=True)
-#: An option that takes a number from 1.
-number = partial(click.option, type=click.IntRange(min=1), metavar="N")
-timeout_option = partial(click.option, "--timeout", type=SECONDS, metavar="SECONDS")
+#: The types of values by the words that stand for them.
+_TYPES = {"N": click.IntRange(min=1), "SECONDS": SECONDS}
+_TYPES |= dict.fromkeys(("FILE", "RUN", "DIR"), PATH)
+_LEVEL = click.Choice(["smoke", "core", "deep"], case_sensitive=False)
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
     """Return several options as one decorator; `--help` lists them in this order."""
+    return lambda function: reduce(lambda done, option: option(done), reversed(options), function)
 
-    def decorated(function: Function) -> Function:
-        for option in reversed(options):
-            function = option(function)
-        return function
 
-    return decorated
+def declared(text: str, **settings: Mapping[str, Any]) -> Callable[[Function], Function]:
+    """Return the options that a text declares, as `--help` lists them, as one decorator.
+
+    An option is its spellings, its parameter if that has another name, a word for its value, with
+    `...` if it is repeatable, and after a colon its help: `--op ops NAME...: Only this operator.`
+    Without a value it is a flag. Further `settings` of click go by parameter; an option that has
+    some is no flag.
+    """
+    options = []
+    for entry in re.split(r"\n(?=-)", cleandoc(text)):
+        head, about = entry.split(": ", 1)
+        spellings = [word for word in head.split() if word.startswith("-")]
+        words = head.split()[len(spellings) :]
+        names = [words.pop(0)] if words and words[0].islower() else []
+        name = names[0] if names else spellings[-1].strip("-").replace("-", "_")
+        value = " ".join(words)
+        kind = value.removesuffix("...")
+        given: dict[str, Any] = {"type": _TYPES.get(kind), "metavar": kind or None}
+        given |= {"multiple": value != kind, **settings.get(name, {})}
+        if not value and name not in settings:
+            given["is_flag"] = True
+        # Two blanks set a default apart.
+        lines = (line.strip() for line in about.splitlines())
+        about = " ".join(lines).replace(" [default", "  [default")
+        options.append(click.option(*spellings, *names, help=about, **given))
+    return together(*options)
 
 
 def format_option(*forms: str, **settings: Any) -> Callable[[Function], Function]:
@@ -111,78 +134,62 @@ def _dims(ctx: Context, param: Parameter, values: Sequence[str]) -> dict[str, in
     return sizes
 
 
-_BACKEND = click.option(
-    "-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable."
-)
-_LIMITS = (
-    timeout_option(
-        help="How long a backend may take for a case that does not ask for more.  [default: as the"
-        " backend's profile says, or 30]",
-    ),
-    click.option(
-        "--memory-limit",
-        metavar="SIZE",
-        help="How much memory a process of a backend may take, such as 2GiB; opcheck's copies of"
-        " the case's data are part of it.  [default: as the"
-        " backend's profile says, or any]",
-    ),
-)
-_jobs = partial(number, "-j", "--jobs")
-backend_options = together(_BACKEND, *_LIMITS)
+_LIMITS = """
+    --timeout SECONDS: How long a backend may take for a case that does not ask for more. [default:
+        as the backend's profile says, or 30]
+    --memory-limit SIZE: How much memory a process of a backend may take, such as 2GiB; opcheck's
+        copies of the case's data are part of it. [default: as the backend's profile says, or any]
+"""
+backends_option = declared("-b --backend addresses ADDRESS...: Repeatable.")
+backend_options = together(backends_option, declared(_LIMITS))
+_JOBS = "-j --jobs N: Processes a backend, and that judge."
 worker_options = together(
-    _BACKEND,
-    _jobs(default=1, show_default=True, help="Processes a backend, and that judge."),
-    *_LIMITS,
+    backends_option, declared(_JOBS, jobs={"default": 1, "show_default": True}), declared(_LIMITS)
 )
 #: Of opcheck's own processes, which change nothing but the time it takes.
-processes_option = _jobs(help="Processes.  [default: one a processor]")
-pretty_options = together(
-    flag("-q", "--quiet", help="Only the summary, no failure in full."),
-    click.option(
-        "-v",
-        "--verbose",
-        count=True,
-        help="Every table in full; -vv: every failure, warning and known failure too.",
-    ),
-    number("--durations", "slowest", help="List the N results that took longest, too."),
+processes_option = declared("-j --jobs N: Processes. [default: one a processor]")
+pretty_options = declared(
+    """
+    -q --quiet: Only the summary, no failure in full.
+    -v --verbose: Every table in full; -vv: every failure, warning and known failure too.
+    --durations slowest N: List the N results that took longest, too.
+    """,
+    verbose={"count": True},
 )
 selection_options = together(
     click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]..."),
-    click.option("--case", "ids", multiple=True, metavar="ID", help="Exactly this case."),
-    click.option("-k", "keywords", default="", metavar="EXPR", help="Words, and, or, not, ( )."),
-    click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this operator."),
-    click.option("--opset", "opsets", multiple=True, type=int, help="Only this opset."),
-    click.option("--dtype", "dtypes", multiple=True, help="Only this element type."),
-    click.option(
-        "--level",
-        type=click.Choice(["smoke", "core", "deep"], case_sensitive=False),
-        default="core",
-        show_default=True,
-        help="How much: smoke is part of core, core of deep.",
+    declared(
+        """
+        --case ids ID...: Exactly this case.
+        -k keywords EXPR: Words, and, or, not, ( ).
+        --op ops NAME...: Only this operator.
+        --opset opsets INTEGER...: Only this opset.
+        --dtype dtypes TEXT...: Only this element type.
+        --level: How much: smoke is part of core, core of deep.
+        """,
+        keywords={"default": ""},
+        opsets={"type": int},
+        level={"type": _LEVEL, "default": "core", "show_default": True},
     ),
 )
-dim_option = click.option(
-    "--dim",
-    "dims",
-    multiple=True,
-    callback=_dims,
-    metavar="NAME=N",
-    help="A size that a .onnx model leaves open, by its name or as INPUT[AXIS]. Repeatable.",
+dim_option = declared(
+    """
+    --dim dims NAME=N...: A size that a .onnx model leaves open, by its name or as INPUT[AXIS].
+        Repeatable.
+    """,
+    dims={"callback": _dims},
 )
 
 
 def chosen_cases(
-    paths: Sequence[Path],
-    dims: Mapping[str, int] | None = None,
-    *,
-    bench: bool = False,
-    **selection: Any,
+    paths: Sequence[Path], *, bench: bool = False, **selection: Any
 ) -> "tuple[tuple[Case, ...], str]":
     """Return the selected cases, of `bench` those to time, and a description; raise UsageError."""
     from opcheck.suite import Selection, check_case_files, choose, load_all, load_bench
 
     if bench:
         check_case_files(paths, "bench")
+    dims = selection.pop("dims", None)
     chosen = Selection(**selection)
     interrupt.safe_place()
     cases = load_bench(paths, chosen.operators) if bench else load_all(paths, dims, chosen)
@@ -370,17 +377,9 @@ def _why_not(path: Path, taken: Iterable[Path | None]) -> str | None:
     return None
 
 
-def output_option(
-    name: str, kind: OutputPath, metavar: str, about: str, *, required: bool = True
-) -> Callable[[Function], Function]:
-    """Return the option -o, which names what the command writes."""
-    return click.option(
-        "-o", "--output", name, type=kind, required=required, metavar=metavar, help=about
-    )
-
-
-out_option = output_option(
-    "out", OutputPath(), "PATH", "A file to write to, in place of standard output.", required=False
+out_option = declared(
+    "-o --output out PATH: A file to write to, in place of standard output.",
+    out={"type": OutputPath()},
 )
 
 

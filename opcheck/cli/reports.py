@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import STANDARD, Amount, OutputPath, check_files, lock, together
+from opcheck.cli.options import STANDARD, Amount, OutputPath, check_files, declared, lock
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
 from opcheck.report.files import FORMATS, lines, why_no_report, write_text
 from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
-    from opcheck.model import Case, Ending, Header, Record, Run
-    from opcheck.report.formatting import Recorder
+    from opcheck.model import Ending, Header, Record, Run
+    from opcheck.session import LiveRun
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ def check_targets(
     """Raise UsageError with every file that cannot be written, before anything is."""
     wrong = []
     for one in (one for one in targets if one.path == STANDARD):
-        if stdout_is_stream:
+        if one.said:
+            wrong.append(f"{one}: only a file can be gone on with")
+        elif stdout_is_stream:
             wrong.append(f"{one}: --format json has standard output to itself")
         elif one.form != "github":  # which is read from logs
             instead = f"`opcheck report RUN --format {one.form}` prints this"
@@ -229,40 +231,21 @@ def _is_finished(path: Path, words: Sequence[str]) -> bool:
         return False
 
 
-report_options = together(
-    click.option(
-        "--report",
-        "targets",
-        multiple=True,
-        type=_ReportFile(),
-        metavar="FORMAT=PATH",
-        help=f"Write the run to a file too: {', '.join(FORMATS)}. Repeatable.",
-    ),
-    click.option(
-        "--resume",
-        "resumed",
-        type=OutputPath(_is_finished, kept=True),
-        metavar="RUN",
-        help="Go on with a stored run that was cut short, in its file, and ask only what is"
-        " missing; without such a file, or where it is complete, begin anew.",
-    ),
-    click.option(
-        "--resume-within",
-        "hours",
-        type=Amount("number of hours", "h", min=0, min_open=True),
-        default=12.0,  # as analysis.APART
-        show_default=True,
-        metavar="HOURS",
-        help="How long after it began --resume goes on with a run.",
-    ),
+report_options = declared(
+    f"""
+    --report targets FORMAT=PATH...: Write the run to a file too: {", ".join(FORMATS)}. Repeatable.
+    --resume resumed RUN: Go on with a stored run that was cut short, in its file, and ask only what
+        is missing; without such a file, or where it is complete, begin anew.
+    --resume-within hours HOURS: How long after it began --resume goes on with a run.
+    """,
+    targets={"type": _ReportFile()},
+    resumed={"type": OutputPath(_is_finished, kept=True)},
+    hours={
+        "type": Amount("number of hours", "h", min=0, min_open=True),
+        "default": 12.0,  # as analysis.APART
+        "show_default": True,
+    },
 )
-
-
-def resumed_target(path: Path) -> Target:
-    """Return the target of --resume; raises UsageError for standard output."""
-    if path == STANDARD:
-        raise UsageError(f"--resume {path}: only a file can be gone on with")
-    return Target("json", path, said=f"--resume {path}")
 
 
 def earlier_run(path: Path | None) -> Run | None:
@@ -278,14 +261,13 @@ def earlier_run(path: Path | None) -> Run | None:
     return options.read_runs(path)[0]
 
 
-def kept_results(
-    path: Path, run: Run, now: Header, recorder: Recorder, cases: Sequence[Case], hours: float
-) -> Run:
+def kept_results(path: Path, earlier: Run, now: LiveRun, hours: float) -> Run:
     """Return and announce the reusable results; raises UsageError where the run differs."""
     from opcheck.analysis import RunPart, resumed
 
-    compared = {case.id for case in cases if case.expect.compares_backends}
-    found = resumed(RunPart(str(path), run), now, recorder.digests, compared, hours)
+    compared = {case.id for case in now.request.cases if case.expect.compares_backends}
+    part = RunPart(str(path), earlier)
+    found = resumed(part, now.header, now.recorder.digests, compared, hours)
     count, total = len(found.records), found.header.results
     there = f"{count:,} of {plural(total, 'result')}; {total - count:,} to come"
     click.echo(f"opcheck: {path} has {there}", err=True)

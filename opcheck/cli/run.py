@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -18,59 +19,44 @@ import click
 from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli import reports as report_files
-from opcheck.cli.options import PATH, OutputCommand, OutputPath, check_files, flag, number, together
+from opcheck.cli.options import OutputCommand, OutputPath, check_files, declared
 from opcheck.errors import Exit, Unwritable, UsageError, few
-from opcheck.report.plain_text import one_line, plural
+from opcheck.report.plain_text import one_line, picked, plural
 
 if TYPE_CHECKING:
     from opcheck.cli.output import JsonOutput, PrettyOutput
     from opcheck.execution.ledger_update import LedgerUpdate
     from opcheck.known import Facts, Gate, UserLedger
     from opcheck.model import BackendInfo, Case, Record, Run
-    from opcheck.session import LiveRun, Request, Session
+    from opcheck.session import LiveRun
     from opcheck.suite import Selection
 
 #: The most files and cases that a message names.
 _NAMED = 3
-
-_ledger = partial(click.option, type=PATH, metavar="FILE")
-_stored_run = partial(click.option, type=PATH, metavar="RUN")
-
-known_options = together(
-    _ledger(
-        "--known",
-        "ledgers",
-        multiple=True,
-        help="A ledger of known failures of yours: what it lists has to fail as listed, all else to"
-        " pass. Repeatable.",
-    ),
-    _ledger(
-        "--update-known",
-        "updated",
-        help="Have a ledger, which may be new, list what fails now; the exit code stays that of the"
-        " run.",
-    ),
-    flag(
-        "--prune-known",
-        "prune",
-        help="With --update-known: remove what no longer fails, or is nowhere.",
-    ),
-    flag(
-        "--add-known-in-ci",
-        "even_in_ci",
-        help="With --update-known: add failures even where the environment variable CI is set.",
-    ),
-)
 
 
 @dataclass(frozen=True)
 class Ledgers:
     """The user's ledgers, as the command line names them, and the one to be written."""
 
-    gate: Gate
-    updated: Path | None = None
-    prune: bool = False
-    add: bool = True
+    ledgers: tuple[Path, ...]
+    updated: Path | None
+    prune: bool
+    even_in_ci: bool
+
+    def __post_init__(self) -> None:
+        beside = {"--prune-known": self.prune, "--add-known-in-ci": self.even_in_ci}
+        for option, is_given in beside.items() if self.updated is None else ():
+            if is_given:
+                raise UsageError(f"{option} goes with --update-known FILE")
+
+    @cached_property
+    def gate(self) -> Gate:
+        """The ledgers, read when they are first asked for. Raises CaseFileError."""
+        from opcheck.known import Gate, load_user_ledgers
+
+        there = [path for path in [self.updated] if path and path.exists()]
+        return Gate(load_user_ledgers([*self.ledgers, *there]))
 
     @property
     def target(self) -> UserLedger | None:
@@ -112,6 +98,7 @@ class Ledgers:
         from opcheck.reading import Problems, read_text
         from opcheck.report.files import write_text
 
+        add = self.even_in_ci or os.environ.get("CI", "").lower() in ("", "0", "false")
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
@@ -123,7 +110,7 @@ class Ledgers:
             facts.all_cases,
             {record.case for record in mine if is_red(record, red)},
             backend.version,
-            add=self.add,
+            add=add,
             prune=self.prune,
         )
         path, target = self.updated, self.target
@@ -142,39 +129,13 @@ class Ledgers:
                 write_text(path, text)
             except Unwritable as error:
                 return [error.message]
-        for line in _told(found, is_ci=not self.add):
+        for line in _told(found, is_ci=not add):
             _tell(f"{path}: {line}")
         return []
 
 
 def _tell(line: str) -> None:
     click.echo(f"opcheck: {line}", err=True)
-
-
-def opened(given: Arguments, taken: Sequence[Path], *, cut_short: bool) -> Ledgers:
-    """Open the ledgers that a command line names; raise UsageError and CaseFileError.
-
-    Files that are `taken` are read or written by the same command. A run that may be `cut_short`
-    cannot update a ledger, because it does not know all failures.
-    """
-    from opcheck.known import Gate, load_user_ledgers
-
-    updated = given.updated
-    if updated is None:
-        beside = {"--prune-known": given.prune, "--add-known-in-ci": given.even_in_ci}
-        for option, is_given in beside.items():
-            if is_given:
-                raise UsageError(f"{option} goes with --update-known FILE")
-    elif cut_short:
-        raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
-    check_files([(f"--update-known {updated}", updated)], taken)
-    paths = [*given.ledgers, *([updated] if updated and updated.exists() else [])]
-    return Ledgers(
-        Gate(load_user_ledgers(paths) if paths else ()),
-        updated,
-        given.prune,
-        add=given.even_in_ci or os.environ.get("CI", "").lower() in ("", "0", "false"),
-    )
 
 
 def _told(found: LedgerUpdate, *, is_ci: bool) -> list[str]:
@@ -203,29 +164,18 @@ def _shard(value: str) -> tuple[int, int]:
     return number, total
 
 
-#: --expect-cases, --last-failed, --shard and --shard-by, the fields of a `Subset`.
-subset_options = together(
-    number(
-        "--expect-cases",
-        "expected",
-        help="How many cases PATH, -k and the like must select; another number is an error.",
-    ),
-    _stored_run(
-        "--lf",
-        "--last-failed",
-        "failed_in",
-        help="Only cases that failed in this stored run, on one of the backends asked for.",
-    ),
-    click.option(
-        "--shard",
-        type=_shard,
-        metavar="I/N",
-        help="Only the I-th of N shares of the cases, which take about equally long.",
-    ),
-    _stored_run(
-        "--shard-by",
-        help="Share them by the seconds in this stored run, not by size; the same for all shards.",
-    ),
+#: Fields of a `Subset`.
+subset_options = declared(
+    """
+    --expect-cases expected N: How many cases PATH, -k and the like must select; another number is
+        an error.
+    --lf --last-failed failed_in RUN: Only cases that failed in this stored run, on one of the
+        backends asked for.
+    --shard I/N: Only the I-th of N shares of the cases, which take about equally long.
+    --shard-by RUN: Share them by the seconds in this stored run, not by size; the same for all
+        shards.
+    """,
+    shard={"type": _shard},
 )
 
 
@@ -281,7 +231,7 @@ class Subset:
             message = f"--last-failed {path}: no backend of this run took part in it"
             raise UsageError(message, f"it has {', '.join(map(repr, there))}")
         if not run.complete:
-            click.echo(f"opcheck: {path} is incomplete: more may fail than did there", err=True)
+            _tell(f"{path} is incomplete: more may fail than did there")
         red = reds_of(run.header)
         records = (one for one in run.records if one.backend in addresses)
         failed = {one.case for one in records if is_failure(one, red)}
@@ -290,7 +240,7 @@ class Subset:
             named = few([*map(one_line, sorted(gone))], _NAMED)
             verb = "is" if len(gone) == 1 else "are"
             message = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
-            click.echo(f"opcheck: {message} selected: {named}", err=True)
+            _tell(f"{message} selected: {named}")
         return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
 
     def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
@@ -319,26 +269,32 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @options.dim_option
 @subset_options
 @options.worker_options
-@number(
-    "--repeat",
-    default=1,
-    help="Ask each case N times, anew each time; one failure, or two answers, and it fails.",
-)
-@flag("--strict", help="A warning is a failure.")
-@flag("--require-supported", help="What is unsupported, also by opcheck, fails.")
-@flag("--require-reproducible", help="Right answers that differ between runs are a failure.")
-@flag("--no-known", help="Judge the known defects of public backends too.")
-@known_options
-@click.option(
-    "--save-outputs",
-    "saved",
-    type=OutputPath(_is_replaced),
-    metavar="DIR",
-    help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
+@declared(
+    """
+    --repeat N: Ask each case N times, anew each time; one failure, or two answers, and it fails.
+    --strict: A warning is a failure.
+    --require-supported: What is unsupported, also by opcheck, fails.
+    --require-reproducible: Right answers that differ between runs are a failure.
+    --no-known: Judge the known defects of public backends too.
+    --known ledgers FILE...: A ledger of known failures of yours: what it lists has to fail as
+        listed, all else to pass. Repeatable.
+    --update-known updated FILE: Have a ledger, which may be new, list what fails now; the exit code
+        stays that of the run.
+    --prune-known prune: With --update-known: remove what no longer fails, or is nowhere.
+    --add-known-in-ci even_in_ci: With --update-known: add failures even where the environment
+        variable CI is set.
+    --save-outputs saved DIR: Keep models, inputs and the backend's outputs, for -b saved:DIR.
+    """,
+    repeat={"default": 1},
+    saved={"type": OutputPath(_is_replaced)},
 )
 @report_files.report_options
-@flag("-x", "--exitfirst", help="Stop at the first failure.")
-@number("--max-fail", help="Stop after N failures.")
+@declared(
+    """
+    -x --exitfirst: Stop at the first failure.
+    --max-fail N: Stop after N failures.
+    """
+)
 @options.pretty_options
 @options.format_option("json", help="json: what --report json= writes, on standard output.")
 def command(**given: Any) -> None:
@@ -374,72 +330,61 @@ def command(**given: Any) -> None:
     """
     from opcheck.suite import Selection
 
-    subset, selection = options.taken(Subset, given), options.taken(Selection, given)
-    judge(Arguments(subset=subset, selection=selection, **given))
+    subset, mine = options.taken(Subset, given), options.taken(Ledgers, given)
+    judge(subset, options.taken(Selection, given), mine, SimpleNamespace(**given))
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """The command line, a field for each option; `subset` and `selection` hold several."""
+def judge(subset: Subset, selection: Selection, mine: Ledgers, given: SimpleNamespace) -> NoReturn:
+    """Judge cases as the options say, print and write what comes, and end the program.
 
-    subset: Subset
-    selection: Selection
-    paths: tuple[Path, ...]
-    dims: Mapping[str, int]
-    addresses: tuple[str, ...]
-    jobs: int
-    timeout: float | None
-    memory_limit: str | None
-    repeat: int
-    strict: bool
-    require_supported: bool
-    require_reproducible: bool
-    no_known: bool
-    ledgers: tuple[Path, ...]
-    updated: Path | None
-    prune: bool
-    even_in_ci: bool
-    saved: Path | None
-    targets: list[report_files.Target]
-    resumed: Path | None
-    hours: float
-    exitfirst: bool
-    max_fail: int | None
-    quiet: bool
-    verbose: int
-    slowest: int | None
-    form: str
-
-
-def judge(given: Arguments) -> NoReturn:
-    """Judge cases as the options say, print and write what comes, and end the program."""
-    from opcheck.session import LiveRun, Session
-    from opcheck.suite import load_all
+    `given` has the options that the others do not have, by the names of their parameters.
+    """
+    from opcheck.session import LiveRun, Request, Session
+    from opcheck.suite import choose, load_all
     from opcheck.suite.select import EVERYTHING
 
     # All errors of files come before anything starts.
     as_json = given.form == "json"
-    resumed = report_files.resumed_target(given.resumed) if given.resumed else None
+    resumed = None
+    if given.resumed:
+        resumed = report_files.Target("json", given.resumed, f"--resume {given.resumed}")
     written = [*given.targets, *filter(None, [resumed])]
-    read_from = [*given.paths, *given.subset.files]
-    report_files.check_targets(written, [*read_from, *given.ledgers], stdout_is_stream=as_json)
+    read_from = [*given.paths, *subset.files]
+    report_files.check_targets(written, [*read_from, *mine.ledgers], stdout_is_stream=as_json)
+    taken = [*read_from, *(target.path for target in written)]
+    check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
+    most_failures = 1 if given.exitfirst else given.max_fail
+    if mine.updated and most_failures is not None:
+        # It would not know all failures.
+        raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
     if given.slowest and as_json:
         raise UsageError("--durations is for --format pretty, not for json")
-    _ = given.subset.runs  # read now, which may fail
+    _ = subset.runs  # read now, which may fail
     earlier = report_files.earlier_run(given.resumed)
-    most_failures = 1 if given.exitfirst else given.max_fail
-    with Session(
-        given.addresses, jobs=given.jobs, timeout=given.timeout, memory_limit=given.memory_limit
-    ) as session:
-        # Backends start while the ledgers and the cases are read.
-        taken = [*read_from, *(target.path for target in written)]
-        mine = opened(given, taken, cut_short=most_failures is not None)
-        # A ledger of the user's own is checked against all there is.
-        about = EVERYTHING if mine.gate.ledgers or mine.updated else given.selection
+    with Session(given.addresses, **picked(given, "jobs timeout memory_limit")) as session:
+        # Backends start while the ledgers and the cases are read. A ledger of the user's own is
+        # checked against all there is.
+        about = EVERYTHING if mine.gate.ledgers or mine.updated else selection
         interrupt.safe_place()
         everything = load_all(given.paths, given.dims, about)
         gc.freeze()  # Cases stay to the end: the collector need not look through them.
-        request = _request(given, session, everything, mine)
+        suite = choose(everything, selection)
+        said = str(selection)
+        interrupt.safe_place()
+        subset.check(suite, said)
+        session.connect(suite)
+        suite, said = subset.failed(suite, said, {info.address for info in session.infos})
+        request = Request(
+            cases=suite,
+            share=subset.share(suite),
+            shard=subset.shard,
+            selection=said,
+            level=selection.level,
+            paths=tuple(map(str, given.paths)),
+            shipped_ledgers=not given.no_known,
+            gate=mine.gate,
+            **picked(given, "repeat strict require_supported require_reproducible"),
+        )
         checked = mine.check(session.infos, everything)
         run = LiveRun(session, request)
         if given.saved:
@@ -447,14 +392,12 @@ def judge(given: Arguments) -> NoReturn:
 
             run.backends = recording(run.backends, given.saved)
         if given.resumed and earlier:
-            run.kept = report_files.kept_results(
-                given.resumed, earlier, run.kept.header, run.recorder, request.cases, given.hours
-            )
+            run.kept = report_files.kept_results(given.resumed, earlier, run, given.hours)
         reports = report_files.Reports(given.targets, resumed)
         reports.begin(run.header, run.kept.records)
         from opcheck.cli.output import JsonOutput, PrettyOutput
 
-        pretty = {"quiet": given.quiet, "verbose": given.verbose, "slowest": given.slowest}
+        pretty = picked(given, "quiet verbose slowest")
         output = JsonOutput(run.header) if as_json else PrettyOutput(run.header, **pretty)
         records, stopped = _collected(run, output, reports, most_failures)
         whole, revised = run.end(records, stopped=stopped)
@@ -463,34 +406,6 @@ def judge(given: Arguments) -> NoReturn:
         output.finish(whole.records, ending, revised)
         reports.show(whole)
     options.leave(Exit(ending.exit_code))
-
-
-def _request(given: Arguments, session: Session, cases: tuple[Case, ...], mine: Ledgers) -> Request:
-    """Build the request of a run; connects the session to find the cases that failed before."""
-    from opcheck.session import Request
-    from opcheck.suite import choose
-
-    subset = given.subset
-    suite = choose(cases, given.selection)
-    said = str(given.selection)
-    interrupt.safe_place()
-    subset.check(suite, said)
-    session.connect(suite)
-    suite, said = subset.failed(suite, said, {info.address for info in session.infos})
-    return Request(
-        cases=suite,
-        share=subset.share(suite),
-        shard=subset.shard,
-        selection=said,
-        level=given.selection.level,
-        paths=tuple(map(str, given.paths)),
-        repeat=given.repeat,
-        strict=given.strict,
-        require_supported=given.require_supported,
-        require_reproducible=given.require_reproducible,
-        shipped_ledgers=not given.no_known,
-        gate=mine.gate,
-    )
 
 
 def _collected(
@@ -512,7 +427,7 @@ def _collected(
         results = run.results(output.is_shown)
         with output.bar:
             for record in results:
-                is_kept = run.is_kept(record)
+                is_kept = (record.case, record.backend) in run.kept.by_pair
                 # The footer counts what was written, no more and no less.
                 with interrupt.shielded():
                     take(record, is_kept=is_kept)

@@ -6,13 +6,14 @@ from pathlib import Path
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import PATH, STANDARD, OutputCommand, OutputPath, flag, leave
+from opcheck.cli.options import PATH, STANDARD, OutputCommand, OutputPath, declared, leave
 from opcheck.errors import Exit, UsageError
 from opcheck.report.files import FORMATS, lines
 from opcheck.report.plain_text import one_line, plural
 
 #: What a saved benchmark begins with.
 _BENCHMARK = b'{"type":"bench"'
+_WHOLE = {"type": OutputPath(), "required": True}
 
 
 @click.command(name="report", cls=OutputCommand)
@@ -106,14 +107,14 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
 @click.command(name="diff", cls=OutputCommand)
 @click.argument("old_path", type=PATH, metavar="OLD")
 @click.argument("new_path", type=PATH, metavar="NEW")
-@flag("--common", help="Where NEW was asked for less than OLD, compare what both were asked for.")
+@declared("--common: Where NEW was asked for less than OLD, compare what both were asked for.")
 @options.format_option(
     *("json", "markdown"),
     show_default=True,
     help="json: a line a change; markdown: a page for pull requests.",
 )
 @options.out_option
-@flag("-v", "--verbose", help="Every change, however many there are.")
+@declared("-v --verbose: Every change, however many there are.")
 def diff(
     old_path: Path, new_path: Path, common: bool, form: str, out: Path | None, verbose: bool
 ) -> None:
@@ -156,8 +157,8 @@ def diff(
 
 @click.command(name="merge", cls=OutputCommand)
 @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="RUN...")
-@options.output_option("out", OutputPath(), "FILE", "The whole; `-` is standard output.")
-@flag("--mixed-versions", help="Also join runs of several opchecks.")
+@declared("-o --output out FILE: The whole; `-` is standard output.", out=_WHOLE)
+@declared("--mixed-versions: Also join runs of several opchecks.")
 def merge(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     """Join stored runs of one suite into one: other backends, or other parts of the cases.
 

@@ -117,13 +117,12 @@ class Reading(Generic[Head, Line, Result]):
     longest: int
     may_be_cut_short = False
 
+    #: Returns the contents of the file; lines come with their numbers and are read on demand.
+    use: Callable[[Head, Iterator[tuple[int, Line]]], Result]
+
     @staticmethod
     def types() -> Mapping[str, Any]:
         """Classes of the lines by type, that of the first line first; a footer is a mapping."""
-        raise NotImplementedError
-
-    def use(self, head: Head, lines: Iterator[tuple[int, Line]]) -> Result:
-        """Contents of the file; lines come with their numbers and are read on demand."""
         raise NotImplementedError
 
     def __init__(self, file: Path) -> None:
@@ -389,32 +388,17 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
     @cache
     def types() -> Mapping[str, Any]:
         """Classes of the lines by type."""
-        header = stored(
-            model.Header,
-            _header,
-            later=["oracles"],
-            type=Literal["header"],
-            format=Literal[3],
-            cases=_Count,
-            started=_Time,
-        )
-        picture = stored(
-            model.Picture,
-            _picture,
-            shape=tuple[_Count, ...],
-            ulps=Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)],
-            unordered=_Count,
-            cells=Annotated[tuple[_Cells, ...], Field(max_length=64)],
-        )
-        comparison = stored(
-            model.ComparisonRecord,
-            wrong=_Count,
-            total=_Count,
-            unjudged=_Count,
-            max_ulp=_Count | None,
-            used=_Share,
-            picture=picture | None,
-        )
+        begin = {"type": Literal["header"], "format": Literal[3]}
+        header = stored(model.Header, _header, ["oracles"], **begin, cases=_Count, started=_Time)
+        drawn: dict[str, Any] = {
+            "ulps": Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)],
+            "cells": Annotated[tuple[_Cells, ...], Field(max_length=64)],
+        }
+        shape = tuple[_Count, ...]
+        picture = stored(model.Picture, _picture, shape=shape, unordered=_Count, **drawn)
+        counts: dict[str, Any] = dict.fromkeys(("wrong", "total", "unjudged"), _Count)
+        counts |= {"max_ulp": _Count | None, "used": _Share}
+        comparison = stored(model.ComparisonRecord, **counts, picture=picture | None)
         result = stored(
             model.Record,
             _result,
@@ -430,15 +414,9 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
             verdicts=dict[model.Verdict, Annotated[int, Field(ge=1)]] | None,
         )
         revised = stored(dict, case=str, backend=str, diagnoses=tuple[model.Diagnosis, ...])
-        footer = stored(
-            model.Ending,
-            dict,
-            later=["revised"],
-            type=Literal["footer"],
-            seconds=_Seconds,
-            totals=dict[str, dict[str, int]],
-            revised=tuple[revised, ...],  # type: ignore[valid-type]
-        )
+        ended = {"type": Literal["footer"], "totals": dict[str, dict[str, int]]}
+        ended["revised"] = tuple[revised, ...]  # type: ignore[valid-type]
+        footer = stored(model.Ending, dict, ["revised"], seconds=_Seconds, **ended)
         return {"header": header, "result": result, "footer": footer}
 
     def use(self, header: model.Header, lines: Iterator[tuple[int, _Line]]) -> model.Run:

@@ -111,30 +111,16 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
     @cache
     def types() -> Mapping[str, Any]:
         """Classes of the lines by type."""
-        samples = stored(
-            Sample,
-            _samples,
-            later=["waited"],
-            round=list[_Count],
-            worker=list[_Count],
-            loops=list[Annotated[_Count, Field(ge=1)]],
-            seconds=list[_Seconds],
-            waited=list[_Waited],
-        )
+        columns: dict[str, Any] = dict.fromkeys(("round", "worker"), list[_Count])
+        columns |= {"loops": list[Annotated[_Count, Field(ge=1)]]}
+        columns |= {"seconds": list[_Seconds], "waited": list[_Waited]}
+        samples = stored(Sample, _samples, ["waited"], **columns)
         timing = stored(Timing, later=["printed"], prepared=tuple[_Waited, ...], samples=samples)
-        timed = stored(
-            Timed,
-            _timed,
-            later=["sweep", "digest"],
-            type=Literal["timed"],
-            moved=_Count,
-            timings=tuple[timing, ...],  # type: ignore[valid-type]
-            copy=samples,
-            yardstick=samples,
-        )
+        row = {"type": Literal["timed"], "moved": _Count, "copy": samples, "yardstick": samples}
+        row["timings"] = tuple[timing, ...]  # type: ignore[valid-type]
         return {
             "bench": stored(dict, _bench, type=Literal["bench"], format=Literal[1], bench=Bench),
-            "timed": timed,
+            "timed": stored(Timed, _timed, ["sweep", "digest"], **row),
             "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
         }
 

@@ -1,7 +1,6 @@
 """Style of all terminal reports: the color of each verdict, the shape of a table."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from rich import box
@@ -152,20 +151,6 @@ def together(text: str) -> str:
     return text.replace(" ", _NO_BREAK)
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column's heading and width; numbers are flush right."""
-
-    name: str
-    width: int
-    left: bool = False
-
-    def cell(self, text: str) -> str:
-        """Pad the text with blanks."""
-        blanks = " " * (self.width - cell_len(text))
-        return text + blanks if self.left else blanks + text
-
-
 #: A text, by itself or with its style.
 Cell: TypeAlias = str | tuple[str, str]
 
@@ -190,23 +175,28 @@ class StyledLines:
         for line in plain_text.folded(spelt, self.width, "  "):
             self.put((line.replace(_NO_BREAK, " "), style))
 
-    def head(self, columns: Sequence[Column], gap: str = "  ") -> None:
-        """Print the heads of columns."""
-        self.row(columns, [(column.name, "dim") for column in columns], gap)
+    def head(self, columns: Sequence[str], gap: str = "  ", first: str = "") -> None:
+        """Print the heads of columns, above all but the first, which has a text of its own."""
+        self.row(columns, [(name.strip(), "dim") for name in (first, *columns[1:])], gap)
 
-    def row(self, columns: Sequence[Column], cells: Sequence[Cell], gap: str = "  ") -> None:
-        """Print a line of cells; if the first is too wide, it has a line of its own."""
+    def row(self, columns: Sequence[str], cells: Sequence[Cell], gap: str = "  ") -> None:
+        """Print a line of cells, as wide as the heads of their columns with all their blanks.
+
+        The first is flush left and has a line of its own if it is too wide; others are flush right.
+        """
         pairs = ((cell, "") if isinstance(cell, str) else cell for cell in cells)
         spelt = [(self._spelt(text), style) for text, style in pairs]
-        if cell_len(spelt[0][0]) > columns[0].width:
+        if cell_len(spelt[0][0]) > cell_len(columns[0]):
             self.put(spelt[0])
             spelt[0] = ("", "")
         parts: list[tuple[str, str]] = []
         for column, (text, style) in zip(columns, spelt, strict=True):
-            parts += [(gap if parts else "", ""), (column.cell(text), style)]
+            blanks = " " * (cell_len(column) - cell_len(text))
+            mine = [(gap, ""), (blanks + text, style)]
+            parts += mine if parts else [(text + blanks, style)]
         self.put(*parts)
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
         """Print rows of cells under their heads, and an empty line."""
         self.head(columns)
         for cells in rows:

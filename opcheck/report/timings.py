@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import cycle, groupby
+from itertools import accumulate, cycle, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,7 +21,7 @@ from opcheck.grouping import group_by
 from opcheck.model.timing import Bench, Rows, Timed, Timing
 from opcheck.report import plain_text
 from opcheck.report.plain_text import brief, digits, interval, percent, seconds
-from opcheck.report.style import Cell, Column, StyledLines, put_all, together, unlike
+from opcheck.report.style import Cell, StyledLines, put_all, together, unlike
 from opcheck.timing import Compared, Ratio, Spread, TimingChange, means, ratio, scaling, spread
 from opcheck.timing import words as verdict_on
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: From this width on, there is room for whole intervals and wider gaps.
 _WIDE = 100
+#: The width of the longest verdict.
+_VERDICT = 8
 #: Possible flaws of times, and the size of a flaw, "" for none.
 _MACHINE: Mapping[str, Callable[[Spread], str]] = {
     "busy (other processes had the processor for so much of the time, which is left out)": (
@@ -98,24 +100,20 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
     margin = 7 if lines.ascii_only else 6
     gap = "  " if is_wide else " "
     columns = [
-        Column("", min(longest, 32 if is_wide else 14), left=True),
-        Column("median", 7),
-        Column("spread", margin),
-        Column("ratio", 5),
-        Column("95 % interval", 13) if is_wide else Column("95 %", margin),
-        Column("", 8, left=True),
-        Column("GB/s", 5),
-        Column("of copy", 7) if is_wide else Column("copy", 5),
-        Column("prepared", 8),
+        " " * min(longest, 32 if is_wide else 14),
+        *(" median", "spread".rjust(margin), "ratio"),
+        *(["95 % interval"] if is_wide else ["95 %".rjust(margin)]),
+        *(" " * _VERDICT, " GB/s", "of copy" if is_wide else " copy", "prepared"),
     ]
-    taken = sum(column.width + len(gap) for column in columns)
-    bar = Column("", max(3, min(24, lines.width - taken)), left=True)
+    room = lines.width - sum(cell_len(column) + len(gap) for column in columns)
+    bar = max(3, min(24, room))
     if timed:
         lines.head(columns, gap)
     for one, found in timed:
         share = found.median / max(other.median for _, other in timed)
-        drawn = plain_text.bar(share, bar.width, ascii_only=lines.ascii_only)
-        lines.row([*columns, bar], [*_cells(row, one, found, is_wide=is_wide), drawn], gap)
+        drawn = plain_text.bar(share, bar, ascii_only=lines.ascii_only)
+        cells = _cells(row, one, found, is_wide=is_wide)
+        lines.row([*columns, " " * bar], [*cells, drawn.ljust(bar)], gap)
     for remark, colour in _remarks(row, {one.timing.backend: found for one, found in timed}):
         lines.fill(remark, colour)
     lines.blank()
@@ -174,7 +172,7 @@ def _cells(row: Timed, shown: ReportedTiming, found: Spread, *, is_wide: bool) -
         margin(found),
         digits(one.value) if one else "1" if verdict == "baseline" else "–",
         ends,
-        (verdict, _COLOURS.get(verdict, "")),
+        (verdict.ljust(_VERDICT), _COLOURS.get(verdict, "")),
         plain_text.rate(row.moved, found.median),
         percent(copy.median / found.median) if copy else "–",
         seconds(prepared[len(prepared) // 2]) if prepared else "–",
@@ -218,19 +216,16 @@ def show_means(console: Console, bench: Bench, rows: Rows) -> None:
         lines.fill("The others are left out, because not all backends were timed there.")
     lines.fill("The interval tells how far a mean moves with the choice of cases like these.")
     width = min(32, max(cell_len(brief(mean.backend)) for mean in found))
-    columns = [Column("", width, left=True), Column("ratio", 5), Column("95 % interval", 13)]
     cells = (
         (brief(mean.backend), digits(mean.value), interval(mean.low, mean.high)) for mean in found
     )
-    lines.table(columns, cells)
+    lines.table([" " * width, "ratio", "95 % interval"], cells)
 
 
 #: Bytes that must move, and the times of that.
 Point: TypeAlias = tuple[int, Spread]
 
 _GAP = "  "
-#: A time and a bandwidth, which share a column.
-_TIME, _RATE = Column("time", 7), Column("GB/s", 5)
 _COPY = "copy"
 #: Metadata of pictures by ending, without a date.
 _METADATA: Mapping[str, dict[str, Any]] = {
@@ -246,8 +241,7 @@ _LEAST, _MANY = 6.0, 3e3
 
 def show_sweeps(console: Console, bench: Bench, rows: Rows, plot: Path | None = None) -> None:
     """Print and draw the growth of times in each sweep."""
-    sweeps = group_by((row for row in rows if row.sweep), lambda row: row.sweep)
-    for some in sweeps.values():
+    for some in group_by((row for row in rows if row.sweep), lambda row: row.sweep).values():
         console.print()
         show_sweep(console, bench, some)
         if plot and any(timing.samples for row in some for timing in row.timings):
@@ -316,24 +310,23 @@ def _show_times(lines: StyledLines, rows: Rows, points: Mapping[str, dict[str, P
     """Print times in as many tables as it takes to fit the width."""
     widest = max((cell_len(brief(row.shapes)) for row in rows), default=0)
     # Wider shapes are not shown.
-    shapes = [Column("shape", max(widest, 5), left=True)] if widest <= 24 else []
-    left = [Column("size", 8), *shapes]
+    shapes = [" " * max(widest, 5)] if widest <= 24 else []
+    left = [" " * 8, *shapes]
     both = cell_len(_pair("", ""))
     todo = [(brief(backend), some) for backend, some in points.items()]
     while todo:
-        columns = [*left]
-        for name, _ in todo:
-            columns.append(Column(name, max(both, cell_len(name))))
-            width = sum(column.width + len(_GAP) for column in columns) - len(_GAP)
-            if len(columns) > len(left) + 1 and width > lines.width:
-                columns.pop()
-                break
-        count = len(columns) - len(left)
-        lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]])
-        names = [column.name for column in left] + [_pair(_TIME.name, _RATE.name)] * count
+        columns = [*left, *(" " * (both - cell_len(name)) + name for name, _ in todo)]
+        # As many as fit, and at least one.
+        ends = accumulate(cell_len(column) + len(_GAP) for column in columns)
+        count = max(1, sum(end - len(_GAP) <= lines.width for end in ends) - len(left))
+        del columns[len(left) + count :]
+        lines.head(columns)
+        names = ["    size", *["shape".ljust(len(one)) for one in shapes]]
+        names += [_pair("time", "GB/s")] * count
         lines.row(columns, [(name, "dim") for name in names])
         for row in rows:
-            cells = [plain_text.size(row.moved), brief(row.shapes)][: len(left)]
+            shown = [brief(row.shapes).ljust(len(one)) for one in shapes]
+            cells = [plain_text.size(row.moved).rjust(8), *shown]
             for _, some in todo[:count]:
                 point = some.get(row.case)
                 time = seconds(point[1].median) if point else "–"
@@ -345,7 +338,8 @@ def _show_times(lines: StyledLines, rows: Rows, points: Mapping[str, dict[str, P
 
 
 def _pair(time: str, rate: str) -> str:
-    return f"{_TIME.cell(time)}{_GAP}{_RATE.cell(rate)}"
+    """A time and a bandwidth, which share a column."""
+    return f"{time:>7}{_GAP}{rate:>5}"
 
 
 def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> None:
@@ -353,13 +347,8 @@ def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> 
     found = {name: one for name, one in growths if one}
     if not found:
         return
-    columns = [
-        Column("", min(32, max(cell_len(brief(name)) for name in found)), left=True),
-        Column("exponent", 8),
-        Column("95 % interval", 13),
-        Column("fixed cost", 10),
-        Column("flat up to", 10),
-    ]
+    width = min(32, max(cell_len(brief(name)) for name in found))
+    columns = [" " * width, "exponent", "95 % interval", "fixed cost", "flat up to"]
     said = "Time as a fixed cost of a call and a power of the size; flat where the cost is most:"
     lines.fill(said)
     rows = (
@@ -421,16 +410,13 @@ def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Po
 
 def _add(axes: "Axes", points: Sequence[Point], look: dict[str, Any], *, as_rate: bool) -> None:
     """Add a curve; sizes that were not measured leave no gap."""
-    sized = sorted(((moved, found) for moved, found in points if moved), key=lambda point: point[0])
-    sizes = [moved for moved, _ in sized]
+    import numpy as np
 
-    def values(name: str) -> list[float]:
-        times = [(moved, getattr(found, name)) for moved, found in sized]
-        return [moved / time / 1e9 if as_rate else time for moved, time in times]
-
-    middle, *ends = map(values, ("median", "high", "low") if as_rate else ("median", "low", "high"))
-    errors = [[abs(value - one) for value, one in zip(middle, end, strict=True)] for end in ends]
-    axes.errorbar(sizes, middle, yerr=errors, **look)
+    sized = sorted((moved, one.low, one.median, one.high) for moved, one in points if moved)
+    moved, low, middle, high = np.array(sized, float).reshape(-1, 4).T
+    if as_rate:
+        low, middle, high = (moved / time / 1e9 for time in (high, middle, low))
+    axes.errorbar(moved, middle, yerr=[middle - low, high - middle], **look)
 
 
 def _limits(shown: tuple[float, float]) -> tuple[float, float]:
@@ -482,8 +468,7 @@ def show_changes(
     _show_rows(lines, title, (*rows, *compared.together), compared.beyond)
     if compared.missing:
         lines.put(("Not compared", "bold"))
-    by_reason = group_by(compared.missing, lambda one: (one.lacks, one.why))
-    for (lacks, why), some in by_reason.items():
+    for (lacks, why), some in group_by(compared.missing, lambda one: (one.lacks, one.why)).items():
         named = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
         lines.fill(f"no times {where[lacks]}: {brief(why)}: {few(named, 5)}", "yellow")
     if compared.missing:
@@ -550,18 +535,12 @@ def _facts(bench: Bench) -> Mapping[str, str]:
 def _show_rows(lines: StyledLines, title: str, rows: Sequence[TimingChange], beyond: float) -> None:
     if not rows:
         return
-    names = (brief(change.backend) for change in rows)
-    longest = max(len(title) - 2, *map(cell_len, names))
+    longest = max(len(title) - 2, *(cell_len(brief(change.backend)) for change in rows))
     # Within one run there are no p-values.
     has_p = not math.isnan(rows[0].p)
-    columns = [
-        Column(title, 2 + min(longest, 32 if lines.width >= _WIDE else 20), left=True),
-        Column("ratio", 5),
-        Column("95 % interval", 13),
-        *[Column("p", 6)] * has_p,
-        Column("", 0, left=True),
-    ]
-    lines.head(columns)
+    width = 2 + min(longest, 32 if lines.width >= _WIDE else 20)
+    columns = [" " * width, "ratio", "95 % interval", *["     p"] * has_p, ""]
+    lines.head(columns, first=title)
     for case, alike in groupby(rows, key=lambda change: change.case):
         lines.put((brief(case) or "All cases together", "bold"))
         for change in alike:

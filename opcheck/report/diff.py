@@ -14,7 +14,7 @@ from opcheck import analysis
 from opcheck.analysis import Change, ChangeKind, Difference, Growth, differences
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.report import summary
-from opcheck.report.markdown import Section, code, fitting, plain, section, table, text
+from opcheck.report.markdown import Section, code, fitting, section, table, text
 from opcheck.report.plain_text import brief, one_line, picked, plural
 from opcheck.report.store import line
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
@@ -55,8 +55,7 @@ def left_out(found: Difference) -> str:
 
 def was_and_is(change: Change) -> str:
     """The verdicts: `pass → fail`, a dash for no result."""
-    both = (one.verdict.value if one else "–" for one in (change.old, change.new))
-    return " → ".join(both)
+    return " → ".join(one.verdict.value if one else "–" for one in (change.old, change.new))
 
 
 def why(change: Change) -> str:
@@ -164,15 +163,15 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
     head = [f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", ""]
     unlike_ = differences(old.header, new.header).items()
     rows = [(text(name), *(text(brief(one)) for one in both)) for name, both in unlike_]
-    yield from plain([*head, *section("Not alike in the two runs", ("", "old", "new"), rows)])
+    yield from (*head, *section("Not alike in the two runs", ("", "old", "new"), rows))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         changes = list(alike)
         title, more = f"{kind.capitalize()}: {len(changes):,}", len(changes) - _SHOWN
         if kind in analysis.REGRESSIONS:
-            yield "line", (f"### {title}", "", *table(_COLUMNS, ()))
+            yield from (f"### {title}", "", *table(_COLUMNS, ()))
             for change in changes:
                 yield "change", (f"| {' | '.join(_cells(change))} |",)
-            yield "line", ("",)
+            yield ""
         else:
             lines = [f"<details><summary>{title}</summary>", ""]
             lines += [*table(_COLUMNS, map(_cells, changes[:_SHOWN])), ""]
@@ -180,9 +179,9 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
             yield "kind of change", (*lines, "</details>", "")
     nearer = _nearer(found.growths)
     rows = [(code(op), text(dtype), code(who), *shares) for op, dtype, who, *shares in nearer]
-    yield from plain(section(_NEARER, _NEARER_COLUMNS, rows, numbers=2))
+    yield from section(_NEARER, _NEARER_COLUMNS, rows, numbers=2)
     if found.left_out:
-        yield from plain((f"Left out: {text(left_out(found))}", ""))
+        yield from (f"Left out: {text(left_out(found))}", "")
 
 
 def _cells(change: Change) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from opcheck.report import plain_text, summary, totals
 
 #: GitHub refuses a job summary of more than 1 MiB; other tools of the step need some room too.
 LIMIT = (1 << 20) - (1 << 16)
-#: Name of a part of a page, and its lines, computed only if there is room for them.
-Section: TypeAlias = tuple[str, Iterable[str]]
+#: A line of a page, or the name of a part and its lines, computed only if there is room for them.
+Section: TypeAlias = str | tuple[str, Iterable[str]]
 #: Characters that may be markup or begin a link; as character references they do neither.
 _MARKUP = re.compile(r"[#$&*<>@\[\\\]_`|~]|:(?=/)|(?<=www)\.", re.IGNORECASE)
 #: GitHub looks for @names, #numbers and :smileys: in the displayed text, except in code.
@@ -50,11 +50,11 @@ def _parts(run: Run) -> Iterator[Section]:
         known=[*totals.known(header.backends, records)],
         passing=passing,
     )
-    yield from plain(head)
+    yield from head
     red = reds_of(header)
     failures = [result for result in records if is_failure(result, red)]
     if failures:
-        yield "line", (f"### {plain_text.plural(len(failures), 'failure')}", "")
+        yield from (f"### {plain_text.plural(len(failures), 'failure')}", "")
     for result in failures:
         yield "failure", rendered("failure.md", result=result)
 
@@ -127,16 +127,12 @@ def section(
         yield from (f"### {title}", "", *table(head, rows, numbers=numbers), "")
 
 
-def plain(lines: Iterable[str]) -> Iterator[Section]:
-    """Each line as a part of its own."""
-    return (("line", (line,)) for line in lines)
-
-
 def fitting(parts: Iterable[Section]) -> Iterator[str]:
     """The lines of a page; parts after the first that does not fit are only counted."""
     room = LIMIT
     left: Counter[str] = Counter()
-    for name, part in parts:
+    for section in parts:
+        name, part = ("line", [section]) if isinstance(section, str) else section
         lines = [] if left else list(part)
         room -= sum(len(line.encode(errors="replace")) + 1 for line in lines)
         if room < 0:

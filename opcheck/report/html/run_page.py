@@ -7,7 +7,7 @@ import struct
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import accumulate, cycle, pairwise, zip_longest
 from math import ceil, inf, log2, prod
@@ -146,17 +146,12 @@ class Drawing:
 
 
 def drawn(
-    template: str,
-    width: float,
-    height: float,
-    margins: Sequence[float] = _MARGINS,
-    label: str = "",
-    **values: Any,
+    template: str, width: float, height: float, margins: Sequence[float] = _MARGINS, **values: Any
 ) -> Drawing:
     """A drawing of axes of this size, between margins."""
     left, right, below, above = margins
     size = {"width": width, "height": height, "corner": f"{left:g} {above:g}"}
-    inside = render(template, label=label, **size, **values).strip()
+    inside = render(template, **size, **values).strip()
     return Drawing(width + left + right, height + below + above, inside)
 
 
@@ -179,28 +174,31 @@ class Plots:
 
     def of(self, picture: Picture) -> list[Plot]:
         """The map and the histogram of a picture, if it has them; nothing without room."""
-        # Each by what it shows, with the function that makes it and its description.
-        wanted: dict[object, tuple[Callable[[Picture], Drawing], str]] = {}
+        # Each by what it shows, with the function that makes it.
+        wanted: dict[object, Callable[[Picture], tuple[Drawing, str]]] = {}
         if picture.cells:
-            wanted["map", picture.shape, picture.cells] = _map, _label_of_map(picture)
+            wanted["map", picture.shape, picture.cells] = _map
         if picture.ulps or picture.unordered:
-            wanted["ulps", picture.ulps, picture.unordered] = _histogram, _label_of_ulps(picture)
+            wanted["ulps", picture.ulps, picture.unordered] = _histogram
         if self._room < 0 and wanted.keys() - self._drawn:
             self.left_out += 1
             return []
-        for key, (draw, label) in wanted.items():
+        for key, draw in wanted.items():
             if key not in self._drawn:
-                self._drawn[key] = f"d{len(self._drawn)}", draw(picture), label
+                self._drawn[key] = f"d{len(self._drawn)}", *draw(picture)
                 self._room -= len(self._drawn[key][1].inside)
         return [self._drawn[key] for key in wanted]
 
 
-def _map(picture: Picture) -> Drawing:
+def _map(picture: Picture) -> tuple[Drawing, str]:
+    counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
+    message = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
+    about = f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {message}"
     across, down = len(picture.cells[0]), len(picture.cells)
     cell = min(_CELL, _WIDTH[1] / across, _HEIGHT / down)
     width, height = max(_WIDTH[0], cell * across), cell * down if down > 1 else _CELL
     shape, rows = picture.shape, prod(picture.shape[:-1])
-    return drawn(
+    drawing = drawn(
         *("map.svg", width, height),
         label=f"axis {len(shape) - 1}" if shape else "",
         dots=Markup(f"data:image/png;base64,{b64encode(_png(picture.cells)).decode()}"),
@@ -210,6 +208,7 @@ def _map(picture: Picture) -> Drawing:
         down=down,
         left=max(-LETTER * len(str(rows - 1)) - 10, -30),
     )
+    return drawing, about
 
 
 def _png(cells: Sequence[str]) -> bytes:
@@ -224,7 +223,7 @@ def _png(cells: Sequence[str]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(b"".join(part) for part in parts)
 
 
-def _histogram(picture: Picture) -> Drawing:
+def _histogram(picture: Picture) -> tuple[Drawing, str]:
     """Draw bars as high as the logarithm of their count, with gaps for powers left out."""
     bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
     places = [0.6] * bool(bars)
@@ -236,8 +235,9 @@ def _histogram(picture: Picture) -> Drawing:
     width = min(max(_WIDTH[0], _BAR * (places[-1] + 0.4)), _WIDEST)
     heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
     wide, high = width / (places[-1] + 0.6), _HIGH / (max(heights) * 1.18 + 0.2)
-    return drawn(
-        *("histogram.svg", width, _HIGH, (_MARGINS[1], *_MARGINS[1:]), "ULP off"),
+    drawing = drawn(
+        *("histogram.svg", width, _HIGH, (_MARGINS[1], *_MARGINS[1:])),
+        label="ULP off",
         bars=[
             (*bar, wide * place, high * height)
             for bar, place, height in zip(bars, places, heights, strict=True)
@@ -246,6 +246,12 @@ def _histogram(picture: Picture) -> Drawing:
         # Labels for which there is room.
         some=ceil(_BAR * len(bars) / _WIDEST),
     )
+    counts = []
+    for bits, count in picture.ulps:
+        low, high = bits and 1 << (bits - 1), (1 << bits) - 1
+        counts.append(f"{count:,} at {low if low == high else f'{low:,}–{high:,}'}")
+    counts += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
+    return drawing, f"Elements by their distance in ULP: {', '.join(counts)}"
 
 
 def _steps(bits: int) -> str:
@@ -253,21 +259,6 @@ def _steps(bits: int) -> str:
     if bits < 11:
         return str(bits and 1 << (bits - 1))
     return "2" + str(bits - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
-def _label_of_map(picture: Picture) -> str:
-    counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
-    message = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
-    return f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {message}"
-
-
-def _label_of_ulps(picture: Picture) -> str:
-    messages = []
-    for bits, count in picture.ulps:
-        low, high = bits and 1 << (bits - 1), (1 << bits) - 1
-        messages.append(f"{count:,} at {low if low == high else f'{low:,}–{high:,}'}")
-    messages += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
-    return f"Elements by their distance in ULP: {', '.join(messages)}"
 
 
 #: The largest page, in bytes, and the room of its failures even if the list of results is larger.
@@ -294,7 +285,6 @@ def lines(run: Run) -> Iterator[str]:
     options += ["--require-supported"] * header.require_supported
     options += [f"{name} {value}" for name, value in header.options.items()]
     drawn = Plots()
-    left = show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room)
     yield from document(
         "run.html",
         run=run,
@@ -306,11 +296,9 @@ def lines(run: Run) -> Iterator[str]:
         dtypes=dtypes,
         matrix=matrix,
         verdicts=counted(records, red),
-        has_self=any(record.self_check for record in records),
         broken=broken,
         failures=sum(len(group.failures) for group in groups),
-        many=30,  # with more, causes are folded, so that all of them are seen first
-        left=left,
+        left=show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room),
         known=known,
         drawings=drawn.drawings,
         undrawn=drawn.left_out,
@@ -457,21 +445,16 @@ def bench_lines(stored: Stored) -> Iterator[str]:
     """The whole document, line by line."""
     bench, rows = stored.bench, stored.rows
     drawings: dict[str, Drawing] = {}
-    # Each case with the time of a copy, its backends, and the name of its drawing.
+    # Each case with the time of a copy, its backends, and the name of its drawing, if it has one.
     cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
+    compared: list[tuple[str, str, Ratio]] = []
     colours = dict(zip(bench.backends, cycle(SERIES), strict=False))
     for number, row in enumerate(rows):
-        name = ""
         if any(timing.samples for timing in row.timings):
-            name = f"t{number}"
-            drawings[name] = times(row, colours)
-        cases.append((row, spread(row.copy, row.yardstick), [*reported(bench, row)], name))
-    compared = [
-        (row.case, line.timing.backend, line.ratio)
-        for row, _, lines, _ in cases
-        for line in lines
-        if line.ratio
-    ]
+            drawings[f"t{number}"] = times(row, colours)
+        lines = [*reported(bench, row)]
+        cases.append((row, spread(row.copy, row.yardstick), lines, f"t{number}"))
+        compared += [(row.case, one.timing.backend, one.ratio) for one in lines if one.ratio]
     if compared:
         drawings["ratios"] = ratios(compared, colours)
     yield from document(
@@ -507,7 +490,7 @@ def times(row: Timed, of: Mapping[str, str]) -> Drawing:
     for timing in (timing for timing in row.timings if timing.samples):
         seconds = [sample.seconds for sample in timing.samples]
         ends = np.percentile(seconds, (10, 25, 50, 75, 90)).tolist()
-        lines.append(_Line(timing.backend, of[timing.backend], ends))
+        lines.append(_Line(_short(timing.backend), of[timing.backend], ends))
     label = "time of a call: median, middle half, middle 80 %"
     return _drawn(lines, label, partial(plain_text.seconds, spelt="{:g}".format))
 
@@ -520,8 +503,8 @@ def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Dra
         is_boundless = one.low <= 0 or not math.isfinite(one.high)
         low, high = (one.value, one.value) if is_boundless else (one.low, one.high)
         ends = low, one.value, one.value, one.value, high
-        name = case if case not in cases[:place] else ""
-        lines.append(_Line(name, of[backend], ends, backend, is_boundless))
+        name = _short(case) if case not in cases[:place] else ""
+        lines.append(_Line(name, of[backend], ends, _short(backend), is_boundless))
     label = "time relative to the baseline, with its 95 % interval"
     return _drawn(lines, label, "{:g}".format, (1 / (1 + ZONE), 1 + ZONE))
 
@@ -540,11 +523,11 @@ def _drawn(
     def x(value: float) -> float:
         return _AXES * (scale(value) - first) / (last - first)
 
-    lines = [replace(one, name=_short(one.name), behind=_short(one.behind)) for one in lines]
     names = [one.name for one in lines], [one.behind for one in lines]
     sides = [12 + LETTER * max(map(len, some)) for some in names]
     return drawn(
-        *("intervals.svg", _AXES, _LINE * len(lines), (*sides, _BELOW, _ABOVE), label),
+        *("intervals.svg", _AXES, _LINE * len(lines), (*sides, _BELOW, _ABOVE)),
+        label=label,
         lines=lines,
         band=band,
         marks=_log_marks(first, last) if is_log else _marks(first, last),

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from opcheck import model
 from opcheck.errors import Exit, UsageError, few
+from opcheck.grouping import group_by
 from opcheck.model import WRONG, Ending, Header, Record, Run, Verdict
 from opcheck.model.result import Diagnosis, Failure
 from opcheck.reading import quoted
@@ -61,12 +62,8 @@ def status(
     results, ending = list(results), ending or Ending()
     red = reds_of(header)
     total = Counter(result.verdict for result in results)
-    asked = {backend.address: _why_idle(backend, results) for backend in header.backends}
-    idle = {address: why for address, why in asked.items() if why}
-    idly = [
-        f"{', '.join(address for address in idle if idle[address] == why)} {why}"
-        for why in dict.fromkeys(idle.values())
-    ]
+    idle = {one.address: why for one in header.backends if (why := _why_idle(one, results))}
+    idly = [f"{', '.join(some)} {why}" for why, some in group_by(idle, idle.__getitem__).items()]
     failed = [result for result in results if is_red(result, red)]
     wrong = [_spelt(Counter(result.verdict for result in failed))] * bool(failed)
     if beyond := sum(result.beyond for result in failed):
@@ -333,20 +330,17 @@ def compare(old: Run, new: Run) -> Difference:
     same_request = new.complete and len(asked) == 1
     addresses = {backend.address for backend in new.header.backends}
     changes, left_out, pairs = [], [], []
-    for pair, was in before.items():
-        now = after.get(pair)
-        if now is None and not (same_request and was.backend in addresses):
+    for pair in {**before, **after}:
+        was, now = before.get(pair), after.get(pair)
+        if was and not now and not (same_request and was.backend in addresses):
             left_out.append(was)
             continue
-        if now is not None and was.digest == now.digest:
+        if was and now and was.digest == now.digest:
             pairs.append((was, now))
+        failed = was is not None and is_red(was, red[0])
         fails = now is not None and is_red(now, red[1])
-        if kind := _kind(was, now, is_red(was, red[0]), fails):
+        if kind := _kind(was, now, failed, fails):
             changes.append(Change(kind, was, now))
-    for pair, now in after.items():
-        if pair not in before:
-            kind = ChangeKind.FAILS if is_red(now, red[1]) else ChangeKind.APPEARED
-            changes.append(Change(kind, None, now))
     changes.sort(key=lambda change: [*ChangeKind].index(change.kind))
     failing = sum(is_red(was, red[0]) and is_red(now, red[1]) for was, now in pairs)
     same = Counter(now.verdict for was, now in pairs if was.verdict is now.verdict)
@@ -388,8 +382,10 @@ def _without_ledgers(record: Record, as_found: bool) -> Record:
     return replace(record, verdict=record.found, known=None)
 
 
-def _kind(was: Record, now: Record | None, failed: bool, fails: bool) -> ChangeKind | None:
+def _kind(was: Record | None, now: Record | None, failed: bool, fails: bool) -> ChangeKind | None:
     """Return how a result changed that `failed` and now `fails`, None if it did not."""
+    if was is None:
+        return ChangeKind.FAILS if fails else ChangeKind.APPEARED
     if now is None:
         return ChangeKind.VANISHED
     if fails and not failed:
@@ -664,14 +660,13 @@ def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
 
 def joined(all_: Sequence[model.Environment]) -> model.Environment:
     """Merge environments; values that differ are listed once each."""
-    packages = dict.fromkeys(name for one in all_ for name in one.packages)
     return model.Environment(
         opcheck=_each(one.opcheck for one in all_),
         python=_each(one.python for one in all_),
         platform=_each(one.platform for one in all_),
         packages={
             name: _each(one.packages[name] for one in all_ if name in one.packages)
-            for name in packages
+            for name in dict.fromkeys(name for one in all_ for name in one.packages)
         },
     )
 

@@ -161,22 +161,18 @@ def cited(quote: str, page: Sequence[Sentence]) -> tuple[Sentence, ...]:
     pieces = [_pattern(piece) for piece in quoted]
     if alone := tuple(sentence for sentence in page if _find(pieces, _normal(sentence.text))):
         return alone
-    for _, part in groupby(page, lambda sentence: sentence.part):
-        if run := _run_over(pieces, [*part]):
-            return run
+    for _, sentences in groupby(page, lambda sentence: sentence.part):
+        part = [(sentence, _normal(sentence.text)) for sentence in sentences]
+        spans = _find(pieces, " ".join(text for _, text in part))
+        run, start = [], 0
+        for sentence, text in part:
+            end = start + len(text)
+            if any(first < end and start < last for first, last in spans):
+                run.append(sentence)
+            start = end + 1
+        if run:
+            return tuple(run)
     return ()
-
-
-def _run_over(pieces: Sequence[re.Pattern[str]], part: list[Sentence]) -> tuple[Sentence, ...]:
-    texts = [_normal(sentence.text) for sentence in part]
-    spans = _find(pieces, " ".join(texts))
-    run, start = [], 0
-    for sentence, text in zip(part, texts, strict=True):
-        end = start + len(text)
-        if any(first < end and start < last for first, last in spans):
-            run.append(sentence)
-        start = end + 1
-    return tuple(run)
 
 
 def _find(pieces: Sequence[re.Pattern[str]], text: str) -> list[tuple[int, int]]:
@@ -441,10 +437,9 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
             strays.append(case)
     checked = []
     for sentence in page:
-        named = (label.partition("#") for label in sentence.cases)
         tested = [
             case
-            for name, _, row in named
+            for name, _, row in (label.partition("#") for label in sentence.cases)
             for case in by_name.get(name, ())
             if case.source.shipped and row in ("", case.row)
         ]

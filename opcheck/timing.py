@@ -573,8 +573,7 @@ def _mean(rows: Sequence[dict[int, float]]) -> dict[int, float]:
 
 
 def _change(row: _Both, beyond: float) -> TimingChange:
-    zone = math.log1p(beyond)
-    seen = [_welch([*old.values()], [*new.values()], zone) for old, new in row.logs]
+    seen = [_welch([*old.values()], [*new.values()], math.log1p(beyond)) for old, new in row.logs]
     shifts, lows, highs, slower, faster = zip(*seen, strict=True)
     p = min(1.0, 2 * min(max(slower), max(faster)))
     value, low, high = map(math.exp, (min(shifts, key=abs), min(lows), max(highs)))

@@ -231,20 +231,7 @@ class Ledger:
     fields: LedgerFields
     _found: dict[tuple[str, str, str], list[Line]] = field(default_factory=dict, init=False)
 
-    def line_for(self, result: LiveResult, backend: BackendInfo) -> Line | None:
-        """The first line that explains a failure of a shipped case, or that denies a pass."""
-        address = (backend.of or backend.address).partition("?")[0]
-        if address not in self.fields.backend or not result.case.source.shipped:
-            return None
-        if (passed := result.verdict is Verdict.PASS) and backend.accumulate:
-            return None  # A declared arithmetic may pass.
-        for line in self._lines(result.case.op.name, result.case.name, backend.version):
-            fails = result.verdict in FAILING and result.failure in line.failure
-            if (fails or (passed and not line.sometimes)) and line.is_about(result.case):
-                return line
-        return None
-
-    def _lines(self, op: str, name: str, version: str) -> list[Line]:
+    def lines(self, op: str, name: str, version: str) -> list[Line]:
         """The lines that may be about cases of a name, for a version of the backend."""
         if (op, name, version) not in self._found:
             self._found[op, name, version] = [
@@ -291,12 +278,22 @@ def shipped_ledgers() -> tuple[Ledger, ...]:
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
-    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated."""
-    for ledger in ledgers:
-        if (line := ledger.line_for(result, backend)) is not None:
-            known = Known(line.cause, line.link, ledger.file)
-            verdict = Verdict.PASS if result.verdict is Verdict.PASS else Verdict.KNOWN
-            return replace(result, verdict=verdict, found=result.verdict, known=known)
+    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated.
+
+    That is the first line that explains a failure of a shipped case, or that denies a pass.
+    """
+    case, passed = result.case, result.verdict is Verdict.PASS
+    # A declared arithmetic may pass.
+    if not case.source.shipped or (passed and backend.accumulate):
+        return result
+    address = (backend.of or backend.address).partition("?")[0]
+    for ledger in (one for one in ledgers if address in one.fields.backend):
+        for line in ledger.lines(case.op.name, case.name, backend.version):
+            fails = result.verdict in FAILING and result.failure in line.failure
+            if (fails or (passed and not line.sometimes)) and line.is_about(case):
+                known = Known(line.cause, line.link, ledger.file)
+                verdict = Verdict.PASS if passed else Verdict.KNOWN
+                return replace(result, verdict=verdict, found=result.verdict, known=known)
     return result
 
 
@@ -359,15 +356,9 @@ class _Listed:
 
     ledger: UserLedger
     number: int
+    entry: LedgerEntry
     place: int
-
-    @property
-    def entry(self) -> LedgerEntry:
-        return self.ledger.fields.known[self.number]
-
-    @property
-    def where(self) -> Place:
-        return self.entry.where[self.place]
+    where: Place
 
     @property
     def line(self) -> int:
@@ -388,11 +379,6 @@ class Gate:
         self.ledgers = tuple(ledgers)
         self._listed: dict[tuple[str, str, str, str], list[_Listed]] = {}
 
-    @property
-    def digests(self) -> Mapping[str, str]:
-        """Digests of the ledgers in force, by file."""
-        return {ledger.file: ledger.digest for ledger in self.ledgers}
-
     def is_about(self, backend: BackendInfo) -> bool:
         """Return True if one of the ledgers is of this backend."""
         return any(ledger.is_about(backend) for ledger in self.ledgers)
@@ -402,7 +388,7 @@ class Gate:
         key = backend.address, backend.version, case.op.name, case.name
         if key not in self._listed:
             some = [
-                _Listed(ledger, number, place)
+                _Listed(ledger, number, entry, place, where)
                 for ledger in self.ledgers
                 if ledger.is_about(backend)
                 for number, entry in enumerate(ledger.fields.known)
@@ -418,35 +404,30 @@ class Gate:
         self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
     ) -> LiveResult | None:
         """`result` by the ledgers, or None; `looks` is True if a mistake gives this answer."""
-        found = self.listed(result.case, backend)
-        unsupported = result.verdict is Verdict.UNSUPPORTED and not result.inexpressible
-        if not found:
+        listed = next(iter(self.listed(result.case, backend)), None)
+        if listed is None:
+            unsupported = result.verdict is Verdict.UNSUPPORTED and not result.inexpressible
             lost = unsupported and self.is_about(backend)
             return replace(result, unexpected=True) if lost else None
-        listed = found[0]
-        match result.verdict:
-            case Verdict.NOT_RUN | Verdict.BAD_CASE:
-                return result
-            case Verdict.PASS:
-                if listed.entry.sometimes:
-                    return result
-                verdict, red = Verdict.UNEXPECTED_PASS, True
-            case _:
-                red = not is_as_listed(listed.entry, result, looks)
-                verdict = result.verdict if red else Verdict.KNOWN
-        known = listed.known()
-        return replace(result, verdict=verdict, found=result.verdict, known=known, unexpected=red)
-
-
-def is_as_listed(entry: LedgerEntry, result: LiveResult, looks: Callable[[str], bool]) -> bool:
-    """Return True if a result fails in the way that an entry lists."""
-    return (
-        (entry.verdict is None or result.verdict in entry.verdict)
-        and (entry.failure is None or result.failure in entry.failure)
-        and (entry.reason is None or says(result.reason, entry.reason))
-        # Last, because it takes as long as some cases.
-        and (entry.looks is None or any(map(looks, entry.looks)))
-    )
+        entry, passed = listed.entry, result.verdict is Verdict.PASS
+        if result.verdict in (Verdict.NOT_RUN, Verdict.BAD_CASE) or (passed and entry.sometimes):
+            return result
+        is_as_listed = (
+            not passed
+            and (entry.verdict is None or result.verdict in entry.verdict)
+            and (entry.failure is None or result.failure in entry.failure)
+            and (entry.reason is None or says(result.reason, entry.reason))
+            # Last, because it takes as long as some cases.
+            and (entry.looks is None or any(map(looks, entry.looks)))
+        )
+        verdict = Verdict.UNEXPECTED_PASS if passed else result.verdict
+        return replace(
+            result,
+            verdict=Verdict.KNOWN if is_as_listed else verdict,
+            found=result.verdict,
+            known=listed.known(),
+            unexpected=not is_as_listed,
+        )
 
 
 def says(reason: str, pattern: str) -> bool:
@@ -499,8 +480,14 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
         mark = ledger.node.at(("backend",))
         problems.add(ledger.file, mark, f"this ledger is about no backend of the run, {there}")
     for ledger in in_force:
-        _check_versions(ledger, facts, problems)
+        mine = filter(ledger.is_about, facts.backends)
+        unversioned = [backend for backend in mine if not is_version(backend.version)]
         for number, entry in enumerate(ledger.fields.known):
+            for backend in unversioned if entry.versions is not None else ():
+                version = quoted(backend.version) if backend.version else "none"
+                message = f"{backend.address} has a version that lies in no range: {version}"
+                mark = ledger.node.at(("known", number, "versions"), key=True)
+                problems.add(ledger.file, mark, message, "leave 'versions' out")
             for place in range(len(entry.where)):
                 _check_place(ledger, number, place, facts, problems, pruned=ledger is pruned)
     if not problems:
@@ -511,19 +498,6 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
 def is_dead(place: Place, cases: Iterable[Case]) -> bool:
     """Return True if a part of a place matches none of these cases."""
     return bool(_in_vain(place, [case for case in cases if place.fits(case)]))
-
-
-def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> None:
-    """Note entries with versions if the backend's version lies in no range."""
-    for backend in filter(ledger.is_about, facts.backends):
-        if is_version(backend.version):
-            continue
-        for number, entry in enumerate(ledger.fields.known):
-            if entry.versions is not None:
-                version = quoted(backend.version) if backend.version else "none"
-                message = f"{backend.address} has a version that lies in no range: {version}"
-                mark = ledger.node.at(("known", number, "versions"), key=True)
-                problems.add(ledger.file, mark, message, "leave 'versions' out")
 
 
 def _check_place(

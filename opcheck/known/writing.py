@@ -68,22 +68,15 @@ def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
             sheet.put(sheet.span(entries[number]), sheet.rewritten(entries[number], replaced))
     key = node.keys["known"]
     if revision.added:
-        last = sheet.span(entries[-1]) if entries else None
-        dash = last.dash if last else key.column - 1
-        end = last.end if last else key.line
-        sheet.put(_Span(end, end, dash), _dumped([*map(_entry, revision.added)]))
+        _, end, dash = sheet.span(entries[-1]) if entries else (0, key.line, key.column - 1)
+        sheet.put((end, end, dash), _dumped([*map(_entry, revision.added)]))
     if bool(revision.added) > bool(entries) or gone == len(entries) > 0 == len(revision.added):
         sheet.mend(key, empty=not revision.added)
     return sheet.text()
 
 
-@dataclass(frozen=True)
-class _Span:
-    """The lines of an item of a list, from 0, and the column of its dash, from 0."""
-
-    begin: int
-    end: int
-    dash: int
+#: The lines of an item of a list, from 0 and without the last, and the column of its dash, from 0.
+_Span: TypeAlias = tuple[int, int, int]
 
 
 class _Sheet:
@@ -109,16 +102,16 @@ class _Sheet:
             if is_content and depth <= dash:
                 break
             end = number + 1 if is_content else end
-        return _Span(begin, end, dash)
+        return begin, end, dash
 
     def put(self, span: _Span, lines: Sequence[str]) -> None:
         """Replace a span by lines that begin in the first column."""
-        self.edits.append((span, [" " * span.dash + line for line in lines]))
+        self.edits.append((span, [" " * span[2] + line for line in lines]))
 
     def rewritten(self, mark: Mark, replaced: dict[int, Sequence[Mapping[str, Any]]]) -> list[str]:
         """Return an entry whose places stand in brackets, with some of them replaced."""
-        span = self.span(mark)
-        own = [line[span.dash :] for line in self.lines[span.begin : span.end]]
+        begin, end, dash = self.span(mark)
+        own = [line[dash:] for line in self.lines[begin:end]]
         (entry,) = _round_trip().load("\n".join(own))
         where = entry["where"]
         for place in sorted(replaced, reverse=True):
@@ -131,12 +124,14 @@ class _Sheet:
         head, colon, rest = self.lines[key.line - 1].partition(":")
         rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
         changed = f"{head}{colon}{' []' * empty}{rest}"
-        self.edits.append((_Span(key.line - 1, key.line, 0), [changed]))
+        self.edits.append(((key.line - 1, key.line, 0), [changed]))
 
     def text(self) -> str:
         lines = [*self.lines]
-        for span, others in sorted(self.edits, key=lambda edit: edit[0].begin, reverse=True):
-            lines[span.begin : span.end] = others
+        for (begin, end, _), others in sorted(
+            self.edits, key=lambda edit: edit[0][0], reverse=True
+        ):
+            lines[begin:end] = others
         return "\n".join(lines) + "\n"
 
 
@@ -249,7 +244,13 @@ def _of_operator(op: str, there: Sequence[Case], ids: Collection[str]) -> Iterat
 def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
     """Return places that select `ids` from all cases `there`, in disjoint parts if needed."""
     mine = [case for case in there if case.id in ids]
-    known = [field for field in (*_FIELDS, *_attributes(there)) if _can_be_said(field, mine)]
+    known = []
+    for name in (*_FIELDS, *_attributes(there)):
+        values = _values(mine, name)
+        # A place can name them: row and dtype exist, and none is NaN.
+        is_there = name.startswith(_ATTRIBUTE) or None not in values
+        if is_there and all(value == value for value in values):
+            known.append(name)
     for count in range(len(known) + 1):
         for fields in combinations(known, count):
             said = {field: _values(mine, field) for field in fields}
@@ -268,13 +269,6 @@ def _attributes(cases: Iterable[Case]) -> list[str]:
     tensors = {name for name, value in pairs if isinstance(value, np.ndarray)}
     names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for name, _ in pairs if name not in tensors)
     return [name for name in names if len(_values(cases, name)) > 1][:_MOST]
-
-
-def _can_be_said(field: str, cases: Iterable[Case]) -> bool:
-    """Return True if a place can name the cases' values: row and dtype exist, and none is NaN."""
-    values = _values(cases, field)
-    is_number = all(value == value for value in values)
-    return is_number and (field.startswith(_ATTRIBUTE) or None not in values)
 
 
 def _parted(

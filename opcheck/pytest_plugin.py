@@ -38,11 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--opcheck-backend", help=about, **repeated)
     about = "A ledger: what it lists has to fail as listed. Repeatable."
     option("--opcheck-known", help=about, **repeated)
-    option(
-        "--opcheck-level",
-        choices=("smoke", "core", "deep"),
-        help="smoke, core (the default) or deep.",
-    )
+    about = "smoke, core (the default) or deep."
+    option("--opcheck-level", help=about, choices=("smoke", "core", "deep"))
     about = "Seconds that a backend has for a case; 30 by default."
     option("--opcheck-timeout", help=about, type=float)
     about = "Fail where a backend does not support a case, instead of skipping it."
@@ -59,8 +56,8 @@ class _Judges:
     config: pytest.Config
     stack: ExitStack = field(default_factory=ExitStack)
     sessions: dict[tuple[object, ...], Session] = field(default_factory=dict)
-    #: What was found out about cases that compare backends with each other, by id.
-    compared: dict[str, dict[str, Result]] = field(default_factory=dict)
+    #: Results on all backends of cases that compare them with each other, by id.
+    compared: dict[str, list[Result]] = field(default_factory=dict)
     #: Case files, and the cases in them, that were collected; and files that nothing judges.
     files: int = 0
     cases: list[Case] = field(default_factory=list)
@@ -85,24 +82,19 @@ class _Judges:
         return self._gates[paths]
 
     def judge(self, case: Case, backend: BackendLike, known: Iterable[str | Path] = ()) -> Result:
-        if not case.expect.compares_backends or backend not in self.backends:
-            (result,) = self._results(case, [backend], known)
-            return result
-        if case.id not in self.compared:
-            results = self._results(case, self.backends, known)
-            self.compared[case.id] = dict(zip(self.backends, results, strict=True))
-        return self.compared[case.id][str(backend)]
-
-    def _results(
-        self, case: Case, backends: Sequence[BackendLike], known: Iterable[str | Path]
-    ) -> list[Result]:
         from opcheck.api import as_result
         from opcheck.session import LiveRun, Request
 
-        session = self._session(backends)
-        session.connect([case])
-        request = Request(cases=[case], gate=self.gate(known))
-        return [*map(as_result, LiveRun(session, request).results())]
+        # Those that are compared with each other are judged together, once.
+        together = case.expect.compares_backends and backend in self.backends
+        backends: Sequence[BackendLike] = self.backends if together else [backend]
+        results = self.compared.setdefault(case.id, []) if together else []
+        if not results:
+            session = self._session(backends)
+            session.connect([case])
+            request = Request(cases=[case], gate=self.gate(known))
+            results += [*map(as_result, LiveRun(session, request).results())]
+        return results[backends.index(backend)]
 
     def _session(self, backends: Sequence[BackendLike]) -> Session:
         from opcheck.session import Session
@@ -131,13 +123,6 @@ class _Judges:
                 session.connect()
                 infos += session.infos
         check(self.gate(), facts_of(infos, with_their_files(self.cases)))
-
-    def validate(self) -> None:
-        """Raise OpcheckError for wrong addresses and unreadable ledgers, before anything starts."""
-        from opcheck.execution.workers import Limits, chosen_backends
-
-        chosen_backends(self.backends, Path(), Limits())
-        self.gate()
 
     def report(self, results: Sequence[Result], node: pytest.Item) -> None:
         """End a test as the worst of its results says."""
@@ -179,9 +164,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if not (judges.backends or judges.setting("known")):
         return
     from opcheck.errors import OpcheckError
+    from opcheck.execution.workers import Limits, chosen_backends
 
+    # Wrong addresses and unreadable ledgers are found before anything starts.
     try:
-        judges.validate()
+        chosen_backends(judges.backends, Path(), Limits())
+        judges.gate()
     except OpcheckError as error:
         raise pytest.UsageError(*error.lines()) from None
 

@@ -111,8 +111,7 @@ def github_lines(run: Run) -> Iterator[str]:
         place = {"file": file, "line": str(line), "col": str(column), "title": title}
         looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
         text = [result.reason, *looks, summary.ledger_note(result), f"repeat: {result.repeat}"]
-        message = "\n".join(map(plain_text.block, filter(None, text)))
-        yield _command("error", place, message)
+        yield _command("error", place, "\n".join(map(plain_text.block, filter(None, text))))
     code, meaning = outcome(run)
     if left := failures[_SHOWN:]:
         more = plain_text.plural(len(left), "more failure")

@@ -11,6 +11,7 @@ import numpy as np
 from opcheck import model
 from opcheck.clauses import quotation, rulings
 from opcheck.dtypes import PARTS, DType, of, round_to
+from opcheck.report import plain_text
 from opcheck.suite import case_digest, suite_digest
 
 #: The most elements of a literal shown in a line, and the most put after a fill.
@@ -30,8 +31,7 @@ def number(value: model.Element | None, dtype: DType | None) -> str:
     if isinstance(value, str):
         return repr(value)
     if isinstance(value, complex):
-        part = PARTS.get(str(dtype))
-        real, imag = (number(one, part) for one in (value.real, value.imag))
+        real, imag = (number(one, PARTS.get(str(dtype))) for one in (value.real, value.imag))
         return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
     if not isinstance(value, float) or not math.isfinite(value) or dtype is None:
         return str(value)
@@ -179,14 +179,12 @@ def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:
     fields["picture"] = comparison.picture and comparison.picture()
     fields["worst"] = tuple(
         model.ElementRecord(
-            index=one.index,
+            **plain_text.picked(one, "index ulp allowed"),
             input=number(one.input, dtype),
             want=number(one.want, dtype),
             want_bits=bits(one.want, dtype) if dtype else "",
             got=number(one.got, dtype),
             got_bits=bits(one.got, dtype) if dtype else "",
-            ulp=one.ulp,
-            allowed=one.allowed,
         )
         for one in comparison.worst
     )

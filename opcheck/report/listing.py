@@ -77,10 +77,9 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
         idle = sum(checked.sentence.nothing is not None for checked in sentences)
         met = sum(bool(checked.cases) for checked in sentences if checked.sentence.nothing is None)
         left = len(sentences) - idle - met
-        messages = [f"{met} tested", *([f"{left} not tested by these cases"] if left else [])]
+        messages = [f"{met} tested", *[f"{left} not tested by these cases"] * bool(left)]
         messages.append(f"{idle} obliging nothing")
-        title = Text.assemble((str(survey.op), "bold"), f"  {survey.link}")
-        console.print(title, soft_wrap=True)
+        console.print(Text.assemble((str(survey.op), "bold"), f"  {survey.link}"), soft_wrap=True)
         console.print(f"{plain_text.plural(len(sentences), 'sentence')}: {', '.join(messages)}")
         table = new_table("sentence", Numbers("cases"), "tested by")
         for part, group in groupby(sentences, lambda checked: checked.sentence.part):
@@ -90,8 +89,7 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
                 sentence = checked.sentence
                 since = f" since {sentence.ruling_since}" if sentence.ruling_since else ""
                 ruling = f"\nruling{since}: {sentence.ruling}" if sentence.ruling else ""
-                text = Text.assemble(sentence.text, (ruling, "cyan"))
-                table.add_row(text, *_cells(checked))
+                table.add_row(Text.assemble(sentence.text, (ruling, "cyan")), *_cells(checked))
         put(console, table)
         for clause, cases in group_by(survey.strays, attrgetter("clause")).items():
             where = f"{cases[0].source}, {plain_text.plural(len(cases), 'case')}"

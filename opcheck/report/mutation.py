@@ -70,19 +70,16 @@ def _counts(score: Score) -> dict[str, Any]:
 def _scores(mutations: Sequence[Mutation]) -> Table:
     table = new_table("operator", *map(Numbers, ("mutants", *Fate, "score")))
     by_op = group_by(mutations, lambda mutation: mutation.mutant.op)
-    for op, some in by_op.items():
-        _add_score(table, str(op), score(some))
-    if len(by_op) > 1:
-        table.add_section()
-        _add_score(table, "all", score(mutations))
+    scores = [(str(op), score(some)) for op, some in by_op.items()]
+    for name, one in [*scores, *[("all", score(mutations))] * (len(scores) > 1)]:
+        counts = ((one[fate], _STYLES[fate]) for fate in Fate)
+        cells = [Text(f"{n:,}", colour) if n else Text("·", "bright_black") for n, colour in counts]
+        style = "green" if one.share in (1.0, None) else "red"
+        # A line sets the sum apart.
+        is_last = table.row_count + 1 == len(scores) > 1
+        cells.append(Text(percent(one), style))
+        table.add_row(name, f"{one.total():,}", *cells, end_section=is_last)
     return table
-
-
-def _add_score(table: Table, name: str, score: Score) -> None:
-    counts = ((score[fate], _STYLES[fate]) for fate in Fate)
-    cells = [Text(f"{n:,}", colour) if n else Text("·", "bright_black") for n, colour in counts]
-    style = "green" if score.share in (1.0, None) else "red"
-    table.add_row(name, f"{score.total():,}", *cells, Text(percent(score), style))
 
 
 def _yardsticks(yardsticks: Sequence[results.Yardstick]) -> Table:
@@ -122,8 +119,7 @@ def _listings(mutations: Sequence[Mutation]) -> Iterator[Table]:
         some = [one for one in mutations if one.fate is fate]
         rows = group_by(some, lambda one: (mutant_key(one.mutant), _why(one)))
         for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
-            said = places(one.mutant for one in those)
-            table.add_row(mutant[-1], said, plain_text.clean(text))
+            table.add_row(mutant[-1], places(one.mutant for one in those), plain_text.clean(text))
         yield table
 
 
@@ -134,10 +130,9 @@ def mutant_key(mutant: MutantId) -> tuple[str, str, str]:
 
 def places(mutants: Iterable[MutantId]) -> str:
     """`Hardmax-1 float16 float32, Hardmax-13 float16`."""
-    by_op = group_by(mutants, lambda mutant: mutant.op)
     types = {
         op: " ".join("of any type" if one.any_type else one.dtype for one in those)
-        for op, those in by_op.items()
+        for op, those in group_by(mutants, lambda mutant: mutant.op).items()
     }
     return ", ".join(f"{op} {said}" for op, said in types.items())
 

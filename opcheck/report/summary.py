@@ -22,7 +22,7 @@ from rich.text import Text
 from opcheck.analysis import is_failure, is_judged, outcome, reds_of
 from opcheck.errors import Exit, few
 from opcheck.grouping import group_by
-from opcheck.model import ComparisonRecord, Diagnosis, Header, LiveResult, Record, Run, Verdict
+from opcheck.model import ComparisonRecord, Header, LiveResult, Record, Run, Verdict
 from opcheck.report import plain_text, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
 
@@ -55,9 +55,16 @@ def show_failure(console: Console, result: Record) -> None:
         # `10: 7 pass, 3 fail`
         came = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
         _line(console, "times", f"{sum(counts.values()):,}: {came}")
-    _diagnoses(console, result.diagnoses)
-    if said := ledger_note(result):
-        _line(console, "ledger", said)
+    for number, said in enumerate(result.diagnoses[:LIKELIEST]):
+        _line(console, "or" if number else "looks", str(said))
+    if others := result.diagnoses[LIKELIEST:]:
+        verb = "gives" if len(others) == 1 else "give"
+        names = [said.mistake or said.text for said in others[:_NAMED]]
+        listed = ", ".join([*names, *["…"] * (len(others) > _NAMED)])
+        more = plain_text.plural(len(others), "more mistake")
+        _line(console, "", f"… and {more} that {verb} the same here: {listed}")
+    if note := ledger_note(result):
+        _line(console, "ledger", note)
     if result.known:
         _line(console, "cause", result.known.cause)
     for comparison in result.comparisons:
@@ -87,18 +94,6 @@ def failure_text(result: Record) -> str:
     )
     show_failure(console, result)
     return file.getvalue().rstrip()
-
-
-def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
-    for number, said in enumerate(diagnoses[:LIKELIEST]):
-        _line(console, "or" if number else "looks", str(said))
-    left = len(diagnoses) - LIKELIEST
-    if left > 0:
-        verb = "gives" if left == 1 else "give"
-        more = plain_text.plural(left, "more mistake")
-        names = [said.mistake or said.text for said in diagnoses[LIKELIEST:]][:_NAMED]
-        listed = ", ".join([*names, *["…"] * (left > _NAMED)])
-        _line(console, "", f"… and {more} that {verb} the same here: {listed}")
 
 
 def _line(console: Console, label: str, text: str) -> None:
@@ -342,8 +337,7 @@ class Pretty:
                 said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
                 alike.setdefault(said, []).append(plain_text.brief(address))
             for said, some in alike.items():
-                agree = len(some) == len(self.names) > 3
-                who = f"all {len(some)}" if agree else ", ".join(some)
+                who = f"all {len(some)}" if len(some) == len(self.names) > 3 else ", ".join(some)
                 groups.setdefault(plain_text.brief(name), []).append((said, who))
         title = "Where the text leaves it open, the answer each backend gives"
         head = ["case", "answer", "backend"]

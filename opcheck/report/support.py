@@ -112,18 +112,15 @@ def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
 
     names = {cell.cell.dtype for one in found for cell in one.cells}
     dtypes = [name for name in DTYPES if name in names]
-    counts = [Counter(_word(cell) for cell in one.cells) for one in found]
-    rows = [
-        [
-            (op, {cell.cell.dtype: cell for cell in cells})
-            for op, cells in group_by(one.cells, lambda cell: cell.cell.op).items()
-        ]
-        for one in found
-    ]
+    matrices = []
+    for one in found:
+        by_op = group_by(one.cells, lambda cell: cell.cell.op).items()
+        rows = [(op, {cell.cell.dtype: cell for cell in cells}) for op, cells in by_op]
+        matrices.append((one, Counter(map(_word, one.cells)), rows))
     yield from document(
         "support.html",
         drawings={},
-        found=[*zip(found, counts, rows, strict=True)],
+        found=matrices,
         dtypes=dtypes,
         signs={None: ("·", "gap"), **SIGNS},
         word=_word,

@@ -15,50 +15,48 @@ from opcheck.errors import BackendUnavailable, Unwritable, UsageError, few
 from opcheck.execution.expected import question
 from opcheck.execution.workers import AskableBackend, Counted
 from opcheck.graph import NotExpressible, folders, model_of
-from opcheck.graph.folders import Saying
+from opcheck.graph.folders import Status
 from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
-from opcheck.model import BackendInfo, Case, Outcome, Question, Reply, Task
+from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Reply, Task
 from opcheck.suite.load import node_tests_called
 
 
-def _saying(outcome: Outcome) -> Saying | None:
-    """Return the saved status that replaces outputs, None where there are outputs."""
+def _written(folder: Path, task: Task, outcome: Outcome) -> Status | None:
+    """Write the outputs into `folder`; return the status that is saved instead if they cannot."""
     match outcome:
         case model.Declined(reason):
-            return Saying("unsupported", reason)
+            return "unsupported", reason
         case model.Raised(stage="prepare" | "run"):
-            return Saying("error", folders.refusal_text(outcome))
+            return "error", folders.refusal_text(outcome)
         case model.Raised(stage, kind):
-            return Saying("not_run", f"answered its first run, then raised {kind} in the {stage}")
+            return "not_run", f"answered its first run, then raised {kind} in the {stage}"
         case model.Crashed(how):
-            return Saying("not_run", f"it crashed: {how}")
+            return "not_run", f"it crashed: {how}"
         case model.TimedOut(seconds):
-            return Saying("not_run", f"no answer came within {seconds:g} s")
+            return "not_run", f"no answer came within {seconds:g} s"
         case model.OutOfMemory(how):
-            return Saying("not_run", f"it ran out of memory: {how}")
+            return "not_run", f"it ran out of memory: {how}"
         case model.NotRun(reason):
-            return Saying("not_run", reason)
+            return "not_run", reason
         case model.Produced(unstable=str(contradiction)):
-            return Saying("not_run", f"its runs contradict each other: {contradiction}")
-        case model.Produced():
-            return None
+            return "not_run", f"its runs contradict each other: {contradiction}"
+        case model.Produced(outputs):
+            reason = _write_outputs(folder, task, outputs)
+            return ("not_run", f"its answer cannot be saved: {reason}") if reason else None
 
 
-def _write_outputs(folder: Path, task: Task, answer: model.Produced) -> Saying | None:
-    """Write the outputs; return a status if they cannot be saved as they are."""
-    count = len(task.outputs)
-    if len(answer.outputs) != count:
-        message = f"{len(answer.outputs)} outputs where {count} are expected"
-        return Saying("not_run", f"its answer cannot be saved: {message}")
-    for number, (spec, output) in enumerate(zip(task.outputs, answer.outputs, strict=True)):
+def _write_outputs(folder: Path, task: Task, outputs: Sequence[Array | model.Foreign]) -> str:
+    """Write the outputs; return why they cannot be saved as they are, or ""."""
+    if len(outputs) != len(task.outputs):
+        return f"{len(outputs)} outputs where {len(task.outputs)} are expected"
+    for number, (spec, output) in enumerate(zip(task.outputs, outputs, strict=True)):
         if isinstance(output, model.Foreign) and not isinstance(output, model.Items):
-            message = f"output {number} is no array but {output.description}"
-            return Saying("not_run", f"its answer cannot be saved: {message}")
+            return f"output {number} is no array but {output.description}"
         try:
             folders.write_output(folder / f"output_{number}.pb", output, task, spec.name)
         except ValueError as error:
-            return Saying("not_run", f"its answer cannot be saved: output {number}: {error}")
-    return None
+            return f"output {number}: {error}"
+    return ""
 
 
 def begin(folder: Path, backend: BackendInfo | None) -> None:
@@ -149,7 +147,7 @@ class Recording:
             yield ticket, reply
 
     def save(self, question: Question, outcome: Outcome, *, at_its_opset: bool = True) -> None:
-        """Save the model and its inputs with the outputs, or with a status; see `_saying`."""
+        """Save the model and its inputs with the outputs, or with a status; see `_written`."""
         task = question.task
         name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
         folder = self.folder / name
@@ -161,14 +159,11 @@ class Recording:
             except NotExpressible:
                 proto = None
             folders.write_question(folder, proto, task, question.inputs)
-            saying = _saying(outcome)
-            if isinstance(outcome, model.Produced) and not saying:
-                saying = _write_outputs(folder / folders.DATA_SET, task, outcome)
-            if saying:
+            if status := _written(folder / folders.DATA_SET, task, outcome):
                 # Those before one that cannot be saved would contradict it.
                 for output in (folder / folders.DATA_SET).glob("output_*"):
                     output.unlink()
-                folders.write_saying(folder, saying)
+                folders.write_status(folder, *status)
         except OSError as error:
             message = f"outputs cannot be saved in {self.folder}: {error.strerror or error}"
             raise BackendUnavailable(message) from error

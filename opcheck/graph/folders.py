@@ -16,7 +16,6 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -39,6 +38,8 @@ _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
 FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+#: What a status file is called after, and its text.
+Status: TypeAlias = tuple[FailureKind, str]
 #: Files that opcheck writes into a case's folder, and those that it adds for an answer.
 _QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
 _ANSWER = re.compile(
@@ -210,28 +211,19 @@ def _is_output(name: str) -> bool:
 
 
 def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
-    if path.suffix == ".pb":
-        try:
-            return read_value(path, declared)
-        except BeyondOpcheck as error:
-            raise ValueError(f"{path.name}: {error}") from error
-    array = read_npy(path)
-    if spec.dtype is DTYPES["bfloat16"] and array.dtype == "uint16":
+    try:
+        value = read_value(path, declared)
+    except BeyondOpcheck as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    is_bits = path.suffix == ".npy" and isinstance(value, np.ndarray) and value.dtype == "uint16"
+    if is_bits and spec.dtype is DTYPES["bfloat16"]:
         # To guess the meaning of the bits would be no check of the type.
         raise ValueError(f"{path.name}: NumPy's format has no bfloat16: write {path.stem}.pb")
-    return array
+    return value
 
 
-@dataclass(frozen=True)
-class Saying:
-    """The text of a status file."""
-
-    kind: FailureKind
-    text: str
-
-
-def read_saying(folder: Path) -> Saying | None:
-    """The text in `folder`, if there is one; raises ValueError if there is anything else too."""
+def read_status(folder: Path) -> Status | None:
+    """The status in `folder`, if there is one; raises ValueError if there is anything else too."""
     found = [kind for kind in KINDS if (folder / f"{kind}.txt").exists()]
     if len(found) > 1:
         raise ValueError(" and ".join(f"{kind}.txt" for kind in found) + " are both there")
@@ -246,14 +238,13 @@ def read_saying(folder: Path) -> Saying | None:
     for name in _names_in(folder / DATA_SET):
         if _is_output(name):
             raise ValueError(f"{kind}.txt and {name} are both there")
-    return Saying(kind, text or f"{kind}.txt gives no reason")
+    return kind, text or f"{kind}.txt gives no reason"
 
 
-def write_saying(folder: Path, saying: Saying) -> None:
-    """Write the text into `folder`."""
+def write_status(folder: Path, kind: FailureKind, text: str) -> None:
+    """Write a status into `folder`."""
     # A message may hold lone surrogates.
-    data = f"{saying.text}\n".encode(errors="backslashreplace")
-    (folder / f"{saying.kind}.txt").write_bytes(data)
+    (folder / f"{kind}.txt").write_bytes(f"{text}\n".encode(errors="backslashreplace"))
 
 
 def refusal_text(refusal: Raised) -> str:

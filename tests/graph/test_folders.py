@@ -18,21 +18,20 @@ from opcheck.graph.folders import (
     MAX_NAME,
     MODEL,
     NotDelivered,
-    Saying,
     folder_name,
     not_written_here,
     other_question,
     read_origin,
     read_outputs,
     read_refusal,
-    read_saying,
+    read_status,
     read_tensor,
     refusal_text,
     task_folder_name,
     tensor_bytes,
     write_origin,
     write_question,
-    write_saying,
+    write_status,
 )
 from opcheck.model import BackendInfo, OutputSpec, Raised
 from tests.asking import shipped_cases, task_of
@@ -333,40 +332,40 @@ def test_a_marker_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 # ── what is said in place of outputs ─────────────────────────────────────────────────────────────
 def test_nothing_is_said_where_there_is_no_such_file(tmp_path: Path) -> None:
     (tmp_path / "readme.txt").write_text("hello")
-    assert read_saying(tmp_path) is None
+    assert read_status(tmp_path) is None
 
 
 @pytest.mark.parametrize("kind", ["unsupported", "error", "not_run"])
 def test_what_was_said_is_read_by_its_kind(tmp_path: Path, kind: str) -> None:
     (tmp_path / f"{kind}.txt").write_bytes("  two\nlines: é\n\n".encode())
-    assert read_saying(tmp_path) == Saying(kind, "two\nlines: é")  # type: ignore[arg-type]
+    assert read_status(tmp_path) == (kind, "two\nlines: é")
 
 
 def test_an_empty_file_speaks_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "unsupported.txt").touch()
-    assert read_saying(tmp_path) == Saying("unsupported", "unsupported.txt gives no reason")
+    assert read_status(tmp_path) == ("unsupported", "unsupported.txt gives no reason")
 
 
 def test_two_kinds_contradict_each_other(tmp_path: Path) -> None:
     for kind in ("unsupported", "error"):
         (tmp_path / f"{kind}.txt").write_text("why")
     with pytest.raises(ValueError, match=r"^unsupported\.txt and error\.txt are both there$"):
-        read_saying(tmp_path)
+        read_status(tmp_path)
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "error.txt").mkdir()
     with pytest.raises(ValueError, match=r"^error\.txt cannot be read: "):
-        read_saying(tmp_path)
+        read_status(tmp_path)
 
 
 def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
-    write_saying(tmp_path, Saying("error", "a\ud800b"))
-    assert read_saying(tmp_path) == Saying("error", "a\\ud800b")
+    write_status(tmp_path, "error", "a\ud800b")
+    assert read_status(tmp_path) == ("error", "a\\ud800b")
     (tmp_path / "error.txt").write_bytes(b"\xff" * 10_000)
-    found = read_saying(tmp_path)
+    found = read_status(tmp_path)
     assert found is not None
-    assert len(found.text) == 4000
+    assert len(found[1]) == 4000
 
 
 @given(

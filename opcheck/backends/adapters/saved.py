@@ -13,7 +13,7 @@ from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, own_part
 from opcheck.backends.connect import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
 from opcheck.graph import ModelProto, NotExpressible, folders, model_of
-from opcheck.graph.folders import Saying, read_origin, read_refusal, read_saying
+from opcheck.graph.folders import read_origin, read_refusal, read_status
 from opcheck.model import BackendInfo, Task, Tensors
 
 ABOUT = About("outputs computed elsewhere, saved:DIR")
@@ -71,11 +71,11 @@ def _answer(folder: Path, task: Task, model: ModelProto | None, inputs: Tensors)
     if other:
         raise BackendUnavailable(f"{folder}: {other}")
     try:
-        saying = read_saying(folder)
+        status = read_status(folder)
     except ValueError as error:
         raise BackendUnavailable(f"{folder}: {error}") from error
-    if saying:
-        raise _said(saying)
+    if status:
+        raise _said(*status)
     try:
         return folders.read_outputs(folder / folders.DATA_SET, task.outputs, task.model)
     except folders.NotDelivered as error:
@@ -84,12 +84,12 @@ def _answer(folder: Path, task: Task, model: ModelProto | None, inputs: Tensors)
         raise UnusableOutputs(str(error)) from error
 
 
-def _said(saying: Saying) -> Exception:
-    if saying.kind == "unsupported":
-        return NotSupported(saying.text)
-    if saying.kind == "not_run":
-        return BackendUnavailable(saying.text)
-    refusal = read_refusal(saying.text)
+def _said(kind: folders.FailureKind, text: str) -> Exception:
+    if kind == "unsupported":
+        return NotSupported(text)
+    if kind == "not_run":
+        return BackendUnavailable(text)
+    refusal = read_refusal(text)
     base = Refused if refusal.documented else Exception
     # Under its own name, as the backend's users know it.
     named: type[Exception] = type(refusal.kind, (base,), {}) if refusal.kind else base

@@ -407,24 +407,25 @@ def _pickled() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    "content",
     [
-        (lambda want: want + b"0", "unpacks to"),
-        (lambda want: bytes(1 << 24), "unpacks to 16,777,216 bytes"),
-        (lambda want: want[:-1] + b"\1", "is not the tensor beside it"),
-        (lambda want: _pickled(), "unpacks to"),
-        (lambda want: _pickled().ljust(len(want))[: len(want)], "is not the tensor beside it"),
+        lambda want: want + b"0",
+        lambda want: bytes(1 << 24),
+        lambda want: want[:-1] + b"\1",
+        lambda want: _pickled(),
+        lambda want: _pickled().ljust(len(want))[: len(want)],
     ],
 )
-def test_archives_are_compared_and_neither_unpacked_nor_unpickled(folder, content, told):
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED])
+def test_archives_are_compared_and_neither_unpacked_nor_unpickled(folder, content, method):
     name = f"{RANDOM}/test_data_set_0/tensors.npz"
     with zipfile.ZipFile(folder / name) as archive:
         members = {one: archive.read(one) for one in archive.namelist()}
-    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(folder / name, "w", method) as archive:
         for one, data in members.items():
             archive.writestr(one, content(data) if one == "input_0.npy" else data)
     rewrite(folder, unchanged)
-    assert told in findings(folder)[name]
+    assert "is not the archive of the tensors beside it" in findings(folder)[name]
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\5\6", b"nothing", bytes(1 << 20)])

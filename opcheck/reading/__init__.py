@@ -1,8 +1,8 @@
 """Read files and texts into `FileNode` trees; every way a file can be unusable is a problem.
 
-A parser's events become one tree of nodes, in one loop without recursion, within limits; what a
-file means is not known here. `yaml` is imported on the first read only. Plain scalars are those of
-YAML 1.2's core schema: https://yaml.org/spec/1.2.2/#103-core-schema
+A parser's events become one tree of nodes, within limits; what a file means is not known here.
+`yaml` is imported on the first read only. Plain scalars are those of YAML 1.2's core schema:
+https://yaml.org/spec/1.2.2/#103-core-schema
 """
 
 from __future__ import annotations
@@ -166,27 +166,7 @@ NODE_LIMIT: Final = 1_000_000
 #: After so many problems in one file the rest of it is not read.
 PROBLEM_LIMIT: Final = 1000
 
-_KINDS: Final = {"seq": "list", "map": "mapping"}
 _NO_KEYS: Final[dict[str, Mark]] = {}
-#: In place of a key: the next value is the key; or there is none: in a list, or because it was
-#: refused, so that its value is dropped.
-_AWAITED, _NO_KEY = object(), object()
-
-
-@dataclass(slots=True, eq=False)
-class _Frame:
-    """A list or a mapping whose end has not been reached; `items` is None for a mapping."""
-
-    mark: Mark
-    items: list[FileNode] | None
-    key: object
-    anchor: str | None = None
-    #: How many values the file held before this one.
-    before: int = 0
-    #: The depth of its contents.
-    height: int = 0
-    entries: dict[str, FileNode] = field(default_factory=dict)
-    keys: dict[str, Mark] = field(default_factory=dict)
 
 
 class Builder:
@@ -197,59 +177,87 @@ class Builder:
         self._file = file
         self._problems = problems
         self._problem_limit = len(problems) + PROBLEM_LIMIT
-        #: Finished values that aliases may stand for, each with its count of values and its depth.
-        self._anchors: dict[str, tuple[FileNode, int, int] | _Frame] = {}
+        #: Values that aliases may stand for, each with its count of values and its depth; the event
+        #: of one that is not finished.
+        self._anchors: dict[str, Any] = {}
         #: Values of plain words, of which the same few come again and again.
         self._plain: dict[str, PlainScalar] = dict(WORDS)
         self._count = 0
-        self._top: list[FileNode] = []
-        self._frame = _Frame(self.last, self._top, _NO_KEY)
-        self._outer: list[_Frame] = []
 
     def build(self, parser: Any) -> FileNode:
         """The file's only document; raises Unreadable, and the parser's own errors."""
         from yaml import events
 
-        steps: dict[type[Any], Callable[[Any], None]] = {
-            events.ScalarEvent: self._scalar,
-            events.SequenceStartEvent: lambda event: self._open(event, "seq", []),
-            events.MappingStartEvent: lambda event: self._open(event, "map", None),
-            events.SequenceEndEvent: self._close,
-            events.MappingEndEvent: self._close,
-            events.AliasEvent: self._alias,
-            events.DocumentStartEvent: self._document,
-        }
-        for event in iter(parser.get_event, None):
-            if step := steps.get(type(event)):
-                step(event)
-        if not self._top:
+        self._next, self._events = parser.get_event, events
+        found: FileNode | None = None
+        for event in iter(self._next, None):
+            if type(event) is events.DocumentStartEvent:
+                mark = place(event.start_mark)
+                if found:
+                    hint = "a file holds one document: nothing may follow a second '---'"
+                    raise Unreadable(mark, "a second document begins here", hint)
+                if event.version not in (None, (1, 2)):
+                    raise Unreadable(mark, *WRONG_VERSION)
+                found, _ = self._node(self._next(), 0)
+        if not found:
             raise Unreadable(Mark(1, 1), "the file is empty")
-        return self._top[0]
+        return found
 
-    def _document(self, event: Any) -> None:
-        mark = place(event.start_mark)
-        if self._top:
-            hint = "a file holds one document: nothing may follow a second '---'"
-            raise Unreadable(mark, "a second document begins here", hint)
-        if event.version not in (None, (1, 2)):
-            raise Unreadable(mark, *WRONG_VERSION)
-
-    def _scalar(self, event: Any) -> None:
-        mark = place(event.start_mark)
-        text: str = event.value
-        if event.style or event.tag or text not in self._plain:
-            value = self._value(event, mark)
+    def _node(self, event: Any, depth: int) -> tuple[FileNode, int]:
+        """The value that begins here, within so many lists and mappings; and its own depth."""
+        kind, mark, before, height = type(event), place(event.start_mark), self._count, 0
+        is_alias, size = kind is self._events.AliasEvent, 1
+        if event.anchor and not is_alias:
+            self._anchors[event.anchor] = event
+        if kind is self._events.ScalarEvent:
+            node = FileNode(self._scalar(event, mark), mark, _NO_KEYS)
+        elif is_alias:
+            node, size, height = self._target(event, mark, depth)
         else:
-            value = self._plain[text]
-        if self._frame.key is _AWAITED:
-            self._key(mark, text, value, merge=text == "<<" and not event.style)
-        else:
-            self._put(FileNode(value, mark, _NO_KEYS), mark, 1)
-        if event.anchor:
-            self._anchors[event.anchor] = FileNode(value, mark), 1, 0
+            node, height = self._collection(event, mark, depth)
+        self._count += size
+        if self._count > NODE_LIMIT:
+            hint = "an alias counts as much as what it stands for" if self._anchors else None
+            raise Unreadable(mark, f"more than {NODE_LIMIT:,} values", hint)
+        # The same anchor may have been given again within.
+        if event.anchor and self._anchors[event.anchor] is event:
+            self._anchors[event.anchor] = node, self._count - before, height
+        return node, height
 
-    def _value(self, event: Any, mark: Mark) -> PlainScalar:
+    def _collection(self, event: Any, mark: Mark, depth: int) -> tuple[FileNode, int]:
+        self._begin(event, mark, depth)
+        deepest, end = 0, self._events.CollectionEndEvent
+        if type(event) is self._events.SequenceStartEvent:
+            items: list[FileNode] = []
+            while not isinstance(event := self._next(), end):
+                item, height = self._node(event, depth + 1)
+                items.append(item)
+                deepest = max(deepest, height)
+            return FileNode(tuple(items), mark, _NO_KEYS), deepest + 1
+        entries: dict[str, FileNode] = {}
+        keys: dict[str, Mark] = {}
+        while not isinstance(event := self._next(), end):
+            key = self._key(event, keys, depth + 1)
+            value, height = self._node(self._next(), depth + 1)
+            deepest = max(deepest, height)
+            if key is not None:
+                entries[key] = value
+        return FileNode(entries, mark, keys), deepest + 1
+
+    def _begin(self, event: Any, mark: Mark, depth: int) -> str:
+        """Check the beginning of a list or a mapping; return which it is."""
+        self.last = mark
+        self._check_depth(mark, depth + 1)
+        is_mapping, tag = type(event) is self._events.MappingStartEvent, event.tag
+        kind, end = ("mapping", ":map") if is_mapping else ("list", ":seq")
+        if tag and tag != "!" and self._tag_is_known(tag, mark) and not tag.endswith(end):
+            self._problem(mark, f"a {kind} is no {shown(tag)}")
+        return kind
+
+    def _scalar(self, event: Any, mark: Mark) -> PlainScalar:
         text: str = event.value
+        if not (event.style or event.tag) and text in self._plain:
+            return self._plain[text]
         # libyaml refuses these itself; nothing could ever print them.
         if event.style and not text.isascii() and re.search("[\ud800-\udfff]", text):
             self._problem(mark, f"{quoted(text)} holds half of a surrogate pair")
@@ -264,84 +272,50 @@ class Builder:
             self._problem(mark, bad.message, bad.hint)
             return 0
 
-    def _key(self, mark: Mark, text: str, value: object, *, merge: bool = False) -> None:
-        frame = self._frame
-        frame.key = _NO_KEY
-        if merge:
+    def _key(self, event: Any, keys: dict[str, Mark], depth: int) -> str | None:
+        """The key that is read, added to those of its mapping; None where it is refused."""
+        mark = place(event.start_mark)
+        if type(event) is self._events.AliasEvent:
+            value, text = self._target(event, mark, depth)[0].value, f"*{event.anchor}"
+        elif type(event) is self._events.ScalarEvent:
+            value, text = self._scalar(event, mark), event.value
+            if event.anchor:
+                self._anchors[event.anchor] = FileNode(value, mark), 1, 0
+        else:
+            kind = self._begin(event, mark, depth)
+            # Nothing that follows can be trusted: this is often text that should be in quotes.
+            quotes = "text that begins with [ or { needs quotes"
+            raise Unreadable(mark, f"a key must be a word, not a {kind}", quotes)
+        if text == "<<" and not event.style:
             message = "'<<' does not merge mappings"
             self._problem(mark, message, "YAML 1.2 has no such thing: write the keys out")
         elif not isinstance(value, str):
             hint = f"write {quoted(text)} in quotes if it is meant as a word" if text else None
             found = f"{quoted(text) if text else 'this'} is {named(value)}"
             self._problem(mark, f"a key must be a word; {found}", hint)
-        elif value in frame.keys:
-            first = frame.keys[value]
+        elif value in keys:
+            first = keys[value]
             where = f"line {first.line}, column {first.column}"
             self._problem(mark, f"the key {quoted(value)} stands here again, first at {where}")
         else:
-            frame.keys[value], frame.key = mark, value
+            keys[value] = mark
+            return value
+        return None
 
-    def _put(self, node: FileNode, mark: Mark, size: int) -> None:
-        self._count += size
-        if self._count > NODE_LIMIT:
-            hint = "an alias counts as much as what it stands for" if self._anchors else None
-            raise Unreadable(mark, f"more than {NODE_LIMIT:,} values", hint)
-        frame = self._frame
-        if frame.items is not None:
-            frame.items.append(node)
-            return
-        if isinstance(frame.key, str):
-            frame.entries[frame.key] = node
-        frame.key = _AWAITED
-
-    def _open(self, event: Any, kind: str, items: list[FileNode] | None) -> None:
-        mark = self.last = place(event.start_mark)
-        self._check_depth(mark, 1)
-        tag = event.tag
-        if tag and tag != "!" and self._tag_is_known(tag, mark) and not tag.endswith(":" + kind):
-            self._problem(mark, f"a {_KINDS[kind]} is no {shown(tag)}")
-        if self._frame.key is _AWAITED:
-            # Nothing that follows can be trusted: this is often text that should be in quotes.
-            hint = "text that begins with [ or { needs quotes"
-            raise Unreadable(mark, f"a key must be a word, not a {_KINDS[kind]}", hint)
-        self._outer.append(self._frame)
-        key = _AWAITED if items is None else _NO_KEY
-        self._frame = _Frame(mark, items, key, event.anchor, self._count)
-        if event.anchor:
-            self._anchors[event.anchor] = self._frame
-
-    def _close(self, _: Any) -> None:
-        frame, self._frame = self._frame, self._outer.pop()
-        if frame.items is None:
-            node = FileNode(frame.entries, frame.mark, frame.keys)
-        else:
-            node = FileNode(tuple(frame.items), frame.mark, _NO_KEYS)
-        height = frame.height + 1
-        self._frame.height = max(self._frame.height, height)
-        # The same anchor may have been given again within.
-        if frame.anchor and self._anchors[frame.anchor] is frame:
-            self._anchors[frame.anchor] = node, self._count - frame.before + 1, height
-        self._put(node, frame.mark, 1)
-
-    def _alias(self, event: Any) -> None:
-        mark = self.last = place(event.start_mark)
-        target = self._anchors.get(event.anchor)
-        name = quoted("*" + event.anchor)
-        if target is None:
+    def _target(self, event: Any, mark: Mark, depth: int) -> tuple[FileNode, int, int]:
+        """The value that an alias stands for, its count of values, and its depth."""
+        self.last = mark
+        name = quoted(f"*{event.anchor}")
+        if event.anchor not in self._anchors:
             hint = "text that begins with * needs quotes"
             raise Unreadable(mark, f"{name} stands for nothing named before it", hint)
-        if isinstance(target, _Frame):
+        if not isinstance(target := self._anchors[event.anchor], tuple):
             raise Unreadable(mark, f"{name} stands within the very thing it names")
-        node, size, height = target
-        self._check_depth(mark, height)
-        if self._frame.key is _AWAITED:
-            self._key(mark, "*" + event.anchor, node.value)
-            return
-        self._frame.height = max(self._frame.height, height)
-        self._put(node, mark, size)
+        self._check_depth(mark, depth + target[2])
+        return target
 
-    def _check_depth(self, mark: Mark, height: int) -> None:
-        if len(self._outer) + height > DEPTH_LIMIT:
+    def _check_depth(self, mark: Mark, depth: int) -> None:
+        if depth > DEPTH_LIMIT:
             raise Unreadable(mark, f"more than {DEPTH_LIMIT} lists and mappings within each other")
 
     def _tag_is_known(self, tag: str, mark: Mark) -> bool:

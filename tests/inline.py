@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from opcheck.backends import Backend, attempt
+from opcheck.backends.base import TaskCall
 from opcheck.engine.mutants import Mutant
-from opcheck.execution import judge_all, mutate
+from opcheck.errors import InvalidNode
+from opcheck.execution import judge_all
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import node_of
 from opcheck.execution.workers import at_once
 from opcheck.known import Ledger
-from opcheck.model import BackendInfo, Case, LiveResult, Question, Reply
+from opcheck.model import BackendInfo, Case, LiveResult, Question, Reply, Task
 
 
 @dataclass(eq=False)
@@ -46,11 +48,15 @@ class Inline:
 
 def lying(mistake: Mutant) -> Backend:
     """A backend that makes one mistake; asked once, because it would make it every time."""
+
+    def run(task: Task, inputs: Sequence[Any]) -> Sequence[Any]:
+        outputs = mistake.made_on(node_of(task, [*map(np.copy, inputs)]))
+        if isinstance(outputs, InvalidNode):
+            raise outputs
+        return outputs
+
     info = BackendInfo(mistake.name, "mistake", "", repeatable=False)
-    return mutate.canned_backend(
-        info,
-        lambda task: lambda inputs: mistake.made_on(node_of(task, [*map(np.copy, inputs)])),
-    )
+    return Backend(info, (InvalidNode,), lambda task: TaskCall(partial(run, task)))
 
 
 def result_of(evaluation: CaseEvaluation, backend: Backend) -> LiveResult:

@@ -220,7 +220,12 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         return _failed(seen.exit, seen)
     assert seen.first is not None
     data = (question.inputs, question.second, question.inputs)
-    contradictions = [_modified(seen.fed, data)]
+    contradictions: list[str | None] = [
+        f"input {place} of run {run} was modified"
+        for run, inputs in enumerate(zip(seen.fed, data, strict=False), 1)
+        for place, pair in enumerate(zip(*inputs, strict=True))
+        if not dtypes.identical(*pair)
+    ]
     differs = None
     if seen.again is not None:
         assert seen.kept is not None
@@ -300,14 +305,6 @@ def _other(array: Array, may_negate: bool, moved: bool) -> Array:
         # On a tensor of rank 0, NumPy's operators return scalars.
         return np.asarray(np.negative(array))
     return reverse
-
-
-def _modified(fed: Sequence[Sequence[Array]], pristine: Sequence[Sequence[Array]]) -> str | None:
-    for run, (own, given) in enumerate(zip(fed, pristine, strict=False), 1):
-        for place, pair in enumerate(zip(own, given, strict=True)):
-            if not dtypes.identical(*pair):
-                return f"input {place} of run {run} was modified"
-    return None
 
 
 def _of_other_kind(judged: Outputs, later: Outputs | None, which: str = "second") -> str | None:

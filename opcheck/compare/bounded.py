@@ -97,7 +97,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
         return decision(first, first, True, whole, False)
     best, fewest = (first, whole, apart), whole.count
     for tier in others:
-        alone = [~_reach(*piece[1:], dtype, tier).right for piece, _ in failed]
+        alone = [judge(*piece[1:], dtype, tier, alone=True).shares > 1 for piece, _ in failed]
         left = any((mine & wrong).any() for mine, (_, wrong) in zip(alone, failed, strict=True))
         if left and sum(map(np.count_nonzero, alone)) >= fewest:
             # No group makes an element right: they need not be compared, which takes long.
@@ -220,24 +220,26 @@ def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
     return used
 
 
-def judge(want: Want, got: Array, dtype: DType, tier: Tier) -> ElementShares:
-    """Judge every element by one tier."""
+@np.errstate(all="ignore")
+def judge(
+    want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = False
+) -> ElementShares:
+    """Judge every element by one tier, and if not `alone` next to its group."""
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
         return ElementShares(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
+    room = want.expected.room(tier)
     if dtype.kind != "float":
-        reach = _reach(want, got, dtype, tier)
-        return ElementShares(np.where(reach.right, 0.0, np.inf), reach.own, nothing, 0)
-    with np.errstate(all="ignore"):
-        room = want.expected.room(tier)
-        if not outside_anywhere(got, want.low, want.high):
-            shares = np.abs(_errors(want, got)) / room.own
-            if shares.max() <= 1:
-                # Each element keeps to its own error, without those in common and of rounding.
-                unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
-                return ElementShares(shares, room.own, nothing, unjudged)
-        return _judge(want, got, _reach(want, got, dtype, tier), dtype, tier)
+        shares = np.where(_whole(y, got, room), 0.0, np.inf)
+        return ElementShares(shares, room.own, nothing, 0)
+    if not outside_anywhere(got, want.low, want.high):
+        shares = np.abs(_errors(want, got)) / room.own
+        if shares.max() <= 1:
+            # Each element keeps to its own error, without those in common and of rounding.
+            unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
+            return ElementShares(shares, room.own, nothing, unjudged)
+    return _judge(want, got, dtype, tier, alone)
 
 
 def _errors(want: Want, got: Array) -> Floats:
@@ -253,30 +255,11 @@ def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
     return (limit >= size) & (size > 2 * tier.arithmetic.floor) & np.isfinite(y)
 
 
-@dataclass(frozen=True, eq=False)
-class _Reach:
-    """The elements that a tier allows by themselves, without their group, and their errors.
-
-    `right` elements are those that a tier allows: `fits` by their error, `lost` because something
-    left the range, and equal infinities and NaN. `own` is the allowed error that each has in common
-    with no other; `slack` is all that is allowed, on the side of `error`.
-    """
-
-    right: Mask
-    fits: Mask
-    lost: Mask
-    own: Floats
-    slack: Floats
-    error: Floats
-
-
-@np.errstate(all="ignore")
-def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
+def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ElementShares:
+    """Judge floats; right are those that fit, lost ones, and equal infinities and NaN."""
     y, room = want.values, want.expected.room(tier)
+    # The error that each is allowed in common with no other.
     actual, error, own = elements.wide(got), _errors(want, got), room.own
-    if dtype.kind != "float":
-        fits = _whole(y, got, room)
-        return _Reach(fits, fits, np.zeros(y.shape, np.bool_), own, own, error)
     if want.rounded is not None:
         own = own + half_ulp(y, want.rounded)
     rest = 0.0 if want.rest is None else want.rest
@@ -284,8 +267,8 @@ def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
     # A tie may be broken either way only within the allowed error.
     low, high = round_to(y + (rest - slacks[0]), dtype), round_to(y + (rest + slacks[1]), dtype)
     slack = np.where(error < 0, *slacks)
-    finite = np.isfinite(y)
-    fits = (got >= low) & (got <= high) & finite & ~elements.outside(actual, want.low, want.high)
+    finite, beyond = np.isfinite(y), elements.outside(actual, want.low, want.high)
+    fits = (got >= low) & (got <= high) & finite & ~beyond
     # An infinity is wrong even if any number is right.
     fits &= np.isfinite(slack) | np.isfinite(actual)
     if tier.remark and not tier.ranged:
@@ -293,26 +276,20 @@ def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)))
-    return _Reach(fits | lost | same, fits, lost, own, slack, error)
-
-
-def _judge(want: Want, got: Array, reach: _Reach, dtype: DType, tier: Tier) -> ElementShares:
-    y, slack, error = want.values, reach.slack, np.abs(reach.error)
-    room, actual, finite = want.expected.room(tier), elements.wide(got), np.isfinite(y)
+    right = fits | lost | same
     # Values lie within a factor of 2 of the numbers that they round to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
-    shares = elements.ratio(error, allowed + np.where(slack > 0, 0.0, last_place), reach.fits)
-    shares[(error == 0) & reach.fits] = 0.0
-    beyond = elements.outside(actual, want.low, want.high) | ~np.isfinite(actual)
-    never = ~reach.right & (beyond | ~finite)
+    shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
+    shares[(error == 0) & fits] = 0.0
+    never = ~right & (beyond | ~np.isfinite(actual) | ~finite)
     shares[never] = np.inf
-    shares[reach.right & ~reach.fits] = 0.0
+    shares[right & ~fits] = 0.0
     apart = np.zeros(y.shape)
-    if room.shared is not None and got.size > 1:
-        apart = _next_to_their_group(y, reach.error, reach.own, last_place, room.shared, reach.fits)
-        shares = np.where(reach.lost, 0.0, np.maximum(shares, apart))
-    unjudged = int(np.count_nonzero(_unjudged(y, reach.own, room, tier)))
+    if room.shared is not None and got.size > 1 and not alone:
+        apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
+        shares = np.where(lost, 0.0, np.maximum(shares, apart))
+    unjudged = int(np.count_nonzero(_unjudged(y, own, room, tier)))
     return ElementShares(shares, allowed, (apart > 1) & ~never, unjudged)
 
 

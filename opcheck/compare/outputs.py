@@ -113,7 +113,7 @@ def _by_tolerance(
 ) -> Comparison:
     """Judge by a tolerance and, unless it is strict, by the floor and the range rules."""
     if identical(elements.once_rounded(want.values, dtype), got):
-        return _compared(want, got, dtype, Findings(got.size, steps=_steps(dtype)), like, tuple)
+        return _compared(want, got, dtype, _nothing(got, dtype), like, tuple)
     judge = Judge(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
     problem: ComparisonProblem = "values"
@@ -133,15 +133,19 @@ def _by_tolerance(
     return replace(comparison, problem=problem, remark=remark) if found.count else comparison
 
 
-def _steps(dtype: DType) -> int | None:
-    return 0 if dtype.kind == "float" else None
+def _nothing(got: Array, dtype: DType) -> Findings:
+    return Findings(got.size, steps=0 if dtype.kind == "float" else None)
 
 
 def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
     """Judge all elements by a tolerance; shares are at most those `pardoned`."""
-    found = Findings(got.size, steps=_steps(judge.dtype))
+    found = _nothing(got, judge.dtype)
     for places, shares in _shares(judge, wanted, got, pardoned, found.step):
-        allowed = partial(_allowed, judge, wanted, got, int(places[0]))
+
+        def allowed(number: int, places: Places = places) -> str:
+            pair = (elements.native(array.flat[[places[number]]]) for array in (wanted, got))
+            return judge.allowed(*pair)
+
         found.add(partial(np.asarray, places), shares, allowed)
     return found
 
@@ -159,11 +163,6 @@ def _shares(
         step(furthest)
         places = np.arange(start, start + shares.size)
         yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
-
-
-def _allowed(judge: Judge, wanted: Array, got: Array, start: int, number: int) -> str:
-    pair = (elements.native(array.flat[[start + number]]) for array in (wanted, got))
-    return judge.allowed(*pair)
 
 
 def _by_bound(

@@ -167,10 +167,10 @@ def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
         case question.Declined(reason, inexpressible):
             return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
         case question.Raised(stage=stage) if stage in _LATER:
-            later = f"then raised on {_LATER[stage]}: {in_words(outcome)}"
+            later = f"then raised on {_LATER[stage]}: {outcome}"
             return unstable(f"answered its first run, {later}")
         case question.Raised():
-            return lesser(rule, Verdict.ERROR, f"{UNUSABLE}: {in_words(outcome)}", "raised")
+            return lesser(rule, Verdict.ERROR, f"{UNUSABLE}: {outcome}", "raised")
         case question.Produced(unstable=contradiction):
             return unstable(str(contradiction))
 
@@ -221,14 +221,14 @@ def _judge_refusal(
     rule: Rule, refusals: Sequence[Refusal], raised: question.Raised, twin: question.Outcome | None
 ) -> Judgement:
     if not refusals:
-        return lesser(rule, Verdict.ERROR, f"raised on a legal model: {in_words(raised)}", "raised")
+        return lesser(rule, Verdict.ERROR, f"raised on a legal model: {raised}", "raised")
     accident = "" if raised.documented else "refused by accident: "
     assert twin is not None
     match twin:
         case question.Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
         case question.Raised(stage=stage) if stage not in _LATER:
-            reason = f"refuses its legal twin too: {in_words(twin)}"
+            reason = f"refuses its legal twin too: {twin}"
             return lesser(rule, Verdict.ERROR, reason, "raised")
         case question.Produced(unstable=None, outputs=outputs):
             wants = refusals[0].wants
@@ -236,7 +236,7 @@ def _judge_refusal(
             if broken := tuple(c for c in comparisons if _is_structural(c)):
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
                 return lesser(rule, Verdict.FAIL, reason, failure(broken), broken)
-            reason = f"{accident}{in_words(raised)}"
+            reason = f"{accident}{raised}"
             return Judgement(Verdict.PASS, reason, refused=True, alternative=refusals[0].name)
         case _:
             found = by_itself(rule, twin)
@@ -275,11 +275,6 @@ def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
     return f"{said}: {comparison.remark}" if comparison.remark else said
 
 
-def in_words(raised: question.Raised) -> str:
-    """The kind and the message of an exception."""
-    return f"{raised.kind}: {raised.detail}" if raised.detail else raised.kind
-
-
 ALONE = "no other backend answers, so there is nothing to compare its answer with"
 #: Larger majorities are not searched for, which would take too long.
 _MOST = 12
@@ -310,7 +305,7 @@ def judge_among(
         if not depends(outcome):
             found[name] = by_itself(rule, outcome)
         elif isinstance(outcome, Raised):
-            refusals[name] = in_words(outcome)
+            refusals[name] = str(outcome)
         elif wrong := misfit(outcome.outputs, outputs):
             said, kind = what_is_wrong(wrong), failure([wrong])
             found[name] = lesser(rule, Verdict.FAIL, said, kind, (wrong,))

@@ -561,19 +561,14 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
 
 def contradicts(mutant: Mutant, passed: Evidence) -> bool:
     """Return True if `mutant` would have failed where the backend passed."""
-    answer = _answer(mutant, passed)
-    return bool(passed.admitted) if answer is None else not passed.is_right(answer)
+    if isinstance(answer := mutant.made_on(passed.node), InvalidNode):
+        return bool(passed.admitted)
+    return not passed.is_right(as_outputs(answer))
 
 
 def refuses(mutant: Mutant, accepted: Evidence) -> bool:
     """Return True if `mutant` would have refused a model that was accepted."""
-    return _answer(mutant, accepted) is None
-
-
-def _answer(mutant: Mutant, evidence: Evidence) -> OutputSequence | None:
-    """Return the outputs of a mutant, None where it refuses the node."""
-    answer = mutant.made_on(evidence.node)
-    return None if isinstance(answer, InvalidNode) else as_outputs(answer)
+    return isinstance(mutant.made_on(accepted.node), InvalidNode)
 
 
 def _same_kind(got: Output, answer: Output) -> bool:

@@ -119,7 +119,7 @@ class OracleAnswer:
             found = verdict.by_itself("must", outcome)
             raise self._silent(f"{found.verdict}: {found.reason}")
         if isinstance(outcome, model.Raised):
-            raise self._silent(f"raised {verdict.in_words(outcome)}")
+            raise self._silent(f"raised {outcome}")
         return outcome
 
     def _usable(self, answer: tuple[Array | model.Foreign, ...], case: Case) -> tuple[Want, ...]:

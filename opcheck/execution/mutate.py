@@ -6,7 +6,7 @@ that is right bit for bit is not judged.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from hashlib import blake2b
@@ -17,8 +17,9 @@ import numpy as np
 from pydantic import Field
 
 from opcheck import model, opset
-from opcheck.backends import attempt
+from opcheck.backends import as_outputs, attempt
 from opcheck.backends.base import Backend, TaskCall
+from opcheck.backends.execute import message_of
 from opcheck.clauses import Survey
 from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import content, identical
@@ -45,36 +46,21 @@ RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 CANNED = BackendInfo("canned", "canned", "", repeatable=False)
 
 
-def canned_backend(
-    info: BackendInfo, ready: Callable[[Task], Callable[[Sequence[Any]], OutputsOrRefusal]]
-) -> Backend:
-    """A backend of functions: `ready` returns the one that answers a task."""
-
-    def prepare(task: Task) -> TaskCall:
-        answer = ready(task)
-
-        def run(inputs: Sequence[Any]) -> Sequence[Any]:
-            if isinstance(outputs := answer(inputs), InvalidNode):
-                raise outputs
-            return outputs
-
-        return TaskCall(run)
-
-    return Backend(info, (InvalidNode,), prepare)
-
-
 def stateful_backend(stateful: StatefulMutant) -> Backend:
     """A backend whose single answers are right, but whose runs disturb each other."""
 
-    def ready(task: Task) -> Callable[[Sequence[Any]], OutputsOrRefusal]:
-        return stateful.spoilt(lambda inputs: node_of(task, [one.copy() for one in inputs]).right)
+    def prepare(task: Task) -> TaskCall:
+        right = partial(node_of, task)
+        return TaskCall(stateful.spoilt(lambda inputs: right([one.copy() for one in inputs]).right))
 
-    return canned_backend(BackendInfo(stateful.name, "habit", ""), ready)
+    return Backend(BackendInfo(stateful.name, "habit", ""), (InvalidNode,), prepare)
 
 
-def canned_outcome(answer: OutputsOrRefusal, question: Question) -> Outcome:
-    """The outcome of a backend that has one answer, or refusal, for the one `question`."""
-    return attempt(canned_backend(CANNED, lambda task: lambda inputs: answer), question)
+def canned_outcome(answer: OutputsOrRefusal) -> Outcome:
+    """The outcome of a backend that has one answer, or refusal."""
+    if isinstance(answer, InvalidNode):
+        return model.Raised("run", type(answer).__name__, message_of(answer), documented=True)
+    return model.Produced(as_outputs(answer), 0.0, once=True)
 
 
 class CaseKills:
@@ -85,7 +71,7 @@ class CaseKills:
         self.dtype = dtype
         self.evaluation = CaseEvaluation(case)
         #: Verdicts on answers, by digest.
-        self._verdicts: dict[bytes, Verdict] = {}
+        self._verdicts: dict[bytes | None, Verdict] = {}
 
     @cached_property
     def judges(self) -> bool:
@@ -106,7 +92,7 @@ class CaseKills:
             inquiry = self.evaluation.on(backend.info)
             return at_once(inquiry, partial(attempt, backend)).result.verdict
         right = self._right
-        answer = mutant.made_on(self.node)
+        answer = mutant.made_on(self.evaluation.node)
         if same_outputs(answer, right) and not (
             isinstance(answer, InvalidNode)
             and self._twin
@@ -115,11 +101,10 @@ class CaseKills:
             return Verdict.PASS
         # Where a mutant does not show, the same is left of another arithmetic than the engine's.
         key = None if isinstance(answer, InvalidNode) else digest(answer)
-        if key is None:
-            return self._judged(mutant, answer)
-        if key not in self._verdicts:
-            self._verdicts[key] = self._judged(mutant, answer)
-        return self._verdicts[key]
+        found = self._verdicts.get(key) or self._judged(mutant, answer)
+        if key:
+            self._verdicts[key] = found
+        return found
 
     def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
         own = self.evaluation.question.inputs
@@ -127,9 +112,9 @@ class CaseKills:
         def reply(asked: Question) -> Outcome:
             # The same data at a later opset make the same node.
             if asked.inputs is own:
-                return canned_outcome(answer, asked)
+                return canned_outcome(answer)
             assert self._twin
-            return canned_outcome(self._of_twin(mutant, self._twin), asked)
+            return canned_outcome(self._of_twin(mutant, self._twin))
 
         return at_once(self.evaluation.on(CANNED), reply).result.verdict
 
@@ -137,14 +122,9 @@ class CaseKills:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
         return self._right_of_twin if other else mutant.made_on(twin)
 
-    @property
-    def node(self) -> Node:
-        """The case's node, on which mutants are made."""
-        return self.evaluation.node
-
     @cached_property
     def _right(self) -> OutputsOrRefusal:
-        return right_of(self.node)
+        return right_of(self.evaluation.node)
 
     @cached_property
     def _twin(self) -> Node | None:
@@ -231,7 +211,7 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
         return ()
     # But for mutants of functions that its formula calls in no small shipped case.
     small = (case for case in _shipped(op) if size(case) <= _SMALL)
-    found = (CaseKills(case, dtype).node for case in cells(small).get(Cell(op, dtype), ()))
+    found = (CaseEvaluation(case).node for case in cells(small).get(Cell(op, dtype), ()))
     nodes = [node for node in found if node.dtype == dtype]
     concerned = (one for one in all_mutants(op) if any(map(one.concerns, nodes)))
     fed = opset.versions(op.domain, op.name)[op.since].inputs
@@ -449,19 +429,17 @@ def _alone(seen: Iterable[tuple[Iterable[_Name], Item]]) -> dict[_Name, tuple[It
 
 def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
     """The node tests of these versions that the engine knows, with the tolerances of ONNX."""
-    wanted = {op for op in ops if not op.domain and operator_of(op) and _takes_all(op)}
+
+    def takes_all(op: OpVersion) -> bool:  # no node leaves an input or output out
+        schema = opset.versions(op.domain, op.name)[op.since]
+        return all(one.option == "single" for one in (*schema.inputs, *schema.outputs))
+
+    wanted = {op for op in ops if not op.domain and operator_of(op) and takes_all(op)}
     tests = (test for name in sorted({op.name for op in wanted}) for test in node_tests(name))
     # Where they stand, as far as anybody can look it up.
     source = model.Source("onnx.backend.test", 0, 0)
     found = (case for test in tests for case in cases_of(test, source))
     return tuple(case for case in found if case.op in wanted)
-
-
-def _takes_all(op: OpVersion) -> bool:
-    """Return True if no node of an operator leaves an input or output out."""
-    schema = opset.describe(op.domain, op.name, op.since)
-    assert schema
-    return all(one.option == "single" for one in (*schema.inputs, *schema.outputs))
 
 
 def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:

@@ -163,12 +163,15 @@ class Judge:
         return not self._open or self._held + _size(self.cases[place]) <= _BYTES
 
     def _ask(self, place: int, number: int) -> None:
+        """Ask a backend about a case, once the case's oracle has answered."""
         if place not in self._open:
             self._open_case(place)
-        if self._open[place].unheard:
-            self._open[place].waiting.append(number)
+        opened, backend = self._open[place], self.backends[number]
+        if opened.unheard:
+            opened.waiting.append(number)
         else:
-            self._start(place, number)
+            inquiry = repeated(opened.evaluation, backend.info, self.times)
+            self._driver.start(backend, inquiry, (place, number))
 
     def _open_case(self, place: int) -> None:
         case = self.cases[place]
@@ -182,11 +185,6 @@ class Judge:
             oracle = self.oracles[address]
             self._driver.start(oracle, ask_oracle(oracle.info, question), (place, None))
 
-    def _start(self, place: int, number: int) -> None:
-        evaluation, backend = self._open[place].evaluation, self.backends[number]
-        inquiry = repeated(evaluation, backend.info, self.times)
-        self._driver.start(backend, inquiry, (place, number))
-
     def _end(
         self, key: tuple[int, int | None], found: list[EvaluatedCase] | OracleAnswer
     ) -> Iterator[JudgedAnswer]:
@@ -196,7 +194,7 @@ class Judge:
             opened.evaluation.oracle_answer = cast(OracleAnswer, found)
             opened.unheard = False
             for waiting in opened.waiting:
-                self._start(place, waiting)
+                self._ask(place, waiting)
             return
         rounds = {number: found}
         if opened.evaluation.case.expect.compares_backends:

@@ -14,8 +14,6 @@ from collections.abc import Callable, Collection, Generator, Hashable, Iterable,
 from concurrent import futures
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -226,8 +224,8 @@ class InProcess:
 
     @property
     def connections(self) -> "Sequence[Connection[Any, Any]]":
-        """Connections that are readable while there are replies."""
-        return [_readable()[0]] if self._done else []
+        """None: replies are there at once."""
+        return ()
 
     def ask(self, question: Question) -> int:
         """Answer a question at once; raises Defect and KeyboardInterrupt."""
@@ -239,14 +237,6 @@ class InProcess:
         """Yield the replies that nobody took yet."""
         while self._done:
             yield self._done.popleft()
-
-
-@cache
-def _readable() -> "tuple[Connection[Any, Any], Connection[Any, Any]]":
-    """A pipe with a byte in it: waiting for it, among other connections, ends at once."""
-    end, other = Pipe(duplex=False)
-    other.send_bytes(b".")
-    return end, other
 
 
 class Driver(Generic[Key, Found]):
@@ -268,9 +258,10 @@ class Driver(Generic[Key, Found]):
     def collect(self) -> Iterator[tuple[Key, Found]]:
         """Yield the results that are there, after a short wait where there are none yet."""
         if not self._ended:
-            # Backends in this process share one.
-            connections = {one: None for backend in self._asked for one in backend.connections}
-            readable = wait([*connections], _TICK) if connections else []
+            connections = [one for backend in self._asked for one in backend.connections]
+            # Backends in this process have none, and have answered.
+            at_hand = any(mine and not one.connections for one, mine in self._asked.items())
+            readable = wait(connections, 0 if at_hand else _TICK) if connections else []
             for backend, asked in self._asked.items():
                 for ticket, reply in backend.replies(readable):
                     self._go_on(backend, *asked.pop(ticket), reply)

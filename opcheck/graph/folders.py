@@ -249,8 +249,7 @@ def write_status(folder: Path, kind: FailureKind, text: str) -> None:
 
 def refusal_text(refusal: Raised) -> str:
     """A refusal as text: its kind if known, its detail, and a mark if it is by accident."""
-    message = f"{refusal.kind}: {refusal.detail}" if refusal.detail else refusal.kind
-    return message if refusal.documented else f"{_ACCIDENT}{message}"
+    return str(refusal) if refusal.documented else f"{_ACCIDENT}{refusal}"
 
 
 def read_refusal(text: str) -> Raised:

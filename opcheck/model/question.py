@@ -171,6 +171,9 @@ class Raised:
     #: True for an answer that is no tensors, which is no refusal.
     unusable: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.detail}" if self.detail else self.kind
+
 
 @dataclass(frozen=True)
 class Crashed:

@@ -105,9 +105,7 @@ def answers(evaluation: CaseEvaluation, mutant: Mutant) -> EvaluatedCase | None:
 
     if same_outputs(answer(evaluation.question), right_of(evaluation.node)):
         return None
-    return at_once(
-        evaluation.on(CANNED), lambda question: canned_outcome(answer(question), question)
-    )
+    return at_once(evaluation.on(CANNED), lambda question: canned_outcome(answer(question)))
 
 
 def failures(op: OpVersion, mutant: Mutant) -> Iterator[LiveResult]:

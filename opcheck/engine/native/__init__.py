@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
 from math import prod
-from threading import Lock
 from types import ModuleType
 from typing import TypeVar
 
@@ -65,25 +64,12 @@ def each(work: Callable[[_Piece], object], pieces: Iterable[_Piece], threads: in
 
     NumPy's `errstate` is the caller's in all of them. What `work` raises is raised, in the end.
     """
-    if threads > 1:
-        pieces = list(pieces)
-        threads = min(threads, len(pieces))
     if threads <= 1:
         for piece in pieces:
             work(piece)
         return
-    left, lock = iter(pieces), Lock()
-
-    def share() -> None:
-        while True:
-            with lock:
-                piece = next(left, None)
-            if piece is None:
-                return
-            work(piece)
-
     with ThreadPoolExecutor(threads) as pool:
-        done = [pool.submit(copy_context().run, share) for _ in range(threads)]
+        done = [pool.submit(copy_context().run, work, piece) for piece in pieces]
     for one in done:
         one.result()
 

@@ -89,7 +89,7 @@ class CaseEvaluation:
         case, asked = self.case, self.question
         try:
             if self.oracle_answer:
-                return self.oracle_answer.wants_of_other_data(case)
+                return self.oracle_answer.wants(case, other_data=True)
             return expected.computed(case, asked, asked.second) if operator_of(case.op) else None
         except (expected.OracleUnavailable, expected.WrongCase):
             return None
@@ -157,7 +157,8 @@ class CaseEvaluation:
             self_check = is_the_same(backend, self.oracle_answer.oracle)
             if judgement.comparisons or judgement.failure == "raised":
                 reason = f"unlike oracle {oracle}: {reason}" if judgement.failure else reason
-        result = judged_so(result, judgement, reason=reason, self_check=self_check, oracle=oracle)
+        judged = {**vars(judgement), "reason": reason}
+        result = replace(result, **judged, self_check=self_check, oracle=oracle)
         if judgement.failure in (None, "declared"):  # the values of the latter are right
             return EvaluatedCase(result, answer=produced)
         if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
@@ -212,11 +213,6 @@ class CaseEvaluation:
                 reason = f"{hint}; at opset {case.opset}: {refused.reason}"
                 return replace(refused, verdict=found, failure="raised", reason=reason)
         return refused
-
-
-def judged_so(result: LiveResult, judgement: verdict.Judgement, **others: Any) -> LiveResult:
-    """The result that a judgement amounts to, with `others` of its fields."""
-    return replace(result, **{**vars(judgement), **others})
 
 
 def _may_refuse(outcome: Outcome) -> bool:
@@ -358,7 +354,7 @@ def _settled(
 ) -> EvaluatedCase:
     differs = one.open.differs if isinstance(one.open, model.Produced) else ""
     other = one.result.irreproducible or bool(differs)
-    result = judged_so(one.result, judgement, irreproducible=other)
+    result = replace(one.result, **{**vars(judgement), "irreproducible": other})
     if judgement.verdict is Verdict.PASS:
         mine = infos[result.backend]
         itself = all(is_the_same(mine, infos[other]) for other in judgement.against)

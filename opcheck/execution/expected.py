@@ -104,32 +104,25 @@ class OracleAnswer:
     oracle: BackendInfo
     outcome: Outcome
 
-    def wants(self, case: Case) -> tuple[Want, ...]:
-        """Its answer as expected outputs; raises OracleUnavailable if it is unusable."""
-        return self._usable(self._answer(case).outputs, case)
+    def wants(self, case: Case, *, other_data: bool = False) -> tuple[Want, ...]:
+        """Its answer, or that to the other data, as expected outputs.
 
-    def wants_of_other_data(self, case: Case) -> tuple[Want, ...] | None:
-        """Return its outputs for the other data of the question, None where it refuses them."""
-        between = self._answer(case).between
-        return None if between is None else self._usable(between, case)
-
-    def _answer(self, case: Case) -> model.Produced:
+        Raises OracleUnavailable if it is unusable.
+        """
         outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
         if not verdict.depends(outcome):
             found = verdict.by_itself("must", outcome)
-            raise self._silent(f"{found.verdict}: {found.reason}")
-        if isinstance(outcome, model.Raised):
-            raise self._silent(f"raised {outcome}")
-        return outcome
-
-    def _usable(self, answer: tuple[Array | model.Foreign, ...], case: Case) -> tuple[Want, ...]:
-        if wrong := misfit(answer, case.outputs):
-            raise self._silent(f"its answer cannot be one: {verdict.what_is_wrong(wrong)}")
-        arrays = [one for one in answer if not isinstance(one, model.Foreign)]
-        return wants_of(case.op, arrays, case.outputs)
-
-    def _silent(self, why: str) -> OracleUnavailable:
-        return OracleUnavailable(f"oracle {self.oracle} gives no answer: {why}")
+            why = f"{found.verdict}: {found.reason}"
+        elif isinstance(outcome, model.Raised):
+            why = f"raised {outcome}"
+        elif (answer := outcome.between if other_data else outcome.outputs) is None:
+            why = "it refuses the other data"
+        elif wrong := misfit(answer, case.outputs):
+            why = f"its answer cannot be one: {verdict.what_is_wrong(wrong)}"
+        else:
+            arrays = [one for one in answer if not isinstance(one, model.Foreign)]
+            return wants_of(case.op, arrays, case.outputs)
+        raise OracleUnavailable(f"oracle {self.oracle} gives no answer: {why}")
 
 
 def ask_oracle(oracle: BackendInfo, question: Question) -> Inquiry[OracleAnswer]:

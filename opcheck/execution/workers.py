@@ -211,6 +211,9 @@ class AskableBackend(Protocol):
 class InProcess:
     """A backend asked in this process: a crash of it ends the run, and nothing limits its time."""
 
+    #: None: replies are there at once.
+    connections: "Sequence[Connection[Any, Any]]" = ()
+
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.info = backend.info
@@ -221,11 +224,6 @@ class InProcess:
     def has_room(self) -> bool:
         """True until a question was answered whose reply nobody took."""
         return not self._done
-
-    @property
-    def connections(self) -> "Sequence[Connection[Any, Any]]":
-        """None: replies are there at once."""
-        return ()
 
     def ask(self, question: Question) -> int:
         """Answer a question at once; raises Defect and KeyboardInterrupt."""

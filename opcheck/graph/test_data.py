@@ -76,11 +76,7 @@ def is_test(names: Iterable[str]) -> bool:
 
 
 def read_test(
-    folder: Path,
-    name: str,
-    problems: FileMessages,
-    *,
-    answered: bool = True,
+    folder: Path, name: str, problems: FileMessages, *, answered: bool = True
 ) -> ModelTest | None:
     """The test in a folder; None if it has problems, which are added to `problems`.
 

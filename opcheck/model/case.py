@@ -171,14 +171,9 @@ class _Expectation:
     compares_backends: bool = False
 
     @property
-    def answers(self) -> "tuple[_Expectation, ...]":
-        """The admitted answers: several if the text does not decide."""
-        return (self,)
-
-    @property
     def rejection(self) -> "Rejected | None":
         """The refusal that is admitted, or demanded."""
-        return next((one for one in self.answers if isinstance(one, Rejected)), None)
+        return self if isinstance(self, Rejected) else None
 
     @property
     def is_stated(self) -> bool:
@@ -251,9 +246,9 @@ class AnyOf(_Expectation):
     alternatives: tuple[Alternative, ...]
 
     @property
-    def answers(self) -> "tuple[_Expectation, ...]":
-        """The answers of the alternatives."""
-        return tuple(one.expect for one in self.alternatives)
+    def rejection(self) -> Rejected | None:
+        """The first refusal among the alternatives."""
+        return next(filter(None, (one.expect.rejection for one in self.alternatives)), None)
 
 
 Expectation: TypeAlias = OneAnswer | Oracle | Agreement | AnyOf

@@ -81,7 +81,7 @@ class Expansion:
         self.defaults = root.without(("op", "domain", "matrix", "cases", "bench"))
         known = len(self.problems)
         self.matrix = self._matrix(root, self.defaults)
-        self.lost = max(lost, self._since(known))
+        self.lost = max(lost, Omitted(len(self.problems) > known))
         self.cases_left, self.values_left = MAX_CASES, MAX_VALUES
 
     def expand(self, name: str, case: FileNode, lost: Omitted) -> Iterator[Concrete]:
@@ -94,7 +94,7 @@ class Expansion:
         matrix = {**farther, **self._matrix(case, own)}
         # It may go through values that the case states, which are one of them.
         sweep = self._matrix(case, FileNode({}, case.mark), "sweep")
-        lost = max(lost, self.lost, self._since(known))
+        lost = max(lost, self.lost, Omitted(len(self.problems) > known))
         base = overlay(self.defaults, own)
         given = case.get("rows")
         rows = given.value if given else None
@@ -106,9 +106,6 @@ class Expansion:
                 left = {p: v for p, v in matrix.items() if not states(nearer, p)}
                 concrete = Concrete("", name, label, overlay(base, nearer), lost)
                 yield from self._points(concrete, left, sweep)
-
-    def _since(self, known: int) -> Omitted:
-        return Omitted.SOMETHING if len(self.problems) > known else Omitted.NOTHING
 
     def _is_of(self, entry: FileNode) -> bool:
         """Return True unless a case or row is of other operators of the file."""

@@ -128,14 +128,10 @@ class TestFields(ManifestFields):
     data_sets: tuple[DataSetFields, ...]
     files: dict[File, Sha256]
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The stored kinds of each output, as its files are named."""
-        return ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
-
     def tensors(self, data: DataSetFields) -> list[dict[str, Tensor]]:
         """The tensors of a data set, by their files: the inputs, then those of each kind."""
-        of_kinds = [("input", self.inputs), *((kind, data.outputs) for kind in self.kinds)]
+        kinds = ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
+        of_kinds = [("input", self.inputs), *((kind, data.outputs) for kind in kinds)]
         return [
             {f"{data.folder}/{kind}_{number}.pb": one for number, one in enumerate(tensors)}
             for kind, tensors in of_kinds

@@ -306,23 +306,21 @@ class _Look:
             # A stranger's manifest has onnx and protobuf raise whatever they stumble over.
             message = f"the manifest states what no model can: {' '.join(str(error).split())}"
         else:
-            message = message or self._unasked(task) or self._invalid(model)
+            message = message or self._unusable(task, model)
         if not message:
             return task
         self._say(MODEL, message)
         return None
 
-    def _unasked(self, task: Task) -> str | None:
+    def _unusable(self, task: Task, model: ModelProto) -> str | None:
+        """Return why a model cannot or should not run, else None."""
         op = task.op
         known = describe(op.domain, op.name, task.opset)
         if known is None or known.op != op:
             return f"opset {task.opset} has no {op}"
-        given = {*task.initializers, *(one.name for one in task.inputs)}
-        lacking = sorted({*task.slots} - given - {""})
-        return f"nothing gives its input {lacking[0]!r}" if lacking else None
-
-    def _invalid(self, model: ModelProto) -> str | None:
-        """Return why a model cannot or should not run, else None."""
+        given = {"", *task.initializers, *(one.name for one in task.inputs)}
+        if lacking := sorted({*task.slots} - given):
+            return f"nothing gives its input {lacking[0]!r}"
         if not self.test.refused and (refusal := test_data.invalid(model)):
             return f"onnx's checker refuses it: {refusal}"
         outputs = (one for data in self.test.data_sets for one in data.outputs)
@@ -370,25 +368,24 @@ class _Look:
 
     def _tensors(self, specs: Mapping[str, gm.Tensor]) -> dict[str, Array]:
         """The tensors that match the manifest."""
-        found = {name: self._tensor(name, spec) for name, spec in specs.items()}
-        return {name: array for name, array in found.items() if array is not None}
-
-    def _tensor(self, name: str, spec: gm.Tensor) -> Array | None:
-        if name not in self.there:
-            return None
-        try:
-            called, array = read_named_tensor(self.folder / name)
-        except ValueError as error:
-            self._say(name, str(error).removeprefix(f"{Path(name).name} "))
-            return None
-        holds = f"{dtypes.of(array) or array.dtype}{list(array.shape)}"
-        wanted = f"{spec.dtype}{list(spec.shape)}"
-        if holds != wanted:
-            self._say(name, f"holds {holds}, the manifest says {wanted}")
-            return None
-        if called != spec.name:
-            self._say(name, f"is a tensor {called!r}, the manifest says {spec.name!r}")
-        return array
+        found = {}
+        for name, spec in specs.items():
+            if name not in self.there:
+                continue
+            try:
+                called, array = read_named_tensor(self.folder / name)
+            except ValueError as error:
+                self._say(name, str(error).removeprefix(f"{Path(name).name} "))
+                continue
+            holds = f"{dtypes.of(array) or array.dtype}{list(array.shape)}"
+            wanted = f"{spec.dtype}{list(spec.shape)}"
+            if holds != wanted:
+                self._say(name, f"holds {holds}, the manifest says {wanted}")
+                continue
+            if called != spec.name:
+                self._say(name, f"is a tensor {called!r}, the manifest says {spec.name!r}")
+            found[name] = array
+        return found
 
     def _data_json(self) -> None:
         """Check the two numbers of data.json against the manifest and the tolerance."""

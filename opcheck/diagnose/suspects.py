@@ -113,6 +113,8 @@ class Suspects:
         #: Numbers of failures that each mutant explains, by operator.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._cells: dict[Cell, _Known] = defaultdict(_Known)
+        #: Passes that are in no cell yet: most runs never need to know.
+        self._new: list[tuple[Case, _Asks]] = []
         self._recalled: dict[int, Evidence | None] = {}
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
@@ -123,11 +125,11 @@ class Suspects:
 
     def passed(self, case: Case) -> None:
         """Remember a case that passed, as evidence against mutants."""
-        self._cells[cell_of(case)].passes.append((case, contradicts))
+        self._new.append((case, contradicts))
 
     def accepted(self, case: Case) -> None:
         """Remember a case that was not refused, whatever its answer is worth."""
-        self._cells[cell_of(case)].passes.append((case, refuses))
+        self._new.append((case, refuses))
 
     def diagnosed(self, case: Case, diagnoses: Sequence[Diagnosis]) -> None:
         """Remember a failure on a case, with the diagnosis of an earlier run."""
@@ -190,6 +192,9 @@ class Suspects:
 
     def against(self, mutant: Mutant, cell: Cell, enough: int | None = None) -> list[Case]:
         """Return the passes of a version and dtype that contradict a mutant, or `enough`."""
+        new, self._new = self._new, []
+        for one in new:
+            self._cells[cell_of(one[0])].passes.append(one)
         known = self._cells[cell]
         against = known.against[mutant.name]
         for case, contradicts_it in known.passes[known.asked[mutant.name] :]:

@@ -5,27 +5,24 @@ answer excuses no wrong one: a backend that fails some of the times fails.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from opcheck import model, opset
 from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.verdict import UNUSABLE, Admitted, Answer, Refusal, judge_among, steady
+from opcheck.diagnose.suspects import Evidence, OutputSequence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.expected import is_the_same, legal_twin, node_of, question
 from opcheck.execution.workers import Inquiry
 from opcheck.grouping import group_by
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Record, Verdict
-
-if TYPE_CHECKING:
-    from opcheck.diagnose import Suspects
-    from opcheck.diagnose.suspects import Evidence, OutputSequence
 
 _ONCE = "stability not checked: it is asked once"
 
@@ -366,22 +363,7 @@ def _settled(
     return replace(one, result=result)
 
 
-def suspects_of(
-    before: "Suspects | None", learned: Iterable[tuple[Case, Record | None]]
-) -> "Suspects":
-    """Return the suspects of a backend, after the passes and failures that were `learned`."""
-    from opcheck.diagnose import Suspects  # imported when something fails
-
-    found = before or Suspects(recall)
-    for case, record in learned:
-        if record is None:
-            found.passed(case)
-        elif was_looked_into(record):
-            found.diagnosed(case, record.diagnoses)
-    return found
-
-
-def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> "Evidence | None":
+def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evidence | None:
     """Return the evidence in a wrong `outcome`, if the engine knows the operator.
 
     It is that of the case's question, or of its legal twin if `is_twin`.
@@ -406,7 +388,7 @@ def was_looked_into(record: Record) -> bool:
     return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
 
 
-def recall(case: Case) -> "Evidence | None":
+def recall(case: Case) -> Evidence | None:
     """Return the evidence of a pass; None where no single answer is known to be right."""
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None
@@ -419,11 +401,9 @@ def recall(case: Case) -> "Evidence | None":
 
 
 def _evidence(
-    evaluation: CaseEvaluation, asked: Question, got: "OutputSequence | None", kind: type[Admitted]
-) -> "Evidence":
+    evaluation: CaseEvaluation, asked: Question, got: OutputSequence | None, kind: type[Admitted]
+) -> Evidence:
     """Return the question with the outputs of all accepted answers of this kind."""
-    from opcheck.diagnose.suspects import Evidence
-
     admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]
     node = evaluation.node if kind is Answer else node_of(asked.task, asked.inputs)
     return Evidence(node, got, admitted, evaluation.case.tolerance)

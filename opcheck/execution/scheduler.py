@@ -18,12 +18,13 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from opcheck.backends.base import Defect
 from opcheck.backends.isolation.cleanup import how_it_ended, kill_marked
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.worker import PR_SET_PDEATHSIG
+from opcheck.diagnose import Seen, Suspects, looks_like, settled
 from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
@@ -31,9 +32,6 @@ from opcheck.execution.expected import OracleAnswer, ask_oracle
 from opcheck.execution.workers import AskableBackend, Driver
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import Case, Diagnosis, LiveResult, Record, Verdict
-
-if TYPE_CHECKING:
-    from opcheck.diagnose import Suspects
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 AHEAD = 512
@@ -223,8 +221,6 @@ class Judge:
 
         def known(one: EvaluatedCase) -> LiveResult:
             def looks(name: str) -> bool:
-                from opcheck.diagnose import looks_like
-
                 seen = ev.evidence(evaluation, *one.failed) if one.failed else None
                 return seen is not None and looks_like(name, seen)
 
@@ -249,9 +245,7 @@ class Scheduler(Judge):
         self.emitted = self._next = 0
         #: How many bytes the data of the cases have whose answers wait for their turn.
         self._waiting = 0
-        #: Cases that each backend passed, and kept failures, which its suspects do not know yet.
-        self.learned: list[list[tuple[Case, Record | None]]] = [[] for _ in self.backends]
-        self.suspects: dict[int, Suspects] = {}
+        self.suspects = [Suspects(ev.recall) for _ in self.backends]
 
     def settled(self, records: Sequence[Record]) -> list[Record]:
         """Return the records with the final diagnoses, which need all results."""
@@ -261,10 +255,8 @@ class Scheduler(Judge):
             address = backend.info.address
             mine = [(one, self.is_unexplained(one)) for one in records if one.backend == address]
             if any(unexplained for _, unexplained in mine):
-                from opcheck.diagnose import Seen, settled
-
                 seen = [Seen(cases[one.case], one, unexplained) for one, unexplained in mine]
-                by_case = settled(seen, self._suspects(number))
+                by_case = settled(seen, self.suspects[number])
                 found.update(((case, address), diagnoses) for case, diagnoses in by_case.items())
         final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
         # Equal diagnoses may have other counts, which are spelt out.
@@ -283,9 +275,10 @@ class Scheduler(Judge):
             for number in range(len(self.backends)):
                 if record := self._kept_result(place, number):
                     # It is evidence as when it was new.
-                    passed = (record.found or record.verdict) is Verdict.PASS
-                    if passed or self.is_unexplained(record):
-                        self.learned[number].append((self.cases[place], None if passed else record))
+                    if (record.found or record.verdict) is Verdict.PASS:
+                        self.suspects[number].passed(self.cases[place])
+                    elif self.is_unexplained(record) and ev.was_looked_into(record):
+                        self.suspects[number].diagnosed(self.cases[place], record.diagnoses)
                     yield record
                     continue
                 while (place, number) not in there:
@@ -310,20 +303,13 @@ class Scheduler(Judge):
 
     def _diagnosed(self, answer: JudgedAnswer) -> LiveResult | Record:
         """The result with its causes; made in its turn, because the order matters."""
-        number, result, case = answer.number, answer.result, self.cases[answer.place]
+        case, suspects = self.cases[answer.place], self.suspects[answer.number]
         if answer.passed:
-            self.learned[number].append((case, None))
-        if answer.failed is None or not self.is_unexplained(result):
-            return result
+            suspects.passed(case)
+        if answer.failed is None or not self.is_unexplained(answer.result):
+            return answer.result
         seen = ev.evidence(CaseEvaluation(case, answer.oracle_answer), *answer.failed)
-        found = self._suspects(number).diagnose(seen, case.id) if seen else ()
-        return replace(result, diagnoses=found)
-
-    def _suspects(self, number: int) -> "Suspects":
-        """Return the suspects of a backend; imported and made when first needed."""
-        learned, self.learned[number] = self.learned[number], []
-        self.suspects[number] = ev.suspects_of(self.suspects.get(number), learned)
-        return self.suspects[number]
+        return replace(answer.result, diagnoses=suspects.diagnose(seen, case.id) if seen else ())
 
 
 #: How many cases a judge takes at a time.

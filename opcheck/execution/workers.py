@@ -29,10 +29,12 @@ from opcheck.backends.connect import IN_PROCESS, version_of
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
+from opcheck.diagnose import names_of
 from opcheck.errors import OpcheckError, UsageError, few
 from opcheck.known import Facts
-from opcheck.model import BackendInfo, Case, Environment, OpVersion, Outcome, Question, Reply
+from opcheck.model import BackendInfo, Case, Environment, Outcome, Question, Reply
 from opcheck.model.timing import Machine
+from opcheck.suite import load
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -165,8 +167,6 @@ def check_company(cases: Sequence[Case], backends: int) -> None:
 
 def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
     """Facts that users' ledgers are checked against; `cases` are all that were read."""
-    from opcheck.suite import load
-
     known = profiles(Path.cwd())
 
     def why_none(address: str) -> str | None:
@@ -178,12 +178,7 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
             return "; ".join(line.strip() for line in error.lines())
         return None
 
-    def looks(op: OpVersion) -> set[str]:
-        from opcheck.diagnose import names_of
-
-        return names_of(op)
-
-    return Facts(backends, cases, load, why_none, looks)
+    return Facts(backends, cases, load, why_none, names_of)
 
 
 class AskableBackend(Protocol):

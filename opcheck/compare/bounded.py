@@ -31,14 +31,13 @@ class Decision:
 
     `found` and `shares()`, of all elements by places, are of the first tier if the deciding one has
     a remark, or if none `fits`, of the one with the fewest wrong elements. `apart`: an element is
-    wrong only next to its group. `undecided`: more than half of the elements are unjudged.
+    wrong only next to its group.
     """
 
     tier: Tier
     fits: bool
     found: Findings
     apart: bool
-    undecided: bool
     shares: Callable[[], list[tuple[Places, Floats]]]
 
 
@@ -82,7 +81,6 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
         apart |= bool(judged.apart.any())
         if (wrong := judged.shares > 1).any():
             failed.append((piece, wrong))
-    undecided = 2 * whole.unjudged > got.size
 
     def decision(tier: Tier, shown: Tier, fits: bool, found: Findings, apart: bool) -> Decision:
         def shares() -> list[tuple[Places, Floats]]:
@@ -91,7 +89,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
                 every[at] = judge(part, those, dtype, shown).shares
             return [(np.arange(got.size), every)]
 
-        return Decision(tier, fits, found, apart, undecided, shares)
+        return Decision(tier, fits, found, apart, shares)
 
     if not failed:
         return decision(first, first, True, whole, False)

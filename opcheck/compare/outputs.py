@@ -176,7 +176,7 @@ def _by_bound(
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
         why = ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}"
         problem, remark = "values", "; ".join(filter(None, why))
-    elif decision.undecided:
+    elif 2 * decision.found.unjudged > got.size:
         problem, remark = "undecided", UNDECIDED
     elif tier.remark:
         problem, remark = "precision", tier.remark

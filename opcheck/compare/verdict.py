@@ -1,9 +1,9 @@
 """The verdict on a backend's outcome, given a case's answers, or all backends' outcomes."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, combinations, repeat
+from itertools import chain, combinations, permutations, repeat
 from typing import TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -315,7 +315,11 @@ def judge_among(
             answers[name] = tuple(o for o in outcome.outputs if isinstance(o, np.ndarray))
     wants = {name: wants_of(op, answer, outputs) for name, answer in answers.items()}
     everybody = [name for name in outcomes if name not in found]
-    meeting = _Meeting(rule, everybody, answers, refusals, wants, tolerance, like)
+    compared = {
+        (mine, other): compare_outputs(wants[other], answers[mine], tolerance, like)
+        for mine, other in permutations(answers, 2)
+    }
+    meeting = _Meeting(rule, everybody, refusals, wants, tolerance, compared)
     return {name: found.get(name) or meeting.judgement(name) for name in outcomes}
 
 
@@ -350,24 +354,22 @@ def misfit(answer: Sequence[Array | Foreign], outputs: Sequence[OutputSpec]) -> 
 
 @dataclass(eq=False)
 class _Meeting:
-    """Backends by name, their `answers`, also as `wants` for the others, and their `refusals`."""
+    """Backends by name: `refusals`, answers as `wants` for the others, and all pairs `compared`."""
 
     rule: Rule
     everybody: Sequence[str]
-    answers: Mapping[str, tuple[Array, ...]]
     refusals: Mapping[str, str]
     wants: Mapping[str, tuple[Want, ...]]
     tolerance: Tolerance | None
-    like: Array | None
-    compared: dict[tuple[str, str], Comparisons] = field(default_factory=dict, init=False)
+    compared: Mapping[tuple[str, str], Comparisons]
 
     def judgement(self, name: str) -> Judgement:
-        if not self.answers:
+        if not self.wants:
             reason = f"raised, and nobody answers: {self.refusals[name]}"
             return lesser(self.rule, Verdict.ERROR, reason, "raised")
         if len(self.everybody) == 1:
             return Judgement(Verdict.NOT_RUN, ALONE)
-        group = self.majority or tuple(self.answers)
+        group = self.majority or tuple(self.wants)
         if name in self.refusals:
             reason = f"refuses what {_names(group)} {_verb('answer', group)}: {self.refusals[name]}"
             return replace(lesser(self.rule, Verdict.DIFFER, reason, "raised"), against=group)
@@ -379,18 +381,18 @@ class _Meeting:
         said = f"{_names(rest)} {_verb('differ', rest)}" if rest else ""
         if not self.majority and len(others) > 1:
             said = f"{_names(others)} differ from each other"
-        compared = self._compare(name, others[0])
         if wide := too_wide(self.wants[name], self.tolerance):
             return Judgement(Verdict.BAD_CASE, wide)
+        compared = self.compared[name, others[0]]
         return Judgement(Verdict.PASS, said, comparisons=compared, against=others)
 
     @cached_property
     def majority(self) -> tuple[str, ...]:
         """The largest group that agrees with each other, if it is more than half and unique."""
-        for size in range(min(len(self.answers), _MOST), len(self.everybody) // 2, -1):
+        for size in range(min(len(self.wants), _MOST), len(self.everybody) // 2, -1):
             groups = [
                 group
-                for group in combinations(self.answers, size)
+                for group in combinations(self.wants, size)
                 if all(self._agree(*pair) for pair in combinations(group, 2))
             ]
             if groups:
@@ -398,14 +400,7 @@ class _Meeting:
         return ()
 
     def _agree(self, one: str, other: str) -> bool:
-        return not _broken(self._compare(one, other)) and not _broken(self._compare(other, one))
-
-    def _compare(self, mine: str, other: str) -> Comparisons:
-        if (mine, other) not in self.compared:
-            self.compared[mine, other] = compare_outputs(
-                self.wants[other], self.answers[mine], self.tolerance, self.like
-            )
-        return self.compared[mine, other]
+        return not _broken(self.compared[one, other]) and not _broken(self.compared[other, one])
 
     def _differing(self, name: str, others: Sequence[str], unlike: tuple[str, ...]) -> Judgement:
         """The verdict on an answer that some of the `others` do not share or refuse to give."""
@@ -413,8 +408,8 @@ class _Meeting:
         compared: Comparisons = ()
         kind: Failure | None = "accepted"
         if unlike:
-            compared = self._compare(name, unlike[0])
-            broken = _broken(compared) or _broken(self._compare(unlike[0], name))
+            compared = self.compared[name, unlike[0]]
+            broken = _broken(compared) or _broken(self.compared[unlike[0], name])
             kind = failure(broken)
             which = ", which agree" if self.majority and len(others) > 1 else ""
             whose = f"{unlike[0]}: " if len(unlike) > 1 else ""

@@ -5,7 +5,6 @@ row take turns throughout the run: what makes the machine slow for some seconds 
 them, and not all alike (`opcheck.timing` has the numbers).
 """
 
-import gc
 import hashlib
 import math
 import pickle
@@ -40,6 +39,7 @@ from opcheck.execution.expected import OracleAnswer, OracleUnavailable, ask_orac
 from opcheck.execution.workers import Driver, Found, Inquiry, beyond_caches, environment, machine
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Sample, Timed, Timing
+from opcheck.reading import uncollected
 from opcheck.suite import case_digest
 from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
 
@@ -104,13 +104,8 @@ class Here(Repeated):
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         """Time a call, as the mean of `loops` calls."""
-        was_on = gc.isenabled()
-        gc.disable()
-        try:
+        with uncollected():
             return self.elapsed(Measure(loops, flushed))
-        finally:
-            if was_on:
-                gc.enable()
 
 
 def copying(moved: int) -> Here:

@@ -9,7 +9,7 @@ import math
 import re
 import tokenize
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType
+from opcheck.engine.axes import slices
 from opcheck.model import Array, Fill, FromFile, Given, Put, TensorSpec
 from opcheck.reading import FileNode, Mark, Unreadable, quoted
 from opcheck.reading.validation import shown
@@ -85,7 +86,7 @@ def _rounded(spec: TensorSpec, values: Floats) -> Array:
     """`values` in the dtype of `spec`; raises ValueError where one becomes infinite."""
     rounded = np.empty(values.size, spec.dtype.numpy)
     flat = values.reshape(-1)
-    for part in _parts(values.size):
+    for part in slices(values.size, _CHUNK):
         rounded[part] = dtypes.round_to(flat[part], spec.dtype)
         overflown = np.isinf(rounded[part].astype(np.float64)) & ~np.isinf(flat[part])
         if spec.dtype.kind == "minifloat":
@@ -93,10 +94,6 @@ def _rounded(spec: TensorSpec, values: Floats) -> Array:
         if overflown.any():
             raise ValueError(f"{spec.name}: {flat[part][overflown][0]:g} overflows {spec.dtype}")
     return rounded.reshape(values.shape)
-
-
-def _parts(size: int) -> Iterator[slice]:
-    return (slice(start, min(start + _CHUNK, size)) for start in range(0, size, _CHUNK))
 
 
 def _with_puts(spec: TensorSpec, values: Array) -> Array:
@@ -118,7 +115,7 @@ def _drawn(fill: Fill, size: int, made: Callable[[Floats], Floats], draws: int =
     bits = np.random.PCG64(fill.seed)
     values = np.empty(size, np.float64)
     once = np.ones(draws, np.uint64)
-    for part in _parts(size):
+    for part in slices(size, _CHUNK):
         raw = bits.random_raw((part.stop - part.start) * draws)
         raw >>= np.uint64(11)
         # Added as whole numbers, which is exact in any order.

@@ -15,8 +15,7 @@ from contextlib import suppress
 from json import loads
 from pathlib import Path
 
-#: Numbers of the C library and of Linux.
-_LINE_BUFFERED = 1
+#: A number of Linux.
 PR_SET_PDEATHSIG = 1
 
 

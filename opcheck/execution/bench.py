@@ -35,7 +35,7 @@ from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution import workers
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
-from opcheck.execution.expected import OracleAnswer, OracleUnavailable, ask_oracle
+from opcheck.execution.expected import OracleAnswer, OracleUnavailable
 from opcheck.execution.workers import Driver, Found, Inquiry, beyond_caches, environment, machine
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Sample, Timed, Timing
@@ -260,8 +260,8 @@ class OneCase:
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
         try:
             if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
-                inquiry = ask_oracle(self.oracle.info, asked)
-                [evaluation.oracle_answer] = _answers([self.oracle], [inquiry], stop)
+                [reply] = _answers([self.oracle], [workers.once(asked)], stop)
+                evaluation.oracle_answer = OracleAnswer(self.oracle.info, reply.outcome)
                 self.oracle_answer = evaluation.oracle_answer if self.is_kept else None
             if not self.is_judged:
                 self._judge(evaluation, stop)
@@ -420,9 +420,8 @@ class Benchmark:
         is_kept = sum(spec.nbytes for case in cases for spec in case.inputs) <= _KEPT
         self._cases = []
         for case in cases:
-            parts = [_Rival(*entrant) for entrant in entrants]
-            oracle = oracles.get(case.expect.oracle or "")
-            self._cases.append(OneCase(case, plan, parts, oracle, is_kept))
+            rivals, oracle = [_Rival(*one) for one in entrants], case.expect.oracle or ""
+            self._cases.append(OneCase(case, plan, rivals, oracles.get(oracle), is_kept))
         self.plan, self.oracles = plan, oracles
         self.to_come = len(cases) * plan.processes
 

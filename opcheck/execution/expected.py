@@ -19,8 +19,8 @@ from opcheck.engine import Node, any_order, operator_of, rounded
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.execution.workers import Inquiry
 from opcheck.graph.folders import read_tensor
+from opcheck.grouping import group_by
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.opset import leads
 from opcheck.suite import materialize, unrounded
@@ -125,18 +125,10 @@ class OracleAnswer:
         raise OracleUnavailable(f"oracle {self.oracle} gives no answer: {why}")
 
 
-def ask_oracle(oracle: BackendInfo, question: Question) -> Inquiry[OracleAnswer]:
-    """Ask an oracle the question of a case."""
-    return OracleAnswer(oracle, (yield question).outcome)
-
-
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
     """The oracles that cases name, each with the first of these cases."""
-    found: dict[str, Case] = {}
-    for case in cases:
-        if address := case.expect.oracle:
-            found.setdefault(address, case)
-    return found
+    by_oracle = group_by(cases, lambda case: case.expect.oracle)
+    return {address: those[0] for address, those in by_oracle.items() if address}
 
 
 def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:

@@ -1,7 +1,6 @@
 """Update a user's ledger after a run, so that the next run has no unexpected result."""
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -112,11 +111,7 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
     for (verdict, failure), those in by_way.items():
         for cause in causes(those):
             mistake = cause.diagnosis.mistake
-            by_reason: dict[str | None, list[Record]] = defaultdict(list)
-            for record in cause.results:
-                reason = pattern(record.reason) if failure in _TELLING else None
-                by_reason[reason].append(record)
-            for reason, same in by_reason.items():
+            for reason, same in group_by(cause.results, _telling).items():
                 yield {
                     "verdict": str(verdict),
                     "failure": failure if failure != verdict else None,
@@ -126,6 +121,10 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
                     "cause": f"Looks {cause.diagnosis.text}." if mistake else _unknown(same[0]),
                     "where": places([by_id[record.case] for record in same], cases),
                 }
+
+
+def _telling(record: Record) -> str | None:
+    return pattern(record.reason) if record.failure in _TELLING else None
 
 
 def _unknown(record: Record) -> str:

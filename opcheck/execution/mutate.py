@@ -444,13 +444,12 @@ def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
 
 def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:
     """One for each version and dtype of node tests and `found`; `names`: mutants, all if empty."""
-    ours: dict[Cell, list[Mutation]] = defaultdict(list)
-    of_all: dict[OpVersion, list[Mutation]] = defaultdict(list)
-    for mutation in found:
-        mutant = mutation.mutant
-        among = of_all[mutant.op] if mutant.any_type else ours[Cell(mutant.op, mutant.dtype)]
-        among.append(mutation)
-    tests = cases_of_node_tests({cell.op for cell in ours} | {*of_all})
+
+    def place(one: MutantId) -> Cell | OpVersion:
+        return one.op if one.any_type else Cell(one.op, one.dtype)
+
+    ours = group_by(found, lambda one: place(one.mutant))
+    tests = cases_of_node_tests({one.op if isinstance(one, Cell) else one for one in ours})
     # ONNX's runner runs each of them once.
     settings = MutationSettings(names, once=True)
     return tuple(
@@ -459,10 +458,10 @@ def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yards
             cell.dtype,
             len(cases),
             score(mutations(cases, settings)),
-            score(ours[cell] + of_all[cell.op]),
+            score([*ours.get(cell, ()), *ours.get(cell.op, ())]),
         )
         for cell, cases in cells(tests).items()
-        if cell in ours or cell.op in of_all
+        if cell in ours or cell.op in ours
     )
 
 

@@ -28,10 +28,10 @@ from opcheck.diagnose import Seen, Suspects, looks_like, settled
 from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
-from opcheck.execution.expected import OracleAnswer, ask_oracle
-from opcheck.execution.workers import AskableBackend, Driver
+from opcheck.execution.expected import OracleAnswer
+from opcheck.execution.workers import AskableBackend, Driver, once
 from opcheck.known import Gate, Ledger, explain
-from opcheck.model import Case, Diagnosis, LiveResult, Record, Verdict
+from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 AHEAD = 512
@@ -112,7 +112,7 @@ class Judge:
         #: How many bytes the data of the open cases have.
         self._held = 0
         #: Inquiries by the case's place, and the backend's number, None for the oracle.
-        self._driver: Driver[tuple[int, int | None], list[EvaluatedCase] | OracleAnswer] = Driver()
+        self._driver: Driver[tuple[int, int | None], list[EvaluatedCase] | Reply] = Driver()
 
     @property
     def is_busy(self) -> bool:
@@ -180,16 +180,16 @@ class Judge:
         self._open[place] = _OpenCase(evaluation, missing, unheard=question is not None)
         self._held += _size(case)
         if address and question:
-            oracle = self.oracles[address]
-            self._driver.start(oracle, ask_oracle(oracle.info, question), (place, None))
+            self._driver.start(self.oracles[address], once(question), (place, None))
 
     def _end(
-        self, key: tuple[int, int | None], found: list[EvaluatedCase] | OracleAnswer
+        self, key: tuple[int, int | None], found: list[EvaluatedCase] | Reply
     ) -> Iterator[JudgedAnswer]:
         """Take what an inquiry found, which may have to wait for that of other backends."""
         (place, number), opened = key, self._open[key[0]]
-        if isinstance(found, OracleAnswer) or number is None:
-            opened.evaluation.oracle_answer = cast(OracleAnswer, found)
+        if isinstance(found, Reply) or number is None:
+            oracle = self.oracles[str(opened.evaluation.case.expect.oracle)].info
+            opened.evaluation.oracle_answer = OracleAnswer(oracle, cast(Reply, found).outcome)
             opened.unheard = False
             for waiting in opened.waiting:
                 self._ask(place, waiting)

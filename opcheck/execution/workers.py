@@ -31,6 +31,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.diagnose import names_of
 from opcheck.errors import OpcheckError, UsageError, few
+from opcheck.execution.expected import oracles_of
 from opcheck.known import Facts
 from opcheck.model import BackendInfo, Case, Environment, Outcome, Question, Reply
 from opcheck.model.timing import Machine
@@ -123,8 +124,6 @@ def consulted(
 
     Any of `given`, the backends that the user names, may be an oracle.
     """
-    from opcheck.execution.expected import oracles_of
-
     oracles = oracles_of(cases)
 
     def settings(address: str) -> BackendSettings:

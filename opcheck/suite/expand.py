@@ -54,6 +54,12 @@ class CaseFile:
     #: Messages, without operator versions, and their places: one mistake shows in many cases.
     reported: set[tuple[Mark, str]] = field(default_factory=set)
 
+    def report(self, mark: Mark, message: str, hint: str | None = None, version: str = "") -> None:
+        """Report a problem, unless the same was reported of another case, operator or version."""
+        if (problem := (mark, message.replace(version, ""))) not in self.reported:
+            self.reported.add(problem)
+            self.problems.add(self.name, mark, message, hint)
+
 
 @dataclass(frozen=True)
 class Concrete:
@@ -129,7 +135,7 @@ class Expansion:
                 shared = self._id(base, family) if sweep else ""
                 points.append((self._id(base, placed), node, shared))
         if none:
-            self._problem(base.node.mark, "no version of the case allows such a dtype")
+            self.file.report(base.node.mark, "no version of the case allows such a dtype")
         levels = _levels(base.node, [node for _, node, _ in points])
         for (id, node, shared), level in zip(points, levels, strict=True):
             if level in self.file.levels:
@@ -148,13 +154,13 @@ class Expansion:
         for path, value in point.items():
             if (placed := put(node, path, value)) is None:
                 message = f"matrix path {quoted('.'.join(path))} leads into a literal"
-                self._problem(value.mark, message)
+                self.file.report(value.mark, message)
                 return None
             node = placed
         for path, value in point.items():
             if node.get(*path) is not value:
                 message = f"another key of the matrix replaces {quoted('.'.join(path))}"
-                self._problem(value.mark, message)
+                self.file.report(value.mark, message)
                 return None
         return node
 
@@ -168,10 +174,10 @@ class Expansion:
         self.cases_left -= count
         self.values_left -= count * (_size(base) + largest)
         if self.cases_left < 0:
-            self._problem(base.mark, f"the file expands to more than {MAX_CASES:,} cases")
+            self.file.report(base.mark, f"the file expands to more than {MAX_CASES:,} cases")
         elif self.values_left < 0:
             message = f"the file expands to cases of more than {MAX_VALUES:,} values altogether"
-            self._problem(base.mark, message, "large tensors are made by fills, or lie in files")
+            self.file.report(base.mark, message, "large tensors are made by fills, or lie in files")
         return min(self.cases_left, self.values_left) >= 0
 
     def _id(self, base: Concrete, point: Mapping[FieldPath, FileNode]) -> str:
@@ -185,7 +191,7 @@ class Expansion:
         known = isinstance(node.value, str | int) and not isinstance(node.value, bool)
         if not known or not re.fullmatch(r"[A-Za-z0-9_.+-]+", str(node.value)):
             got = f"got {shown(node.plain())}"
-            self._problem(node.mark, f"a label is made of letters, digits and _ . + -; {got}")
+            self.file.report(node.mark, f"a label is made of letters, digits and _ . + -; {got}")
         return str(node.value)
 
     def _matrix(self, owner: FileNode, plain: FileNode, field: str = "matrix") -> Matrix:
@@ -197,7 +203,7 @@ class Expansion:
                 wrong, hint = (
                     (both, None) if path else (f"is no path a {field} can vary", PATHS_ARE)
                 )
-                self._problem(node.keys[key], f"{quoted(key)} {wrong}", hint)
+                self.file.report(node.keys[key], f"{quoted(key)} {wrong}", hint)
                 continue
             items = self._opsets(values) if key == "opset" else values.value
             if key == "dtype" and items in [*_WORDS]:
@@ -209,7 +215,7 @@ class Expansion:
                 hint = OPSETS_ARE if key == "opset" else None
                 wrong = f"must be a list of values, got {shown(values.plain())}"
                 message = "holds no value" if values.value == () else wrong
-                self._problem(values.mark, f"{field} {quoted(key)}: {message}", hint)
+                self.file.report(values.mark, f"{field} {quoted(key)}: {message}", hint)
         return found
 
     def _distinct(self, key: str, values: tuple[FileNode, ...]) -> tuple[FileNode, ...]:
@@ -223,7 +229,7 @@ class Expansion:
             if first is not value and value.mark not in repeated:
                 repeated.add(value.mark)
                 message = f"matrix {quoted(key)}: two values are spelt {quoted(spelt)} in ids"
-                self._problem(value.mark, message)
+                self.file.report(value.mark, message)
         return tuple(found.values())
 
     def _opsets(self, values: FileNode) -> object:
@@ -245,14 +251,8 @@ class Expansion:
             elif isinstance(text, int) and not isinstance(text, bool):
                 found.append(item)
             else:
-                self._problem(item.mark, f"{shown(item.plain())} is no opset", OPSETS_ARE)
+                self.file.report(item.mark, f"{shown(item.plain())} is no opset", OPSETS_ARE)
         return tuple(found)
-
-    def _problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
-        # It may be one for each operator of the file.
-        if (mark, message) not in self.file.reported:
-            self.file.reported.add((mark, message))
-            self.problems.add(self.file.name, mark, message, hint)
 
 
 def spell(node: FileNode) -> str:

@@ -101,10 +101,7 @@ class Resolver:
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report one problem of this case, unless a case at another version showed it before."""
         self.sound = False
-        problem = mark, message.replace(self.version, "") if self.version else message
-        if problem not in self.file.reported:
-            self.file.reported.add(problem)
-            self.file.problems.add(self.file.name, mark, message, hint)
+        self.file.report(mark, message, hint, self.version)
 
     def lacking(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report something missing, unless it may be a fault that was left out."""

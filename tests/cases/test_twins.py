@@ -47,9 +47,9 @@ def kills_of_cases(cell: Cell, large: bool) -> list[CaseKills]:
 
 def given(case_kills: CaseKills, mutant: Mutant) -> object:
     """All that is to be seen of an answer, right where the formula calls nothing that is wrong."""
-    if not mutant.concerns(case_kills.node):
+    if not mutant.concerns(case_kills.evaluation.node):
         mutant = RIGHT
-    answer = mutant.made_on(case_kills.node)
+    answer = mutant.made_on(case_kills.evaluation.node)
     if isinstance(answer, InvalidNode):
         return InvalidNode
     return digest(answer) or repr(answer)

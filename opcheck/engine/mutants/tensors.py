@@ -406,7 +406,63 @@ def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
     return lambda node: any(bool(strange(one).any()) for one in node.tensors if is_real(one))
 
 
-_LAYOUT: tuple[Mutant, ...] = (
+def _of(kind: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """Tensors of one kind of types, changed, in their own type."""
+
+    def changed(x: Array) -> Array:
+        known = dtypes.of(x)
+        return change(x).astype(x.dtype) if known and known.kind == kind else x
+
+    return changed
+
+
+def _through(name: str) -> Callable[[Array], Array]:
+    """By way of a type that has fewer digits, or a narrower range."""
+    narrow = DTYPES[name].numpy
+    return _of("float", lambda x: x if x.itemsize < narrow.itemsize else x.astype(narrow))
+
+
+def _truncated(node: Node) -> Sequence[Any]:
+    """Cut off towards zero where the right answer is rounded away from it."""
+    return [
+        el.cut_off(right, exact.values) if isinstance(exact, Expected) else right
+        for exact, right in zip(exactly(node), node.right, strict=True)
+    ]
+
+
+def _flushed(x: Array) -> Array:
+    smallest_normal = float(_finfo(x.dtype).smallest_normal)
+    return np.where(np.abs(x) < smallest_normal, x * x.dtype.type(0), x)
+
+
+#: Infinities become the largest number.
+_clamped = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype).max))
+
+
+def _saturated(node: Node) -> Sequence[Any]:
+    finite = all(np.isfinite(array).all() for array in node.tensors if is_real(array))
+    return [*map(_clamped, node.right)] if finite else node.right
+
+
+def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
+    """`value` in place of some elements."""
+    return _of("float", lambda x: np.where(which(x), x.dtype.type(value), x))
+
+
+def _not_rounded_back(part: float) -> tuple[str, ...]:
+    """The types in which a number that is too large by `part` is another number.
+
+    In the others the next number is more than twice as far away.
+    """
+    floats = (DTYPES[name] for name in FLOATS)
+    return tuple(d.name for d in floats if 2 * part >= (1 - part) * math.ldexp(1, -d.precision))
+
+
+#: Which types lose something on the way through another; of those of 16 bits float16 has more
+#: digits, and bfloat16 the wider range.
+_NARROWED_TO = {"float32": el.DOUBLE, "float16": el.BEYOND_FLOAT16, "bfloat16": ("float16", *LONG)}
+
+MUTANTS: tuple[Mutant, ...] = (
     of_output("column_major", "the output was written in column-major order",
               lambda out: np.ascontiguousarray(out.T).reshape(out.shape)),
     of_input("read_column_major", "the input was read in column-major order",
@@ -490,66 +546,6 @@ _LAYOUT: tuple[Mutant, ...] = (
     refusing("refuses_constants", "initializers were not supported", lambda n: n.constant),
     *(refusing(f"refuses_{name}", f"{name} was not supported", lambda n: True, only=(name,))
       for name in DTYPES),
-)  # fmt: skip
-
-
-def _of(kind: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
-    """Tensors of one kind of types, changed, in their own type."""
-
-    def changed(x: Array) -> Array:
-        known = dtypes.of(x)
-        return change(x).astype(x.dtype) if known and known.kind == kind else x
-
-    return changed
-
-
-def _through(name: str) -> Callable[[Array], Array]:
-    """By way of a type that has fewer digits, or a narrower range."""
-    narrow = DTYPES[name].numpy
-    return _of("float", lambda x: x if x.itemsize < narrow.itemsize else x.astype(narrow))
-
-
-def _truncated(node: Node) -> Sequence[Any]:
-    """Cut off towards zero where the right answer is rounded away from it."""
-    return [
-        el.cut_off(right, exact.values) if isinstance(exact, Expected) else right
-        for exact, right in zip(exactly(node), node.right, strict=True)
-    ]
-
-
-def _flushed(x: Array) -> Array:
-    smallest_normal = float(_finfo(x.dtype).smallest_normal)
-    return np.where(np.abs(x) < smallest_normal, x * x.dtype.type(0), x)
-
-
-#: Infinities become the largest number.
-_clamped = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype).max))
-
-
-def _saturated(node: Node) -> Sequence[Any]:
-    finite = all(np.isfinite(array).all() for array in node.tensors if is_real(array))
-    return [*map(_clamped, node.right)] if finite else node.right
-
-
-def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
-    """`value` in place of some elements."""
-    return _of("float", lambda x: np.where(which(x), x.dtype.type(value), x))
-
-
-def _not_rounded_back(part: float) -> tuple[str, ...]:
-    """The types in which a number that is too large by `part` is another number.
-
-    In the others the next number is more than twice as far away.
-    """
-    floats = (DTYPES[name] for name in FLOATS)
-    return tuple(d.name for d in floats if 2 * part >= (1 - part) * math.ldexp(1, -d.precision))
-
-
-#: Which types lose something on the way through another; of those of 16 bits float16 has more
-#: digits, and bfloat16 the wider range.
-_NARROWED_TO = {"float32": el.DOUBLE, "float16": el.BEYOND_FLOAT16, "bfloat16": ("float16", *LONG)}
-
-_VALUES: tuple[Mutant, ...] = (
     *(of_input(f"texts_{name}", f"texts {text}",
                _of("string", np.vectorize(change, otypes="O")), ("string",))
       for name, text, change in (
@@ -621,5 +617,3 @@ _VALUES: tuple[Mutant, ...] = (
                 partial(lambda part, x: (x.astype(np.float64) * (1 + part)).astype(x.dtype), part),
                 _not_rounded_back(part), rounded=True) for part in (1e-2, 1e-3, 1e-4, 1e-5)),
 )  # fmt: skip
-
-MUTANTS: tuple[Mutant, ...] = (*_LAYOUT, *_VALUES)

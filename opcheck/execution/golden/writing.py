@@ -6,7 +6,6 @@ Names and bytes of all files are the same on every machine.
 import io
 import os
 import zipfile
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -32,6 +31,7 @@ from opcheck.execution.workers import Counted, in_parallel
 from opcheck.graph import ModelProto, test_data
 from opcheck.graph.folders import MODEL, folder_name, initializers, read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA, data_json, model_bytes
+from opcheck.grouping import group_by
 from opcheck.model import EXACT, Array, Case, Task
 from opcheck.opset import describe
 from opcheck.reading import operators_in
@@ -496,13 +496,8 @@ def _unlike(case: gm.ManifestCase) -> Iterator[Finding]:
 
 def _together(findings: Sequence[Finding], manifest: gm.Manifest) -> Iterator[Finding]:
     """One finding for each file of a test, naming the file that it should be."""
-    problems: dict[str, list[str]] = defaultdict(list)
-    for one in findings:
-        problems[one.path].append(one.message)
-    places: dict[str, str] = {}
-    for path, sha in manifest.files:
-        places.setdefault(sha, path)
-    for one in findings:
-        if here := places.get(one.sha):
-            problems[one.path].append(f"it is what was written as {here}")
-    return (Finding(path, "; ".join(messages)) for path, messages in problems.items())
+    places = {sha: path for path, sha in reversed(manifest.files)}
+    for path, those in group_by(findings, lambda one: one.path).items():
+        here = [places[one.sha] for one in those if one.sha in places]
+        moved = [f"it is what was written as {name}" for name in here]
+        yield Finding(path, "; ".join([*(one.message for one in those), *moved]))

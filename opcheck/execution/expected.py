@@ -222,7 +222,11 @@ def _one(
                 message = "the case takes this model for invalid, opcheck's engine accepts it"
                 raise WrongCase(message)
             twin = question(legal)
-            return verdict.Refusal(reason, _wants_of_twin(legal, twin), name, twin)
+            try:
+                wants = computed(legal, twin, twin.inputs) if operator_of(legal.op) else ()
+            except WrongCase as error:
+                raise type(error)(f"its legal twin: {error}") from None
+            return verdict.Refusal(reason, wants, name, twin)
         case model.Computed():
             wants = computed(case, asked, asked.inputs)
             for want in wants if case.rule != "open" and not case.empty else ():
@@ -316,15 +320,6 @@ def _check_agreement(comparisons: Iterable[model.Comparison]) -> None:
             message += f"; at {list(worst.index)} the case says {worst.want!r},"
             message += f" the engine {worst.got!r} (allowed: {worst.allowed})"
         raise WrongCase(f"{_CONTRADICTION}: {message}")
-
-
-def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:
-    if operator_of(legal.op) is None:
-        return ()
-    try:
-        return computed(legal, twin, twin.inputs)
-    except WrongCase as error:
-        raise type(error)(f"its legal twin: {error}") from None
 
 
 def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:

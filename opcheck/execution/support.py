@@ -4,7 +4,7 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -65,7 +65,13 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
     They are those of level smoke in any version and dtype, and some of level core if few.
     """
-    found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
+    found: dict[Cell, dict[str, Case]] = {
+        Cell(schema.op, dtype.name): {}
+        for domain, name in sorted({(case.op.domain, case.op.name) for case in cases})
+        for schema in opset.versions(domain, name).values()
+        for dtype in DTYPES.values()
+        if dtype.text in schema.typed.types
+    }
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
     core = [(case.op.name, case.name, case.row) not in smoke for case in cases]
     for is_core, case in sorted(zip(core, cases, strict=True), key=lambda pair: pair[0]):
@@ -77,14 +83,6 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
         if isinstance(case.expect, model.Values) and (not is_core or len(found[cell]) < 4):
             found[cell].setdefault(case.name, case)
     return {cell: [*by_name.values()] for cell, by_name in found.items()}
-
-
-def _cells(cases: Iterable[Case]) -> Iterator[Cell]:
-    for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
-        for schema in opset.versions(domain, name).values():
-            for dtype in DTYPES.values():
-                if dtype.text in schema.typed.types:
-                    yield Cell(schema.op, dtype.name)
 
 
 def probe(

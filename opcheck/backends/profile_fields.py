@@ -112,11 +112,8 @@ def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:
 def _node(value: Any, path: TomlPath, marks: Mapping[TomlPath, Mark]) -> FileNode:
     mark = _nearest(path, marks)
     if isinstance(value, dict):
-        return FileNode(
-            {key: _node(item, (*path, key), marks) for key, item in value.items()},
-            mark,
-            {key: _nearest((*path, key), marks) for key in value},
-        )
+        entries = {key: _node(item, (*path, key), marks) for key, item in value.items()}
+        return FileNode(entries, mark, {key: entry.mark for key, entry in entries.items()})
     if isinstance(value, list):
         return FileNode(tuple(_node(item, path, marks) for item in value), mark)
     return FileNode(value, mark)

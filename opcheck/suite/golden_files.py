@@ -521,10 +521,9 @@ def _undecided(
         beyond = "its right answers are of different models or inputs"
     if beyond:
         return replace(first, beyond=beyond)
-    alternatives = []
-    for one, case in zip(answers, cases, strict=True):
-        assert isinstance(case.expect, Values)
-        alternatives.append(Alternative(one.alternative, case.expect))
+    expects = [case.expect for case in cases if isinstance(case.expect, Values)]
+    names = (one.alternative for one in answers)
+    alternatives = map(Alternative, names, expects)
     stated = [case.tolerance or Tolerance() for case in cases]
     rtol, atol = max(one.rtol for one in stated), max(one.atol for one in stated)
     tolerance = Tolerance(rtol=rtol, atol=atol)

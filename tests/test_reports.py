@@ -182,6 +182,7 @@ def known_lines() -> dict[tuple[str, str], dict[str, Any]]:
     return {(one["backend"], line["cause"]): line for one in ledgers for line in one["known"]}
 
 
+@pytest.mark.gate
 def test_the_headline_counts_each_defect_once_and_by_its_kind():
     shows = {
         (line["backend"], line["known"]["cause"])
@@ -246,6 +247,7 @@ def test_a_run_that_fails_says_why_and_is_not_published(tmp_path, capsys):
     assert "run no-such-file.yaml" in capsys.readouterr().out
 
 
+@pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize("engine", ["onnxruntime", "reference"])
 def test_defects_show_without_opcheck(engine):

@@ -47,6 +47,7 @@ def answers(text):
     ]
 
 
+@pytest.mark.gate
 def test_several_judges_find_what_one_finds(run, tmp_path):
     one, three = (
         run("run", *SUITES, "--format", "json", "-j", jobs, code=1).stdout for jobs in ("1", "3")
@@ -56,6 +57,7 @@ def test_several_judges_find_what_one_finds(run, tmp_path):
     assert sum(bool(line.get("diagnoses")) for line in answers(three)) > 100
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("more", [("-x",), ("--max-fail", "5")])
 def test_a_run_that_stops_early_stops_where_one_judge_would(run, more):
     words = ("run", *SUITES, *more, "--format", "json", "-j")

@@ -116,7 +116,8 @@ def uncached():
     clear()
 
 
-@pytest.mark.parametrize("asked", [[], ["--op", "Hardmax", "-k", "rank_1"], ["quoting.yaml"]])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("asked", [["--op", "Hardmax", "-k", "rank_1"], ["quoting.yaml"], []])
 def test_what_a_file_of_clauses_names_has_to_exist(
     run, uncached, quoting, tmp_path, monkeypatch, asked
 ):

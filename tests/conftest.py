@@ -69,7 +69,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `sampled` leaves to the gate, and begin with what takes longest."""
+    """Mark what `sampled` leaves to the gate; begin with what takes longest.
+
+    Files that wait for the gate's first run come last, so that no process waits while others work.
+    """
     seen: Counter[str] = Counter()
     for item in items:
         if mark := item.get_closest_marker("sampled"):
@@ -77,7 +80,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             seen[name] += 1
             if seen[name] > mark.args[0]:
                 item.add_marker("gate")
+    waiting = {item.path for item in items if "first_run" in getattr(item, "fixturenames", ())}
     items.sort(key=lambda item: item.get_closest_marker("mutation") is None)
+    items.sort(key=lambda item: item.path in waiting)
 
 
 if "PYTEST_XDIST_WORKER" not in os.environ:

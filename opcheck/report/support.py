@@ -116,7 +116,8 @@ def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
     for one in found:
         by_op = group_by(one.cells, lambda cell: cell.cell.op).items()
         rows = [(op, {cell.cell.dtype: cell for cell in cells}) for op, cells in by_op]
-        matrices.append((one, Counter(map(_word, one.cells)), rows))
+        counts = Counter((cell.verdict, _word(cell)) for cell in one.cells)
+        matrices.append((one, counts, rows))
     yield from document(
         "support.html",
         drawings={},

@@ -102,6 +102,11 @@ def test_nothing_from_outside_steers_the_terminal():
     assert not {"\x1b", "\u202e"} & {*"".join(lines)}
 
 
+def test_the_page_has_cells_that_no_model_asks_about():
+    page = "\n".join(support.html_lines([Matrix("acme", "acme 1.5", "its manual", ACME)]))
+    assert 'title="Hardmax-13 bfloat16: not asked"' in page
+
+
 def test_a_record_is_json():
     found = json.loads(json.dumps(support.record("acme", ACME[5])))
     assert found == {

@@ -64,6 +64,9 @@ def each(work: Callable[[_Piece], object], pieces: Iterable[_Piece], threads: in
 
     NumPy's `errstate` is the caller's in all of them. What `work` raises is raised, in the end.
     """
+    if threads > 1:
+        pieces = list(pieces)
+        threads = min(threads, len(pieces))
     if threads <= 1:
         for piece in pieces:
             work(piece)

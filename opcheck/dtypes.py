@@ -43,42 +43,21 @@ class DType:
         digits = re.search(r"\d+", self.name)
         return int(digits[0]) if digits else 0
 
-    @property
-    def word(self) -> str:
-        """The word in TensorProto.DataType."""
-        return {"float32": "FLOAT", "float64": "DOUBLE"}.get(self.name, self.name.upper())
 
-
-def _table(kind: Kind, **types: tuple[type, int]) -> dict[str, DType]:
+def _table(kind: Kind, **types: tuple[Any, ...]) -> dict[str, DType]:
+    """The types of a kind: NumPy type and code; of floats `precision` and `min_exponent` too."""
+    words = {"float32": "float", "float64": "double"}
     return {
-        name: DType(name, np.dtype(type_), code, f"tensor({name})", kind)
-        for name, (type_, code) in types.items()
+        name: DType(name, np.dtype(type_), code, f"tensor({words.get(name, name)})", kind, *digits)
+        for name, (type_, code, *digits) in types.items()
     }
 
 
-_FLOATS = (
-    DType("float16", np.dtype(np.float16), 10, "tensor(float16)", "float", 11, -24),
-    DType("bfloat16", np.dtype(ml_dtypes.bfloat16), 16, "tensor(bfloat16)", "float", 8, -133),
-    DType("float32", np.dtype(np.float32), 1, "tensor(float)", "float", 24, -149),
-    DType("float64", np.dtype(np.float64), 11, "tensor(double)", "float", 53, -1074),
-)
-#: The types of numbers of up to 8 bits: significand, and exponent of the smallest number.
-_MINIFLOATS = tuple(
-    DType(name, np.dtype(type_), code, f"tensor({name})", "minifloat", precision, min_exponent)
-    for name, type_, code, precision, min_exponent in (
-        ("float8e4m3fn", ml_dtypes.float8_e4m3fn, 17, 4, -9),
-        ("float8e4m3fnuz", ml_dtypes.float8_e4m3fnuz, 18, 4, -10),
-        ("float8e5m2", ml_dtypes.float8_e5m2, 19, 3, -16),
-        ("float8e5m2fnuz", ml_dtypes.float8_e5m2fnuz, 20, 3, -17),
-        ("float8e8m0", ml_dtypes.float8_e8m0fnu, 24, 1, -127),
-        ("float6e2m3", ml_dtypes.float6_e2m3fn, 27, 4, -3),
-        ("float6e3m2", ml_dtypes.float6_e3m2fn, 28, 3, -4),
-        ("float4e2m1", ml_dtypes.float4_e2m1fn, 23, 2, -1),
-    )
-)
 #: Every element type of real numbers with a NumPy dtype of its own, and bfloat16 and bool.
 BASIC = {
-    **{dtype.name: dtype for dtype in _FLOATS},
+    **_table("float", float16=(np.float16, 10, 11, -24)),
+    **_table("float", bfloat16=(ml_dtypes.bfloat16, 16, 8, -133)),
+    **_table("float", float32=(np.float32, 1, 24, -149), float64=(np.float64, 11, 53, -1074)),
     **_table("int", uint8=(np.uint8, 2), int8=(np.int8, 3), uint16=(np.uint16, 4)),
     **_table("int", int16=(np.int16, 5), int32=(np.int32, 6), int64=(np.int64, 7)),
     **_table("int", uint32=(np.uint32, 12), uint64=(np.uint64, 13)),
@@ -87,7 +66,17 @@ BASIC = {
 #: Every element type, by its name in case files; strings are Python's, in NumPy.
 DTYPES = {
     **BASIC,
-    **{dtype.name: dtype for dtype in _MINIFLOATS},
+    **_table(
+        "minifloat",
+        float8e4m3fn=(ml_dtypes.float8_e4m3fn, 17, 4, -9),
+        float8e4m3fnuz=(ml_dtypes.float8_e4m3fnuz, 18, 4, -10),
+        float8e5m2=(ml_dtypes.float8_e5m2, 19, 3, -16),
+        float8e5m2fnuz=(ml_dtypes.float8_e5m2fnuz, 20, 3, -17),
+        float8e8m0=(ml_dtypes.float8_e8m0fnu, 24, 1, -127),
+        float6e2m3=(ml_dtypes.float6_e2m3fn, 27, 4, -3),
+        float6e3m2=(ml_dtypes.float6_e3m2fn, 28, 3, -4),
+        float4e2m1=(ml_dtypes.float4_e2m1fn, 23, 2, -1),
+    ),
     **_table("int", uint4=(ml_dtypes.uint4, 21), int4=(ml_dtypes.int4, 22)),
     **_table("int", uint2=(ml_dtypes.uint2, 25), int2=(ml_dtypes.int2, 26)),
     **_table("complex", complex64=(np.complex64, 14), complex128=(np.complex128, 15)),
@@ -99,9 +88,9 @@ NARROW = tuple(n for n, d in DTYPES.items() if d.kind == "minifloat" or 0 < d.bi
 PARTS = {"complex64": BASIC["float32"], "complex128": BASIC["float64"]}
 #: Every element type, by its spelling in a type constraint.
 BY_TEXT = {dtype.text: dtype for dtype in DTYPES.values()}
-_BY_ONNX: dict[object, DType] = {
-    key: dtype for dtype in DTYPES.values() for key in (dtype.onnx, dtype.word)
-}
+#: And by its number and its word in TensorProto.DataType.
+_BY_ONNX: dict[object, DType] = {dtype.onnx: dtype for dtype in DTYPES.values()}
+_BY_ONNX |= {dtype.text[7:-1].upper(): dtype for dtype in DTYPES.values()}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
 
 

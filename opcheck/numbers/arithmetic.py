@@ -22,13 +22,11 @@ class Accuracy:
 
     `ulp` is the error in units in the last place of the result. `argument` is a further relative
     error, in unit roundoffs for each unit of the size that the entry's function states, which
-    argument reduction brings. `absolute` is a further absolute error in unit roundoffs, for
-    functions whose fast versions are accurate absolutely and not relatively.
+    argument reduction brings.
     """
 
     ulp: float
     argument: float = 0.0
-    absolute: float = 0.0
 
 
 #: Accuracy of the library functions, by their array API names; other functions have `PLAIN`.

@@ -225,15 +225,6 @@ def _logarithm(x: Any) -> Any:
     return -_INF if x == 0 else _mp.log(x)
 
 
-def _rounded(x: Any) -> Any:
-    if not _mp.isfinite(x):
-        return x
-    low = _mp.floor(x)
-    rest = x - low
-    up = rest > 0.5 or (rest == 0.5 and int(low) % 2)
-    return low + 1 if up else low
-
-
 def _fmod(a: Any, b: Any) -> Any:
     if not _mp.isfinite(a) or b == 0:
         return _NAN
@@ -262,23 +253,18 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pow": _power,
     "remainder": _remainder,
     "fmod": _fmod,
-    "expm1": lambda x: _mp.expm1(x) if _mp.isfinite(x) else _mp.exp(x) - 1,
     "log": _logarithm,
     "log1p": lambda x: _mp.log1p(x) if -1 < x < 1 else _logarithm(1 + x),
     "sign": lambda x: _mp.mpf((x > 0) - (x < 0)),
-    "floor": lambda x: _mp.floor(x) if _mp.isfinite(x) else x,
-    "ceil": lambda x: _mp.ceil(x) if _mp.isfinite(x) else x,
-    "trunc": lambda x: _truncated(x) if _mp.isfinite(x) else x,
-    "round": _rounded,
+    "trunc": _truncated,
+    "round": _mp.nint,  # ties to even
     "maximum": lambda a, b: a if a >= b else b,
     "minimum": lambda a, b: a if a <= b else b,
-    **{
-        name: (lambda function: lambda x: function(x))(getattr(_mp, name))
-        for name in (
-            "exp sqrt erf sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh".split()
-        )
-    },
 }
+_OF_MPMATH = """
+acos acosh asin asinh atan atanh ceil cos cosh erf exp expm1 floor sin sinh sqrt tan tanh
+""".split()
+_FUNCTIONS |= {name: getattr(_mp, name) for name in _OF_MPMATH}
 #: Those of two operands.
 _OF_TWO = "add subtract multiply divide pow remainder fmod maximum minimum".split()
 

@@ -216,12 +216,7 @@ GELU.also_honest("with the function body's constants, float32's in the tensor's 
 )
 
 
-def square_for_cube(x, approximate):
-    cubed = xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x)))
-    return cubed if approximate == "tanh" else error_function(x, approximate)
-
-
-GELUS = {
+GELU.mutant_table({
     "tanh_always": ("the approximation by tanh was taken, whatever approximate",
                     lambda x, approximate: error_function(x, "tanh")),
     "quick": ("the approximation by a logistic function of 1.702·x was taken",
@@ -230,11 +225,12 @@ GELUS = {
         xp.erf(x) if approximate == "none" else error_function(x, approximate))),
     "shorter_factor": ("0.0447 stood for 0.044715",
                        lambda x, approximate: error_function(x, approximate, 44700)),
-    "square_for_cube": ("x² stood for x³", square_for_cube),
+    "square_for_cube": ("x² stood for x³", lambda x, approximate: (
+        xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x))) if approximate == "tanh"
+        else error_function(x, approximate))),
     "tail_cut": ("results below -3 were taken for 0",
                  lambda x, approximate: xp.where(x < -3, -1.0, error_function(x, approximate))),
-}  # fmt: skip
-GELU.mutant_table(GELUS, by=by_function)
+}, by=by_function)  # fmt: skip
 
 
 @GELU.mutant("erf was a polynomial that is good to 1.5e-7", by=by_function)
@@ -379,18 +375,14 @@ def _by_version(name, function):
     return {since: of_part if since < 7 else of_pair for since in versions}
 
 
-def _declare(name):
-    made = operator(name, exact=name in EXACT, ignores=("consumed_inputs",))
-    by = partial(_by_version, name)
-    made.formula(by=by)(PAIRS[name])
-    for remark, other in SOUND.get(name, {}).items():
-        made.also_honest(remark, by=by)(other)
-    for called, text, wrong, *only in _wrong(name) if name in EXACT else ():
-        made.mutant(text, name=called, by=by, only=only or None)(wrong)
-
-
-for _name in PAIRS:
-    _declare(_name)
+for _name, _right in PAIRS.items():
+    _by = partial(_by_version, _name)
+    _made = operator(_name, exact=_name in EXACT, ignores=("consumed_inputs",))
+    _made.formula(by=_by)(_right)
+    for _remark, _other in SOUND.get(_name, {}).items():
+        _made.also_honest(_remark, by=_by)(_other)
+    for _called, _text, _function, *_only in _wrong(_name) if _name in EXACT else ():
+        _made.mutant(_text, name=_called, by=_by, only=_only or None)(_function)
 
 
 def modulo(since, A, B, *, fmod):
@@ -483,21 +475,18 @@ def _of_many(name, function):
     return {since: of_equal if since < 8 else of_all for since in opset.versions("", name)}
 
 
-def _declare_many(name, function, *others, exact=False):
-    made = operator(name, exact=exact, ignores=("consumed_inputs",))
-    by = partial(_of_many, name)
-    made.formula(by=by)(function)
-    for other in others:
-        made.also_honest("", by=by)(other)
-
-
-_declare_many("Max", lambda *data: reduce(xp.maximum, data), exact=True)
-_declare_many("Min", lambda *data: reduce(xp.minimum, data), exact=True)
-# The sum divided, in any order; the sum of shares; and a running mean.
-_declare_many(
-    "Mean", lambda *data: _over(_sum(*data), len(data)),
-    lambda *data: _over(_summed(*data), len(data)), lambda *data: _summed(*data, by=len(data)),
-    lambda *data: reduce(
-        lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0]),
-)  # fmt: skip
-_declare_many("Sum", _sum, _summed)
+for _name, _right, *_others in (
+    ("Max", lambda *data: reduce(xp.maximum, data)),
+    ("Min", lambda *data: reduce(xp.minimum, data)),
+    # The sum divided, in any order; the sum of shares; and a running mean.
+    ("Mean", lambda *data: _over(_sum(*data), len(data)),
+     lambda *data: _over(_summed(*data), len(data)), lambda *data: _summed(*data, by=len(data)),
+     lambda *data: reduce(
+         lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0])),
+    ("Sum", _sum, _summed),
+):  # fmt: skip
+    _by = partial(_of_many, _name)
+    _made = operator(_name, exact=_name in ("Max", "Min"), ignores=("consumed_inputs",))
+    _made.formula(by=_by)(_right)
+    for _other in _others:
+        _made.also_honest("", by=_by)(_other)

@@ -236,8 +236,9 @@ STFT.mutant_table({
 
 
 # Windows, for periodic and symmetric signals.
-def _window(points, size, output_datatype, periodic, cut=lambda y: y):
-    """`points(cosine, n, period)` of the whole numbers n below `size`."""
+@by_step(17, options=["cut"])
+def _window(points, size, *, output_datatype, periodic, cut=lambda y: y):
+    """The formula, from `points(cosine, n, period)` of the whole numbers n below `size`."""
     count = scalar("size", size)
     unsaid(f"{count} points, periodic={periodic}", count < 0 or periodic not in (0, 1))
     check_size((count,))
@@ -247,11 +248,6 @@ def _window(points, size, output_datatype, periodic, cut=lambda y: y):
     kind = dtypes.named(output_datatype)
     assert kind
     return xp.astype(cut(y) if kind.kind == "int" else y, kind.numpy)
-
-
-def _by(step):
-    """The formula from `step(size, output_datatype, periodic)`."""
-    return {17: lambda size, **attrs: step(size, **attrs)}
 
 
 def _pi():
@@ -278,31 +274,29 @@ _SHARES = {"HannWindow": (0.5, 0.5, 0), "HammingWindow": (25 / 46, 21 / 46, 0),
 #: Those that others give a window of that name, or the next window's.
 _OTHERS: Any = {"HannWindow": _SHARES["HammingWindow"], "HammingWindow": (0.54, 0.46, 0),
                 "BlackmanWindow": (7938 / 18608, 9240 / 18608, 1430 / 18608)}  # fmt: skip
-_HALF = (np.float16, ml_dtypes.bfloat16)
 for _name, _shares in _SHARES.items():
     _op = operator(_name, of_integers=True, of_scalars=("int32", "int64"))
     _of: Any = partial(_cosines, *_shares)
-    _op.formula(by=_by)(partial(_window, _of))
+    _op.formula(by=_window)(_of)
     if _name == "HannWindow":
-        _op.also_honest("", by=_by)(partial(_window, _squares))
-    for _called, _text, _points in (
-        ("of_other_shares", "other shares of the cosines were in use",
-         partial(_cosines, *_OTHERS[_name])),
-        ("between_points", "points lay in the middle of steps",
-         lambda cos, n, period, of=_of: of(cos, n + 0.5, period)),
-        ("period_of_one_more", "the period had a step more",
-         lambda cos, n, period, of=_of: of(cos, n, period + 1)),
-        ("half_a_turn", "the window was its first half, stretched",
-         lambda cos, n, period, of=_of: of(cos, n, 2 * period)),
-        ("begins_in_the_middle", "the window began with its middle",
-         lambda cos, n, period, of=_of: of(lambda x: -cos(x), n, period)),
-        *((f"computed_in_{_t.__name__}", f"the window was computed in {_t.__name__}",
-           lambda cos, n, period, of=_of, t=_t: of(
-               cos, n.astype(t), t(period)).astype(t)) for _t in _HALF),
-    ):  # fmt: skip
-        _op.mutant(_text, name=_called, by=_by)(partial(_window, _points))
+        _op.also_honest("", by=_window)(_squares)
+    _op.mutant_table({
+        "of_other_shares": ("other shares of the cosines were in use",
+            partial(_cosines, *_OTHERS[_name])),
+        "between_points": ("points lay in the middle of steps",
+            lambda cos, n, period, of=_of: of(cos, n + 0.5, period)),
+        "period_of_one_more": ("the period had a step more",
+            lambda cos, n, period, of=_of: of(cos, n, period + 1)),
+        "half_a_turn": ("the window was its first half, stretched",
+            lambda cos, n, period, of=_of: of(cos, n, 2 * period)),
+        "begins_in_the_middle": ("the window began with its middle",
+            lambda cos, n, period, of=_of: of(lambda x: -cos(x), n, period)),
+        **{f"computed_in_{t.__name__}": (f"the window was computed in {t.__name__}",
+               lambda cos, n, period, of=_of, t=t: of(cos, n.astype(t), t(period)).astype(t))
+           for t in (np.float16, ml_dtypes.bfloat16)},
+    }, by=_window)  # fmt: skip
     for _called, _text, _cast in (
         ("rounded_to_nearest", "integers were rounded and not cut off", np.rint),
         ("rounded_up", "integers were rounded up", lambda y: np.ceil(y - 1e-6)),
     ):
-        _op.mutant(_text, name=_called, by=_by)(partial(_window, _of, cut=_cast))
+        _op.mutant(_text, name=_called, by=partial(_window, cut=_cast))(_of)

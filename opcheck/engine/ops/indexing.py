@@ -283,7 +283,7 @@ def as_gather_elements(data, indices, axis):
     return np.take_along_axis(data, indices, axis)
 
 
-GATHERED = {
+OPS["Gather"].mutant_table({
     "indices_first": ("the axes of the indices came first, wherever the axis was",
         lambda data, i, axis: np.take(np.moveaxis(data, axis, 0), i, axis=0)),
     "indices_last": ("the axes of the indices came last, wherever the axis was",
@@ -296,8 +296,7 @@ GATHERED = {
         lambda data, i, axis: taken(data, i.reshape(i.shape[::-1]).T, axis)),
     "as_gather_elements": ("GatherElements was computed where the shapes allowed it",
                            as_gather_elements),
-}  # fmt: skip
-OPS["Gather"].mutant_table(GATHERED, by=by_index)
+}, by=by_index)  # fmt: skip
 
 
 @OPS["Gather"].mutant("an index out of range gave zeros", of_validity=True)
@@ -352,16 +351,13 @@ def in_the_order_of_the_input(x, values, indices, axis):
     return np.take_along_axis(x, ordered, axis), ordered
 
 
-def places_in_the_output(x, values, indices, axis):
-    alone = indices.shape[axis] < 2
-    return values, indices * 0 if alone else np.argsort(np.argsort(indices, axis), axis)
-
-
-ORDERS = {
+OPS["TopK"].mutant_table({
     "places_in_the_tensor": ("Indices were places in the whole tensor",
         lambda x, values, indices, axis: (
             values, np.take_along_axis(np.arange(x.size).reshape(x.shape), indices, axis))),
-    "places_in_the_output": ("Indices were places in the output", places_in_the_output),
+    "places_in_the_output": ("Indices were places in the output",
+        lambda x, values, indices, axis: (values, indices * 0 if indices.shape[axis] < 2 else (
+            np.argsort(np.argsort(indices, axis), axis)))),
     "places_from_1": ("Indices counted from 1",
                       lambda x, values, indices, axis: (values, indices + 1)),
     "never_sorted": ("the elements came in the order of the input", in_the_order_of_the_input),
@@ -369,15 +365,13 @@ ORDERS = {
         lambda x, values, indices, axis: (np.flip(values, axis), np.flip(indices, axis))),
     "values_alone_sorted": ("Values alone were sorted, and Indices in the order of the input",
         lambda x, values, indices, axis: (values, np.sort(indices, axis))),
-}  # fmt: skip
-OPS["TopK"].mutant_table(ORDERS, by=changed)
+}, by=changed)  # fmt: skip
 
 
-OF_K = {
+OPS["TopK"].mutant_table({
     "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
                             lambda k, length: min(k, length)),
     "negative_k_accepted": ("a k below 0 was taken for 1",
                             lambda k, length: 1 if k < 0 else k),
     "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
-}  # fmt: skip
-OPS["TopK"].mutant_table(OF_K, by=partial(by_axis, top_k), of_validity=True)
+}, by=partial(by_axis, top_k), of_validity=True)  # fmt: skip

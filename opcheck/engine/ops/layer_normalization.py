@@ -54,12 +54,11 @@ def outputs(change):
     return {17: formula}
 
 
-OF_OUTPUTS = {
+OP.mutant_table({
     "deviation_in_place_of_inverse": ("InvStdDev held the standard deviation",
                                       lambda y, mean, inverse, axis: (y, mean, 1 / inverse)),
     "variance_in_place_of_inverse": ("InvStdDev held the variance",
         lambda y, mean, inverse, axis: (y, mean, 1 / (inverse * inverse))),
     "axes_dropped": ("Mean and InvStdDev lost the axes that were normalized",
         lambda y, *parts: (y, *(xp.reshape(x, x.shape[: parts[-1]]) for x in parts[:-1]))),
-}  # fmt: skip
-OP.mutant_table(OF_OUTPUTS, by=outputs)
+}, by=outputs)  # fmt: skip

@@ -388,11 +388,6 @@ def joined(inputs, axis):
     return xp.concat(inputs, axis=axis)
 
 
-def one_after_the_other(inputs, axis):
-    flat = xp.concat([xp.reshape(x, -1) for x in inputs], axis=0)
-    return xp.reshape(flat, joined(inputs, axis).shape)
-
-
 def as_long_as_the_first(inputs, axis):
     length = inputs[0].shape[axis]
     if any(x.shape[axis] < length for x in inputs):
@@ -400,26 +395,22 @@ def as_long_as_the_first(inputs, axis):
     return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
 
 
-def stacked(inputs, axis):
-    single = all(x.shape[axis] == 1 for x in inputs)
-    return xp.stack(inputs, axis=axis) if single else joined(inputs, axis)
-
-
-JOINTS = {
+CONCAT.mutant_table({
     "empty_dropped": ("empty inputs were dropped, and an empty one was given where all are",
         lambda inputs, axis: joined([x for x in inputs if x.size] or inputs[:1], axis)),
     "one_after_the_other": ("inputs were written one after the other in memory, whatever the axis",
-                            one_after_the_other),
+        lambda inputs, axis: xp.reshape(
+            xp.concat([xp.reshape(x, -1) for x in inputs], axis=0), joined(inputs, axis).shape)),
     "as_long_as_the_first": ("every input was taken to be as long as the first",
                              as_long_as_the_first),
     "stacked": ("inputs were stacked along an axis of their own where each has one element",
-                stacked),
+        lambda inputs, axis: xp.stack(inputs, axis=axis) if all(
+            x.shape[axis] == 1 for x in inputs) else joined(inputs, axis)),
     "eight_inputs": ("of more than eight inputs only eight were written",
                      lambda inputs, axis: joined(inputs[:8], axis), "float32"),
     "zeros_without_sign": ("negative zeros became zeros",
                            lambda inputs, axis: joined(inputs, axis) + 0, *FLOATING),
-}  # fmt: skip
-CONCAT.mutant_table(JOINTS, by=along)
+}, by=along)  # fmt: skip
 
 
 # Shapes, and tensors under other shapes.
@@ -555,9 +546,7 @@ def constant_of_any_kind(**values):
     return found[0]
 
 
-@SHAPES["Constant"].mutant(
-    "a missing value was taken for 0", 11, 12, 13, *_TYPES, name="nothing_is_zero", of_validity=True
-)
+@SHAPES["Constant"].mutant("a missing value was taken for 0", 11, 12, 13, *_TYPES, of_validity=True)
 def nothing_is_zero(**attrs):
     nothing = all(value is None for value in attrs.values())
     return np.zeros(1, np.float32) if nothing else constant_of_any_kind(**attrs)

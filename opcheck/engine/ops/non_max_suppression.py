@@ -117,10 +117,6 @@ def of_classes(select, boxes, scores, max_output_boxes_per_class=None, iou_thres
 OP.formula(by=of_classes)(greedy)
 
 
-def or_equal(boxes, center, threshold):
-    return overlaps(boxes, center, np.nextafter(threshold, -1))
-
-
 def one_more(boxes, center, threshold):
     low, high, _ = corners(boxes.astype(np.float64), center)
     return overlaps(np.concatenate([low, high + 1], axis=1), 0, threshold)
@@ -141,10 +137,6 @@ def one_corner_first(boxes, center, threshold):
     return overlaps(boxes, center, threshold)
 
 
-def without_least(boxes, scores, most, threshold, least, center):
-    return greedy(boxes, scores, most, threshold, least and np.nextafter(least, np.inf), center)
-
-
 def by_all_better(boxes, scores, most, threshold, least, center):
     """Also by those that are suppressed themselves."""
     order = np.argsort(-scores, kind="stable")
@@ -154,13 +146,16 @@ def by_all_better(boxes, scores, most, threshold, least, center):
 
 
 OP.mutant_table({
-    "or_equal": ("an overlap of just the threshold was too much", or_equal),
+    "or_equal": ("an overlap of just the threshold was too much",
+        lambda boxes, center, threshold: overlaps(boxes, center, np.nextafter(threshold, -1))),
     "one_more": ("boxes held their far corners, as pixels do", one_more),
     "of_the_smaller": ("overlaps were measured by the smaller box", of_the_smaller),
     "one_corner_first": ("corners were not put in order", one_corner_first),
 }, by=lambda measure: of_classes(partial(greedy, measure=measure)))  # fmt: skip
 OP.mutant_table({
-    "without_least": ("boxes with just the least score were removed", without_least),
+    "without_least": ("boxes with just the least score were removed",
+        lambda boxes, scores, most, threshold, least, center: greedy(
+            boxes, scores, most, threshold, least and np.nextafter(least, np.inf), center)),
     "by_all_better": ("boxes that were suppressed suppressed others", by_all_better),
 }, by=of_classes)  # fmt: skip
 OP.mutant_table({

@@ -184,16 +184,11 @@ RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance",
 )
 
 
-@by_step(1, 22)
-def of_lines(divided, input, *, axis, p):
-    """Both versions from `divided(x, p, axis)`."""
+@LP.formula(1, 22)
+def by_norm(input, *, axis, p):
     check_one_of("p", p, 1, 2)
     is_open("nothing is said of axes below -1", axis < -1)
-    return divided(input, p, from_either_end(axis, input.ndim))
-
-
-@LP.formula(by=of_lines)
-def by_norm(x, p, axis):
+    x, axis = input, from_either_end(axis, input.ndim)
     total = xp.sum(xp.abs(x) if p == 1 else x * x, axis=axis, keepdims=True)
     norm = total if p == 1 else xp.sqrt(total)
     zero = xp.equal(norm, 0)
@@ -373,7 +368,7 @@ def channels_in_turns(places, groups):
     return rows(parted.swapaxes(1, 2), groups)
 
 
-OF_GROUPS = {
+GROUP.mutant_table({
     "channels_in_turns": ("the channels went to the groups in turns", channels_in_turns),
     "group_sizes": ("num_groups was taken for the number of channels in a group",
                     lambda places, groups: rows(places, places.shape[1] // groups)),
@@ -381,8 +376,7 @@ OF_GROUPS = {
                   lambda places, groups: rows(places, places.shape[1] or 1)),
     "across_batches": ("the groups of all batches were one",
         lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1)),
-}  # fmt: skip
-GROUP.mutant_table(OF_GROUPS, by=with_groups)
+}, by=with_groups)  # fmt: skip
 
 
 @by_step(21)
@@ -394,10 +388,9 @@ def with_operands(change, X, scale, bias, **attrs):
     return GROUP.formulas[21](X, scale[index], bias[index], **attrs)
 
 
-OF_OPERANDS = {
+GROUP.mutant_table({
     "first_of_the_group": ("of each group the first channel's scale and bias served for all",
                            lambda channel, size: channel // size * size),
     "scale_of_groups": ("scale and bias were those of groups, as in version 18",
                         lambda channel, size: channel // size),
-}  # fmt: skip
-GROUP.mutant_table(OF_OPERANDS, by=with_operands)
+}, by=with_operands)  # fmt: skip

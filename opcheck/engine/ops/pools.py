@@ -156,21 +156,17 @@ def maximum(X, windows, storage_order, outputs):
     return y, *(np.ravel_multi_index(one, X.shape, order=order).astype(np.int64) for one in at)
 
 
+@OPS["MaxPool"].mutant("padding held zeros", by=of_maxima)
 def padding_is_zero(X, windows, *asked):
     y, *indices = maximum(X, windows, *asked)
     partly = windows.terms < prod(a.kernel for a in windows.axes)
     return np.where(partly, np.maximum(y, 0), y).astype(y.dtype), *indices
 
 
+@OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22, by=of_maxima)
 def indices_within_the_plane(X, windows, *asked):
     y, *indices = maximum(X, windows, *asked)
     return y, *(one % prod(X.shape[2:]) for one in indices)
-
-
-OPS["MaxPool"].mutant("padding held zeros", by=of_maxima)(padding_is_zero)
-OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22, by=of_maxima)(
-    indices_within_the_plane
-)
 
 
 # MaxUnpool: values back where MaxPool found them, and zeros between.
@@ -227,29 +223,23 @@ def elsewhere(change):
         X, change(places, prod(shape[2:]), shape).reshape(X.shape), shape))  # fmt: skip
 
 
-def of_planes(places, plane, shape):
+@OPS["MaxUnpool"].mutant("indices began anew with each channel", by=elsewhere)
+def indices_of_planes(places, plane, shape):
     numbers = np.arange(prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))
     return places % max(1, plane) + numbers * plane
 
 
+@OPS["MaxUnpool"].mutant("indices counted in column-major order", by=elsewhere)
 def by_columns(places, plane, shape):
     at = np.unravel_index(places.reshape(-1), shape)
     return np.ravel_multi_index(at, shape, order="F")
 
 
+@OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_places)
 def added(X, places, shape):
     y = np.zeros(prod(shape), X.dtype)
     np.add.at(y, places.reshape(-1), X.reshape(-1))
     return y.reshape(shape)
-
-
-OPS["MaxUnpool"].mutant(
-    "indices began anew with each channel", name="indices_of_planes", by=elsewhere
-)(of_planes)
-OPS["MaxUnpool"].mutant("indices counted in column-major order", name="by_columns", by=elsewhere)(
-    by_columns
-)
-OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_places)(added)
 
 
 # MaxRoiPool: maxima over the bins of regions of images. The text says neither how coordinates are
@@ -310,11 +300,7 @@ def _maximum(image, sure, possible, own):
     return xp.max(found, axis=(1, 2)) if found.size else np.zeros(image.shape[0], image.dtype)
 
 
-@OPS["MaxRoiPool"].formula(by=of_regions)
-def as_they_stand(rois):
-    return rois
-
-
+OPS["MaxRoiPool"].formula(by=of_regions)(lambda rois: rois)
 OPS["MaxRoiPool"].mutant_table({
     "x_and_y_exchanged": ("y came before x", lambda rois: rois[:, [0, 2, 1, 4, 3]]),
     "first_image_for_all": ("all regions were of the first image",
@@ -402,7 +388,7 @@ def largest(X, p, windows):
     return out
 
 
-NORMS = {
+LP_POOL.mutant_table({
     "p_is_1": ("magnitudes were added up, whatever p",
                lambda X, p, windows: norms_of(X, 1.0, windows)),
     "large_p_is_infinity": (
@@ -447,9 +433,7 @@ NORMS = {
            of_powers(lambda p: p, lambda total, p, epsilon=10.0**-digits: (
                np.power(total + epsilon, 1 / p))))
        for digits in (30, 12, 5)},
-}  # fmt: skip
-
-LP_POOL.mutant_table(NORMS, by=by_windows)
+}, by=by_windows)  # fmt: skip
 LP_POOL.mutant(
     "p was read as its shortest decimal text, and not as the float32 that a model holds", 1,
     name="p_in_64_bits", by=by_windows)(

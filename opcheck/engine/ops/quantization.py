@@ -236,7 +236,7 @@ LIKE.formula(15, 19, 21, 23, 24, 25)(lambda input, target_type, *, saturate=1, r
     _cast(input, dtypes.of(np.empty(0, target_type.dtype)), saturate, round_mode)))  # fmt: skip
 
 
-_VERSIONS = (13, 19, 21, 23, 24, 25, 28)
+_VERSIONS: tuple[int, ...] = (13, 19, 21, 23, 24, 25, 28)
 
 
 def exact_values(x: Array) -> Array:
@@ -336,7 +336,7 @@ def same_bits(x, **types):
 UNSIGNED = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int16"}
 
 #: Wrong products, and the types in which they are wrong: int32 has no zero point.
-PRODUCTS = {
+DEQUANTIZE.mutant_table({
     "zero_point_added": ("the zero point was added",
         lambda x, zero, scale, out: (exact_values(x) + exact_values(zero)) * factor(scale),
         *SHIFTED),
@@ -352,8 +352,7 @@ PRODUCTS = {
     "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",
         lambda x, zero, scale, out: in_float32(
             same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out), *UNSIGNED),
-}  # fmt: skip
-DEQUANTIZE.mutant_table(PRODUCTS, by=of_products)
+}, by=of_products)  # fmt: skip
 
 
 def _along(new):
@@ -368,24 +367,19 @@ def _along(new):
 
 PLACES = {
     "scales_along_first_axis": ("the scales lay along the first axis where it is as long",
-                                13, _along(0)),
+                                _VERSIONS, _along(0)),
     "scales_along_last_axis": ("the scales lay along the last axis where it is as long",
-                               13, _along(-1)),
-    "first_scale_for_all": ("the first scale served for all", 13,
+                               _VERSIONS, _along(-1)),
+    "first_scale_for_all": ("the first scale served for all", _VERSIONS,
         lambda x, scale, zero, axis, block_size: (
             one if one is None else one[(slice(0, 1),) * one.ndim]
             for one in spread(x, scale, zero, axis, block_size))),
-    "blocks_in_turns": ("the blocks' elements were taken in turns", 21, partial(
+    "blocks_in_turns": ("the blocks' elements were taken in turns", _VERSIONS[2:], partial(
         spread, blocks=lambda length, size, count: np.arange(length) % max(1, count))),
     "blocks_of_equal_length": (
-        "an axis was split into blocks that are as equal as can be", 21, partial(
+        "an axis was split into blocks that are as equal as can be", _VERSIONS[2:], partial(
             spread, blocks=lambda length, size, count: np.arange(length) // -(-length // count))),
 }  # fmt: skip
-
-
-def since(first, by, place):
-    """The formulas of the versions that have what is at stake."""
-    return {version: made for version, made in by(place=place).items() if version >= first}
 
 
 def converted(q, zero, out, saturate, rounding=xp.round):
@@ -544,20 +538,15 @@ CONVERSIONS = {
 }  # fmt: skip
 
 
-def by_conversion(first, convert):
-    """The formulas of the versions from `first` on, that convert quotients so."""
-    return since(first, partial(of_quotients, divided, convert=convert), spread)
-
-
 for _name, (_text, _convert) in CONVERSIONS.items():
-    _first = 19 if "float" in _name or _name == "integers_first" else 10
-    QUANTIZE.mutant(_text, name=_name, by=partial(by_conversion, _first))(_convert)
+    _since = _VERSIONS[1:] if "float" in _name or _name == "integers_first" else ()
+    QUANTIZE.mutant(_text, *_since, name=_name, by=partial(of_quotients, divided, spread))(_convert)
 QUANTIZE.mutant("it was multiplied by the scale", name="multiplied_by_scale", by=of_quotients)(
     lambda x, scale, dtype: [real(x) * real(scale)])  # fmt: skip
 for _op, _by in ((DEQUANTIZE, partial(of_products, in_float32)),
                  (QUANTIZE, partial(of_quotients, divided))):  # fmt: skip
-    for _name, (_text, _first, _place) in PLACES.items():
-        _op.mutant(_text, name=_name, by=partial(since, _first, _by))(_place)
+    for _name, (_text, _since, _place) in PLACES.items():
+        _op.mutant(_text, *_since, name=_name, by=_by)(_place)
 
 
 def each(y):
@@ -599,7 +588,7 @@ def of_ranges(answer):
 
 
 DYNAMIC.formula(by=of_ranges)(of_range)
-RANGES: dict[str, tuple[str, Any]] = {
+DYNAMIC.mutant_table({
     "range_without_zero": ("the range was not adjusted to include 0", {
         "ends": lambda x: (xp.min(x), xp.max(x))}),
     "range_of_256_steps": ("the range had 256 steps", {"steps": 256.0}),
@@ -611,5 +600,4 @@ RANGES: dict[str, tuple[str, Any]] = {
         "first": CONVERSIONS["truncated_ints"][1]}),
     **{name: (CONVERSIONS[name][0], {"then": CONVERSIONS[name][1]})
        for name in ("truncated_ints", "rounded_down_ints", "zero_point_subtracted")},
-}  # fmt: skip
-DYNAMIC.mutant_table(RANGES, by=lambda options: of_ranges(partial(of_range, **options)))
+}, by=lambda options: of_ranges(partial(of_range, **options)))  # fmt: skip

@@ -63,17 +63,17 @@ def _extreme(choose, sign, x, *, axis, keepdims):
 
 
 #: What is made of the elements along the axes, by operator; after the text's others as honest.
-FUNCTIONS = {
-    "ReduceL1": lambda x, **over: xp.sum(xp.abs(x), **over),
+FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "ReduceL1": (lambda x, **over: xp.sum(xp.abs(x), **over),),
     "ReduceL2": (lambda x, **over: xp.sqrt(xp.sum(x * x, **over)), _power_norm),
-    "ReduceLogSum": lambda x, **over: xp.log(xp.sum(x, **over)),
+    "ReduceLogSum": (lambda x, **over: xp.log(xp.sum(x, **over)),),
     "ReduceLogSumExp": (_log_sum_exp, _stable_log_sum_exp),
-    "ReduceMax": partial(_extreme, xp.max, -1),
-    "ReduceMean": _mean,
-    "ReduceMin": partial(_extreme, xp.min, 1),
-    "ReduceProd": xp.prod,
-    "ReduceSum": xp.sum,
-    "ReduceSumSquare": lambda x, **over: xp.sum(x * x, **over),
+    "ReduceMax": (partial(_extreme, xp.max, -1),),
+    "ReduceMean": (_mean,),
+    "ReduceMin": (partial(_extreme, xp.min, 1),),
+    "ReduceProd": (xp.prod,),
+    "ReduceSum": (xp.sum,),
+    "ReduceSumSquare": (lambda x, **over: xp.sum(x * x, **over),),
 }
 #: Types of integers, in which logarithms and roots are seldom whole numbers.
 _INTEGERS = ("int32", "int64", "uint32", "uint64")
@@ -99,34 +99,27 @@ def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axe
     return made
 
 
-def _declare(name, function, *others):
-    exact, none = name in ("ReduceMax", "ReduceMin"), _INTEGERS if "Log" in name else ()
-    made = operator(name, exact=exact, constant=none)
-    for since, schema in opset.versions("", name).items():
-        form, *sound = (with_parameters(partial(_reduced, schema, one), schema, schema.attributes)
-                        for one in (function, *others))  # fmt: skip
-        made.formula(since)(form)
-        for other in sound:
-            made.also_honest("", since)(other)
+def _by_schema(name, function):
+    return {since: with_parameters(partial(_reduced, schema, function), schema, schema.attributes)
+            for since, schema in opset.versions("", name).items()}  # fmt: skip
 
 
-for _name, _function in FUNCTIONS.items():
-    _declare(_name, *(_function if isinstance(_function, tuple) else (_function,)))
-
-
-def _place(axis, rank):
-    """The axis, counted from the front, from a tensor of rank 0."""
-    if axis.size != 1:
-        raise InvalidNode(f"axis of shape {list(axis.shape)}; allowed: a scalar")
-    is_open("an axis is a scalar, and nothing is said of a list of one", axis.ndim)
-    return from_either_end(axis.item(), rank)
+for _name, (_function, *_others) in FUNCTIONS.items():
+    _none, _by = _INTEGERS if "Log" in _name else (), partial(_by_schema, _name)
+    _made = operator(_name, exact=_name in ("ReduceMax", "ReduceMin"), constant=_none)
+    _made.formula(by=_by)(_function)
+    for _other in _others:
+        _made.also_honest("", by=_by)(_other)
 
 
 def _by_axis(name, scan):
     """The formulas of all versions, from `scan(x, axis, exclusive, reverse)`."""
 
     def formula(x, axis, *, exclusive, reverse):
-        place = _place(axis, x.ndim)
+        if axis.size != 1:
+            raise InvalidNode(f"axis of shape {list(axis.shape)}; allowed: a scalar")
+        is_open("an axis is a scalar, and nothing is said of a list of one", axis.ndim)
+        place = from_either_end(axis.item(), x.ndim)
         is_open("nothing is said of flags other than 0 and 1", not {exclusive, reverse} <= {0, 1})
         return scan(x, place, exclusive, reverse)
 

@@ -319,9 +319,9 @@ def legal(change):
     return formula
 
 
-def over(change):
+def over(change, of_rows=one_hot):
     """The formula over what `change` makes of legal axes, sorted, and the rank."""
-    return legal(lambda x, axes: first_maxima(x, change(sorted(axes), x.ndim)))
+    return legal(lambda x, axes: first_maxima(x, change(sorted(axes), x.ndim), of_rows))
 
 
 def accepting(read):
@@ -348,12 +348,7 @@ def one_after_another(x, axes):
     return x
 
 
-def wrong_rows(of_rows):
-    """The formula with a mistake that ONNX's Hardmax may have too."""
-    return legal(lambda x, axes: first_maxima(x, sorted(axes), of_rows))
-
-
-OVER_AXES = {
+DML_HARDMAX.mutant_table({
     "axes_in_the_order_stated": (
         "joint indices ran through the axes in the order in which they are stated",
         legal(first_maxima)),
@@ -383,9 +378,10 @@ OVER_AXES = {
     "one_axis_after_another": (
         "the operator was computed along one axis, and of that along the next",
         legal(one_after_another)),
-    **{name: (text, wrong_rows(of_rows)) for name, (text, of_rows) in OF_ROWS.items()},
-}  # fmt: skip
-DML_HARDMAX.mutant_table(OVER_AXES, 1)
+    # Mistakes that ONNX's Hardmax may have too.
+    **{name: (text, over(lambda axes, rank: axes, of_rows))
+       for name, (text, of_rows) in OF_ROWS.items()},
+}, 1)  # fmt: skip
 
 
 def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False):

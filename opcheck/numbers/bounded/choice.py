@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Kind, method, methods
 from opcheck.numbers.bounded import array as arrays
 from opcheck.numbers.bounded.array import Bounded, Errors, Mask, as_values, is_finite, pair, size_of
@@ -234,8 +235,7 @@ def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
 
 
 sign, floor, ceil, trunc = (partial(_step, real(n)) for n in ("sign", "floor", "ceil", "trunc"))
-#: The nearest integer, ties to even.
-round = partial(_step, real("round"))
+round = partial(_step, real("round"))  # ties to even
 
 
 def _remainder(name: str, a: Any, b: Any) -> Bounded:
@@ -262,9 +262,7 @@ def _place(
         return v
     low, high = x.ends(far=x.arithmetic.flushes)
     low, high = (low, high) if sign > 0 else (-high, -low)
-    best = low.max(axis=axis, keepdims=True)
-    possible = high >= best
-    return indices(v, possible, axis)
+    return indices(v, high >= low.max(axis=axis, keepdims=True), axis)
 
 
 argmax, argmin = partial(_place, np.argmax, 1), partial(_place, np.argmin, -1)
@@ -293,18 +291,14 @@ def indices(v: Any, possible: Mask, axis: int | None) -> Any:
 
 def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     """The `k` largest or smallest elements in order, and their indices."""
-    from opcheck.numbers import plain
-
-    if x.exact:
-        values, order = plain.top_k(x.v, k, axis, largest)
-        return Bounded(values, x.dtype, x.arithmetic), order
     x = x.settled()
     values, order = plain.top_k(x.v, k, axis, largest)
-    assert x.e is not None
-    lows, highs = (plain.top_k(end, k, axis, largest)[0] for end in (x.v - x.e, x.v + x.e))
+    if x.exact:
+        return Bounded(values, x.dtype, x.arithmetic), order
+    lows, highs = (plain.top_k(end, k, axis, largest)[0] for end in x.ends())
     e = np.maximum(size_of(values - lows), size_of(highs - values))
     # An element may be in a place if its interval meets that of the place.
-    own_low, own_high = (np.moveaxis(end, axis, -1) for end in (x.v - x.e, x.v + x.e))
+    own_low, own_high = (np.moveaxis(end, axis, -1) for end in x.ends())
     there_low, there_high = (np.moveaxis(end, axis, -1) for end in (lows, highs))
     possible = (own_high[..., None, :] >= there_low[..., :, None]) & (
         own_low[..., None, :] <= there_high[..., :, None]

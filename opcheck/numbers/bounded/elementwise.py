@@ -346,10 +346,14 @@ _SHAPES: Mapping[str, ErrorShape] = {
 
 
 def _library(name: str, x: Bounded) -> Bounded:
-    """A function of one argument, by a library that is as accurate as the arithmetic says."""
+    """A function of one argument, by a library that is as accurate as the arithmetic says.
+
+    The square root is rounded once.
+    """
     if name == "log" and x.for_logarithm is not None:
         x = x.for_logarithm
     accuracy = x.arithmetic.accuracy(name)
+    is_exp, is_root = name == "exp", name == "sqrt"
     function = real(name)
     v = function(x.v)
 
@@ -367,33 +371,19 @@ def _library(name: str, x: Bounded) -> Bounded:
             e = e if e is None or np.isfinite(e).all() else np.where(is_finite(old.v), e, 0.0)
         shape = _SHAPES.get(name, _RISING)
         e = arrays.reach(old.v, e) if shape is _RISING else e
-        e, lost = _through(function, old, v, e, shape)
-        if name == "exp":
+        least = 0.0 if is_root and x.never_negative() else -np.inf
+        e, lost = _through(function, old, v, e, shape, least)
+        if is_exp:
             e = vanished(v, e, lambda: is_finite(old.v))
-        if accuracy.absolute:
-            e = plus(e, np.full(v.shape, accuracy.absolute * old.arithmetic.u))
         return Errors(e, _slope_squared(function, old.v, v, old.q), lost, common)
 
-    is_exp = name == "exp"
+    if is_root:
+        return result(v, x, errors, least=0.49 * x.sure, squared=True)
     return result(v, x, errors, k=2 * accuracy.ulp, squared=is_exp, shares=is_exp and x.shares)
 
 
-_NAMES = "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf"
+_NAMES = "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sqrt"
 globals().update({name: partial(_library, name) for name in _NAMES.split()})
-
-
-def sqrt(x: Bounded) -> Bounded:
-    """The square root, rounded once."""
-    function = real("sqrt")
-    v = function(x.v)
-
-    def errors() -> Errors:
-        old = x.settled()
-        least = 0.0 if x.never_negative() else -np.inf
-        e, lost = _through(function, old, v, arrays.reach(old.v, old.e), _RISING, least)
-        return Errors(e, _slope_squared(function, old.v, v, old.q), lost)
-
-    return result(v, x, errors, least=0.49 * x.sure, squared=True)
 
 
 def pow(x: Any, p: Any) -> Bounded:

@@ -410,15 +410,10 @@ def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
     if x.exact and not rounds:
         # Every number of the old type is one of the new.
         return Bounded(v, dtype.numpy, arithmetic)
-    return Bounded(
-        v,
-        dtype.numpy,
-        arithmetic,
-        lambda: x.settled().errors,
-        k=1.0 if rounds else 0.0,
-        grid=grid(dtype) if rounds else None,
-        least=x.sure,
-    )
+    made = Bounded(v, dtype.numpy, arithmetic, lambda: x.settled().errors, least=x.sure)
+    if rounds:
+        made.k, made.grid = 1.0, grid(dtype)
+    return made
 
 
 def _u(dtype: np.dtype[Any]) -> float:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -17,7 +16,7 @@ from opcheck.cli import options
 from opcheck.cli.options import OutputPath, declared, end, given_besides, leave, output
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.grouping import group_by
-from opcheck.report.plain_text import picked, plural
+from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -177,7 +176,26 @@ _WRITTEN = {"type": OutputPath(dir_okay=False)}
     unclear={"type": click.Choice(["fail", "pass"])},
     compared={**_READ, "nargs": 2},
 )
-def command(**given_: Any) -> NoReturn:
+def command(
+    addresses: tuple[str, ...],
+    timeout: float | None,
+    memory_limit: str | None,
+    base: str | None,
+    threads: int,
+    workers: int | None,
+    seconds: float | None,
+    cold: bool,
+    quick: bool,
+    sweep: str | None,
+    plot: Path | None,
+    saved: Path | None,
+    pyperf: Path | None,
+    baseline: Path | None,
+    most: float | None,
+    unclear: str | None,
+    compared: tuple[Path, Path] | None,
+    **selection: Any,
+) -> NoReturn:
     """Time backends against each other, on cases that they answer rightly.
 
     PATH is a case file or a folder of them: what stands in its list `bench` is timed, or its cases
@@ -206,13 +224,12 @@ def command(**given_: Any) -> NoReturn:
     --max-regression allows, 4 a backend or the output could not be used, or a row that had a time
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
-    given = SimpleNamespace(**given_)
-    if given.compared:
+    if compared:
         for name in given_besides("compared", "most", "unclear"):
             raise UsageError(f"--compare measures nothing: {name} has no place beside it")
-        gate = asked_gate(given.most, given.unclear, stored=True)
+        gate = asked_gate(most, unclear, stored=True)
         assert gate
-        code, meaning = show_changes(output(), gate, *map(saved_benchmark, given.compared))
+        code, meaning = show_changes(output(), gate, *map(saved_benchmark, compared))
         end(code or Exit.CONFORMS, meaning)
     from opcheck.backends.address import DEFAULT
     from opcheck.execution.bench import entered, planned
@@ -222,19 +239,18 @@ def command(**given_: Any) -> NoReturn:
     from opcheck.report.timing_store import Stored, pyperf_text, write
 
     # All errors of the command line come before any process is started.
-    cases = _chosen(given.sweep, **picked(given, "paths ids keywords ops opsets dtypes level"))
-    if given.plot:
-        timings.check_plot(given.plot, {case.sweep for case in cases if case.sweep})
-    baseline, base, addresses = given.baseline, given.base, given.addresses
-    files = {"--save": given.saved, "--pyperf": given.pyperf, "--plot": given.plot}
+    cases = _chosen(sweep, **selection)
+    if plot:
+        timings.check_plot(plot, {case.sweep for case in cases if case.sweep})
+    files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     options.check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
-    gate = asked_gate(given.most, given.unclear, stored=baseline is not None, base=base)
+    gate = asked_gate(most, unclear, stored=baseline is not None, base=base)
     old = saved_benchmark(baseline) if baseline else None
     if gate and not baseline and len(addresses or DEFAULT) < 2:
         raise UsageError("--max-regression compares with --base: name another backend by -b")
-    limits = Limits(given.timeout, given.memory_limit)
-    plan = planned(**picked(given, "workers seconds cold quick"))
-    with entered(addresses, cases, limits, plan, given.threads, base) as (about, session):
+    limits = Limits(timeout, memory_limit)
+    plan = planned(workers, seconds, cold=cold, quick=quick)
+    with entered(addresses, cases, limits, plan, threads, base) as (about, session):
         check_baseline(baseline, old, about, cases)
         console = output()
         timings.show_head(console, about)
@@ -242,23 +258,23 @@ def command(**given_: Any) -> NoReturn:
             click.echo(f"oracle {pool.info} states the answers of cases that name it")
 
         def save(rows: Rows, *, complete: bool = False) -> None:
-            if given.saved:
-                write(given.saved, about, rows, complete=complete)
+            if saved:
+                write(saved, about, rows, complete=complete)
 
         save(())
         rows, error = _measured(session, save)
     for row in rows:
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
-    timings.show_sweeps(console, about, rows, given.plot)
+    timings.show_sweeps(console, about, rows, plot)
     code, meaning = Exit.CONFORMS, ""
     if gate and rows:
         console.print()
         stored = Stored(about, tuple(rows), complete=True)
         failed, meaning = show_changes(console, gate, old, stored)
         code = failed or code
-    if given.pyperf and any(timing.samples for row in rows for timing in row.timings):
-        write_text(given.pyperf, pyperf_text(about, rows))
+    if pyperf and any(timing.samples for row in rows for timing in row.timings):
+        write_text(pyperf, pyperf_text(about, rows))
     if error:
         raise error
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)

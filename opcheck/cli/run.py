@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -331,14 +330,38 @@ def command(**given: Any) -> None:
     from opcheck.suite import Selection
 
     subset, mine = options.taken(Subset, given), options.taken(Ledgers, given)
-    judge(subset, options.taken(Selection, given), mine, SimpleNamespace(**given))
+    judge(subset, options.taken(Selection, given), mine, Arguments(**given))
 
 
-def judge(subset: Subset, selection: Selection, mine: Ledgers, given: SimpleNamespace) -> NoReturn:
-    """Judge cases as the options say, print and write what comes, and end the program.
+@dataclass(frozen=True)
+class Arguments:
+    """The options that no `Subset`, `Selection` or `Ledgers` has, by their parameters."""
 
-    `given` has the options that the others do not have, by the names of their parameters.
-    """
+    paths: tuple[Path, ...]
+    dims: Mapping[str, int]
+    addresses: tuple[str, ...]
+    jobs: int
+    timeout: float | None
+    memory_limit: str | None
+    repeat: int
+    strict: bool
+    require_supported: bool
+    require_reproducible: bool
+    no_known: bool
+    saved: Path | None
+    targets: list[report_files.Target]
+    resumed: Path | None
+    hours: float
+    exitfirst: bool
+    max_fail: int | None
+    quiet: bool
+    verbose: int
+    slowest: int | None
+    form: str
+
+
+def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments) -> NoReturn:
+    """Judge cases as the options say, print and write what comes, and end the program."""
     from opcheck.session import LiveRun, Request, Session
     from opcheck.suite import choose, load_all
     from opcheck.suite.select import EVERYTHING
@@ -361,7 +384,9 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: SimpleName
         raise UsageError("--durations is for --format pretty, not for json")
     _ = subset.runs  # read now, which may fail
     earlier = report_files.earlier_run(given.resumed)
-    with Session(given.addresses, **picked(given, "jobs timeout memory_limit")) as session:
+    with Session(
+        given.addresses, jobs=given.jobs, timeout=given.timeout, memory_limit=given.memory_limit
+    ) as session:
         # Backends start while the ledgers and the cases are read. A ledger of the user's own is
         # checked against all there is.
         about = EVERYTHING if mine.gate.ledgers or mine.updated else selection
@@ -383,7 +408,10 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: SimpleName
             paths=tuple(map(str, given.paths)),
             shipped_ledgers=not given.no_known,
             gate=mine.gate,
-            **picked(given, "repeat strict require_supported require_reproducible"),
+            repeat=given.repeat,
+            strict=given.strict,
+            require_supported=given.require_supported,
+            require_reproducible=given.require_reproducible,
         )
         checked = mine.check(session.infos, everything)
         run = LiveRun(session, request)

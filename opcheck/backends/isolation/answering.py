@@ -159,7 +159,7 @@ class Repeated:
 
     def _timed(self, loops: int, flushed: int = 0) -> tuple[float, float]:
         """Return the seconds of all calls: at work or asleep, and waiting for a processor."""
-        call, queued = self._call, _queued()
+        call = self._call
         if flushed:
             if self._other.size != flushed:
                 self._other = zeros(flushed, uint8)
@@ -167,7 +167,7 @@ class Repeated:
         # To a call of so many seconds it matters little that others have emptied the caches.
         elif self._last < 0.01:
             call()
-        used, start = process_time(), perf_counter()
+        queued, used, start = _queued(), process_time(), perf_counter()
         for _ in repeat(None, loops):
             call()
         taken = perf_counter() - start

@@ -51,7 +51,9 @@ def test_the_way_to_the_worker_and_back_is_no_part_of_it() -> None:
 def test_only_opcheck_s_own_adapters_say_what_is_timed() -> None:
     with watch("Copies?seconds=0") as timer:
         timer.hold(ASKED)
-        assert timer.measure(1).seconds >= 0.05
+        found = timer.measure(1)
+        # While this backend sleeps, another thread of its process may wait for a processor.
+        assert found.seconds + found.waited >= 0.05
 
 
 def test_preparing_is_timed_apart() -> None:

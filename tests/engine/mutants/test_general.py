@@ -20,7 +20,7 @@ from opcheck.errors import InvalidNode
 from opcheck.execution.mutate import CaseKills
 from opcheck.execution.support import matrix
 from opcheck.model import OpVersion, Typed
-from tests.asking import shipped_cases
+from tests.asking import WHOLE, shipped_cases
 
 OPERATORS = [("", "Hardmax"), ("", "Softmax"), ("", "LpPool"),
              ("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1")]  # fmt: skip
@@ -68,7 +68,10 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
     """No shared table holds what nothing exercises."""
     seen: set[tuple[str, str]] = set()
     called: set[str] = set()
-    for cell, cases in matrix(shipped_cases()).items():
+    # The newest version of most operators calls what the older ones call, or more.
+    asked = [c for c in shipped_cases()
+             if c.op.name in WHOLE or c.op.since == max(operator_of(c.op).formulas)]  # fmt: skip
+    for cell, cases in matrix(asked).items():
         for case_kills in (CaseKills(case, cell.dtype) for case in cases):
             called |= case_kills.evaluation.node.primitives
             found = (

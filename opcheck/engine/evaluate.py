@@ -278,7 +278,7 @@ class Evaluation:
                 enough = values > arithmetic.values
                 outputs = [with_ieee(*each, enough) for each in zip(narrow, outputs, strict=True)]
             self._widths[formula] = values
-            if values == known:
+            if values in (known, len(VALUES()) - 1):
                 break
             if known is not None or values < arithmetic.values:
                 continue

@@ -199,8 +199,9 @@ def run(cell, gates, kept, default, since, tensors, functions=FUNCTIONS, order=N
         y = xp.stack(seen, axis=0) if seen else xp.astype(np.zeros((0, batch, hidden)), X.dtype)
         y = xp.take_along_axis(y, at, axis=0) if turns else y
         if not alive.all():
-            # Behind a sequence any number is right.
-            y = xp.where(alive, y, xp.inexact(xp.full_like(y, 1), 2.0**70) - 1)
+            # Behind a sequence any number is right. Next to 0, and a 0 in most types: a 0 that is
+            # not exact is computed again in wider numbers, which take long.
+            y = xp.where(alive, y, xp.inexact(xp.full_like(y, 2.0**-200), 2.0**270))
         outputs.append(y)
         ends.append(last(now, y))
     y = xp.stack(outputs, axis=1)

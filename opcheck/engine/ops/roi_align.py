@@ -45,12 +45,12 @@ def average(samples):
 
 def maximum(samples):
     """The maximum of interpolated values; where that is not decided, of ONNX's weighted parts."""
-    y = xp.max(xp.sums(samples, partial(np.sum, axis=(3, 6)), 4), axis=(2, 4))
-    parts = xp.max(samples, axis=(2, 3, 5, 6))
-    if np.array_equal(*(bare(xp.values_of(x)) for x in (y, parts))):
-        return y
+    values, axes = xp.sums(samples, partial(np.sum, axis=(3, 6)), 4), (2, 3, 5, 6)
+    either = (bare(xp.values_of(x)).max(axis=n) for x, n in ((values, (2, 4)), (samples, axes)))
+    if np.array_equal(*either):
+        return xp.max(values, axis=(2, 4))
     is_open("the maximum may be of weighted parts")
-    return parts
+    return xp.max(samples, axis=axes)
 
 
 #: The steps that mutants change: of regions and their images first.
@@ -134,16 +134,6 @@ OP.mutant_table({
         "read": lambda rois, batches: (rois, batches * 0)}),
     "images_in_order": ("regions were of images in order", {
         "read": lambda rois, batches: (rois, np.sort(batches))}),
-    "never_shifted": ("half_pixel did not shift coordinates", {
-        "ends": lambda low, high, scale, shift: (low * scale, ends(low, high, scale, shift)[1])}),
-    "shifted_on": ("half_pixel shifted coordinates by +0.5", {
-        "ends": lambda low, high, scale, shift: ends(low, high, scale, -shift)}),
-    "shifted_before_scaled": ("half_pixel shifted coordinates of the input image", {
-        "ends": lambda low, high, scale, shift: (
-            (low - shift) * scale, ends(low, high, scale, shift)[1])}),
-    "one_long_at_least": ("every region was one element long at least", {
-        "ends": lambda low, high, scale, shift: (
-            low * scale - shift, ends(low, high, scale, 0)[1])}),
     "ends_held": ("regions held their ends, as pixels do", {
         "ends": lambda *of: tuple(map(sum, zip(ends(*of), (0, 1), strict=True)))}),
     "ends_rounded": ("ends of regions were rounded to whole numbers, as those of MaxRoiPool", {
@@ -180,3 +170,15 @@ OP.mutant_table({
         "average": lambda samples: average(samples).swapaxes(1, 2).reshape(
             samples.shape[0], samples.shape[1], samples.shape[4])}),
 }, by=of_regions)  # fmt: skip
+OP.mutant_table({
+    "never_shifted": ("half_pixel did not shift coordinates", {
+        "ends": lambda low, high, scale, shift: (low * scale, ends(low, high, scale, shift)[1])}),
+    "shifted_on": ("half_pixel shifted coordinates by +0.5", {
+        "ends": lambda low, high, scale, shift: ends(low, high, scale, -shift)}),
+    "shifted_before_scaled": ("half_pixel shifted coordinates of the input image", {
+        "ends": lambda low, high, scale, shift: (
+            (low - shift) * scale, ends(low, high, scale, shift)[1])}),
+    "one_long_at_least": ("every region was one element long at least", {
+        "ends": lambda low, high, scale, shift: (
+            low * scale - shift, ends(low, high, scale, 0)[1])}),
+}, 16, 22, by=of_regions)  # fmt: skip

@@ -6737,6 +6737,47 @@ def boxes() -> Iterator[Check]:
                  plain)  # fmt: skip
 
 
+def _aligned(x: Any, region: Sequence[float], batch: int = 0, opset: int = 16,
+             **attrs: Any) -> Model:  # fmt: skip
+    """A RoiAlign of one region."""
+    more = (np.array([region], np.float32), np.array([batch]))
+    return Model("RoiAlign", opset, attrs, _f(x), more=more)
+
+
+def aligned_regions() -> Iterator[Check]:
+    """RoiAlign's defects, beside rows 10 and columns 1 apart, and columns of 4 x²."""
+    ramp = [[[[10 * y + x for x in range(4)] for y in range(4)]]]
+    region = partial(_aligned, ramp, [1, 1, 3, 3], sampling_ratio=1)
+    right, unshifted = [[[[16.5]]]], [[[[22]]]]
+    plain = region()
+    for engine in ("onnxruntime", "reference", "openvino"):
+        yield _taken(engine, "RoiAlign takes Avg", region(mode="Avg"), right,
+                     "“Two modes are supported: 'avg' and 'max'.”", plain)  # fmt: skip
+    why, other = "“Allowed values are 'half_pixel' and 'output_half_pixel'.”", "asymmetric"
+    for engine, answer in (("onnxruntime", unshifted), ("openvino", right)):
+        yield Check(engine, "RoiAlign takes any other",
+                    region(coordinate_transformation_mode=other), [], Gives(answer), why, plain,
+                    right)  # fmt: skip
+    yield Check("reference", "RoiAlign-10 shifts", region(opset=10), [unshifted], Gives(right),
+                "version 10 does not shift, and the middle of 1 and 3 is 2: 10 * 2 + 2", plain,
+                right)  # fmt: skip
+    yield _taken("reference", "RoiAlign counts a batch", region(batch=-1), right,
+                 "there is one image, whose index is 0", plain)  # fmt: skip
+    places = partial(_aligned, [[[[0, 4, 16, 36, 64, 100]] * 2]], [1.5, 0.5, 5.5, 1.5])
+    four = [[[[42]]]]
+    yield Check("openvino", "RoiAlign takes a sampling_ratio", places(), [four], Gives([[[[36]]]]),
+                "“Default is 0.”, and of 4 columns there are 4 places: (10 + 26 + 50 + 82) / 4",
+                places(sampling_ratio=0), four)  # fmt: skip
+    yield Check("openvino", "RoiAlign does not look", region(batch=1), [], Leftovers((1, 1, 1, 1)),
+                "there is one image, whose index is 0", plain, right, last=True)  # fmt: skip
+    for cause, model, why in (
+        ("RoiAlign takes an output_height", region(output_height=-4294967295),
+         "no height is below 0"),
+        ("RoiAlign takes an integer", region(spatial_scale=1), "spatial_scale is a float"),
+    ):  # fmt: skip
+        yield _taken("openvino", cause, model, right, why, plain)
+
+
 def _layer(x: Any, W: Any = 1, R: Any = 0, *more: Any, opset: int = 14, dtype: Any = np.float32,
            output: int = 0, op: str = "RNN", **attrs: Any) -> Model:  # fmt: skip
     """A layer of one neuron, a number of each direction or the whole of an input."""
@@ -7360,5 +7401,5 @@ def products_of_few_bits() -> Iterator[Check]:
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
-    *products_of_few_bits(),
+    *products_of_few_bits(), *aligned_regions(),
 )  # fmt: skip

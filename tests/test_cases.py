@@ -131,7 +131,10 @@ def test_every_version_and_type_has_literals():
     for case in shipped_cases():
         if isinstance(case.expect, Values) and case.dtype is not None:
             literals[case.op, case.dtype.name].append((case.name, case.row))
-    poor = [k for k in KERNELS if len(literals[k]) < 3 or len({*literals[k]}) < 2]
+    # There is but one question about a type of SequenceEmpty.
+    asked = [(op, dtype) for op, dtype in KERNELS if op.name != "SequenceEmpty"]
+    poor = [k for k in asked if len(literals[k]) < 3 or len({*literals[k]}) < 2]
+    assert all(literals[k] for k in KERNELS)
     assert (len(KERNELS) > 300, poor) == (True, [])
 
 

@@ -211,7 +211,9 @@ def dtype_of(op: OpVersion, attrs: Attrs, lead: DType | None) -> DType | None:
     if schema is None or (schema.inputs and not schema.by_value):
         return lead
     known = {name: value for name, value in attrs.items() if not isinstance(value, Typed)}
-    return opset.output_dtype(schema, schema.outputs[-1], {}, known)
+    found = opset.output_dtype(schema, schema.outputs[-1], {}, known)
+    # An attribute that names no type may be taken for its default.
+    return found if found or schema.by_value else dtype_of(op, {}, lead) if attrs else None
 
 
 def dtypes_of(op: OpVersion) -> tuple[str, ...]:

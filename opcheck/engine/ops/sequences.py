@@ -3,6 +3,7 @@
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import from_either_end, listed, scalar
 from opcheck.engine.operators import by_step, operator, unsaid
 from opcheck.engine.ops.movement import CONCAT, parts
@@ -15,6 +16,7 @@ SequenceLength SplitToSequence
 JOIN, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT = (
     operator(name, exact=True, of_shapes=name == "SequenceLength") for name in NAMES.split()
 )
+EMPTY.constant = (*DTYPES,)
 CONSTRUCT.formula(11)(lambda *inputs: [*inputs])
 EMPTY.formula(11)(lambda *, dtype: [])
 LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))

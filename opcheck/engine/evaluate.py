@@ -100,7 +100,7 @@ def _called(
         text = f"the formula raised {explained(error)}; fed {', '.join(fed)}"
         text += " (InvalidNode is for what the specification forbids)"
         raise _wrong(bound, text, error) from error
-    found = outputs if isinstance(outputs, tuple | list) else (outputs,)
+    found: Sequence[Any] = outputs if isinstance(outputs, tuple | list) else (outputs,)
     declared = bound.schema.outputs
     if declared[-1].listed:
         found = _of_sequence(bound, found)

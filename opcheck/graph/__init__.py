@@ -98,22 +98,21 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     Then the constants that these need. See `opset.without_sequences`.
     """
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
-    taken, given = ([p for p in ps if p.listed] for ps in (schema.inputs, schema.outputs)) if (
-        schema) else ((), ())  # fmt: skip
     nodes, constants = [node], dict[str, Array]()
-    for one in taken:
+    if schema is None:
+        return nodes, constants
+    for one in (one for one in schema.inputs if one.listed):
         others = [name for name in task.slots if opset.place([one], name) is None]
-        tensors = [name for name in task.slots if name not in others]
-        # The type of an empty sequence shows in what is inserted, where anything is.
-        dtype = {"dtype": (task.dtype or DTYPES["float32"]).onnx} if not tensors else {}
-        made = helper.make_node("Sequence" + ("Construct" if tensors else "Empty"), tensors, [
-            one.name], **dtype)  # fmt: skip
+        if tensors := [name for name in task.slots if name not in others]:
+            made = helper.make_node("SequenceConstruct", tensors, [one.name])
+        else:
+            dtype = task.dtype or DTYPES["float32"]
+            made = helper.make_node("SequenceEmpty", [], [one.name], dtype=dtype.onnx)
         nodes.insert(0, made)
+        while others and not others[-1]:
+            others.pop()
         node.input[:] = [one.name, *others]
-    while node.input and not node.input[-1]:
-        node.input.pop()
-    for one in given:
-        assert schema
+    for one in (one for one in schema.outputs if one.listed):
         length, *tensors = _output_slots(task)
         name = node.output[0] = one.name if one.option == "variadic" else f"{one.name}_sequence"
         del node.output[1:]

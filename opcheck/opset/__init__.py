@@ -182,8 +182,10 @@ def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> Iterator[s
         counts = sorted(place[1] for place in found if place and place[0] == number)
         if parameter.option == "single" and not counts:
             yield parameter.name
-        elif parameter.option == "variadic" and counts != list(range(max(len(counts), parameter.least))):
-            gap = next(k for k in range(len(counts) + 1) if k not in counts)
+            continue
+        least = max(len(counts), parameter.least)
+        if parameter.option == "variadic" and counts != list(range(least)):
+            gap = next(k for k in range(least) if k not in counts)
             yield f"{parameter.stem}_{gap}"
 
 
@@ -217,12 +219,13 @@ def without_sequences(
     if many or not any(map(_is_sequence, (*inputs, *outputs))):
         return (*inputs,), (*outputs,)
     known = {one.types: one.constraint for one in (*inputs, *outputs)}
+    option: Literal["variadic", "single"] = "variadic" if inputs else "single"
 
     def tensors(one: Parameter) -> Parameter:
         if not _is_sequence(one):
             return one
         types = frozenset(text[4:-1] for text in one.types)
-        constraint, option = known.get(types, one.constraint), "variadic" if inputs else "single"
+        constraint = known.get(types, one.constraint)
         return replace(one, types=types, constraint=constraint, option=option, least=0, listed=True)
 
     length = (

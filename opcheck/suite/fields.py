@@ -132,6 +132,7 @@ FILLS = (*"constant arange uniform normal integers choice permutation specials".
 #: The keys that state a tensor's contents; a nearer one replaces a farther one.
 CONTENTS = ("value", "file", *FILLS)
 
+
 def _form(value: object) -> str:
     is_sequence = isinstance(value, list) and any(isinstance(one, _MAPPING) for one in value)
     return "<sequence>" if is_sequence else _form_of_one(value)

@@ -208,8 +208,8 @@ class Resolver:
         listed = next((p.name for p in schema.outputs if p.listed and p.option == "variadic"), "")
         refused = answers and all(isinstance(one, f.RejectedField) for _, one in answers)
         if listed and self.needs_answer and not (names or refused):
-            message, hint = f"expect must say how many tensors {listed} has", "a list, or computed: "
-            hint += f"[{listed}_0, {listed}_1]"
+            message = f"expect must say how many tensors {listed} has"
+            hint = f"a list of them, or computed: [{listed}_0, {listed}_1]"
             self.lacking(self.node.at(["expect"]), message, hint)
         names += [name for name in missing(schema.outputs, names) if name not in names]
         names = names or [*known]  # Nobody asks for nothing.

@@ -21,7 +21,7 @@ ATTRIBUTE_PROTOS = {
 
 
 def model_of(task: Task) -> ModelProto:
-    """`task` as a model; raises NotExpressible for a DirectML descriptor that ONNX cannot state."""
+    """`task` as a model; raises NotExpressible for what ONNX cannot state."""
     if task.model is not None:
         return ModelProto.FromString(task.model)
     domain, at_opset, constants = task.op.domain, task.opset, dict[str, Array]()
@@ -95,12 +95,17 @@ def _output_info(name: str, output: OutputSpec) -> ValueInfoProto:
 def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[str, Array]]:
     """`node` with nodes that make its sequences of tensors, and that take apart what it gives.
 
-    Then the constants that these need. See `opset.without_sequences`.
+    Then the constants that these need. See `opset.without_sequences`. Raises NotExpressible for
+    types of which no operator takes a sequence apart.
     """
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
     nodes, constants = [node], dict[str, Array]()
-    if schema is None:
+    if schema is None or not any(one.listed for one in (*schema.inputs, *schema.outputs)):
         return nodes, constants
+    taken = opset.versions("", "SequenceAt")[11].outputs[0].types
+    for dtype in (one.dtype for one in (*task.inputs, *task.outputs)):
+        if dtype and dtype.text not in taken:
+            raise NotExpressible(f"no operator takes {dtype} out of a sequence")
     for one in (one for one in schema.inputs if one.listed):
         others = [name for name in task.slots if opset.place([one], name) is None]
         if tensors := [name for name in task.slots if name not in others]:

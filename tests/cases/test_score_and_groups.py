@@ -34,8 +34,11 @@ def is_asked(case: Case) -> bool:
     # SequenceEmpty, whose type is all there is to see.
     # What Constant's attributes hold is of three types.
     kept = {"float32", *(["int64", "string"] if case.op.name == "Constant" else ())}
-    others = {*dtypes_of(case.op)} - kept if case.op.name not in ("BitCast", "SequenceEmpty") else ()
-    return case.op.since == max(operator_of(case.op).formulas) and cell_of(case).dtype not in others
+    others = (
+        {*dtypes_of(case.op)} - kept if case.op.name not in ("BitCast", "SequenceEmpty") else ()
+    )
+    is_newest = case.op.since == max(operator_of(case.op).formulas)
+    return is_newest and cell_of(case).dtype not in others
 
 
 #: Mutants about what the text leaves open, or decides for `should` cases only, in some version:

@@ -103,7 +103,7 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     if schema is None or not any(one.listed for one in (*schema.inputs, *schema.outputs)):
         return nodes, constants
     taken = opset.versions("", "SequenceAt")[11].outputs[0].types
-    for dtype in (one.dtype for one in (*task.inputs, *task.outputs)):
+    for dtype in (*(one.dtype for one in task.inputs), *(one.dtype for one in task.outputs)):
         if dtype and dtype.text not in taken:
             raise NotExpressible(f"no operator takes {dtype} out of a sequence")
     for one in (one for one in schema.inputs if one.listed):

@@ -132,23 +132,9 @@ FILLS = (*"constant arange uniform normal integers choice permutation specials".
 #: The keys that state a tensor's contents; a nearer one replaces a farther one.
 CONTENTS = ("value", "file", *FILLS)
 
-
-def _form(value: object) -> str:
-    is_sequence = isinstance(value, list) and any(isinstance(one, _MAPPING) for one in value)
-    return "<sequence>" if is_sequence else _form_of_one(value)
-
-
-def _form_of_one(value: object) -> str:
-    return "<tensor>" if isinstance(value, _MAPPING) else "<literal>"
-
-
-_MAPPING = (dict, TensorFields)
-_Literal: TypeAlias = Annotated[LiteralField, Tag("<literal>")]
-_Tensor: TypeAlias = Annotated[TensorFields, Tag("<tensor>")]
-_Item: TypeAlias = Annotated[_Literal | _Tensor, Discriminator(_form_of_one)]
-#: A tensor, or a list of them where the operator has a sequence.
 TensorField: TypeAlias = Annotated[
-    _Literal | _Tensor | Annotated[list[_Item], Tag("<sequence>")], Discriminator(_form)
+    Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],
+    Discriminator(lambda it: "<tensor>" if isinstance(it, dict | TensorFields) else "<literal>"),
 ]
 
 

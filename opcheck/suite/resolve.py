@@ -160,9 +160,21 @@ class Resolver:
                     self.problem(item.mark, f"an item of {name} must be a tensor, got null")
                 if one.option == "variadic":
                     del found[name]
-                    items = zip(fields, node.items, strict=True)
-                    found |= {f"{name}_{n}": it for n, it in enumerate(items) if it[0] is not None}
+                    items = [
+                        (self._item(item), item) for item in node.items if item.value is not None
+                    ]
+                    found |= {f"{name}_{n}": item for n, item in enumerate(items)}
         return found
+
+    def _item(self, node: FileNode) -> Any:
+        """An item of a list of tensors, with the problems of a mapping reported."""
+        if not node.entries:
+            return node.plain()
+        found = Problems()
+        fields, _, _ = f.validate(f.TensorFields, node, self.file.name, found)
+        for problem in found:
+            self.problem(Mark(problem.line, problem.column), problem.message, problem.hint)
+        return f.TensorFields(shape=[], constant=0.0) if found else fields
 
     def tensor(
         self, name: str, node: FileNode, fields: object, dtype: DType | None

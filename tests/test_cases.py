@@ -43,7 +43,16 @@ def asked(case: Case) -> object:
     data = tuple((a.dtype.name, a.shape, repr(a.tolist()) if a.dtype == object else a.tobytes())
                  for a in arrays)  # fmt: skip
     attrs = tuple(sorted((name, repr(value)) for name, value in case.attrs.items()))
-    return case.opset, attrs, task.slots, data, *map(tuple, (task.initializers, task.outputs))
+    # That of a sequence which has no tensors, and of nothing else.
+    dtype = None if arrays else task.dtype
+    return (
+        case.opset,
+        attrs,
+        task.slots,
+        data,
+        dtype,
+        *map(tuple, (task.initializers, task.outputs)),
+    )
 
 
 def told(cases: list[Case]) -> list[str]:

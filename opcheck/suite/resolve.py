@@ -223,7 +223,11 @@ class Resolver:
             message = f"expect must say how many tensors {listed} has"
             hint = f"a list of them, or computed: [{listed}_0, {listed}_1]"
             self.lacking(self.node.at(["expect"]), message, hint)
-        names += [name for name in missing(schema.outputs, names) if name not in names]
+        # A place is counted, so that whatever comes before one that is asked for is asked for too.
+        counts = [found[1] for name in names if (found := place(schema.outputs, name))]
+        stem = schema.outputs[-1].stem
+        before = (f"{stem}_{n}" for n in range(max(counts, default=0)))
+        names = [*dict.fromkeys([*names, *before, *missing(schema.outputs, names)])]
         names = names or [*known]  # Nobody asks for nothing.
         # An optional one may be left out before others.
         for at, name in enumerate(slots(schema.outputs, names)):

@@ -79,7 +79,8 @@ def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
     for name, attribute in schema.attributes.items():
         parts[f"Attribute {name}"] = (_attribute(attribute), attribute.description)
     types = {}
-    for word, parameters in (("Input", schema.inputs), ("Output", schema.outputs)):
+    inputs, outputs = schema.declared if any(schema.declared) else (schema.inputs, schema.outputs)
+    for word, parameters in (("Input", inputs), ("Output", outputs)):
         for formal in parameters:
             types[formal.constraint] = ", ".join(sorted(formal.types))
             option = () if formal.option == "single" else (formal.option,)
@@ -469,10 +470,11 @@ def _asking(heading: Sentence, op: OpVersion, cases: Sequence[Case]) -> list[Cas
         return [case for case in answered if (name in case.attrs) != left_out]
     schema = opset.versions(op.domain, op.name)[op.since]
     listed = kind == "Type constraint"
-    formals = [*schema.inputs, *schema.outputs]
-    formals = [f for f in formals if name == (f.constraint if listed else f.name)]
+    formals = [f for f in schema.formals if name == (f.constraint if listed else f.name)]
     types = {case.id: _types(case, {formal.name for formal in formals}) for case in answered}
-    if listed and not {t for f in formals for t in f.types} <= set().union(*types.values()):
+    # Of a sequence a case has the tensors.
+    every = {t.removeprefix("seq(").replace("))", ")") for f in formals for t in f.types}
+    if listed and not every <= set().union(*types.values()):
         return []
     return [case for case in answered if not kind or types[case.id]]
 

@@ -29,7 +29,8 @@ class Model:
     `more` are further inputs, which are fed, or `constant`; None is left out. Of several outputs it
     has the one at `output` alone, which is of the input's dtype, or of the one that `gives` names;
     the node has as many more as `after` says. With `earlier` it is asked three times, the second
-    time with these in place of `more`.
+    time with these in place of `more`. As many inputs as `sequence` says are put into one, which
+    the node takes first. Of a sequence that it gives there is the tensor at `item`, or its length.
     """
 
     op: str
@@ -43,6 +44,8 @@ class Model:
     gives: str = ""
     constant: bool = False
     earlier: tuple[Any, ...] = ()
+    sequence: int | None = None
+    item: int | Literal["", "length"] = ""
 
 
 @dataclass(frozen=True)
@@ -7398,8 +7401,96 @@ def products_of_few_bits() -> Iterator[Check]:
                 Gives([[65534]]), "4 · 255 · 127", small, [[1016]], sometimes=True)  # fmt: skip
 
 
+def sequences() -> Iterator[Check]:
+    """Operators of sequences: of [1, 2], of [3], [4] and [5], and of [1], [2], [3] in pieces."""
+    one, two, three = (np.array(x, np.float32) for x in ([1], [2], [3]))
+    pair, half = np.array([1, 2], np.float32), np.array([1, 2], np.float16)
+    whole = np.array([[1, 2, 3]], np.float32)
+
+    def at(place: Any) -> Array:
+        return np.array(place, np.int64)
+
+    split = Model("SplitToSequence", 11, {}, whole.T, more=(at(1),), item=0)
+    yield Check("onnxruntime", "SplitToSequence without keepdims drops", _with(split, keepdims=0),
+                [[[1]]], Gives([1]), "“If input 'split' is specified, this attribute is ignored.”",
+                split, [[1]])  # fmt: skip
+    chunk = replace(split, more=(at(2),))
+    yield Check("onnxruntime", "SplitToSequence without keepdims refuses", _with(chunk, keepdims=0),
+                [[[1], [2]]], Raises("new size (1)"), "“this attribute is ignored”",
+                chunk, [[1], [2]])  # fmt: skip
+    listed = replace(split, more=(at([2, 1]),))
+    yield _taken(
+        "onnxruntime",
+        "SplitToSequence takes a matrix",
+        replace(listed, more=(at([[2, 1]]),)),
+        [[1], [2]],
+        "“a scalar, or a 1-D tensor”",
+        listed,
+    )
+    yield _taken(
+        "reference",
+        "SplitToSequence checks neither",
+        replace(listed, more=(at([2, 2]),)),
+        [[1], [2]],
+        "2 + 2 is not 3",
+        listed,
+    )
+    taken = Model("SequenceAt", 11, {}, one, more=(two, three, at(1)), sequence=3)
+    yield _taken(
+        "onnxruntime",
+        "Operators of sequences take the first",
+        replace(taken, more=(two, three, at([1, 2]))),
+        [2],
+        "“It must be a scalar”",
+        taken,
+    )
+    yield Check("openvino", "SequenceAt takes every negative", replace(
+        taken, more=(two, three, at(-3))), [[1]], Gives([3]), "the third from the back is [1]",
+        taken, [2])  # fmt: skip
+    left = Model("SequenceErase", 11, {}, one, more=(two, three, at(0)), sequence=3, item=0)
+    last = replace(left, more=(two, three, at(-1)))
+    yield Check("openvino", "SequenceErase takes every negative", last, [[1]], Gives([2]),
+                "the last of three is gone, not the first", left, [2])  # fmt: skip
+    yield Check("openvino", "Where a position is fed and tensors are of several ranks",
+                replace(left, more=(two.reshape(1, 1), three, at(2))), [[1]], Gives([[2]]),
+                "what is left is [1] and [[2]]", left, [2])  # fmt: skip
+    put = Model("SequenceInsert", 11, {}, one, more=(two, three, at(1)), sequence=2, item=0)
+    yield Check("reference", "SequenceInsert takes the position at the back", replace(
+        put, more=(two, three, at(2))), [[1]], Gives([3]), "[3] comes behind [1] and [2]",
+        put, [1])  # fmt: skip
+    first = Model("SequenceInsert", 11, {}, pair, sequence=0, item=0)
+    yield Check("reference", "SequenceInsert divides", replace(first, more=(at(0),)), [pair],
+                Raises("modulo by zero"), "it is all there is", first, pair)  # fmt: skip
+    yield _taken(
+        "reference",
+        "SequenceInsert takes every position",
+        replace(put, more=(two, three, at(3))),
+        [1],
+        "“Accepted range for 'position' is in `[-n, n]`”",
+        put,
+    )
+    alike = Model("SequenceConstruct", 11, {}, pair, more=(one,), item=0)
+    yield _taken("reference", "Tensors of unequal types", replace(alike, more=(half,)), pair,
+                 "“All tensors in 'inputs' must have the same data type.”", alike)  # fmt: skip
+    for engine in ("reference", "openvino"):
+        empty = Model("SequenceEmpty", 11, {"dtype": 1}, at(0), "nothing", item="length")
+        yield _taken(engine, "SequenceEmpty does not read", _with(empty, dtype=99), 0,
+                     "99 is no type", empty)  # fmt: skip
+    join = Model("ConcatFromSequence", 11, {"axis": 0, "new_axis": 0}, one, more=(two,), sequence=2)
+    yield _taken("reference", "ConcatFromSequence reads a new_axis", _with(join, new_axis=0.0),
+                 [1, 2], "new_axis is an integer", join)  # fmt: skip
+    yield _taken("openvino", "ConcatFromSequence does without", replace(join, attrs={}), [1, 2],
+                 "axis is required", join)  # fmt: skip
+    constant = replace(first, stored="raw_data")
+    yield Check("openvino", "An initializer of shape [0]", replace(constant, x=pair[:0]), [[]],
+                Leftovers(()), "it comes out as it went in", constant, pair)  # fmt: skip
+    text = replace(first, x=np.array(["a"], object), stored="string_data")
+    yield Check("openvino", "An initializer of no texts", replace(text, x=text.x[:0]), [[]],
+                Raises("Unknown type"), "it comes out as it went in", text, ["a"])  # fmt: skip
+
+
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
-    *products_of_few_bits(), *aligned_regions(),
+    *products_of_few_bits(), *aligned_regions(), *sequences(),
 )  # fmt: skip

@@ -277,8 +277,21 @@ def _proto(model: Model) -> bytes:
         # The one list whose type cannot be seen.
         ints = AttributeProto.INTS if value == [] else None
         node.attribute.append(helper.make_attribute(name, value, attr_type=ints))
+    nodes = [node]
+    if model.sequence is not None:
+        those, rest = node.input[: model.sequence], node.input[model.sequence :]
+        how = helper.make_node("SequenceConstruct", those, ["s"]) if those else helper.make_node(
+            "SequenceEmpty", [], ["s"], dtype=kind)  # fmt: skip
+        node.input[:], nodes = ["s", *rest], [how, node]
+    if model.item != "":
+        node.output[:] = ["t"]
+        length = helper.make_node("SequenceLength", ["t"], ["y"])
+        at = helper.make_node("SequenceAt", ["t", "place"], ["y"])
+        nodes.append(length if model.item == "length" else at)
+        place = 0 if model.item == "length" else model.item
+        constants = [*constants, numpy_helper.from_array(np.array(place), "place")]
     graph = helper.make_graph(
-        [node],
+        nodes,
         "one",
         [*([helper.make_tensor_value_info("x", kind, x.shape)] if fed else []), *infos],
         [helper.make_tensor_value_info("y", gives, None)],

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes, numbers
+from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
@@ -100,14 +100,29 @@ def _called(
         text = f"the formula raised {explained(error)}; fed {', '.join(fed)}"
         text += " (InvalidNode is for what the specification forbids)"
         raise _wrong(bound, text, error) from error
-    found = outputs if isinstance(outputs, tuple | list) else (outputs,)
+    found: Sequence[Any] = outputs if isinstance(outputs, tuple | list) else (outputs,)
     declared = bound.schema.outputs
+    if declared[-1].listed:
+        found = _of_sequence(bound, found)
     if len(found) > len(declared) and declared[-1].option != "variadic":
         raise _wrong(bound, f"the formula returns {len(found)} outputs; allowed: {len(declared)}")
     asked = bound.node.outputs
     if len(found) < (wanted := bound.node.count):
         raise _wrong(bound, f"the formula returns {len(found)} of {wanted} outputs")
     return found if asked is None else [found[place] for place in asked]
+
+
+def _of_sequence(bound: BoundNode, tensors: Sequence[Any]) -> Sequence[Any]:
+    """The length of a sequence and its tensors, or what it takes; see `without_sequences`."""
+    length = np.array(len(tensors))
+    if bound.schema.outputs[-1].option == "single":
+        dtype = opset.output_dtype(bound.schema, bound.schema.outputs[-1], {}, bound.attrs)
+        return length, np.empty(0, dtype.numpy if dtype else None)
+    if len(tensors) < bound.node.count - 1:
+        raise InvalidNode(
+            f"{bound.node.op}: a sequence of {len(tensors)}, too few for what is asked"
+        )
+    return length, *tensors
 
 
 def _wrong(bound: BoundNode, text: str, error: Exception | None = None) -> WrongOperator:

@@ -208,10 +208,12 @@ def leading(op: OpVersion, inputs: Sequence[T]) -> T | None:
 def dtype_of(op: OpVersion, attrs: Attrs, lead: DType | None) -> DType | None:
     """The dtype that kernels differ by: of the `lead` input, or of an output by an attribute."""
     schema = opset.versions(op.domain, op.name).get(op.since)
-    if schema is None or not schema.by_value:
+    if schema is None or (schema.inputs and not schema.by_value):
         return lead
     known = {name: value for name, value in attrs.items() if not isinstance(value, Typed)}
-    return opset.output_dtype(schema, schema.outputs[0], {}, known)
+    found = opset.output_dtype(schema, schema.outputs[-1], {}, known)
+    # An attribute that names no type may be taken for its default.
+    return found if found or schema.by_value else dtype_of(op, {}, lead) if attrs else None
 
 
 def dtypes_of(op: OpVersion) -> tuple[str, ...]:
@@ -278,7 +280,8 @@ def _check_count(schema: Schema, inputs: Sequence[Array | None]) -> None:
     least = max((n + 1 for n, p in enumerate(declared) if p.option == "single"), default=0)
     most: float = len(declared)
     if declared and declared[-1].option == "variadic":
-        least, most = max(least, len(declared) - 1 + declared[-1].least), math.inf
+        few = len(declared) - 1 + declared[-1].least if declared[-1].least else 0
+        least, most = max(least, few), math.inf
     given = max((n + 1 for n, array in enumerate(inputs) if array is not None), default=0)
     if not least <= given <= most:
         several = f"{least} or more" if most == math.inf else f"{least} to {most}"

@@ -56,6 +56,7 @@ def question(case: Case) -> Question:
         outputs=case.outputs,
         model=case.model,
         ports=case.ports,
+        dtype=case.dtype,
     )
     known = operator_of(case.op) is not None
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)

@@ -8,6 +8,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, 
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck import opset
+from opcheck.dtypes import DTYPES
 from opcheck.errors import NotExpressible
 from opcheck.model import ATTRIBUTE_TYPES, Array, AttrValue, OpVersion, OutputSpec, Task, Typed
 
@@ -20,7 +21,7 @@ ATTRIBUTE_PROTOS = {
 
 
 def model_of(task: Task) -> ModelProto:
-    """`task` as a model; raises NotExpressible for a DirectML descriptor that ONNX cannot state."""
+    """`task` as a model; raises NotExpressible for what ONNX cannot state."""
     if task.model is not None:
         return ModelProto.FromString(task.model)
     domain, at_opset, constants = task.op.domain, task.opset, dict[str, Array]()
@@ -28,8 +29,9 @@ def model_of(task: Task) -> ModelProto:
         nodes, constants, at_opset = lower_hardmax1(task)
         domain = ""
     else:
-        nodes = [helper.make_node(task.op.name, task.slots, _output_slots(task), domain=domain)]
-        nodes[0].attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
+        node = helper.make_node(task.op.name, task.slots, _output_slots(task), domain=domain)
+        node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
+        nodes, constants = _with_sequences(task, node)
     tensors = {**task.initializers, **constants}
     version = ir_version(domain, at_opset)
     # Before IR version 4 an initializer was the default of an input.
@@ -86,7 +88,49 @@ def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeP
 def _output_info(name: str, output: OutputSpec) -> ValueInfoProto:
     if output.dtype is None:
         return helper.make_empty_tensor_value_info(name)
-    return helper.make_tensor_value_info(name, output.dtype.onnx, None)
+    rank = None if output.rank is None else [None] * output.rank
+    return helper.make_tensor_value_info(name, output.dtype.onnx, rank)
+
+
+def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[str, Array]]:
+    """`node` with nodes that make its sequences of tensors, and that take apart what it gives.
+
+    Then the constants that these need. See `opset.without_sequences`. Raises NotExpressible for
+    types of which no operator takes a sequence apart.
+    """
+    schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
+    nodes, constants = [node], dict[str, Array]()
+    if schema is None or not any(one.listed for one in (*schema.inputs, *schema.outputs)):
+        return nodes, constants
+    taken = opset.versions("", "SequenceAt")[11].outputs[0].types
+    for dtype in (*(one.dtype for one in task.inputs), *(one.dtype for one in task.outputs)):
+        if dtype and dtype.text not in taken:
+            raise NotExpressible(f"no operator takes {dtype} out of a sequence")
+    for one in (one for one in schema.inputs if one.listed):
+        others = [name for name in task.slots if opset.place([one], name) is None]
+        if tensors := [name for name in task.slots if name not in others]:
+            made = helper.make_node("SequenceConstruct", tensors, [one.name])
+        else:
+            dtype = task.dtype or DTYPES["float32"]
+            made = helper.make_node("SequenceEmpty", [], [one.name], dtype=dtype.onnx)
+        nodes.insert(0, made)
+        while others and not others[-1]:
+            others.pop()
+        node.input[:] = [one.name, *others]
+    for one in (one for one in schema.outputs if one.listed):
+        length, *tensors = _output_slots(task)
+        name = node.output[0] = one.name if one.option == "variadic" else f"{one.name}_sequence"
+        del node.output[1:]
+        nodes.append(helper.make_node("SequenceLength", [name], [length]))
+        if one.option == "single":
+            found = opset.output_dtype(schema, one, {}, task.attrs) or DTYPES["float32"]
+            constants["inserted"] = np.empty(0, found.numpy)
+            nodes.append(helper.make_node("SequenceInsert", [name, "inserted"], ["longer"]))
+            name = "longer"
+        for n, tensor in enumerate(tensors):
+            constants[f"place_{n}"] = np.array(n)
+            nodes.append(helper.make_node("SequenceAt", [name, f"place_{n}"], [tensor]))
+    return nodes, constants
 
 
 def _state_ranks(model: ModelProto) -> None:
@@ -95,7 +139,7 @@ def _state_ranks(model: ModelProto) -> None:
     for output, found in zip(model.graph.output, _inferred(model), strict=False):
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
-        if theirs.HasField("shape"):
+        if theirs.HasField("shape") and not ours.HasField("shape"):
             state_rank(output, len(theirs.shape.dim))
 
 
@@ -117,7 +161,9 @@ def _keep_rank(model: ModelProto) -> None:
     outputs = [one.type.tensor_type for one in graph.output]
     if imported.domain or len(outputs) != 1 or outputs[0].HasField("shape"):
         return
-    (node,) = graph.node
+    node, *others = graph.node
+    if others:
+        return
     schema = opset.describe("", node.op_type, imported.version)
     if schema is None or schema.infers_shapes or len(schema.outputs) > 1 or not node.input:
         return

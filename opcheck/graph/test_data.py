@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, shape_inference
 
-from opcheck import graph, opset
+from opcheck import dtypes, graph, opset
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
 from opcheck.graph import anonymous, at_newest_opsets, folders, model_of, state_rank
@@ -365,6 +365,12 @@ def other_model(model: ModelProto, task: Task) -> str | None:
     return "states something else than the manifest"
 
 
+def empty_sequence(model: ModelProto) -> DType | None:
+    """The dtype of the sequence of no tensors that is made for a node, None where none is."""
+    made = (node for node in model.graph.node[:-1] if node.op_type == "SequenceEmpty")
+    return next((dtypes.named(attribute.i) for node in made for attribute in node.attribute), None)
+
+
 def invalid(model: ModelProto) -> str | None:
     """Return the error of onnx's checker on a model, None if it is valid."""
     try:
@@ -431,6 +437,8 @@ def stated(model: ModelProto) -> Stated | None:
     # A legal model, so that the node's attributes are of the types that they must be of.
     plain = all(proto.type in PLAIN for proto in node.attribute)
     plain = plain and all(output.name in node.output for output in model.graph.output)
+    # Of sequences a case states the tensors.
+    plain = plain and all(output.type.HasField("tensor_type") for output in model.graph.output)
     return Stated(op, version, attributes(node), tuple(node.input), tuple(node.output), plain)
 
 

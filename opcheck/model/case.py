@@ -129,12 +129,14 @@ class Port:
 class OutputSpec:
     """An output the node produces; `dtype` is None if only the backend's answer has it.
 
-    `place` is which of the operator's outputs it is, None if as many stand before it here.
+    `place` is which of the operator's outputs it is, None if as many stand before it here. `rank`
+    is stated where a sequence has it, whose tensors may be of several.
     """
 
     name: str
     dtype: DType | None
     place: int | None = None
+    rank: int | None = None
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ class Task:
 
     `case` is the id of the case, `<id>~legal` for its legal twin. `inputs` are the tensors that the
     caller feeds, in order; `initializers` are constants of the model. A `model` is the task itself,
-    in ONNX's format; `ports` are its inputs, empty where each of `inputs` is one.
+    in ONNX's format; `ports` are its inputs, empty where each of `inputs` is one. `dtype` is that
+    of an input that is a sequence of no tensors.
     """
 
     case: str
@@ -40,6 +41,7 @@ class Task:
     outputs: tuple[OutputSpec, ...]
     model: bytes | None = None
     ports: tuple[Port, ...] = ()
+    dtype: DType | None = None
 
     def feed(self, inputs: Sequence[Array]) -> dict[str, Array]:
         """`inputs`, which follow `self.inputs`, by name. Each must be a tensor of its own."""

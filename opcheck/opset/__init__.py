@@ -8,8 +8,9 @@ written as data_0, data_1 … in case files.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import chain
 from operator import or_
 from typing import Literal, TypeAlias
 
@@ -58,7 +59,8 @@ class Parameter:
 
     `types` are ONNX's type texts, such as "tensor(float)". `constraint` is the type variable that
     they bind, or a type itself. A variadic parameter takes `least` tensors or more; where it is
-    not `homogeneous`, each may be of another type.
+    not `homogeneous`, each may be of another type. `listed`: these are the tensors
+    of a sequence, which is what the operator itself takes or gives.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Parameter:
     description: str = ""
     least: int = 1
     homogeneous: bool = True
+    listed: bool = False
 
     @property
     def stem(self) -> str:
@@ -82,6 +85,9 @@ class Schema:
     `doc` is the operator's text, `constraints` describe its type variables. `bodies` are the opsets
     for which the specification states the operator as a function of others. `infers_shapes`: onnx
     can tell the outputs' shapes.
+
+    `inputs` and `outputs` are as cases have them, `declared` as ONNX declares them if they differ:
+    see `without_sequences`.
     """
 
     op: OpVersion
@@ -93,11 +99,18 @@ class Schema:
     constraints: Mapping[str, str] | None = None
     bodies: tuple[int, ...] = ()
     infers_shapes: bool = True
+    declared: tuple[Sequence[Parameter], Sequence[Parameter]] = ((), ())
+
+    @cached_property
+    def formals(self) -> tuple[Parameter, ...]:
+        """The inputs and outputs as ONNX declares them."""
+        return tuple(chain(*self.declared)) or (*self.inputs, *self.outputs)
 
     @cached_property
     def lead(self) -> int:
         """The place of the first input that may be of several types, which kernels differ by."""
-        return next((n for n, p in enumerate(self.inputs) if len(p.types) > 1), 0)
+        several = [n for n, p in enumerate(self.inputs) if len(p.types) > 1]
+        return next(chain((n for n in several if self.inputs[n].listed), several), 0)
 
     @property
     def by_value(self) -> bool:
@@ -107,7 +120,7 @@ class Schema:
     @cached_property
     def typed(self) -> Parameter:
         """The parameter whose type is that of a case: the leading input, or else an output."""
-        return (*self.inputs[self.lead :][: not self.by_value], *self.outputs)[0]
+        return (*self.inputs[self.lead :][: not self.by_value], *self.outputs[::-1])[0]
 
 
 @dataclass(frozen=True)
@@ -149,9 +162,17 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
     return None
 
 
+def states(parameters: Sequence[Parameter], name: str) -> bool:
+    """Return True for a name in case files, where a sequence is a list under its own."""
+    found = place(parameters, name)
+    plain = found and not (one := parameters[found[0]]).listed and one.constraint != LENGTH
+    return bool(plain) or any(one.listed and one.name == name for one in parameters)
+
+
 def spelt(parameters: Iterable[Parameter]) -> list[str]:
     """The names a case file may use, for messages."""
-    return [f"{p.stem}_0" if p.option == "variadic" else p.name for p in parameters]
+    several = [(p, p.option == "variadic" and not p.listed) for p in parameters]
+    return [f"{p.stem}_0" if many else p.name for p, many in several if p.constraint != LENGTH]
 
 
 def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> Iterator[str]:
@@ -161,8 +182,10 @@ def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> Iterator[s
         counts = sorted(place[1] for place in found if place and place[0] == number)
         if parameter.option == "single" and not counts:
             yield parameter.name
-        elif parameter.option == "variadic" and counts != list(range(max(len(counts), 1))):
-            gap = next(k for k in range(len(counts) + 1) if k not in counts)
+            continue
+        least = max(len(counts), parameter.least)
+        if parameter.option == "variadic" and counts != list(range(least)):
+            gap = next(k for k in range(least) if k not in counts)
             yield f"{parameter.stem}_{gap}"
 
 
@@ -177,6 +200,47 @@ def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, .
         ordered.pop()
     return tuple(ordered)
 
+
+#: What is in place of the type of a sequence's length.
+LENGTH = "length"
+
+
+def without_sequences(
+    inputs: Sequence[Parameter], outputs: Sequence[Parameter]
+) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
+    """The parameters with the tensors of a sequence in its place, as variadic ones.
+
+    The model around the operator makes the sequence of them, and takes the result apart. Variadic
+    inputs come last. Before the tensors of a result comes its length; in place of them, where no
+    input shows the type, an empty tensor that the sequence takes.
+    """
+    # SequenceMap has any number of sequences, and a graph, which no case states.
+    many = any(one.option == "variadic" and "seq(" in str(one.types) for one in inputs)
+    if many or not any(map(_is_sequence, (*inputs, *outputs))):
+        return (*inputs,), (*outputs,)
+    known = {one.types: one.constraint for one in (*inputs, *outputs)}
+    option: Literal["variadic", "single"] = "variadic" if inputs else "single"
+
+    def tensors(one: Parameter) -> Parameter:
+        if not _is_sequence(one):
+            return one
+        types = frozenset(text[4:-1] for text in one.types)
+        constraint = known.get(types, one.constraint)
+        return replace(one, types=types, constraint=constraint, option=option, least=0, listed=True)
+
+    length = (
+        replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
+        for one in filter(_is_sequence, outputs)
+    )
+    taken = sorted(map(tensors, inputs), key=lambda one: one.listed)
+    return (*taken,), (*length, *map(tensors, outputs))
+
+
+def _is_sequence(one: Parameter) -> bool:
+    return one.option == "single" and all(text.startswith("seq(tensor(") for text in one.types)
+
+
+_INT64 = frozenset({"tensor(int64)"})
 
 #: The domain of DirectML's operators.
 DML = "com.microsoft.dml"

@@ -4,11 +4,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast, get_args
 
-from onnx import AttributeProto, FunctionProto, defs, helper, numpy_helper
+from onnx import AttributeProto, FunctionProto, TensorProto, defs, helper, numpy_helper
 
 from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
-from opcheck.opset import Attribute, AttributeReference, AttrType, Body, BodyNode, Parameter, Schema
+from opcheck.opset import (
+    Attribute,
+    AttributeReference,
+    AttrType,
+    Body,
+    BodyNode,
+    Parameter,
+    Schema,
+    without_sequences,
+)
 
 _TYPES: dict[Any, AttrType] = {
     AttributeProto.AttributeType.Value(kind.upper()): kind
@@ -31,16 +40,20 @@ def versions(domain: str, name: str) -> Iterator[Schema]:
 
 def _schema(schema: Any) -> Schema:
     bodies = schema.all_function_opset_versions
+    inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
+    outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
+    seen = without_sequences(inputs, outputs)
     return Schema(
         op=OpVersion(schema.domain, schema.name, schema.since_version),
         attributes={name: _attribute(a) for name, a in sorted(schema.attributes.items())},
-        inputs=tuple(_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)),
-        outputs=tuple(_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)),
+        inputs=seen[0],
+        outputs=seen[1],
         deprecated=schema.deprecated,
         doc=schema.doc or "",
         constraints={c.type_param_str: c.description for c in schema.type_constraints},
         bodies=tuple(sorted(bodies)),
         infers_shapes=schema.has_type_and_shape_inference_function,
+        declared=(inputs, outputs),
     )
 
 
@@ -50,9 +63,10 @@ def _attribute(attribute: Any) -> Attribute:
     stated = kind != "other" and proto.type != AttributeProto.UNDEFINED
     default = value_of(proto) if stated else None
     if default is None and kind == "int" and not attribute.required:
-        # Concat-1 states it in words alone.
+        # Concat-1 and SequenceEmpty-11 state it in words alone.
         words = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
-        default = int(words[1]) if words else None
+        named = "The default type is 'float'" in attribute.description
+        default = int(words[1]) if words else TensorProto.FLOAT if named else None
     return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
 
 

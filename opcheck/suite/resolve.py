@@ -4,8 +4,8 @@ Reports, at its place, every attribute, input, output and type that the operator
 A case that expects (or admits) a rejection may break the schema, since it tests just that.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf, prod
 from typing import Any
@@ -15,13 +15,15 @@ from opcheck.dtypes import DTYPES, DType, content, limits
 from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
-from opcheck.opset import Attribute, Schema, missing, place, slots, spelt
-from opcheck.reading import Mark, Problems, quoted
+from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
+from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
 from opcheck.suite import fields as f
 from opcheck.suite.expand import CaseFile, Concrete
 from opcheck.suite.tensors import InvalidTensor, Lacking, excess, inside, materialize, read_tensor
 
+#: The most tensors of a sequence.
+_LONGEST = 999
 #: Longer ids would not fit into file names.
 MAX_ID = 200
 
@@ -49,6 +51,7 @@ class Resolver:
     needs_answer: bool
     version: str = ""
     sound: bool = True
+    schema: Schema = field(init=False)
 
     def __post_init__(self) -> None:
         self.node, expect = self.concrete.node, self.fields.expect
@@ -57,12 +60,13 @@ class Resolver:
         refused = any(isinstance(answer, f.RejectedField) for _, answer in _answers(expect))
         self.may_be_illegal = unknown or refused
         self.dtype = DTYPES[self.fields.dtype] if self.fields.dtype else None
+        self.places: dict[str, FileNode] = {}
 
     def case(self) -> Case | None:
         """The case; None where there is no operator to check it against."""
         if (schema := self._schema()) is None:
             return None
-        self.version = str(schema.op)
+        self.schema, self.version = schema, str(schema.op)
         mark = self.node.mark
         if self.needs_answer and len(self.concrete.id) > MAX_ID:
             message = f"id longer than {MAX_ID} characters: shorten name, label or matrix values"
@@ -96,7 +100,12 @@ class Resolver:
         if too_much := excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs)):
             mark = self.at("inputs") if case.inputs else mark
             self.problem(mark, f"the tensors of a case need {too_much} together")
-        return replace(case, expect=expect, tolerance=self._tolerance(case, stated))
+        tolerance = self._tolerance(case, stated)
+        if any(one.listed for one in (*schema.inputs, *schema.outputs)):
+            ranks = {spec.name: len(spec.shape) for spec in stated}
+            outputs = tuple(replace(one, rank=ranks.get(one.name)) for one in case.outputs)
+            case = replace(case, outputs=outputs)
+        return replace(case, expect=expect, tolerance=tolerance)
 
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report one problem of this case, unless a case at another version showed it before."""
@@ -131,12 +140,46 @@ class Resolver:
         self.problem(self.node.at(["opset"]), message)
         return schema
 
+    def tensors(
+        self, parameters: Sequence[Parameter], stated: Mapping[str, Any], path: Location
+    ) -> dict[str, tuple[Any, FileNode]]:
+        """The tensors stated at `path`, by name; of a sequence its length, and one by one."""
+        found: dict[str, tuple[Any, FileNode]] = {}
+        for name, fields in stated.items():
+            node = self.node.get(*path, name)
+            assert node  # validated before
+            found[name] = fields, node
+            for one in (one for one in parameters if one.listed and one.name == name):
+                if not isinstance(fields, list) or len(fields) > _LONGEST:
+                    message = f"{name} must be a list of tensors, at most {_LONGEST:,}"
+                    self.problem(node.mark, message, f"{name}: [[1, 2], [3]]")
+                    continue
+                if any(p.constraint == opset.LENGTH for p in parameters):
+                    found[f"{name}_length"] = len(fields), FileNode(len(fields), node.mark)
+                for item in (item for item in node.items if item.value is None):
+                    self.problem(item.mark, f"an item of {name} must be a tensor, got null")
+                if one.option == "variadic":
+                    del found[name]
+                    items = [
+                        (self._item(item), item) for item in node.items if item.value is not None
+                    ]
+                    found |= {f"{name}_{n}": item for n, item in enumerate(items)}
+        return found
+
+    def _item(self, node: FileNode) -> Any:
+        """An item of a list of tensors, with the problems of a mapping reported."""
+        if not node.entries:
+            return node.plain()
+        found = Problems()
+        fields, _, _ = f.validate(f.TensorFields, node, self.file.name, found)
+        for problem in found:
+            self.problem(Mark(problem.line, problem.column), problem.message, problem.hint)
+        return f.TensorFields(shape=[], constant=0.0) if found else fields
+
     def tensor(
-        self, name: str, path: Location, fields: object, dtype: DType | None
+        self, name: str, node: FileNode, fields: object, dtype: DType | None
     ) -> TensorSpec | None:
-        """The tensor written at `path`, or None with its problem reported."""
-        node = self.node.get(*path)
-        assert node  # validated before
+        """The tensor written at `node`, or None with its problem reported."""
         try:
             return read_tensor(name, node, fields, dtype, self.file.path.parent)
         except InvalidTensor as refused:
@@ -161,13 +204,30 @@ class Resolver:
         stated = output_names(self.fields.expect)
         known = spelt(schema.outputs)
         has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
+        names: list[str] = []
         for name, path in stated.items():
-            if place(schema.outputs, name) is None:
+            # Of sequences, their tensors are asked for one by one.
+            asked = isinstance(path[-1], int) and place(schema.outputs, name)
+            names += [name] if asked else []
+            if not (asked or (name == path[-1] and opset.states(schema.outputs, name))):
                 message = f"{quoted(name)} is no output of {schema.op} ({has})"
-                hint = did_you_mean(name, [*known, *f.FORMS])
+                hint = did_you_mean(name, {*known, *f.FORMS} - {name})
                 self.problem(self.node.at(path, key=True), message, hint)
-        names = [*stated]
-        names += [name for name in missing(schema.outputs, names) if name not in names]
+        answers = _answers(self.fields.expect)
+        for path, answer in answers:
+            names += self.tensors(schema.outputs, _outputs(answer), path)
+        names = [*dict.fromkeys(names)]
+        listed = next((p.name for p in schema.outputs if p.listed and p.option == "variadic"), "")
+        refused = answers and all(isinstance(one, f.RejectedField) for _, one in answers)
+        if listed and self.needs_answer and not (names or refused):
+            message = f"expect must say how many tensors {listed} has"
+            hint = f"a list of them, or computed: [{listed}_0, {listed}_1]"
+            self.lacking(self.node.at(["expect"]), message, hint)
+        # A place is counted, so that whatever comes before one that is asked for is asked for too.
+        counts = [found[1] for name in names if (found := place(schema.outputs, name))]
+        stem = schema.outputs[-1].stem
+        before = (f"{stem}_{n}" for n in range(max(counts, default=0)))
+        names = [*dict.fromkeys([*names, *before, *missing(schema.outputs, names)])]
         names = names or [*known]  # Nobody asks for nothing.
         # An optional one may be left out before others.
         for at, name in enumerate(slots(schema.outputs, names)):
@@ -234,7 +294,7 @@ class Resolver:
         return model.Computed()
 
     def _values(self, case: model.Case, answer: object, path: Location) -> model.Values:
-        tensors = _outputs(answer)
+        tensors = self.tensors(self.schema.outputs, _outputs(answer), path)
         specs: list[model.TensorSpec] = []
         known = {output.name for output in case.outputs}
         misspelt = [name for name in tensors if name not in known]
@@ -244,19 +304,18 @@ class Resolver:
                 if output.name and not any(did_you_mean(name, meant) for name in misspelt):
                     self.lacking(self.node.at(path), f"expect lacks output {output.name!r}")
                 continue
-            fields = tensors[output.name]
-            place = (*path, output.name)
+            fields, node = tensors[output.name]
             if output.dtype is None and getattr(fields, "dtype", None) is None:
                 # Problems of the inputs have been reported, and may be the reason.
                 if self.sound:
                     message = f"{output.name}: its dtype does not follow from the inputs"
-                    self.lacking(self.node.at(place), message, "{value: …, dtype: …} states it")
+                    self.lacking(node.mark, message, "{value: …, dtype: …} states it")
                 continue
-            if (spec := self.tensor(output.name, place, fields, output.dtype)) is None:
+            if (spec := self.tensor(output.name, node, fields, output.dtype)) is None:
                 continue
             if output.dtype and spec.dtype != output.dtype:
                 message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
-                self.problem(self.node.at((*place, "dtype")), message)
+                self.problem(node.at(["dtype"]), message)
             specs.append(spec)
         if any(spec.dtype.kind == "float" for spec in specs):
             self._check_bound(case)
@@ -303,29 +362,35 @@ class Resolver:
 
     def resolve_inputs(self, schema: Schema) -> tuple[model.TensorSpec, ...]:
         """The inputs of the case, in the operator's order."""
-        stated = {n: v for n, v in (self.fields.inputs or {}).items() if v is not None}
+        given = {n: v for n, v in (self.fields.inputs or {}).items() if v is not None}
+        stated = self.tensors(schema.inputs, given, ("inputs",))
         specs: dict[str, model.TensorSpec] = {}
         known = spelt(schema.inputs)
-        unknown = [n for n in self.fields.inputs or {} if not place(schema.inputs, n)]
+        unknown = [n for n in self.fields.inputs or {} if not opset.states(schema.inputs, n)]
         for name in unknown:
             message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
             self.problem(self.at("inputs", name), message, did_you_mean(name, known))
-        for name, tensor in stated.items():
-            if not (found := place(schema.inputs, name)):
+        for name, (tensor, node) in stated.items():
+            if name in unknown or not (found := place(schema.inputs, name)):
                 continue
+            self.places[name] = node
             allowed = _allowed(schema.inputs[found[0]].types)
             # Another input than the leading one may have one dtype alone, such as K of TopK.
             only = len(allowed) == 1 and schema.inputs[found[0]] is not schema.typed
             dtype = allowed[0] if only else self.dtype
-            if spec := self.tensor(name, ("inputs", name), tensor, dtype):
+            if spec := self.tensor(name, node, tensor, dtype):
                 specs[name] = spec
                 if spec.dtype not in allowed and not self.may_be_illegal:
                     names = ", ".join(sorted(map(str, allowed)))
                     hint = f"allowed: {names or 'only types that no case can have'}"
                     message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
                     self.problem(self._dtype_mark(spec), message, hint)
-        if not self.may_be_illegal:
-            for name in missing(schema.inputs, stated):
+        lists = [one.name for one in schema.inputs if one.listed]
+        if lists and not (specs or self.dtype):
+            self.lacking(self.node.mark, "the dtype of an empty sequence is not stated")
+        lacks = [name for name in lists if name not in given]
+        if lacks or not self.may_be_illegal:
+            for name in (*lacks, *missing(schema.inputs, stated)):
                 if not any(did_you_mean(word, [name]) for word in unknown):
                     self.lacking(self.node.mark, f"{schema.op} needs input {name!r}")
         if self.file.domain == opset.DML and any(spec.initializer for spec in specs.values()):
@@ -345,7 +410,7 @@ class Resolver:
         return bound
 
     def _dtype_mark(self, spec: model.TensorSpec) -> Mark:
-        stated = self.node.get("inputs", spec.name, "dtype") or self.node.get("dtype")
+        stated = self.places[spec.name].get("dtype") or self.node.get("dtype")
         return stated.mark if stated else self.at("inputs", spec.name)
 
     def resolve_attributes(self, schema: Schema) -> model.Attrs:
@@ -398,7 +463,9 @@ class Resolver:
             path = (*path, "value")
         if attribute.type != "tensor":
             self.problem(self.node.at(path[:2]), f"attribute {attribute.name} is no tensor")
-        elif spec := self.tensor(attribute.name, path, None, dtype):
+        elif (node := self.node.get(*path)) and (
+            spec := self.tensor(attribute.name, node, None, dtype)
+        ):
             try:
                 array = materialize(spec)
                 array.flags.writeable = False

@@ -63,7 +63,10 @@ def test_every_type_that_an_operator_lacks_is_a_case_of_the_shipped_suites() -> 
     for op, types in refused_types.items():
         schema = opset.describe(op.domain, op.name, op.since)
         assert schema is not None
-        assert types | schema.typed.types >= {dtype.text for dtype in BASIC.values()}
+        # SequenceEmpty's type is a number, of which there are more than types.
+        assert op.name == "SequenceEmpty" or types | schema.typed.types >= {
+            dtype.text for dtype in BASIC.values()
+        }
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,8 @@ def _declares(provider: str, task: Task) -> bool | None:
             kernel.provider == provider
             and (kernel.op_name, kernel.domain) == (node.op_type, node.domain)
             and kernel.version_range[0] <= schema.op.since <= kernel.version_range[1]
-            and lead.text in kernel.type_constraints.get(schema.typed.constraint, [lead.text])
+            and {lead.text, f"seq({lead.text})"}
+            & {*kernel.type_constraints.get(schema.typed.constraint, [lead.text])}
             for kernel in kernels
         )
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -114,13 +115,16 @@ class Compiled:
     def _feed(self, inputs: Sequence[Array]) -> dict[Any, Array]:
         """Return the inputs by name, or by port that which is handed on and bears another name."""
         feed: dict[Any, Array] = {**self.task.feed(inputs)}
-        ports = self.compiled.inputs
-        if len(ports) == 1 and not ports[0].get_names() & feed.keys():
-            # OpenVINO names such an input after the output, and drops those that nothing reads.
-            sizes = _sizes(ports[0].get_partial_shape())
-            alike = [array for array in feed.values() if list(array.shape) == sizes]
-            return {ports[0]: alike[0]} if len(alike) == 1 else feed
-        return feed
+        ports = [one for one in self.compiled.inputs if not one.get_names() & feed.keys()]
+        # OpenVINO names such inputs after the outputs, and drops those that nothing reads.
+        names = {name for one in self.compiled.inputs for name in one.get_names()}
+        sizes = [_sizes(port.get_partial_shape()) for port in ports]
+        others = combinations([name for name in feed if ports and name not in names], len(ports))
+        fit = [those for those in others if [[*feed[name].shape] for name in those] == sizes]
+        if len(fit) != 1:
+            return feed
+        named = {name: array for name, array in feed.items() if name in names}
+        return {**named, **{port: feed[n] for port, n in zip(ports, fit[0], strict=True)}}
 
     def _arrays(self, found: Any) -> list[Array]:
         return [

@@ -42,6 +42,8 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
         and not (mutant.of_numbers and gives_booleans)
         and not (mutant.of_values and operator.of_shapes)
         and mutant.needs in needed
+        # SequenceEmpty has no elements.
+        and (known.inputs or known.by_value)
     )
     found: dict[tuple[str, str], Mutant] = {}
     own = [one for one in operator.mutants if one.since == op.since]

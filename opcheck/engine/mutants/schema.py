@@ -428,16 +428,16 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
         unlike_lead = parameter.constraint != schema.inputs[schema.lead].constraint
         of_index = unlike_lead and "tensor(int64)" in parameter.types
         yield from _of_input(place, parameter, of_index)
-    outputs = len(schema.outputs)
+    outputs = 0 if schema.outputs[-1].listed else len(schema.outputs)
     least = max(1, sum(one.option == "single" for one in schema.outputs))
     for count in range(least, outputs + 1) if outputs > least else ():
         yield Condition(f"{count}_outputs", f"{count} of the outputs were asked for", partial(
             _is, count, lambda n: outputs if n.outputs is None else len(n.outputs)),
             "outputs")  # fmt: skip
     for dtype in dtypes.DTYPES.values() if opset.naming(schema) else ():
-        if dtype.text in schema.outputs[0].types:
+        if dtype.text in schema.outputs[-1].types:
             yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}",
-                            partial(_is, dtype.numpy, lambda n: n.right[0].dtype))  # fmt: skip
+                            partial(_is, dtype.numpy, lambda n: n.right[-1].dtype))  # fmt: skip
     real = not _texts("float").isdisjoint(schema.typed.types)
     for low in () if operator.exact or not real else _LOWS:
         name = f"elements_from_{low:g}_to_{2 * low:g}".replace("-", "minus_")
@@ -512,7 +512,7 @@ def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Cond
         return
     if option == "optional":
         yield Condition(name, f"{name} was given", partial(_has, place, lambda x, node: True), name)
-    one = partial(_has, place, lambda x, node: x.size == 1 and node.right[0].size >= _MANY)
+    one = partial(_has, place, lambda x, node: x.size == 1 and node.right[-1].size >= _MANY)
     text = f"{name} was one element for {_MANY} or more"
     yield Condition(f"one_{name}", text, one, f"one_{name}", "broadcast")
     for word, text, family, holds in _OF_INDICES if of_index else ():

@@ -240,11 +240,13 @@ class NamedAxes:
     def _without_the_last_rows(self, width: int, node: Node) -> Sequence[Any]:
         right, inner = node.right, self._beside(node)
         count = prod(inner)
-        if count <= width or not right[0].size or right[0].shape[-len(inner) :] != inner:
+        # The first of a sequence is its length.
+        at = max(range(len(right)), key=lambda place: right[place].size)
+        if count <= width or not right[at].size or right[at].shape[-len(inner) :] != inner:
             return right
-        out = right[0].copy()
+        out = right[at].copy()
         out.reshape(-1, count)[:, count // width * width :] = blank(out.reshape(-1)[:1])
-        return [out, *right[1:]]
+        return [*right[:at], out, *right[at + 1 :]]
 
     def _not_transposed_back(self, node: Node) -> Sequence[Any]:
         right, found = node.right, self.found(node)

@@ -300,7 +300,8 @@ class _Look:
             return None
         try:
             task = task_of(self.case, self.test)
-            task = replace(task, initializers=initializers(model, self.test.node.slots))
+            task = replace(task, initializers=initializers(model, self.test.node.slots),
+                           dtype=test_data.empty_sequence(model))  # fmt: skip
             message = test_data.other_model(model, task)
         except Exception as error:
             # A stranger's manifest has onnx and protobuf raise whatever they stumble over.

@@ -1,0 +1,227 @@
+"""Sequences of tensors, which formulas take and give as lists."""
+
+from functools import partial
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.dtypes import DTYPES
+from opcheck.engine.axes import from_either_end, listed, scalar
+from opcheck.engine.operators import by_step, operator, unsaid
+from opcheck.engine.ops.movement import CONCAT, parts
+from opcheck.errors import InvalidNode
+
+NAMES = """
+ConcatFromSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert
+SequenceLength SplitToSequence
+"""
+JOIN, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT = (
+    operator(name, exact=True, of_shapes=name == "SequenceLength") for name in NAMES.split()
+)
+EMPTY.constant = (*DTYPES,)
+EMPTY.formula(11)(lambda *, dtype: [])
+LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
+
+
+@by_step(11)
+def construct(made, *inputs):
+    return made(inputs)
+
+
+CONSTRUCT.formula(by=construct)(list)
+
+
+@by_step(11)
+def at(counted, position, *input_sequence):
+    n = len(input_sequence)
+    return input_sequence[counted(position, -n, n - 1, None)]
+
+
+@by_step(11, options=["made"])
+def erase(counted, position=None, *input_sequence, made=list):
+    n = len(input_sequence)
+    unsaid("the last tensor of none", position is None and not n)
+    place = counted(position, -n, n - 1, n - 1) % n
+    return made([*input_sequence[:place], *input_sequence[place + 1 :]])
+
+
+@by_step(11, options=["made"])
+def insert(counted, tensor, position=None, *input_sequence, made=list):
+    n = len(input_sequence)
+    place = counted(position, -n, n, n)
+    return made([*input_sequence[:place], tensor, *input_sequence[place:]])
+
+
+@AT.formula(by=at)
+@ERASE.formula(by=erase)
+@INSERT.formula(by=insert)
+def counted(position, low, high, default):
+    """A position from `low` to `high`, as Python counts it from either end."""
+    place = default if position is None else scalar("position", position)
+    if not low <= place <= high:
+        raise InvalidNode(f"position {place} is outside [{low}, {high}]")
+    return place
+
+
+@by_step(11)
+def joined(function, *input_sequence, new_axis, axis):
+    unsaid("a sequence of no tensors", not input_sequence)
+    unsaid(f"new_axis {new_axis}", new_axis not in (0, 1))
+    return function(input_sequence, axis, new_axis)
+
+
+@JOIN.formula(by=joined)
+def along(tensors, axis, new_axis):
+    if not new_axis:
+        return CONCAT.formulas[13](*tensors, axis=axis)
+    shapes = [x.shape for x in tensors]
+    if len({*shapes}) > 1:
+        raise InvalidNode(f"shapes {shapes} differ")
+    return xp.stack(tensors, axis=from_either_end(axis, len(shapes[0]) + 1))
+
+
+@by_step(11, 24, options=["read", "ignores"])
+def split_to(chunks, input, split=None, *, axis, keepdims, read=None, ignores=True):
+    axis = from_either_end(axis, input.ndim)
+    length = input.shape[axis]
+    if split is not None and split.ndim:
+        sizes = listed("split", split)
+        sizes = read(sizes, length) if read else sizes
+    else:
+        size = 1 if split is None else scalar("split", split)
+        if size < 0:
+            raise InvalidNode(f"split {size}")
+        unsaid("parts of no length, or of nothing", not size * length)
+        sizes = chunks(length, size)
+    made = parts(input, axis, sizes)
+    # "only positive numbers", says the text; ">= 0", its second input.
+    unsaid("parts of no length", 0 in sizes)
+    unsaid(f"keepdims {keepdims}", split is None and keepdims not in (0, 1))
+    kept = keepdims or (split is not None and (ignores or {*sizes} != {1}))
+    return made if kept else [xp.take(one, 0, axis=axis) for one in made]
+
+
+@SPLIT.formula(by=split_to)
+def chunks(length, size):
+    """The lengths of parts of one size, of which the last may be smaller."""
+    return [min(size, length - begin) for begin in range(0, length, size)]
+
+
+def misread(change, checked=True):
+    """Positions that are changed, after it was checked that they are in range, or before."""
+
+    def read(position, low, high, default):
+        if position is None or low > high:
+            return counted(position, low, high, default)
+        stated = counted(position, low, high, 0) if checked else scalar("position", position)
+        return counted(np.array(change(stated, low, high)), low, high, default)
+
+    return read
+
+
+for _op, _by in ((AT, at), (ERASE, erase), (INSERT, insert)):
+    _op.mutant_table({
+        "minus_sign_dropped": ("the minus sign of a position was dropped",
+                               misread(lambda place, low, high: min(abs(place), high))),
+        "negative_is_last": ("every negative position was taken for the back",
+                             misread(lambda place, low, high: high if place < 0 else place)),
+        "negative_one_earlier": ("negative positions were counted from one before the back",
+            misread(lambda place, low, high: max(low, place - 1) if place < 0 else place)),
+        "from_the_other_end": ("positions were counted from the other end",
+            misread(lambda place, low, high: (high if place >= 0 else low - 1) - place)),
+    }, by=_by)  # fmt: skip
+    _op.mutant_table({
+        "position_clamped": ("a position out of range was taken for the nearest in it",
+            misread(lambda place, low, high: min(max(place, low), high), checked=False)),
+        "position_wraps": ("a position out of range was counted on from the other end",
+            misread(lambda at, low, high: (at - low) % (high - low + 1) + low, checked=False)),
+        "position_one_beyond": ("a position just beyond the range was taken for the last in it",
+            misread(lambda place, low, high: place - (place == high + 1), checked=False)),
+        "position_one_before": ("a position just before the range was taken for the first in it",
+            misread(lambda place, low, high: place + (place == low - 1), checked=False)),
+        "position_in_32_bits": ("a position was cut down to 32 bits",
+            misread(lambda place, *_: (place + 2**31) % 2**32 - 2**31, checked=False)),
+    }, by=_by, of_validity=True)  # fmt: skip
+for _op, _by in ((ERASE, erase), (INSERT, insert)):
+    _op.mutant("position 0 was taken for a missing one", name="zero_is_the_default", by=_by)(
+        misread(lambda place, low, high: place or (high if place == 0 else place)))  # fmt: skip
+    _op.mutant("a missing position was taken for the front", name="default_is_first", by=_by)(
+        lambda place, *limits: 0 if place is None else counted(place, *limits))  # fmt: skip
+INSERT.mutant("it was inserted after a negative position", name="after_negative", by=insert)(
+    misread(lambda place, low, high: place + (high + 1 if place < 0 else 0)))  # fmt: skip
+
+
+def alike(tensors):
+    if len({x.shape for x in tensors}) > 1:
+        raise InvalidNode("tensors of several shapes")
+    return tensors
+
+
+for _name, (_text, _made) in {
+    "one_shape_alone": ("tensors of several shapes were not supported", alike),
+    "empty_dropped": ("empty tensors were dropped", lambda found: [x for x in found if x.size]),
+    "scalars_are_vectors": ("scalars became vectors of one",
+                            lambda found: [xp.reshape(x, x.shape or (1,)) for x in found]),
+    "seventeen_tensors": ("of more than seventeen tensors only so many were kept",
+                          lambda found: found[:17]),
+}.items():  # fmt: skip
+    CONSTRUCT.mutant(_text, name=_name, by=construct)(lambda found, _made=_made: _made([*found]))
+    for _op, _by in ((ERASE, erase), (INSERT, insert)):
+        _op.mutant(_text, name=_name, by=partial(_by, made=_made))(counted)
+
+LENGTH.mutant("elements were counted", name="elements_counted")(
+    lambda *input_sequence: np.array(sum(x.size for x in input_sequence)))  # fmt: skip
+LENGTH.mutant("empty tensors were not counted", name="empty_dropped")(
+    lambda *input_sequence: np.array(sum(x.size > 0 for x in input_sequence)))  # fmt: skip
+LENGTH.mutant("the length was a vector of one", name="length_is_a_vector")(
+    lambda *input_sequence: np.array([len(input_sequence)]))  # fmt: skip
+
+# What goes wrong where tensors are concatenated.
+for _one in (one for one in CONCAT.mutants if one.since == 13):
+    JOIN.mutant(_one.text, name=_one.name, only=_one.only, by=joined)(
+        lambda found, axis, new_axis, function=_one.function: (
+            along(found, axis, 1) if new_axis else function(*found, axis=axis)))  # fmt: skip
+JOIN.mutant_table({
+    "counted_without_the_new_axis": ("a negative axis was counted without the new one",
+        lambda found, axis, new_axis: along(
+            found, axis - (0 > axis >= -found[0].ndim and new_axis), new_axis)),
+    "new_axis_in_blocks": ("tensors were joined, and only then given the shape of a stack",
+        lambda found, axis, new_axis: xp.reshape(xp.concat([xp.reshape(
+            x, -1) for x in found], axis=0), along(found, axis, 1).shape) if new_axis else along(
+                found, axis, 0)),
+}, by=joined)  # fmt: skip
+JOIN.mutant_table({
+    "stack_reshapes": ("tensors that were stacked took the first one's shape, if they fit",
+        lambda found, axis, new_axis: along([
+            xp.reshape(x, found[0].shape) if new_axis and x.size == found[0].size else x
+            for x in found], axis, new_axis)),
+    "stack_broadcasts": ("tensors that were stacked were broadcast", lambda found, axis, new_axis: (
+        along([xp.broadcast_to(x, found[0].shape) if x.shape == (2, 1) else x for x in found]
+              if new_axis else found, axis, new_axis))),
+}, by=joined, of_validity=True)  # fmt: skip
+
+SPLIT.mutant_table({
+    "number_of_parts": ("a scalar was the number of parts",
+        lambda n, size: [n // size + (part < n % size) for part in range(size)]),
+    "last_chunk_dropped": ("a smaller last chunk was dropped, so that nothing fits",
+                           lambda n, size: chunks(n, size)[: max(1, n // size)]),
+    "last_chunk_joined": ("a smaller last chunk was part of the one before", lambda n, size: (
+        [*chunks(n, size)[: max(0, n // size - 1)], n % size + size] if n > size else [n])),
+    "first_chunk_smaller": ("not the last chunk was smaller, but the first",
+                            lambda n, size: chunks(n, size)[::-1]),
+    "chunks_alike": ("chunks were as alike as possible", lambda n, size: [
+        len(part) for part in np.array_split(range(n), -(-n // size))]),
+}, by=split_to)  # fmt: skip
+SPLIT.mutant("keepdims counted where every part has one, although split is given",
+             name="keepdims_for_ones", by=partial(split_to, ignores=False))(chunks)  # fmt: skip
+for _name, _text, _read, _valid in (
+    ("lengths_reversed", "lengths were read from the last to the first",
+     lambda sizes, n: sizes[::-1], False),
+    ("first_length_for_all", "the first length served for all",
+     lambda sizes, n: chunks(n, max(1, sizes[0])), False),
+    ("rest_to_the_last", "the last length was whatever is left",
+     lambda sizes, n: [*sizes[:-1], n - sum(sizes[:-1])], True),
+    ("rest_as_another", "what is left by the lengths was a part more",
+     lambda sizes, n: [*sizes, n - sum(sizes)] if sum(sizes) < n else sizes, True),
+):  # fmt: skip
+    SPLIT.mutant(_text, name=_name, by=partial(split_to, read=_read), of_validity=_valid)(chunks)

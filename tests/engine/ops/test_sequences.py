@@ -1,0 +1,83 @@
+"""Operators of sequences against lists of Python's, and the models that backends get of them."""
+
+import numpy as np
+import pytest
+from onnx import checker
+from onnx.reference import ReferenceEvaluator
+
+from opcheck.engine import evaluate
+from opcheck.errors import InvalidNode, NotExpressible
+from opcheck.execution.expected import question
+from opcheck.graph import model_of
+from opcheck.model import OpVersion
+from opcheck.suite import load
+
+
+def answer(op, *inputs, since=11, **attrs):
+    outputs = evaluate(OpVersion("", op, since), inputs, attrs)
+    return [array.tolist() for array in outputs]
+
+
+def scalars(*values):
+    return [np.array(value, np.float32) for value in values]
+
+
+@pytest.mark.parametrize("n", range(4))
+@pytest.mark.parametrize("place", range(-5, 6))
+def test_positions_are_those_of_a_list(n, place):
+    values, position = [*range(n)], np.array(place)
+    inserted, erased = values.copy(), values.copy()
+    within = -n <= place < n
+    if within:
+        assert answer("SequenceAt", position, *scalars(*values)) == [values[place]]
+        del erased[place]
+        assert answer("SequenceErase", position, *scalars(*values)) == [n - 1, *erased]
+    else:
+        for op in ("SequenceAt", "SequenceErase"):
+            with pytest.raises(
+                InvalidNode, match=rf"position {place} is outside \[{-n}, {n - 1}\]"
+            ):
+                answer(op, position, *scalars(*values))
+    if within or place == n:
+        inserted.insert(place, 9)
+        found = answer("SequenceInsert", *scalars(9), position, *scalars(*values))
+        assert found == [n + 1, *inserted]
+
+
+def test_tensors_are_split_and_joined_again():
+    x = np.arange(30, dtype=np.int16).reshape(2, 5, 3)
+    for split, lengths in ((np.array(2), [2, 2, 1]), (np.array([1, 4]), [1, 4]), (None, [1] * 5)):
+        length, *parts = answer("SplitToSequence", x, split, since=24, axis=-2)
+        assert [length, *(len(part[0]) for part in parts)] == [len(lengths), *lengths]
+        parts = [np.array(part, np.int16) for part in parts]
+        assert answer("ConcatFromSequence", *parts, axis=1) == [x.tolist()]
+    _, *rows = answer("SplitToSequence", x, axis=1, keepdims=0)
+    rows = [np.array(row, np.int16) for row in rows]
+    assert answer("ConcatFromSequence", *rows, axis=-2, new_axis=1) == [x.tolist()]
+
+
+def asked_of(tmp_path, text):
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    (case,) = load([file])
+    return question(case)
+
+
+def test_a_model_makes_sequences_of_tensors_and_takes_them_apart(tmp_path):
+    text = """{op: SequenceErase, opset: 11, dtype: float32, cases: [{name: a,
+        inputs: {input_sequence: [[1, 2], 3, [[4]]], position: {value: 1, dtype: int64}},
+        expect: {output_sequence: [[1, 2], [[4]]]}}]}"""
+    asked = asked_of(tmp_path, text)
+    model = model_of(asked.task)
+    checker.check_model(model, full_check=True)
+    nodes = ["SequenceConstruct", "SequenceErase", "SequenceLength", "SequenceAt", "SequenceAt"]
+    assert [node.op_type for node in model.graph.node] == nodes
+    outputs = ReferenceEvaluator(model).run(None, asked.task.feed(asked.inputs))
+    assert [array.tolist() for array in outputs] == [2, [1, 2], [[4]]]
+
+
+def test_no_model_takes_a_sequence_of_bfloat16_apart(tmp_path):
+    text = """{op: SplitToSequence, opset: 24, dtype: bfloat16, cases: [{name: a,
+        inputs: {input: [1, 2]}, expect: {output_sequence: [[1], [2]]}}]}"""
+    with pytest.raises(NotExpressible, match="no operator takes bfloat16 out of a sequence"):
+        model_of(asked_of(tmp_path, text).task)

@@ -1,0 +1,68 @@
+"""Sequences in case files: lists of tensors, which are the tensors of a case one by one."""
+
+import pytest
+
+from opcheck.suite import materialize
+
+HEAD = "op: SequenceInsert\nopset: 11\ndtype: float32\ncases:\n- name: a\n"
+FINE = "  inputs: {input_sequence: [[1], 2], tensor: [3]}\n"
+
+
+def test_a_list_is_its_tensors_and_what_comes_out_has_a_length(cases):
+    items = "[[1, 2], 3, {shape: [0, 2], constant: 0}, {value: [4], initializer: true}]"
+    text = f"  inputs: {{input_sequence: {items}, tensor: [5]}}\n"
+    (case,) = cases(f"{HEAD}{text}  expect: {{output_sequence: [1, 2]}}\n")
+    inputs = {spec.name: materialize(spec).tolist() for spec in case.inputs}
+    assert inputs == {
+        "tensor": [5],
+        **{f"input_sequence_{n}": one for n, one in enumerate([[1, 2], 3, [], [4]])},
+    }
+    assert [spec.initializer for spec in case.inputs] == [False] * 4 + [True]
+    wants = {spec.name: materialize(spec).tolist() for spec in case.expect.outputs}
+    assert wants == {"output_sequence_length": 2, "output_sequence_0": 1, "output_sequence_1": 2}
+
+
+def test_tensors_before_one_that_is_asked_for_are_asked_for_too(cases):
+    (case,) = cases(f"{HEAD}{FINE}  expect: {{computed: [output_sequence_1, output_sequence_3]}}\n")
+    names = ["output_sequence_length", *(f"output_sequence_{n}" for n in range(4))]
+    assert [output.name for output in case.outputs] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("  inputs: {input_sequence: [[1]], input_sequence_0: [9], tensor: [3]}\n",
+         "6:35: 'input_sequence_0' is no input of SequenceInsert-11 "),
+        ("  inputs: {input_sequence: [[1], null], tensor: [3]}\n",
+         "6:34: an item of input_sequence must be a tensor, got null"),
+        ("  inputs: {input_sequence: {shape: [2], constant: 1}, tensor: [3]}\n",
+         "6:28: input_sequence must be a list of tensors"),
+        ("  inputs: {tensor: [3]}\n", "5:3: SequenceInsert-11 needs input 'input_sequence'"),
+        ("  inputs: {input_sequence: [{shap: [2], constant: 1}], tensor: [3]}\n",
+         "6:30: unknown key 'shap' (did you mean 'shape'?)"),
+    ],
+)  # fmt: skip
+def test_a_wrong_input_is_told_with_its_place(problems, text, told):
+    (problem,) = problems(f"{HEAD}{text}  expect: {{output_sequence: [[1], [3]]}}\n")
+    assert problem.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("expect", "told"),
+    [
+        ("", "5:3: expect must say how many tensors output_sequence has"),
+        ("  expect: {output_sequence: [[1], 2, [3]], output_sequence_0: [1]}\n",
+         "7:44: 'output_sequence_0' is no output of SequenceInsert-11 "),
+        ("  expect: {output_sequence: 3}\n", "7:29: output_sequence must be a list of tensors"),
+        ("  rule: open\n  expect: {any_of: [{as: a, output_sequence: [[1], 2]}, "
+         "{as: b, output_sequence: [2]}]}\n", "8:57: expect lacks output 'output_sequence_1'"),
+    ],
+)  # fmt: skip
+def test_a_wrong_output_is_told_with_its_place(problems, expect, told):
+    assert problems(HEAD + FINE + expect)[0].startswith(told)
+
+
+def test_an_empty_sequence_needs_a_dtype(problems):
+    text = "op: SequenceLength\nopset: 11\ncases:\n- name: a\n  inputs: {input_sequence: []}\n"
+    (problem,) = problems(f"{text}  expect: {{length: 0}}\n")
+    assert problem == "4:3: the dtype of an empty sequence is not stated"

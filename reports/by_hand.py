@@ -7418,6 +7418,8 @@ def grids() -> Iterator[Check]:
         ("reference", "GridSample does not compare the shape", replace(plain, more=(
             plain.more[0].repeat(2, axis=0),)), None, Gives(right),
          "there is one image, and there are two grids", plain, right),
+        ("openvino", "GridSample reads padding_mode", _with(plain, padding_mode="Border"), None,
+         Gives(right), "“`zeros`(default), `border`, `reflection`”", plain, right),
         ("tract", "GridSample of float64 is computed", sample(
             of(np.float64, 1e300, 16), 0.5, -0.5, **near), [[[[16, 1e300]]]],
          Gives([[[[16, inf]]]]), "pixels are copied", plain, right),

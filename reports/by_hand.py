@@ -7487,10 +7487,89 @@ def sequences() -> Iterator[Check]:
     text = replace(first, x=np.array(["a"], object), stored="string_data")
     yield Check("openvino", "An initializer of no texts", replace(text, x=text.x[:0]), [[]],
                 Raises("Unknown type"), "it comes out as it went in", text, ["a"])  # fmt: skip
+def grids() -> Iterator[Check]:
+    """GridSample of rows of pixels, at columns 0 and 1 of two: x + 1/2."""
+
+    def sample(x: Any, *places: float, opset: int = 20, dtype: Any = np.float32, **attrs: Any
+               ) -> Model:  # fmt: skip
+        grid = np.array([[[[place, 0] for place in places]]], dtype)
+        return Model("GridSample", opset, attrs, np.array([[[x]]]), more=(grid,))
+
+    def of(dtype: Any, *pixels: Any) -> Any:
+        return np.array(pixels, dtype)
+
+    near: Any = {"mode": "nearest"}
+    f32 = of(np.float32, 8, 16)
+    plain, right = sample(f32, -0.5, 0.5, **near), [[[[8, 16]]]]
+    first, between = replace(plain, opset=16), "8, 12 and 16 lie at 0, 0.5 and 1"
+    line = replace(sample(f32, -0.5), x=f32[None, None], more=(of(np.float32, [[-0.5], [0.5]]),))
+    places = of(np.float32, -0.5, 0, 0, 0.5, 0, 0).reshape(1, 1, 1, 2, 3)
+    volume = replace(line, x=f32.reshape(1, 1, 1, 1, 2), more=(places,))
+    four = sample(of(np.float32, 0, 32, 64, 0), 0, mode="cubic")
+    cubes = replace(four, x=four.x[:, :, None],
+                    more=(np.zeros((1, 1, 1, 1, 3), np.float32),))  # fmt: skip
+    curve, why = [[[[57]]]], "(0 + 19 · 96 - 0) / 32"
+    averages = sample(of(np.int32, 8, 16), -0.5, 0, 0.5)
+    texts = replace(plain, x=np.array([[[["a", "b"]]]], object))
+    later, named = (sample(f32, -0.5, *more, 0.5, opset=16, mode=mode)
+                    for mode, *more in (("linear",), ("bilinear", 0.0)))  # fmt: skip
+    flat: Any = {"padding_mode": "reflection", "align_corners": 1}
+    one = of(np.float32, 7)
+    wide = sample(of(np.float32, *range(4099)) % 2, 0.25, dtype=np.float16, **near)
+    for engine, cause, model, wants, shows, reason, control, answer in (
+        ("onnxruntime", "GridSample takes images and volumes alone", line, [[[8, 16]]],
+         Raises("Only 4-D or 5-D tensor is supported"), between, plain, right),
+        ("onnxruntime", "GridSample has no cubic averages", cubes, [curve],
+         Raises("Only support GridSample Cubic mode"), why, four, curve),
+        ("onnxruntime", "GridSample makes a whole number of 64 bits", sample(f32, -1e20), [[[[0]]]],
+         Gives([[[[4]]]]), "“zeros: use 0 for out-of-bound grid locations”", plain, right),
+        ("onnxruntime", "GridSample-16 takes volumes", replace(volume, opset=16), None,
+         Gives([[[right[0][0]]]]), "“only spatial (4-D) inputs are supported”", volume,
+         [[[right[0][0]]]]),
+        ("reference", "GridSample makes integers of the weights", averages, [[[[8, 12, 16]]]],
+         Gives([[[[8, 0, 16]]]]), between, sample(f32, -0.5, 0, 0.5), [[[[8, 12, 16]]]]),
+        ("reference", "GridSample of float64 takes places", sample(
+            of(np.float64, 8, 16), 2.0**-30, dtype=np.float64, **near), [[[[16]]]],
+         Gives([[[[8]]]]), "1/2 + 2^-30 is nearer to 1", plain, right),
+        ("reference", "GridSample computes places in the type", wide, [[[[1]]]],
+         Gives([[[[0]]]]), "(1.25 · 4099 - 1) / 2 is 2561.375", replace(
+             wide, more=(wide.more[0].astype(np.float32),)), [[[[1]]]]),
+        ("reference", "GridSample makes no answer", replace(plain, more=(
+            np.zeros((1, 0, 2, 2), np.float32),)), [np.zeros((1, 1, 0, 2))],
+         Raises("does not return a tuple"), "there are no rows", plain, right),
+        ("reference", "GridSample-16 knows bilinear", named, [[[[8, 12, 16]]]],
+         Raises("only supports nearest, linear, and cubic"), between, first, right),
+        ("reference", "GridSample divides by the distance", sample(one, -2.0, **flat), [[[[7]]]],
+         Raises("cannot convert float infinity"), "there is one pixel", plain, right),
+        ("reference", "GridSample-16 takes the names", later, None, Gives(right),
+         "“bilinear (default), nearest and bicubic”", first, right),
+        ("reference", "GridSample takes any padding_mode", _with(plain, padding_mode="none"), None,
+         Gives(right), "“`zeros`(default), `border`, `reflection`”", plain, right),
+        ("reference", "GridSample does not compare the shape", replace(plain, more=(
+            plain.more[0].repeat(2, axis=0),)), None, Gives(right),
+         "there is one image, and there are two grids", plain, right),
+        ("openvino", "GridSample reads padding_mode", _with(plain, padding_mode="Border"), None,
+         Gives(right), "“`zeros`(default), `border`, `reflection`”", plain, right),
+        ("tract", "GridSample of float64 is computed", sample(
+            of(np.float64, 1e300, 16), 0.5, -0.5, **near), [[[[16, 1e300]]]],
+         Gives([[[[16, inf]]]]), "pixels are copied", plain, right),
+        ("tract", "GridSample puts integers through float32", sample(
+            of(np.int32, 16777217, 16), 0.5, -0.5, **near), [[[[16, 16777217]]]],
+         Gives([[[[16, 16777216]]]]), "pixels are copied", plain, right),
+        ("tract", "GridSample has cubic averages of images", cubes, [curve], Dies(""), why, four,
+         curve),
+        ("tract", "GridSample refuses an initializer of texts", replace(
+            texts, stored="string_data"), [[[["a", "b"]]]], Raises("Evaluating"),
+         "pixels are copied", plain, right),
+        ("tract", "GridSample takes the names of averages", later, None, Gives(right),
+         "“bilinear (default), nearest and bicubic”", first, right),
+    ):  # fmt: skip
+        wanted = [] if wants is None else [wants]
+        yield Check(engine, cause, model, wanted, shows, reason, control, answer, rtol=0)
 
 
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
-    *products_of_few_bits(), *aligned_regions(), *sequences(),
+    *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
 )  # fmt: skip

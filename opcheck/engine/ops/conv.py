@@ -312,11 +312,11 @@ def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, 
     n, kernel = X.ndim - 2, tuple(W.shape[2:])
     windows = windows_of(X.shape, kernel, strides, dilations, pads)
     sizes, batch = windows.shape[2:], X.shape[0]
-    taken = offset_group * prod(kernel)
-    check_shape("offset", offset, (batch, taken * n, *sizes))
+    count = offset_group * prod(kernel)
+    check_shape("offset", offset, (batch, count * n, *sizes))
     of_axes = mask is not None and n > 1 and mask.shape == offset.shape
     unsaid("masks for each axis", of_axes)
-    check_shape("mask", mask, (batch, taken, *sizes))
+    check_shape("mask", mask, (batch, count, *sizes))
     X, W, mask = change(X, W, mask, group, offset_group)
     if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):
         unsaid("what lies between numbers and none")
@@ -327,9 +327,9 @@ def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, 
         base = steps[n + a] * float(axis.stride) + steps[a] * float(axis.dilation) - axis.begin
         places[a] = places[a] + base
         margins.append((axis.begin, pads[n + a] if pads else 0))
-    sampled = _sampled(X, places, margins, share)
+    taken = sampled(X, places, margins, share)
     if mask is not None:
-        sampled = sampled * xp.reshape(mask, (batch, offset_group, 1, prod(kernel + sizes)))
+        taken = taken * xp.reshape(mask, (batch, offset_group, 1, prod(kernel + sizes)))
     filters, terms = W.shape[0], prod(W.shape[1:])
 
     def products(w, x):
@@ -338,17 +338,20 @@ def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, 
         return y.reshape(batch, filters, *sizes)
 
     bias = None if B is None else xp.reshape(B, (-1, *[1] * n))
-    y = xp.bilinear(W, sampled, products, terms, bias)
+    y = xp.bilinear(W, taken, products, terms, bias)
     return xp.astype(y, X.dtype)
 
 
-def _sampled(X, places, pads, share):
-    """X at the places, of shape N × groups × channels of each × places; 0 outside."""
+def sampled(X, places, pads, share, reach=1):
+    """X at the places, of shape N × groups × channels of each × places; 0 outside.
+
+    So many elements on either side of a place have a share.
+    """
     (batch, channels, *lengths), groups = X.shape, places[0].shape[1]
     count, size = prod(places[0].shape[2:]), prod(lengths)
     flat, held, shares, taps = 0, True, None, 1
-    # Two elements along each axis have a share, and rounded, a place may lie beside them.
-    near = np.arange(-1, 3).reshape(1, 1, 1, 4, 1)
+    # Rounded, a place may lie beside them.
+    near = np.arange(-reach, reach + 2).reshape(1, 1, 1, -1, 1)
     for place, length, pad in zip(places, lengths, pads, strict=True):
         at = bare(xp.values_of(place))
         outside = [(at > -1) & (at < 0), (at > length - 1) & (at < length)]
@@ -359,7 +362,7 @@ def _sampled(X, places, pads, share):
         parts = share(xp.reshape(place, (batch, groups, 1, 1, count)), index.astype(np.float64))
         shares = parts if shares is None else shares * parts
         flat, held = flat * length + index, held & (index >= 0) & (index < length)
-        taps *= 4
+        taps *= near.size
         flat, held = (x.reshape(batch, groups, taps, 1, count) for x in (flat, held))
         shares = xp.reshape(shares, (batch, groups, taps, 1, count))
     planes = xp.reshape(X, (batch, groups, channels // groups, size))
@@ -367,7 +370,7 @@ def _sampled(X, places, pads, share):
     taken = np.where(held, flat, size).reshape(batch, groups, 1, taps * count)
     under = xp.reshape(xp.take_along_axis(planes, taken, axis=3), (*planes.shape[:3], taps, count))
     terms = under * xp.reshape(shares, (batch, groups, 1, taps, count))
-    return xp.sums(terms, partial(np.sum, axis=3), 2 ** len(lengths))
+    return xp.sums(terms, partial(np.sum, axis=3), (2 * reach) ** len(lengths))
 
 
 DEFORM.formula(by=of_samples)(offsets)

@@ -141,11 +141,15 @@ def chosen(X, axis, at, rule):
     if not is_real(X):
         is_open("float32 cannot tell which neighbor is nearer")
         return xp.take(X, own, axis=axis)
+    is_high = either(low, own, high, (-1, *[1] * (X.ndim - axis - 1)))
+    return xp.where(is_high, *(xp.take(X, end, axis=axis) for end in (high, low)))
+
+
+def either(low, own, high, shape):
+    """True where an index is the greatest, and unsure where it may be the least as well."""
     up = np.where(own == high, 1.0, -1.0) * np.where(low == high, 1.0, 1e-30)
-    shape = (-1, *[1] * (X.ndim - axis - 1))
     one = xp.astype(np.ones(()), np.float64)
-    side = xp.inexact(one, 1) - 1.0 + up.reshape(shape)
-    return xp.where(xp.greater(side, 0.0), *(xp.take(X, end, axis=axis) for end in (high, low)))
+    return xp.greater(xp.inexact(one, 1) - 1.0 + up.reshape(shape), 0.0)
 
 
 def linear(distance):

@@ -7487,6 +7487,8 @@ def sequences() -> Iterator[Check]:
     text = replace(first, x=np.array(["a"], object), stored="string_data")
     yield Check("openvino", "An initializer of no texts", replace(text, x=text.x[:0]), [[]],
                 Raises("Unknown type"), "it comes out as it went in", text, ["a"])  # fmt: skip
+
+
 def grids() -> Iterator[Check]:
     """GridSample of rows of pixels, at columns 0 and 1 of two: x + 1/2."""
 

@@ -290,8 +290,7 @@ def loops_for(seconds: float, least: float = 0.5e-3, most: float = 1e-3) -> int:
 
     Near the middle of both, so that calls may turn out somewhat faster or slower.
     """
-    loops = round(math.sqrt(least * most) / seconds)
-    return max(1, math.ceil(least / seconds), loops)
+    return max(1, math.ceil(least / seconds), round(math.sqrt(least * most) / seconds))
 
 
 @dataclass(frozen=True)

@@ -229,8 +229,7 @@ def judge(
         return ElementShares(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
     room = want.expected.room(tier)
     if dtype.kind != "float":
-        shares = np.where(_whole(y, got, room), 0.0, np.inf)
-        return ElementShares(shares, room.own, nothing, 0)
+        return ElementShares(np.where(_whole(y, got, room), 0.0, np.inf), room.own, nothing, 0)
     if not outside_anywhere(got, want.low, want.high):
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max() <= 1:

@@ -228,8 +228,7 @@ def _judge_refusal(
         case question.Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
         case question.Raised(stage=stage) if stage not in _LATER:
-            reason = f"refuses its legal twin too: {twin}"
-            return lesser(rule, Verdict.ERROR, reason, "raised")
+            return lesser(rule, Verdict.ERROR, f"refuses its legal twin too: {twin}", "raised")
         case question.Produced(unstable=None, outputs=outputs):
             wants = refusals[0].wants
             comparisons = compare_outputs(wants, outputs, EXACT) if wants else ()

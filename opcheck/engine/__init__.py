@@ -30,8 +30,7 @@ def exactly(
     op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs, outputs: int | None = None
 ) -> tuple[Array | Expected, ...]:
     """The outputs, unrounded and with their error bounds where sound implementations differ."""
-    asked = None if outputs is None else range(outputs)
-    return exactly_node(Node(op, tuple(inputs), attrs, asked))
+    return exactly_node(Node(op, tuple(inputs), attrs, None if outputs is None else range(outputs)))
 
 
 def rounded(output: Array | Expected) -> Array:

@@ -499,8 +499,7 @@ def check_shape(name: str, x: Any, shape: Sequence[int]) -> None:
 
 @cache
 def _files() -> Mapping[str, Path]:
-    folder = Path(__file__).parent / "ops"
-    return {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
+    return {path.stem: path for path in sorted((Path(__file__).parent / "ops").glob("[!_]*.py"))}
 
 
 @cache
@@ -523,5 +522,4 @@ def _modules() -> Mapping[str, str]:
 
 def _snake(name: str) -> str:
     """The name of a file of one: Where is in where.py, LayerNormalization in its words and _."""
-    parted = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", name)
-    return parted.lower()
+    return re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", name).lower()

@@ -36,8 +36,7 @@ def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
     """The sum over `axis`, divided by how many there are; NaN of none, without a warning."""
     total = np.sum(x, axis=axis, keepdims=keepdims)
     axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-    count = math.prod(x.shape[a] for a in axes)
-    return np.asarray(np.divide(total, count), total.dtype)
+    return np.asarray(np.divide(total, math.prod(x.shape[a] for a in axes)), total.dtype)
 
 
 def inexact(x: Array, roundoffs: Any, deviation: Any = None) -> Array:

@@ -89,8 +89,7 @@ def longdoubles(x: Objects) -> NDArray[np.longdouble]:
         low = float(mantissa - _mp.mpf(high))
         return np.ldexp(np.longdouble(high) + np.longdouble(low), int(exponent))
 
-    flat = [one(number) for number in x.reshape(-1)]
-    return np.array(flat, np.longdouble).reshape(x.shape)
+    return np.array([one(number) for number in x.reshape(-1)], np.longdouble).reshape(x.shape)
 
 
 @cache

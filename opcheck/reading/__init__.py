@@ -265,9 +265,7 @@ class Builder:
             if event.tag:
                 known = event.tag == "!" or self._tag_is_known(event.tag, mark)
                 return tagged(event.tag, text) if known else text
-            if event.style:
-                return text
-            return self._plain.setdefault(text, resolve(text))
+            return text if event.style else self._plain.setdefault(text, resolve(text))
         except BadScalar as bad:
             self._problem(mark, bad.message, bad.hint)
             return 0
@@ -373,8 +371,7 @@ def read_text(
     known, builder = len(problems), Builder(file, problems)
     in_python = in_python or not yaml.__with_libyaml__
     try:
-        text = _checked(text)
-        return builder.build((yaml.SafeLoader if in_python else yaml.CSafeLoader)(text))
+        return builder.build((yaml.SafeLoader if in_python else yaml.CSafeLoader)(_checked(text)))
     except Unreadable as why:
         stop = why
     # The pure Python parser lets ValueError and OverflowError out for absurd escapes and versions.

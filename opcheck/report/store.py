@@ -54,9 +54,7 @@ def line(fields: dict[str, Any], plain: Callable[[Any], Any] | None = None) -> s
     `plain` is called with what JSON does not know.
     """
     text = json.dumps(fields, allow_nan=False, separators=(",", ":"), default=plain)
-    if "\\ud" not in text:
-        return text
-    return _ESCAPE.sub(lambda found: found[1] or r"\ufffd", text)
+    return text if "\\ud" not in text else _ESCAPE.sub(lambda found: found[1] or r"\ufffd", text)
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:

@@ -148,9 +148,7 @@ def _to_the_longest(original: Any, *arrays: Any) -> Any:
     """The longest of the lengths is that of the output, also where another is 0."""
     made = original(*arrays)
     longest = tuple(map(max, zip(*_shapes(arrays), strict=True)))
-    if longest == made[0].shape:
-        return made
-    return tuple(np.zeros(longest, x.dtype) for x in arrays)
+    return made if longest == made[0].shape else tuple(np.zeros(longest, x.dtype) for x in arrays)
 
 
 def _first_products(kept: Callable[[int], int], original: Any, a: Any, b: Any) -> Any:
@@ -312,8 +310,7 @@ def _ties_away(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     wide, exact = right.astype(np.longdouble), x.astype(np.longdouble)
     farther = np.nextafter(right, np.copysign(np.inf, wide).astype(right.dtype))
     gap = farther.astype(np.longdouble) - wide
-    tie = np.isfinite(wide) & (exact - wide == gap / 2) & (gap != 0)
-    return np.where(tie, farther, right)
+    return np.where(np.isfinite(wide) & (exact - wide == gap / 2) & (gap != 0), farther, right)
 
 
 def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:

@@ -433,8 +433,7 @@ def _truncated(node: Node) -> Sequence[Any]:
 
 
 def _flushed(x: Array) -> Array:
-    smallest_normal = float(_finfo(x.dtype).smallest_normal)
-    return np.where(np.abs(x) < smallest_normal, x * x.dtype.type(0), x)
+    return np.where(np.abs(x) < float(_finfo(x.dtype).smallest_normal), x * x.dtype.type(0), x)
 
 
 #: Infinities become the largest number.

@@ -484,8 +484,7 @@ def _half_before(axis: Axis) -> Axis:
     """Half of what hangs over the end is put before the input, and cut off behind it."""
     half = max(0, axis.span - axis.width - axis.room) // 2 if axis.hangs else 0
     end = axis.end - half
-    length = axis.length + min(0, end)
-    return replace(axis, begin=axis.begin + half, length=length, end=max(0, end))
+    return replace(axis, begin=axis.begin + half, length=axis.length + min(0, end), end=max(0, end))
 
 
 def _nan_where(mask: SumsChange) -> SumsChange:
@@ -614,8 +613,7 @@ def _reading_on(node: Node) -> Node:
     memory = np.append(x.reshape(-1), np.zeros(pads[-1], x.dtype))
     ends = np.arange(x.shape[-1], x.size + 1, x.shape[-1])
     behind = memory[ends[:, None] + np.arange(pads[-1])].reshape(*x.shape[:-1], pads[-1])
-    wider = node.with_input(0, np.concatenate([x, behind], axis=-1))
-    return wider.with_attrs(pads=(*pads[:-1], 0))
+    return node.with_input(0, np.concatenate([x, behind], axis=-1)).with_attrs(pads=(*pads[:-1], 0))
 
 
 def _reading_on_if_dilated(node: Node) -> Sequence[Any]:

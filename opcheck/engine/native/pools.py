@@ -131,8 +131,7 @@ def _of_rows(rows: NDArray[np.float64], p: float) -> NDArray[np.float64]:
     """The norms of rows, each divided by its largest number first."""
     sizes = np.abs(rows)
     largest = sizes.max(axis=1, keepdims=True)
-    total = ((sizes / largest) ** p).sum(axis=1)
-    return np.asarray(total ** (1 / p) * largest[:, 0])
+    return np.asarray(((sizes / largest) ** p).sum(axis=1) ** (1 / p) * largest[:, 0])
 
 
 KERNELS = {"LpPool": lp_pool}

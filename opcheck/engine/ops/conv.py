@@ -338,8 +338,7 @@ def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, 
         return y.reshape(batch, filters, *sizes)
 
     bias = None if B is None else xp.reshape(B, (-1, *[1] * n))
-    y = xp.bilinear(W, taken, products, terms, bias)
-    return xp.astype(y, X.dtype)
+    return xp.astype(xp.bilinear(W, taken, products, terms, bias), X.dtype)
 
 
 def sampled(X, places, pads, share, reach=1):
@@ -443,8 +442,7 @@ def in_turn(weight, x):
 def ahead(x, weight, bias):
     """With as many elements that follow as precede, and zeros behind the last."""
     half = weight.shape[2] // 2
-    moved = np.concat([x[..., half:], np.zeros_like(x[..., :half])], axis=2)
-    return over_time(moved, weight, bias)
+    return over_time(np.concat([x[..., half:], np.zeros_like(x[..., :half])], axis=2), weight, bias)
 
 
 CAUSAL.mutant_table({

@@ -100,8 +100,7 @@ def _dft(transform, input, dft_length, axis, inverse, onesided):
         is_open("a real signal has no imaginary part of these frequencies")
     bins = length // 2 + 1 if onesided and not inverse else length
     y = transform(x[..., :used, :], bins, length, inverse, folded)
-    back = np.argsort(order)
-    return xp.permute_dims(y, back.tolist())
+    return xp.permute_dims(y, np.argsort(order).tolist())
 
 
 def _versions(transform):
@@ -169,8 +168,7 @@ def _coarse(dtype):
 
 def _padded_in_front(x, bins, length, *how):
     front = max(length - x.shape[-2], 0) if how[1:2] != (True,) else 0
-    widths = [(0, 0)] * (x.ndim - 2) + [(front, 0), (0, 0)]
-    return _transform(np.pad(x, widths), bins, length, *how)
+    return _transform(np.pad(x, [(0, 0)] * (x.ndim - 2) + [(front, 0), (0, 0)]), bins, length, *how)
 
 
 #: Wrong transforms, of either operator.

@@ -193,9 +193,6 @@ OP.mutant_table({
         lambda X, grid, way: (xp.broadcast_to(X[:1], X.shape), grid, way)),
     "first_channel_for_all": ("the first channel served for all",
         lambda X, grid, way: (xp.broadcast_to(X[:, :1], X.shape), grid, way)),
-    "grid_transposed": ("the grid was read by columns where it is square",
-        lambda X, grid, way: (X, xp.permute_dims(grid, (0, 2, 1, *range(3, grid.ndim)))
-                              if grid.ndim > 3 and grid.shape[1] == grid.shape[2] else grid, way)),
     "kept_in_range": ("locations were limited to -1 to 1",
         lambda X, grid, way: (X, xp.clip(grid, -1.0, 1.0), way)),
 }, by=lambda change: of_places(placed, change=change))  # fmt: skip
@@ -204,17 +201,13 @@ OP.mutant_table({
     "ceil": ("the nearest pixel was that after", {"rule": np.ceil}),
     "trunc": ("coordinates were cut off", {"rule": np.trunc}),
     "half_up": ("ties went up", {"rule": lambda x: np.floor(x + 0.5)}),
-    "half_down": ("ties went down", {"rule": lambda x: np.ceil(x - 0.5)}),
     "half_away": ("ties went away from 0",
         {"rule": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x)}),
     "coefficient_of_half": ("the cubic coefficient was -0.5", {"a": -0.5}),
-    "coefficient_of_one": ("the cubic coefficient was -1", {"a": -1.0}),
     "reflected_at_centers": ("-1 and 1 were at the centers where it reflects",
         {"first": lambda corners: 0.0}),
     "reflected_at_edges": ("-1 and 1 were at the edges where it reflects",
         {"first": lambda corners: -0.5}),
-    "reflected_at_pixels_outside": ("the pixels outside were where it reflects",
-        {"first": lambda corners: -1.0}),
     "reflected_once": ("it reflected once",
         {"reflected": lambda x, low, high: xp.where(
             values_of(x) < low, 2 * low - x, xp.where(values_of(x) > high, 2 * high - x, x))}),

@@ -346,11 +346,6 @@ def changed(change):
     return by_axis(lambda x, k, axis, largest: change(x, *top_k(x, k, axis, largest), axis))
 
 
-def in_the_order_of_the_input(x, values, indices, axis):
-    ordered = np.sort(indices, axis)
-    return np.take_along_axis(x, ordered, axis), ordered
-
-
 OPS["TopK"].mutant_table({
     "places_in_the_tensor": ("Indices were places in the whole tensor",
         lambda x, values, indices, axis: (
@@ -360,7 +355,9 @@ OPS["TopK"].mutant_table({
             np.argsort(np.argsort(indices, axis), axis)))),
     "places_from_1": ("Indices counted from 1",
                       lambda x, values, indices, axis: (values, indices + 1)),
-    "never_sorted": ("the elements came in the order of the input", in_the_order_of_the_input),
+    "never_sorted": ("the elements came in the order of the input",
+        lambda x, values, indices, axis: (
+            np.take_along_axis(x, at := np.sort(indices, axis), axis), at)),
     "sorted_the_wrong_way": ("the order was the other way round",
         lambda x, values, indices, axis: (np.flip(values, axis), np.flip(indices, axis))),
     "values_alone_sorted": ("Values alone were sorted, and Indices in the order of the input",

@@ -201,8 +201,7 @@ def center_crop_pad(input_data, shape, *, axes):
     missing = [size - length for size, length in zip(sizes, lengths, strict=True)]
     begins = [n // 2 if n > 0 else -(-n // 2) for n in missing]
     ends = [n - begin for n, begin in zip(missing, begins, strict=True)]
-    zero = np.zeros((), input_data.dtype)
-    return _padded(input_data, [*begins, *ends], axes, "constant", zero)
+    return _padded(input_data, [*begins, *ends], axes, "constant", np.zeros((), input_data.dtype))
 
 
 @EYE.formula(9, 22)

@@ -334,8 +334,7 @@ def rows(x, groups):
 
 def by_row(lined, epsilon, inverse_of=two_pass):
     """Each row with mean 0 and variance 1, by 1 over its standard deviation."""
-    d = lined - xp.mean(lined, axis=(2,), keepdims=True)
-    return d * inverse_of(lined, (2,), epsilon)
+    return (lined - xp.mean(lined, axis=(2,), keepdims=True)) * inverse_of(lined, (2,), epsilon)
 
 
 def by_inverse(inverse_of, computes=False):
@@ -364,8 +363,7 @@ def with_groups(change):
 
 def channels_in_turns(places, groups):
     n, channels, *image = places.shape
-    parted = places.reshape(n, channels // groups, groups, prod(image))
-    return rows(parted.swapaxes(1, 2), groups)
+    return rows(places.reshape(n, channels // groups, groups, prod(image)).swapaxes(1, 2), groups)
 
 
 GROUP.mutant_table({

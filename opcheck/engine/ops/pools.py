@@ -231,8 +231,7 @@ def indices_of_planes(places, plane, shape):
 
 @OPS["MaxUnpool"].mutant("indices counted in column-major order", by=elsewhere)
 def by_columns(places, plane, shape):
-    at = np.unravel_index(places.reshape(-1), shape)
-    return np.ravel_multi_index(at, shape, order="F")
+    return np.ravel_multi_index(np.unravel_index(places.reshape(-1), shape), shape, order="F")
 
 
 @OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_places)

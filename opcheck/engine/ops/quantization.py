@@ -386,8 +386,7 @@ def converted(q, zero, out, saturate, rounding=xp.round):
     """Quotients as numbers of `out`: the nearest, shifted by `zero`, and saturated."""
     q = np.asarray(q, np.float64) if bare(q) is q else xp.astype(q, np.float64)
     if out.kind == "int":
-        shifted = rounding(q) + zero
-        return bare(xp.clip(shifted, *dtypes.limits(out))).astype(out.numpy)
+        return bare(xp.clip(rounding(q) + zero, *dtypes.limits(out))).astype(out.numpy)
     return to_minifloat(bare(q + zero), out, saturate or out.bits < 8, "up")
 
 

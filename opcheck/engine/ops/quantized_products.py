@@ -149,10 +149,6 @@ def over_matrices(a, b, x, w):
     return a, xp.reshape(b, (*b.shape[:-2], *b.shape[-1:])) if x.ndim == 1 and b.ndim else b
 
 
-def over_filters(a, b, x, w):
-    return a, xp.reshape(b, b.shape[:-1]) if b.ndim else b
-
-
 @by_step(10, 21)
 def qlinear_matmul(
     options, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
@@ -170,9 +166,9 @@ def qlinear_conv(options, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_
     """QLinearConv with other steps."""
     operands = (x, x_scale, x_zero_point), (w, w_scale, w_zero_point), (y_scale, y_zero_point)
     bias = None if B is None else B.astype(np.int64).reshape(-1, *[1] * (x.ndim - 2))
-    return convolved(
-        lambda product: requantized(product, FILTERS, over_filters, *operands, bias, **options),
-        x, w, B, **attrs)  # fmt: skip
+    return convolved(lambda product: requantized(
+        product, FILTERS, lambda a, b, x, w: (a, xp.reshape(b, b.shape[:-1]) if b.ndim else b),
+        *operands, bias, **options), x, w, B, **attrs)  # fmt: skip
 
 
 FLOATS: Any = {"way": dequantized}

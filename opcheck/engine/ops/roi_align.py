@@ -132,8 +132,6 @@ OP.mutant_table({
         "read": lambda rois, batches: (rois + np.pad(rois[:, :2], [(0, 0), (2, 0)]), batches)}),
     "first_image_for_all": ("all regions were of the first image", {
         "read": lambda rois, batches: (rois, batches * 0)}),
-    "images_in_order": ("regions were of images in order", {
-        "read": lambda rois, batches: (rois, np.sort(batches))}),
     "ends_held": ("regions held their ends, as pixels do", {
         "ends": lambda *of: tuple(map(sum, zip(ends(*of), (0, 1), strict=True)))}),
     "ends_rounded": ("ends of regions were rounded to whole numbers, as those of MaxRoiPool", {
@@ -143,15 +141,11 @@ OP.mutant_table({
         "count": lambda size, bins: floor(size / bins)}),
     "count_rounded": ("an adaptive number of places was rounded to the nearest", {
         "count": lambda size, bins: round(size / bins)}),
-    "one_place_more": ("an adaptive number of places was rounded down, and one more", {
-        "count": lambda size, bins: floor(size / bins) + 1}),
     "count_of_regions": ("an adaptive number of places was that of the region", {
         "count": lambda size, bins: ceil(size)}),
     "two_places": ("an adaptive number of places was 2", {"count": lambda size, bins: 2}),
     "first_corners": ("places were the first corners of their parts", {
         "centers": lambda bins, count: np.arange(bins * count) / (bins * count)}),
-    "from_end_to_end": ("places lay from one end of the region to the other", {
-        "centers": lambda bins, count: np.linspace(0, 1, bins * count)}),
     "nearest": ("the nearest element was taken", {
         "share": lambda place, at, length: 1.0 * (
             np.floor(np.clip(place, 0, length - 1) + 0.5) == at)}),

@@ -125,8 +125,6 @@ for _op, _by in ((AT, at), (ERASE, erase), (INSERT, insert)):
                                misread(lambda place, low, high: min(abs(place), high))),
         "negative_is_last": ("every negative position was taken for the back",
                              misread(lambda place, low, high: high if place < 0 else place)),
-        "negative_one_earlier": ("negative positions were counted from one before the back",
-            misread(lambda place, low, high: max(low, place - 1) if place < 0 else place)),
         "from_the_other_end": ("positions were counted from the other end",
             misread(lambda place, low, high: (high if place >= 0 else low - 1) - place)),
     }, by=_by)  # fmt: skip
@@ -135,10 +133,6 @@ for _op, _by in ((AT, at), (ERASE, erase), (INSERT, insert)):
             misread(lambda place, low, high: min(max(place, low), high), checked=False)),
         "position_wraps": ("a position out of range was counted on from the other end",
             misread(lambda at, low, high: (at - low) % (high - low + 1) + low, checked=False)),
-        "position_one_beyond": ("a position just beyond the range was taken for the last in it",
-            misread(lambda place, low, high: place - (place == high + 1), checked=False)),
-        "position_one_before": ("a position just before the range was taken for the first in it",
-            misread(lambda place, low, high: place + (place == low - 1), checked=False)),
         "position_in_32_bits": ("a position was cut down to 32 bits",
             misread(lambda place, *_: (place + 2**31) % 2**32 - 2**31, checked=False)),
     }, by=_by, of_validity=True)  # fmt: skip
@@ -162,19 +156,17 @@ for _name, (_text, _made) in {
     "empty_dropped": ("empty tensors were dropped", lambda found: [x for x in found if x.size]),
     "scalars_are_vectors": ("scalars became vectors of one",
                             lambda found: [xp.reshape(x, x.shape or (1,)) for x in found]),
-    "seventeen_tensors": ("of more than seventeen tensors only so many were kept",
-                          lambda found: found[:17]),
 }.items():  # fmt: skip
     CONSTRUCT.mutant(_text, name=_name, by=construct)(lambda found, _made=_made: _made([*found]))
     for _op, _by in ((ERASE, erase), (INSERT, insert)):
         _op.mutant(_text, name=_name, by=partial(_by, made=_made))(counted)
 
-LENGTH.mutant("elements were counted", name="elements_counted")(
-    lambda *input_sequence: np.array(sum(x.size for x in input_sequence)))  # fmt: skip
-LENGTH.mutant("empty tensors were not counted", name="empty_dropped")(
-    lambda *input_sequence: np.array(sum(x.size > 0 for x in input_sequence)))  # fmt: skip
-LENGTH.mutant("the length was a vector of one", name="length_is_a_vector")(
-    lambda *input_sequence: np.array([len(input_sequence)]))  # fmt: skip
+LENGTH.mutant_table({
+    "elements_counted": ("elements were counted",
+        lambda *input_sequence: np.array(sum(x.size for x in input_sequence))),
+    "empty_dropped": ("empty tensors were not counted",
+        lambda *input_sequence: np.array(sum(x.size > 0 for x in input_sequence))),
+})  # fmt: skip
 
 # What goes wrong where tensors are concatenated.
 for _one in (one for one in CONCAT.mutants if one.since == 13):
@@ -205,8 +197,6 @@ SPLIT.mutant_table({
         lambda n, size: [n // size + (part < n % size) for part in range(size)]),
     "last_chunk_dropped": ("a smaller last chunk was dropped, so that nothing fits",
                            lambda n, size: chunks(n, size)[: max(1, n // size)]),
-    "last_chunk_joined": ("a smaller last chunk was part of the one before", lambda n, size: (
-        [*chunks(n, size)[: max(0, n // size - 1)], n % size + size] if n > size else [n])),
     "first_chunk_smaller": ("not the last chunk was smaller, but the first",
                             lambda n, size: chunks(n, size)[::-1]),
     "chunks_alike": ("chunks were as alike as possible", lambda n, size: [
@@ -214,14 +204,12 @@ SPLIT.mutant_table({
 }, by=split_to)  # fmt: skip
 SPLIT.mutant("keepdims counted where every part has one, although split is given",
              name="keepdims_for_ones", by=partial(split_to, ignores=False))(chunks)  # fmt: skip
-for _name, _text, _read, _valid in (
-    ("lengths_reversed", "lengths were read from the last to the first",
-     lambda sizes, n: sizes[::-1], False),
-    ("first_length_for_all", "the first length served for all",
-     lambda sizes, n: chunks(n, max(1, sizes[0])), False),
-    ("rest_to_the_last", "the last length was whatever is left",
-     lambda sizes, n: [*sizes[:-1], n - sum(sizes[:-1])], True),
-    ("rest_as_another", "what is left by the lengths was a part more",
-     lambda sizes, n: [*sizes, n - sum(sizes)] if sum(sizes) < n else sizes, True),
-):  # fmt: skip
-    SPLIT.mutant(_text, name=_name, by=partial(split_to, read=_read), of_validity=_valid)(chunks)
+SPLIT.mutant_table({
+    "lengths_reversed": ("lengths were read from the last to the first",
+        lambda sizes, n: sizes[::-1]),
+    "first_length_for_all": ("the first length served for all",
+        lambda sizes, n: chunks(n, max(1, sizes[0]))),
+}, by=lambda read: split_to(chunks, read=read))  # fmt: skip
+SPLIT.mutant("the last length was whatever is left", name="rest_to_the_last", of_validity=True,
+             by=lambda read: split_to(chunks, read=read))(
+    lambda sizes, n: [*sizes[:-1], n - sum(sizes[:-1])])  # fmt: skip

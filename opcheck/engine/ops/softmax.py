@@ -95,8 +95,7 @@ def climbed(d, y):
     """The mass rescaled on the way along the last axis, which is kept with size 1."""
     running = np.maximum.accumulate(d, axis=-1)
     higher = running[..., 1:] > running[..., :-1]
-    mass = np.cumsum(y, axis=-1)[..., :-1]
-    return np.where(higher, mass, 0.0).sum(axis=-1, keepdims=True)
+    return np.where(higher, np.cumsum(y, axis=-1)[..., :-1], 0.0).sum(axis=-1, keepdims=True)
 
 
 def in_lanes(d, y, lanes, strided):
@@ -432,8 +431,7 @@ def of_scores(logarithms, scores, labels, weights=None, *, ignore_index, reducti
 def mean(losses, applied, ignored, weight):
     """Their sum, divided by that of the weights applied."""
     count = np.float64((~ignored).sum())
-    total = xp.sum(losses) / (count if applied is None else xp.sum(applied))
-    return xp.astype(total, losses.dtype)
+    return xp.astype(xp.sum(losses) / (count if applied is None else xp.sum(applied)), losses.dtype)
 
 
 NLL.formula(by=of_likelihood)(mean)

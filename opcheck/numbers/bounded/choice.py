@@ -37,9 +37,7 @@ class Truth(_Uncertain):
 
 def truth(v: Mask, unsure: Mask | None) -> Any:
     """A Truth, or plain booleans where all of them are sure."""
-    if unsure is None or not unsure.any():
-        return v
-    return Truth(v, np.broadcast_to(unsure, v.shape))
+    return v if unsure is None or not unsure.any() else Truth(v, np.broadcast_to(unsure, v.shape))
 
 
 def halves(x: Any) -> tuple[Mask, Mask]:
@@ -307,5 +305,4 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     bounded = Bounded(values, x.dtype, x.arithmetic, Errors(e))
     if not isinstance(found, Indices):
         return bounded, order
-    admitted = np.moveaxis(found.admitted, -2, axis)
-    return bounded, Indices(order, admitted)
+    return bounded, Indices(order, np.moveaxis(found.admitted, -2, axis))

@@ -167,8 +167,7 @@ def multiply(a: Any, b: Any) -> Bounded:
         return Errors(e, q, either(x.lost, y.lost, *by_0), common)
 
     squared = a is b or (a.never_negative() and b.never_negative())
-    shares = _may_share(a, b)
-    return result(v, a, errors, least=_sure_of_both(a, b), squared=squared, shares=shares)
+    return result(v, a, errors, least=_sure_of_both(a, b), squared=squared, shares=_may_share(a, b))
 
 
 def _may_share(a: Bounded, b: Bounded) -> bool:
@@ -329,18 +328,13 @@ class ErrorShape:
     turns: tuple[float, ...] = ()
 
 
-def _slope_of_erf(x: Reals, e: Floats) -> Any:
-    """At most 2/√π·e^(−x²), for the x nearest to 0; erf itself takes much longer."""
-    nearest = np.maximum(size_of(x) - e, 0.0)
-    return 1.1284 * np.exp(-nearest * nearest)
-
-
 _RISING = ErrorShape()
 _SHAPES: Mapping[str, ErrorShape] = {
     "exp": ErrorShape(exponential=True),
     "sin": ErrorShape(slope=lambda x, e: 1.0, rises=False),
     "cos": ErrorShape(slope=lambda x, e: 1.0, rises=False),
-    "erf": ErrorShape(slope=_slope_of_erf),
+    # At most 2/√π·e^(−x²), for the x nearest to 0; erf itself takes much longer.
+    "erf": ErrorShape(slope=lambda x, e: 1.1284 * np.exp(-(np.maximum(size_of(x) - e, 0.0) ** 2))),
     "cosh": ErrorShape(turns=(0.0,)),
 }
 
@@ -435,9 +429,7 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, arrays.M
             ((p.v,) if p.e is None else (p.v - p_e, p.v + p_e))]  # fmt: skip
     spread = np.max([size_of(end - v) for end in ends], axis=0)
     unknown = ~np.isfinite(spread) & is_finite(v)
-    if not unknown.any():
-        return spread, None
-    return np.where(unknown, np.inf, spread), unknown
+    return (spread, None) if not unknown.any() else (np.where(unknown, np.inf, spread), unknown)
 
 
 def _through(

@@ -102,8 +102,7 @@ def _added(
         if old.arithmetic.scatters:
             q = np.reshape(walk(old, total, u), np.shape(v))
             q = plus(q, None if old.q is None else add_up(old.q))
-        lost = _in_sum(_lost(add_up, old.lost), total, v, old.arithmetic)
-        return Errors(_counted(e, v), q, lost)
+        return Errors(_counted(e, v), q, _in_sum(_lost(add_up, old.lost), total, v, old.arithmetic))
 
     return result(v, x, errors, k=0.0, least=x.sure, squared=x.never_negative())
 
@@ -138,8 +137,7 @@ def _lost(add_up: Callable[[Any], Any], lost: arrays.Lost | None) -> arrays.Lost
 
 def mean(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
     """The sum over `axis`, divided by how many there are."""
-    count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
-    return divide(sum(x, axis, keepdims), count)
+    return divide(sum(x, axis, keepdims), math.prod(x.shape[a] for a in axes_of(axis, x.ndim)))
 
 
 def prod(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:

@@ -71,7 +71,9 @@ def _lines() -> Iterator[str]:
 
 
 def _first(schema: Schema) -> Parameter:
-    return (*schema.inputs, *schema.outputs)[0]
+    # A sequence is the first where it is declared so, though cases have its tensors last.
+    name = schema.formals[0].name
+    return next(one for one in (*schema.inputs, *schema.outputs) if one.name == name)
 
 
 def _asked() -> dict[OpVersion, set[str]]:

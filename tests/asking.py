@@ -6,22 +6,11 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from opcheck import dtypes, opset
+from opcheck import dtypes, model, opset
 from opcheck import opset as directml
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine.operators import Operator, every
 from opcheck.known import shipped_ledgers
-from opcheck.model import (
-    LOSSES,
-    Case,
-    OpVersion,
-    Outcome,
-    OutputSpec,
-    Produced,
-    Question,
-    Task,
-    TensorType,
-)
 from opcheck.reading import operators_in
 from opcheck.suite.load import shipped_suites
 
@@ -36,12 +25,12 @@ def task_of(op, at_opset, attrs, *arrays, domain="", initializer=False, outputs=
     schema = opset.describe(domain, op, at_opset)
     assert schema is not None
     named = list(zip((p.name for p in schema.inputs), arrays, strict=False))
-    types = tuple(TensorType(name, dtype_of(array), array.shape) for name, array in named)
+    types = tuple(model.TensorType(name, dtype_of(array), array.shape) for name, array in named)
     if outputs is None:
         bound = {p.constraint: t.dtype for p, t in zip(schema.inputs, types, strict=False)}
         first = schema.outputs[0]
-        outputs = (OutputSpec(first.name, bound.get(first.constraint)),)
-    return Task(
+        outputs = (model.OutputSpec(first.name, bound.get(first.constraint)),)
+    return model.Task(
         case=op,
         op=schema.op,
         opset=at_opset,
@@ -54,33 +43,36 @@ def task_of(op, at_opset, attrs, *arrays, domain="", initializer=False, outputs=
 
 
 def asking(
-    task: Task, *inputs: Any, second: Sequence[Any] | None = None, second_is_legal: bool = True
-) -> Question:
+    task: model.Task,
+    *inputs: Any,
+    second: Sequence[Any] | None = None,
+    second_is_legal: bool = True,
+) -> model.Question:
     """`task` on `inputs`, and on `second` in between: other data like them, if it is left out."""
     between = second_data(inputs) if second is None else second
-    return Question(task, inputs, tuple(between), second_is_legal)
+    return model.Question(task, inputs, tuple(between), second_is_legal)
 
 
-def outcome_of(backend: Backend, task: Task, *inputs: Any) -> Outcome:
+def outcome_of(backend: Backend, task: model.Task, *inputs: Any) -> model.Outcome:
     """What `backend` does with `task` in this process."""
     return attempt(backend, asking(task, *inputs))
 
 
-def outputs_of(backend: Backend, task: Task, *inputs: Any) -> tuple[Any, ...]:
+def outputs_of(backend: Backend, task: model.Task, *inputs: Any) -> tuple[Any, ...]:
     """The outputs of a backend that answers, and does not contradict itself."""
     outcome = outcome_of(backend, task, *inputs)
-    assert isinstance(outcome, Produced), outcome
+    assert isinstance(outcome, model.Produced), outcome
     assert (outcome.unstable, outcome.again) == (None, None)
     return outcome.outputs
 
 
-def output_of(backend: Backend, task: Task, *inputs: Any) -> Any:
+def output_of(backend: Backend, task: model.Task, *inputs: Any) -> Any:
     """The only output."""
     (output,) = outputs_of(backend, task, *inputs)
     return output
 
 
-def dml_problem(axes: tuple[int, ...], *arrays: Any) -> Task:
+def dml_problem(axes: tuple[int, ...], *arrays: Any) -> model.Task:
     return task_of(HARDMAX1, 1, {"Axes": axes}, *arrays, domain=directml.DML)
 
 
@@ -96,29 +88,31 @@ def judged_operators() -> list[Operator]:
     return [one for one in every() if one.name in about]
 
 
-def judged_versions() -> list[OpVersion]:
+def judged_versions() -> list[model.OpVersion]:
     """Their versions, of which there are cases of each."""
-    return [OpVersion(one.domain, one.name, v) for one in judged_operators() for v in one.formulas]
+    return [
+        model.OpVersion(one.domain, one.name, v) for one in judged_operators() for v in one.formulas
+    ]
 
 
-def shipped_cases(*ops: str) -> tuple[Case, ...]:
+def shipped_cases(*ops: str) -> tuple[model.Case, ...]:
     """The shipped cases, of these operators if any, read once for all tests of a process."""
     from opcheck.suite import load
 
     return load((), ops)
 
 
-def shipped_cases_of(op: OpVersion) -> list[Case]:
+def shipped_cases_of(op: model.OpVersion) -> list[model.Case]:
     """The shipped cases of an operator version."""
     return [case for case in shipped_cases(op.name) if case.op == op]
 
 
-def elements(case: Case) -> int:
+def elements(case: model.Case) -> int:
     """How many elements the inputs of a case have."""
     return sum(math.prod(spec.shape) for spec in case.inputs)
 
 
-def cases_in(folder: Path, text: str) -> tuple[Case, ...]:
+def cases_in(folder: Path, text: str) -> tuple[model.Case, ...]:
     """The cases of a case file."""
     from opcheck.suite import load
 
@@ -144,7 +138,7 @@ def at(value: Any, path: Sequence[Any]) -> Any:
 
 def loses(stated):
     """Whether a line is about processes that die, or do not end."""
-    return bool({*stated.failure} & {*LOSSES})
+    return bool({*stated.failure} & {*model.LOSSES})
 
 
 def every_line(backend=None):

@@ -386,7 +386,7 @@ class Resolver:
                     message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
                     self.problem(self._dtype_mark(spec), message, hint)
         lists = [one.name for one in schema.inputs if one.listed]
-        if lists and not (specs or self.dtype):
+        if lists and not (stated or self.dtype):
             self.lacking(self.node.mark, "the dtype of an empty sequence is not stated")
         lacks = [name for name in lists if name not in given]
         if lacks or not self.may_be_illegal:

@@ -8,21 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from opcheck import model
 from opcheck.backends.base import Backend, Defect, ProcessDied, UnusableAnswer
 from opcheck.backends.execute import MAX_DETAIL, attempt, second_data
 from opcheck.errors import BackendUnavailable, InvalidNode, NotSupported
 from opcheck.graph import NotExpressible
-from opcheck.model import (
-    BackendInfo,
-    Crashed,
-    Declined,
-    Foreign,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Raised,
-)
 from tests.asking import asking, task_of
 from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing, twice
 
@@ -30,13 +20,13 @@ X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
 PROBLEM = task_of("Neg", 13, {}, X)
 
 
-def outcome_of(backend: Backend, x: Any = X) -> Outcome:
+def outcome_of(backend: Backend, x: Any = X) -> model.Outcome:
     return attempt(backend, asking(PROBLEM, x))
 
 
-def produced_by(backend: Backend, x: Any = X) -> Produced:
+def produced_by(backend: Backend, x: Any = X) -> model.Produced:
     outcome = outcome_of(backend, x)
-    assert isinstance(outcome, Produced)
+    assert isinstance(outcome, model.Produced)
     return outcome
 
 
@@ -114,7 +104,7 @@ def test_the_second_input_is_watched_as_well() -> None:
 
     question = asking(task_of("Add", 13, {}, X, X), X, X, second=[X, X])
     outcome = attempt(answering(ruin), question)
-    assert isinstance(outcome, Produced)
+    assert isinstance(outcome, model.Produced)
     assert outcome.unstable == "input 1 of run 1 was modified"
 
 
@@ -202,12 +192,12 @@ def test_other_data_may_be_refused_where_nobody_knows_whether_they_are_legal() -
     question = asking(PROBLEM, X, second_is_legal=False)
     for error in (ValueError("not in range"), NotSupported("not here"), MemoryError()):
         outcome = attempt(in_turn([X], error, [X]), question)
-        assert isinstance(outcome, Produced)
+        assert isinstance(outcome, model.Produced)
         assert (outcome.unstable, outcome.between, outcome.stale) == (None, None, False)
     fallen = in_turn([X], BackendUnavailable("fell back"), [X])
-    assert attempt(fallen, question) == NotRun("fell back")
+    assert attempt(fallen, question) == model.NotRun("fell back")
     died = in_turn([X], ProcessDied("killed by SIGSEGV"), [X])
-    assert attempt(died, question) == Crashed("killed by SIGSEGV")
+    assert attempt(died, question) == model.Crashed("killed by SIGSEGV")
 
 
 def test_nan_of_any_bits_and_zero_of_any_sign_are_the_same_answer() -> None:
@@ -262,7 +252,7 @@ class OtherTensor:
 
 def test_what_only_claims_to_be_an_array_is_named_by_its_type() -> None:
     (out,) = produced_by(answering(lambda inputs: [OtherTensor()])).outputs
-    assert isinstance(out, Foreign)
+    assert isinstance(out, model.Foreign)
     assert out.description.endswith(".OtherTensor")
 
 
@@ -305,8 +295,8 @@ def test_a_numpy_scalar_is_a_tensor_of_rank_0() -> None:
 )  # fmt: skip
 def test_what_is_no_tensor_is_named(result: Any, said: list[str]) -> None:
     outcome = produced_by(answering(lambda inputs: result))
-    assert [type(out) for out in outcome.outputs] == [Foreign] * len(said)
-    assert [out.description for out in outcome.outputs if isinstance(out, Foreign)] == said
+    assert [type(out) for out in outcome.outputs] == [model.Foreign] * len(said)
+    assert [out.description for out in outcome.outputs if isinstance(out, model.Foreign)] == said
     assert outcome.unstable is None
 
 
@@ -316,7 +306,7 @@ def test_an_exception_is_raised_documented_or_not(stage: str) -> None:
     worse = type("Worse", (Refused,), {})("no")
     for error, documented in ((Refused("no"), True), (worse, True), (ValueError("no"), False)):
         outcome = outcome_of(refusing(error, stage))
-        assert outcome == Raised(stage, type(error).__name__, "no", documented)
+        assert outcome == model.Raised(stage, type(error).__name__, "no", documented)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +315,7 @@ def test_an_exception_is_raised_documented_or_not(stage: str) -> None:
 def test_no_exception_of_a_backend_ends_the_run(error: BaseException) -> None:
     for stage in ("prepare", "run"):
         outcome = outcome_of(refusing(error, stage))
-        assert isinstance(outcome, Raised)
+        assert isinstance(outcome, model.Raised)
         assert (outcome.kind, outcome.documented) == (type(error).__name__, False)
 
 
@@ -346,36 +336,38 @@ def test_an_interrupt_and_a_bug_of_opcheck_pass_through(error: BaseException) ->
 
 def test_who_leaves_has_refused_nothing() -> None:
     for error, status in ((SystemExit(3), 3), (SystemExit(), 0)):
-        outcome = Crashed(f"would have left with status {status}")
+        outcome = model.Crashed(f"would have left with status {status}")
         for backend in (refusing(error), refusing(error, "run"), in_turn([X], error)):
             assert outcome_of(backend) == outcome
 
 
 def test_an_answer_that_cannot_be_used_is_no_refusal() -> None:
     outcome = outcome_of(refusing(UnusableAnswer("no tensors"), "run"))
-    assert outcome == Raised("run", "UnusableAnswer", "no tensors", False, unusable=True)
+    assert outcome == model.Raised("run", "UnusableAnswer", "no tensors", False, unusable=True)
 
 
 @pytest.mark.parametrize("kind", [NotSupported, NotExpressible, NotImplementedError])
 def test_only_the_signals_for_it_are_a_decline(kind: type[Exception]) -> None:
     inexpressible = kind is NotExpressible
     for stage in ("prepare", "run"):
-        assert outcome_of(refusing(kind("not here"), stage)) == Declined("not here", inexpressible)
+        assert outcome_of(refusing(kind("not here"), stage)) == model.Declined(
+            "not here", inexpressible
+        )
     for other in (RuntimeError("not implemented"), InvalidNode("not here")):
-        assert isinstance(outcome_of(refusing(other)), Raised)
+        assert isinstance(outcome_of(refusing(other)), model.Raised)
 
 
 @pytest.mark.parametrize("error", [ValueError("later"), NotSupported("later")])
 def test_who_has_answered_once_may_not_refuse_or_decline_afterwards(error: BaseException) -> None:
     stages = {"second run": in_turn([X], error), "third run": in_turn([X], [X], error)}
     for stage, backend in stages.items():
-        assert outcome_of(backend) == Raised(stage, type(error).__name__, "later", False)
+        assert outcome_of(backend) == model.Raised(stage, type(error).__name__, "later", False)
 
 
 def test_a_backend_that_turns_out_to_be_another_is_not_run() -> None:
     error = BackendUnavailable("asked for the accelerator, got the CPU")
     for stage in ("prepare", "run"):
-        assert outcome_of(refusing(error, stage)) == NotRun(
+        assert outcome_of(refusing(error, stage)) == model.NotRun(
             "asked for the accelerator, got the CPU"
         )
 
@@ -388,8 +380,8 @@ def test_memory_that_runs_out_is_told_by_where_it_did() -> None:
         "third run": in_turn([X], [X], MemoryError("4 GiB")),
     }
     for stage, backend in stages.items():
-        assert outcome_of(backend) == OutOfMemory(f"MemoryError in {stage}: 4 GiB")
-    assert outcome_of(refusing(MemoryError())) == OutOfMemory("MemoryError in prepare")
+        assert outcome_of(backend) == model.OutOfMemory(f"MemoryError in {stage}: 4 GiB")
+    assert outcome_of(refusing(MemoryError())) == model.OutOfMemory("MemoryError in prepare")
 
 
 def test_data_that_do_not_fit_into_memory_are_nobody_s_failure() -> None:
@@ -404,24 +396,24 @@ def test_data_that_do_not_fit_into_memory_are_nobody_s_failure() -> None:
         return twice
 
     outcome = outcome_of(Fake(prepare), X.view(TooLarge))
-    assert outcome == NotRun("the case's data do not fit into memory")
+    assert outcome == model.NotRun("the case's data do not fit into memory")
     assert asked == []
 
 
 @pytest.mark.parametrize("stage", ["prepare", "run"])
 def test_a_program_that_died_is_a_crash(stage: str) -> None:
     died = ProcessDied("killed by SIGSEGV")
-    assert outcome_of(refusing(died, stage)) == Crashed("killed by SIGSEGV")
+    assert outcome_of(refusing(died, stage)) == model.Crashed("killed by SIGSEGV")
     for backend in (in_turn([X], died), in_turn([X], [X], died)):
-        assert outcome_of(backend) == Crashed("killed by SIGSEGV")
+        assert outcome_of(backend) == model.Crashed("killed by SIGSEGV")
 
 
 def test_a_huge_message_is_cut() -> None:
     outcome = outcome_of(refusing(ValueError("  " + "x" * 10**6)))
-    assert isinstance(outcome, Raised)
+    assert isinstance(outcome, model.Raised)
     assert outcome.detail == "x" * MAX_DETAIL + " … (1000000 characters)"
     exactly = outcome_of(refusing(NotSupported("y" * MAX_DETAIL)))
-    assert exactly == Declined("y" * MAX_DETAIL)
+    assert exactly == model.Declined("y" * MAX_DETAIL)
 
 
 def test_an_exception_without_a_readable_message_is_one_all_the_same() -> None:
@@ -435,7 +427,7 @@ def test_an_exception_without_a_readable_message_is_one_all_the_same() -> None:
 
     for error, said in ((Mute(), "ValueError"), (Odd(), "TypeError")):
         outcome = outcome_of(refusing(error))
-        assert outcome == Raised(
+        assert outcome == model.Raised(
             "prepare", type(error).__name__, f"(its message cannot be read: {said})", False
         )
 
@@ -448,13 +440,13 @@ def test_an_object_without_run_is_a_backend_s_own_failure() -> None:
         def prepare(self, problem: Any) -> Any:
             return None
 
-    assert isinstance(outcome_of(Half()), Raised)
+    assert isinstance(outcome_of(Half()), model.Raised)
 
 
 # ── who can be asked once only ────────────────────────────────────────────────────────────────
 class OnceOnly(Fake):
     @property
-    def info(self) -> BackendInfo:
+    def info(self) -> model.BackendInfo:
         return replace(super().info, repeatable=False)
 
 
@@ -467,21 +459,21 @@ def test_who_cannot_run_again_is_asked_once() -> None:
 
     outcome = outcome_of(OnceOnly(lambda _: run))
     assert seen == [X.tolist()]
-    assert isinstance(outcome, Produced)
+    assert isinstance(outcome, model.Produced)
     assert (outcome.once, outcome.unstable, outcome.between, outcome.stale) == (
         (True, None, None, False)
     )
     assert not produced_by(answering(twice)).once
     ruined = outcome_of(OnceOnly(lambda _: HABITS["modifies_its_input"](twice)))
-    assert isinstance(ruined, Produced)
+    assert isinstance(ruined, model.Produced)
     assert ruined.unstable == "input 0 of run 1 was modified"
 
 
 def test_and_what_it_raises_is_judged_as_of_anybody() -> None:
     for error, wanted in (
-        (Refused("no"), Raised("run", "Refused", "no", True)),
-        (NotSupported("no"), Declined("no")),
-        (MemoryError(), OutOfMemory("MemoryError in run")),
+        (Refused("no"), model.Raised("run", "Refused", "no", True)),
+        (NotSupported("no"), model.Declined("no")),
+        (MemoryError(), model.OutOfMemory("MemoryError in run")),
     ):
         assert outcome_of(OnceOnly(refusing(error, "run").prepared)) == wanted
 

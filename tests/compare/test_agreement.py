@@ -9,35 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opcheck import model
 from opcheck.compare.verdict import ALONE, Judgement, judge_among
 from opcheck.dtypes import DTYPES
-from opcheck.model import (
-    Crashed,
-    Declared,
-    Declined,
-    Foreign,
-    NotRun,
-    OpVersion,
-    OutputSpec,
-    Produced,
-    Raised,
-    TimedOut,
-    Tolerance,
-    Verdict,
-)
 
-Y = (OutputSpec("Y", DTYPES["float32"]),)
-NEAR = Tolerance(atol=0.1)
-NO = Raised("run", "InvalidGraph", "no such axis", documented=True)
+Y = (model.OutputSpec("Y", DTYPES["float32"]),)
+NEAR = model.Tolerance(atol=0.1)
+NO = model.Raised("run", "InvalidGraph", "no such axis", documented=True)
 
 
-def says(*values: float, dtype: Any = np.float32) -> Produced:
-    return Produced((np.array(values, dtype),), 0.1)
+def says(*values: float, dtype: Any = np.float32) -> model.Produced:
+    return model.Produced((np.array(values, dtype),), 0.1)
 
 
 def among(*outcomes, tolerance=NEAR, outputs=Y, rule="must", op="Gemm"):
     named = dict(zip("ABCDE", outcomes, strict=False))
-    return [*judge_among(OpVersion("", op, 13), rule, named, outputs, tolerance).values()]
+    return [*judge_among(model.OpVersion("", op, 13), rule, named, outputs, tolerance).values()]
 
 
 def verdicts(found: list[Judgement]) -> list[str]:
@@ -47,16 +34,16 @@ def verdicts(found: list[Judgement]) -> list[str]:
 # ── two ──────────────────────────────────────────────────────────────────────────────────────────
 def test_two_that_agree_pass_and_each_names_the_other() -> None:
     one, other = among(says(1, 2), says(1, 2.05))
-    assert (one.verdict, one.against, one.reason) == (Verdict.PASS, ("B",), "")
-    assert (other.verdict, other.against, other.reason) == (Verdict.PASS, ("A",), "")
+    assert (one.verdict, one.against, one.reason) == (model.Verdict.PASS, ("B",), "")
+    assert (other.verdict, other.against, other.reason) == (model.Verdict.PASS, ("A",), "")
     assert 0 < other.comparisons[0].used < 1
 
 
 def test_of_two_that_differ_nobody_is_accused() -> None:
     one, other = among(says(1, 2, 3), says(1, 2, 4))
-    assert (one.verdict, one.against) == (Verdict.DIFFER, ("B",))
+    assert (one.verdict, one.against) == (model.Verdict.DIFFER, ("B",))
     assert one.reason == "differs from B: Y: 1 of 3 elements differ"
-    assert (other.verdict, other.failure) == (Verdict.DIFFER, "values")
+    assert (other.verdict, other.failure) == (model.Verdict.DIFFER, "values")
     assert other.reason == "differs from A: Y: 1 of 3 elements differ"
     (worst,) = other.comparisons[0].worst
     assert (worst.index, worst.want, worst.got) == ((2,), 3, 4)
@@ -81,7 +68,7 @@ def test_without_tolerance_answers_agree_exactly() -> None:
 
 def test_to_be_near_is_asked_of_both_sides() -> None:
     # A tenth of 1.0 is less than a tenth of 1.105: nearness to the larger alone is not enough.
-    tenth = Tolerance(rtol=0.1)
+    tenth = model.Tolerance(rtol=0.1)
     assert verdicts(among(says(1), says(1.105), tolerance=tenth)) == ["differ", "differ"]
     assert verdicts(among(says(1.105), says(1), tolerance=tenth)) == ["differ", "differ"]
     assert verdicts(among(says(1), says(1.05), tolerance=tenth)) == ["pass", "pass"]
@@ -115,7 +102,7 @@ def test_whoever_passes_agrees_with_somebody_and_if_two_differ_somebody_fails(va
     unlike = any(abs(one - other) > 0.1 for one in values for other in values)
     assert unlike == ("differ" in verdicts(found))
     for number, judgement in enumerate(found):
-        if judgement.verdict is Verdict.PASS:
+        if judgement.verdict is model.Verdict.PASS:
             others = values[:number] + values[number + 1 :]
             assert any(abs(values[number] - other) <= 0.1 for other in others)
 
@@ -132,8 +119,8 @@ def test_the_order_of_the_backends_is_no_matter(values: list[float]) -> None:
 # ── refusals ─────────────────────────────────────────────────────────────────────────────────────
 def test_to_refuse_what_another_answers_is_to_differ_and_nobody_is_accused() -> None:
     one, other = among(says(1), NO)
-    assert (one.verdict, one.reason) == (Verdict.DIFFER, "B refuses what it answers")
-    assert (other.verdict, other.failure) == (Verdict.DIFFER, "raised")
+    assert (one.verdict, one.reason) == (model.Verdict.DIFFER, "B refuses what it answers")
+    assert (other.verdict, other.failure) == (model.Verdict.DIFFER, "raised")
     assert other.reason == "refuses what A answers: InvalidGraph: no such axis"
 
 
@@ -159,13 +146,13 @@ def test_a_model_that_nobody_answers_passes_nobody() -> None:
 @pytest.mark.parametrize(
     ("other", "verdict"),
     [
-        (Declined("no kernel"), "unsupported"),
-        (Crashed("killed by SIGSEGV"), "crash"),
-        (TimedOut(30), "timeout"),
-        (NotRun("nothing"), "not run"),
-        (Produced((np.zeros(1, np.float32),), 0.1, unstable="differs"), "unstable"),
-        (Raised("third run", "Oops", "", documented=False), "unstable"),
-        (Raised("run", "Oops", "", documented=True, unusable=True), "error"),
+        (model.Declined("no kernel"), "unsupported"),
+        (model.Crashed("killed by SIGSEGV"), "crash"),
+        (model.TimedOut(30), "timeout"),
+        (model.NotRun("nothing"), "not run"),
+        (model.Produced((np.zeros(1, np.float32),), 0.1, unstable="differs"), "unstable"),
+        (model.Raised("third run", "Oops", "", documented=False), "unstable"),
+        (model.Raised("run", "Oops", "", documented=True, unusable=True), "error"),
     ],
 )
 def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(other, verdict):
@@ -180,20 +167,20 @@ def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(other, verdi
     [
         ((), "Y: count 0 outputs, want 1"),
         ((np.ones(1, np.float32),) * 2, "output 1: count 2 outputs, want 1"),
-        ((Foreign("builtins.str"),), "Y: type builtins.str, want a tensor"),
+        ((model.Foreign("builtins.str"),), "Y: type builtins.str, want a tensor"),
         ((np.ones(1, np.float64),), "Y: dtype float64, want float32"),
         ((np.array(["1"]),), "Y: dtype string, want float32"),
     ],
 )
 def test_what_no_answer_may_be_fails_though_all_agree_on_it(outputs: Any, reason: str) -> None:
-    wrong = Produced(outputs, 0.1)
+    wrong = model.Produced(outputs, 0.1)
     found = among(wrong, wrong)
     assert verdicts(found) == ["fail", "fail"]
     assert found[0].reason == reason
 
 
 def test_where_nobody_knows_the_dtype_answers_must_have_the_same() -> None:
-    unknown = (OutputSpec("Y", None),)
+    unknown = (model.OutputSpec("Y", None),)
     found = among(says(1), says(1, dtype=np.float64), outputs=unknown)
     assert verdicts(found) == ["differ", "differ"]
     assert found[0].failure == "dtype"
@@ -206,7 +193,7 @@ def test_a_rule_that_a_sound_backend_may_break_makes_it_a_warning() -> None:
 
 def test_integers_and_truth_values_are_compared_exactly() -> None:
     for dtype in ("int64", "bool"):
-        outputs = (OutputSpec("Y", DTYPES[dtype]),)
+        outputs = (model.OutputSpec("Y", DTYPES[dtype]),)
         kind = DTYPES[dtype].numpy
         same = among(says(0, 1, dtype=kind), says(0, 1, dtype=kind), outputs=outputs)
         other = among(says(0, 1, dtype=kind), says(1, 1, dtype=kind), outputs=outputs)
@@ -216,10 +203,10 @@ def test_integers_and_truth_values_are_compared_exactly() -> None:
 
 def test_what_the_operator_may_flush_is_no_difference() -> None:
     flushed, kept = says(0, 1), says(2.3e-38, 1)
-    exact = Tolerance(ulp=0)
+    exact = model.Tolerance(ulp=0)
     for op, tolerance, verdict in (
         ("Softmax", exact, "pass"),
-        ("Softmax", Tolerance(ulp=0, strict=True), "differ"),
+        ("Softmax", model.Tolerance(ulp=0, strict=True), "differ"),
         ("Det", exact, "differ"),
     ):
         assert verdicts(among(flushed, kept, tolerance=tolerance, op=op)) == [verdict] * 2
@@ -230,7 +217,7 @@ def test_what_the_operator_may_flush_is_no_difference() -> None:
 
 
 def test_an_output_that_is_not_the_declared_one_fails_though_all_agree_on_it() -> None:
-    wrong = replace(says(1, 2), declared=(Declared("float32", (3,)),))
+    wrong = replace(says(1, 2), declared=(model.Declared("float32", (3,)),))
     found = among(wrong, says(1, 2), says(1, 2))
     assert verdicts(found) == ["fail", "pass", "pass"]
     assert (found[0].failure, found[0].reason) == (

@@ -8,23 +8,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from opcheck import model
 from opcheck.analysis import causes, is_failure, number_of, reds
 from opcheck.engine import Node, evaluate
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import InvalidNode
 from opcheck.execution import Scheduler
 from opcheck.execution.expected import node_of
-from opcheck.model import (
-    Case,
-    Crashed,
-    LiveResult,
-    Outcome,
-    OutOfMemory,
-    Question,
-    Record,
-    Reply,
-    TimedOut,
-)
 from opcheck.report.formatting import Recorder
 from tests.asking import shipped_cases
 from tests.inline import Inline
@@ -36,10 +26,10 @@ Answer = Callable[[Node], Any]
 
 @dataclass
 class _Lost(Exception):
-    outcome: Outcome
+    outcome: model.Outcome
 
 
-CRASH = Crashed("killed by SIGSEGV")
+CRASH = model.Crashed("killed by SIGSEGV")
 
 
 def failing(where: Callable[[Node], Any], error: Exception) -> Answer:
@@ -53,7 +43,7 @@ def failing(where: Callable[[Node], Any], error: Exception) -> Answer:
     return answer
 
 
-def dies(where: Callable[[Node], Any], outcome: Outcome = CRASH) -> Answer:
+def dies(where: Callable[[Node], Any], outcome: model.Outcome = CRASH) -> Answer:
     return failing(where, _Lost(outcome))
 
 
@@ -90,7 +80,7 @@ class Miniature(Inline):
     """A backend that answers in this process, which a crash does not end."""
 
     def __init__(self, answer: Answer) -> None:
-        self.lost: Outcome | None = None
+        self.lost: model.Outcome | None = None
 
         def prepared(task: Any) -> Any:
             return lambda inputs: self.answered(answer, node_of(task, [*map(np.copy, inputs)]))
@@ -104,16 +94,16 @@ class Miniature(Inline):
             self.lost = lost.outcome
             raise
 
-    def ask(self, question: Question) -> int:
+    def ask(self, question: model.Question) -> int:
         self.lost = None
         number = super().ask(question)
         if self.lost:
-            self._replies[-1] = number, Reply(self.lost)
+            self._replies[-1] = number, model.Reply(self.lost)
         return number
 
 
 @cache
-def shipped(op: str) -> tuple[Case, ...]:
+def shipped(op: str) -> tuple[model.Case, ...]:
     """Cases of an operator that are quickly judged, of two of its versions and types."""
     cases = [case for case in shipped_cases(op) if case.level != "deep"]
     cases = [case for case in cases if sum(spec.nbytes for spec in case.inputs) <= 1 << 12]
@@ -122,29 +112,29 @@ def shipped(op: str) -> tuple[Case, ...]:
     return tuple(case for case in cases if str(case.inputs[0].dtype) in types)
 
 
-def judged(cases: Sequence[Case], answer: Answer) -> list[Record]:
+def judged(cases: Sequence[model.Case], answer: Answer) -> list[model.Record]:
     """The records of a run of a wrong backend, as they are in the end."""
     red, recorder = reds(), Recorder(cases, ["fake"])
     stream = Scheduler(
         cases, [Miniature(answer)], {}, is_unexplained=lambda one: is_failure(one, red)
     )
-    return stream.settled([recorder.record(cast(LiveResult, result)) for result in stream])
+    return stream.settled([recorder.record(cast(model.LiveResult, result)) for result in stream])
 
 
-def asked(name: str) -> tuple[Case, ...]:
+def asked(name: str) -> tuple[model.Case, ...]:
     """The cases that one of the `MINIATURES` is asked: a third, or all where few of them tell."""
     op, *_ = MINIATURES[name]
     return shipped(op) if name in TOLD_BY_FEW else shipped(op)[::3]
 
 
 @cache
-def judged_as(name: str) -> list[Record]:
+def judged_as(name: str) -> list[model.Record]:
     """The records of a run of one of the `MINIATURES`."""
     _, answer, _ = MINIATURES[name]
     return judged(asked(name), answer)
 
 
-def failures(records: Sequence[Record]) -> list[Record]:
+def failures(records: Sequence[model.Record]) -> list[model.Record]:
     return [one for one in records if is_failure(one, reds())]
 
 
@@ -210,12 +200,12 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
     ),
     "size_beyond_a_limit": (
         "Softmax",
-        dies(lambda node: max(node.inputs[0].shape, default=0) > 64, TimedOut(30.0)),
+        dies(lambda node: max(node.inputs[0].shape, default=0) > 64, model.TimedOut(30.0)),
         {"hangs (no answer within * s) where the longest axis of the input is 65 or more"},
     ),
     "rank": (
         "Softmax",
-        dies(lambda node: rank(node) > 5, OutOfMemory("took more than 2 GiB")),
+        dies(lambda node: rank(node) > 5, model.OutOfMemory("took more than 2 GiB")),
         {"takes too much memory (took more than * GiB) where the rank of the input is 6 or more"},
     ),
     "type_and_attribute": (

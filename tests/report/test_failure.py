@@ -5,19 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opcheck import model
 from opcheck.dtypes import DTYPES
-from opcheck.model import (
-    Comparison,
-    Diagnosis,
-    Fill,
-    FromFile,
-    Given,
-    Known,
-    Mismatch,
-    Source,
-    TensorSpec,
-    Verdict,
-)
 from opcheck.report import summary
 from tests.report.made import CASE, Page, record, recorded, result, with_label, wrong_values
 
@@ -34,13 +23,13 @@ def shown(answer, width=80, **settings):
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_wrong_value(snapshot, width):
     worst = (
-        Mismatch((0, 1), 0.0, 1.0, 1065353216, "exact", 3.0),
-        Mismatch((1, 0), 1.0, float("nan"), None, "exact", 3.0),
-        Mismatch((1, 1), -0.0, float("-inf"), 2139095040, "exact", 0.5),
+        model.Mismatch((0, 1), 0.0, 1.0, 1065353216, "exact", 3.0),
+        model.Mismatch((1, 0), 1.0, float("nan"), None, "exact", 3.0),
+        model.Mismatch((1, 1), -0.0, float("-inf"), 2139095040, "exact", 0.5),
     )
     comparison = wrong_values("float32", *worst, wrong=4711, total=5000, where="scattered")
     answer = result(
-        Verdict.FAIL,
+        model.Verdict.FAIL,
         reason="output: 4711 of 5000 elements wrong",
         comparisons=(comparison,),
         clause="1 for the first maximum “value” — größter Wert, 最大値 — and 0 for all others",
@@ -49,8 +38,8 @@ def test_a_wrong_value(snapshot, width):
 
 
 def test_what_a_failure_looks_like_the_likeliest_first():
-    mistakes = [Diagnosis(name, f"as if it was {name}") for name in ("a", "b", "c", "d")]
-    lines = shown(result(Verdict.FAIL, diagnoses=tuple(mistakes))).lines
+    mistakes = [model.Diagnosis(name, f"as if it was {name}") for name in ("a", "b", "c", "d")]
+    lines = shown(result(model.Verdict.FAIL, diagnoses=tuple(mistakes))).lines
     at = next(place for place, line in enumerate(lines) if line.startswith("  looks"))
     assert lines[at : at + 4] == [
         "  looks   as if it was a (a)",
@@ -61,24 +50,24 @@ def test_what_a_failure_looks_like_the_likeliest_first():
 
 
 def test_the_input_is_shown_only_where_there_is_one():
-    here, there = (Mismatch((0,), 0, 1, None, "exact", value) for value in (7, None))
+    here, there = (model.Mismatch((0,), 0, 1, None, "exact", value) for value in (7, None))
     beside = wrong_values("int8", here, wrong=1, total=1, where="everywhere")
     alone = wrong_values("int8", there, wrong=1, total=1, where="everywhere")
-    assert "input  want" in shown(result(Verdict.FAIL, comparisons=(beside,))).text
-    assert "index  want" in shown(result(Verdict.FAIL, comparisons=(alone,))).text
+    assert "input  want" in shown(result(model.Verdict.FAIL, comparisons=(beside,))).text
+    assert "index  want" in shown(result(model.Verdict.FAIL, comparisons=(alone,))).text
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_no_digit_of_a_value_is_cut_however_narrow_the_terminal(width):
-    mismatch = Mismatch((10, 200, 3000), *LONG, 1, "±0 ULP", -1.7976931348623157e308)
+    mismatch = model.Mismatch((10, 200, 3000), *LONG, 1, "±0 ULP", -1.7976931348623157e308)
     comparison = wrong_values("float64", mismatch, wrong=1, total=1, where="everywhere")
-    page = shown(result(Verdict.FAIL, comparisons=(comparison,)), width)
+    page = shown(result(model.Verdict.FAIL, comparisons=(comparison,)), width)
     [row] = [line for line in page.lines if line.startswith(" " * 10 + "[10, 200, 3000]")]
     assert row.split()[3:6] == ["-1.7976931348623157e+308", *map(str, LONG)]
 
 
 def test_ids_and_commands_are_never_folded():
-    page = shown(result(Verdict.FAIL, reason="x" * 300), 40)
+    page = shown(result(model.Verdict.FAIL, reason="x" * 300), 40)
     assert page.lines[0] == f"FAIL acme  {CASE.id}"
     command = with_label(page.lines, "repeat")
     words = ["opcheck", "run", "my/ties.yaml", "--case", CASE.id, "-b", "acme", "--no-known"]
@@ -86,44 +75,44 @@ def test_ids_and_commands_are_never_folded():
 
 
 def test_a_shipped_case_is_repeated_without_its_file():
-    source = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
-    command = with_label(shown(result(Verdict.FAIL, source=source)).lines, "repeat")
+    source = model.Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
+    command = with_label(shown(result(model.Verdict.FAIL, source=source)).lines, "repeat")
     assert shlex.split(command)[:3] == ["opcheck", "run", "--case"]
 
 
 def test_a_warning_is_repeated_as_a_failure():
-    command = with_label(shown(result(Verdict.WARN)).lines, "repeat")
+    command = with_label(shown(result(model.Verdict.WARN)).lines, "repeat")
     assert command.endswith(" --strict")
-    assert "--strict" not in with_label(shown(result(Verdict.FAIL)).lines, "repeat")
+    assert "--strict" not in with_label(shown(result(model.Verdict.FAIL)).lines, "repeat")
 
 
 def test_names_with_blanks_survive_the_command_line():
-    source = Source("my cases/it's.yaml", 1, 1)
-    command = with_label(shown(result(Verdict.FAIL, source=source)).lines, "repeat")
+    source = model.Source("my cases/it's.yaml", 1, 1)
+    command = with_label(shown(result(model.Verdict.FAIL, source=source)).lines, "repeat")
     assert shlex.split(command)[2] == "my cases/it's.yaml"
 
 
 def test_the_evidence_names_what_is_left_out():
-    mismatch = Mismatch((0,), 1.0, 0.0, 1, "exact")
+    mismatch = model.Mismatch((0,), 1.0, 0.0, 1, "exact")
     several = wrong_values("float32", mismatch, wrong=3, total=3, where="everywhere")
     one = wrong_values("float32", mismatch, wrong=2, total=3, where="everywhere")
-    assert "… and 2 more elements" in shown(result(Verdict.FAIL, comparisons=(several,))).text
-    assert "… and 1 more element\n" in shown(result(Verdict.FAIL, comparisons=(one,))).text
+    assert "… and 2 more elements" in shown(result(model.Verdict.FAIL, comparisons=(several,))).text
+    assert "… and 1 more element\n" in shown(result(model.Verdict.FAIL, comparisons=(one,))).text
 
 
 def test_only_wrong_values_get_a_table():
-    fine = Comparison("Y", None, dtype=DTYPES["float32"], total=4)
-    shape = Comparison("Z", "shape", "(4,), want (2, 2)", used=np.inf)
-    page = shown(result(Verdict.FAIL, reason="Z: shape", comparisons=(fine, shape)))
+    fine = model.Comparison("Y", None, dtype=DTYPES["float32"], total=4)
+    shape = model.Comparison("Z", "shape", "(4,), want (2, 2)", used=np.inf)
+    page = shown(result(model.Verdict.FAIL, reason="Z: shape", comparisons=(fine, shape)))
     assert "index" not in page.text
     assert "where" not in page.text
 
 
 def test_rule_and_cause_are_told_where_there_are_any():
-    plain = shown(result(Verdict.FAIL))
+    plain = shown(result(model.Verdict.FAIL))
     assert not any(line.startswith(("  rule", "  cause")) for line in plain.lines)
-    known = Known("Lanes are mixed up.", None, "acme.yaml")
-    page = shown(result(Verdict.KNOWN, known=known, rule="should"))
+    known = model.Known("Lanes are mixed up.", None, "acme.yaml")
+    page = shown(result(model.Verdict.KNOWN, known=known, rule="should"))
     assert with_label(page.lines, "rule") == "should"
     assert with_label(page.lines, "cause") == "Lanes are mixed up."
 
@@ -133,7 +122,7 @@ WORDS = "none of the admitted answers, as a sentence that is long for a small te
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_sentences_are_folded_on_a_terminal_and_whole_in_a_pipe(width):
-    answer = result(Verdict.FAIL, reason=WORDS, clause=WORDS)
+    answer = result(model.Verdict.FAIL, reason=WORDS, clause=WORDS)
     assert with_label(shown(answer, width).lines, "found") == WORDS
     page = Page(width)
     page.file.isatty = lambda: True
@@ -145,8 +134,8 @@ def test_sentences_are_folded_on_a_terminal_and_whole_in_a_pipe(width):
 
 
 def test_a_case_without_a_clause_says_so():
-    assert with_label(shown(result(Verdict.FAIL, clause="")).lines, "clause") == "none quoted"
-    assert "none quoted" not in shown(result(Verdict.BAD_CASE, clause="")).text
+    assert with_label(shown(result(model.Verdict.FAIL, clause="")).lines, "clause") == "none quoted"
+    assert "none quoted" not in shown(result(model.Verdict.BAD_CASE, clause="")).text
 
 
 HOSTILE = (
@@ -155,7 +144,7 @@ HOSTILE = (
 
 
 def test_hostile_words_cannot_steer_the_terminal_nor_pass_for_ours():
-    hostile = result(Verdict.ERROR, reason=HOSTILE, clause=HOSTILE, printed=HOSTILE)
+    hostile = result(model.Verdict.ERROR, reason=HOSTILE, clause=HOSTILE, printed=HOSTILE)
     page = shown(hostile, force_terminal=True)
     for character in "\x1b\x07\x9b\u202e\u202c\x00\r":
         assert character not in page.text
@@ -166,7 +155,7 @@ def test_hostile_words_cannot_steer_the_terminal_nor_pass_for_ours():
 
 
 def test_a_message_of_many_lines_is_cut():
-    page = shown(result(Verdict.ERROR, reason="\n".join(map(str, range(1000)))))
+    page = shown(result(model.Verdict.ERROR, reason="\n".join(map(str, range(1000)))))
     assert len(page.lines) < 30
     assert " " * 10 + "… and 980 more lines" in page.lines
 
@@ -174,30 +163,33 @@ def test_a_message_of_many_lines_is_cut():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (Fill("uniform", (0.0, 1.5), 7), "uniform 0, 1.5 seed 7"),
-        (Fill("constant", (2.0,), 7), "constant 2"),
-        (Fill("specials", ()), "specials"),
-        (Given(np.array([[1.0, -np.inf], [np.nan, -0.0]])), "[[1, -inf], [nan, -0]]"),
-        (Given(np.zeros((5, 5))), ""),
-        (FromFile(Path("data/x.npy")), "from x.npy"),
+        (model.Fill("uniform", (0.0, 1.5), 7), "uniform 0, 1.5 seed 7"),
+        (model.Fill("constant", (2.0,), 7), "constant 2"),
+        (model.Fill("specials", ()), "specials"),
+        (model.Given(np.array([[1.0, -np.inf], [np.nan, -0.0]])), "[[1, -inf], [nan, -0]]"),
+        (model.Given(np.zeros((5, 5))), ""),
+        (model.FromFile(Path("data/x.npy")), "from x.npy"),
     ],
 )
 def test_the_question_is_told_in_a_line(content, said):
-    shape = content.values.shape if isinstance(content, Given) else (2, 2)
-    spec = TensorSpec("input", DTYPES["float32"], shape, content)
-    asked = with_label(shown(result(Verdict.FAIL, inputs=(spec,))).lines, "asked")
+    shape = content.values.shape if isinstance(content, model.Given) else (2, 2)
+    spec = model.TensorSpec("input", DTYPES["float32"], shape, content)
+    asked = with_label(shown(result(model.Verdict.FAIL, inputs=(spec,))).lines, "asked")
     dims = ", ".join(map(str, shape))
     want = f"Hardmax-13 at opset 13, axis=0, input float32[{dims}] {said}".rstrip()
     assert asked == want
 
 
 def test_attributes_are_spelt_as_in_case_files():
-    page = shown(result(Verdict.FAIL, attrs={"axes": (0, 2), "mode": "same"}))
+    page = shown(result(model.Verdict.FAIL, attrs={"axes": (0, 2), "mode": "same"}))
     assert "axes=[0, 2] mode=same" in with_label(page.lines, "asked")
-    assert "no attributes" in shown(result(Verdict.FAIL, attrs={})).text
+    assert "no attributes" in shown(result(model.Verdict.FAIL, attrs={})).text
 
 
-@pytest.mark.parametrize("verdict", [Verdict.UNSTABLE, Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM])
+@pytest.mark.parametrize(
+    "verdict",
+    [model.Verdict.UNSTABLE, model.Verdict.CRASH, model.Verdict.TIMEOUT, model.Verdict.OOM],
+)
 def test_the_verdict_stands_in_words_and_in_colour(verdict):
     page = Page(80, color_system="standard", force_terminal=True)
     summary.show_failure(page.console, record(verdict))
@@ -206,13 +198,13 @@ def test_the_verdict_stands_in_words_and_in_colour(verdict):
 
 def test_a_crash_is_shown_with_the_end_of_what_was_printed(snapshot):
     printed = "\n".join(["a warning", *(f"frame {number}" for number in range(25)), "aborting"])
-    answer = result(Verdict.CRASH, reason="killed by SIGABRT", printed=printed + "\n")
+    answer = result(model.Verdict.CRASH, reason="killed by SIGABRT", printed=printed + "\n")
     snapshot("failure_crash", shown(answer).text)
 
 
 @pytest.mark.parametrize("printed", ["", "\n", " \r\n\t"])
 def test_whoever_prints_nothing_has_no_such_line(printed):
-    page = shown(result(Verdict.FAIL, printed=printed))
+    page = shown(result(model.Verdict.FAIL, printed=printed))
     assert not any(line.startswith("  printed") for line in page.lines)
 
 
@@ -220,21 +212,21 @@ def test_unjudged_elements_are_told_beside_the_wrong_ones():
     comparison = replace(
         wrong_values("float32", wrong=1, total=2000, where="only at [0]"), unjudged=1200
     )
-    page = shown(result(Verdict.FAIL, comparisons=(comparison,)))
+    page = shown(result(model.Verdict.FAIL, comparisons=(comparison,)))
     assert with_label(page.lines, "doubt") == "output: 1,200 of 2,000 elements unjudged"
 
 
 def test_of_a_clause_that_quotes_several_versions_that_of_the_case_is_shown():
     clause = "the first maximum (Hardmax-1, 11); the specified axis (Hardmax-13)"
-    page = shown(result(Verdict.FAIL, clause=clause))
+    page = shown(result(model.Verdict.FAIL, clause=clause))
     assert with_label(page.lines, "clause") == "“the specified axis”"
-    other = shown(result(Verdict.FAIL, clause="the first maximum (Hardmax-1, 11)"))
+    other = shown(result(model.Verdict.FAIL, clause="the first maximum (Hardmax-1, 11)"))
     assert with_label(other.lines, "clause") == "“the first maximum (Hardmax-1, 11)”"
 
 
 def test_how_opcheck_reads_the_sentence_is_told_where_it_does_not_decide():
     axis = "axis - INT (default is '-1')"
-    page = shown(result(Verdict.FAIL, clause=axis))
+    page = shown(result(model.Verdict.FAIL, clause=axis))
     assert with_label(page.lines, "ruling") == "An INT has 64 bits."
-    plain = shown(result(Verdict.FAIL, clause="Default value is -1."))
+    plain = shown(result(model.Verdict.FAIL, clause="Default value is -1."))
     assert not any(line.startswith("  ruling") for line in plain.lines)

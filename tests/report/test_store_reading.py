@@ -12,25 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opcheck import model
 from opcheck.analysis import outcome
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.errors import CaseFileError, Exit
-from opcheck.model import (
-    FAILURES,
-    BackendInfo,
-    Comparison,
-    Diagnosis,
-    Ending,
-    Known,
-    LiveResult,
-    Mismatch,
-    OpVersion,
-    Picture,
-    Run,
-    Source,
-    Suite,
-    Verdict,
-)
 from opcheck.report import store
 from tests.report import made
 from tests.report.made import CASE, header, record, recorded, wrong_values
@@ -47,28 +32,28 @@ HEADER = replace(
 WRONG = replace(
     wrong_values(
         "float32",
-        Mismatch((0, 1), 0.1, float("nan"), None, "±0.5", 3.0),
+        model.Mismatch((0, 1), 0.1, float("nan"), None, "±0.5", 3.0),
         wrong=1,
         total=4,
         where="x",
     ),
-    picture=lambda: Picture((2, 2), ((0, 2), (2, 1)), 1, (".a", "zZ")),
+    picture=lambda: model.Picture((2, 2), ((0, 2), (2, 1)), 1, (".a", "zZ")),
 )
 RECORDS = (
-    record(Verdict.PASS, seconds=0.25),
-    record(Verdict.FAIL, "bolt?threads=2", comparisons=(WRONG,), failure="values"),
+    record(model.Verdict.PASS, seconds=0.25),
+    record(model.Verdict.FAIL, "bolt?threads=2", comparisons=(WRONG,), failure="values"),
     record(
-        Verdict.KNOWN,
+        model.Verdict.KNOWN,
         id="Hardmax/two",
         place=1,
-        known=Known("Why →.", None, "acme.yaml"),
-        found=Verdict.CRASH,
-        diagnoses=(Diagnosis("a", "as if a"), Diagnosis(None, "as if ½")),
+        known=model.Known("Why →.", None, "acme.yaml"),
+        found=model.Verdict.CRASH,
+        diagnoses=(model.Diagnosis("a", "as if a"), model.Diagnosis(None, "as if ½")),
     ),
-    record(Verdict.NOT_RUN, "bolt?threads=2", id="Hardmax/two", place=1, reason='"so"\n\x00'),
+    record(model.Verdict.NOT_RUN, "bolt?threads=2", id="Hardmax/two", place=1, reason='"so"\n\x00'),
 )
-ENDING = Ending(True, 4, "incomplete: 1 not run", 1.5, ("acme: it died",), ("bolt: it left",))
-RUN = Run(HEADER, RECORDS, ENDING)
+ENDING = model.Ending(True, 4, "incomplete: 1 not run", 1.5, ("acme: it died",), ("bolt: it left",))
+RUN = model.Run(HEADER, RECORDS, ENDING)
 
 
 def lines_of(run):
@@ -131,7 +116,7 @@ def test_what_a_packed_file_holds_is_limited_too(tmp_path):
 
 
 def test_a_shard_is_part_of_a_suite(file):
-    about = replace(HEADER, suite=Suite("5eed", 9), shard=(2, 3))
+    about = replace(HEADER, suite=model.Suite("5eed", 9), shard=(2, 3))
     run = replace(RUN, header=about)
     assert store.read(file(lines_of(run))) == run
 
@@ -162,7 +147,9 @@ def mismatches(draw, dtype):
         values = [draw(st.integers(int(info.min), int(info.max))) for _ in range(2)]
     index = draw(st.lists(st.integers(0, 1 << 40), max_size=4))
     ulp = draw(st.none() | st.integers(0, 2**64 - 2))
-    return Mismatch(tuple(index), *values, ulp, draw(TEXT), draw(st.none() | st.just(values[0])))
+    return model.Mismatch(
+        tuple(index), *values, ulp, draw(TEXT), draw(st.none() | st.just(values[0]))
+    )
 
 
 @st.composite
@@ -170,10 +157,10 @@ def comparisons(draw):
     dtype = DTYPES[draw(st.sampled_from(["float16", "bfloat16", "float64", "uint64", "bool"]))]
     cells = draw(st.lists(st.text(".azAZ", min_size=3, max_size=3), max_size=4))
     ulps = st.lists(st.tuples(st.integers(0, 64), st.integers(0, 2**53)), max_size=4)
-    picture = Picture((2, 3), tuple(draw(ulps)), 3, tuple(cells))
-    return Comparison(
+    picture = model.Picture((2, 3), tuple(draw(ulps)), 3, tuple(cells))
+    return model.Comparison(
         draw(TEXT),
-        draw(st.none() | st.sampled_from([*FAILURES, "undecided"])),
+        draw(st.none() | st.sampled_from([*model.FAILURES, "undecided"])),
         detail=draw(TEXT),
         dtype=draw(st.none() | st.just(dtype)),
         wrong=draw(st.integers(0, 2**60)),
@@ -189,19 +176,19 @@ def results():
         replace,
         st.just(CASE),
         id=TEXT.filter(bool),
-        op=st.builds(OpVersion, TEXT, TEXT, st.integers(1, 99)),
+        op=st.builds(model.OpVersion, TEXT, TEXT, st.integers(1, 99)),
         row=st.none() | TEXT,
         rule=st.sampled_from(["must", "should", "open"]),
         clause=TEXT,
-        source=st.builds(Source, TEXT, st.integers(0), st.integers(0), st.booleans()),
+        source=st.builds(model.Source, TEXT, st.integers(0), st.integers(0), st.booleans()),
     )
     return st.builds(
-        LiveResult,
+        model.LiveResult,
         case,
         st.just("acme"),
-        st.sampled_from(Verdict),
+        st.sampled_from(model.Verdict),
         reason=TEXT,
-        failure=st.none() | st.sampled_from(FAILURES),
+        failure=st.none() | st.sampled_from(model.FAILURES),
         refused=st.booleans(),
         inexpressible=st.booleans(),
         beyond=st.booleans(),
@@ -210,7 +197,7 @@ def results():
         comparisons=st.lists(comparisons(), max_size=2).map(tuple),
         known=st.none()
         | st.builds(
-            Known,
+            model.Known,
             TEXT,
             st.none() | TEXT,
             TEXT,
@@ -219,8 +206,10 @@ def results():
             expected=TEXT,
         ),
         unexpected=st.booleans(),
-        found=st.none() | st.sampled_from(Verdict),
-        diagnoses=st.lists(st.builds(Diagnosis, st.none() | TEXT, TEXT), max_size=2).map(tuple),
+        found=st.none() | st.sampled_from(model.Verdict),
+        diagnoses=st.lists(st.builds(model.Diagnosis, st.none() | TEXT, TEXT), max_size=2).map(
+            tuple
+        ),
         printed=TEXT,
         seconds=st.floats(0, 1e9),
     )
@@ -230,7 +219,7 @@ def results():
 @given(results())
 def test_every_result_is_read_as_its_record_was(result):
     one = recorded(result)
-    run = Run(header("acme"), (one,), Ending(True, 0, ""))
+    run = model.Run(header("acme"), (one,), model.Ending(True, 0, ""))
     data = "\n".join(lines_of(run)).encode()
     assert data.isascii()
     found = store.read(Path("it"), io.BytesIO(data))
@@ -239,7 +228,7 @@ def test_every_result_is_read_as_its_record_was(result):
 
 
 INFOS = st.builds(
-    BackendInfo,
+    model.BackendInfo,
     TEXT,
     TEXT,
     TEXT,
@@ -272,7 +261,7 @@ def test_every_header_and_footer_is_read_as_it_was(infos, options, texts, flags)
         require_supported=flags[2],
         named=flags[3],
     )
-    run = Run(about, (), Ending(True, 5, texts[2], 0.5, (texts[3],)))
+    run = model.Run(about, (), model.Ending(True, 5, texts[2], 0.5, (texts[3],)))
     assert store.read(Path("it"), io.BytesIO("\n".join(lines_of(run)).encode())) == run
 
 
@@ -280,13 +269,13 @@ def test_every_header_and_footer_is_read_as_it_was(infos, options, texts, flags)
 @pytest.mark.parametrize("count", range(1, 6))
 def test_a_run_that_was_killed_is_incomplete_and_keeps_what_it_had(file, count):
     found = store.read(file(LINES[:count]))
-    assert found == Run(HEADER, RECORDS[: count - 1], None)
+    assert found == model.Run(HEADER, RECORDS[: count - 1], None)
     assert not found.complete
     assert outcome(found)[0] is Exit.UNUSABLE
 
 
 def test_a_run_that_was_interrupted_is_incomplete(file):
-    run = Run(HEADER, RECORDS[:3], replace(ENDING, complete=False))
+    run = model.Run(HEADER, RECORDS[:3], replace(ENDING, complete=False))
     assert store.read(file(lines_of(run))) == run
     assert not run.complete
 
@@ -374,7 +363,7 @@ def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
 
 
 def test_a_third_case_of_two_is_told(file):
-    about = replace(HEADER, suite=Suite("5eed", 5), shard=(1, 2))
+    about = replace(HEADER, suite=model.Suite("5eed", 5), shard=(1, 2))
     more = record(id="Hardmax/three", place=3)
     lines = lines_of(replace(RUN, header=about, records=(*RECORDS, more)))
     assert complaint(file(lines))[0] == ":6:1: more cases than the 2 of the header"
@@ -426,10 +415,10 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path, monkeypatch):
 def test_twenty_thousand_results_are_read_in_seconds(tmp_path):
     count = 10_000
     fails = [
-        record(Verdict.FAIL, name, comparisons=(WRONG,), id="@", place=0)
+        record(model.Verdict.FAIL, name, comparisons=(WRONG,), id="@", place=0)
         for name in ("acme", "bolt?threads=2")
     ]
-    about = replace(HEADER, cases=count, suite=Suite("5eed", count))
+    about = replace(HEADER, cases=count, suite=model.Suite("5eed", count))
     path = tmp_path / "run.jsonl"
     texts = [store.record(one).replace('"case":"@"', '"case":"@%d"') for one in fails]
     with path.open("w", encoding="utf-8") as out:

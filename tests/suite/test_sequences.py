@@ -62,7 +62,13 @@ def test_a_wrong_output_is_told_with_its_place(problems, expect, told):
     assert problems(HEAD + FINE + expect)[0].startswith(told)
 
 
-def test_an_empty_sequence_needs_a_dtype(problems):
-    text = "op: SequenceLength\nopset: 11\ncases:\n- name: a\n  inputs: {input_sequence: []}\n"
-    (problem,) = problems(f"{text}  expect: {{length: 0}}\n")
-    assert problem == "4:3: the dtype of an empty sequence is not stated"
+@pytest.mark.parametrize(
+    ("tensors", "told"),
+    [
+        ("[]", "4:3: the dtype of an empty sequence is not stated"),
+        ("[[1]]", "6:29: input_sequence_0: its dtype is not stated (state dtype for the case)"),
+    ],
+)
+def test_a_sequence_needs_a_dtype(problems, tensors, told):
+    text = "op: SequenceLength\nopset: 11\ncases:\n- name: a\n  expect: {length: 0}\n"
+    assert problems(f"{text}  inputs: {{input_sequence: {tensors}}}\n") == [told]

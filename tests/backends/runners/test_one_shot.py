@@ -6,41 +6,31 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opcheck import model
 from opcheck.backends import attempt
 from opcheck.backends import programs as one_shot_module
 from opcheck.backends.base import Backend, Defect
 from opcheck.backends.connect import connect
 from opcheck.backends.programs import filled
 from opcheck.dtypes import DTYPES
-from opcheck.model import (
-    Crashed,
-    Declined,
-    NotRun,
-    Outcome,
-    OutputSpec,
-    Produced,
-    Question,
-    Raised,
-    Task,
-)
 from tests.asking import dml_problem, task_of
 from tests.backends.runners.programs import SAME, X, one_shot
 
 pytestmark = pytest.mark.usefixtures("scratch")
 
 
-def asked(backend: Backend, task: Task, *inputs: Any) -> Outcome:
-    return attempt(backend, Question(task, inputs, inputs, second_is_legal=True))
+def asked(backend: Backend, task: model.Task, *inputs: Any) -> model.Outcome:
+    return attempt(backend, model.Question(task, inputs, inputs, second_is_legal=True))
 
 
-def outcome_of(folder: Path, text: str, task: Task = SAME, x: Any = X) -> Outcome:
+def outcome_of(folder: Path, text: str, task: model.Task = SAME, x: Any = X) -> model.Outcome:
     return asked(connect(f"cmd:{one_shot(folder, text)}"), task, x)
 
 
 # ── what its exit status says ─────────────────────────────────────────────────────────────────
 def test_status_0_and_its_outputs_are_an_answer(tmp_path: Path) -> None:
     outcome = outcome_of(tmp_path, "identity()")
-    assert isinstance(outcome, Produced)
+    assert isinstance(outcome, model.Produced)
     (output,) = outcome.outputs
     assert isinstance(output, np.ndarray)
     assert (output.dtype, output.tobytes()) == (X.dtype, X.tobytes())
@@ -49,50 +39,50 @@ def test_status_0_and_its_outputs_are_an_answer(tmp_path: Path) -> None:
 def test_it_is_asked_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     outcome = outcome_of(tmp_path, f"identity(); open({str(log)!r}, 'a').write('x')")
-    assert isinstance(outcome, Produced)
+    assert isinstance(outcome, model.Produced)
     assert outcome.once
     assert log.read_text() == "x"
 
 
 def test_status_77_is_not_implemented_for_the_reason_it_gives(tmp_path: Path) -> None:
     text = "say('banner'); say('no kernel for Identity'); sys.exit(77)"
-    assert outcome_of(tmp_path, text) == Declined("banner\nno kernel for Identity")
-    assert outcome_of(tmp_path, "sys.exit(77)") == Declined("exit status 77")
-    assert outcome_of(tmp_path, "print('on stdout'); sys.exit(77)") == Declined("on stdout")
+    assert outcome_of(tmp_path, text) == model.Declined("banner\nno kernel for Identity")
+    assert outcome_of(tmp_path, "sys.exit(77)") == model.Declined("exit status 77")
+    assert outcome_of(tmp_path, "print('on stdout'); sys.exit(77)") == model.Declined("on stdout")
 
 
 def test_status_77_counts_even_with_outputs(tmp_path: Path) -> None:
-    assert isinstance(outcome_of(tmp_path, "identity(); sys.exit(77)"), Declined)
+    assert isinstance(outcome_of(tmp_path, "identity(); sys.exit(77)"), model.Declined)
 
 
 def test_status_99_says_that_nothing_could_be_computed(tmp_path: Path) -> None:
-    assert outcome_of(tmp_path, "say('no device'); sys.exit(99)") == NotRun("no device")
-    assert outcome_of(tmp_path, "sys.exit(99)") == NotRun("exit status 99")
+    assert outcome_of(tmp_path, "say('no device'); sys.exit(99)") == model.NotRun("no device")
+    assert outcome_of(tmp_path, "sys.exit(99)") == model.NotRun("exit status 99")
 
 
 @pytest.mark.parametrize("status", [1, 2, 3, 69, 75, 76, 78, 98, 100, 254])
 def test_any_other_status_is_a_refusal_in_its_own_words(tmp_path: Path, status: int) -> None:
     outcome = outcome_of(tmp_path, f"identity(); say('axis 7'); sys.exit({status})")
-    assert outcome == Raised("run", "CommandFailed", f"exit status {status}: axis 7", True)
+    assert outcome == model.Raised("run", "CommandFailed", f"exit status {status}: axis 7", True)
 
 
 @pytest.mark.parametrize("status", [126, 127, 255])
 def test_a_command_that_was_never_run_refuses_nothing(tmp_path: Path, status: int) -> None:
     outcome = outcome_of(tmp_path, f"say('no route to host'); sys.exit({status})")
-    assert isinstance(outcome, NotRun)
+    assert isinstance(outcome, model.NotRun)
     assert outcome.reason.startswith(f"exit status {status}, as where the command cannot be run")
 
 
 def test_a_refusal_without_words_has_its_status(tmp_path: Path) -> None:
     outcome = outcome_of(tmp_path, "sys.exit(5)")
-    assert outcome == Raised("run", "CommandFailed", "exit status 5", True)
+    assert outcome == model.Raised("run", "CommandFailed", "exit status 5", True)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGKILL", "SIGTERM"])
 def test_a_signal_is_a_crash_and_no_refusal(tmp_path: Path, name: str) -> None:
     text = f"identity(); say('oh'); sys.stderr.flush(); os.kill(os.getpid(), signal.{name})"
-    assert outcome_of(tmp_path, text) == Crashed(f"killed by {name}: oh")
+    assert outcome_of(tmp_path, text) == model.Crashed(f"killed by {name}: oh")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
@@ -100,7 +90,7 @@ def test_a_crash_behind_a_shell_is_one_too(tmp_path: Path) -> None:
     (tmp_path / "crash").write_text("kill -SEGV $$")
     wrapper = f"sh -c 'sh {tmp_path}/crash 2> {tmp_path}/log; exit $?'"
     outcome = asked(connect(f"cmd:{wrapper} {{model}} {{inputs}} {{outputs}}"), SAME, X)
-    assert outcome == Crashed("killed by SIGSEGV, says exit status 139")
+    assert outcome == model.Crashed("killed by SIGSEGV, says exit status 139")
 
 
 # ── what it is given ──────────────────────────────────────────────────────────────────────────
@@ -112,7 +102,7 @@ def test_it_gets_the_model_its_inputs_and_an_empty_folder(tmp_path: Path, scratc
         sys.exit(1)
     """
     outcome = outcome_of(tmp_path, text)
-    assert isinstance(outcome, Raised)
+    assert isinstance(outcome, model.Raised)
     assert outcome.detail.splitlines() == [
         "exit status 1: model.onnx test_data_set_0 True ['input_0.pb']",
         f"[] {Path.cwd()}",
@@ -134,7 +124,7 @@ def test_its_standard_input_is_empty_whatever_ours_is(tmp_path: Path) -> None:
         os.dup2(ours, 0)
         os.close(ours)
         os.close(read)
-    assert isinstance(outcome, Raised)
+    assert isinstance(outcome, model.Raised)
     assert outcome.detail == "exit status 1: ''"
 
 
@@ -144,7 +134,7 @@ def test_inputs_are_numbered_as_the_model_has_them(tmp_path: Path) -> None:
     text = "shutil.copy(inputs / 'input_1.pb', outputs / 'output_0.pb')"
     backend = connect(f"cmd:{one_shot(tmp_path, text)}")
     outcome = asked(backend, task, x, shape)
-    assert isinstance(outcome, Produced)
+    assert isinstance(outcome, model.Produced)
     (output,) = outcome.outputs
     assert isinstance(output, np.ndarray)
     assert output.tolist() == [3, 2]
@@ -154,7 +144,7 @@ def test_arguments_pass_no_shell(tmp_path: Path) -> None:
     folder = tmp_path / "a folder; touch 'x' $HOME"
     program = one_shot(folder, "say('|'.join(sys.argv[4:])); sys.exit(1)")
     outcome = asked(connect(f"cmd:{program} 'a b' $HOME '*' \";\" {{print}}"), SAME, X)
-    assert isinstance(outcome, Raised)
+    assert isinstance(outcome, model.Raised)
     assert outcome.detail == "exit status 1: a b|$HOME|*|;|{print}"
 
 
@@ -181,7 +171,7 @@ def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
 )
 def test_what_is_no_answer_is_told_and_no_documented_refusal(tmp_path, text, told):
     outcome = outcome_of(tmp_path, text)
-    assert isinstance(outcome, Raised)
+    assert isinstance(outcome, model.Raised)
     assert (outcome.kind, outcome.documented) == ("BrokenProtocol", False)
     assert outcome.detail.startswith("exit status 0, but its outputs: ")
     assert told in outcome.detail
@@ -191,16 +181,16 @@ def test_bfloat16_goes_in_and_comes_out_bit_for_bit(tmp_path: Path) -> None:
     bits = np.array([0x0001, 0x8000, 0x7F80, 0x3F81, 0x7FC1], np.uint16)
     x = bits.view(ml_dtypes.bfloat16)
     outcome = outcome_of(tmp_path, "identity()", task_of("Identity", 13, {}, x), x)
-    assert isinstance(outcome, Produced)
+    assert isinstance(outcome, model.Produced)
     (output,) = outcome.outputs
     assert isinstance(output, np.ndarray)
     assert (output.dtype, output.tobytes()) == (x.dtype, bits.tobytes())
 
 
 def test_an_answer_of_another_type_is_for_the_judge(tmp_path: Path) -> None:
-    task = task_of("Identity", 13, {}, X, outputs=(OutputSpec("y", DTYPES["float64"]),))
+    task = task_of("Identity", 13, {}, X, outputs=(model.OutputSpec("y", DTYPES["float64"]),))
     outcome = outcome_of(tmp_path, "identity()", task)
-    assert isinstance(outcome, Produced)
+    assert isinstance(outcome, model.Produced)
     (output,) = outcome.outputs
     assert isinstance(output, np.ndarray)
     assert output.dtype == np.float32
@@ -230,7 +220,7 @@ def test_an_interrupt_ends_the_program_and_removes_the_folder(tmp_path, scratch,
 def test_a_flood_of_words_neither_blocks_nor_fills_a_reason(tmp_path: Path) -> None:
     text = "print('o' * 10**6)\nfor n in range(10**5): say('line', n)\nsys.exit(4)"
     outcome = outcome_of(tmp_path, text)
-    assert isinstance(outcome, Raised)
+    assert isinstance(outcome, model.Raised)
     assert outcome.detail == "exit status 4: " + "\n".join(
         f"line {n}" for n in range(99995, 100000)
     )
@@ -246,7 +236,7 @@ def test_a_child_left_behind_does_not_hold_the_answer_up(tmp_path: Path) -> None
         (Path(sys.argv[0]).parent / "child").write_text(str(child))
         identity()
     """
-    assert isinstance(outcome_of(tmp_path, text), Produced)
+    assert isinstance(outcome_of(tmp_path, text), model.Produced)
     os.kill(int((tmp_path / "child").read_text()), 9)
 
 
@@ -264,7 +254,7 @@ def test_a_program_that_is_gone_was_not_run(tmp_path: Path) -> None:
     program.chmod(0o755)
     backend = connect(f"cmd:{program} {{model}} {{inputs}} {{outputs}}")
     program.unlink()
-    assert asked(backend, SAME, X) == NotRun(
+    assert asked(backend, SAME, X) == model.NotRun(
         f"{program} cannot be started: No such file or directory"
     )
 
@@ -277,7 +267,9 @@ def test_a_case_that_cannot_be_written_was_not_run(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "write_bytes", full)
     outcome = asked(backend, SAME, X)
-    assert outcome == NotRun("the case cannot be written down: [Errno 28] No space left on device")
+    assert outcome == model.NotRun(
+        "the case cannot be written down: [Errno 28] No space left on device"
+    )
 
 
 def test_a_bug_in_building_the_model_is_no_refusal(tmp_path, monkeypatch):
@@ -288,5 +280,5 @@ def test_a_bug_in_building_the_model_is_no_refusal(tmp_path, monkeypatch):
 
 def test_what_onnx_cannot_state_is_not_supported_and_nothing_is_run(tmp_path: Path) -> None:
     outcome = outcome_of(tmp_path, "identity()", dml_problem((7,), X), X)
-    assert isinstance(outcome, Declined)
+    assert isinstance(outcome, model.Declined)
     assert outcome.reason.startswith("not expressible as an ONNX graph")

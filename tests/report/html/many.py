@@ -3,35 +3,25 @@
 import random
 from dataclasses import replace
 
-from opcheck.model import (
-    ComparisonRecord,
-    Diagnosis,
-    ElementRecord,
-    Ending,
-    OpVersion,
-    Picture,
-    Record,
-    Run,
-    Verdict,
-)
+from opcheck import model
 from tests.report.made import header, record
 from tests.report.runs import KNOWN
 
 _NAMES = "Hardmax", "LpPool", "Softmax"
-_OPS = [OpVersion("", name, since) for name in _NAMES for since in (1, 11)]
+_OPS = [model.OpVersion("", name, since) for name in _NAMES for since in (1, 11)]
 _DTYPES = ("float16", "float32", "float64", "bfloat16")
-_LOOKS = [Diagnosis(f"mistake_{n}", f"as if mistake number {n} was made") for n in range(20)]
+_LOOKS = [model.Diagnosis(f"mistake_{n}", f"as if mistake number {n} was made") for n in range(20)]
 
 
-def pictured(seed: int = 1, rows: int = 12, columns: int = 30) -> Picture:
+def pictured(seed: int = 1, rows: int = 12, columns: int = 30) -> model.Picture:
     """A picture of errors that lie anywhere."""
     chance = random.Random(seed)
     cells = tuple("".join(chance.choices(".zyxABCZ", k=columns)) for _ in range(rows))
     steps = tuple((bits, chance.randint(1, 99)) for bits in sorted(chance.sample(range(40), 5)))
-    return Picture((rows, columns), steps, chance.randint(0, 3), cells)
+    return model.Picture((rows, columns), steps, chance.randint(0, 3), cells)
 
 
-def many(cases: int, backends: tuple[str, ...], failing: float) -> Run:
+def many(cases: int, backends: tuple[str, ...], failing: float) -> model.Run:
     """A run of which so large a part of the results fails, each in its own way."""
     chance = random.Random(0)
     about = replace(header(*backends, cases=cases))
@@ -56,14 +46,14 @@ def many(cases: int, backends: tuple[str, ...], failing: float) -> Run:
             if luck < failing:
                 one = _failing(one, chance)
             elif luck < failing + 0.1:
-                one = replace(one, verdict=Verdict.KNOWN, known=KNOWN, reason="as known")
+                one = replace(one, verdict=model.Verdict.KNOWN, known=KNOWN, reason="as known")
             records.append(one)
-    return Run(about, tuple(records), Ending(True, 1, "does not conform", 12.5))
+    return model.Run(about, tuple(records), model.Ending(True, 1, "does not conform", 12.5))
 
 
-def _failing(one: Record, chance: random.Random) -> Record:
+def _failing(one: model.Record, chance: random.Random) -> model.Record:
     worst = tuple(
-        ElementRecord(
+        model.ElementRecord(
             (0, n, n),
             f"{chance.random():.7f}",
             "0.5",
@@ -75,7 +65,7 @@ def _failing(one: Record, chance: random.Random) -> Record:
         )
         for n in range(8)
     )
-    comparison = ComparisonRecord(
+    comparison = model.ComparisonRecord(
         "output",
         "values",
         "80 of 360 elements wrong",
@@ -90,7 +80,7 @@ def _failing(one: Record, chance: random.Random) -> Record:
     )
     return replace(
         one,
-        verdict=Verdict.FAIL,
+        verdict=model.Verdict.FAIL,
         failure="values",
         reason="output: 80 of 360 elements wrong",
         diagnoses=(chance.choice(_LOOKS),),

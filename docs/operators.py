@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from opcheck import opset
@@ -72,7 +73,7 @@ def _lines() -> Iterator[str]:
 
 def _first(schema: Schema) -> Parameter:
     # A sequence is the first where it is declared so, though cases have its tensors last.
-    name = schema.formals[0].name
+    name = next(chain(*schema.formals)).name
     return next(one for one in (*schema.inputs, *schema.outputs) if one.name == name)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -79,8 +79,7 @@ def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
     for name, attribute in schema.attributes.items():
         parts[f"Attribute {name}"] = (_attribute(attribute), attribute.description)
     types = {}
-    inputs, outputs = schema.declared if any(schema.declared) else (schema.inputs, schema.outputs)
-    for word, parameters in (("Input", inputs), ("Output", outputs)):
+    for word, parameters in zip(("Input", "Output"), schema.formals, strict=True):
         for formal in parameters:
             types[formal.constraint] = ", ".join(sorted(formal.types))
             option = () if formal.option == "single" else (formal.option,)
@@ -470,7 +469,7 @@ def _asking(heading: Sentence, op: OpVersion, cases: Sequence[Case]) -> list[Cas
         return [case for case in answered if (name in case.attrs) != left_out]
     schema = opset.versions(op.domain, op.name)[op.since]
     listed = kind == "Type constraint"
-    formals = [f for f in schema.formals if name == (f.constraint if listed else f.name)]
+    formals = [f for f in chain(*schema.formals) if name == (f.constraint if listed else f.name)]
     types = {case.id: _types(case, {formal.name for formal in formals}) for case in answered}
     # Of a sequence a case has the tensors.
     every = {t.removeprefix("seq(").replace("))", ")") for f in formals for t in f.types}

@@ -504,7 +504,8 @@ def _letter(share: float) -> str:
         return "Z"
     fraction, exponent = np.frexp(share)
     # The logarithm, rounded up.
-    return ascii_letters[min(max(25 + (int(exponent) - (fraction == 0.5)), 0), 50)]
+    doublings = int(exponent) - (fraction == 0.5)
+    return ascii_letters[min(max(25 + doublings, 0), 50)]
 
 
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:

@@ -86,8 +86,8 @@ class Schema:
     for which the specification states the operator as a function of others. `infers_shapes`: onnx
     can tell the outputs' shapes.
 
-    `inputs` and `outputs` are as cases have them, `declared` as ONNX declares them if they differ:
-    see `without_sequences`.
+    `inputs` and `outputs` are as cases have them, `declared` as ONNX's schema declares
+    them: see `without_sequences`.
     """
 
     op: OpVersion
@@ -101,10 +101,10 @@ class Schema:
     infers_shapes: bool = True
     declared: tuple[Sequence[Parameter], Sequence[Parameter]] = ((), ())
 
-    @cached_property
-    def formals(self) -> tuple[Parameter, ...]:
-        """The inputs and outputs as ONNX declares them."""
-        return tuple(chain(*self.declared)) or (*self.inputs, *self.outputs)
+    @property
+    def formals(self) -> tuple[Sequence[Parameter], Sequence[Parameter]]:
+        """The inputs and the outputs as ONNX declares them."""
+        return self.declared if any(self.declared) else (self.inputs, self.outputs)
 
     @cached_property
     def lead(self) -> int:

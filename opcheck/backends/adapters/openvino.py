@@ -1,10 +1,9 @@
 """`openvino[:DEVICE]`: OpenVINO on exactly that device, the CPU unless another is named."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -119,18 +118,26 @@ class Compiled:
         # OpenVINO names such inputs after the outputs, and drops those that nothing reads.
         names = {name for one in self.compiled.inputs for name in one.get_names()}
         sizes = [_sizes(port.get_partial_shape()) for port in ports]
-        others = combinations([name for name in feed if ports and name not in names], len(ports))
-        fit = [those for those in others if [[*feed[name].shape] for name in those] == sizes]
-        if len(fit) != 1:
+        others = {name: [*array.shape] for name, array in feed.items() if name not in names}
+        first = _in_order(sizes, others.items())
+        # They keep their order: where the first that fit are the last that do, no others do.
+        if first is None or first != (_in_order(sizes[::-1], reversed(others.items())) or [])[::-1]:
             return feed
         named = {name: array for name, array in feed.items() if name in names}
-        return {**named, **{port: feed[n] for port, n in zip(ports, fit[0], strict=True)}}
+        return {**named, **{port: feed[n] for port, n in zip(ports, first, strict=True)}}
 
     def _arrays(self, found: Any) -> list[Array]:
         return [
             found[port].view(_BF16) if port.element_type.to_string() == "bf16" else found[port]
             for port in self.compiled.outputs
         ]
+
+
+def _in_order(sizes: Iterable[object], named: Iterable[tuple[str, object]]) -> list[str] | None:
+    """Return the first names that have these sizes in this order, None if there are none."""
+    left = iter(named)
+    found = [next((name for name, own in left if own == size), None) for size in sizes]
+    return None if None in found else [name for name in found if name is not None]
 
 
 def _sizes(shape: Any) -> list[int | None] | None:

@@ -254,4 +254,6 @@ STATEFUL: tuple[StatefulMutant, ...] = (
 
 def another(out: Any) -> Any:
     """Another value in place of each but NaN, an infinity and -0.5."""
-    return out + "." if out.dtype.hasobject else ~out if out.dtype.kind in "biu" else -out - 1
+    if out.dtype.hasobject:
+        return out + "."
+    return ~out if out.dtype.kind in "biu" else -out - 1

@@ -202,7 +202,8 @@ def computed(heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limite
         named = dtypes.named(heads.precision)
         x = xp.astype(x, named.numpy if named else dtype, computes=True)
     p, y = shares(x, none, v, lambda x: kept(xp.astype(x, dtype)))
-    return xp.astype(y, dtype), xp.astype((scores, capped, biased, p)[heads.mode], dtype)
+    qk = (scores, capped, biased, p)[heads.mode]
+    return xp.astype(y, dtype), xp.astype(qk, dtype)
 
 
 def stored(x, dtype):

@@ -254,7 +254,8 @@ def _divided(a, b):
     if ((b == 0) | ((b == -1) & (a == np.iinfo(a.dtype).min))).any():
         unsaid("integers divided by 0, or out of range")
     quotient = np.floor_divide(a, b)
-    return quotient + ((quotient * b != a) & ((a < 0) != (b < 0)) & (b != 0)).astype(a.dtype)
+    inexact = (quotient * b != a) & ((a < 0) != (b < 0)) & (b != 0)
+    return quotient + inexact.astype(a.dtype)
 
 
 def _to_either_side(function, a, b):

@@ -168,7 +168,8 @@ def _coarse(dtype):
 
 def _padded_in_front(x, bins, length, *how):
     front = max(length - x.shape[-2], 0) if how[1:2] != (True,) else 0
-    return _transform(np.pad(x, [(0, 0)] * (x.ndim - 2) + [(front, 0), (0, 0)]), bins, length, *how)
+    widths = [(0, 0)] * (x.ndim - 2) + [(front, 0), (0, 0)]
+    return _transform(np.pad(x, widths), bins, length, *how)
 
 
 #: Wrong transforms, of either operator.

@@ -429,7 +429,9 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, arrays.M
             ((p.v,) if p.e is None else (p.v - p_e, p.v + p_e))]  # fmt: skip
     spread = np.max([size_of(end - v) for end in ends], axis=0)
     unknown = ~np.isfinite(spread) & is_finite(v)
-    return (spread, None) if not unknown.any() else (np.where(unknown, np.inf, spread), unknown)
+    if not unknown.any():
+        return spread, None
+    return np.where(unknown, np.inf, spread), unknown
 
 
 def _through(

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.dtypes import DType, of, parts, round_to
-from opcheck.engine import Expected
+from opcheck.engine import Drawn, Expected
 from opcheck.model import Array, Tolerance
 
 Bits: TypeAlias = NDArray[np.unsignedinteger[Any]]
@@ -139,7 +139,8 @@ class Want:
     they were.
 
     For values `drawn` from random data, the scatter of errors is judged too. Of `random` values
-    only dtype and shape are judged. A sequence has `items` and no values, an optional output
+    only dtype and shape are judged; of what the operator is to `draw`, the distribution, of which
+    `values` are the medians. A sequence has `items` and no values, an optional output
     without a value ("nothing") neither. All outputs of a node may be permuted along the axis
     `any_order`, in the order that the last output states.
     """
@@ -153,6 +154,7 @@ class Want:
     rest: Floats | None = None
     rounded: DType | None = None
     random: bool = False
+    draw: Drawn | None = None
     drawn: bool = False
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple["Want", ...] = ()

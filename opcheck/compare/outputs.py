@@ -17,9 +17,10 @@ import numpy as np
 
 from opcheck.compare import elements
 from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
+from opcheck.compare.draws import judged
 from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, identical, of, round_to
-from opcheck.engine import Expected, operator_of
+from opcheck.engine import Drawn, Expected, operator_of
 from opcheck.model.case import EXACT, Array, OpVersion, Tolerance
 from opcheck.model.question import NOTHING, Foreign, Items
 from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatch, Picture
@@ -68,6 +69,8 @@ def compare(
         return failed(want, "shape", f"{got.shape}, want {values.shape}")
     if want.random:
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
+    if want.draw is not None:
+        return _by_distribution(want, want.draw, got, dtype, like)
     if values is not want.values or want.high is not None:
         want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
@@ -186,6 +189,27 @@ def _by_bound(
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
 
 
+def _by_distribution(
+    want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None
+) -> Comparison:
+    if not got.size:
+        return Comparison(want.name, None, dtype=dtype)
+    seen = judged(draw, got, dtype)
+    found = Findings(got.size, steps=None)
+
+    def allowed(number: int) -> str:
+        return f"from {seen.low.flat[number]} to {seen.high.flat[number]}"
+
+    found.add(partial(np.arange, got.size), np.where(seen.impossible, 2.0, 0.0), allowed)
+    comparison = _compared(want, got, dtype, found, like, tuple)
+    if found.count or seen.oddity.used <= 1:
+        problem: ComparisonProblem | None = "values" if found.count else None
+        return replace(comparison, problem=problem, used=max(found.used, seen.oddity.used))
+    return replace(
+        comparison, problem="distribution", detail=seen.oddity.text, used=seen.oddity.used
+    )
+
+
 def _wide(want: Want) -> Want:
     """Return `want` with float64 values, and the dtype to which they were rounded."""
     if want.values.dtype == np.float64:
@@ -260,8 +284,11 @@ def in_its_dtype(want: Want) -> Array:
     return elements.once_rounded(want.values, dtype)
 
 
-def computed_want(op: OpVersion, name: str, answer: Array | Expected) -> Want:
+def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) -> Want:
     """Expect the result of the engine's exact mode, with its error bound if it has one."""
+    if isinstance(answer, Drawn):
+        middle = answer.quantiles(0.5)
+        return replace(stated_want(op, name, middle, of(middle)), draw=answer)
     if not isinstance(answer, Expected):
         return stated_want(op, name, answer, of(answer))
     want = stated_want(op, name, answer.values, answer.dtype)

@@ -16,13 +16,14 @@ from opcheck.backends import as_outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import computed_want
-from opcheck.dtypes import BASIC, DTYPES, DType, limits, of, round_to
-from opcheck.engine import Node, dtype_of, dtypes_of, leading, operator_of
+from opcheck.dtypes import BASIC, DTYPES, DType, identical, limits, of, round_to
+from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
 from opcheck.engine.evaluate import exactly, is_real
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Case, Cell, Comparison, Diagnosis, Foreign, OpVersion, Tolerance
+from opcheck.numbers import at_share
 
 #: All mutants are tried on so many failures of each version and dtype. Later those that explained
 #: one before are tried first, and all again at most so many times in vain.
@@ -554,6 +555,8 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
     if len(evidence.got) != len(answer) or not all(map(_same_kind, evidence.got, answer)):
         return False
     operator = operator_of(evidence.node.op)
+    if operator is not None and operator.random:
+        return _draws_alike(mutant, evidence)
     rounded = operator is not None and not operator.exact
     for place, (got, given) in enumerate(zip(evidence.got, answer, strict=True)):
         # An output that is right in both may be computed in another arithmetic.
@@ -562,6 +565,25 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
             return False
     # An answer that passes explains no failure.
     return not evidence.is_right(answer)
+
+
+def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
+    """Return True if a mutant may have drawn a wrong answer."""
+    node, got = evidence.node, evidence.got or ()
+
+    def drawn() -> Sequence[Array]:
+        made = mutant.made_on(node)
+        return () if isinstance(made, InvalidNode) else made
+
+    def is_right_at(share: float) -> bool:
+        with at_share(share):
+            return node.is_legal and all(map(identical, drawn(), node.right))
+
+    # Most mutants draw as they should, and explain no failure.
+    if all(map(is_right_at, (0.1, 0.5, 0.9))):
+        return False
+    wants = [computed_want(node.op, "", Drawn(drawn, place)) for place in range(len(got))]
+    return all(one.problem is None for one in compare_outputs(wants, got))
 
 
 def contradicts(mutant: Mutant, passed: Evidence) -> bool:

@@ -568,15 +568,40 @@ _FINE = 2.0**-51
 _SECOND_ORDER = 1.005
 
 
-def exactly(node: Node) -> tuple[Array | Expected, ...]:
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """An output of numbers drawn at random, each apart from all others.
+
+    `answer` draws all outputs, of which this one is at `place`.
+    """
+
+    answer: Callable[[], Sequence[Array]]
+    place: int
+
+    def quantiles(self, share: float) -> Array:
+        """For each element the number below which this share of what may be drawn lies.
+
+        Of a formula that falls as its numbers rise, the share above it.
+        """
+        with numbers.at_share(share):
+            return self.answer()[self.place]
+
+    def rounded(self) -> Array:
+        """Such numbers, others each time unless there is a seed."""
+        return self.answer()[self.place]
+
+
+def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
     """The outputs of a node: plain arrays where they are exact, else what they are expected to be.
 
     Raises what `evaluate` raises.
     """
     evaluation = Evaluation(node)
+    if evaluation.bound.operator.random:
+        return tuple(Drawn(partial(evaluate, node), place) for place in range(len(node.plain)))
     # What kind of output a part has, the whole has too.
     outputs = evaluation.parts[0][1].expected
-    found: list[Array | Expected] = []
+    found: list[Array | Expected | Drawn] = []
     for place, output in enumerate(outputs):
         if isinstance(output, Bounded | Truth | Indices):
             dtype = evaluation.bound.output_dtype(place) or dtypes.of(

@@ -69,11 +69,14 @@ class Node:
         found = self._right
         if isinstance(found, Exception):
             raise type(found)(*found.args)
-        return found
+        return found() if callable(found) else found
 
     @cached_property
-    def _right(self) -> tuple[Array, ...] | InvalidNode | NotSupported:
-        from opcheck.engine.evaluate import exactly
+    def _right(
+        self,
+    ) -> "tuple[Array, ...] | Callable[[], tuple[Array, ...]] | InvalidNode | NotSupported":
+        """The outputs, what draws them anew each time, or why there are none."""
+        from opcheck.engine.evaluate import Drawn, exactly
 
         try:
             found = exactly(self)
@@ -81,7 +84,11 @@ class Node:
             return error.with_traceback(None)
         except MemoryError as error:  # of sizes drawn at random
             return NotSupported(str(error))
-        return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in found)
+
+        def rounded() -> tuple[Array, ...]:
+            return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in found)
+
+        return rounded if any(isinstance(out, Drawn) for out in found) else rounded()
 
     @cached_property
     def plain(self) -> tuple[Array, ...]:

@@ -93,6 +93,7 @@ class Operator:
             None where the order is decided.
         of_shapes: It reads no elements of its inputs, only their shapes.
         of_integers: It computes with floating numbers even where no input has any.
+        random: Its outputs are drawn at random, by `opcheck.numbers.drawn`.
         of_scalars: Dtypes of inputs that are scalars, which are the same in each run.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
@@ -110,6 +111,7 @@ class Operator:
     constant: tuple[str, ...] = ()
     of_shapes: bool = False
     of_integers: bool = False
+    random: bool = False
     of_scalars: tuple[str, ...] = ()
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)

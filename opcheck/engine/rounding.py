@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from opcheck.dtypes import DTYPES, DType, round_to
-from opcheck.engine.evaluate import Evaluation, Expected, Tier, exactly, precisely
+from opcheck.engine.evaluate import Drawn, Evaluation, Expected, Tier, exactly, precisely
 from opcheck.engine.node import Node
+from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers import arithmetic
 from opcheck.numbers.arithmetic import Arithmetic, Grid
@@ -37,6 +38,8 @@ def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
     method: Method = "exact"
     left: dict[int, _Left] = {}
     for place, output in enumerate(exactly(node)):
+        if isinstance(output, Drawn):
+            raise NotSupported("its outputs are drawn at random")
         if not isinstance(output, Expected):
             found[place] = output
             continue

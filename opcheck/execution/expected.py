@@ -58,7 +58,8 @@ def question(case: Case) -> Question:
         ports=case.ports,
         dtype=case.dtype,
     )
-    known = operator_of(case.op) is not None
+    operator = operator_of(case.op)
+    known = operator is not None
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
     # Booleans and texts are no indices or shapes, and some operators have nothing else; sizes of
     # ConstantOfShape make a shape in any order.
@@ -66,14 +67,17 @@ def question(case: Case) -> Question:
     any_order = ("bool", "string")
     may_move = (by_value or it.dtype.kind in any_order or leads(case.op, it.name) for it in fed)
     moved = [n for n, moves in enumerate(may_move) if known and moves]
-    second = tuple(second_data(inputs, may_negate=known, moved=moved))
+    # Where a number is drawn at random, inputs are probabilities.
+    may_negate = operator is not None and not operator.random
+    second = tuple(second_data(inputs, may_negate=may_negate, moved=moved))
     # Negated parameters, such as a depth or a ratio, may make the node illegal.
     pairs = zip(inputs, second, strict=True)
     unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
     legal = known and (unchanged or _is_computed(task, second))
     if known and not legal:
         second = tuple(second_data(inputs, may_negate=False, moved=moved))
-    random = isinstance(case.expect, model.Values) and bool(case.expect.random)
+    stated = isinstance(case.expect, model.Values) and bool(case.expect.random)
+    random = stated or (operator is not None and operator.random)
     return Question(task, inputs, second, legal, case.timeout, random)
 
 
@@ -230,13 +234,16 @@ def _one(
             return verdict.Refusal(reason, wants, name, twin)
         case model.Computed():
             wants = computed(case, asked, asked.inputs)
-            for want in wants if case.rule != "open" and not case.empty else ():
+            may_be_empty = case.rule == "open" or case.empty or asked.random
+            for want in () if may_be_empty else wants:
                 if why := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
                     raise WrongCase(
                         f"{want.name}: {why}, so the case tells little: choose other data, write"
                         " the answer out, or state in `empty` why it is meant to be so"
                     )
             return verdict.Answer(wants, name)
+        case model.Values(random=random) if random and operator_of(case.op):
+            return verdict.Answer(computed(case, asked, asked.inputs), name)
         case model.Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:

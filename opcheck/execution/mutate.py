@@ -215,7 +215,7 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
     nodes = [node for node in found if node.dtype == dtype]
     concerned = (one for one in all_mutants(op) if any(map(one.concerns, nodes)))
     fed = opset.versions(op.domain, op.name)[op.since].inputs
-    still = operator.of_shapes or dtype in operator.of_scalars or not fed
+    still = operator.of_shapes or operator.random or dtype in operator.of_scalars or not fed
     states = (it for it in STATEFUL if (fed or not it.of_inputs) and not (still and it.of_values))
     return (*concerned, *states)
 

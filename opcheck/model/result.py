@@ -44,12 +44,12 @@ WRONG = (
     *(Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE),
 )
 #: How a result fails, whatever its rule makes of it: an output differs in number, type, dtype,
-#: shape or values, is good only for a poorer arithmetic, or is another than declared; an invalid
-#: model is accepted, a legal one refused; the process dies, dies of what was asked before, hangs or
-#: takes all memory; runs differ.
+#: shape, values or the distribution of what is drawn at random, is good only for a poorer
+#: arithmetic, or is another than declared; an invalid model is accepted, a legal one refused; the
+#: process dies, dies of what was asked before, hangs or takes all memory; runs differ.
 Failure: TypeAlias = Literal[
-    "count", "type", "dtype", "shape", "values", "precision", "declared", "accepted", "raised",
-    "crash", "stray_crash", "timeout", "oom", "unstable",
+    "count", "type", "dtype", "shape", "values", "distribution", "precision", "declared",
+    "accepted", "raised", "crash", "stray_crash", "timeout", "oom", "unstable",
 ]  # fmt: skip
 FAILURES: tuple[Failure, ...] = get_args(Failure)
 #: Those that leave no answer, as the backend's process is lost.

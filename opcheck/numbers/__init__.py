@@ -12,8 +12,8 @@ depends on the arrays that are put in:
 - *faulty* (`opcheck.numbers.faulty.Faulty`): what comes out where one of the functions is wrong.
 
 The package knows NumPy, and mpmath where precise numbers are used, and nothing of operators.
-Beyond the standard there are `bilinear`, `erf`, `fmod`, `inexact`, `pad`, `real`, `sums`, `top_k`
-and `values_of`.
+Beyond the standard there are `bilinear`, `drawn`, `erf`, `fmod`, `inexact`, `pad`, `real`, `sums`,
+`top_k` and `values_of`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -154,6 +154,26 @@ def real(x: float) -> Any:
 def __getattr__(name: str) -> Any:
     nearest = ", ".join(get_close_matches(name, sorted(NAMES), n=4, cutoff=0))
     raise AttributeError(f"{__name__} has no function {name}; NAMES has {nearest} and others")
+
+
+_share: ContextVar[float | None] = ContextVar("share", default=None)
+
+
+def at_share(share: float) -> AbstractContextManager[None]:
+    """Let formulas draw this number wherever they draw, so that they give a quantile."""
+    return setting(_share, share)
+
+
+def drawn(shape: Sequence[int], seed: float | None) -> Any:
+    """Independent numbers, equally likely to be anywhere in [0, 1), in float64.
+
+    The same `seed` gives the same ones, None others each time.
+    """
+    if (share := _share.get()) is not None:
+        return np.full(shape, share)
+    bits = None if seed is None else int(np.float32(seed).view(np.uint32))
+    # Not the generator of opcheck's data, which have seeds too.
+    return np.random.Generator(np.random.Philox(bits)).random(shape)
 
 
 def shape(x: Any) -> tuple[int, ...]:

@@ -315,6 +315,9 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
                 return Made((), (LeftOut(case.id, "the case", message),))
             case _ if any_order(case.op, case.attrs) is not None:
                 return Made((), (LeftOut(case.id, "the case", _ANY_ORDER),))
+            case _ if asked.random:
+                message = "its outputs are drawn at random"
+                return Made((), (LeftOut(case.id, "the case", message),))
             case model.AnyOf():
                 return Made(tuple(_alternatives(case, asked)), (), "its text is undecided")
             case _:

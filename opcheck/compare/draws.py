@@ -1,0 +1,115 @@
+"""Numbers drawn at random, judged by their distribution.
+
+Each element is drawn apart from the others, and the quantiles of its own distribution tell in which
+of 256 bins it fell, which are all as likely. Where what is drawn has few values, as 0 and 1, one
+value fills several bins, and the element is put into any of them. Of n elements a part of more or
+less than p then lies in the first bins with a probability of at most exp(−n·D), where D is the
+relative entropy of the part and p (Chernoff's inequality). That is asked of all elements, and of
+those that have one distribution. It is also asked how many pairs of elements lie on one side of the
+middle, of elements that are one, a row, and half of the tensor apart.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from opcheck.compare.elements import Mask, stepped
+from opcheck.dtypes import DType
+from opcheck.engine import Drawn
+from opcheck.model import Array
+
+#: The probability that a right answer is accused by one group of elements, or of pairs.
+ERROR_RATE = 1e-10
+_BINS = 256
+_LEVELS = np.arange(1, _BINS) / _BINS
+#: So many distributions are asked about, those of the most elements.
+_GROUPS = 64
+#: Where a value fills several bins, this decides: the same in each run, and as nobody else draws.
+_KEY = 0x6F70_6368_6563_6B
+#: ULP by which an element may lie beyond all that can be drawn.
+_BEYOND = 4
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """How unlike random numbers an answer is: `used` is above 1 where that is no chance."""
+
+    used: float
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The ends of what can be drawn, the elements that cannot be, and the worst oddity."""
+
+    low: Array
+    high: Array
+    impossible: Mask
+    oddity: Oddity
+
+
+def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
+    """Judge an output of the dtype and shape that `draw` has, with one element or more."""
+    ends = draw.quantiles(0.0), draw.quantiles(math.nextafter(1.0, 0.0))
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    least, most = low, high
+    if dtype.kind == "float":
+        with np.errstate(over="ignore"):
+            least, most = stepped(low, -_BEYOND), stepped(high, _BEYOND)
+    if (low == high).all():
+        return Judged(least, most, ~((least <= got) & (got <= most)), Oddity(0.0, ""))
+    before, last = np.zeros(got.shape, np.int64), np.zeros(got.shape, np.int64)
+    of_two = np.ones(got.shape, np.bool_)
+    profile = np.zeros(got.shape)
+    for level in _LEVELS:
+        quantile = draw.quantiles(level)
+        before += quantile < got
+        last += quantile <= got
+        of_two &= (quantile == low) | (quantile == high)
+        # Not the same of two distributions, but by a rare chance.
+        profile += quantile * math.sqrt(level)
+    impossible = ~((least <= got) & (got <= most))
+    impossible |= of_two & (got != low) & (got != high)
+    within = np.random.Generator(np.random.Philox(key=_KEY)).random(got.shape)
+    bins = (before + within * (last - before + 1)).astype(np.int64).reshape(-1)
+    unsure = (last > before).reshape(-1)
+    found = [_uneven(bins, unsure, "all")]
+    profiles, sizes = np.unique(profile, return_counts=True)
+    for one in profiles[np.argsort(-sizes)[:_GROUPS]] if profiles.size > 1 else ():
+        mine = profile.reshape(-1) == one
+        found.append(_uneven(bins[mine], unsure[mine], "those of one distribution"))
+    found += _pairs(bins >= _BINS // 2, got.shape)
+    return Judged(least, most, impossible, max(found, key=lambda one: one.used))
+
+
+def _uneven(bins: Array, unsure: Mask, whose: str) -> Oddity:
+    """The part of elements in the first bins that is the farthest from what it should be."""
+    parts = np.cumsum(np.bincount(bins, minlength=_BINS))[:-1] / bins.size
+    # Those that were put into one of several bins may be off by one.
+    room = float(unsure.mean()) / _BINS
+    likely = np.clip(parts, _LEVELS - room, _LEVELS + room)
+    used = _used(parts, likely, bins.size, _LEVELS.size)
+    worst = int(used.argmax())
+    text = f"of {whose}, {parts[worst]:.1%} lie below where {_LEVELS[worst]:.1%} should"
+    return Oddity(float(used[worst]), text)
+
+
+def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[Oddity]:
+    """How many pairs lie on one side of the middle; each is as likely to as not, independently."""
+    for lag in {1, shape[-1] if shape else 1, upper.size // 2}:
+        if 0 < lag < upper.size:
+            alike = np.mean(upper[lag:] == upper[:-lag], keepdims=True)
+            used = _used(alike, np.full(1, 0.5), upper.size - lag)
+            text = f"of those {lag} apart, {alike[0]:.1%} lie on one side of the middle, not half"
+            yield Oddity(float(used[0]), text)
+
+
+def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
+    """How far parts are off, as a share of what is allowed where they are `likely` ones."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = parts * np.log(parts / likely), (1 - parts) * np.log((1 - parts) / (1 - likely))
+    entropy = np.nan_to_num(terms[0]) + np.nan_to_num(terms[1])
+    found: Array = np.sqrt(count * entropy.clip(0) / math.log(2 * questions / ERROR_RATE))
+    return found

@@ -1,0 +1,170 @@
+"""Numbers drawn at random: normal, uniform, 0 or 1 with a probability, and of classes.
+
+A formula makes an element of a number that is drawn for it from [0, 1), and rises with it, so that
+it gives the quantiles too, by which backends are judged.
+"""
+
+from statistics import NormalDist
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck import numbers as xp
+from opcheck.engine.axes import check_size
+from opcheck.engine.operators import by_step, operator, unsaid
+from opcheck.errors import InvalidNode
+from opcheck.numbers.faulty import bare
+
+NAMES = """
+Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike
+"""
+
+NORMAL, UNIFORM, NORMAL_LIKE, UNIFORM_LIKE, BERNOULLI, MULTINOMIAL = (
+    operator(name, exact=True, random=True, of_shapes=name.endswith("Like"), ignores=("seed",))
+    for name in ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike",
+                 "Bernoulli", "Multinomial"))  # fmt: skip
+
+
+@by_step(1, 22)
+def _of_shape(draw, *, shape, seed, **parameters):
+    """The formula from `draw(u, **parameters)`, where `u` is what is drawn from [0, 1)."""
+    unsaid("sizes below 0", min(shape, default=0) < 0)
+    check_size(shape)
+    return draw(xp.drawn(shape, seed), **parameters)
+
+
+@by_step(1, 22)
+def _of_input(draw, input, *, seed, **parameters):
+    return draw(xp.drawn(input.shape, seed), **parameters)
+
+
+def _normal(u, *, mean, scale, dtype=None):
+    unsaid(f"a scale of {scale}", not 0 <= scale < np.inf)
+    return mean + scale * _normal_quantiles(u)
+
+
+def _normal_quantiles(u):
+    quantile = NormalDist().inv_cdf
+    inner = np.clip(u, 2.0**-54, 1 - 2.0**-53)  # 0 and 1 have none.
+    if inner.size and (inner == inner.flat[0]).all():
+        return np.full(u.shape, quantile(float(inner.flat[0])))
+    return np.reshape([*map(quantile, inner.reshape(-1).tolist())], u.shape)
+
+
+def _uniform(u, *, low, high, dtype=None):
+    unsaid(f"from {low} to {high}", not -np.inf < low <= high < np.inf)
+    return low + u * (high - low)
+
+
+def _values(input):
+    return bare(xp.values_of(input)).astype(np.float64)
+
+
+@by_step(15, 22)
+def _by_probability(draw, input, *, dtype, seed):
+    """The formula from `draw(u, probabilities)`, which says where 1 comes out."""
+    own = np.empty(0, input.dtype)
+    named = dtypes.of(own) if dtype is None else dtypes.named(dtype)
+    probabilities = _values(input)
+    unsaid("such probabilities", not ((probabilities >= 0) & (probabilities <= 1)).all())
+    return draw(xp.drawn(input.shape, seed), probabilities).astype(named.numpy)
+
+
+def _is_one(u, p):
+    return u >= 1 - p
+
+
+@by_step(7, 22)
+def _by_class(draw, input, *, sample_size, seed, **_):
+    """The formula from `draw(u, logarithms)`, of shapes (batches, samples), (batches, classes)."""
+    if input.ndim != 2:
+        raise InvalidNode(f"input of rank {input.ndim}; allowed: 2")
+    logarithms = _values(input)
+    likely = logarithms.max(axis=1, initial=-np.inf)
+    unsaid("such samples, or such probabilities", sample_size < 1 or not np.isfinite(likely).all())
+    check_size(shape := (len(logarithms), sample_size))
+    return draw(xp.drawn(shape, seed), logarithms)
+
+
+def _class(u, logarithms):
+    return _of_weights(u, np.exp(logarithms - logarithms.max(axis=1, keepdims=True)))
+
+
+def _of_weights(u, weights):
+    ends = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
+    # So many classes of its batch end before what is drawn.
+    return (ends[:, None, :] <= u[..., None]).sum(axis=-1)
+
+
+def _repeated(u, some):
+    return np.resize(some, u.shape) if u.size else u
+
+
+#: What can go wrong with the numbers that are drawn, whatever is made of them.
+_SOURCES = {
+    "rows_alike": ("all rows were drawn alike",
+        lambda u: np.broadcast_to(u[..., :1, :] if u.ndim > 1 else u, u.shape)),
+    "halves_alike": ("one half was drawn like the other",
+        lambda u: _repeated(u, u.reshape(-1)[: (u.size + 1) // 2])),
+    "one_draw_for_all": ("all elements came of one number drawn",
+        lambda u: _repeated(u, u.reshape(-1)[:1])),
+    "each_drawn_twice": ("each number that was drawn was used twice",
+        lambda u: _repeated(u, np.repeat(u.reshape(-1)[::2], 2))),
+    "three_digits": ("three binary digits were drawn", lambda u: np.floor(8 * u) / 8),
+}  # fmt: skip
+
+for one, by, step in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
+                      (UNIFORM, _of_shape, _uniform), (UNIFORM_LIKE, _of_input, _uniform),
+                      (BERNOULLI, _by_probability, _is_one),
+                      (MULTINOMIAL, _by_class, _class)):  # fmt: skip
+    one.formula(by=by)(step)
+    one.mutant_table({
+        name: (text, lambda u, *more, step=step, change=change, **how:
+            step(change(u), *more, **how))
+        for name, (text, change) in _SOURCES.items()
+    }, by=by)  # fmt: skip
+
+for one, by in ((NORMAL, _of_shape), (NORMAL_LIKE, _of_input)):
+    one.mutant_table({
+        "scale_is_a_variance": ("scale was the variance", lambda u, *, mean, scale, dtype=None:
+            _normal(u, mean=mean, scale=scale**0.5)),
+        "mean_scaled": ("the mean was scaled too", lambda u, *, mean, scale, dtype=None:
+            _normal(u, mean=mean * scale, scale=scale)),
+        "uniform": ("the distribution was uniform", lambda u, *, mean, scale, dtype=None:
+            mean + scale * (u - 0.5) * 12**0.5),
+        "cut_off": ("no number was farther from the mean than twice the scale",
+            lambda u, *, mean, scale, dtype=None:
+            mean + scale * np.clip(_normal_quantiles(u), -2, 2)),
+    }, by=by)  # fmt: skip
+for one, by in ((UNIFORM, _of_shape), (UNIFORM_LIKE, _of_input)):
+    one.mutant_table({
+        "high_is_a_width": ("high was added to low", lambda u, *, low, high, dtype=None:
+            low + u * high),
+        "normal": ("the distribution was normal", lambda u, *, low, high, dtype=None:
+            (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u)),
+        "whole_numbers": ("only whole numbers were drawn", lambda u, *, low, high, dtype=None:
+            np.floor(_uniform(u, low=low, high=high))),
+    }, by=by)  # fmt: skip
+BERNOULLI.mutant_table({
+    "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),
+    "probability_rounded": ("1 came of probabilities of one half or more",
+        lambda u, p: p + 0 * u >= 0.5),
+    "probability_of_the_first": ("all elements had the first one's probability",
+        lambda u, p: _is_one(u, _repeated(p, p.reshape(-1)[:1]))),
+    "probability_of_the_row": ("all of a row had its first probability",
+        lambda u, p: _is_one(u, p[..., :1] + 0 * p if p.ndim else p)),
+    "fair": ("0 and 1 were equally likely", lambda u, p: _is_one(u, 0.5)),
+}, by=_by_probability)  # fmt: skip
+MULTINOMIAL.mutant_table({
+    "input_is_weights": ("the input was no logarithms", lambda u, x:
+        _of_weights(u, x - x.min(initial=0))),
+    "most_likely": ("always the most likely class was drawn", lambda u, x:
+        x.argmax(axis=1)[:, None] + np.zeros(u.shape, np.int64)),
+    "equally_likely": ("all classes were equally likely", lambda u, x: _class(u, 0 * x)),
+    "first_batch": ("all batches had the probabilities of the first", lambda u, x:
+        _class(u, np.broadcast_to(x[:1], x.shape))),
+    "counted_from_one": ("classes were counted from 1", lambda u, x: 1 + _class(u, x)),
+    "last_class_left_out": ("the last class was never drawn", lambda u, x:
+        _class(u, x[:, :-1] if x.shape[1] > 1 else x)),
+    "binary_logarithms": ("logarithms were to base 2", lambda u, x: _class(u, x * np.log(2))),
+}, by=_by_class)  # fmt: skip

@@ -23,8 +23,6 @@ _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 _LINES, _LENGTH = 20, 200
 _TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _BYTES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
-#: The parts of a cell, from an eighth to seven.
-_PARTS = " ▏▎▍▌▋▊▉"
 
 
 def picked(one: object, names: str) -> dict[str, Any]:
@@ -75,6 +73,16 @@ def folded(text: str, width: int, indent: str = "") -> list[str]:
     return textwrap.wrap(
         text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+
+
+def broken(name: str, width: int) -> str:
+    """Break a long name, which stands above numbers, into lines."""
+    lines = [""]
+    for part in re.findall("[^ _:]*[ _:]?", name):
+        if len(lines[-1]) + len(part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def kind(reason: str) -> str:
@@ -131,15 +139,6 @@ def percent(share: float) -> str:
 def interval(low: float, high: float) -> str:
     """`0.985–1.02`; a dash if it is boundless."""
     return f"{digits(low)}–{digits(high)}" if low > 0 and math.isfinite(high) else "–"
-
-
-def bar(share: float, width: int, *, ascii_only: bool) -> str:
-    """A bar of `share` of `width` cells, in eighths unless in ASCII, and never empty."""
-    share = min(max(share, 0.0), 1.0)
-    if ascii_only:
-        return "#" * max(round(share * width), 1)
-    full, eighths = divmod(max(round(8 * share * width), 1), 8)
-    return "█" * full + _PARTS[eighths].strip()
 
 
 def _with_unit(

@@ -6,7 +6,6 @@ comes last, next to the prompt. If verbose, they count every verdict and open an
 """
 
 import io
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -479,7 +478,7 @@ def _legend(columns: Collection[str], width: int) -> list[str]:
 
 
 def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], head: int) -> Table:
-    columns = (Numbers(_folded(name, head)) for name in names.values())
+    columns = (Numbers(plain_text.broken(name, head)) for name in names.values())
     table = new_table("wrong, of those judged", *columns)
     for label, counts in rows.items():
         style = "bold" if label == totals.ALL else ""
@@ -492,23 +491,15 @@ def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], he
 
 def _by_backend(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str]) -> Table:
     *operators, last = rows
-    columns = (Numbers(_folded(name, _HEAD)) for name in (*operators, f"wrong, {last}", *kinds))
+    columns = (
+        Numbers(plain_text.broken(name, _HEAD)) for name in (*operators, f"wrong, {last}", *kinds)
+    )
     table = new_table("backend", *columns)
     for address, name in names.items():
         wrong = (_count(rows[operator][address], "wrong") for operator in operators)
         total = rows[last][address]
         table.add_row(name, *wrong, _share(total), *(_count(total, kind) for kind in kinds))
     return table
-
-
-def _folded(name: str, width: int) -> str:
-    """Break a long name, which stands above numbers, into lines."""
-    lines = [""]
-    for part in re.findall("[^ _:]*[ _:]?", name):
-        if len(lines[-1]) + len(part.rstrip()) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def _share(counts: Counter[str]) -> Text:

@@ -90,21 +90,14 @@ def test_a_difference_that_may_matter_is_found_and_some_make_runs_incomparable(
 
 def test_other_cases_in_between_make_runs_incomparable():
     found = timings.differences(OLD, OLD, ["a", "b", "c"], ["c"])
-    assert found == {"cases": ("3 (only in this run: a, …)", "1")}
-    assert timings.unfair(found) == "cases 3 (only in this run: a, …) there, 1 here"
+    assert found == {"cases of one run only": ("a and 1 more", "")}
+    assert timings.unfair(found) == "cases of one run only a and 1 more there, absent here"
     assert timings.differences(OLD, OLD, ["a", "b"], ["b", "a"]) == {}
 
 
 def test_a_load_that_leaves_half_of_the_processors_free_is_no_difference():
     some = replace(OLD, machine=replace(MACHINE, load=3.9, memory=MACHINE.memory - 4096))
     assert timings.differences(OLD, some) == {}
-
-
-def test_how_much_slower_is_too_slow_is_told():
-    page = Page(80)
-    timings.show_changes(page.console, {}, replace(COMPARED, beyond=0.125))
-    rows = [line for line in page.lines if line.startswith("  ")]
-    assert [row.split("  ")[-1].strip() for row in rows][:2] == ["slower by more than 12.5 %"] * 2
 
 
 def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
@@ -120,13 +113,11 @@ def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
     page = Page(80)
     timings.show_changes(page.console, {}, found, "old")
     assert page.lines == [
-        "ratio to old  ratio  95 % interval",
-        "x",
-        "  new          1.10      1.06–1.14  slower by more than 5 %",
-        "z",
-        "  new          1.00     0.900–1.20  unclear",
-        "All cases together",
-        "  new          1.03      1.01–1.04  same",
+        "case                backend  ratio to old  95 % interval  verdict",
+        "─────────────────────────────────────────────────────────────────",
+        "x                   new              1.10      1.06–1.14  slower",
+        "z                   new              1.00     0.900–1.20  unclear",
+        "All cases together  new              1.03      1.01–1.04  same",
         "",
         "Not compared",
         "no times of the backend itself: fail: wrong: w [new]",
@@ -143,8 +134,8 @@ def test_rows_that_lack_for_the_same_reason_are_told_together():
     timings.show_changes(page.console, {}, Compared((), (*missing, other)))
     assert page.lines == [
         "Not compared",
-        "no times in the old run: no such case: x0 [numpy], x1 [numpy], x2 [numpy],",
-        "  x3 [numpy], x4 [numpy] and 2 more",
+        "no times in the old run: no such case: x0 [numpy], x1 [numpy], x2 [numpy], x3",
+        "  [numpy], x4 [numpy] and 2 more",
         "no times in the new run: no such case: y [numpy]",
         "",
         "8 not compared",

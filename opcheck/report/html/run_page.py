@@ -12,7 +12,6 @@ from functools import cache, partial
 from itertools import accumulate, cycle, pairwise, zip_longest
 from math import ceil, inf, log2, prod
 from pathlib import Path
-from statistics import median
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
@@ -28,9 +27,9 @@ from opcheck.report import plain_text, summary, totals
 from opcheck.report.markdown import templates
 from opcheck.report.summary import wanted
 from opcheck.report.timing_store import Stored
-from opcheck.report.timings import ReportedTiming, margin, reported
+from opcheck.report.timings import COLUMNS, reported
 from opcheck.report.totals import NONE, counted
-from opcheck.timing import ZONE, Ratio, Spread, means, spread
+from opcheck.timing import ZONE, Ratio, means
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
@@ -445,16 +444,13 @@ def bench_lines(stored: Stored) -> Iterator[str]:
     """The whole document, line by line."""
     bench, rows = stored.bench, stored.rows
     drawings: dict[str, Drawing] = {}
-    # Each case with the time of a copy, its backends, and the name of its drawing, if it has one.
-    cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
+    cases = [(row, reported(bench, row)) for row in rows]
     compared: list[tuple[str, str, Ratio]] = []
     colours = dict(zip(bench.backends, cycle(SERIES), strict=False))
-    for number, row in enumerate(rows):
-        if any(timing.samples for timing in row.timings):
+    for number, (row, case) in enumerate(cases):
+        if case.timed:
             drawings[f"t{number}"] = times(row, colours)
-        lines = [*reported(bench, row)]
-        cases.append((row, spread(row.copy, row.yardstick), lines, f"t{number}"))
-        compared += [(row.case, one.timing.backend, one.ratio) for one in lines if one.ratio]
+        compared += [(row.case, one.timing.backend, one.ratio) for one in case.timed if one.ratio]
     if compared:
         drawings["ratios"] = ratios(compared, colours)
     yield from document(
@@ -463,11 +459,10 @@ def bench_lines(stored: Stored) -> Iterator[str]:
         bench=bench,
         machine=bench.machine,
         cases=cases,
+        columns=COLUMNS,
         means=means(rows, bench.baseline),
         drawings=drawings,
         amounts=plain_text,
-        margin=margin,
-        median=median,
     ).split("\n")
 
 

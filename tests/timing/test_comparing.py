@@ -241,6 +241,9 @@ def test_of_one_process_nothing_follows():
     assert (change.p, change.verdict, change.low) == (1.0, "unclear", 0.0)
 
 
+ABSENT = "no such case on this backend, or another one of that name"
+
+
 # ── what is missing ─────────────────────────────────────────────────────────────────────────────
 def test_what_only_one_run_has_is_told_with_the_reason():
     machine = Machine(13, USUAL)
@@ -253,9 +256,9 @@ def test_what_only_one_run_has_is_told_with_the_reason():
         ("kept", "b"),
     ]
     assert found.missing == (
-        Missing("kept", "c", "both", "no such backend; fails"),
-        Missing("new", "a", "old", "no such case"),
-        Missing("gone", "a", "new", "no such case"),
+        Missing("kept", "c", "both", f"{ABSENT}; fails"),
+        Missing("new", "a", "old", ABSENT),
+        Missing("gone", "a", "new", ABSENT),
     )
 
 
@@ -267,15 +270,15 @@ def test_times_of_other_shapes_or_types_are_times_of_something_else():
         found = compare_runs([old], [other])
         assert not found.changes
         assert [(one.lacks, one.why) for one in found.missing] == [
-            ("old", "of another type, shape or content"),
-            ("new", "of another type, shape or content"),
+            ("old", ABSENT),
+            ("new", ABSENT),
         ]
 
 
 def test_a_row_without_the_fixed_work_cannot_be_compared():
     old = Machine(15, USUAL).timed("case", 30, a=1.0)
     found = compare_runs([old], [replace(old, yardstick=())])
-    assert found.missing == (Missing("case", "a", "new", "nothing to hold it against"),)
+    assert found.missing == (Missing("case", "a", "new", "no fixed work in the same rounds"),)
 
 
 def test_runs_without_anything_have_nothing_to_tell():
@@ -359,7 +362,7 @@ def test_a_row_without_a_time_of_either_is_missing_and_is_not_clear():
     assert [(one.lacks, one.why) for one in found.missing] == [
         ("new", "wrong"),
         ("old", "crash"),
-        ("both", "crash"),
+        ("both", "crash; wrong"),
     ]
     assert (found.changes, found.unclear, found.is_decided) == ((), 2, False)
 

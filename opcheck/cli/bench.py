@@ -111,13 +111,13 @@ def check_baseline(
             f"{path} cannot be compared with this run: {unfair}",
             "times would change without the build: ask for the same, or save a new baseline",
         )
-    other = [case.id for case in cases if known[case.id].digest != case_digest(case)]
-    lacking = [f"{path} was taken when {case} was another case" for case in other]
-    for name in about.backends:
-        for case in ids:
-            timing = known[case].timing(name)
-            if timing is None or not timing.samples:
-                lacking.append(f"{path} has no time of {name} for {case}")
+    lacking = []
+    for case in cases:
+        row = known[case.id]
+        is_same = row.digest == case_digest(case)
+        timed = {one.backend for one in row.timings if one.samples and is_same}
+        missing = [name for name in about.backends if name not in timed]
+        lacking += [f"{path} has no time of {name} for {case.id} as it is" for name in missing]
     if lacking:
         hint = "leave it out of both by -k, or save a new baseline with `opcheck bench --save FILE`"
         raise UsageError(few(lacking), hint)

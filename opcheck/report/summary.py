@@ -1,8 +1,8 @@
 """A run in a terminal: failures in full as they come, then tables and the exit code.
 
 A failure is told by the sentence tested, the answer, its mistakes, and how to repeat it. The tables
-fit one screen: known defects, wrong results by operator and backend, a legend. The most important
-comes last, next to the prompt. If verbose, they count every verdict and open answer.
+are short: the most frequent known defects, wrong results by operator and backend, a legend. The
+most important comes last, next to the prompt. If verbose, they count every verdict and open answer.
 """
 
 import io
@@ -157,8 +157,8 @@ def finding(result: Record) -> str:
 _REASONS = 3
 #: The level of verbosity at which every failure is shown in full.
 _EVERYTHING = 2
-#: Lines of a screen of unknown height, and the least.
-_SCREEN, _SMALL_SCREEN = 40, 24
+#: The most rows of the overview, and the most known defects listed above it.
+_OPERATORS, _DEFECTS = 13, 3
 #: The largest width of a name next to numbers, and above them on a narrow console.
 _NAME, _HEAD = 40, 12
 STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
@@ -416,16 +416,13 @@ class Pretty:
         console, header, names, results = self.console, self.header, self.names, self.results
         if not results:
             return
-        height = console.height if console.file.isatty() else _SCREEN
-        screen = min(max(height, _SMALL_SCREEN), _SCREEN)
-        rows = totals.by_operator(header.backends, results, screen // 3)
+        rows = totals.by_operator(header.backends, results, _OPERATORS)
         occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
         kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
         tables = [
             _by_operator(names, rows, kinds, _NAME),
             _by_operator(names, rows, kinds, _HEAD),
             _by_backend(names, rows, kinds),
-            _by_backend(names, dict([*rows.items()][-1:]), kinds),
         ]
         fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
         table = next(fitting, tables[-1])
@@ -433,18 +430,22 @@ class Pretty:
         if {"known", Verdict.UNSUPPORTED} & occur:
             more = "-v: counts by version, every known defect, why something is unsupported"
             notes += textwrap.wrap(more, console.width)
-        # The head of the table takes three lines, the exit code two, and so does the prompt.
-        room = screen - table.row_count - len(notes) - 8
-        # The most frequent known defects of each backend, in so many lines.
         found = group_by(totals.known(header.backends, results), lambda one: one[0])
-        for address, mine in found.items():
-            causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
-            # A title, a blank line, and a line about those left out need room too.
-            if lines := [*_listed(causes, console.width, room // len(found) - 3)]:
-                count = plain_text.plural(len(causes), "known defect")
-                console.print(Text(f"{names[address]}: {count}", "bold"), soft_wrap=True)
-                for line in (*lines, ""):
-                    console.print(Text(line), soft_wrap=True)
+        # None of them if backends are many: the table must be seen.
+        for address, mine in found.items() if len(found) <= _DEFECTS else ():
+            title = f"{names[address]}: {plain_text.plural(len(mine), 'known defect')}"
+            console.print(Text(title, "bold"), soft_wrap=True)
+            counts = [(count, known.cause) for _, known, count in mine]
+            most = _DEFECTS // len(found)
+            if left := counts[most:]:
+                others = f"by {plain_text.plural(len(left), 'other defect')}"
+                counts[most:] = [(sum(count for count, _ in left), others)]
+            width = max(len(f"{count:,}") for count, _ in counts) + 2
+            for count, cause in counts:
+                text = f"{count:{width},}  {plain_text.one_line(cause)}"
+                lines = textwrap.wrap(text, console.width, subsequent_indent=" " * (width + 2))
+                console.print(Text("\n".join(lines)), soft_wrap=True)
+            console.print()
         put(console, table)
         console.print()
         _print(console, notes)
@@ -490,15 +491,12 @@ def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], he
 
 
 def _by_backend(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str]) -> Table:
-    *operators, last = rows
-    columns = (
-        Numbers(plain_text.broken(name, _HEAD)) for name in (*operators, f"wrong, {last}", *kinds)
-    )
-    table = new_table("backend", *columns)
+    label, total = [*rows.items()][-1]
+    heads = (plain_text.broken(name, _HEAD) for name in (f"wrong, {label}", *kinds))
+    table = new_table("backend", *map(Numbers, heads))
     for address, name in names.items():
-        wrong = (_count(rows[operator][address], "wrong") for operator in operators)
-        total = rows[last][address]
-        table.add_row(name, *wrong, _share(total), *(_count(total, kind) for kind in kinds))
+        counts = total[address]
+        table.add_row(name, _share(counts), *(_count(counts, kind) for kind in kinds))
     return table
 
 
@@ -514,18 +512,3 @@ def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:
         return Text(none, "green" if kind == "wrong" else "bright_black")
     excused = kind == "wrong" and counts[kind] == counts["known"]
     return Text(f"{counts[kind]:,}", "cyan" if excused else STYLES[kind])
-
-
-def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterator[str]:
-    digits = len(f"{sum(count for count, _ in causes):,}") + 2
-    for number, (count, cause) in enumerate(causes):
-        text = f"{count:{digits},}  {cause}"
-        lines = textwrap.wrap(text, width, subsequent_indent=" " * (digits + 2))
-        room -= len(lines)
-        if room < 0:
-            left = causes[number:]
-            total = sum(count for count, _ in left)
-            if number:
-                yield f"{total:{digits},}  by {plain_text.plural(len(left), 'other defect')}"
-            return
-        yield from lines

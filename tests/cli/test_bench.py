@@ -140,7 +140,7 @@ def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tm
         ("-k one", (), "cases of one run only Hardmax/two there, absent here"),
         ("", (('"warm":0.03', '"warm":0.5'),), "warm-up 0.5 s there, 0.03 s here"),
         ("", (('"cores":', '"cores":1'),), "processors 1"),
-        ("", (('"digest":"', '"digest":"f'),), "when Hardmax/one was another case and 1 more"),
+        ("", (('"digest":"', '"digest":"f'),), "for Hardmax/one as it is and 1 more"),
         ("", ((SPIN, f"{SPIN}ning"),), "Spinning?seconds=0.001 1.0 there, absent here"),
     ],
 )

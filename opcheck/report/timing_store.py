@@ -86,7 +86,7 @@ def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) ->
 
 
 def read(path: Path) -> Stored:
-    """The benchmark in a file; raises CaseFileError with every problem."""
+    """The benchmark in a file; raises CaseFileError."""
     return _BenchReading(path).read()
 
 
@@ -126,13 +126,13 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
         for number, fields in lines:
             if isinstance(fields, Timed):
                 if fields.case in rows:
-                    self.add(number, f"the case {shown(fields.case)} occurs twice")
+                    self.fail(number, f"the case {shown(fields.case)} occurs twice")
                 rows[fields.case] = fields
                 continue
             cases, complete = fields["cases"], fields["complete"]
-            if cases != len(rows) and not self.problems:
+            if cases != len(rows):
                 message = f"the footer counts {cases:,} cases; there are {len(rows):,}"
-                self.add(number, message, "lines are missing, or were added")
+                self.fail(number, message, "lines are missing, or were added")
         return Stored(bench, tuple(rows.values()), complete)
 
 

@@ -373,8 +373,7 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         ending: model.Ending | None = None
         for number, fields in lines:
             if isinstance(fields, model.Record):
-                if problem := next(self._added(fields), None):
-                    self.fail(number, problem)
+                self._add(number, fields)
                 continue
             revised = {(one["case"], one["backend"]): one for one in fields.pop("revised", ())}
             counted = fields.pop("totals")
@@ -392,16 +391,18 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
                 self.records[pair] = dataclasses.replace(self.records[pair], diagnoses=diagnoses)
         return model.Run(header, tuple(self.records.values()), ending)
 
-    def _added(self, record: model.Record) -> Iterator[str]:
-        """Add a result; yield contradictions with the header and earlier results."""
+    def _add(self, number: int, record: model.Record) -> None:
+        """Add a result, which must not contradict the header and earlier results."""
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
-            yield f"the header knows no backend {shown(record.backend)}"
+            self.fail(number, f"the header knows no backend {shown(record.backend)}")
         if self.records.setdefault((case, record.backend), record) is not record:
-            yield f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
+            self.fail(
+                number, f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
+            )
         is_same = self.cases.setdefault(case, about) == about
         is_alone = self.places.setdefault(record.place, case) == case
         if not (is_same and is_alone and record.place < self.header.suite.cases):
-            yield f"{shown(case)} has another place or digest than the other lines say"
+            self.fail(number, f"{shown(case)} has another place or digest than other lines say")
         if len(self.cases) > self.header.cases:
-            yield f"more cases than the {self.header.cases:,} of the header"
+            self.fail(number, f"more cases than the {self.header.cases:,} of the header")

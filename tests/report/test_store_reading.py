@@ -300,7 +300,7 @@ def test_a_file_cut_short_anywhere_is_incomplete_or_unreadable_and_never_whole(t
         assert length == len(data) - 1 or outcome(found)[0] is Exit.UNUSABLE
 
 
-ELSEWHERE = "has another place or digest than the other lines say"
+ELSEWHERE = "has another place or digest than other lines say"
 
 
 # ── what cannot be read ───────────────────────────────────────────────────────────────────────

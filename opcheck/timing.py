@@ -302,24 +302,19 @@ def scaling(sizes: Sequence[float], seconds: Sequence[float]) -> Scaling | None:
     if len({size for size, _ in points}) < 2:
         return None
     import numpy as np
-
-    ordered, taken = np.array(points, float).T
-    # Less growth is fixed cost: any exponent would fit the rest.
-    if taken.max() < 2 * taken.min():
-        line = _line(ordered, taken)
-        return replace(line, fixed=float(np.median(taken)), flat=float(ordered[-1]))
-    return _curve(ordered, taken) or _line(ordered, taken)
-
-
-def _line(sizes: Array, seconds: Array) -> Scaling:
-    import numpy as np
     from scipy import stats
 
-    x, y = np.log(sizes), np.log(seconds)
-    found = stats.linregress(x, y)
-    half = float(stats.t.ppf(0.975, len(x) - 2) * found.stderr) if len(x) > 2 else math.inf
-    slope = float(found.slope)
-    return Scaling(slope, slope - half, slope + half)
+    ordered, taken = np.array(points, float).T
+    line = stats.linregress(np.log(ordered), np.log(taken))
+    half = math.inf
+    if len(points) > 2:
+        half = float(stats.t.ppf(0.975, len(points) - 2) * line.stderr)
+    slope = float(line.slope)
+    found = Scaling(slope, slope - half, slope + half)
+    # Less growth is fixed cost: any exponent would fit the rest.
+    if taken.max() < 2 * taken.min():
+        return replace(found, fixed=float(np.median(taken)), flat=float(ordered[-1]))
+    return _curve(ordered, taken) or found
 
 
 def _curve(sizes: Array, seconds: Array) -> Scaling | None:

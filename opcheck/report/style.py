@@ -127,6 +127,12 @@ def put_all(console: Console, *tables: Table) -> None:
             console.print()
 
 
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a paragraph; Rich would leave blanks at the ends of its lines."""
+    for line in plain_text.folded(plain_text.clean(text), console.width, "  "):
+        console.print(Text(line, style), soft_wrap=True)
+
+
 def put_exit(console: Console, code: Exit, meaning: str) -> None:
     """Print the exit code and what it means, the last line of a report."""
     style = f"bold {'green' if code is Exit.CONFORMS else 'red'}"

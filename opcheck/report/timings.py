@@ -22,7 +22,7 @@ from opcheck.grouping import group_by
 from opcheck.model.timing import Bench, Rows, Timed, Timing
 from opcheck.report import plain_text
 from opcheck.report.plain_text import brief, digits, interval, percent, plural, seconds, size
-from opcheck.report.style import Numbers, grouped, new_table, put_all, unlike
+from opcheck.report.style import Numbers, grouped, new_table, put_all, say, unlike
 from opcheck.timing import Compared, Ratio, Spread, means, ratio, scaling, spread
 from opcheck.timing import words as verdict_on
 
@@ -48,13 +48,7 @@ def show(console: Console, bench: Bench, rows: Rows, *, complete: bool = True) -
         show_case(console, bench, row)
     show_means(console, bench, rows)
     if not complete:
-        _say(console, f"INCOMPLETE: it was cut short after {plural(len(rows), 'case')}", "bold red")
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    """Print a paragraph; Rich would leave blanks at the ends of its lines."""
-    for line in plain_text.folded(text, console.width, "  "):
-        console.print(Text(line, style), soft_wrap=True)
+        say(console, f"INCOMPLETE: it was cut short after {plural(len(rows), 'case')}", "bold red")
 
 
 def show_head(console: Console, bench: Bench) -> None:
@@ -63,22 +57,22 @@ def show_head(console: Console, bench: Bench) -> None:
     governor = machine.governor and f"governor {machine.governor}"
     parts = [machine.processor, plural(machine.cores, "processor"), governor]
     parts += [f"load {machine.load:g}", machine.platform, f"Python {bench.python}"]
-    _say(console, ", ".join(brief(part) for part in parts if part))
+    say(console, ", ".join(brief(part) for part in parts if part))
     backends = (
         brief(f"{address} {version}") + " (baseline)" * (address == bench.baseline)
         for address, version in bench.backends.items()
     )
-    _say(console, ", ".join(backends))
+    say(console, ", ".join(backends))
     processes = f"{bench.workers} process{'es' * (bench.workers != 1)} a backend"
     caches = "caches emptied before every call" if bench.cold else "caches warm"
-    _say(console, f"{processes}, {plural(bench.threads, 'thread')} each, {caches}")
+    say(console, f"{processes}, {plural(bench.threads, 'thread')} each, {caches}")
     for name, count in bench.other_threads.items():
-        _say(console, f"{brief(name)} computes in {plural(count, 'thread')}", "yellow")
+        say(console, f"{brief(name)} computes in {plural(count, 'thread')}", "yellow")
     silent = ", ".join(brief(one) for one, n in bench.threads_of.items() if n is None)
     if silent:
-        _say(console, f"How many threads they have, nobody can tell of: {silent}", "yellow")
+        say(console, f"How many threads they have, nobody can tell of: {silent}", "yellow")
     for name, what in bench.included.items():
-        _say(console, f"Times of {brief(name)} include {what}", "yellow")
+        say(console, f"Times of {brief(name)} include {what}", "yellow")
     console.print()
 
 
@@ -86,7 +80,7 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
     """Print one case, with a line for each backend."""
     console.print(Text(brief(row.case), "bold"), soft_wrap=True)
     case = reported(bench, row)
-    _say(console, case.about)
+    say(console, case.about)
     is_wide = console.width >= _WIDE
     columns = [column for column in COLUMNS if is_wide or column != "of copy"]
     table = new_table(*columns)
@@ -95,7 +89,7 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
         table.add_row(*(Text(line.cells[name], styles.get(name, "")) for name in columns))
     put_all(console, table)
     for remark in case.remarks:
-        _say(console, brief(remark), "yellow")
+        say(console, brief(remark), "yellow")
     if case.remarks:
         console.print()
 
@@ -189,10 +183,10 @@ def show_means(console: Console, bench: Bench, rows: Rows) -> None:
     over = f"{found[0].cases:,} of " * (found[0].cases < found[0].of)
     base = brief(bench.baseline)
     message = f"Geometric mean of the ratios to {base}, over {over}{found[0].of:,} cases"
-    _say(console, message, "bold")
+    say(console, message, "bold")
     if over:
-        _say(console, "The others are left out, because not all backends were timed there.")
-    _say(console, "The interval tells how far a mean moves with the choice of cases like these.")
+        say(console, "The others are left out, because not all backends were timed there.")
+    say(console, "The interval tells how far a mean moves with the choice of cases like these.")
     table = new_table("backend", Numbers("ratio"), Numbers("95 % interval"))
     for mean in found:
         table.add_row(brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
@@ -223,7 +217,7 @@ def show_sweeps(console: Console, bench: Bench, rows: Rows, plot: Path | None = 
 
 def show_sweep(console: Console, bench: Bench, rows: Rows) -> None:
     """Print the times of one case in several sizes, and their growth."""
-    _say(console, title(rows), "bold")
+    say(console, title(rows), "bold")
     points = {name: _points(rows, name) for name in (*bench.backends, _COPY)}
     heads = (Numbers(plain_text.broken(brief(name), _NAME)) for name in points)
     times = new_table(Numbers("size"), "shape", *heads)
@@ -386,16 +380,16 @@ def show_changes(
     head = ["case", "backend", Numbers(title), *map(Numbers, numbers), "verdict"]
     put_all(console, unlike(differences), grouped(console, head, rows.items(), above=0))
     if compared.missing:
-        _say(console, "Not compared", "bold")
+        say(console, "Not compared", "bold")
     for (lacks, why), some in group_by(compared.missing, lambda one: (one.lacks, one.why)).items():
         named = [f"{brief(one.case)} [{brief(one.backend)}]" for one in some]
-        _say(console, f"no times {where[lacks]}: {brief(why)}: {few(named, 5)}", "yellow")
+        say(console, f"no times {where[lacks]}: {brief(why)}: {few(named, 5)}", "yellow")
     if compared.missing:
         console.print()
     counts = Counter[str](change.verdict for change in compared.changes)
     counts["not compared"] = len(compared.missing)
     messages = [f"{count:,} {verdict}" for verdict, count in counts.items() if count]
-    _say(console, ", ".join(messages) or "There is nothing to compare.")
+    say(console, ", ".join(messages) or "There is nothing to compare.")
 
 
 def differences(

@@ -129,7 +129,7 @@ def put_all(console: Console, *tables: Table) -> None:
 
 def say(console: Console, text: str, style: str = "") -> None:
     """Print a paragraph; Rich would leave blanks at the ends of its lines."""
-    for line in plain_text.folded(plain_text.clean(text), console.width, "  "):
+    for line in plain_text.folded(plain_text.clean(text), console.width):
         console.print(Text(line, style), soft_wrap=True)
 
 

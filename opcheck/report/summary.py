@@ -6,7 +6,6 @@ most important comes last, next to the prompt. If verbose, they count every verd
 """
 
 import io
-import textwrap
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from opcheck.analysis import is_failure, is_judged, outcome, reds_of
 from opcheck.errors import Exit, few
 from opcheck.grouping import group_by
 from opcheck.model import ComparisonRecord, Header, LiveResult, Record, Run, Verdict
-from opcheck.report import plain_text, totals
+from opcheck.report import plain_text, style, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
 
 #: Column at which the text of a line begins, after its label.
@@ -279,8 +278,9 @@ class Pretty:
         if self.verbose:
             counts = self._counts()
             put_all(console, counts)
-            if notes := _legend([str(column.header) for column in counts.columns], console.width):
-                _print(console, [*notes, ""])
+            if legend := _legend([str(column.header) for column in counts.columns]):
+                style.say(console, legend, "dim")
+                console.print()
             put_all(console, self._open_answers())
         put_all(console, _companies(results), *self._causes())
         if self.verbose:
@@ -426,10 +426,6 @@ class Pretty:
         ]
         fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
         table = next(fitting, tables[-1])
-        notes = _legend(kinds, console.width)
-        if {"known", Verdict.UNSUPPORTED} & occur:
-            more = "-v: counts by version, every known defect, why something is unsupported"
-            notes += textwrap.wrap(more, console.width)
         found = group_by(totals.known(header.backends, results), lambda one: one[0])
         # None of them if backends are many: the table must be seen.
         for address, mine in found.items() if len(found) <= _DEFECTS else ():
@@ -443,12 +439,14 @@ class Pretty:
             width = max(len(f"{count:,}") for count, _ in counts) + 2
             for count, cause in counts:
                 text = f"{count:{width},}  {plain_text.one_line(cause)}"
-                lines = textwrap.wrap(text, console.width, subsequent_indent=" " * (width + 2))
+                lines = plain_text.folded(text, console.width, " " * (width + 2))
                 console.print(Text("\n".join(lines)), soft_wrap=True)
             console.print()
-        put(console, table)
-        console.print()
-        _print(console, notes)
+        put_all(console, table)
+        style.say(console, _legend(kinds), "dim")
+        if {"known", Verdict.UNSUPPORTED} & occur:
+            more = "-v: counts by version, every known defect, why something is unsupported"
+            style.say(console, more, "dim")
 
 
 def _likeness(result: Record) -> Hashable:
@@ -468,22 +466,16 @@ def show(console: Console, run: Run, **options: Any) -> None:
     pretty.finish(run.records, run.complete, *outcome(run))
 
 
-def _print(console: Console, notes: Iterable[str]) -> None:
-    for line in notes:
-        console.print(Text(line, "dim"), soft_wrap=True)
-
-
-def _legend(columns: Collection[str], width: int) -> list[str]:
-    messages = [f"{name}: {text}" for name, text in _LEGEND.items() if name in columns]
-    return textwrap.wrap("; ".join(messages), width)
+def _legend(columns: Collection[str]) -> str:
+    return "; ".join(f"{name}: {text}" for name, text in _LEGEND.items() if name in columns)
 
 
 def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], head: int) -> Table:
     columns = (Numbers(plain_text.broken(name, head)) for name in names.values())
     table = new_table("wrong, of those judged", *columns)
     for label, counts in rows.items():
-        style = "bold" if label == totals.ALL else ""
-        table.add_row(Text(plain_text.brief(label), style), *(_share(counts[a]) for a in names))
+        weight = "bold" if label == totals.ALL else ""
+        table.add_row(Text(plain_text.brief(label), weight), *(_share(counts[a]) for a in names))
     total = [*rows.values()][-1]
     for kind in kinds:
         table.add_row(f"  {kind}", *(_count(total[address], kind) for address in names))

@@ -135,7 +135,7 @@ def test_rows_that_lack_for_the_same_reason_are_told_together():
     assert page.lines == [
         "Not compared",
         "no times in the old run: no such case: x0 [numpy], x1 [numpy], x2 [numpy], x3",
-        "  [numpy], x4 [numpy] and 2 more",
+        "[numpy], x4 [numpy] and 2 more",
         "no times in the new run: no such case: y [numpy]",
         "",
         "8 not compared",

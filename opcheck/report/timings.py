@@ -53,26 +53,8 @@ def show(console: Console, bench: Bench, rows: Rows, *, complete: bool = True) -
 
 def show_head(console: Console, bench: Bench) -> None:
     """Print the machine, the backends and the options."""
-    machine = bench.machine
-    governor = machine.governor and f"governor {machine.governor}"
-    parts = [machine.processor, plural(machine.cores, "processor"), governor]
-    parts += [f"load {machine.load:g}", machine.platform, f"Python {bench.python}"]
-    say(console, ", ".join(brief(part) for part in parts if part))
-    backends = (
-        brief(f"{address} {version}") + " (baseline)" * (address == bench.baseline)
-        for address, version in bench.backends.items()
-    )
-    say(console, ", ".join(backends))
-    processes = f"{bench.workers} process{'es' * (bench.workers != 1)} a backend"
-    caches = "caches emptied before every call" if bench.cold else "caches warm"
-    say(console, f"{processes}, {plural(bench.threads, 'thread')} each, {caches}")
-    for name, count in bench.other_threads.items():
-        say(console, f"{brief(name)} computes in {plural(count, 'thread')}", "yellow")
-    silent = ", ".join(brief(one) for one, n in bench.threads_of.items() if n is None)
-    if silent:
-        say(console, f"How many threads they have, nobody can tell of: {silent}", "yellow")
-    for name, what in bench.included.items():
-        say(console, f"Times of {brief(name)} include {what}", "yellow")
+    facts = settings(bench).items()
+    say(console, "; ".join(f"{brief(name)}: {brief(value)}" for name, value in facts if value))
     console.print()
 
 
@@ -396,7 +378,7 @@ def differences(
     old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
 ) -> Differences:
     """Return the settings that differ between two runs of these cases; "" if missing."""
-    found = analysis.unlike(_facts(old), _facts(new))
+    found = analysis.unlike(settings(old), settings(new))
     old_only, new_only = sorted({*before} - {*after}), sorted({*after} - {*before})
     if old_only or new_only:
         found["cases of one run only"] = few(old_only), few(new_only)
@@ -414,8 +396,8 @@ def unfair(differences: Differences) -> str:
     )
 
 
-def _facts(bench: Bench) -> Mapping[str, str]:
-    """Return the settings that two runs should share."""
+def settings(bench: Bench) -> Mapping[str, str]:
+    """Return the conditions of a benchmark, which two runs should share."""
     machine = bench.machine
     busy = machine.load > machine.cores / 2
     return {
@@ -426,7 +408,11 @@ def _facts(bench: Bench) -> Mapping[str, str]:
         "load": f"high: {machine.load:g}" if busy else "low",
         "platform": machine.platform,
         "threads": f"{bench.threads:,}",
-        **{f"threads of {name}": f"{count:,}" for name, count in bench.other_threads.items()},
+        **{
+            f"threads of {name}": f"{count or 'unknown'}"
+            for name, count in bench.threads_of.items()
+            if count != bench.threads
+        },
         "processes a backend": f"{bench.workers:,}",
         "caches": "cold" if bench.cold else "warm",
         "warm-up": f"{bench.warm:g} s",
@@ -434,4 +420,5 @@ def _facts(bench: Bench) -> Mapping[str, str]:
         "opcheck": bench.opcheck,
         **{f"package {name}": version for name, version in bench.packages.items()},
         **{f"backend {name}": version for name, version in bench.backends.items()},
+        **{f"times of {name} include": what for name, what in bench.included.items()},
     }

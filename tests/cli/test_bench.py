@@ -50,7 +50,7 @@ def bench(run, file):
 def test_a_row_shows_time_ratio_and_rate_and_whoever_is_wrong_none(bench):
     found = bench("-b", "numpy", "-b", f"{SPIN}?seconds=0.002", "-b", LIES, "-k", "one", code=0)
     lines = found.stdout.splitlines()
-    assert "2 processes a backend, 1 thread each" in found.stdout
+    assert "; processes a backend: 2; " in found.stdout
     assert "Hardmax-13 float32 [4, 25]: 800 bytes must move" in found.stdout
     assert re.search(r"[2-9]\.\d+ ms .* slower ", found.stdout, re.MULTILINE)
     assert re.search(r"baseline", next(line for line in lines if line.startswith("numpy ")))
@@ -312,4 +312,4 @@ def test_nothing_timed_is_no_success(bench):
 def test_threads_are_asked_for_and_shown(bench):
     found = bench("-b", "numpy", "-k", "one", "--threads", "2", code=0)
     assert "numpy?threads=2" in found.stdout
-    assert "2 threads each" in found.stdout
+    assert "; threads: 2; " in found.stdout

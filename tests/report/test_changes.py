@@ -58,6 +58,7 @@ def test_of_runs_alike_no_difference_is_told():
     [
         ({"threads": 2, "threads_of": {}}, "threads", ("1", "2"), True),
         ({"threads_of": {"numpy": 4}}, "threads of numpy", ("", "4"), True),
+        ({"threads_of": {"numpy": None}}, "threads of numpy", ("", "unknown"), True),
         ({"workers": 5}, "processes a backend", ("3", "5"), False),
         ({"cold": True}, "caches", ("warm", "cold"), True),
         ({"warm": 0.03}, "warm-up", ("0 s", "0.03 s"), True),

@@ -175,35 +175,20 @@ def test_nothing_from_outside_steers_the_terminal():
     assert "\x1b" not in page.text
 
 
-def test_conditions_that_nobody_knows_are_not_told():
-    page = Page(100)
-    machine = replace(MACHINE, processor="", governor="", cores=1)
-    timings.show_head(page.console, bench(NUMPY, machine=machine, workers=1, threads=4, cold=True))
+def test_conditions_are_told_unless_nobody_knows_them():
+    page = Page(400)
+    machine = replace(MACHINE, processor="", governor="")
+    threads = {NUMPY: 4, ORT: 1, "cmd:x": None}
+    about = bench(*threads, machine=machine, threads=4, threads_of=threads, cold=True)
+    timings.show_head(page.console, replace(about, included={"cmd:x": "the way to it"}))
     assert page.lines == [
-        "1 processor, load 0.75, Linux-6.1-x86_64, Python 3.11.7",
-        "numpy 1.5 (baseline)",
-        "1 process a backend, 4 threads each, caches emptied before every call",
+        "processors: 8; memory: 17.2 GB; load: low; platform: Linux-6.1-x86_64; threads: 4; "
+        "threads of onnxruntime: 1; threads of cmd:x: unknown; processes a backend: 3; "
+        "caches: cold; warm-up: 0 s; Python: 3.11.7; opcheck: 0.1; package numpy: 2.4.0; "
+        "package onnx: 1.23.2; backend numpy: 1.5; backend onnxruntime: 1.5; backend cmd:x: 1.5; "
+        "times of cmd:x include: the way to it",
         "",
     ]
-
-
-def test_threads_are_those_that_backends_say_they_have():
-    page = Page(120)
-    timings.show_head(
-        page.console, bench(NUMPY, ORT, MINE, threads_of={NUMPY: 1, ORT: 4, MINE: None})
-    )
-    assert page.lines[2:] == [
-        "3 processes a backend, 1 thread each, caches warm",
-        "onnxruntime computes in 4 threads",
-        f"How many threads they have, nobody can tell of: {MINE}",
-        "",
-    ]
-
-
-def test_what_is_in_a_time_beside_the_work_is_told():
-    page = Page(120)
-    timings.show_head(page.console, bench("cmd:x", included={"cmd:x": "the way to it"}))
-    assert page.lines[3] == "Times of cmd:x include the way to it"
 
 
 def mean_lines(*rows, base=None):

@@ -26,7 +26,7 @@ from opcheck.report import plain_text, summary, totals
 from opcheck.report.markdown import templates
 from opcheck.report.summary import wanted
 from opcheck.report.timing_store import Stored
-from opcheck.report.timings import COLUMNS, reported
+from opcheck.report.timings import COLUMNS, reported, settings
 from opcheck.report.totals import NONE, counted
 from opcheck.timing import ZONE, Ratio, means
 
@@ -454,7 +454,7 @@ def bench_lines(stored: Stored) -> Iterator[str]:
         "bench.html",
         stored=stored,
         bench=bench,
-        machine=bench.machine,
+        facts=settings(bench),
         cases=cases,
         columns=COLUMNS,
         means=means(rows, bench.baseline),

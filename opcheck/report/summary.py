@@ -193,17 +193,14 @@ def _outdated(results: Iterable[Record]) -> Iterable[str]:
         yield f"listed in {ledger}, but {plain_text.plural(count, 'such case')} {verb}: {cause}"
 
 
-def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
-    kinds: dict[str, Counter[str]] = {}
-    for reason, count in reasons.items():
-        kinds.setdefault(plain_text.kind(reason), Counter())[reason] += count
-    by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
-    for kind in by_size[:_REASONS]:
-        alike = f" (and {len(kind) - 1} more like it)" if len(kind) > 1 else ""
-        yield f"{kind.total():,}", f"{plain_text.brief(next(iter(kind)))}{alike}"
-    if left := by_size[_REASONS:]:
-        total = sum(kind.total() for kind in left)
-        yield f"{total:,}", plain_text.plural(len(left), "other reason")
+def _kinds(reasons: Iterable[str]) -> Iterator[tuple[str, str]]:
+    kinds = sorted(group_by(reasons, plain_text.kind).values(), key=len, reverse=True)
+    for alike in kinds[:_REASONS]:
+        others = len({*alike}) - 1
+        more = f" (and {others} more like it)" if others else ""
+        yield f"{len(alike):,}", f"{plain_text.brief(alike[0])}{more}"
+    if left := kinds[_REASONS:]:
+        yield f"{sum(map(len, left)):,}", plain_text.plural(len(left), "other reason")
 
 
 @dataclass(eq=False)
@@ -221,7 +218,6 @@ class Pretty:
     verbose: int = 0
     slowest: int | None = None
     results: Sequence[Record] = field(default=(), init=False)
-    _bad_cases: set[tuple[str, str]] = field(default_factory=set, init=False)
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
     _left_out: int = field(default=0, init=False)
 
@@ -237,15 +233,9 @@ class Pretty:
         """Return True if a result is to be shown now; call once for each, in order."""
         if not self.is_in_full(result):
             return False
-        if result.verdict is Verdict.BAD_CASE:
-            # Another backend may have met the same mistake in the case.
-            said = result.case, result.reason
-            if said in self._bad_cases:
-                return False
-            self._bad_cases.add(said)
         likeness = _likeness(result)
         self._alike[likeness] += 1
-        most = 1 if result.diagnoses else 3
+        most = 1 if result.diagnoses or result.verdict is Verdict.BAD_CASE else 3
         if self.verbose >= _EVERYTHING or self._alike[likeness] <= most:
             return True
         self._left_out += 1
@@ -326,20 +316,17 @@ class Pretty:
 
     def _open_answers(self) -> Table:
         right = Verdict.PASS, Verdict.WARN
-        answers = (one for one in self.results if one.alternative and one.verdict in right)
-        by_name = group_by(answers, lambda result: f"{result.op.name}/{result.name}")
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for name, of_case in by_name.items():
-            alike: dict[str, list[str]] = {}
-            for address, mine in totals.of_backends(self.header.backends, of_case).items():
-                given = Counter(str(result.alternative) for result in mine).items()
-                said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
-                alike.setdefault(said, []).append(plain_text.brief(address))
-            for said, some in alike.items():
-                who = f"all {len(some)}" if len(some) == len(self.names) > 3 else ", ".join(some)
-                groups.setdefault(plain_text.brief(name), []).append((said, who))
+        answers = Counter(
+            (f"{one.op.name}/{one.name}", self.names[one.backend], str(one.alternative))
+            for one in self.results
+            if one.alternative and one.verdict in right
+        )
+        groups: dict[str, list[tuple[str, str, str]]] = {}
+        for (case, backend, answer), count in answers.items():
+            row = backend, f"{count:,}", plain_text.brief(answer)
+            groups.setdefault(plain_text.brief(case), []).append(row)
         title = "Where the text leaves it open, the answer each backend gives"
-        head = ["case", "answer", "backend"]
+        head = ["case", "backend", Numbers("times"), "answer"]
         return grouped(self.console, head, groups.items(), above=0, title=title)
 
     def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
@@ -391,7 +378,7 @@ class Pretty:
         groups = []
         for name, mine in self._named(one for one in results if one.verdict is verdict):
             reasons = (f"{f'{one.op.name}/{one.name}: ' * by_name}{one.reason}" for one in mine)
-            groups.append((name, [*_kinds(Counter(reasons))]))
+            groups.append((name, [*_kinds(reasons)]))
         return self._listing(title, "reason", groups)
 
     def _listing(
@@ -451,6 +438,8 @@ class Pretty:
 
 def _likeness(result: Record) -> Hashable:
     """Return a key that similar failures share."""
+    if result.verdict is Verdict.BAD_CASE:  # whichever backend meets the mistake
+        return result.case, result.reason
     looks = result.diagnoses[0] if result.diagnoses else plain_text.kind(result.reason)
     # Each line of a user's ledger that is contradicted must be corrected.
     line = result.known.at if result.unexpected and result.known else None

@@ -171,19 +171,7 @@ def test_answers_of_failures_are_not_counted():
         record(alternative="first_nan", name="nan"),
         record(Verdict.FAIL, alternative="first_nan", name="nan"),
     ]
-    assert "first_nan ×1  acme\n" in shown(results, "acme").text
-
-
-def test_many_backends_that_agree_are_all_of_them():
-    names = ["acme", "bolt", "cape", "dell"]
-    results = [record(backend=name, alternative="first_nan", name="nan") for name in names]
-    assert re.search(r"first_nan ×1 +all 4$", shown(results, *names).text, re.MULTILINE)
-    assert re.search(
-        r"first_nan ×1 +acme, bolt, cape$", shown(results[:3], *names).text, re.MULTILINE
-    )
-    assert re.search(
-        r"first_nan ×1 +acme, bolt, cape$", shown(results[:3], *names[:3]).text, re.MULTILINE
-    )
+    assert re.search(r"acme 1\.5 +1  first_nan$", shown(results, "acme").text, re.MULTILINE)
 
 
 def test_reasons_that_differ_in_numbers_are_one():

@@ -389,12 +389,12 @@ class TimingChange:
 
 @dataclass(frozen=True)
 class Missing:
-    """A row that cannot be compared, and `why`; it `lacks` something in "old", "new" or "both"."""
+    """A row that cannot be compared, and `why`; `lost` if it had a time and has none now."""
 
     case: str
     backend: str
-    lacks: str
     why: str
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -414,7 +414,7 @@ class Compared:
     def unclear(self) -> int:
         """Number of rows for which it is unclear if they are slower by more than `beyond`."""
         unclear = sum(change.verdict == "unclear" for change in self.changes)
-        return unclear + sum(one.lacks != "new" for one in self.missing)
+        return unclear + sum(not one.lost for one in self.missing)
 
     @property
     def is_decided(self) -> bool:
@@ -429,11 +429,14 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
     missing = []
     for row in {**after, **before}:
         case, backend = row[0], row[-1]
-        reasons = {"old": _why_not(row, before), "new": _why_not(row, after)}
-        if not any(reasons.values()) and _company(before[row][0]) != _company(after[row][0]):
-            reasons = dict.fromkeys(reasons, "timed next to other backends")
+        reasons = {
+            "in the old run": _why_not(row, before),
+            "in the new run": _why_not(row, after),
+        }
         if any(reasons.values()):
             missing.append(_missing(case, backend, reasons))
+        elif _company(before[row][0]) != _company(after[row][0]):
+            missing.append(Missing(case, backend, "timed next to other backends"))
         else:
             both[case, backend] = _relative(before[row], after[row])
     rows = {**both, **_together(both)}
@@ -467,7 +470,7 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
                 by_worker = medians(new.samples, old.samples)
                 by_backend.setdefault(new.backend, []).append(by_worker)
             else:
-                reasons = {"old": _untimed(old), "new": _untimed(new)}
+                reasons = {f"of {base}": _untimed(old), "of the backend itself": _untimed(new)}
                 missing.append(_missing(row.case, new.backend, reasons))
     several = len(changes)
     for backend, its in by_backend.items():
@@ -506,10 +509,11 @@ def _company(timed: Timed) -> set[str]:
 
 
 def _missing(case: str, backend: str, reasons: Mapping[str, str]) -> Missing:
-    """Return the row with `reasons` by what it lacks; without any, no round is in common."""
-    lacking = [name for name, reason in reasons.items() if reason]
-    why = "; ".join(dict.fromkeys(filter(None, reasons.values()))) or "no round in common"
-    return Missing(case, backend, lacking[0] if len(lacking) == 1 else "both", why)
+    """Return the row with `reasons`, "" for none, why the old and the new one have no time."""
+    said = [f"no time {where}: {reason}" for where, reason in reasons.items() if reason]
+    old, new = reasons.values()
+    why = "; ".join(said) or "no round in common"
+    return Missing(case, backend, why, lost=bool(new and not old))
 
 
 def _relative(*runs: tuple[Timed, Timing]) -> Sequence[_Logs]:

@@ -51,7 +51,7 @@ class TimingGate:
         elif slower or together:
             mean = ", and so are all together" if together else ""
             code, said = Exit.SLOWER, [f"{slower:,} slower than {than} {by}{mean}"]
-        if lost := sum(one.lacks == "new" for one in found.missing):
+        if lost := sum(one.lost for one in found.missing):
             had = f"have a time on {base}" if base else "had a time before"
             code, said = Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *said]
         if code is None and not found.changes:

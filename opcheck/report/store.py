@@ -192,7 +192,7 @@ class Reading(Generic[Head, Line, Result]):
             if is_over:
                 self.fail(number, "nothing may follow the footer", _PART)
             try:
-                item = self.line.validate_json(data, strict=True)
+                item = self.line.validate_json(data.removesuffix(b"\n"), strict=True)
             except ValidationError as error:
                 is_cut_short = not data.endswith(b"\n") and error.errors()[0]["type"] == _NO_JSON
                 if is_cut_short and self.may_be_cut_short:

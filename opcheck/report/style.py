@@ -65,21 +65,19 @@ def grouped(
     groups: Iterable[tuple[str, Sequence[Sequence[str | Text]]]],
     *,
     above: int,
-    apart: bool = False,
     title: str = "",
 ) -> Table:
     """A table of groups of rows, with the names of groups in the first column.
 
     On a narrow console names stand in lines of their own, in column `above` of a table without the
-    first. `apart`: a line separates groups. Neither happens if all groups have one row.
+    first, unless all groups have one row.
     """
     groups = list(groups)
     of_several = any(len(rows) > 1 for _, rows in groups)
-    apart = apart and of_several
     table = new_table(*columns, title=title)
     for said, rows in groups:
         for number, row in enumerate(rows):
-            table.add_row("" if number else said, *row, end_section=apart and row is rows[-1])
+            table.add_row("" if number else said, *row)
     if not of_several or least(table, _ROOM) <= console.width:
         return table
     table = new_table(*columns[1:], title=title)
@@ -88,7 +86,7 @@ def grouped(
         for row in rows:
             # After numbers the name stands out without indentation.
             first = row[0] if above else Text.assemble("  ", row[0])
-            table.add_row(first, *row[1:], end_section=apart and row is rows[-1])
+            table.add_row(first, *row[1:])
     return table
 
 

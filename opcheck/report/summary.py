@@ -312,7 +312,7 @@ class Pretty:
             )
             groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
         head = ["operator", "backend", *map(Numbers, columns)]
-        return grouped(self.console, head, groups.items(), above=0, apart=True)
+        return grouped(self.console, head, groups.items(), above=0)
 
     def _open_answers(self) -> Table:
         right = Verdict.PASS, Verdict.WARN

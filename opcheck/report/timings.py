@@ -345,12 +345,9 @@ def show_changes(
     With a `base`, print rows of one run that are slower than it, or unclear.
     """
     changes, title = compared.changes, "new / old"
-    where = {"old": "in the old run", "new": "in the new run", "both": "in either run"}
     if base is not None:
         changes = tuple(one for one in changes if one.verdict in ("slower", "unclear"))
-        to = brief(base)
-        title = f"ratio to {to}"
-        where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
+        title = f"ratio to {brief(base)}"
     rows: dict[str, list[list[str | Text]]] = {}
     for one in (*changes, *compared.together):
         cells = [brief(one.backend), digits(one.ratio), interval(one.low, one.high)]
@@ -363,9 +360,9 @@ def show_changes(
     put_all(console, unlike(differences), grouped(console, head, rows.items(), above=0))
     if compared.missing:
         say(console, "Not compared", "bold")
-    for (lacks, why), some in group_by(compared.missing, lambda one: (one.lacks, one.why)).items():
+    for why, some in group_by(compared.missing, lambda one: one.why).items():
         named = [f"{brief(one.case)} [{brief(one.backend)}]" for one in some]
-        say(console, f"no times {where[lacks]}: {brief(why)}: {few(named, 5)}", "yellow")
+        say(console, f"{brief(why)}: {few(named, 5)}", "yellow")
     if compared.missing:
         console.print()
     counts = Counter[str](change.verdict for change in compared.changes)

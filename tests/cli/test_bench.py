@@ -212,7 +212,7 @@ def test_a_gate_may_ask_for_a_clear_answer_and_always_counts_unclear_ones(change
 
 
 def test_a_row_that_cannot_be_compared_is_not_clear():
-    found = Compared((CLEAR,), (Missing("y", "b", "old", "no such case"),))
+    found = Compared((CLEAR,), (Missing("y", "b", "no such case"),))
     assert TimingGate(0.05, "fail").verdict(found) == (
         5,
         "undecided whether slower than before by more than 5 %; 1 of 2 unclear",

@@ -60,11 +60,6 @@ def test_where_there_is_none_they_stand_above():
     ]
 
 
-def test_groups_stand_apart_if_there_is_one_of_several_rows():
-    assert "" in shown(80, apart=True)
-    assert "" not in shown(80, [(name, rows[:1]) for name, rows in GROUPS], apart=True)
-
-
 def test_numbers_are_never_cut():
     assert {"7", "12", "123"} <= {line.split()[-1] for line in shown(5)}
 

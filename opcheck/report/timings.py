@@ -28,9 +28,7 @@ from opcheck.timing import words as verdict_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-    from matplotlib.ticker import Formatter
 
     from opcheck.timing import Scaling
 
@@ -276,39 +274,34 @@ def check_plot(path: Path, sweeps: Collection[str]) -> None:
 def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Point]) -> "Figure":
     """A figure with the curves by label, and the times of a copy as a dotted line."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import EngFormatter, FuncFormatter
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     figure = Figure()
     figure.suptitle(title, fontsize=12)
-    above, below = figure.subplots(2, 1, sharex=True)
-    dotted = {"color": "#888888", "linestyle": ":", "marker": ""}
-    panels: tuple[tuple[Axes, str, Formatter], ...] = (
-        (above, "time of a call: median, quartiles", EngFormatter(unit="s")),
-        (below, "bandwidth in GB/s", FuncFormatter(lambda value, _: f"{value:g}")),
-    )
-    for axes, quantity, formatter in panels:
-        axes.set(xscale="log", yscale="log", ylabel=quantity)
-        for label, points in curves.items():
-            _add(axes, points, as_rate=axes is below, label=label)
-        if copy:
-            _add(axes, copy, as_rate=axes is below, label=_COPY, **dotted)
-        _mark(axes.yaxis, axes.set_ylim(_limits(axes.get_ylim())), formatter)
-    below.set_xlabel("size: bytes that must move")
-    _mark(below.xaxis, below.set_xlim(_limits(below.get_xlim())), EngFormatter(unit="B"))
-    figure.align_ylabels()
+    axes = figure.subplots()
+    axes.set(xscale="log", xlabel="size: bytes that must move")
+    axes.set(yscale="log", ylabel="time of a call: median, quartiles")
+    for label, points in curves.items():
+        _add(axes, points, label=label)
+    if copy:
+        _add(axes, copy, label=_COPY, color="#888888", linestyle=":", marker="")
+    across, up = axes.set_xlim(_limits(axes.get_xlim())), axes.set_ylim(_limits(axes.get_ylim()))
+    for axis, (low, high), unit in ((axes.xaxis, across, "B"), (axes.yaxis, up, "s")):
+        axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > _MANY else (1.0, 2.0, 5.0)))
+        axis.set_major_formatter(EngFormatter(unit=unit))
+        axis.set_minor_formatter(NullFormatter())
     # Below the axes, where it hides no curve.
-    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     return figure
 
 
-def _add(axes: "Axes", points: Sequence[Point], *, as_rate: bool, **look: Any) -> None:
+def _add(axes: "Axes", points: Sequence[Point], **look: Any) -> None:
     """Add a curve; sizes that were not measured leave no gap."""
     import numpy as np
 
     sized = sorted((moved, one.low, one.median, one.high) for moved, one in points if moved)
     moved, low, middle, high = np.array(sized, float).reshape(-1, 4).T
-    if as_rate:
-        low, middle, high = (moved / time / 1e9 for time in (high, middle, low))
     axes.errorbar(moved, middle, yerr=[middle - low, high - middle], **look)
 
 
@@ -317,15 +310,6 @@ def _limits(shown: tuple[float, float]) -> tuple[float, float]:
     low, high = shown
     wider = max(1.0, math.sqrt(_LEAST * low / high))
     return low / wider, high * wider
-
-
-def _mark(axis: "Axis", limits: tuple[float, float], formatter: "Formatter") -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    low, high = limits
-    axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > _MANY else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(formatter)
-    axis.set_minor_formatter(NullFormatter())
 
 
 #: Settings that differ between two runs, with the old and the new value.

@@ -263,10 +263,7 @@ def command(
 
         save(())
         rows, error = _measured(session, save)
-    for row in rows:
-        timings.show_case(console, about, row)
-    timings.show_means(console, about, rows)
-    timings.show_sweeps(console, about, rows, plot)
+    timings.show_results(console, about, rows, plot)
     code, meaning = Exit.CONFORMS, ""
     if gate and rows:
         console.print()

@@ -42,9 +42,7 @@ _COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
 def show(console: Console, bench: Bench, rows: Rows, *, complete: bool = True) -> None:
     """Print a whole benchmark, such as one that was stored."""
     show_head(console, bench)
-    for row in rows:
-        show_case(console, bench, row)
-    show_means(console, bench, rows)
+    show_results(console, bench, rows)
     if not complete:
         say(console, f"INCOMPLETE: it was cut short after {plural(len(rows), 'case')}", "bold red")
 
@@ -54,6 +52,18 @@ def show_head(console: Console, bench: Bench) -> None:
     facts = settings(bench).items()
     say(console, "; ".join(f"{brief(name)}: {brief(value)}" for name, value in facts if value))
     console.print()
+
+
+def show_results(console: Console, bench: Bench, rows: Rows, plot: Path | None = None) -> None:
+    """Print each case, means over them, and the growth of times in each sweep, which is drawn."""
+    for row in rows:
+        show_case(console, bench, row)
+    show_means(console, bench, rows)
+    for some in group_by((row for row in rows if row.sweep), lambda row: row.sweep).values():
+        console.print()
+        show_sweep(console, bench, some)
+        if plot and any(timing.samples for row in some for timing in row.timings):
+            draw(plot, bench, some)
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
@@ -184,15 +194,6 @@ _METADATA: Mapping[str, dict[str, Any]] = {
 }
 #: The least factor between the ends of an axis, and that from which only powers of ten are marked.
 _LEAST, _MANY = 6.0, 3e3
-
-
-def show_sweeps(console: Console, bench: Bench, rows: Rows, plot: Path | None = None) -> None:
-    """Print and draw the growth of times in each sweep."""
-    for some in group_by((row for row in rows if row.sweep), lambda row: row.sweep).values():
-        console.print()
-        show_sweep(console, bench, some)
-        if plot and any(timing.samples for row in some for timing in row.timings):
-            draw(plot, bench, some)
 
 
 def show_sweep(console: Console, bench: Bench, rows: Rows) -> None:

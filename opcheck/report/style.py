@@ -38,8 +38,8 @@ THEME = Theme(
 _ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 #: Blanks between two columns.
 _GAP = 2
-#: The least width of a folded column, and a good one for sentences.
-_FOLDED, _ROOM = 12, 60
+#: The least width of a folded column.
+_FOLDED = 12
 
 
 class Numbers(str):
@@ -60,33 +60,15 @@ def new_table(*columns: str, title: str = "") -> Table:
 
 
 def grouped(
-    console: Console,
     columns: Sequence[str],
     groups: Iterable[tuple[str, Sequence[Sequence[str | Text]]]],
-    *,
-    above: int,
     title: str = "",
 ) -> Table:
-    """A table of groups of rows, with the names of groups in the first column.
-
-    On a narrow console names stand in lines of their own, in column `above` of a table without the
-    first, unless all groups have one row.
-    """
-    groups = list(groups)
-    of_several = any(len(rows) > 1 for _, rows in groups)
+    """A table of groups of rows, with the name of each group in the first column."""
     table = new_table(*columns, title=title)
-    for said, rows in groups:
+    for name, rows in groups:
         for number, row in enumerate(rows):
-            table.add_row("" if number else said, *row)
-    if not of_several or least(table, _ROOM) <= console.width:
-        return table
-    table = new_table(*columns[1:], title=title)
-    for said, rows in groups:
-        table.add_row(*[""] * above, Text(said, "bold"))
-        for row in rows:
-            # After numbers the name stands out without indentation.
-            first = row[0] if above else Text.assemble("  ", row[0])
-            table.add_row(first, *row[1:])
+            table.add_row("" if number else name, *row)
     return table
 
 

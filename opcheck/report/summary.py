@@ -312,7 +312,7 @@ class Pretty:
             )
             groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
         head = ["operator", "backend", *map(Numbers, columns)]
-        return grouped(self.console, head, groups.items(), above=0)
+        return grouped(head, groups.items())
 
     def _open_answers(self) -> Table:
         right = Verdict.PASS, Verdict.WARN
@@ -327,7 +327,7 @@ class Pretty:
             groups.setdefault(plain_text.brief(case), []).append(row)
         title = "Where the text leaves it open, the answer each backend gives"
         head = ["case", "backend", Numbers("times"), "answer"]
-        return grouped(self.console, head, groups.items(), above=0, title=title)
+        return grouped(head, groups.items(), title=title)
 
     def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
         """The results by name of their backend."""
@@ -385,7 +385,7 @@ class Pretty:
         self, title: str, last: str, groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]
     ) -> Table:
         head = ["backend", Numbers("cases"), last]
-        return grouped(self.console, head, groups, above=1, title=title)
+        return grouped(head, groups, title=title)
 
     def _slowest(self, most: int) -> Table:
         chosen = sorted(self.results, key=lambda result: -result.seconds)[:most]

@@ -342,7 +342,7 @@ def show_changes(
         rows.setdefault(brief(one.case) or "All cases together", []).append([*cells, verdict])
     numbers = ["95 % interval", *["p"] * (base is None)]
     head = ["case", "backend", Numbers(title), *map(Numbers, numbers), "verdict"]
-    put_all(console, unlike(differences), grouped(console, head, rows.items(), above=0))
+    put_all(console, unlike(differences), grouped(head, rows.items()))
     if compared.missing:
         say(console, "Not compared", "bold")
     for why, some in group_by(compared.missing, lambda one: one.why).items():

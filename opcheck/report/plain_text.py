@@ -3,7 +3,7 @@
 import math
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ def digits(value: float) -> str:
     return f"{value:,.{min(max(places, 0), 3)}f}"
 
 
-def seconds(value: float, spelt: Callable[[float], str] = digits) -> str:
+def seconds(value: float) -> str:
     """`95.0 ns`, `1.23 ms`, `2,400 s`."""
-    return _with_unit(value, _TIMES, spelt)
+    return _with_unit(value, _TIMES)
 
 
 def size(count: float) -> str:
@@ -141,10 +141,8 @@ def interval(low: float, high: float) -> str:
     return f"{digits(low)}–{digits(high)}" if low > 0 and math.isfinite(high) else "–"
 
 
-def _with_unit(
-    value: float, units: tuple[tuple[float, str], ...], spelt: Callable[[float], str] = digits
-) -> str:
+def _with_unit(value: float, units: tuple[tuple[float, str], ...]) -> str:
     # Rounded first, lest 999.7 µs become 1,000 µs.
     rounded = float(f"{value:.2e}")
     scale, unit = next((one for one in reversed(units) if abs(rounded) >= one[0]), units[0])
-    return f"{spelt(value / scale)} {unit}"
+    return f"{digits(value / scale)} {unit}"

@@ -308,7 +308,7 @@ ELSEWHERE = "has another place or digest than other lines say"
     ("number", "path", "value", "said"),
     [
         (1, ("cases",), -1, "cases: Input should be greater than or equal to 0, got -1"),
-        (1, ("cases",), 1, "a run that is no shard must have all cases of its suite"),
+        (1, ("cases",), 1, "cases: must be all of the suite, or those of a shard"),
         (1, ("shard",), [0, 3], "shard: must be [i, n] with 1 <= i <= n"),
         (1, ("shard",), [4, 3], "shard: must be [i, n] with"),
         (1, ("shard",), [1], "shard.1: Field required"),

@@ -24,11 +24,12 @@ of one run are compared in the same rounds, and need none of this: see `compare_
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
-from typing import Literal
+from typing import Literal, TypeAlias
 
+from opcheck.grouping import group_by
 from opcheck.model import Array
 from opcheck.model.timing import Sample, Timed, Timing
 
@@ -45,37 +46,23 @@ LUCK = math.log(2)
 LEAST = 3
 #: The largest factor between the ends of an interval that says something.
 SPAN = 10
-Word = Literal["faster", "slower", "same", "unclear"]
+Word: TypeAlias = Literal["faster", "slower", "same", "unclear"]
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The logarithm of one sample over another of the same round, and whose process took it."""
-
-    round: int
-    worker: int
-    log: float
-
-
-def pairs(one: Iterable[Sample], base: Iterable[Sample]) -> tuple[Pair, ...]:
-    """Pair samples of the same round, by the workers of `one`, in the order of rounds."""
-    beside = {sample.round: sample for sample in base}
-    both = [(sample, beside[sample.round]) for sample in one if sample.round in beside]
-    return tuple(
-        Pair(sample.round, sample.worker, math.log(sample.seconds / other.seconds))
-        for sample, other in sorted(both, key=lambda both: both[0].round)
-    )
+def logs(one: Iterable[Sample], base: Iterable[Sample]) -> dict[int, dict[int, float]]:
+    """Return logarithms of samples over those of the same rounds, by worker and round."""
+    seconds = {sample.round: sample.seconds for sample in base}
+    found: dict[int, dict[int, float]] = {}
+    for sample in one:
+        if sample.round in seconds:
+            log = math.log(sample.seconds / seconds[sample.round])
+            found.setdefault(sample.worker, {})[sample.round] = log
+    return found
 
 
-def by_worker(pairs: Sequence[Pair]) -> dict[int, tuple[Pair, ...]]:
-    """Group pairs by worker."""
-    workers = sorted({pair.worker for pair in pairs})
-    return {w: tuple(pair for pair in pairs if pair.worker == w) for w in workers}
-
-
-def medians(pairs: Sequence[Pair]) -> dict[int, float]:
-    """Return medians by worker. No means: preempted samples take several times as long."""
-    return {w: median(pair.log for pair in group) for w, group in by_worker(pairs).items()}
+def medians(one: Iterable[Sample], base: Iterable[Sample]) -> dict[int, float]:
+    """Return their medians by worker. No means: preempted samples take several times as long."""
+    return {worker: median(rounds.values()) for worker, rounds in logs(one, base).items()}
 
 
 @dataclass(frozen=True)
@@ -102,24 +89,21 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     truth in 95–100 % of runs, and equal backends are called faster or slower in 0–2 %. Three
     processes agree by luck in 12 % of runs: more processes help, rounds do not.
     """
-    theirs = pairs(base.samples, one.samples)
-    swapped = tuple(Pair(pair.round, pair.worker, -pair.log) for pair in theirs)
-    # By the workers of the side that has fewer, should they differ: they are all there is.
-    sides = pairs(one.samples, base.samples), swapped
-    found = min(sides, key=lambda side: len({pair.worker for pair in side}))
+    found = logs(one.samples, base.samples)
     if not found:
         return None
     from scipy import stats
 
-    units, logs = [*medians(found).values()], sorted(pair.log for pair in found)
+    units = [median(rounds.values()) for rounds in found.values()]
+    every = sorted(log for rounds in found.values() for log in rounds.values())
     mine, other = (median(one.seconds for one in timing.samples) for timing in (one, base))
     value = math.log(mine / other)
-    out = max(0, int(stats.binom.ppf(0.025, len(logs), 0.5)) - 1)
+    out = max(0, int(stats.binom.ppf(0.025, len(every), 0.5)) - 1)
     low, high = -math.inf, math.inf
     if len(units) > 1:
         low, high = student(units)
         low, high = max(low, min(units) - LUCK), min(high, max(units) + LUCK)
-    low, high = min(value, low, logs[out]), max(value, high, logs[-1 - out])
+    low, high = min(value, low, every[out]), max(value, high, every[-1 - out])
     return Ratio(*map(math.exp, (value, low, high)))
 
 
@@ -170,17 +154,16 @@ class Mean:
 
 
 def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
-    """Return a mean for each backend but `base`, in order, over cases that all have times for.
+    """Return a mean for each backend but `base`, over cases that all have times for.
 
     A backend without times has no mean, and takes none from others; < `LEAST` cases have none.
     """
-    backends = dict.fromkeys(timing.backend for one in timed for timing in one.timings)
     found: dict[str, dict[int, float]] = {}
-    for backend in backends:
-        for number, one in enumerate(timed):
-            mine, other = one.timing(backend), one.timing(base)
-            if mine and other and backend != base and (seen := ratio(mine, other)):
-                found.setdefault(backend, {})[number] = math.log(seen.value)
+    for number, one in enumerate(timed):
+        baseline = one.timing(base)
+        for timing in one.timings:
+            if baseline and timing is not baseline and (seen := ratio(timing, baseline)):
+                found.setdefault(timing.backend, {})[number] = math.log(seen.value)
     common = [n for n in range(len(timed)) if all(n in logs for logs in found.values())]
     if len(common) < LEAST:
         return ()
@@ -252,25 +235,24 @@ def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:
     So neither a busy machine nor processes that differ are drift. Growth below `DRIFTS` by Theil's
     and Sen's slope, or not above none with 99.9 %, counts as 0.
     """
-    found = pairs(samples, beside)
-    if len(found) < _ENOUGH:
+    found = logs(samples, beside)
+    if sum(map(len, found.values())) < _ENOUGH:
         return 0.0
     import numpy as np
     from scipy import stats
 
     rounds: list[float] = []
-    logs: list[float] = []
-    life = 0
-    for group in by_worker(found).values():
+    levels: list[float] = []
+    for its in found.values():
         # Each about its own middle: what workers differ by is no growth.
-        middle, level = median(p.round for p in group), median(p.log for p in group)
-        rounds += [pair.round - middle for pair in group]
-        logs += [pair.log - level for pair in group]
-        life = max(life, group[-1].round - group[0].round)
+        middle, level = median(its), median(its.values())
+        rounds += [number - middle for number in its]
+        levels += [log - level for log in its.values()]
+    life = max(max(its) - min(its) for its in found.values())
     if not life:
         return 0.0
     with np.errstate(invalid="ignore"):  # where nearly all are equal, the result is NaN
-        slope, _, least, _ = stats.theilslopes(logs, rounds, 0.999)
+        slope, _, least, _ = stats.theilslopes(levels, rounds, 0.999)
     growth = math.expm1(float(slope) * life)
     return growth if least > 0 and growth >= DRIFTS else 0.0
 
@@ -285,12 +267,12 @@ def settled(seconds: Sequence[float]) -> bool:
     return len(before) == _CALLS and median(last) >= median(before) / 1.03
 
 
-def loops_for(seconds: float, least: float = 0.5e-3, most: float = 1e-3) -> int:
-    """Return how many calls of `seconds` each make a sample of `least` to `most`, at least one.
+def loops_for(seconds: float) -> int:
+    """Return how many calls of `seconds` each make a sample of 0.5 to 1 ms, at least one.
 
     Near the middle of both, so that calls may turn out somewhat faster or slower.
     """
-    return max(1, math.ceil(least / seconds), round(math.sqrt(least * most) / seconds))
+    return max(1, math.ceil(0.5e-3 / seconds), round(math.sqrt(0.5) * 1e-3 / seconds))
 
 
 @dataclass(frozen=True)
@@ -320,24 +302,19 @@ def scaling(sizes: Sequence[float], seconds: Sequence[float]) -> Scaling | None:
     if len({size for size, _ in points}) < 2:
         return None
     import numpy as np
-
-    ordered, taken = np.array(points, float).T
-    # Less growth is fixed cost: any exponent would fit the rest.
-    if taken.max() < 2 * taken.min():
-        line = _line(ordered, taken)
-        return replace(line, fixed=float(np.median(taken)), flat=float(ordered[-1]))
-    return _curve(ordered, taken) or _line(ordered, taken)
-
-
-def _line(sizes: Array, seconds: Array) -> Scaling:
-    import numpy as np
     from scipy import stats
 
-    x, y = np.log(sizes), np.log(seconds)
-    found = stats.linregress(x, y)
-    half = float(stats.t.ppf(0.975, len(x) - 2) * found.stderr) if len(x) > 2 else math.inf
-    slope = float(found.slope)
-    return Scaling(slope, slope - half, slope + half)
+    ordered, taken = np.array(points, float).T
+    line = stats.linregress(np.log(ordered), np.log(taken))
+    half = math.inf
+    if len(points) > 2:
+        half = float(stats.t.ppf(0.975, len(points) - 2) * line.stderr)
+    slope = float(line.slope)
+    found = Scaling(slope, slope - half, slope + half)
+    # Less growth is fixed cost: any exponent would fit the rest.
+    if taken.max() < 2 * taken.min():
+        return replace(found, fixed=float(np.median(taken)), flat=float(ordered[-1]))
+    return _curve(ordered, taken) or found
 
 
 def _curve(sizes: Array, seconds: Array) -> Scaling | None:
@@ -374,7 +351,7 @@ def _curve(sizes: Array, seconds: Array) -> Scaling | None:
 
 
 #: "not slower": it may be faster.
-Verdict = Literal[Word, "not slower"]
+Verdict: TypeAlias = Literal[Word, "not slower"]
 #: The default of the change that a gate allows.
 USUAL = 0.05
 #: The least such change between runs, which are 1–2 % off without any reason in the build.
@@ -384,9 +361,11 @@ FINEST_WITHIN = LIMIT
 #: The chance of any false alarm in a run.
 ALARM = 0.05
 #: The case with its type, shapes and digest, without which a time means nothing, and the backend.
-_Row = tuple[str, str, str, str, str]
+_Row: TypeAlias = tuple[str, str, str, str, str]
+#: The measurements of a run.
+_Run: TypeAlias = Mapping[_Row, tuple[Timed, Timing]]
 #: Logarithms of what processes show, by their number: in the old run and in the new one.
-_Logs = tuple[dict[int, float], dict[int, float]]
+_Logs: TypeAlias = Sequence[dict[int, float]]
 
 
 @dataclass(frozen=True)
@@ -410,12 +389,12 @@ class TimingChange:
 
 @dataclass(frozen=True)
 class Missing:
-    """A row that cannot be compared, and `why`; it `lacks` something in "old", "new" or "both"."""
+    """A row that cannot be compared, and `why`; `lost` if it had a time and has none now."""
 
     case: str
     backend: str
-    lacks: str
     why: str
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -435,7 +414,7 @@ class Compared:
     def unclear(self) -> int:
         """Number of rows for which it is unclear if they are slower by more than `beyond`."""
         unclear = sum(change.verdict == "unclear" for change in self.changes)
-        return unclear + sum(one.lacks != "new" for one in self.missing)
+        return unclear + sum(not one.lost for one in self.missing)
 
     @property
     def is_decided(self) -> bool:
@@ -445,19 +424,32 @@ class Compared:
 
 def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USUAL) -> Compared:
     """Return changes by more than `beyond`, at least `FINEST`, of each case on each backend."""
-    before, after = dict(_rows(old)), dict(_rows(new))
-    found = [_row(row, before, after) for row in {**after, **before}]
-    both = [one for one in found if isinstance(one, _Both)]
-    several = _together(both)
-    changes = [_change(one, beyond) for one in (*both, *several)]
+    before, after = _rows(old), _rows(new)
+    both: dict[tuple[str, str], Sequence[_Logs]] = {}
+    missing = []
+    for row in {**after, **before}:
+        case, backend = row[0], row[-1]
+        reasons = {
+            "in the old run": _why_not(row, before),
+            "in the new run": _why_not(row, after),
+        }
+        if any(reasons.values()):
+            missing.append(_missing(case, backend, reasons))
+        elif _company(before[row][0]) != _company(after[row][0]):
+            missing.append(Missing(case, backend, "timed next to other backends"))
+        else:
+            both[case, backend] = _relative(before[row], after[row])
+    rows = {**both, **_together(both)}
+    changes = [_change(case, backend, rows[case, backend], beyond) for case, backend in rows]
     if changes:
         from scipy import stats
 
         adjusted = stats.false_discovery_control([one.p for one in changes])
         changes = [replace(one, p=float(p)) for one, p in zip(changes, adjusted, strict=True)]
-        changes = [_called(one, beyond, is_clear=one.p <= ALARM) for one in changes]
-    missing = tuple(one for one in found if isinstance(one, Missing))
-    return Compared(tuple(changes[: len(both)]), missing, tuple(changes[len(both) :]), beyond)
+    changes = [_called(one, beyond, is_clear=one.p <= ALARM) for one in changes]
+    return Compared(
+        tuple(changes[: len(both)]), tuple(missing), tuple(changes[len(both) :]), beyond
+    )
 
 
 def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:
@@ -465,104 +457,93 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
 
     Rows are judged by the intervals of their ratios, backends by Student's over process means.
     """
-    found: list[TimingChange] = []
+    changes: list[TimingChange] = []
     missing: list[Missing] = []
-    logs: dict[str, list[dict[int, float]]] = {}
+    by_backend: dict[str, list[dict[int, float]]] = {}
     for row in rows:
         old = row.timing(base)
         for new in row.timings:
             if old is None or new is old:
                 continue
             if one := ratio(new, old):
-                found.append(TimingChange(row.case, new.backend, one.value, one.low, one.high))
-                logs.setdefault(new.backend, []).append(medians(pairs(new.samples, old.samples)))
+                changes.append(TimingChange(row.case, new.backend, one.value, one.low, one.high))
+                by_worker = medians(new.samples, old.samples)
+                by_backend.setdefault(new.backend, []).append(by_worker)
             else:
-                lacks = {(1, 0): "new", (0, 1): "old"}
-                has = bool(old.samples), bool(new.samples)
-                why = old.why_not or new.why_not or "no round in common"
-                missing.append(Missing(row.case, new.backend, lacks.get(has, "both"), why))
-    several = len(found)
-    for backend, its in logs.items():
+                reasons = {f"of {base}": _untimed(old), "of the backend itself": _untimed(new)}
+                missing.append(_missing(row.case, new.backend, reasons))
+    several = len(changes)
+    for backend, its in by_backend.items():
         mean = [*_mean(its).values()]
         if len(its) > 1 and len(mean) > 1:
             value, low, high = map(math.exp, (fmean(mean), *student(mean)))
-            found.append(TimingChange("", backend, value, low, high))
+            changes.append(TimingChange("", backend, value, low, high))
     low, high = 1 / (1 + beyond), 1 + beyond
-    found = [_called(one, beyond, is_clear=one.low > high or one.high < low) for one in found]
-    return Compared(tuple(found[:several]), tuple(missing), tuple(found[several:]), beyond)
+    changes = [_called(one, beyond, is_clear=one.low > high or one.high < low) for one in changes]
+    return Compared(tuple(changes[:several]), tuple(missing), tuple(changes[several:]), beyond)
 
 
-def _rows(run: Iterable[Timed]) -> Iterator[tuple[_Row, Timed]]:
-    for one in run:
-        for timing in one.timings:
-            yield (one.case, one.dtype, one.shapes, one.digest, timing.backend), one
+def _rows(run: Iterable[Timed]) -> _Run:
+    return {
+        (one.case, one.dtype, one.shapes, one.digest, timing.backend): (one, timing)
+        for one in run
+        for timing in one.timings
+    }
 
 
-def _timing(row: _Row, run: Mapping[_Row, Timed]) -> tuple[Timed, Timing] | str:
-    """Return the timing of a row in a run, or why there is none."""
+def _untimed(timing: Timing) -> str:
+    return "" if timing.samples else timing.why_not or "no samples"
+
+
+def _why_not(row: _Row, run: _Run) -> str:
+    """Return why a row of a run cannot be compared, or ""."""
     if row not in run:
-        if any(other[:-1] == row[:-1] for other in run):
-            return "no such backend"
-        same = any(case == row[0] for case, *_ in run)
-        return "of another type, shape or content" if same else "no such case"
-    timed = run[row]
-    timing = timed.timing(row[-1])
-    assert timing
-    if not timing.samples:
-        return timing.why_not or "no samples"
-    if not pairs(timing.samples, timed.yardstick):
-        return "nothing to hold it against"
-    return timed, timing
+        return "no such case on this backend, or another one of that name"
+    timed, timing = run[row]
+    is_relative = logs(timing.samples, timed.yardstick)
+    return _untimed(timing) or ("" if is_relative else "no fixed work in the same rounds")
 
 
-@dataclass(frozen=True)
-class _Both:
-    case: str
-    backend: str
-    logs: tuple[_Logs, ...]
+def _company(timed: Timed) -> set[str]:
+    return {one.backend for one in timed.timings if one.samples}
 
 
-def _row(row: _Row, before: Mapping[_Row, Timed], after: Mapping[_Row, Timed]) -> _Both | Missing:
-    old, new = _timing(row, before), _timing(row, after)
-    case, backend = row[0], row[-1]
-    if isinstance(old, str) or isinstance(new, str):
-        lacks = {run: why for run, why in (("old", old), ("new", new)) if isinstance(why, str)}
-        why = "; ".join(dict.fromkeys(lacks.values()))
-        return Missing(case, backend, "both" if len(lacks) == 2 else next(iter(lacks)), why)
-    (then, was), (today, now) = old, new
-    company = [{one.backend for one in row.timings if one.samples} for row in (then, today)]
-    if company[0] != company[1]:
-        return Missing(case, backend, "both", "timed next to other backends")
-    work = _held(was, then.yardstick), _held(now, today.yardstick)
-    copy = _held(was, then.copy), _held(now, today.copy)
+def _missing(case: str, backend: str, reasons: Mapping[str, str]) -> Missing:
+    """Return the row with `reasons`, "" for none, why the old and the new one have no time."""
+    said = [f"no time {where}: {reason}" for where, reason in reasons.items() if reason]
+    old, new = reasons.values()
+    why = "; ".join(said) or "no round in common"
+    return Missing(case, backend, why, lost=bool(new and not old))
+
+
+def _relative(*runs: tuple[Timed, Timing]) -> Sequence[_Logs]:
+    """Return logarithms relative to each ruler."""
+    work = [medians(timing.samples, timed.yardstick) for timed, timing in runs]
+    copy = [medians(timing.samples, timed.copy) for timed, timing in runs]
     mixed = _mixed(work, copy) if all(copy) else copy
-    return _Both(case, backend, (work, mixed) if all(mixed) else (work,))
-
-
-def _held(timing: Timing, beside: Sequence[Sample]) -> dict[int, float]:
-    return medians(pairs(timing.samples, beside))
+    return (work, mixed) if all(mixed) else (work,)
 
 
 def _mixed(work: _Logs, copy: _Logs) -> _Logs:
     """Return logarithms relative to a mix of both rulers, the copy weighted by its part."""
     part = min(1.0, math.exp(-fmean(fmean(run.values()) for run in copy)))
-    old, new = (
-        {one: (1 - part) * logs[one] + part * beside[one] for one in logs if one in beside}
-        for logs, beside in zip(work, copy, strict=True)
-    )
-    return old, new
+    return [
+        {one: (1 - part) * mine[one] + part * beside[one] for one in mine if one in beside}
+        for mine, beside in zip(work, copy, strict=True)
+    ]
 
 
-def _together(rows: Sequence[_Both]) -> list[_Both]:
+def _together(
+    rows: Mapping[tuple[str, str], Sequence[_Logs]],
+) -> dict[tuple[str, str], Sequence[_Logs]]:
     """Return the mean of all rows of each backend, over processes that are in all of them."""
-    found = []
-    for backend in dict.fromkeys(row.backend for row in rows):
-        mine = [row.logs for row in rows if row.backend == backend]
+    found: dict[tuple[str, str], Sequence[_Logs]] = {}
+    for backend, its in group_by(rows, lambda row: row[1]).items():
         # Of each ruler that all of them have.
-        pairs = (zip(*ruler, strict=True) for ruler in zip(*mine, strict=False))
-        logs = tuple((_mean(old), _mean(new)) for old, new in pairs)
-        if len(mine) > 1 and all(old and new for old, new in logs):
-            found.append(_Both("", backend, logs))
+        rulers = zip(*(rows[row] for row in its), strict=False)
+        averages = [[_mean(run) for run in zip(*ruler, strict=True)] for ruler in rulers]
+        if len(its) > 1 and all(map(all, averages)):
+            found["", backend] = averages
     return found
 
 
@@ -571,12 +552,12 @@ def _mean(rows: Sequence[dict[int, float]]) -> dict[int, float]:
     return {worker: fmean(row[worker] for row in rows) for worker in sorted(common)}
 
 
-def _change(row: _Both, beyond: float) -> TimingChange:
-    seen = [_welch([*old.values()], [*new.values()], math.log1p(beyond)) for old, new in row.logs]
+def _change(case: str, backend: str, rulers: Sequence[_Logs], beyond: float) -> TimingChange:
+    seen = [_welch([*old.values()], [*new.values()], math.log1p(beyond)) for old, new in rulers]
     shifts, lows, highs, slower, faster = zip(*seen, strict=True)
     p = min(1.0, 2 * min(max(slower), max(faster)))
     value, low, high = map(math.exp, (min(shifts, key=abs), min(lows), max(highs)))
-    return TimingChange(row.case, row.backend, value, low, high, p)
+    return TimingChange(case, backend, value, low, high, p)
 
 
 def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[float, ...]:

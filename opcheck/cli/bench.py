@@ -51,7 +51,7 @@ class TimingGate:
         elif slower or together:
             mean = ", and so are all together" if together else ""
             code, said = Exit.SLOWER, [f"{slower:,} slower than {than} {by}{mean}"]
-        if lost := sum(one.lacks == "new" for one in found.missing):
+        if lost := sum(one.lost for one in found.missing):
             had = f"have a time on {base}" if base else "had a time before"
             code, said = Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *said]
         if code is None and not found.changes:
@@ -111,13 +111,13 @@ def check_baseline(
             f"{path} cannot be compared with this run: {unfair}",
             "times would change without the build: ask for the same, or save a new baseline",
         )
-    other = [case.id for case in cases if known[case.id].digest != case_digest(case)]
-    lacking = [f"{path} was taken when {case} was another case" for case in other]
-    for name in about.backends:
-        for case in ids:
-            timing = known[case].timing(name)
-            if timing is None or not timing.samples:
-                lacking.append(f"{path} has no time of {name} for {case}")
+    lacking = []
+    for case in cases:
+        row = known[case.id]
+        is_same = row.digest == case_digest(case)
+        timed = {one.backend for one in row.timings if one.samples and is_same}
+        missing = [name for name in about.backends if name not in timed]
+        lacking += [f"{path} has no time of {name} for {case.id} as it is" for name in missing]
     if lacking:
         hint = "leave it out of both by -k, or save a new baseline with `opcheck bench --save FILE`"
         raise UsageError(few(lacking), hint)
@@ -263,10 +263,7 @@ def command(
 
         save(())
         rows, error = _measured(session, save)
-    for row in rows:
-        timings.show_case(console, about, row)
-    timings.show_means(console, about, rows)
-    timings.show_sweeps(console, about, rows, plot)
+    timings.show_results(console, about, rows, plot)
     code, meaning = Exit.CONFORMS, ""
     if gate and rows:
         console.print()

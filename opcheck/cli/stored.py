@@ -96,7 +96,6 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
 
         with options.printed(out) as console:
             timings.show(console, kept.bench, kept.rows, complete=kept.complete)
-            timings.show_sweeps(console, kept.bench, kept.rows)
     if not kept.complete:
         click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
         return Exit.UNUSABLE

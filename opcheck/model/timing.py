@@ -99,9 +99,3 @@ class Bench:
     baseline: str
     started: str
     warm: float = 0.0
-
-    @property
-    def other_threads(self) -> dict[str, int]:
-        """The backends that report another number of threads than they were asked for."""
-        threads = self.threads_of.items()
-        return {one: count for one, count in threads if count and count != self.threads}

@@ -3,7 +3,7 @@
 import math
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 _LINES, _LENGTH = 20, 200
 _TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _BYTES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
-#: The parts of a cell, from an eighth to seven.
-_PARTS = " ▏▎▍▌▋▊▉"
 
 
 def picked(one: object, names: str) -> dict[str, Any]:
@@ -77,6 +75,16 @@ def folded(text: str, width: int, indent: str = "") -> list[str]:
     )
 
 
+def broken(name: str, width: int) -> str:
+    """Break a long name, which stands above numbers, into lines."""
+    lines = [""]
+    for part in re.findall("[^ _:]*[ _:]?", name):
+        if len(lines[-1]) + len(part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
 def kind(reason: str) -> str:
     """A reason without numbers, which differ between those of one kind."""
     return _PARTICULARS.sub("#", reason)
@@ -104,9 +112,9 @@ def digits(value: float) -> str:
     return f"{value:,.{min(max(places, 0), 3)}f}"
 
 
-def seconds(value: float, spelt: Callable[[float], str] = digits) -> str:
+def seconds(value: float) -> str:
     """`95.0 ns`, `1.23 ms`, `2,400 s`."""
-    return _with_unit(value, _TIMES, spelt)
+    return _with_unit(value, _TIMES)
 
 
 def size(count: float) -> str:
@@ -133,19 +141,8 @@ def interval(low: float, high: float) -> str:
     return f"{digits(low)}–{digits(high)}" if low > 0 and math.isfinite(high) else "–"
 
 
-def bar(share: float, width: int, *, ascii_only: bool) -> str:
-    """A bar of `share` of `width` cells, in eighths unless in ASCII, and never empty."""
-    share = min(max(share, 0.0), 1.0)
-    if ascii_only:
-        return "#" * max(round(share * width), 1)
-    full, eighths = divmod(max(round(8 * share * width), 1), 8)
-    return "█" * full + _PARTS[eighths].strip()
-
-
-def _with_unit(
-    value: float, units: tuple[tuple[float, str], ...], spelt: Callable[[float], str] = digits
-) -> str:
+def _with_unit(value: float, units: tuple[tuple[float, str], ...]) -> str:
     # Rounded first, lest 999.7 µs become 1,000 µs.
     rounded = float(f"{value:.2e}")
     scale, unit = next((one for one in reversed(units) if abs(rounded) >= one[0]), units[0])
-    return f"{spelt(value / scale)} {unit}"
+    return f"{digits(value / scale)} {unit}"

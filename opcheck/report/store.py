@@ -1,7 +1,7 @@
 """JSON lines, one object a line, in ASCII, strictly JSON; and the stream of a run as such lines.
 
-Files begin with a line that names their type and end with a footer. A reader reports every problem
-with its place, and reads at most `limit` bytes, also of a file packed by gzip.
+Files begin with a line that names their type and end with a footer. A reader reports the first
+problem with its line, and reads at most `limit` bytes, also of a file packed by gzip.
 
 A run is a header, a record for each result, and a footer. Without a footer, or if its `complete` is
 false, it was cut short. NaN, infinities and exact values are strings: the shortest spelling, and
@@ -17,7 +17,7 @@ import re
 import typing
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import datetime
@@ -25,18 +25,20 @@ from functools import cache, reduce
 from io import BufferedReader
 from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, BinaryIO, Generic, Literal, NoReturn, TypeAlias, TypeVar, cast
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 
 from opcheck import model
+from opcheck.errors import CaseFileError, Problem
 from opcheck.grouping import group_by
-from opcheck.reading import WIDE, Mark, Problems, is_wide, quoted
+from opcheck.reading import WIDE, is_wide
 from opcheck.reading.validation import shown
-from opcheck.report.plain_text import op_record
+from opcheck.report.plain_text import one_line, op_record
 
-_COLUMN = re.compile(r" at line \d+ column (\d+)$")
+#: Pydantic's type of error for text that is no JSON.
+_NO_JSON = "json_invalid"
 #: An escape of JSON; half of a surrogate pair is in no group.
 _ESCAPE = re.compile(r"(\\[^u]|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 #: The beginning of a file packed by gzip, and of no JSON.
@@ -97,10 +99,6 @@ class _Format(pydantic.BaseModel):
     format: Annotated[int, Field(strict=True)]
 
 
-#: A line of the file: its number, its text, and True if it has its end.
-_Raw: TypeAlias = tuple[int, bytes, bool]
-
-
 class Reading(Generic[Head, Line, Result]):
     """Reads a file; each format is a subclass.
 
@@ -124,145 +122,94 @@ class Reading(Generic[Head, Line, Result]):
         raise NotImplementedError
 
     def __init__(self, file: Path) -> None:
-        self.file, self.problems = str(file), Problems()
+        self.file = str(file)
         self.begins, *self.known = types = self.types()
         head, *others = types.values()
         any_of: Any = Annotated[reduce(or_, others), Field(discriminator="type_")]
         self.head: pydantic.TypeAdapter[Head] = pydantic.TypeAdapter(head)
-        self.line: pydantic.TypeAdapter[Line] = pydantic.TypeAdapter(
-            Annotated[any_of, Field(discriminator="type_")]
-        )
+        self.line: pydantic.TypeAdapter[Line] = pydantic.TypeAdapter(any_of)
 
     def read(self, stream: BinaryIO | None = None) -> Result:
-        """Contents of the file, or of a stream; raises CaseFileError with every problem."""
-        found = None
+        """Contents of the file, or of a stream; raises CaseFileError with the first problem."""
         with ExitStack() as stack:
             try:
                 stream = stream or unpacked(stack.enter_context(Path(self.file).open("rb")))
             except (OSError, ValueError) as error:
                 message = getattr(error, "strerror", None) or error
-                self.add(0, f"this file cannot be read: {message}")
-            else:
-                lines = self._lines(stream)
-                for number, data, has_end in lines:
-                    if foreign := self._foreign(data, has_end):
-                        self.add(number, *foreign)
-                        break
-                    try:
-                        found = self.use(self.head.validate_json(data), self._items(lines))
-                    except ValidationError as error:
-                        self._refuse(number, error)
-                    break
-        self.problems.raise_if_any()
-        assert found is not None
-        return found
+                self.fail(0, f"this file cannot be read: {message}")
+            lines = self._lines(stream)
+            number, data = next(lines, (0, b""))
+            if not number:
+                self.fail(0, "this file is empty", self.hint)
+            return self.use(self._head(number, data), self._items(lines))
 
-    def add(self, number: int, message: str, hint: str | None = None) -> None:
-        """Report a problem of a line, or of the whole file if its number is 0."""
-        self.problems.add(self.file, Mark(number, min(number, 1)), message, hint)
+    def fail(self, number: int, message: str, hint: str | None = None) -> NoReturn:
+        """Raise CaseFileError for a line, or for the whole file if its number is 0."""
+        raise CaseFileError([Problem(self.file, number, min(number, 1), message, hint)])
 
-    def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
-        number, size, blank = 0, 0, True
+    def _lines(self, stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines that are not blank, with their numbers."""
+        number = size = 0
         try:
             while data := stream.readline(min(self.longest, self.limit - size) + 1):
                 number, size = number + 1, size + len(data)
+                if size > self.limit:
+                    self.fail(0, f"the file is larger than {self.limit >> 20} MiB")
+                if len(data) > self.longest:
+                    self.fail(number, f"this line is longer than {self.longest >> 20} MiB")
                 if number == 1:
                     data = data.removeprefix(codecs.BOM_UTF8)
-                if size > self.limit:
-                    self.add(0, f"the file is larger than {self.limit >> 20} MiB")
-                    return
-                if len(data) > self.longest:
-                    self.add(number, f"this line is longer than {self.longest >> 20} MiB")
-                    return
-                if len(self.problems) > 1000:
-                    return
                 if data.strip():
-                    blank = False
-                    yield number, data.removesuffix(b"\n"), data.endswith(b"\n")
+                    yield number, data
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            self.add(0, "this file cannot be unpacked: it is cut short, or damaged")
+            self.fail(0, "this file cannot be unpacked: it is cut short, or damaged")
         except OSError as error:
-            self.add(0, f"this file cannot be read: {error.strerror or error}")
-        else:
-            if blank:
-                self.add(0, "this file is empty", self.hint)
+            self.fail(0, f"this file cannot be read: {error.strerror or error}")
 
-    def _foreign(self, data: bytes, has_end: bool) -> tuple[str, str | None] | None:
-        """Return why a first line cannot be read, and a hint."""
+    def _head(self, number: int, data: bytes) -> Head:
         if is_wide(data):
-            return WIDE, "save it as UTF-8, as `--report json=FILE` does"
+            self.fail(number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
         try:
             found = _Format.model_validate_json(data)
-        except ValidationError as error:
-            begins = f'{{"type":"{self.begins}"'.encode()
-            if not has_end and _is_no_json(error) and data.startswith(begins):
-                return "this line is cut short", "nothing can be made of the file"
-            return f"this is no stored {self.name}", self.hint
+        except ValidationError:
+            self.fail(number, f"this is no stored {self.name}", self.hint)
         if found.type != self.begins:
             is_ours = found.type in ("header", "bench")
             hint = "`opcheck report` shows it" if is_ours else self.hint
-            return f"this is no stored {self.name}", hint
+            self.fail(number, f"this is no stored {self.name}", hint)
         if found.format != self.format:
             newer = "a newer opcheck reads it" if found.format > self.format else None
-            return f"this file has format {found.format}; this opcheck reads {self.format}", newer
-        return None
+            message = f"this file has format {found.format}; this opcheck reads {self.format}"
+            self.fail(number, message, newer)
+        try:
+            return self.head.validate_json(data)
+        except ValidationError as error:
+            self._refuse(number, error)
 
-    def _items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
-        after_footer = "nothing may follow the footer", _PART
+    def _items(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, Line]]:
         is_over = False
-        for number, data, has_end in lines:
-            try:
-                item = self.line.validate_json(data, strict=True)
-            except ValidationError as error:
-                if has_end or not _is_no_json(error):
-                    self._refuse(number, error)
-                elif is_over:
-                    self.add(number, *after_footer)
-                elif not self.may_be_cut_short:
-                    self.add(number, "this line is cut short", "without it, the rest can be used")
-                continue
+        for number, data in lines:
             if is_over:
-                self.add(number, *after_footer)
-                return
+                self.fail(number, "nothing may follow the footer", _PART)
+            try:
+                item = self.line.validate_json(data.removesuffix(b"\n"), strict=True)
+            except ValidationError as error:
+                is_cut_short = not data.endswith(b"\n") and error.errors()[0]["type"] == _NO_JSON
+                if is_cut_short and self.may_be_cut_short:
+                    return
+                self._refuse(number, error)
             is_over = isinstance(item, dict)
             yield number, item
 
-    def _refuse(self, number: int, error: ValidationError) -> None:
+    def _refuse(self, number: int, error: ValidationError) -> NoReturn:
         """Report the first problem of a line: others often follow from it."""
         finding = error.errors(include_url=False)[0]
-        message, context = str(finding["msg"]), finding.get("ctx", {})
-        place = self._spelt(finding["loc"])
-        match finding["type"]:
-            case "json_invalid":
-                at = _COLUMN.search(message)
-                column = max(int(at[1]), 1) if at else 1
-                message = _COLUMN.sub("", message).replace("Invalid JSON", "this is no JSON")
-                self.problems.add(self.file, Mark(number, column), message)
-            case "union_tag_invalid":
-                known = f"known: {', '.join(map(repr, self.known))}"
-                hint = _PART if context["tag"] == self.begins else known
-                self.add(number, f"no line here is of type {shown(context['tag'])}", hint)
-            case "union_tag_not_found":
-                self.add(number, "this line has no type")
-            case "value_error":
-                self.add(number, f"{place}{context['error']}")
-            case _:
-                got = "" if isinstance(finding["input"], dict) else shown(finding["input"])
-                message = f"{place}{message[0].lower()}{message[1:]}"
-                self.add(number, f"{message}, got {got}" if got else message)
-
-    def _spelt(self, place: Sequence[str | int]) -> str:
-        """`timings[0].samples: `, or "" for the whole line."""
-        steps = place[1:] if place[:1] and place[0] in self.known else place
-        path = ""
-        for one in steps:
-            key = one if re.fullmatch(r"\w{1,60}", str(one)) else quoted(str(one))
-            path += f"[{one}]" if isinstance(one, int) else f".{key}"
-        return f"{path.removeprefix('.')}: " if path else ""
-
-
-def _is_no_json(error: ValidationError) -> bool:
-    return any(finding["type"] == "json_invalid" for finding in error.errors(include_url=False))
+        steps = [str(step) for step in finding["loc"] if step not in self.known]
+        place = f"{'.'.join(steps)}: " if steps else ""
+        message, value = finding["msg"].removeprefix("Value error, "), finding["input"]
+        is_short = finding["type"] != _NO_JSON and not isinstance(value, list | dict)
+        got = f", got {shown(value)}" if is_short else ""
+        self.fail(number, one_line(f"{place}{message}{got}"))
 
 
 def _finite_or_spelt(value: Any) -> Any:
@@ -287,10 +234,9 @@ def _header(**fields: Any) -> model.Header:
     header = model.Header(**fields)
     if len({backend.address for backend in header.backends}) < len(header.backends):
         raise ValueError("a backend must occur once")
-    if header.shard is None and header.cases != header.suite.cases:
-        raise ValueError("a run that is no shard must have all cases of its suite")
-    if header.cases > header.suite.cases:
-        raise ValueError("a run cannot have more cases than its suite")
+    least = 0 if header.shard else header.suite.cases
+    if not least <= header.cases <= header.suite.cases:
+        raise ValueError("cases: must be all of the suite, or those of a shard")
     if header.shard and not 1 <= header.shard[0] <= header.shard[1]:
         raise ValueError("shard: must be [i, n] with 1 <= i <= n")
     return header
@@ -367,7 +313,7 @@ def _number(value: float | None) -> float | str | None:
 
 
 def read(path: Path, stream: BinaryIO | None = None) -> model.Run:
-    """The run in a file, or in a stream of this name; raises CaseFileError with every problem."""
+    """The run in a file, or in a stream of this name; raises CaseFileError."""
     return _RunReading(path).read(stream)
 
 
@@ -426,38 +372,36 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         ending: model.Ending | None = None
         for number, fields in lines:
             if isinstance(fields, model.Record):
-                for problem in self._added(fields):
-                    self.add(number, problem)
+                self._add(number, fields)
                 continue
             revised = {(one["case"], one["backend"]): one for one in fields.pop("revised", ())}
             counted = fields.pop("totals")
             ending = model.Ending(**fields)
-            if not self.problems:
-                if counted != totals(self.records.values()):
-                    hint = "lines are missing, or were added"
-                    self.add(number, "the footer's totals are not those of the results", hint)
-                if revised.keys() - self.records:
-                    self.add(number, "revised: there is no such result")
-                if ending.complete and len(self.records) < header.results:
-                    there = f"{len(self.records):,} of {header.results:,} results are there"
-                    self.add(number, f"the footer says that the run is complete; {there}")
-            for pair in revised.keys() & self.records:
+            if counted != totals(self.records.values()):
+                hint = "lines are missing, or were added"
+                self.fail(number, "the footer's totals are not those of the results", hint)
+            if revised.keys() - self.records:
+                self.fail(number, "revised: there is no such result")
+            if ending.complete and len(self.records) < header.results:
+                there = f"{len(self.records):,} of {header.results:,} results are there"
+                self.fail(number, f"the footer says that the run is complete; {there}")
+            for pair in revised:
                 diagnoses = revised[pair]["diagnoses"]
                 self.records[pair] = dataclasses.replace(self.records[pair], diagnoses=diagnoses)
         return model.Run(header, tuple(self.records.values()), ending)
 
-    def _added(self, record: model.Record) -> Iterator[str]:
-        """Add a result; yield contradictions with the header and earlier results."""
+    def _add(self, number: int, record: model.Record) -> None:
+        """Add a result, which must not contradict the header and earlier results."""
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
-            yield f"the header knows no backend {shown(record.backend)}"
+            self.fail(number, f"the header knows no backend {shown(record.backend)}")
         if self.records.setdefault((case, record.backend), record) is not record:
-            yield f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
-        if record.place >= self.header.suite.cases:
-            yield f"place: there are {self.header.suite.cases:,} cases, got {record.place:,}"
-        if self.cases.setdefault(case, about) != about:
-            yield f"another place or digest of {shown(case)} than before"
-        if self.places.setdefault(record.place, case) != case:
-            yield f"{shown(self.places[record.place])} has the place {record.place:,} too"
-        elif len(self.cases) == self.header.cases + 1:
-            yield f"more cases than the {self.header.cases:,} of the header"
+            self.fail(
+                number, f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
+            )
+        is_same = self.cases.setdefault(case, about) == about
+        is_alone = self.places.setdefault(record.place, case) == case
+        if not (is_same and is_alone and record.place < self.header.suite.cases):
+            self.fail(number, f"{shown(case)} has another place or digest than other lines say")
+        if len(self.cases) > self.header.cases:
+            self.fail(number, f"more cases than the {self.header.cases:,} of the header")

@@ -1,7 +1,6 @@
 """Style of all terminal reports: the color of each verdict, the shape of a table."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
 
 from rich import box
 from rich.cells import cell_len
@@ -39,10 +38,8 @@ THEME = Theme(
 _ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 #: Blanks between two columns.
 _GAP = 2
-#: The least width of a folded column, and a good one for sentences.
-_FOLDED, _ROOM = 12, 60
-_SPELLINGS = str.maketrans(plain_text.ASCII)
-_NO_BREAK = "\xa0"
+#: The least width of a folded column.
+_FOLDED = 12
 
 
 class Numbers(str):
@@ -63,35 +60,15 @@ def new_table(*columns: str, title: str = "") -> Table:
 
 
 def grouped(
-    console: Console,
     columns: Sequence[str],
     groups: Iterable[tuple[str, Sequence[Sequence[str | Text]]]],
-    *,
-    above: int,
-    apart: bool = False,
     title: str = "",
 ) -> Table:
-    """A table of groups of rows, with the names of groups in the first column.
-
-    On a narrow console names stand in lines of their own, in column `above` of a table without the
-    first. `apart`: a line separates groups. Neither happens if all groups have one row.
-    """
-    groups = list(groups)
-    of_several = any(len(rows) > 1 for _, rows in groups)
-    apart = apart and of_several
+    """A table of groups of rows, with the name of each group in the first column."""
     table = new_table(*columns, title=title)
-    for said, rows in groups:
+    for name, rows in groups:
         for number, row in enumerate(rows):
-            table.add_row("" if number else said, *row, end_section=apart and row is rows[-1])
-    if not of_several or least(table, _ROOM) <= console.width:
-        return table
-    table = new_table(*columns[1:], title=title)
-    for said, rows in groups:
-        table.add_row(*[""] * above, Text(said, "bold"))
-        for row in rows:
-            # After numbers the name stands out without indentation.
-            first = row[0] if above else Text.assemble("  ", row[0])
-            table.add_row(first, *row[1:], end_section=apart and row is rows[-1])
+            table.add_row("" if number else name, *row)
     return table
 
 
@@ -130,6 +107,12 @@ def put_all(console: Console, *tables: Table) -> None:
             console.print()
 
 
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a paragraph; Rich would leave blanks at the ends of its lines."""
+    for line in plain_text.folded(plain_text.clean(text), console.width):
+        console.print(Text(line, style), soft_wrap=True)
+
+
 def put_exit(console: Console, code: Exit, meaning: str) -> None:
     """Print the exit code and what it means, the last line of a report."""
     style = f"bold {'green' if code is Exit.CONFORMS else 'red'}"
@@ -144,67 +127,3 @@ def least(table: Table, folded: int = _FOLDED) -> int:
         cells = max(cell_len(line) for text in texts for line in (text.splitlines() or [""]))
         width += _GAP + (cells if column.no_wrap else min(cells, folded))
     return width
-
-
-def together(text: str) -> str:
-    """The text with blanks at which a paragraph is not folded."""
-    return text.replace(" ", _NO_BREAK)
-
-
-#: A text, by itself or with its style.
-Cell: TypeAlias = str | tuple[str, str]
-
-
-class StyledLines:
-    """Prints lines on a console; their parts are texts with styles."""
-
-    def __init__(self, console: Console) -> None:
-        self.width = console.width
-        self.ascii_only = console.options.ascii_only
-        self._console, self.blank = console, console.print
-
-    def put(self, *parts: tuple[str, str]) -> None:
-        """Print a line, however wide."""
-        line = Text.assemble(*((self._spelt(text), style) for text, style in parts))
-        line.rstrip()
-        self._console.print(line, soft_wrap=True)
-
-    def fill(self, text: str, style: str = "") -> None:
-        """Print a paragraph, not folded in texts of `together`; Rich would leave blanks at ends."""
-        spelt = _NO_BREAK.join(map(self._spelt, text.split(_NO_BREAK)))
-        for line in plain_text.folded(spelt, self.width, "  "):
-            self.put((line.replace(_NO_BREAK, " "), style))
-
-    def head(self, columns: Sequence[str], gap: str = "  ", first: str = "") -> None:
-        """Print the heads of columns, above all but the first, which has a text of its own."""
-        self.row(columns, [(name.strip(), "dim") for name in (first, *columns[1:])], gap)
-
-    def row(self, columns: Sequence[str], cells: Sequence[Cell], gap: str = "  ") -> None:
-        """Print a line of cells, as wide as the heads of their columns with all their blanks.
-
-        The first is flush left and has a line of its own if it is too wide; others are flush right.
-        """
-        pairs = ((cell, "") if isinstance(cell, str) else cell for cell in cells)
-        spelt = [(self._spelt(text), style) for text, style in pairs]
-        if cell_len(spelt[0][0]) > cell_len(columns[0]):
-            self.put(spelt[0])
-            spelt[0] = ("", "")
-        parts: list[tuple[str, str]] = []
-        for column, (text, style) in zip(columns, spelt, strict=True):
-            blanks = " " * (cell_len(column) - cell_len(text))
-            mine = [(gap, ""), (blanks + text, style)]
-            parts += mine if parts else [(text + blanks, style)]
-        self.put(*parts)
-
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-        """Print rows of cells under their heads, and an empty line."""
-        self.head(columns)
-        for cells in rows:
-            self.row(columns, cells)
-        self.blank()
-
-    def _spelt(self, text: str) -> str:
-        spelt = plain_text.clean(text)
-        if not self.ascii_only:
-            return spelt
-        return spelt.translate(_SPELLINGS).encode("ascii", "replace").decode()

@@ -1,13 +1,11 @@
 """A run in a terminal: failures in full as they come, then tables and the exit code.
 
 A failure is told by the sentence tested, the answer, its mistakes, and how to repeat it. The tables
-fit one screen: known defects, wrong results by operator and backend, a legend. The most important
-comes last, next to the prompt. If verbose, they count every verdict and open answer.
+are short: the most frequent known defects, wrong results by operator and backend, a legend. The
+most important comes last, next to the prompt. If verbose, they count every verdict and open answer.
 """
 
 import io
-import re
-import textwrap
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +21,7 @@ from opcheck.analysis import is_failure, is_judged, outcome, reds_of
 from opcheck.errors import Exit, few
 from opcheck.grouping import group_by
 from opcheck.model import ComparisonRecord, Header, LiveResult, Record, Run, Verdict
-from opcheck.report import plain_text, totals
+from opcheck.report import plain_text, style, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
 
 #: Column at which the text of a line begins, after its label.
@@ -158,8 +156,8 @@ def finding(result: Record) -> str:
 _REASONS = 3
 #: The level of verbosity at which every failure is shown in full.
 _EVERYTHING = 2
-#: Lines of a screen of unknown height, and the least.
-_SCREEN, _SMALL_SCREEN = 40, 24
+#: The most rows of the overview, and the most known defects listed above it.
+_OPERATORS, _DEFECTS = 13, 3
 #: The largest width of a name next to numbers, and above them on a narrow console.
 _NAME, _HEAD = 40, 12
 STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
@@ -195,17 +193,14 @@ def _outdated(results: Iterable[Record]) -> Iterable[str]:
         yield f"listed in {ledger}, but {plain_text.plural(count, 'such case')} {verb}: {cause}"
 
 
-def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
-    kinds: dict[str, Counter[str]] = {}
-    for reason, count in reasons.items():
-        kinds.setdefault(plain_text.kind(reason), Counter())[reason] += count
-    by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
-    for kind in by_size[:_REASONS]:
-        alike = f" (and {len(kind) - 1} more like it)" if len(kind) > 1 else ""
-        yield f"{kind.total():,}", f"{plain_text.brief(next(iter(kind)))}{alike}"
-    if left := by_size[_REASONS:]:
-        total = sum(kind.total() for kind in left)
-        yield f"{total:,}", plain_text.plural(len(left), "other reason")
+def _kinds(reasons: Iterable[str]) -> Iterator[tuple[str, str]]:
+    kinds = sorted(group_by(reasons, plain_text.kind).values(), key=len, reverse=True)
+    for alike in kinds[:_REASONS]:
+        others = len({*alike}) - 1
+        more = f" (and {others} more like it)" if others else ""
+        yield f"{len(alike):,}", f"{plain_text.brief(alike[0])}{more}"
+    if left := kinds[_REASONS:]:
+        yield f"{sum(map(len, left)):,}", plain_text.plural(len(left), "other reason")
 
 
 @dataclass(eq=False)
@@ -223,7 +218,6 @@ class Pretty:
     verbose: int = 0
     slowest: int | None = None
     results: Sequence[Record] = field(default=(), init=False)
-    _bad_cases: set[tuple[str, str]] = field(default_factory=set, init=False)
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
     _left_out: int = field(default=0, init=False)
 
@@ -239,15 +233,9 @@ class Pretty:
         """Return True if a result is to be shown now; call once for each, in order."""
         if not self.is_in_full(result):
             return False
-        if result.verdict is Verdict.BAD_CASE:
-            # Another backend may have met the same mistake in the case.
-            said = result.case, result.reason
-            if said in self._bad_cases:
-                return False
-            self._bad_cases.add(said)
         likeness = _likeness(result)
         self._alike[likeness] += 1
-        most = 1 if result.diagnoses else 3
+        most = 1 if result.diagnoses or result.verdict is Verdict.BAD_CASE else 3
         if self.verbose >= _EVERYTHING or self._alike[likeness] <= most:
             return True
         self._left_out += 1
@@ -280,8 +268,9 @@ class Pretty:
         if self.verbose:
             counts = self._counts()
             put_all(console, counts)
-            if notes := _legend([str(column.header) for column in counts.columns], console.width):
-                _print(console, [*notes, ""])
+            if legend := _legend([str(column.header) for column in counts.columns]):
+                style.say(console, legend, "dim")
+                console.print()
             put_all(console, self._open_answers())
         put_all(console, _companies(results), *self._causes())
         if self.verbose:
@@ -323,25 +312,22 @@ class Pretty:
             )
             groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
         head = ["operator", "backend", *map(Numbers, columns)]
-        return grouped(self.console, head, groups.items(), above=0, apart=True)
+        return grouped(head, groups.items())
 
     def _open_answers(self) -> Table:
         right = Verdict.PASS, Verdict.WARN
-        answers = (one for one in self.results if one.alternative and one.verdict in right)
-        by_name = group_by(answers, lambda result: f"{result.op.name}/{result.name}")
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for name, of_case in by_name.items():
-            alike: dict[str, list[str]] = {}
-            for address, mine in totals.of_backends(self.header.backends, of_case).items():
-                given = Counter(str(result.alternative) for result in mine).items()
-                said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
-                alike.setdefault(said, []).append(plain_text.brief(address))
-            for said, some in alike.items():
-                who = f"all {len(some)}" if len(some) == len(self.names) > 3 else ", ".join(some)
-                groups.setdefault(plain_text.brief(name), []).append((said, who))
+        answers = Counter(
+            (f"{one.op.name}/{one.name}", self.names[one.backend], str(one.alternative))
+            for one in self.results
+            if one.alternative and one.verdict in right
+        )
+        groups: dict[str, list[tuple[str, str, str]]] = {}
+        for (case, backend, answer), count in answers.items():
+            row = backend, f"{count:,}", plain_text.brief(answer)
+            groups.setdefault(plain_text.brief(case), []).append(row)
         title = "Where the text leaves it open, the answer each backend gives"
-        head = ["case", "answer", "backend"]
-        return grouped(self.console, head, groups.items(), above=0, title=title)
+        head = ["case", "backend", Numbers("times"), "answer"]
+        return grouped(head, groups.items(), title=title)
 
     def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
         """The results by name of their backend."""
@@ -392,14 +378,14 @@ class Pretty:
         groups = []
         for name, mine in self._named(one for one in results if one.verdict is verdict):
             reasons = (f"{f'{one.op.name}/{one.name}: ' * by_name}{one.reason}" for one in mine)
-            groups.append((name, [*_kinds(Counter(reasons))]))
+            groups.append((name, [*_kinds(reasons)]))
         return self._listing(title, "reason", groups)
 
     def _listing(
         self, title: str, last: str, groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]
     ) -> Table:
         head = ["backend", Numbers("cases"), last]
-        return grouped(self.console, head, groups, above=1, title=title)
+        return grouped(head, groups, title=title)
 
     def _slowest(self, most: int) -> Table:
         chosen = sorted(self.results, key=lambda result: -result.seconds)[:most]
@@ -417,42 +403,43 @@ class Pretty:
         console, header, names, results = self.console, self.header, self.names, self.results
         if not results:
             return
-        height = console.height if console.file.isatty() else _SCREEN
-        screen = min(max(height, _SMALL_SCREEN), _SCREEN)
-        rows = totals.by_operator(header.backends, results, screen // 3)
+        rows = totals.by_operator(header.backends, results, _OPERATORS)
         occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
         kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
         tables = [
             _by_operator(names, rows, kinds, _NAME),
             _by_operator(names, rows, kinds, _HEAD),
             _by_backend(names, rows, kinds),
-            _by_backend(names, dict([*rows.items()][-1:]), kinds),
         ]
         fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
         table = next(fitting, tables[-1])
-        notes = _legend(kinds, console.width)
+        found = group_by(totals.known(header.backends, results), lambda one: one[0])
+        # None of them if backends are many: the table must be seen.
+        for address, mine in found.items() if len(found) <= _DEFECTS else ():
+            title = f"{names[address]}: {plain_text.plural(len(mine), 'known defect')}"
+            console.print(Text(title, "bold"), soft_wrap=True)
+            counts = [(count, known.cause) for _, known, count in mine]
+            most = _DEFECTS // len(found)
+            if left := counts[most:]:
+                others = f"by {plain_text.plural(len(left), 'other defect')}"
+                counts[most:] = [(sum(count for count, _ in left), others)]
+            width = max(len(f"{count:,}") for count, _ in counts) + 2
+            for count, cause in counts:
+                text = f"{count:{width},}  {plain_text.one_line(cause)}"
+                lines = plain_text.folded(text, console.width, " " * (width + 2))
+                console.print(Text("\n".join(lines)), soft_wrap=True)
+            console.print()
+        put_all(console, table)
+        style.say(console, _legend(kinds), "dim")
         if {"known", Verdict.UNSUPPORTED} & occur:
             more = "-v: counts by version, every known defect, why something is unsupported"
-            notes += textwrap.wrap(more, console.width)
-        # The head of the table takes three lines, the exit code two, and so does the prompt.
-        room = screen - table.row_count - len(notes) - 8
-        # The most frequent known defects of each backend, in so many lines.
-        found = group_by(totals.known(header.backends, results), lambda one: one[0])
-        for address, mine in found.items():
-            causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
-            # A title, a blank line, and a line about those left out need room too.
-            if lines := [*_listed(causes, console.width, room // len(found) - 3)]:
-                count = plain_text.plural(len(causes), "known defect")
-                console.print(Text(f"{names[address]}: {count}", "bold"), soft_wrap=True)
-                for line in (*lines, ""):
-                    console.print(Text(line), soft_wrap=True)
-        put(console, table)
-        console.print()
-        _print(console, notes)
+            style.say(console, more, "dim")
 
 
 def _likeness(result: Record) -> Hashable:
     """Return a key that similar failures share."""
+    if result.verdict is Verdict.BAD_CASE:  # whichever backend meets the mistake
+        return result.case, result.reason
     looks = result.diagnoses[0] if result.diagnoses else plain_text.kind(result.reason)
     # Each line of a user's ledger that is contradicted must be corrected.
     line = result.known.at if result.unexpected and result.known else None
@@ -468,22 +455,16 @@ def show(console: Console, run: Run, **options: Any) -> None:
     pretty.finish(run.records, run.complete, *outcome(run))
 
 
-def _print(console: Console, notes: Iterable[str]) -> None:
-    for line in notes:
-        console.print(Text(line, "dim"), soft_wrap=True)
-
-
-def _legend(columns: Collection[str], width: int) -> list[str]:
-    messages = [f"{name}: {text}" for name, text in _LEGEND.items() if name in columns]
-    return textwrap.wrap("; ".join(messages), width)
+def _legend(columns: Collection[str]) -> str:
+    return "; ".join(f"{name}: {text}" for name, text in _LEGEND.items() if name in columns)
 
 
 def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], head: int) -> Table:
-    columns = (Numbers(_folded(name, head)) for name in names.values())
+    columns = (Numbers(plain_text.broken(name, head)) for name in names.values())
     table = new_table("wrong, of those judged", *columns)
     for label, counts in rows.items():
-        style = "bold" if label == totals.ALL else ""
-        table.add_row(Text(plain_text.brief(label), style), *(_share(counts[a]) for a in names))
+        weight = "bold" if label == totals.ALL else ""
+        table.add_row(Text(plain_text.brief(label), weight), *(_share(counts[a]) for a in names))
     total = [*rows.values()][-1]
     for kind in kinds:
         table.add_row(f"  {kind}", *(_count(total[address], kind) for address in names))
@@ -491,24 +472,13 @@ def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], he
 
 
 def _by_backend(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str]) -> Table:
-    *operators, last = rows
-    columns = (Numbers(_folded(name, _HEAD)) for name in (*operators, f"wrong, {last}", *kinds))
-    table = new_table("backend", *columns)
+    label, total = [*rows.items()][-1]
+    heads = (plain_text.broken(name, _HEAD) for name in (f"wrong, {label}", *kinds))
+    table = new_table("backend", *map(Numbers, heads))
     for address, name in names.items():
-        wrong = (_count(rows[operator][address], "wrong") for operator in operators)
-        total = rows[last][address]
-        table.add_row(name, *wrong, _share(total), *(_count(total, kind) for kind in kinds))
+        counts = total[address]
+        table.add_row(name, _share(counts), *(_count(counts, kind) for kind in kinds))
     return table
-
-
-def _folded(name: str, width: int) -> str:
-    """Break a long name, which stands above numbers, into lines."""
-    lines = [""]
-    for part in re.findall("[^ _:]*[ _:]?", name):
-        if len(lines[-1]) + len(part.rstrip()) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def _share(counts: Counter[str]) -> Text:
@@ -523,18 +493,3 @@ def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:
         return Text(none, "green" if kind == "wrong" else "bright_black")
     excused = kind == "wrong" and counts[kind] == counts["known"]
     return Text(f"{counts[kind]:,}", "cyan" if excused else STYLES[kind])
-
-
-def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterator[str]:
-    digits = len(f"{sum(count for count, _ in causes):,}") + 2
-    for number, (count, cause) in enumerate(causes):
-        text = f"{count:{digits},}  {cause}"
-        lines = textwrap.wrap(text, width, subsequent_indent=" " * (digits + 2))
-        room -= len(lines)
-        if room < 0:
-            left = causes[number:]
-            total = sum(count for count, _ in left)
-            if number:
-                yield f"{total:{digits},}  by {plain_text.plural(len(left), 'other defect')}"
-            return
-        yield from lines

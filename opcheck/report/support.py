@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from opcheck.grouping import group_by
 from opcheck.model import Support, Verdict
 from opcheck.model.result import Floor
 from opcheck.report import markdown, plain_text
-from opcheck.report.style import COLOURS, Numbers, new_table, put_all
+from opcheck.report.style import COLOURS, Numbers, new_table, put_all, say
 from opcheck.report.totals import SIGNS
 
 #: Words for some verdicts; others have their own names.
@@ -84,11 +83,11 @@ def show(console: Console, found: Sequence[Matrix]) -> None:
         sections = {"right in every version and type": ", ".join(whole), **_declared(one)}
         for name, said in sections.items():
             if said:
-                _fill(console, f"{name}: {said}")
+                say(console, f"{name}: {said}")
         if any(sections.values()):
             console.print()
         put_all(console, _reasons(one.cells))
-    _fill(console, _LEGEND)
+    say(console, _LEGEND)
 
 
 def markdown_lines(found: Sequence[Matrix]) -> Iterator[str]:
@@ -213,11 +212,6 @@ def _summary(
 
 def _by_dtype(cells: Iterable[Support]) -> dict[str, list[Support]]:
     return group_by(cells, lambda cell: cell.cell.dtype)
-
-
-def _fill(console: Console, text: str) -> None:
-    """Print a paragraph; Rich would leave blanks at ends of lines."""
-    console.print(Text(textwrap.fill(plain_text.clean(text), console.width)), soft_wrap=True)
 
 
 def _word(support: Support) -> str:

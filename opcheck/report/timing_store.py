@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from opcheck.grouping import group_by
-from opcheck.model.timing import Bench, Sample, Timed, Timing
+from opcheck.model.timing import Bench, Machine, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
 from opcheck.report.store import Reading, line, stored
@@ -37,14 +37,6 @@ from opcheck.report.store import Reading, line, stored
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
 _Waited = Annotated[float, Field(ge=0, le=1e9)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
-
-
-def _bench(bench: Bench) -> Bench:
-    machine = bench.machine
-    for count in (machine.cores, machine.memory, bench.threads, bench.workers):
-        if not 0 <= count < 1 << 53:
-            raise ValueError("cores, memory, threads and workers must be counts")
-    return bench
 
 
 def _samples(**columns: list[Any]) -> tuple[Sample, ...]:
@@ -94,7 +86,7 @@ def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) ->
 
 
 def read(path: Path) -> Stored:
-    """The benchmark in a file; raises CaseFileError with every problem."""
+    """The benchmark in a file; raises CaseFileError."""
     return _BenchReading(path).read()
 
 
@@ -118,8 +110,11 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
         timing = stored(Timing, later=["printed"], prepared=tuple[_Waited, ...], samples=samples)
         row = {"type": Literal["timed"], "moved": _Count, "copy": samples, "yardstick": samples}
         row["timings"] = tuple[timing, ...]  # type: ignore[valid-type]
+        machine = stored(Machine, cores=_Count, memory=_Count)
+        bench = stored(Bench, later=["warm"], machine=machine, threads=_Count, workers=_Count)
+        begin = {"type": Literal["bench"], "format": Literal[1], "bench": bench}
         return {
-            "bench": stored(dict, _bench, type=Literal["bench"], format=Literal[1], bench=Bench),
+            "bench": stored(dict, lambda bench: bench, **begin),
             "timed": stored(Timed, _timed, ["sweep", "digest"], **row),
             "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
         }
@@ -131,13 +126,13 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
         for number, fields in lines:
             if isinstance(fields, Timed):
                 if fields.case in rows:
-                    self.add(number, f"the case {shown(fields.case)} occurs twice")
+                    self.fail(number, f"the case {shown(fields.case)} occurs twice")
                 rows[fields.case] = fields
                 continue
             cases, complete = fields["cases"], fields["complete"]
-            if cases != len(rows) and not self.problems:
+            if cases != len(rows):
                 message = f"the footer counts {cases:,} cases; there are {len(rows):,}"
-                self.add(number, message, "lines are missing, or were added")
+                self.fail(number, message, "lines are missing, or were added")
         return Stored(bench, tuple(rows.values()), complete)
 
 
@@ -145,15 +140,12 @@ def _columns(samples: Sequence[Sample]) -> dict[str, list[int | float]]:
     return {f.name: [getattr(one, f.name) for one in samples] for f in dataclasses.fields(Sample)}
 
 
-_Value: TypeAlias = str | int | float
-
-
 def pyperf_text(bench: Bench, rows: Sequence[Timed]) -> str:
     """Every timing with samples, of which there is one, as `case [backend]`."""
     timed = [(row, timing) for row in rows for timing in row.timings if timing.samples]
     benchmarks = [_benchmark(bench, *pair) for pair in timed]
     machine = bench.machine
-    metadata: dict[str, _Value] = {
+    metadata = {
         # pyperf's own names; it warns about differences.
         "unit": "second",
         # Without the time zone, as pyperf writes it.
@@ -169,12 +161,12 @@ def pyperf_text(bench: Bench, rows: Sequence[Timed]) -> str:
         "caches": "cold" if bench.cold else "warm",
         **{f"{name}_version": version for name, version in bench.packages.items()},
     }
-    suite = {"version": "1.0", "metadata": _said(metadata), "benchmarks": benchmarks}
+    suite = {"version": "1.0", "metadata": _stated(metadata), "benchmarks": benchmarks}
     return json.dumps(suite, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:
-    metadata: dict[str, _Value] = {
+    metadata = {
         "name": f"{row.case} [{timing.backend}]",
         "backend_version": bench.backends.get(timing.backend, ""),
         "operator": row.op,
@@ -182,18 +174,19 @@ def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:
         "shapes": row.shapes,
         "bytes_moved": row.moved,
     }
-    runs: list[dict[str, Any]] = []
+    runs = []
     # One for each process and number of calls in a sample.
     by_run = group_by(timing.samples, lambda sample: (sample.worker, sample.loops))
-    for (worker, loops), samples in sorted(by_run.items(), key=lambda run: run[0]):
-        about: dict[str, _Value] = {"loops": loops, "worker": worker}
+    for worker, loops in sorted(by_run):
+        about: dict[str, float] = {"loops": loops, "worker": worker}
         if worker < len(timing.prepared):
             about["prepare_seconds"] = timing.prepared[worker]
-        runs.append({"metadata": about, "values": [sample.seconds for sample in samples]})
-    return {"metadata": _said(metadata), "runs": runs}
+        values = [sample.seconds for sample in by_run[worker, loops]]
+        runs.append({"metadata": about, "values": values})
+    return {"metadata": _stated(metadata), "runs": runs}
 
 
-def _said(metadata: Mapping[str, _Value]) -> dict[str, _Value]:
+def _stated(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Remove empty texts, and write each in one line."""
     lines = {k: " ".join(v.split()) if isinstance(v, str) else v for k, v in metadata.items()}
     return {name: value for name, value in lines.items() if value != ""}

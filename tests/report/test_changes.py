@@ -30,8 +30,8 @@ COMPARED = Compared(
         TimingChange("Softmax/few", "py:my.module:Backend?threads=2", 1.5, 0.0, float("inf"), 1.0),
     ),
     (
-        Missing("Hardmax/x", "numpy", "old", "no such case"),
-        Missing("Hardmax/x", "torch", "both", "no such case; fail: 3 elements are wrong"),
+        Missing("Hardmax/x", "numpy", "no time in the old run: no such case"),
+        Missing("Hardmax/x", "torch", "timed next to other backends"),
     ),
 )
 
@@ -58,6 +58,7 @@ def test_of_runs_alike_no_difference_is_told():
     [
         ({"threads": 2, "threads_of": {}}, "threads", ("1", "2"), True),
         ({"threads_of": {"numpy": 4}}, "threads of numpy", ("", "4"), True),
+        ({"threads_of": {"numpy": None}}, "threads of numpy", ("", "unknown"), True),
         ({"workers": 5}, "processes a backend", ("3", "5"), False),
         ({"cold": True}, "caches", ("warm", "cold"), True),
         ({"warm": 0.03}, "warm-up", ("0 s", "0.03 s"), True),
@@ -90,21 +91,14 @@ def test_a_difference_that_may_matter_is_found_and_some_make_runs_incomparable(
 
 def test_other_cases_in_between_make_runs_incomparable():
     found = timings.differences(OLD, OLD, ["a", "b", "c"], ["c"])
-    assert found == {"cases": ("3 (only in this run: a, …)", "1")}
-    assert timings.unfair(found) == "cases 3 (only in this run: a, …) there, 1 here"
+    assert found == {"cases of one run only": ("a and 1 more", "")}
+    assert timings.unfair(found) == "cases of one run only a and 1 more there, absent here"
     assert timings.differences(OLD, OLD, ["a", "b"], ["b", "a"]) == {}
 
 
 def test_a_load_that_leaves_half_of_the_processors_free_is_no_difference():
     some = replace(OLD, machine=replace(MACHINE, load=3.9, memory=MACHINE.memory - 4096))
     assert timings.differences(OLD, some) == {}
-
-
-def test_how_much_slower_is_too_slow_is_told():
-    page = Page(80)
-    timings.show_changes(page.console, {}, replace(COMPARED, beyond=0.125))
-    rows = [line for line in page.lines if line.startswith("  ")]
-    assert [row.split("  ")[-1].strip() for row in rows][:2] == ["slower by more than 12.5 %"] * 2
 
 
 def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
@@ -114,38 +108,36 @@ def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
             TimingChange("y", "new", 1.0, 0.99, 1.01, verdict="same"),
             TimingChange("z", "new", 1.0, 0.9, 1.2),
         ),
-        (Missing("w", "new", "new", "fail: wrong"), Missing("v", "new", "old", "crash")),
+        (Missing("w", "new", "fail: wrong", lost=True), Missing("v", "new", "crash")),
         (TimingChange("", "new", 1.03, 1.01, 1.04, verdict="same"),),
     )
     page = Page(80)
     timings.show_changes(page.console, {}, found, "old")
     assert page.lines == [
-        "ratio to old  ratio  95 % interval",
-        "x",
-        "  new          1.10      1.06–1.14  slower by more than 5 %",
-        "z",
-        "  new          1.00     0.900–1.20  unclear",
-        "All cases together",
-        "  new          1.03      1.01–1.04  same",
+        "case                backend  ratio to old  95 % interval  verdict",
+        "─────────────────────────────────────────────────────────────────",
+        "x                   new              1.10      1.06–1.14  slower",
+        "z                   new              1.00     0.900–1.20  unclear",
+        "All cases together  new              1.03      1.01–1.04  same",
         "",
         "Not compared",
-        "no times of the backend itself: fail: wrong: w [new]",
-        "no times of old: crash: v [new]",
+        "fail: wrong: w [new]",
+        "crash: v [new]",
         "",
         "1 slower, 1 same, 1 unclear, 2 not compared",
     ]
 
 
 def test_rows_that_lack_for_the_same_reason_are_told_together():
-    missing = [Missing(f"x{number}", "numpy", "old", "no such case") for number in range(7)]
+    missing = [Missing(f"x{number}", "numpy", "no such case") for number in range(7)]
     page = Page(80)
-    other = Missing("y", "numpy", "new", "no such case")
+    other = Missing("y", "numpy", "another case")
     timings.show_changes(page.console, {}, Compared((), (*missing, other)))
     assert page.lines == [
         "Not compared",
-        "no times in the old run: no such case: x0 [numpy], x1 [numpy], x2 [numpy],",
-        "  x3 [numpy], x4 [numpy] and 2 more",
-        "no times in the new run: no such case: y [numpy]",
+        "no such case: x0 [numpy], x1 [numpy], x2 [numpy], x3 [numpy], x4 [numpy] and 2",
+        "more",
+        "another case: y [numpy]",
         "",
         "8 not compared",
     ]
@@ -154,9 +146,7 @@ def test_rows_that_lack_for_the_same_reason_are_told_together():
 def test_nothing_from_outside_steers_the_terminal():
     sly = "\x1b[2J"
     page = Page(80)
-    compared = Compared(
-        (TimingChange(sly, sly, 1, 1, 1, 1),), (Missing(f"{sly}2", sly, "new", sly),)
-    )
+    compared = Compared((TimingChange(sly, sly, 1, 1, 1, 1),), (Missing(f"{sly}2", sly, sly),))
     both = bench(sly), bench("x", python=sly, backends={sly: sly})
     timings.show_changes(page.console, timings.differences(*both), compared)
     timings.show_changes(page.console, {}, compared, sly)

@@ -120,21 +120,3 @@ def test_a_rate_is_of_gigabytes_a_second():
 def test_an_interval_without_bounds_is_none():
     assert plain_text.interval(0.98, 1.013) == "0.980–1.01"
     assert plain_text.interval(0.0, math.inf) == "–"
-
-
-@pytest.mark.parametrize(
-    ("share", "drawn", "plain"),
-    [
-        (0.0, "▏", "#"),
-        (0.03, "▎", "#"),
-        (0.25, "██", "##"),
-        (0.3, "██▍", "##"),
-        (0.5, "████", "####"),
-        (0.99, "███████▉", "########"),
-        (1.0, "████████", "########"),
-        (1.5, "████████", "########"),
-    ],
-)
-def test_a_bar_is_drawn_to_an_eighth_of_a_cell(share, drawn, plain):
-    assert plain_text.bar(share, 8, ascii_only=False) == drawn
-    assert plain_text.bar(share, 8, ascii_only=True) == plain

@@ -30,15 +30,13 @@ GROUPS = [
 COLUMNS = ["operator", "backend", style.Numbers("pass")]
 
 
-def shown(width, groups=GROUPS, **options):
+def shown(width):
     page = Page(width)
-    options = {"above": 0} | options
-    table = style.grouped(page.console, COLUMNS, groups, **options)
-    style.put(page.console, table)
+    style.put(page.console, style.grouped(COLUMNS, GROUPS))
     return page.lines
 
 
-def test_where_there_is_room_names_stand_in_a_column():
+def test_names_of_groups_stand_in_a_column():
     assert shown(80) == [
         "operator                   backend             pass",
         "───────────────────────────────────────────────────",
@@ -46,23 +44,6 @@ def test_where_there_is_room_names_stand_in_a_column():
         "                           reference 1.23.2      12",
         "Hardmax-1                  onnxruntime 1.31.1   123",
     ]
-
-
-def test_where_there_is_none_they_stand_above():
-    assert shown(40) == [
-        "backend                    pass",
-        "───────────────────────────────",
-        "DML_ACTIVATION_HARDMAX1-1",
-        "  onnxruntime 1.31.1          7",
-        "  reference 1.23.2           12",
-        "Hardmax-1",
-        "  onnxruntime 1.31.1        123",
-    ]
-
-
-def test_groups_stand_apart_if_there_is_one_of_several_rows():
-    assert "" in shown(80, apart=True)
-    assert "" not in shown(80, [(name, rows[:1]) for name, rows in GROUPS], apart=True)
 
 
 def test_numbers_are_never_cut():

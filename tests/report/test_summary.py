@@ -95,7 +95,6 @@ def test_failures_without_any_cause():
 
 def shown(results, *backends, width=80, complete=True, cases=1, verbose=True, **terminal):
     page = Page(width, **terminal)
-    page.file.isatty = lambda: "height" in terminal
     head = header(*backends, cases=cases)
     summary.Pretty(page.console, head, verbose=verbose).summarize(list(results), complete=complete)
     return page
@@ -172,19 +171,7 @@ def test_answers_of_failures_are_not_counted():
         record(alternative="first_nan", name="nan"),
         record(Verdict.FAIL, alternative="first_nan", name="nan"),
     ]
-    assert "first_nan ×1  acme\n" in shown(results, "acme").text
-
-
-def test_many_backends_that_agree_are_all_of_them():
-    names = ["acme", "bolt", "cape", "dell"]
-    results = [record(backend=name, alternative="first_nan", name="nan") for name in names]
-    assert re.search(r"first_nan ×1 +all 4$", shown(results, *names).text, re.MULTILINE)
-    assert re.search(
-        r"first_nan ×1 +acme, bolt, cape$", shown(results[:3], *names).text, re.MULTILINE
-    )
-    assert re.search(
-        r"first_nan ×1 +acme, bolt, cape$", shown(results[:3], *names[:3]).text, re.MULTILINE
-    )
+    assert re.search(r"acme 1\.5 +1  first_nan$", shown(results, "acme").text, re.MULTILINE)
 
 
 def test_reasons_that_differ_in_numbers_are_one():
@@ -327,18 +314,16 @@ def crowded():
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 @pytest.mark.parametrize("width", [80, 100, 160])
-@pytest.mark.parametrize("height", [24, 60, None])
-def test_an_overview_is_a_screen_whatever_there_is(crowded, width, height, count):
+def test_an_overview_is_a_screen_whatever_there_is(crowded, width, count):
     names = [f"backend_{n}" for n in range(count)]
     results = [one for one in crowded if one.backend in names]
-    tall = {"height": height} if height else {}
-    page = shown(results, *names, width=width, verbose=False, **tall)
+    page = shown(results, *names, width=width, verbose=False)
     # The exit code and the prompt come after it.
-    assert len(page.lines) <= min(height or 40, 40) - 3
+    assert len(page.lines) <= 40 - 3
     assert max(map(len, page.lines)) <= width
     assert all(name in page.text for name in names)
     assert "210 of 230" in page.text
-    if height != 24 and count == 1:
+    if count == 1:
         assert "backend_0 1.5: 20 known defects\n   20  Defect " in page.text
         assert re.search(r"^ +\d+  by \d+ other defects$", page.text, re.MULTILINE)
 

@@ -1,6 +1,5 @@
 """The table of a benchmark."""
 
-import io
 import re
 from dataclasses import replace
 
@@ -70,20 +69,11 @@ def test_a_benchmark_from_its_conditions_to_its_means(snapshot, width):
     snapshot(f"timings_{width}", page.text)
 
 
-def test_a_console_without_unicode_is_written_to_in_ascii(snapshot):
-    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    page = Page(100)
-    page.console.file = file
-    timings.show(page.console, BENCH, ROWS)
-    file.flush()
-    snapshot("timings_ascii", file.buffer.getvalue().decode("ascii"))
-
-
 def test_colours_are_beside_words_and_never_in_their_place():
     page = Page(100, color_system="standard", force_terminal=True)
     timings.show_case(page.console, BENCH, ROWS[0])
     assert "\x1b[32mfaster" in page.text
-    assert "\x1b[31mtorch was not timed" in page.text
+    assert "\x1b[33mtorch was not timed" in page.text
 
 
 def test_a_line_holds_the_median_and_what_follows_from_it():
@@ -96,13 +86,10 @@ def test_a_line_holds_the_median_and_what_follows_from_it():
     )
     lines = printed(one, base=bench(NUMPY, ORT))
     assert lines[1].endswith(": 1.00 MB must move, which a copy does at 5.00 GB/s")
-    numpy, ort = map(cells, lines[3:5])
-    bars = "█" * 12, "█" * 24
-    assert numpy == [
-        NUMPY, "1.00 ms", "±0.0 %", "1", "baseline", "1.00", "20 %", "12.0 ms", bars[0]
-    ]  # fmt: skip
+    numpy, ort = map(cells, lines[4:6])
+    assert numpy == [NUMPY, "1.00 ms", "±0.0 %", "1", "–", "baseline", "1.00", "20 %", "12.0 ms"]
     assert ort == [
-        ORT, "2.00 ms", "±0.0 %", "2.00", "2.00–2.00", "slower", "0.500", "10 %", "12.0 ms", bars[1]
+        ORT, "2.00 ms", "±0.0 %", "2.00", "2.00–2.00", "slower", "0.500", "10 %", "12.0 ms"
     ]  # fmt: skip
 
 
@@ -111,42 +98,26 @@ def test_a_line_holds_the_median_and_what_follows_from_it():
 )
 def test_the_verdict_is_a_word(seconds, word):
     lines = printed(row("x", (steady(NUMPY, 1e-3), steady(ORT, seconds))), base=bench(NUMPY, ORT))
-    assert cells(lines[4])[5] == word
+    assert cells(lines[5])[5] == word
 
 
 def test_what_is_not_known_is_left_open():
     few = row("x", (steady(NUMPY, 1e-3, rounds=1), steady(ORT, 2e-3, rounds=1, prepared=())))
     lines = printed(replace(few, copy=()), base=bench(NUMPY, ORT))
     assert lines[1] == "Softmax-13 float32 [64, 50257]: 25.7 MB must move"
-    assert cells(lines[4])[3:9] == ["2.00", "–", "unclear", "12.9", "–", "–"]
-    narrow = printed(few, base=bench(NUMPY, ORT), width=80)
-    assert narrow[5].split()[5:9] == ["2.00", "–", "unclear", "12.9"]
-
-
-@pytest.mark.parametrize(("share", "said"), [(0.1, "±5.0 %"), (3.0, "×2.50")])
-def test_a_narrow_table_tells_how_far_the_interval_reaches(share, said):
-    slower = [
-        replace(one, seconds=1e-3 * (1 + share * (one.round % 2)))
-        for one in steady(ORT, 1e-3).samples
-    ]
-    lines = printed(
-        row("x", (steady(NUMPY, 1e-3), Timing(ORT, tuple(slower)))),
-        width=80,
-        base=bench(NUMPY, ORT),
-    )
-    assert said in lines[5]
+    assert cells(lines[5])[3:9] == ["2.00", "–", "unclear", "12.9", "–", "–"]
 
 
 def test_without_the_baseline_there_are_times_and_no_ratios():
     lines = printed(row("x", (Timing(NUMPY, why_not="it crashed"), steady(ORT, 2e-3))))
-    assert cells(lines[3])[:5] == [ORT, "2.00 ms", "±0.0 %", "–", "12.9"]
-    assert lines[4] == "numpy was not timed: it crashed"
+    assert cells(lines[4])[:7] == [ORT, "2.00 ms", "±0.0 %", "–", "–", "–", "12.9"]
+    assert lines[6] == "numpy was not timed: it crashed"
 
 
 def test_backends_without_a_round_in_common_have_no_ratio():
     late = Timing(ORT, tuple(Sample(round, 0, 8, 2e-3) for round in range(30, 40)))
     lines = printed(row("x", (steady(NUMPY, 1e-3), late)), base=bench(NUMPY, ORT))
-    assert cells(lines[4])[3:5] == ["–", "no pairs"]
+    assert cells(lines[5])[3:6] == ["–", "–", "–"]
 
 
 def test_where_nobody_was_timed_only_reasons_are_told():
@@ -159,27 +130,19 @@ def test_of_bytes_that_nobody_knows_nothing_is_told():
     assert printed(nobody)[1] == "Softmax-13 float32 [64, 50257]"
 
 
-def test_all_cases_have_their_columns_in_the_same_places():
-    tiny = row("x", (steady(NUMPY, 95e-9), steady(ORT, 9e-9)), moved=16)
-    huge = row("y", (steady(NUMPY, 95.0), steady(ORT, 2.4e3)), moved=1 << 40)
-    first, second = printed(tiny), printed(huge)
-    assert first[2] == second[2]
-    assert first[3].index("baseline") == second[3].index("baseline")
-    assert first[4].index("faster") == second[4].index("slower")
-
-
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_a_long_address_is_shown_in_full(width):
     address = "py:a.very.long.name.of.a.module:AndOfAClass?threads=2&more=1"
     lines = printed(row("x", (steady(address, 1e-3),)), width=width, base=bench(address))
-    assert address in lines
-    assert "baseline" in lines[lines.index(address) + 1]
+    table = lines[lines.index(next(line for line in lines if line.startswith("─"))) + 1 :]
+    assert "baseline" in table[0]
+    assert "".join(line.split()[0] for line in table if line) == address
 
 
 def test_a_machine_that_was_too_noisy_is_told():
     samples = [replace(one, seconds=1.5e-3) for one in steady(NUMPY, 1e-3).samples[:6]]
     noisy = Timing(NUMPY, (*samples, *steady(NUMPY, 1e-3).samples[6:]))
-    told = "noisy (one sample in ten took so many times the median, or longer): numpy 1.50"
+    told = "numpy is noisy: one sample in ten took 1.50 times the median, or longer"
     assert told in printed(row("x", (noisy,)))
     assert not [line for line in printed(row("x", (steady(NUMPY, 1e-3),))) if "noisy" in line]
 
@@ -187,8 +150,8 @@ def test_a_machine_that_was_too_noisy_is_told():
 def test_that_other_processes_had_the_processor_is_told():
     waited = tuple(replace(one, waited=1e-3) for one in steady(NUMPY, 1e-3).samples)
     lines = printed(row("x", (Timing(NUMPY, waited), steady(ORT, 1e-3))))
-    [told] = [line for line in lines if line.startswith("busy")]
-    assert told.endswith("for so much of the time, which is left out): numpy 50 %")
+    [told] = [line for line in lines if "busy" in line]
+    assert told.startswith("numpy was busy: other processes had the processor for 50 % of the time")
 
 
 def test_what_a_backend_prints_while_it_is_timed_is_told():
@@ -198,8 +161,8 @@ def test_what_a_backend_prints_while_it_is_timed_is_told():
 
 def test_a_backend_that_gets_slower_is_told():
     slower = row("x", (steady(NUMPY, 1e-3, growth=0.4),), yardstick=steady("", 1e-3).samples)
-    [told] = [line for line in printed(slower) if "drifting" in line]
-    assert re.fullmatch(r"drifting \(so much slower .*\): numpy \d\d %", told)
+    [told] = [line for line in printed(slower) if "drifts" in line]
+    assert re.match(r"numpy drifts: \d\d % slower at the end", told)
 
 
 def test_nothing_from_outside_steers_the_terminal():
@@ -212,35 +175,20 @@ def test_nothing_from_outside_steers_the_terminal():
     assert "\x1b" not in page.text
 
 
-def test_conditions_that_nobody_knows_are_not_told():
-    page = Page(100)
-    machine = replace(MACHINE, processor="", governor="", cores=1)
-    timings.show_head(page.console, bench(NUMPY, machine=machine, workers=1, threads=4, cold=True))
+def test_conditions_are_told_unless_nobody_knows_them():
+    page = Page(400)
+    machine = replace(MACHINE, processor="", governor="")
+    threads = {NUMPY: 4, ORT: 1, "cmd:x": None}
+    about = bench(*threads, machine=machine, threads=4, threads_of=threads, cold=True)
+    timings.show_head(page.console, replace(about, included={"cmd:x": "the way to it"}))
     assert page.lines == [
-        "1 processor, load 0.75, Linux-6.1-x86_64, Python 3.11.7",
-        "numpy 1.5 (baseline)",
-        "1 process a backend, 4 threads each, caches emptied before every call",
+        "processors: 8; memory: 17.2 GB; load: low; platform: Linux-6.1-x86_64; threads: 4; "
+        "threads of onnxruntime: 1; threads of cmd:x: unknown; processes a backend: 3; "
+        "caches: cold; warm-up: 0 s; Python: 3.11.7; opcheck: 0.1; package numpy: 2.4.0; "
+        "package onnx: 1.23.2; backend numpy: 1.5; backend onnxruntime: 1.5; backend cmd:x: 1.5; "
+        "times of cmd:x include: the way to it",
         "",
     ]
-
-
-def test_threads_are_those_that_backends_say_they_have():
-    page = Page(120)
-    timings.show_head(
-        page.console, bench(NUMPY, ORT, MINE, threads_of={NUMPY: 1, ORT: 4, MINE: None})
-    )
-    assert page.lines[2:] == [
-        "3 processes a backend, 1 thread each, caches warm",
-        "onnxruntime computes in 4 threads",
-        f"How many threads they have, nobody can tell of: {MINE}",
-        "",
-    ]
-
-
-def test_what_is_in_a_time_beside_the_work_is_told():
-    page = Page(120)
-    timings.show_head(page.console, bench("cmd:x", included={"cmd:x": "the way to it"}))
-    assert page.lines[3] == "Times of cmd:x include the way to it"
 
 
 def mean_lines(*rows, base=None):
@@ -254,7 +202,7 @@ def test_the_mean_is_geometric():
         row(name, (steady(NUMPY, 1e-3), steady(ORT, factor * 1e-3)))
         for name, factor in (("x", 2), ("y", 8), ("z", 4))
     ]
-    title, _, _, line, _ = mean_lines(*cases)
+    title, _, _, _, line, _ = mean_lines(*cases)
     assert title == "Geometric mean of the ratios to numpy, over 3 cases"
     assert cells(line)[:2] == [ORT, "4.00"]
 

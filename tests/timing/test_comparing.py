@@ -241,6 +241,10 @@ def test_of_one_process_nothing_follows():
     assert (change.p, change.verdict, change.low) == (1.0, "unclear", 0.0)
 
 
+OLD, NEW = "no time in the old run", "no time in the new run"
+ABSENT = "no such case on this backend, or another one of that name"
+
+
 # ── what is missing ─────────────────────────────────────────────────────────────────────────────
 def test_what_only_one_run_has_is_told_with_the_reason():
     machine = Machine(13, USUAL)
@@ -253,9 +257,9 @@ def test_what_only_one_run_has_is_told_with_the_reason():
         ("kept", "b"),
     ]
     assert found.missing == (
-        Missing("kept", "c", "both", "no such backend; fails"),
-        Missing("new", "a", "old", "no such case"),
-        Missing("gone", "a", "new", "no such case"),
+        Missing("kept", "c", f"{OLD}: {ABSENT}; {NEW}: fails"),
+        Missing("new", "a", f"{OLD}: {ABSENT}"),
+        Missing("gone", "a", f"{NEW}: {ABSENT}", lost=True),
     )
 
 
@@ -266,22 +270,24 @@ def test_times_of_other_shapes_or_types_are_times_of_something_else():
     for other in others:
         found = compare_runs([old], [other])
         assert not found.changes
-        assert [(one.lacks, one.why) for one in found.missing] == [
-            ("old", "of another type, shape or content"),
-            ("new", "of another type, shape or content"),
+        assert [(one.lost, one.why) for one in found.missing] == [
+            (False, f"{OLD}: {ABSENT}"),
+            (True, f"{NEW}: {ABSENT}"),
         ]
 
 
 def test_a_row_without_the_fixed_work_cannot_be_compared():
     old = Machine(15, USUAL).timed("case", 30, a=1.0)
     found = compare_runs([old], [replace(old, yardstick=())])
-    assert found.missing == (Missing("case", "a", "new", "nothing to hold it against"),)
+    why = f"{NEW}: no fixed work in the same rounds"
+    assert found.missing == (Missing("case", "a", why, lost=True),)
 
 
 def test_runs_without_anything_have_nothing_to_tell():
     assert compare_runs([], []) == Compared((), ())
     failed = replace(Machine(16).timed("case", 1), timings=(Timing("a", why_not="fails"),))
-    assert compare_runs([failed], [failed]).missing == (Missing("case", "a", "both", "fails"),)
+    why = f"{OLD}: fails; {NEW}: fails"
+    assert compare_runs([failed], [failed]).missing == (Missing("case", "a", why),)
 
 
 PRESENT = st.lists(
@@ -356,10 +362,11 @@ def test_a_row_without_a_time_of_either_is_missing_and_is_not_clear():
         replace(times, timings=(old, fails)),
     ]
     found = compare_backends(rows, "old")
-    assert [(one.lacks, one.why) for one in found.missing] == [
-        ("new", "wrong"),
-        ("old", "crash"),
-        ("both", "crash"),
+    of_old, of_new = "no time of old: crash", "no time of the backend itself: wrong"
+    assert [(one.lost, one.why) for one in found.missing] == [
+        (True, of_new),
+        (False, of_old),
+        (False, f"{of_old}; {of_new}"),
     ]
     assert (found.changes, found.unclear, found.is_decided) == ((), 2, False)
 
@@ -368,5 +375,5 @@ def test_rows_timed_next_to_other_backends_cannot_be_compared():
     machine = Machine(22, USUAL)
     alone, both = machine.timed("x", 30, a=1.0), machine.timed("x", 30, a=1.0, b=1.0)
     found = compare_runs([alone], [both])
-    assert Missing("x", "a", "both", "timed next to other backends") in found.missing
+    assert Missing("x", "a", "timed next to other backends") in found.missing
     assert found.changes == ()

@@ -12,7 +12,6 @@ from functools import cache, partial
 from itertools import accumulate, cycle, pairwise, zip_longest
 from math import ceil, inf, log2, prod
 from pathlib import Path
-from statistics import median
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
@@ -23,14 +22,13 @@ from opcheck import __version__
 from opcheck.analysis import is_failure, outcome, reds, reds_of
 from opcheck.grouping import group_by
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
-from opcheck.model.timing import Timed
 from opcheck.report import plain_text, summary, totals
 from opcheck.report.markdown import templates
 from opcheck.report.summary import wanted
 from opcheck.report.timing_store import Stored
-from opcheck.report.timings import ReportedTiming, margin, reported
+from opcheck.report.timings import COLUMNS, reported, settings
 from opcheck.report.totals import NONE, counted
-from opcheck.timing import ZONE, Ratio, Spread, means, spread
+from opcheck.timing import ZONE, Ratio, means
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
@@ -436,121 +434,68 @@ def results_table(
     return {"columns": columns, "texts": [*texts], "results": rows}
 
 
-#: In points: the width of the axes, height of a line, margins below and above.
-_AXES, _LINE, _BELOW, _ABOVE = 300.0, 16.0, 30.0, 16.0
+#: In points: the width of the axis, height of a line, margins below and above.
+_AXIS, _LINE, _BELOW, _ABOVE = 300.0, 16.0, 30.0, 16.0
+#: The least distance of labels.
+_APART = 30.0
 SERIES = [f"--series-{number}" for number in range(6)]
 
 
 def bench_lines(stored: Stored) -> Iterator[str]:
     """The whole document, line by line."""
     bench, rows = stored.bench, stored.rows
-    drawings: dict[str, Drawing] = {}
-    # Each case with the time of a copy, its backends, and the name of its drawing, if it has one.
-    cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
+    cases = [(row, reported(bench, row)) for row in rows]
     compared: list[tuple[str, str, Ratio]] = []
     colours = dict(zip(bench.backends, cycle(SERIES), strict=False))
-    for number, row in enumerate(rows):
-        if any(timing.samples for timing in row.timings):
-            drawings[f"t{number}"] = times(row, colours)
-        lines = [*reported(bench, row)]
-        cases.append((row, spread(row.copy, row.yardstick), lines, f"t{number}"))
-        compared += [(row.case, one.timing.backend, one.ratio) for one in lines if one.ratio]
-    if compared:
-        drawings["ratios"] = ratios(compared, colours)
+    for row, case in cases:
+        compared += [(row.case, one.timing.backend, one.ratio) for one in case.timed if one.ratio]
+    drawings = {"ratios": ratios(compared, colours)} if compared else {}
     yield from document(
         "bench.html",
         stored=stored,
         bench=bench,
-        machine=bench.machine,
+        facts=settings(bench),
         cases=cases,
+        columns=COLUMNS,
         means=means(rows, bench.baseline),
         drawings=drawings,
         amounts=plain_text,
-        margin=margin,
-        median=median,
     ).split("\n")
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A backend's interval: a thin line between the outer ends, a thick one between the inner."""
-
-    name: str
-    colour: str
-    ends: Sequence[float]
-    behind: str = ""
-    is_boundless: bool = False
-
-
-def times(row: Timed, of: Mapping[str, str]) -> Drawing:
-    """Draw the median, the middle half and the middle 80 % of each backend's samples."""
-    import numpy as np
-
-    lines = []
-    for timing in (timing for timing in row.timings if timing.samples):
-        seconds = [sample.seconds for sample in timing.samples]
-        ends = np.percentile(seconds, (10, 25, 50, 75, 90)).tolist()
-        lines.append(_Line(_short(timing.backend), of[timing.backend], ends))
-    label = "time of a call: median, middle half, middle 80 %"
-    return _drawn(lines, label, partial(plain_text.seconds, spelt="{:g}".format))
-
-
 def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Drawing:
-    """Draw ratios with 95 % intervals, dotted if boundless, and the band of no difference."""
-    cases = [case for case, _, _ in rows]
+    """Draw ratios of cases and backends with their intervals, and the band of no difference.
+
+    The axis is logarithmic, and a boundless interval is dotted from end to end.
+    """
+    band = 1 / (1 + ZONE), 1 + ZONE
     lines = []
     for place, (case, backend, one) in enumerate(rows):
         is_boundless = one.low <= 0 or not math.isfinite(one.high)
-        low, high = (one.value, one.value) if is_boundless else (one.low, one.high)
-        ends = low, one.value, one.value, one.value, high
-        name = _short(case) if case not in cases[:place] else ""
-        lines.append(_Line(name, of[backend], ends, _short(backend), is_boundless))
-    label = "time relative to the baseline, with its 95 % interval"
-    return _drawn(lines, label, "{:g}".format, (1 / (1 + ZONE), 1 + ZONE))
-
-
-def _drawn(
-    lines: Sequence[_Line], label: str, spelt: Callable[[float], str], band: Sequence[float] = ()
-) -> Drawing:
-    """Draw the lines between their names and what is behind; around 1 a `band`, if any."""
-    values = [*band, *(end for line in lines for end in line.ends)]
-    is_log = max(values) > 12 * min(values)
-    scale = math.log10 if is_log else float
-    first, last = scale(min(values)), scale(max(values))
-    gap = 0.05 * (last - first or first)
-    first, last = first - gap, last + gap
+        ends = (one.value, one.value) if is_boundless else (one.low, one.high)
+        is_first = not place or rows[place - 1][0] != case
+        name = _short(case) if is_first else ""
+        lines.append((name, _short(backend), of[backend], one.value, ends, is_boundless))
+    values = [*band, *(end for *_, ends, _ in lines for end in ends)]
+    first, last = math.log(min(values)), math.log(max(values))
+    gap = 0.05 * (last - first)
 
     def x(value: float) -> float:
-        return _AXES * (scale(value) - first) / (last - first)
+        return _AXIS * (math.log(value) - first + gap) / (last - first + 2 * gap)
 
-    names = [one.name for one in lines], [one.behind for one in lines]
-    sides = [12 + LETTER * max(map(len, some)) for some in names]
+    names = [line[0] for line in lines], [line[1] for line in lines]
+    left, right = (12 + LETTER * max(map(len, some)) for some in names)
+    # Labels must not overlap.
+    marks = [1.0, *(end for end in (min(values), max(values)) if abs(x(end) - x(1)) > _APART)]
     return drawn(
-        *("intervals.svg", _AXES, _LINE * len(lines), (*sides, _BELOW, _ABOVE)),
-        label=label,
+        *("intervals.svg", _AXIS, _LINE * len(lines), (left, right, _BELOW, _ABOVE)),
+        label="time relative to the baseline, with its 95 % interval",
         lines=lines,
         band=band,
-        marks=_log_marks(first, last) if is_log else _marks(first, last),
+        marks=[(mark, plain_text.digits(mark)) for mark in marks],
         x=x,
-        spelt=spelt,
         each=_LINE,
     )
-
-
-def _marks(low: float, high: float) -> list[float]:
-    """Some round numbers from `low` to `high`."""
-    rough = (high - low) / 5
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= rough)
-    return [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-def _log_marks(low: float, high: float) -> list[float]:
-    """Powers of ten between those of `low` and `high`, and 2 and 5 times these where few."""
-    digits = (1, 2, 5) if high - low < 2.5 else (1,)
-    powers = range(math.floor(low), math.ceil(high), 1 + int(high - low) // 8)
-    found = [digit * 10.0**power for power in powers for digit in digits]
-    return [mark for mark in found if low <= math.log10(mark) <= high]
 
 
 def _short(name: str) -> str:

@@ -65,6 +65,7 @@ def _by_probability(draw, input, *, dtype, seed):
     """The formula from `draw(u, probabilities)`, which says where 1 comes out."""
     own = np.empty(0, input.dtype)
     named = dtypes.of(own) if dtype is None else dtypes.named(dtype)
+    assert named
     probabilities = _values(input)
     unsaid("such probabilities", not ((probabilities >= 0) & (probabilities <= 1)).all())
     return draw(xp.drawn(input.shape, seed), probabilities).astype(named.numpy)

@@ -362,18 +362,21 @@ def write_whole(path: Path, data: bytes) -> None:
     part.replace(path)
 
 
-def read_whole(path: Path) -> bytes:
-    """Return the bytes of a file; raises ValueError if it is no file, or a very large one."""
-    _check_size(path)
-    return path.read_bytes()
+def read_whole(path: Path, most: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a file; raises ValueError if it is no file, too large or unreadable."""
+    try:
+        _check_size(path, most)
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"it cannot be read: {error.strerror}") from None
 
 
-def _check_size(path: Path) -> None:
+def _check_size(path: Path, most: int = MAX_BYTES) -> None:
     # A pipe would never end.
     if not path.is_file():
         raise ValueError("it is no file" if path.exists() else "there is no such file")
-    if path.stat().st_size > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES / 2**30:g} GiB")
+    if path.stat().st_size > most:
+        raise ValueError(f"it is larger than {most / 2**20:g} MiB")
 
 
 def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:

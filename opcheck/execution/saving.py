@@ -73,20 +73,18 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
 
 def earlier_cases(folder: Path) -> list[Path]:
     """Return folders that an earlier run saved; raise UsageError if there is anything else."""
-    if not (names := sorted(entry.name for entry in folder.iterdir())):
+    if is_free(folder):
         return []
-    hint = "choose a new folder, or empty it"
-    if folders.MARKER not in names:
-        raise UsageError(f"{folder} is not empty, and no earlier run has saved outputs there", hint)
+    if not (folder / folders.MARKER).exists():
+        message = f"{folder} is not empty, and no earlier run has saved outputs there"
+        raise UsageError(message, "choose a new folder, or empty it")
     try:
         answered = folders.read_origin(folder) is not None
     except ValueError as error:
-        raise UsageError(f"{folder}: {error}", hint) from None
-    cases = [folder / name for name in names if name != folders.MARKER]
-    for case in cases:
-        if other := folders.not_written_here(case, answered=answered):
-            raise UsageError(f"{folder} holds {other}, which no earlier run has saved", hint)
-    return cases
+        raise UsageError(f"{folder}: {error}", "choose a new folder, or empty it") from None
+    known = folders.ANSWER_FILE if answered else folders.QUESTION_FILE
+    check_foreign(folder, known.fullmatch)
+    return [path for path in folder.iterdir() if path.is_dir()]
 
 
 def recording(backends: Sequence[AskableBackend], folder: Path) -> list[AskableBackend]:
@@ -256,9 +254,8 @@ def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
     except OSError as error:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
     if foreign:
-        what = f"it holds what opcheck did not write: {few(foreign, 3)}"
-        hint = "nothing is removed: move it away, or choose a new folder"
-        raise UsageError(f"-o {folder}: {what}", hint)
+        message = f"{folder} holds what opcheck did not write: {few(foreign, 3)}"
+        raise UsageError(message, "nothing is removed: move it away, or choose a new folder")
 
 
 def check_tests(folder: Path, *, force: bool) -> None:

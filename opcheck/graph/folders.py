@@ -25,7 +25,7 @@ import numpy as np
 from onnx import ModelProto, OptionalProto, SequenceProto, TensorProto, TypeProto, numpy_helper
 
 from opcheck.dtypes import DTYPES, DType, identical, named
-from opcheck.graph import anonymous
+from opcheck.graph import substance
 from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Tensors, Value
 
 MODEL = "model.onnx"
@@ -40,17 +40,18 @@ FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 #: What a status file is called after, and its text.
 Status: TypeAlias = tuple[FailureKind, str]
-#: Files that opcheck writes into a case's folder, and those that it adds for an answer.
-_QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
-_ANSWER = re.compile(
-    rf"{_QUESTION.pattern}|(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
-)
 #: Nobody reads more of a text, in characters.
 _LONGEST = 4000
 _ACCIDENT = "refused by accident: "
 _NAMED = re.compile(r"(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", re.DOTALL)
 #: A folder that has a file of this name was written by opcheck.
 MARKER = "opcheck.json"
+#: Files that opcheck writes into such a folder, and those that it adds for answers.
+QUESTION_FILE = re.compile(rf"{MARKER}|[^/]+/({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
+ANSWER_FILE = re.compile(
+    rf"{QUESTION_FILE.pattern}"
+    rf"|[^/]+/(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
+)
 # History of the format:
 #   1  {"format": 1, "backend": null | {address, kind, version, accumulate, engine, devices,
 #      threads}}: whose outputs these are, null where only questions were written
@@ -135,9 +136,7 @@ def other_question(
             found = ModelProto.FromString(written.read_bytes())
         except Exception:  # protobuf's own DecodeError, or the file cannot be read
             return f"its {MODEL} is not readable"
-        both = map(anonymous, (found, model))
-        theirs, ours = (one.SerializeToString(deterministic=True) for one in both)
-        if theirs != ours:
+        if substance(found) != substance(model):
             return "computed for another model"
     values = task.values(inputs).items() if task.ports else [("", array) for array in inputs]
     expected = {f"input_{number}.pb": item for number, item in enumerate(values)}
@@ -154,15 +153,6 @@ def other_question(
         except ValueError as error:
             return str(error)
     return None
-
-
-def not_written_here(folder: Path, *, answered: bool) -> str | None:
-    """A path in a case's folder that opcheck did not write; it wrote outputs only if `answered`."""
-    if not folder.is_dir() or folder.is_symlink():
-        return str(folder)
-    written = _ANSWER if answered else _QUESTION
-    paths = ((path, path.relative_to(folder).as_posix()) for path in sorted(folder.rglob("*")))
-    return next((str(path) for path, name in paths if not written.fullmatch(name)), None)
 
 
 def _same(one: Value, other: Value) -> bool:
@@ -362,7 +352,7 @@ def write_whole(path: Path, data: bytes) -> None:
     part.replace(path)
 
 
-def read_whole(path: Path, most: int = MAX_BYTES) -> bytes:
+def read_whole(path: Path, most: int | None = None) -> bytes:
     """Return the bytes of a file; raises ValueError if it is no file, too large or unreadable."""
     try:
         _check_size(path, most)
@@ -371,12 +361,13 @@ def read_whole(path: Path, most: int = MAX_BYTES) -> bytes:
         raise ValueError(f"it cannot be read: {error.strerror}") from None
 
 
-def _check_size(path: Path, most: int = MAX_BYTES) -> None:
+def _check_size(path: Path, most: int | None = None) -> None:
+    limit = MAX_BYTES if most is None else most
     # A pipe would never end.
     if not path.is_file():
         raise ValueError("it is no file" if path.exists() else "there is no such file")
-    if path.stat().st_size > most:
-        raise ValueError(f"it is larger than {most / 2**20:g} MiB")
+    if path.stat().st_size > limit:
+        raise ValueError(f"it is larger than {limit / 2**20:g} MiB")
 
 
 def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, shape_inference
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, checker
 
 from opcheck import dtypes, graph, opset
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
-from opcheck.graph import anonymous, at_newest_opsets, folders, model_of, state_rank
+from opcheck.graph import folders, model_of, state_rank
 from opcheck.graph.folders import MAX_BYTES, MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Task, Value
 from opcheck.opset import onnx_defs
@@ -354,17 +354,6 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
     return model.SerializeToString(deterministic=True)
 
 
-def other_model(model: ModelProto, task: Task) -> str | None:
-    """Return how `model` differs from `task`; its maker, IR version and output types may."""
-    theirs, ours = (_substance(one) for one in (model, model_of(task)))
-    if theirs == ours:
-        return None
-    for field, what in (("opset_import", "opset"), ("graph", "graph")):
-        if getattr(theirs, field) != getattr(ours, field):
-            return f"states another {what} than the manifest"
-    return "states something else than the manifest"
-
-
 def empty_sequence(model: ModelProto) -> DType | None:
     """The dtype of the sequence of no tensors that is made for a node, None where none is."""
     made = (node for node in model.graph.node[:-1] if node.op_type == "SequenceEmpty")
@@ -382,27 +371,12 @@ def invalid(model: ModelProto) -> str | None:
 
 def inferred_elements(model: ModelProto) -> int:
     """Return the outputs' number of elements as ONNX infers it; 0 where it cannot."""
-    counts = [0]
+    counts = []
     # Some first versions have no inference.
-    for one in (model, at_newest_opsets(model)):
-        try:
-            outputs = shape_inference.infer_shapes(one).graph.output
-        except Exception:  # InferenceError, or a domain that onnx does not know
-            continue
-        shapes = [[dim.dim_value for dim in o.type.tensor_type.shape.dim] for o in outputs]
-        counts.append(sum(math.prod(shape) for shape in shapes))
+    for one in (model, graph.at_newest_opsets(model)):
+        outputs = (output.type.tensor_type for output in graph.inferred_outputs(one))
+        counts.append(sum(math.prod(dim.dim_value for dim in it.shape.dim) for it in outputs))
     return max(counts)
-
-
-def _substance(model: ModelProto) -> ModelProto:
-    bare = anonymous(model)
-    bare.ClearField("ir_version")
-    for output in bare.graph.output:
-        output.ClearField("type")
-    for node in bare.graph.node:
-        # Their order means nothing.
-        node.attribute.sort(key=lambda attribute: attribute.name)
-    return bare
 
 
 #: Attributes that are no tensors, graphs or types.

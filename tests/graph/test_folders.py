@@ -19,7 +19,6 @@ from opcheck.graph.folders import (
     MODEL,
     NotDelivered,
     folder_name,
-    not_written_here,
     other_question,
     read_origin,
     read_outputs,
@@ -237,41 +236,6 @@ def test_bfloat16_has_no_npy(tmp_path: Path, bits: Any) -> None:
     np.save(tmp_path / "output_0.npy", bits)
     with pytest.raises(ValueError, match=r"NumPy's format has no bfloat16.*write output_0\.pb"):
         read_outputs(tmp_path, [OutputSpec("y", DTYPES["bfloat16"])])
-
-
-# ── what may be removed ───────────────────────────────────────────────────────────────────────
-def test_only_what_was_written_here_counts_as_such(tmp_path: Path) -> None:
-    case = tmp_path / "case"
-    write_question(case, model_of(HARDMAX), HARDMAX, [X])
-    assert not_written_here(case, answered=False) is None
-    (case / DATA_SET / "output_0.pb").write_bytes(tensor_bytes(X, "y"))
-    (case / "error.txt").write_text("no")
-    assert not_written_here(case, answered=True) is None
-    assert not_written_here(case, answered=False) == str(case / "error.txt")
-    (case / "error.txt").unlink()
-    assert not_written_here(case, answered=False) == str(case / DATA_SET / "output_0.pb")
-
-
-@pytest.mark.parametrize(
-    "name", ["notes.txt", "test_data_set_1/input_0.pb", "test_data_set_0/output_0.npy"]
-)
-def test_anything_else_is_somebody_s(tmp_path: Path, name: str) -> None:
-    case = tmp_path / "case"
-    write_question(case, model_of(HARDMAX), HARDMAX, [X])
-    file = case / name
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("precious")
-    found = not_written_here(case, answered=True)
-    assert found is not None
-    assert str(file).startswith(found)
-
-
-def test_a_file_or_a_link_is_no_folder_of_a_case(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("precious")
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    for name in ("file", "link"):
-        assert not_written_here(tmp_path / name, answered=True) == str(tmp_path / name)
 
 
 # ── whose outputs they are ───────────────────────────────────────────────────────────────────────

@@ -83,6 +83,8 @@ def same(one: Array, other: Array) -> Any:
     if one.dtype.kind == "c":
         return np.all(same(parts(one), parts(other)), axis=-1)
     equal, known = np.asarray(one == other), dtypes.of(one)
+    if known is not None and known.kind == "minifloat":
+        return one.view(np.uint8) == other.view(np.uint8)
     if known is None or known.kind != "float":
         return equal
     return (equal & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))

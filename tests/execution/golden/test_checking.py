@@ -225,7 +225,7 @@ def test_another_model_is_told(folder: Path) -> None:
     model.graph.node[0].attribute[0].i = 0
     (folder / MODEL).write_bytes(model.SerializeToString())
     rewrite(folder, unchanged)
-    assert findings(folder) == {MODEL: "states another graph than the manifest"}
+    assert findings(folder) == {MODEL: "states something else than the manifest"}
 
 
 def test_a_model_that_is_not_valid_is_told(folder: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from opcheck import model
 from opcheck.backends import parse
+from opcheck.compare import verdict
 from opcheck.errors import BackendUnavailable, Unwritable, UsageError, few
 from opcheck.execution.expected import question
 from opcheck.execution.workers import AskableBackend, Counted
@@ -28,21 +29,14 @@ def _written(folder: Path, task: Task, outcome: Outcome) -> Status | None:
             return "unsupported", reason
         case model.Raised(stage="prepare" | "run"):
             return "error", folders.refusal_text(outcome)
-        case model.Raised(stage, kind):
-            return "not_run", f"answered its first run, then raised {kind} in the {stage}"
-        case model.Crashed(how):
-            return "not_run", f"it crashed: {how}"
-        case model.TimedOut(seconds):
-            return "not_run", f"no answer came within {seconds:g} s"
-        case model.OutOfMemory(how):
-            return "not_run", f"it ran out of memory: {how}"
         case model.NotRun(reason):
             return "not_run", reason
-        case model.Produced(unstable=str(contradiction)):
-            return "not_run", f"its runs contradict each other: {contradiction}"
-        case model.Produced(outputs):
+        case model.Produced(outputs, unstable=None):
             reason = _write_outputs(folder, task, outputs)
             return ("not_run", f"its answer cannot be saved: {reason}") if reason else None
+        case _:
+            found = verdict.by_itself("must", outcome)
+            return "not_run", f"{found.verdict}: {found.reason}"
 
 
 def _write_outputs(folder: Path, task: Task, outputs: Sequence[Array | model.Foreign]) -> str:

@@ -214,8 +214,9 @@ class Manifest(ManifestFields):
                 kind = "rejected" if test.refused and case.rule != "open" else case.rule
                 if not test.folder.startswith(f"{kind}/"):
                     raise ValueError(f"{test.folder} belongs into {kind}/, by its rule")
-                if not test.data_sets:
-                    raise ValueError(f"{test.folder} has no data set")
+                count = 0 if test.refused else sum(map(bool, test.node.outputs))
+                if {len(data.outputs) for data in test.data_sets} != {count}:
+                    raise ValueError(f"{test.folder} has no data set of {count} outputs each")
                 if test.files.keys() != test.file_names(npz=self.npz):
                     raise ValueError(f"{test.folder} lists other files than such a test has")
         return self

@@ -143,7 +143,7 @@ def test_inputs_are_the_case_s_bit_for_bit(tmp_path: Path, inputs: list[Any], to
 def test_an_input_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     write_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
     (tmp_path / DATA_SET / "input_0.pb").write_bytes(b"")
-    assert "input_0.pb is no readable tensor" in str(
+    assert "input_0.pb holds no readable value" in str(
         other_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
     )
 
@@ -262,14 +262,12 @@ def refusal(folder: Path, text: str) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"format": 1}', "[" * 100_000, '{"format": 2, "backend": null}'],
+)
 def test_another_file_of_that_name_is_none_of_ours(tmp_path: Path, text: str) -> None:
-    assert refusal(tmp_path, text) == "opcheck.json is damaged, or not opcheck's"
-
-
-def test_a_later_format_is_not_guessed_at(tmp_path: Path) -> None:
-    told = refusal(tmp_path, '{"format": 2, "backend": null}')
-    assert told == "opcheck.json has format 2; this opcheck reads 1"
+    assert refusal(tmp_path, text) == "opcheck.json is damaged, or not of format 1"
 
 
 @pytest.mark.parametrize(
@@ -283,13 +281,12 @@ def test_what_it_says_has_to_make_sense(tmp_path: Path, change: dict[str, Any]) 
     write_origin(tmp_path, FULL)
     record = json.loads((tmp_path / MARKER).read_text())
     record["backend"] |= change
-    told = refusal(tmp_path, json.dumps(record))
-    assert told == "opcheck.json does not say whose outputs these are"
+    assert "opcheck.json is damaged" in refusal(tmp_path, json.dumps(record))
 
 
 def test_a_marker_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / MARKER).mkdir()
-    with pytest.raises(ValueError, match=r"^opcheck\.json cannot be read: "):
+    with pytest.raises(ValueError, match=r"^opcheck\.json is damaged"):
         read_origin(tmp_path)
 
 

@@ -161,7 +161,7 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
 def test_an_archive_is_no_array(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=np.zeros(3))
     (tmp_path / "a.npz").rename(tmp_path / "output_0.npy")
-    assert "it is no .npy file" in no_array(tmp_path / "output_0.npy")
+    assert "the magic string is not correct" in no_array(tmp_path / "output_0.npy")
 
 
 def test_an_array_larger_than_its_file_is_refused_before_memory_is_taken(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_npy_files_are_read_and_pickles_are_not(tmp_path):
 
     np.save(data / "input_0.npy", np.array([Owned()], object), allow_pickle=True)
     (found,) = told(folder)
-    assert found.startswith("input_0.npy: input_0.npy is no readable array")
+    assert found.startswith("input_0.npy: input_0.npy holds no readable value")
     assert not (tmp_path / "owned").exists()
 
 

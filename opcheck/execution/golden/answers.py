@@ -15,19 +15,23 @@ from opcheck.compare import Want, compare_outputs
 from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.elements import distance, stepped, wide
 from opcheck.compare.outputs import computed_want, in_its_dtype
-from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
+from opcheck.compare.verdict import Answer, Refusal
 from opcheck.dtypes import parts
 from opcheck.engine import any_order, operator_of
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
-from opcheck.execution.expected import Unsupported, accepted_answers, computed, node_of, question
+from opcheck.execution.expected import (
+    Unsupported,
+    WrongCase,
+    accepted_answers,
+    check_agreement,
+    computed,
+    node_of,
+    question,
+)
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, TensorSpec, Tolerance
 from opcheck.suite.golden_files import LeftOut, ManifestMethod, StatedTolerance
-
-
-class Disagreement(ValueError):
-    """The oracle and the case contradict each other; nothing may be written."""
 
 
 class UnsoundArithmetic(OpcheckError):
@@ -90,17 +94,6 @@ def same(one: Array, other: Array) -> Any:
     return (equal & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))
 
 
-def accepted(task: Task, inputs: Tensors) -> str | None:
-    """Return why a model that must be refused is not; None if the oracle refuses it."""
-    try:
-        is_accepted = outputs(task, inputs) is not None
-    except InvalidNode:
-        return None
-    except (ValueError, MemoryError) as error:
-        return f"the oracle gives no answer: {error}"
-    return "must be refused, but the oracle accepts it" if is_accepted else None
-
-
 def answered_today(
     task: Task, inputs: Tensors, stored: Sequence[Array], *, bound: bool
 ) -> dict[str, Array] | None:
@@ -111,8 +104,6 @@ def answered_today(
     found = outputs(task, inputs)
     if found is None:
         return None
-    if len(found.arrays) != len(stored):
-        raise ValueError(f"it gives {len(found.arrays)} outputs, and {len(stored)} are stored")
     tensors = {f"output_{number}": array for number, array in enumerate(found.arrays)}
     answers = exactly(node_of(task, inputs)) if bound else ()
     for number, (answer, output) in enumerate(zip(answers, stored, strict=False)):
@@ -329,13 +320,7 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     assert isinstance(answer, Answer)
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, model.Computed):
-        for comparison in compare_outputs(answer.wants, found.arrays, case.tolerance):
-            if comparison.problem not in (None, "undecided"):
-                message = what_is_wrong(comparison)
-                for worst in comparison.worst[:1]:
-                    message += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
-                    message += f" {worst.got!r} (allowed: {worst.allowed})"
-                raise Disagreement(f"the case and the oracle contradict each other: {message}")
+        check_agreement(compare_outputs(answer.wants, found.arrays, case.tolerance))
     sets = [_data_set(0, asked, answer.wants, found, case.tolerance)]
     fixed = "" if any(map(_is_random, case.inputs)) else "nothing in its inputs is random"
     if not isinstance(case.expect, model.Computed):
@@ -396,7 +381,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     accepted_answers(case, asked)
     with suppress(InvalidNode):
         if outputs(asked.task, asked.inputs) is not None:
-            raise Disagreement("the case takes this model for invalid, the oracle accepts it")
+            raise WrongCase("the case takes this model for invalid, the oracle accepts it")
     unanswered = ComputedDataSet(0, asked.inputs, (), None)
     refused = replace(_test(case.id, "rejected", asked.task, case, [unanswered]), reason=reason)
     try:
@@ -405,8 +390,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
         if any_order(legal.op, legal.attrs) is not None:
             raise ValueError(_ANY_ORDER)
     except _NO_ANSWER as error:
-        wrong = isinstance(error, Disagreement | InvalidNode)
-        left = LeftOut(case.id, "its legal twin", str(error), wrong)
+        left = LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
         return Made((refused,), (left,), "its model is to be refused")
     kind: AnswerKind = "should" if case.rule == "should" else "must"
     accepted = _test(twin.task.case, kind, twin.task, legal, [data])

@@ -40,28 +40,22 @@ _Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
 
 def npz_bytes(tensors: Mapping[str, Array]) -> bytes:
-    """An archive of NumPy's arrays; bfloat16, which NumPy's format lacks, as float32."""
-    # numpy.savez writes the name of the system into an archive.
+    """An archive of NumPy's arrays, little-endian; bfloat16, which NumPy lacks, as float32."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         for name, array in tensors.items():
+            if dtypes.of(array) is DTYPES["bfloat16"]:
+                array = array.astype(np.float32)
+            if array.dtype.hasobject:
+                array = array.astype(np.str_)
+            little = array.astype(array.dtype.newbyteorder("<"), order="C")
+            # numpy.savez writes the name of the system into an archive.
             entry = zipfile.ZipInfo(f"{name}.npy")
             entry.create_system = 3
             entry.external_attr = 0o644 << 16
-            file.writestr(entry, npy_bytes(array))
+            with file.open(entry, "w") as member:
+                np.lib.format.write_array(member, little, (1, 0), False)
     return archive.getvalue()
-
-
-def npy_bytes(array: Array) -> bytes:
-    """An array as NumPy's format has it, little-endian; bfloat16 as float32."""
-    if dtypes.of(array) is DTYPES["bfloat16"]:
-        array = array.astype(np.float32)
-    if array.dtype.hasobject:
-        array = array.astype(np.str_)
-    file = io.BytesIO()
-    little = np.ascontiguousarray(array).reshape(array.shape)
-    np.lib.format.write_array(file, little.astype(array.dtype.newbyteorder("<")), (1, 0), False)
-    return file.getvalue()
 
 
 def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
@@ -182,8 +176,7 @@ def check_place(folder: Path, *, force: bool) -> None:
     if is_free(folder):
         return
     if not force:
-        ours = (folder / gm.MANIFEST).is_file()
-        hint = "--force replaces golden files that opcheck wrote" if ours else "choose a new folder"
+        hint = "--force replaces golden files that opcheck wrote, and nothing else"
         raise UsageError(f"-o {folder}: this folder is not empty", hint)
     try:
         manifest, _ = gm.read_manifest(folder)

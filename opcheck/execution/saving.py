@@ -225,12 +225,12 @@ def write_node_tests(
     return len(tests)
 
 
-def is_free(folder: Path, *, links: bool = True) -> bool:
-    """Return True if nothing is in `folder`; UsageError for a file or, unless `links`, a link."""
+def is_free(folder: Path) -> bool:
+    """Return True if nothing is in `folder`; raises UsageError for a file, or a link to nothing."""
     try:
         if not folder.exists() and not folder.is_symlink():
             return True
-        if not folder.is_dir() or (folder.is_symlink() and not links):
+        if not folder.is_dir():
             raise UsageError(f"-o {folder}: this is no folder")
         return not any(folder.iterdir())
     except OSError as error:
@@ -254,7 +254,7 @@ def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
 
 def check_tests(folder: Path, *, force: bool) -> None:
     """Raise UsageError where something is at `folder` that must not be replaced."""
-    if is_free(folder, links=False):
+    if is_free(folder):
         return
     check_foreign(folder, TEST_FILE.fullmatch)
     if not force:

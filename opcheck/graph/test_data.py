@@ -110,13 +110,9 @@ def read_test(
         try:
             fed, data = _data_set(path, model, answered=answered)
             found.append(data)
-        except _Wrong as error:
-            problems.append(error.args)
+        except ValueError as error:
+            problems.append((path, str(error)))
     return None if len(problems) > known else ModelTest(name, model, fed, tuple(found), rtol, atol)
-
-
-class _Wrong(Exception):
-    """A problem of a file: its path and the message."""
 
 
 def _data_set(
@@ -127,15 +123,15 @@ def _data_set(
     given = _files(folder, names, "input")
     by_default, all_ = fed_by_default(model), tuple(model.graph.input)
     if len(given) not in (len(by_default), len(all_)):
-        raise _Wrong(folder, _numbers("input", len(given), [one.name for one in by_default]))
+        raise ValueError(_numbers("input", len(given), [one.name for one in by_default]))
     fed = by_default if len(given) == len(by_default) else all_
     outputs = [*model.graph.output]
     files = _files(folder, names, "output")
     try:
         if not files and answered:
-            raise _Wrong(folder, _UNANSWERED)
+            raise ValueError(_UNANSWERED)
         if files and len(files) != len(outputs):
-            raise _Wrong(folder, _numbers("output", len(files), [one.name for one in outputs]))
+            raise ValueError(_numbers("output", len(files), [one.name for one in outputs]))
         inputs = tuple(_values(given, "input", fed))
         if not files:
             return fed, DataSet(number, inputs, beyond=_UNANSWERED)
@@ -154,12 +150,8 @@ def _files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
     mine = [name for name in names if (match := _NUMBERED.fullmatch(name)) and match[1] == what]
     files = []
     for number in range(len(mine)):
-        try:
-            file = folders.file_of(what, number, mine)
-        except ValueError as error:
-            raise _Wrong(folder, str(error)) from None
-        if not file:
-            raise _Wrong(folder, f"there is {mine[-1]}, and no {what}_{number}.pb")
+        if not (file := folders.file_of(what, number, mine)):
+            raise ValueError(f"there is {mine[-1]}, and no {what}_{number}.pb")
         files.append(folder / file)
     return files
 
@@ -172,17 +164,15 @@ def _values(files: list[Path], what: str, declared: Sequence[ValueInfoProto]) ->
             dtype = element(expected.elem_type) if expected.elem_type else None
         except BeyondOpcheck as error:
             raise BeyondOpcheck(f"{error} ({what} {info.name!r})") from None
-        except ValueError as error:
-            raise _Wrong(path, str(error)) from None
-        message = f"the model's {what} {info.name!r} is {dtype}"
+        message = f"and the model's {what} {info.name!r} is {dtype}"
         for array in value if isinstance(value, list) else [value]:
             if array is None:
                 continue
             if dtype and array.dtype != dtype.numpy:
-                raise _Wrong(path, f"holds {array.dtype}, and {message}")
+                raise ValueError(f"{path.name} holds {array.dtype}, {message}")
             if what == "input" and info.type.HasField("tensor_type") and not _fits(array, expected):
                 sizes = ", ".join(d.dim_param or str(d.dim_value) for d in expected.shape.dim)
-                raise _Wrong(path, f"holds the shape {array.shape}, and {message}[{sizes}]")
+                raise ValueError(f"{path.name} holds the shape {array.shape}, {message}[{sizes}]")
         yield value
 
 
@@ -268,10 +258,6 @@ def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
 
 def _with_shapes(model: ModelProto) -> ModelProto:
     """`model` for the checker, which wants shapes of inputs and outputs; ONNX's runner does not."""
-    infos = [*model.graph.input, *model.graph.output]
-    tensors = [info.type.tensor_type for info in infos if info.type.HasField("tensor_type")]
-    if all(tensor.HasField("shape") for tensor in tensors):
-        return model
     copy = ModelProto()
     copy.CopyFrom(model)
     for info in (*copy.graph.input, *copy.graph.output):

@@ -307,7 +307,8 @@ def read_named_tensor(path: Path) -> tuple[str, Array]:
     """Return the tensor's name and the tensor."""
     with _decoding(path):
         tensor = TensorProto.FromString(read_whole(path))
-        return tensor.name, array_of(tensor)
+        # Where a name is no text, protobuf gives its bytes.
+        return str(tensor.name), array_of(tensor)
 
 
 def read_npy(path: Path) -> Array:

@@ -5,7 +5,7 @@ A folder may come from a stranger: nothing outside it is read, and nothing in it
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from math import prod
 from pathlib import Path
 
@@ -42,26 +42,105 @@ class CheckedContents:
 
 
 @dataclass
-class _CheckedTest:
-    """The messages about each file of a test, and how many data sets were computed."""
+class _Check:
+    """A test, its folder, the messages about each of its files; `judged` counts data sets."""
 
-    folder: str
+    folder: Path
+    test: gm.TestFields
+    npz: bool
+    #: The files that are there, and plain files.
+    there: Set[str]
     messages: dict[str, list[str]] = field(default_factory=dict)
     judged: int = 0
 
-    def add(self, name: str, message: str | None) -> None:
-        """Note a problem of a file, if there is a message."""
+    def _add(self, name: str, message: str) -> None:
         if message:
             self.messages.setdefault(name, []).append(message)
 
-    def is_sound(self, names: Iterable[str]) -> bool:
-        """Return True if no problem of these files is known."""
+    def _is_sound(self, names: Iterable[str]) -> bool:
         return self.messages.keys().isdisjoint(names)
 
+    def all(self) -> "_Check":
+        """Check all files, of a test without one only the sums of the others; returns itself."""
+        test = self.test
+        for name in self.there:
+            self._add(name, gm.changed(self.folder / name, test.files[name]))
+        if self.there != test.files.keys():
+            return self
+        task = None
+        if self._is_sound([MODEL]):
+            try:
+                task = _question(self.folder / MODEL, test)
+            except ValueError as error:
+                self._add(MODEL, str(error))
+        stored = [self._tensors(test.tensors(data)) for data in test.data_sets]
+        for data, tensors in zip(test.data_sets, stored, strict=True):
+            names = test.tensors(data)
+            fed = [name for name in names if Path(name).name.startswith("input")]
+            if task and len(tensors) == len(names) and self._is_sound(fed):
+                self.judged += 1
+                self._judge(task, data, tensors)
+        # The other files are made of those.
+        if self._is_sound(test.files):
+            for data, tensors in zip(test.data_sets, stored, strict=True):
+                archive = f"{data.folder}/{gm.NPZ}"
+                # A stranger's archive is not unpacked.
+                if self.npz and (self.folder / archive).read_bytes() != npz_bytes(tensors):
+                    self._add(archive, "is not the archive of the tensors beside it")
+            if not test.refused:
+                self._add(DATA, _wrong_tolerance((self.folder / DATA).read_bytes(), test, stored))
+        return self
 
-def check(
-    folder: Path, processes: int = 1, counted: Counted[_CheckedTest] = iter
-) -> CheckedContents:
+    def _tensors(self, specs: Mapping[str, gm.Tensor]) -> dict[str, Array]:
+        """The tensors that are as the manifest says, by the stems of their files."""
+        tensors = {}
+        for name, spec in specs.items():
+            try:
+                called, array = read_named_tensor(self.folder / name)
+            except ValueError as error:
+                self._add(name, str(error))
+                continue
+            holds = gm.Tensor.of(called, array)
+            if holds == spec:
+                tensors[Path(name).stem] = array
+            else:
+                self._add(name, f"holds {holds}, the manifest says {spec}")
+        return tensors
+
+    def _judge(self, task: Task, data: gm.DataSetFields, tensors: Mapping[str, Array]) -> None:
+        """Compare a data set with what today's oracle answers."""
+        inputs = [tensors[f"input_{number}"] for number in range(len(self.test.inputs))]
+        outputs = [tensors[f"output_{number}"] for number in range(len(data.outputs))]
+        refused, bound = bool(self.test.refused), self.test.tolerance == "bound"
+        is_open, is_stated = self.test.folder.startswith("open/"), data.method == "stated"
+        if refused and is_open:
+            return
+        try:
+            today = answers.answered_today(task, inputs, outputs, bound=bound)
+        except (InvalidNode, ValueError, MemoryError) as error:
+            if not (isinstance(error, InvalidNode) if refused else is_open and is_stated):
+                self._add(MODEL, f"today's oracle gives no answer: {error}")
+            return
+        if today is None:
+            if not (refused or is_stated):
+                self._add(MODEL, "this opcheck lacks the operator")
+            return
+        if refused:
+            self._add(MODEL, "must be refused, but the oracle accepts it")
+            return
+        for stem, want in today.items():
+            name, got = f"{data.folder}/{stem}.pb", tensors[stem]
+            if not stem.startswith("output"):
+                # Other machines round otherwise.
+                self._add(name, answers.difference(got, want, ulp=1))
+            elif not is_stated:
+                self._add(name, answers.difference(got, want))
+            elif not is_open:
+                rtol, atol = self.test.rtol, self.test.atol
+                self._add(name, answers.difference(got, want, rtol=rtol, atol=atol))
+
+
+def check(folder: Path, processes: int = 1, counted: Counted[_Check] = iter) -> CheckedContents:
     """Check a golden folder, reading nothing outside it; raises UsageError if it is none."""
     try:
         names = {entry.name for entry in folder.iterdir()}
@@ -78,16 +157,14 @@ def check(
         message = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
         return CheckedContents({gm.MANIFEST: message})
     findings = gm.strange(folder, manifest, data)
-    there = [
-        frozenset(name for name in test.files if f"{test.folder}/{name}" not in findings)
-        for test in manifest.tests
-    ]
-    jobs = [*zip(manifest.tests, there, strict=True)]
-    work = partial(_check_test, folder, manifest.npz)
-    checked = [*counted(in_parallel(work, jobs, processes))]
+    jobs = []
+    for test in manifest.tests:
+        there = {name for name in test.files if f"{test.folder}/{name}" not in findings}
+        jobs.append(_Check(folder / test.folder, test, manifest.npz, there))
+    checked = [*counted(in_parallel(_Check.all, jobs, processes))]
     for one in checked:
         for name, messages in one.messages.items():
-            findings[f"{one.folder}/{name}"] = "; ".join(messages)
+            findings[f"{one.test.folder}/{name}"] = "; ".join(messages)
     for case in manifest.cases:
         for test in case.tests:
             if message := _unlike_shipped(case, test):
@@ -99,56 +176,6 @@ def check(
         sum(one.judged for one in checked),
         len(manifest.files),
     )
-
-
-def _check_test(root: Path, npz: bool, job: tuple[gm.TestFields, Set[str]]) -> _CheckedTest:
-    """Check a test, of which some files are there; of one that lacks any, only the sums."""
-    test, there = job
-    folder, found = root / test.folder, _CheckedTest(test.folder)
-    for name in there:
-        found.add(name, gm.changed(folder / name, test.files[name]))
-    if there != test.files.keys():
-        return found
-    task = None
-    if found.is_sound([MODEL]):
-        try:
-            task = _question(folder / MODEL, test)
-        except ValueError as error:
-            found.add(MODEL, str(error))
-    stored = [_tensors(folder, test.tensors(data), found) for data in test.data_sets]
-    for data, tensors in zip(test.data_sets, stored, strict=True):
-        fed = [name for name in test.tensors(data) if Path(name).name.startswith("input")]
-        if task and len(tensors) == len(test.tensors(data)) and found.is_sound(fed):
-            found.judged += 1
-            _judge(task, test, data, tensors, found)
-    # The other files are made of those.
-    if not found.is_sound(test.files):
-        return found
-    for data, tensors in zip(test.data_sets, stored, strict=True):
-        archive = f"{data.folder}/{gm.NPZ}"
-        # A stranger's archive is not unpacked.
-        if npz and (folder / archive).read_bytes() != npz_bytes(tensors):
-            found.add(archive, "is not the archive of the tensors beside it")
-    if not test.refused:
-        found.add(DATA, _wrong_tolerance((folder / DATA).read_bytes(), test, stored))
-    return found
-
-
-def _tensors(folder: Path, specs: Mapping[str, gm.Tensor], found: _CheckedTest) -> dict[str, Array]:
-    """The tensors that are as the manifest says, by the stems of their files."""
-    tensors = {}
-    for name, spec in specs.items():
-        try:
-            called, array = read_named_tensor(folder / name)
-        except ValueError as error:
-            found.add(name, str(error))
-            continue
-        holds = gm.Tensor.of(called, array)
-        if holds == spec:
-            tensors[Path(name).stem] = array
-        else:
-            found.add(name, f"holds {holds}, the manifest says {spec}")
-    return tensors
 
 
 def _question(path: Path, test: gm.TestFields) -> Task:
@@ -193,43 +220,6 @@ def _question(path: Path, test: gm.TestFields) -> Task:
     return task
 
 
-def _judge(
-    task: Task,
-    test: gm.TestFields,
-    data: gm.DataSetFields,
-    tensors: Mapping[str, Array],
-    found: _CheckedTest,
-) -> None:
-    """Compare a data set with what today's oracle answers."""
-    inputs = [tensors[f"input_{number}"] for number in range(len(test.inputs))]
-    outputs = [tensors[f"output_{number}"] for number in range(len(data.outputs))]
-    is_open, is_stated = test.folder.startswith("open/"), data.method == "stated"
-    if test.refused and is_open:
-        return
-    try:
-        today = answers.answered_today(task, inputs, outputs, bound=test.tolerance == "bound")
-    except (InvalidNode, ValueError, MemoryError) as error:
-        if not (isinstance(error, InvalidNode) if test.refused else is_open and is_stated):
-            found.add(MODEL, f"today's oracle gives no answer: {error}")
-        return
-    if today is None:
-        if not (test.refused or is_stated):
-            found.add(MODEL, "this opcheck lacks the operator")
-        return
-    if test.refused:
-        found.add(MODEL, "must be refused, but the oracle accepts it")
-        return
-    for stem, want in today.items():
-        name, got = f"{data.folder}/{stem}.pb", tensors[stem]
-        if not stem.startswith("output"):
-            # Other machines round otherwise.
-            found.add(name, answers.difference(got, want, ulp=1))
-        elif not is_stated:
-            found.add(name, answers.difference(got, want))
-        elif not is_open:
-            found.add(name, answers.difference(got, want, rtol=test.rtol, atol=test.atol))
-
-
 def _wrong_tolerance(
     data: bytes, test: gm.TestFields, stored: Sequence[Mapping[str, Array]]
 ) -> str:
@@ -272,12 +262,10 @@ def _unlike_shipped(case: gm.ManifestCase, test: gm.TestFields) -> str:
     floor = max((stated_want(asked.op, "", np.empty(0), t).floor for t in types), default=0.0)
     floor *= not (asked.tolerance and asked.tolerance.strict)
     tolerance = as_stated(asked.tolerance, floor) if asked.tolerance or not floor else "bound"
-    pairs = {
-        "rule": (case.rule, shipped.rule),
-        "level": (case.level, shipped.level),
-        "tolerance": (test.tolerance, tolerance),
-    }
-    for name, (ours, theirs) in pairs.items():
-        if ours != theirs:
-            return f"its {name} is {ours}, that of the shipped case {theirs}"
-    return ""
+    ours = {"rule": case.rule, "level": case.level, "tolerance": test.tolerance}
+    theirs = {"rule": shipped.rule, "level": shipped.level, "tolerance": tolerance}
+    return "; ".join(
+        f"its {name} is {ours[name]}, that of the shipped case {theirs[name]}"
+        for name in ours
+        if ours[name] != theirs[name]
+    )

@@ -220,6 +220,12 @@ def test_a_shipped_case_that_asks_for_less_is_told(tmp_path, stated, change, tol
     assert any(text.startswith(told) for text in said.values()), findings(folder)
 
 
+def test_a_name_that_is_no_text_is_told(folder: Path) -> None:
+    (folder / INPUT).write_bytes((folder / INPUT).read_bytes().replace(b"input", b"\xffnput"))
+    rewrite(folder, unchanged)
+    assert "holds float32[2, 5] \"b'" in findings(folder)[INPUT]
+
+
 def test_another_model_is_told(folder: Path) -> None:
     model = onnx.load(folder / MODEL)
     model.graph.node[0].attribute[0].i = 0

@@ -291,20 +291,14 @@ def test_a_marker_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 
 # ── what is said in place of outputs ─────────────────────────────────────────────────────────────
-def test_nothing_is_said_where_there_is_no_such_file(tmp_path: Path) -> None:
-    (tmp_path / "readme.txt").write_text("hello")
-    assert read_status(tmp_path) is None
-
-
 @pytest.mark.parametrize("kind", ["unsupported", "error", "not_run"])
 def test_what_was_said_is_read_by_its_kind(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "readme.txt").write_text("hello")
+    assert read_status(tmp_path) is None
+    (tmp_path / f"{kind}.txt").touch()
+    assert read_status(tmp_path) == (kind, f"{kind}.txt gives no reason")
     (tmp_path / f"{kind}.txt").write_bytes("  two\nlines: é\n\n".encode())
     assert read_status(tmp_path) == (kind, "two\nlines: é")
-
-
-def test_an_empty_file_speaks_by_its_name(tmp_path: Path) -> None:
-    (tmp_path / "unsupported.txt").touch()
-    assert read_status(tmp_path) == ("unsupported", "unsupported.txt gives no reason")
 
 
 def test_two_kinds_contradict_each_other(tmp_path: Path) -> None:

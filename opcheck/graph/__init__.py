@@ -192,8 +192,8 @@ def inferred_outputs(model: ModelProto) -> Sequence[ValueInfoProto]:
         return ()
 
 
-def substance(model: ModelProto) -> ModelProto:
-    """A copy of a model without what changes no answer: its maker, IR version and output types."""
+def substance(model: ModelProto) -> bytes:
+    """A model without what changes no answer: its maker, IR version and output types."""
     copy = ModelProto.FromString(model.SerializeToString())
     for field in ("producer_name", "producer_version", "doc_string", "ir_version"):
         copy.ClearField(field)
@@ -202,7 +202,8 @@ def substance(model: ModelProto) -> ModelProto:
     for node in copy.graph.node:
         # Their order means nothing.
         node.attribute.sort(key=lambda attribute: attribute.name)
-    return copy
+    # Whether messages with NaN equal themselves depends on protobuf's implementation.
+    return copy.SerializeToString(deterministic=True)
 
 
 def at_newest_opsets(model: ModelProto) -> ModelProto:

@@ -214,7 +214,7 @@ class Manifest(ManifestFields):
                     raise ValueError(f"{test.folder} belongs into {kind}/, by its rule")
                 count = 0 if test.refused else sum(map(bool, test.node.outputs))
                 if {len(data.outputs) for data in test.data_sets} != {count}:
-                    raise ValueError(f"{test.folder} has no data set of {count} outputs each")
+                    raise ValueError(f"{test.folder} has no data sets of {count} outputs each")
                 if test.files.keys() != test.file_names(npz=self.npz):
                     raise ValueError(f"{test.folder} lists other files than such a test has")
         return self

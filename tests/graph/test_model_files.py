@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +118,7 @@ POOL = task_of("LpPool", 1, {"kernel_shape": (2,), "p": 2.0}, np.zeros((1, 1, 4)
 
 
 def test_a_model_that_is_written_states_its_task_and_is_valid(tmp_path: Path) -> None:
-    for task in (TASK, POOL):
+    for task in (TASK, POOL, task_of("ThresholdedRelu", 10, {"alpha": math.nan}, X)):
         path = tmp_path / "model.onnx"
         path.write_bytes(model_bytes(task, ()))
         model = read_model(path, valid=False, alone=True)

@@ -476,7 +476,7 @@ def _another_file(data: Any) -> None:
     [
         (_twice, "softmax/written_out is there 2 times"),
         (_under_should, "belongs into must/, by its rule"),
-        (_no_data_set, "has no data set of 1 outputs each"),
+        (_no_data_set, "has no data sets of 1 outputs each"),
         (_no_tests, "Softmax/written_out has no test"),
         (_another_file, "lists other files than such a test has"),
     ],

@@ -24,7 +24,8 @@ import numpy as np
 
 from opcheck.compare.elements import stepped
 from opcheck.errors import UsageError
-from opcheck.execution.golden.writing import GoldenSettings, check, npz_bytes, write
+from opcheck.execution.golden.checking import check
+from opcheck.execution.golden.writing import GoldenSettings, npz_bytes, write
 from opcheck.graph.folders import read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA
 from opcheck.suite import load
@@ -256,7 +257,7 @@ def fate(draw: random.Random, folder: Path, damage: Damage) -> str:
         return "found" if touched & {MANIFEST, SUMS} else "called no golden folder"
     if not findings:
         return "not found"
-    return "found" if touched & {finding.path for finding in findings} else "found elsewhere"
+    return "found" if touched & findings.keys() else "found elsewhere"
 
 
 def restore(folder: Path, before: dict[str, bytes | str]) -> None:

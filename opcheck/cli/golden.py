@@ -183,17 +183,17 @@ def check(folder: Path, jobs: int | None) -> None:
     Exit codes: 0 all is right, 1 something is wrong, 2 this is no golden folder, 5 there is no test
     in it, 130 interrupted.
     """
-    from opcheck.execution.golden.writing import check as check_folder
+    from opcheck.execution.golden.checking import check as check_folder
     from opcheck.execution.workers import processors
 
     with counted("checking", None) as each:
         checked = check_folder(folder, jobs or processors(), each)
-    for finding in checked.findings:
-        click.echo(one_line(f"{folder}/{finding.path}: {finding.message}"))
+    for path, message in checked.findings.items():
+        click.echo(one_line(f"{folder}/{path}: {message}"))
     counts = (checked.cases, checked.tests, checked.judged, checked.files)
     looked_at = ", ".join(map(plural, counts, ("case", "test", "data set", "file")))
     if checked.findings:
-        count = len({finding.path for finding in checked.findings})
+        count = len(checked.findings)
         end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")
     if not checked.judged:
         end(Exit.NOTHING_JUDGED, f"nothing was checked: {looked_at}")

@@ -297,7 +297,7 @@ def _given(
         pairs = zip_longest(wants, (engine or twins)[: len(wants)])
         wants = [_bounded(case, *pair, is_twin=not engine) for pair in pairs]
     if case.rule != "open" and not are_plainly_right(wants, answers, case.tolerance):
-        _check_agreement(compare_outputs(wants, answers, case.tolerance))
+        check_agreement(compare_outputs(wants, answers, case.tolerance))
     return verdict.Answer(tuple(wants), name)
 
 
@@ -316,7 +316,8 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
     )
 
 
-def _check_agreement(comparisons: Iterable[model.Comparison]) -> None:
+def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
+    """Raise WrongCase where an answer that a case states differs from the engine's."""
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue

@@ -11,6 +11,7 @@ from typing import Any
 
 from opcheck import model
 from opcheck.backends import parse
+from opcheck.compare import verdict
 from opcheck.errors import BackendUnavailable, Unwritable, UsageError, few
 from opcheck.execution.expected import question
 from opcheck.execution.workers import AskableBackend, Counted
@@ -28,21 +29,14 @@ def _written(folder: Path, task: Task, outcome: Outcome) -> Status | None:
             return "unsupported", reason
         case model.Raised(stage="prepare" | "run"):
             return "error", folders.refusal_text(outcome)
-        case model.Raised(stage, kind):
-            return "not_run", f"answered its first run, then raised {kind} in the {stage}"
-        case model.Crashed(how):
-            return "not_run", f"it crashed: {how}"
-        case model.TimedOut(seconds):
-            return "not_run", f"no answer came within {seconds:g} s"
-        case model.OutOfMemory(how):
-            return "not_run", f"it ran out of memory: {how}"
         case model.NotRun(reason):
             return "not_run", reason
-        case model.Produced(unstable=str(contradiction)):
-            return "not_run", f"its runs contradict each other: {contradiction}"
-        case model.Produced(outputs):
+        case model.Produced(outputs, unstable=None):
             reason = _write_outputs(folder, task, outputs)
             return ("not_run", f"its answer cannot be saved: {reason}") if reason else None
+        case _:
+            found = verdict.by_itself("must", outcome)
+            return "not_run", f"{found.verdict}: {found.reason}"
 
 
 def _write_outputs(folder: Path, task: Task, outputs: Sequence[Array | model.Foreign]) -> str:
@@ -73,20 +67,18 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
 
 def earlier_cases(folder: Path) -> list[Path]:
     """Return folders that an earlier run saved; raise UsageError if there is anything else."""
-    if not (names := sorted(entry.name for entry in folder.iterdir())):
+    if is_free(folder):
         return []
-    hint = "choose a new folder, or empty it"
-    if folders.MARKER not in names:
-        raise UsageError(f"{folder} is not empty, and no earlier run has saved outputs there", hint)
+    if not (folder / folders.MARKER).exists():
+        message = f"{folder} is not empty, and no earlier run has saved outputs there"
+        raise UsageError(message, "choose a new folder, or empty it")
     try:
         answered = folders.read_origin(folder) is not None
     except ValueError as error:
-        raise UsageError(f"{folder}: {error}", hint) from None
-    cases = [folder / name for name in names if name != folders.MARKER]
-    for case in cases:
-        if other := folders.not_written_here(case, answered=answered):
-            raise UsageError(f"{folder} holds {other}, which no earlier run has saved", hint)
-    return cases
+        raise UsageError(f"{folder}: {error}", "choose a new folder, or empty it") from None
+    known = folders.ANSWER_FILE if answered else folders.QUESTION_FILE
+    check_foreign(folder, known.fullmatch)
+    return [path for path in folder.iterdir() if path.is_dir()]
 
 
 def recording(backends: Sequence[AskableBackend], folder: Path) -> list[AskableBackend]:
@@ -233,12 +225,12 @@ def write_node_tests(
     return len(tests)
 
 
-def is_free(folder: Path, *, links: bool = True) -> bool:
-    """Return True if nothing is in `folder`; UsageError for a file or, unless `links`, a link."""
+def is_free(folder: Path) -> bool:
+    """Return True if nothing is in `folder`; raises UsageError for a file, or a link to nothing."""
     try:
         if not folder.exists() and not folder.is_symlink():
             return True
-        if not folder.is_dir() or (folder.is_symlink() and not links):
+        if not folder.is_dir():
             raise UsageError(f"-o {folder}: this is no folder")
         return not any(folder.iterdir())
     except OSError as error:
@@ -256,14 +248,13 @@ def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
     except OSError as error:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
     if foreign:
-        what = f"it holds what opcheck did not write: {few(foreign, 3)}"
-        hint = "nothing is removed: move it away, or choose a new folder"
-        raise UsageError(f"-o {folder}: {what}", hint)
+        message = f"{folder} holds what opcheck did not write: {few(foreign, 3)}"
+        raise UsageError(message, "nothing is removed: move it away, or choose a new folder")
 
 
 def check_tests(folder: Path, *, force: bool) -> None:
     """Raise UsageError where something is at `folder` that must not be replaced."""
-    if is_free(folder, links=False):
+    if is_free(folder):
         return
     check_foreign(folder, TEST_FILE.fullmatch)
     if not force:

@@ -136,7 +136,7 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
 def _state_ranks(model: ModelProto) -> None:
     """Give each output its rank, and a type if it has none, where ONNX can infer them."""
     # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
-    for output, found in zip(model.graph.output, _inferred(model), strict=False):
+    for output, found in zip(model.graph.output, inferred_outputs(model), strict=False):
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
         if theirs.HasField("shape") and not ours.HasField("shape"):
@@ -173,7 +173,8 @@ def _keep_rank(model: ModelProto) -> None:
         state_rank(graph.output[0], shapes[node.input[0]])
 
 
-def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
+def inferred_outputs(model: ModelProto) -> Sequence[ValueInfoProto]:
+    """The outputs with the shapes that ONNX infers; none where it cannot."""
     if any(node.op_type == "Split" for node in model.graph.node):
         # Of more outputs than parts ONNX's inference dies, and many parts take all memory.
         model = ModelProto.FromString(model.SerializeToString())
@@ -191,12 +192,18 @@ def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
         return ()
 
 
-def anonymous(model: ModelProto) -> ModelProto:
-    """A copy of a model without its producer."""
+def substance(model: ModelProto) -> bytes:
+    """A model without what changes no answer: its maker, IR version and output types."""
     copy = ModelProto.FromString(model.SerializeToString())
-    for field in ("producer_name", "producer_version", "doc_string"):
+    for field in ("producer_name", "producer_version", "doc_string", "ir_version"):
         copy.ClearField(field)
-    return copy
+    for output in copy.graph.output:
+        output.ClearField("type")
+    for node in copy.graph.node:
+        # Their order means nothing.
+        node.attribute.sort(key=lambda attribute: attribute.name)
+    # Whether messages with NaN equal themselves depends on protobuf's implementation.
+    return copy.SerializeToString(deterministic=True)
 
 
 def at_newest_opsets(model: ModelProto) -> ModelProto:

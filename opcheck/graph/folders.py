@@ -15,7 +15,8 @@ Above them `opcheck.json` says whose outputs they are.
 import hashlib
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -25,7 +26,7 @@ import numpy as np
 from onnx import ModelProto, OptionalProto, SequenceProto, TensorProto, TypeProto, numpy_helper
 
 from opcheck.dtypes import DTYPES, DType, identical, named
-from opcheck.graph import anonymous
+from opcheck.graph import substance
 from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Tensors, Value
 
 MODEL = "model.onnx"
@@ -40,17 +41,18 @@ FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 #: What a status file is called after, and its text.
 Status: TypeAlias = tuple[FailureKind, str]
-#: Files that opcheck writes into a case's folder, and those that it adds for an answer.
-_QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
-_ANSWER = re.compile(
-    rf"{_QUESTION.pattern}|(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
-)
 #: Nobody reads more of a text, in characters.
 _LONGEST = 4000
 _ACCIDENT = "refused by accident: "
 _NAMED = re.compile(r"(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", re.DOTALL)
 #: A folder that has a file of this name was written by opcheck.
 MARKER = "opcheck.json"
+#: Files that opcheck writes into such a folder, and those that it adds for answers.
+QUESTION_FILE = re.compile(rf"{MARKER}|[^/]+/({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
+ANSWER_FILE = re.compile(
+    rf"{QUESTION_FILE.pattern}"
+    rf"|[^/]+/(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
+)
 # History of the format:
 #   1  {"format": 1, "backend": null | {address, kind, version, accumulate, engine, devices,
 #      threads}}: whose outputs these are, null where only questions were written
@@ -135,9 +137,7 @@ def other_question(
             found = ModelProto.FromString(written.read_bytes())
         except Exception:  # protobuf's own DecodeError, or the file cannot be read
             return f"its {MODEL} is not readable"
-        both = map(anonymous, (found, model))
-        theirs, ours = (one.SerializeToString(deterministic=True) for one in both)
-        if theirs != ours:
+        if substance(found) != substance(model):
             return "computed for another model"
     values = task.values(inputs).items() if task.ports else [("", array) for array in inputs]
     expected = {f"input_{number}.pb": item for number, item in enumerate(values)}
@@ -154,15 +154,6 @@ def other_question(
         except ValueError as error:
             return str(error)
     return None
-
-
-def not_written_here(folder: Path, *, answered: bool) -> str | None:
-    """A path in a case's folder that opcheck did not write; it wrote outputs only if `answered`."""
-    if not folder.is_dir() or folder.is_symlink():
-        return str(folder)
-    written = _ANSWER if answered else _QUESTION
-    paths = ((path, path.relative_to(folder).as_posix()) for path in sorted(folder.rglob("*")))
-    return next((str(path) for path, name in paths if not written.fullmatch(name)), None)
 
 
 def _same(one: Value, other: Value) -> bool:
@@ -211,10 +202,7 @@ def _is_output(name: str) -> bool:
 
 
 def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
-    try:
-        value = read_value(path, declared)
-    except BeyondOpcheck as error:
-        raise ValueError(f"{path.name}: {error}") from error
+    value = read_value(path, declared)
     is_bits = path.suffix == ".npy" and isinstance(value, np.ndarray) and value.dtype == "uint16"
     if is_bits and spec.dtype is DTYPES["bfloat16"]:
         # To guess the meaning of the bits would be no check of the type.
@@ -271,39 +259,43 @@ def write_origin(folder: Path, backend: BackendInfo | None) -> None:
 
 def read_origin(folder: Path) -> BackendInfo | None:
     """The backend that gave the outputs in `folder`, if known; raises ValueError if unreadable."""
-    try:
-        text = (folder / MARKER).read_bytes()
-    except FileNotFoundError:
+    if not (folder / MARKER).exists():
         return None
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{MARKER} cannot be read: {error}") from None
-    try:
-        record = json.loads(text)
-        version, fields = record["format"], record["backend"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ValueError(f"{MARKER} is damaged, or not opcheck's") from None
-    if version != _FORMAT:
-        raise ValueError(f"{MARKER} has format {version!r}; this opcheck reads {_FORMAT}")
-    if fields is None:
-        return None
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
     try:
+        record = json.loads(read_whole(folder / MARKER))
+        if record["format"] != _FORMAT:
+            raise ValueError(record["format"])
+        if (fields := record["backend"]) is None:
+            return None
         data = json.dumps({name: fields[name] for name in _FIELDS})
         return TypeAdapter(BackendInfo).validate_json(data, strict=True)
-    except (TypeError, KeyError, ValidationError):
-        raise ValueError(f"{MARKER} does not say whose outputs these are") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ValueError(f"{MARKER} is damaged, or not of format {_FORMAT}") from None
 
 
 #: No tensor file may be larger, in bytes: they may come from strangers.
 MAX_BYTES = 1 << 30
-_NPY = b"\x93NUMPY"
 #: Names of values that opcheck neither feeds nor judges.
 _BEYOND = {
     "map_type": "map values",
     "sparse_tensor_type": "sparse tensors",
     "opaque_type": "opaque values",
 }
+
+
+@contextmanager
+def _decoding(path: Path) -> Iterator[None]:
+    """Name the file in BeyondOpcheck, and turn all else into a ValueError that names it."""
+    try:
+        yield
+    except BeyondOpcheck as error:
+        raise BeyondOpcheck(f"{path.name}: {error}") from error
+    except Exception as error:
+        # A damaged file makes protobuf, onnx and NumPy raise whatever they stumble over.
+        message = str(error) or type(error).__name__
+        raise ValueError(f"{path.name} holds no readable value: {message}") from error
 
 
 def read_tensor(path: Path) -> Array:
@@ -313,31 +305,22 @@ def read_tensor(path: Path) -> Array:
 
 def read_named_tensor(path: Path) -> tuple[str, Array]:
     """Return the tensor's name and the tensor."""
-    try:
+    with _decoding(path):
         tensor = TensorProto.FromString(read_whole(path))
-        return tensor.name, array_of(tensor)
-    except Exception as error:
-        # A damaged file makes protobuf, onnx and NumPy raise whatever they stumble over.
-        raise ValueError(f"{path.name} is no readable tensor: {error}") from error
+        # Where a name is no text, protobuf gives its bytes.
+        return str(tensor.name), array_of(tensor)
 
 
 def read_npy(path: Path) -> Array:
     """The array in a .npy file, in native byte order, never unpickled; raises ValueError."""
-    try:
+    with _decoding(path):
         _check_size(path)
         with path.open("rb") as file:
-            # NumPy would also read archives and pickles.
-            if file.read(len(_NPY)) != _NPY:
-                raise ValueError("it is no .npy file")
-        loaded: Array = np.load(path, allow_pickle=False)
-        array = loaded.astype(loaded.dtype.newbyteorder("="))
-    except Exception as error:
-        # The header is a Python expression: NumPy lets out whatever its parsing raises.
-        raise ValueError(f"{path.name} is no readable array: {error}") from error
-    if array.dtype.kind == "V":
-        hint = f"write {path.stem}.pb instead"
-        raise ValueError(f"{path.name}: NumPy's format has no bfloat16, only bytes: {hint}")
-    return array
+            array: Array = np.lib.format.read_array(file, allow_pickle=False)
+        if array.dtype.kind == "V":
+            hint = f"write {path.stem}.pb instead"
+            raise ValueError(f"NumPy's format has no bfloat16, only bytes: {hint}")
+        return array.astype(array.dtype.newbyteorder("="))
 
 
 def tensor_bytes(array: Array, name: str) -> bytes:
@@ -362,18 +345,22 @@ def write_whole(path: Path, data: bytes) -> None:
     part.replace(path)
 
 
-def read_whole(path: Path) -> bytes:
-    """Return the bytes of a file; raises ValueError if it is no file, or a very large one."""
-    _check_size(path)
-    return path.read_bytes()
+def read_whole(path: Path, most: int | None = None) -> bytes:
+    """Return the bytes of a file; raises ValueError if it is no file, too large or unreadable."""
+    try:
+        _check_size(path, most)
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"it cannot be read: {error.strerror}") from None
 
 
-def _check_size(path: Path) -> None:
+def _check_size(path: Path, most: int | None = None) -> None:
+    limit = MAX_BYTES if most is None else most
     # A pipe would never end.
     if not path.is_file():
         raise ValueError("it is no file" if path.exists() else "there is no such file")
-    if path.stat().st_size > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES / 2**30:g} GiB")
+    if path.stat().st_size > limit:
+        raise ValueError(f"it is larger than {limit / 2**20:g} MiB")
 
 
 def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:
@@ -385,7 +372,7 @@ def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:
         raise ValueError(f"has a damaged constant: {error}") from None
 
 
-class BeyondOpcheck(Exception):
+class BeyondOpcheck(ValueError):
     """A value that opcheck neither feeds nor judges; the message names it."""
 
 
@@ -417,7 +404,7 @@ def read_value(path: Path, declared: TypeProto | None) -> Value:
         return read_npy(path)
     if declared is None:
         return read_tensor(path)
-    try:
+    with _decoding(path):
         data = read_whole(path)
         match declared.WhichOneof("value"):
             case "sequence_type":
@@ -426,12 +413,6 @@ def read_value(path: Path, declared: TypeProto | None) -> Value:
                 return _optional(OptionalProto.FromString(data))
             case _:
                 return array_of(TensorProto.FromString(data))
-    except BeyondOpcheck:
-        raise
-    except Exception as error:
-        # A damaged file makes protobuf, onnx and NumPy raise whatever they stumble over.
-        message = str(error) or type(error).__name__
-        raise ValueError(f"{path.name} holds no readable value: {message}") from error
 
 
 def _sequence(proto: SequenceProto) -> list[Array]:

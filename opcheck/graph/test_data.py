@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, shape_inference
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, checker
 
 from opcheck import dtypes, graph, opset
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
-from opcheck.graph import anonymous, at_newest_opsets, folders, model_of, state_rank
+from opcheck.graph import folders, model_of, state_rank
 from opcheck.graph.folders import MAX_BYTES, MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Task, Value
 from opcheck.opset import onnx_defs
@@ -110,13 +110,9 @@ def read_test(
         try:
             fed, data = _data_set(path, model, answered=answered)
             found.append(data)
-        except _Wrong as error:
-            problems.append(error.args)
+        except ValueError as error:
+            problems.append((path, str(error)))
     return None if len(problems) > known else ModelTest(name, model, fed, tuple(found), rtol, atol)
-
-
-class _Wrong(Exception):
-    """A problem of a file: its path and the message."""
 
 
 def _data_set(
@@ -127,15 +123,15 @@ def _data_set(
     given = _files(folder, names, "input")
     by_default, all_ = fed_by_default(model), tuple(model.graph.input)
     if len(given) not in (len(by_default), len(all_)):
-        raise _Wrong(folder, _numbers("input", len(given), [one.name for one in by_default]))
+        raise ValueError(_numbers("input", len(given), [one.name for one in by_default]))
     fed = by_default if len(given) == len(by_default) else all_
     outputs = [*model.graph.output]
     files = _files(folder, names, "output")
     try:
         if not files and answered:
-            raise _Wrong(folder, _UNANSWERED)
+            raise ValueError(_UNANSWERED)
         if files and len(files) != len(outputs):
-            raise _Wrong(folder, _numbers("output", len(files), [one.name for one in outputs]))
+            raise ValueError(_numbers("output", len(files), [one.name for one in outputs]))
         inputs = tuple(_values(given, "input", fed))
         if not files:
             return fed, DataSet(number, inputs, beyond=_UNANSWERED)
@@ -154,12 +150,8 @@ def _files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
     mine = [name for name in names if (match := _NUMBERED.fullmatch(name)) and match[1] == what]
     files = []
     for number in range(len(mine)):
-        try:
-            file = folders.file_of(what, number, mine)
-        except ValueError as error:
-            raise _Wrong(folder, str(error)) from None
-        if not file:
-            raise _Wrong(folder, f"there is {mine[-1]}, and no {what}_{number}.pb")
+        if not (file := folders.file_of(what, number, mine)):
+            raise ValueError(f"there is {mine[-1]}, and no {what}_{number}.pb")
         files.append(folder / file)
     return files
 
@@ -172,17 +164,15 @@ def _values(files: list[Path], what: str, declared: Sequence[ValueInfoProto]) ->
             dtype = element(expected.elem_type) if expected.elem_type else None
         except BeyondOpcheck as error:
             raise BeyondOpcheck(f"{error} ({what} {info.name!r})") from None
-        except ValueError as error:
-            raise _Wrong(path, str(error)) from None
-        message = f"the model's {what} {info.name!r} is {dtype}"
+        message = f"and the model's {what} {info.name!r} is {dtype}"
         for array in value if isinstance(value, list) else [value]:
             if array is None:
                 continue
             if dtype and array.dtype != dtype.numpy:
-                raise _Wrong(path, f"holds {array.dtype}, and {message}")
+                raise ValueError(f"{path.name} holds {array.dtype}, {message}")
             if what == "input" and info.type.HasField("tensor_type") and not _fits(array, expected):
                 sizes = ", ".join(d.dim_param or str(d.dim_value) for d in expected.shape.dim)
-                raise _Wrong(path, f"holds the shape {array.shape}, and {message}[{sizes}]")
+                raise ValueError(f"{path.name} holds the shape {array.shape}, {message}[{sizes}]")
         yield value
 
 
@@ -268,10 +258,6 @@ def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
 
 def _with_shapes(model: ModelProto) -> ModelProto:
     """`model` for the checker, which wants shapes of inputs and outputs; ONNX's runner does not."""
-    infos = [*model.graph.input, *model.graph.output]
-    tensors = [info.type.tensor_type for info in infos if info.type.HasField("tensor_type")]
-    if all(tensor.HasField("shape") for tensor in tensors):
-        return model
     copy = ModelProto()
     copy.CopyFrom(model)
     for info in (*copy.graph.input, *copy.graph.output):
@@ -354,17 +340,6 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
     return model.SerializeToString(deterministic=True)
 
 
-def other_model(model: ModelProto, task: Task) -> str | None:
-    """Return how `model` differs from `task`; its maker, IR version and output types may."""
-    theirs, ours = (_substance(one) for one in (model, model_of(task)))
-    if theirs == ours:
-        return None
-    for field, what in (("opset_import", "opset"), ("graph", "graph")):
-        if getattr(theirs, field) != getattr(ours, field):
-            return f"states another {what} than the manifest"
-    return "states something else than the manifest"
-
-
 def empty_sequence(model: ModelProto) -> DType | None:
     """The dtype of the sequence of no tensors that is made for a node, None where none is."""
     made = (node for node in model.graph.node[:-1] if node.op_type == "SequenceEmpty")
@@ -382,27 +357,12 @@ def invalid(model: ModelProto) -> str | None:
 
 def inferred_elements(model: ModelProto) -> int:
     """Return the outputs' number of elements as ONNX infers it; 0 where it cannot."""
-    counts = [0]
+    counts = []
     # Some first versions have no inference.
-    for one in (model, at_newest_opsets(model)):
-        try:
-            outputs = shape_inference.infer_shapes(one).graph.output
-        except Exception:  # InferenceError, or a domain that onnx does not know
-            continue
-        shapes = [[dim.dim_value for dim in o.type.tensor_type.shape.dim] for o in outputs]
-        counts.append(sum(math.prod(shape) for shape in shapes))
+    for one in (model, graph.at_newest_opsets(model)):
+        outputs = (output.type.tensor_type for output in graph.inferred_outputs(one))
+        counts.append(sum(math.prod(dim.dim_value for dim in it.shape.dim) for it in outputs))
     return max(counts)
-
-
-def _substance(model: ModelProto) -> ModelProto:
-    bare = anonymous(model)
-    bare.ClearField("ir_version")
-    for output in bare.graph.output:
-        output.ClearField("type")
-    for node in bare.graph.node:
-        # Their order means nothing.
-        node.attribute.sort(key=lambda attribute: attribute.name)
-    return bare
 
 
 #: Attributes that are no tensors, graphs or types.

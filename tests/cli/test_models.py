@@ -91,7 +91,7 @@ def test_files_from_strangers_end_with_a_message_each(run, tmp_path):
     *problems, last = found.stderr.splitlines()
     assert [line.partition(": ")[0] for line in problems] == [
         "data/test_a/model.onnx",
-        "data/test_b/test_data_set_0/input_0.pb",
+        "data/test_b/test_data_set_0",
     ]
     assert last == "2 problems in 2 files; nothing was run"
 

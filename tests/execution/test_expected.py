@@ -222,9 +222,9 @@ def test_each_output_has_its_own_golden_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (None, "output_0.pb is no readable tensor: there is no such file"),
-        (b"\x00" * 40, "output_0.pb is no readable tensor"),
-        (numpy_helper.from_array(RIGHT).SerializeToString()[:-5], "output_0.pb is no readable"),
+        (None, "output_0.pb holds no readable value: there is no such file"),
+        (b"\x00" * 40, "output_0.pb holds no readable value"),
+        (numpy_helper.from_array(RIGHT).SerializeToString()[:-5], "output_0.pb holds no readable"),
         (
             numpy_helper.from_array(RIGHT.astype(np.float64)).SerializeToString(),
             "output_0.pb holds float64; Hardmax-13 gives float32 here",

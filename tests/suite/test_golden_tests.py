@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+from pathlib import Path
 from textwrap import dedent
 
 import numpy as np
@@ -69,8 +70,6 @@ def test_a_part_of_them_is_not_taken_for_any_folder_of_tests(golden, kind):
 
 
 def test_should_is_kept_where_the_folder_alone_is_named(golden):
-    rewrite(golden, lambda data: [case.update(rule="should") for case in data["cases"]])
-    assert "belongs into should/, by its rule" in told(golden)
     (golden / "must").rename(golden / "should")
     rewrite(golden, _moved)
     assert {case.rule for case in load_all([golden / "should"])} == {"should"}
@@ -78,6 +77,7 @@ def test_should_is_kept_where_the_folder_alone_is_named(golden):
 
 def _moved(data):
     for case in data["cases"]:
+        case["rule"] = case["rule"].replace("must", "should")
         for test in case["tests"]:
             test["folder"] = test["folder"].replace("must/", "should/")
 
@@ -103,7 +103,7 @@ OUTPUT = f"{RANDOM}/test_data_set_0/output_0.pb"
         (lambda folder: flip(folder / RANDOM / "model.onnx"), "was changed: its SHA-256 is "),
         (lambda folder: os.truncate(folder / MANIFEST, 0), "is damaged: "),
         (lambda folder: os.truncate(folder / MANIFEST, 900), "is damaged: "),
-        (lambda folder: (folder / MANIFEST).unlink(), "is missing"),
+        (lambda folder: (folder / MANIFEST).unlink(), "there is no such file"),
         (lambda folder: (folder / SUMS).unlink(), "is missing"),
         (lambda folder: flip(folder / SUMS), "says something else than manifest.json"),
         (lambda folder: (folder / "must").rename(folder / "elsewhere"), "is missing"),
@@ -138,10 +138,14 @@ def test_everything_is_told_at_once(golden):
 
 
 def test_a_file_that_cannot_be_read_hides_no_other(golden, monkeypatch):
-    digest = "opcheck.suite.golden_files.file_digest"
-    monkeypatch.setattr(digest, lambda *_: (golden / "gone").stat())
     files = [path for path in (golden / RANDOM).rglob("*") if path.is_file()]
-    assert told(golden / RANDOM).count("cannot be read: No such file") == len(files) > 1
+    real = Path.read_bytes
+
+    def read(path):
+        return real(golden / "gone" if path in files else path)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    assert told(golden / RANDOM).count("it cannot be read: No such file") >= len(files) > 1
 
 
 def test_no_damage_is_unsupported_and_none_is_held_against_a_backend(tmp_path):
@@ -183,4 +187,4 @@ def test_a_manifest_of_somebody_else_is_nobody_s_business(golden):
 
 def test_a_manifest_that_is_too_large_is_told(golden, monkeypatch):
     monkeypatch.setattr("opcheck.suite.golden_files.LONGEST_MANIFEST", 100)
-    assert "is larger than" in told(golden)
+    assert "it is larger than" in told(golden)

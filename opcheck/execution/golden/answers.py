@@ -15,19 +15,23 @@ from opcheck.compare import Want, compare_outputs
 from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.elements import distance, stepped, wide
 from opcheck.compare.outputs import computed_want, in_its_dtype
-from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
+from opcheck.compare.verdict import Answer, Refusal
 from opcheck.dtypes import parts
-from opcheck.engine import Expected, any_order, operator_of
+from opcheck.engine import any_order, operator_of
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
-from opcheck.execution.expected import Unsupported, accepted_answers, computed, node_of, question
+from opcheck.execution.expected import (
+    Unsupported,
+    WrongCase,
+    accepted_answers,
+    check_agreement,
+    computed,
+    node_of,
+    question,
+)
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, TensorSpec, Tolerance
-from opcheck.suite.golden_files import LeftOut, ManifestMethod
-
-
-class Disagreement(ValueError):
-    """The oracle and the case contradict each other; nothing may be written."""
+from opcheck.suite.golden_files import LeftOut, ManifestMethod, StatedTolerance
 
 
 class UnsoundArithmetic(OpcheckError):
@@ -83,77 +87,51 @@ def same(one: Array, other: Array) -> Any:
     if one.dtype.kind == "c":
         return np.all(same(parts(one), parts(other)), axis=-1)
     equal, known = np.asarray(one == other), dtypes.of(one)
+    if known is not None and known.kind == "minifloat":
+        return one.view(np.uint8) == other.view(np.uint8)
     if known is None or known.kind != "float":
         return equal
     return (equal & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))
 
 
-def accepted(task: Task, inputs: Tensors) -> str | None:
-    """Return why a model that must be refused is not; None if the oracle refuses it."""
-    try:
-        is_accepted = outputs(task, inputs) is not None
-    except InvalidNode:
-        return None
-    except (ValueError, MemoryError) as error:
-        return f"the oracle gives no answer: {error}"
-    return "must be refused, but the oracle accepts it" if is_accepted else None
+def answered_today(
+    task: Task, inputs: Tensors, stored: Sequence[Array], *, bound: bool
+) -> dict[str, Array] | None:
+    """The tensors that are written today of a question, by stems of files; None as `outputs`.
 
-
-def wrong_answers(
-    task: Task,
-    inputs: Tensors,
-    stored: Tensors,
-    method: ManifestMethod | None,
-    allowed: tuple[float, float],
-) -> Iterator[tuple[str | None, str]]:
-    """Yield problems of outputs by file stem, None for the model; `allowed` are rtol and atol."""
-    try:
-        found = outputs(task, inputs)
-    except (InvalidNode, ValueError, MemoryError) as error:
-        yield None, f"today's oracle gives no answer: {error}"
-        return
+    If `bound`, also the ends of the error bound around the `stored` outputs.
+    """
+    found = outputs(task, inputs)
     if found is None:
-        if method != "stated":
-            yield None, "this opcheck lacks the operator"
-        return
-    if len(found.arrays) != len(stored):
-        yield None, f"gives {len(found.arrays)} outputs, the manifest says {len(stored)}"
-        return
-    for number, (want, got) in enumerate(zip(found.arrays, stored, strict=True)):
-        if (want.dtype, want.shape) != (got.dtype, got.shape):
-            message = f"the oracle gives {dtypes.of(want)}{list(want.shape)}"
-            yield f"output_{number}", f"holds {dtypes.of(got)}{list(got.shape)}, {message}"
-            continue
-        wrong = ~same(want, got)
-        if method == "stated" and wrong.any():
-            with np.errstate(all="ignore"):
-                wrong &= ~np.isclose(got, want, *allowed, equal_nan=True)
-        if wrong.any():
-            place = tuple(map(int, np.argwhere(wrong)[0]))
-            count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
-            message = f"at {list(place)} it has {got[place]!s}, the oracle {want[place]!s}"
-            yield f"output_{number}", f"{count}: {message}"
+        return None
+    tensors = {f"output_{number}": array for number, array in enumerate(found.arrays)}
+    answers = exactly(node_of(task, inputs)) if bound else ()
+    for number, (answer, output) in enumerate(zip(answers, stored, strict=False)):
+        want = computed_want(task.op, "", answer)
+        if want.values.shape == output.shape:
+            around = ends(want, output, None)
+            tensors |= {f"lowest_{number}": around.lowest, f"highest_{number}": around.highest}
+    return tensors
 
 
-def wrong_ends(
-    task: Task, inputs: Tensors, stored: Tensors, lowest: Tensors, highest: Tensors
-) -> Iterator[tuple[str, str]]:
-    """Ends more than an ULP off those of the operator's error bound, by their files' stems."""
-    if operator_of(task.op) is None:
-        return
-    try:
-        answers = exactly(node_of(task, inputs))
-    except (InvalidNode, MemoryError):
-        # The answers themselves are reported; without any there are no ends.
-        return
-    columns = zip(answers, stored, lowest, highest, strict=True)
-    for number, (answer, output, low, high) in enumerate(columns):
-        if not isinstance(answer, Expected) or answer.values.shape != output.shape:
-            continue
-        mine = ends(computed_want(task.op, "", answer), output, None)
-        for kind, want, got in (("lowest", mine.lowest, low), ("highest", mine.highest, high)):
-            if (distance(want, got) > 1).any():
-                yield f"{kind}_{number}", "is not what the operator's error bound allows"
+def difference(
+    got: Array, want: Array, *, ulp: int = 0, rtol: float = 0.0, atol: float = 0.0
+) -> str:
+    """Return how a stored tensor differs from today's by more than `ulp`, or rtol and atol."""
+    if (want.dtype, want.shape) != (got.dtype, got.shape):
+        holds, gives = (f"{dtypes.of(one)}{list(one.shape)}" for one in (got, want))
+        return f"holds {holds}, the oracle gives {gives}"
+    wrong = ~same(want, got)
+    if ulp and wrong.any():
+        wrong &= distance(want, got) > ulp
+    if (rtol or atol) and wrong.any():
+        with np.errstate(all="ignore"):
+            wrong &= ~np.isclose(got, want, rtol, atol, equal_nan=True)
+    if not wrong.any():
+        return ""
+    place = tuple(map(int, np.argwhere(wrong)[0]))
+    count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
+    return f"{count}: at {list(place)} it has {got[place]!s}, the oracle {want[place]!s}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +192,15 @@ def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
             return rtol, atol
         rtol, atol = _upwards(rtol * 1.01), _upwards(atol * 1.01)
     return rtol, _upwards(1.1 * float(need.max()))
+
+
+def rtol_and_atol(
+    stated: Tolerance | StatedTolerance | None, found: Sequence[Ends]
+) -> tuple[float, float]:
+    """The rtol and atol of data.json: those that are `stated`, or else those of the ends."""
+    if stated is None or stated.ulp is not None:
+        return as_rtol_and_atol(found)
+    return stated.rtol, max([stated.atol, *(one.floor for one in found)])
 
 
 def _tightest(need: Any, size: Any) -> tuple[float, float]:
@@ -336,13 +323,7 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     assert isinstance(answer, Answer)
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, model.Computed):
-        for comparison in compare_outputs(answer.wants, found.arrays, case.tolerance):
-            if comparison.problem not in (None, "undecided"):
-                message = what_is_wrong(comparison)
-                for worst in comparison.worst[:1]:
-                    message += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
-                    message += f" {worst.got!r} (allowed: {worst.allowed})"
-                raise Disagreement(f"the case and the oracle contradict each other: {message}")
+        check_agreement(compare_outputs(answer.wants, found.arrays, case.tolerance))
     sets = [_data_set(0, asked, answer.wants, found, case.tolerance)]
     fixed = "" if any(map(_is_random, case.inputs)) else "nothing in its inputs is random"
     if not isinstance(case.expect, model.Computed):
@@ -403,7 +384,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     accepted_answers(case, asked)
     with suppress(InvalidNode):
         if outputs(asked.task, asked.inputs) is not None:
-            raise Disagreement("the case takes this model for invalid, the oracle accepts it")
+            raise WrongCase("the case takes this model for invalid, the oracle accepts it")
     unanswered = ComputedDataSet(0, asked.inputs, (), None)
     refused = replace(_test(case.id, "rejected", asked.task, case, [unanswered]), reason=reason)
     try:
@@ -412,8 +393,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
         if any_order(legal.op, legal.attrs) is not None:
             raise ValueError(_ANY_ORDER)
     except _NO_ANSWER as error:
-        wrong = isinstance(error, Disagreement | InvalidNode)
-        left = LeftOut(case.id, "its legal twin", str(error), wrong)
+        left = LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
         return Made((refused,), (left,), "its model is to be refused")
     kind: AnswerKind = "should" if case.rule == "should" else "must"
     accepted = _test(twin.task.case, kind, twin.task, legal, [data])

@@ -163,9 +163,12 @@ def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
         ("identity('output.pb')", "and no output_0.npy; there is output.pb"),
         ("identity(); identity('output_0.npy')", "are both there: which one is meant?"),
         ("identity(); identity('output_1.pb')", "more than the 1 expected: output_1.pb"),
-        ("(outputs / 'output_0.pb').write_bytes(b'')", "output_0.pb is no readable tensor"),
-        ("(outputs / 'output_0.pb').write_bytes(b'12')", "output_0.pb is no readable tensor"),
-        ("identity('output_0.npy')", "output_0.npy is no readable array: it is no .npy file"),
+        ("(outputs / 'output_0.pb').write_bytes(b'')", "output_0.pb holds no readable value"),
+        ("(outputs / 'output_0.pb').write_bytes(b'12')", "output_0.pb holds no readable value"),
+        (
+            "identity('output_0.npy')",
+            "output_0.npy holds no readable value",
+        ),
         ("shutil.rmtree(outputs)", "there is no output_0.pb"),
     ],
 )

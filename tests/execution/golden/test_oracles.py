@@ -56,6 +56,9 @@ def test_numbers_are_the_same_by_their_bits_but_for_nan() -> None:
     assert same(nan[:1], nan[1:]).all()
     assert not same(np.float32([0.0]), np.float32([-0.0])).any()
     assert same(np.array([True]), np.array([True])).all()
+    small = np.array([np.nan, 1.0]).astype(DTYPES["float8e4m3fnuz"].numpy)
+    assert same(small, small).all()
+    assert same(small, small[::-1]).sum() == 0
 
 
 #: Where glibc keeps the bits that say how SSE rounds and what it does with subnormals.

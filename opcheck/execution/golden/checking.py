@@ -1,0 +1,271 @@
+"""Golden folders checked against their manifest, today's oracle and the shipped cases.
+
+A folder may come from a stranger: nothing outside it is read, and nothing in it is unpickled.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from opcheck import model
+from opcheck.compare.outputs import stated_want
+from opcheck.dtypes import DTYPES
+from opcheck.errors import InvalidNode, UsageError
+from opcheck.execution.golden import answers
+from opcheck.execution.golden.answers import Ends, rtol_and_atol, stated_ends
+from opcheck.execution.golden.writing import as_stated, npz_bytes
+from opcheck.execution.workers import Counted, in_parallel
+from opcheck.graph import model_of, substance, test_data
+from opcheck.graph.folders import MODEL, initializers, read_named_tensor
+from opcheck.graph.test_data import DATA, data_json
+from opcheck.model import Array, Case, Task
+from opcheck.opset import describe
+from opcheck.reading import operators_in
+from opcheck.suite import case_digest, load
+from opcheck.suite import golden_files as gm
+from opcheck.suite.load import shipped_suites
+
+
+@dataclass(frozen=True)
+class CheckedContents:
+    """The problems of files by their paths; oracles were asked about `judged` data sets."""
+
+    findings: gm.Findings
+    cases: int = 0
+    tests: int = 0
+    judged: int = 0
+    files: int = 0
+
+
+@dataclass
+class _Check:
+    """A test, its folder, the messages about each of its files; `judged` counts data sets."""
+
+    folder: Path
+    test: gm.TestFields
+    npz: bool
+    #: The files that are there, and plain files.
+    there: Set[str]
+    messages: dict[str, list[str]] = field(default_factory=dict)
+    judged: int = 0
+
+    def _add(self, name: str, message: str) -> None:
+        if message:
+            self.messages.setdefault(name, []).append(message)
+
+    def _is_sound(self, names: Iterable[str]) -> bool:
+        return self.messages.keys().isdisjoint(names)
+
+    def all(self) -> "_Check":
+        """Check all files, of a test without one only the sums of the others; returns itself."""
+        test = self.test
+        for name in self.there:
+            self._add(name, gm.changed(self.folder / name, test.files[name]))
+        if self.there != test.files.keys():
+            return self
+        task = None
+        if self._is_sound([MODEL]):
+            try:
+                task = _question(self.folder / MODEL, test)
+            except ValueError as error:
+                self._add(MODEL, str(error))
+        stored = [self._tensors(test.tensors(data)) for data in test.data_sets]
+        for data, tensors in zip(test.data_sets, stored, strict=True):
+            names = test.tensors(data)
+            fed = [name for name in names if Path(name).name.startswith("input")]
+            if task and len(tensors) == len(names) and self._is_sound(fed):
+                self.judged += 1
+                self._judge(task, data, tensors)
+        # The other files are made of those.
+        if self._is_sound(test.files):
+            for data, tensors in zip(test.data_sets, stored, strict=True):
+                archive = f"{data.folder}/{gm.NPZ}"
+                # A stranger's archive is not unpacked.
+                if self.npz and (self.folder / archive).read_bytes() != npz_bytes(tensors):
+                    self._add(archive, "is not the archive of the tensors beside it")
+            if not test.refused:
+                self._add(DATA, _wrong_tolerance((self.folder / DATA).read_bytes(), test, stored))
+        return self
+
+    def _tensors(self, specs: Mapping[str, gm.Tensor]) -> dict[str, Array]:
+        """The tensors that are as the manifest says, by the stems of their files."""
+        tensors = {}
+        for name, spec in specs.items():
+            try:
+                called, array = read_named_tensor(self.folder / name)
+            except ValueError as error:
+                self._add(name, str(error))
+                continue
+            holds = gm.Tensor.of(called, array)
+            if holds == spec:
+                tensors[Path(name).stem] = array
+            else:
+                self._add(name, f"holds {holds}, the manifest says {spec}")
+        return tensors
+
+    def _judge(self, task: Task, data: gm.DataSetFields, tensors: Mapping[str, Array]) -> None:
+        """Compare a data set with what today's oracle answers."""
+        inputs = [tensors[f"input_{number}"] for number in range(len(self.test.inputs))]
+        outputs = [tensors[f"output_{number}"] for number in range(len(data.outputs))]
+        refused, bound = bool(self.test.refused), self.test.tolerance == "bound"
+        is_open, is_stated = self.test.folder.startswith("open/"), data.method == "stated"
+        if refused and is_open:
+            return
+        try:
+            today = answers.answered_today(task, inputs, outputs, bound=bound)
+        except (InvalidNode, ValueError, MemoryError) as error:
+            if not (isinstance(error, InvalidNode) if refused else is_open and is_stated):
+                self._add(MODEL, f"today's oracle gives no answer: {error}")
+            return
+        if today is None:
+            if not (refused or is_stated):
+                self._add(MODEL, "this opcheck lacks the operator")
+            return
+        if refused:
+            self._add(MODEL, "must be refused, but the oracle accepts it")
+            return
+        for stem, want in today.items():
+            name, got = f"{data.folder}/{stem}.pb", tensors[stem]
+            if not stem.startswith("output"):
+                # Other machines round otherwise.
+                self._add(name, answers.difference(got, want, ulp=1))
+            elif not is_stated:
+                self._add(name, answers.difference(got, want))
+            elif not is_open:
+                rtol, atol = self.test.rtol, self.test.atol
+                self._add(name, answers.difference(got, want, rtol=rtol, atol=atol))
+
+
+def check(folder: Path, processes: int = 1, counted: Counted[_Check] = iter) -> CheckedContents:
+    """Check a golden folder, reading nothing outside it; raises UsageError if it is none."""
+    try:
+        names = {entry.name for entry in folder.iterdir()}
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
+    if not names & {gm.MANIFEST, gm.SUMS}:
+        message = f"{folder} is no golden folder: it holds no {gm.MANIFEST}"
+        raise UsageError(message, "opcheck golden write makes one")
+    try:
+        manifest, data = gm.read_manifest(folder)
+    except gm.NotReadable as error:
+        if gm.SUMS not in names:
+            raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None
+        message = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
+        return CheckedContents({gm.MANIFEST: message})
+    findings = gm.strange(folder, manifest, data)
+    jobs = []
+    for test in manifest.tests:
+        there = {name for name in test.files if f"{test.folder}/{name}" not in findings}
+        jobs.append(_Check(folder / test.folder, test, manifest.npz, there))
+    checked = [*counted(in_parallel(_Check.all, jobs, processes))]
+    for one in checked:
+        for name, messages in one.messages.items():
+            findings[f"{one.test.folder}/{name}"] = "; ".join(messages)
+    for case in manifest.cases:
+        for test in case.tests:
+            if message := _unlike_shipped(case, test):
+                findings[test.folder] = message
+    return CheckedContents(
+        dict(sorted(findings.items())),
+        len(manifest.cases),
+        len(jobs),
+        sum(one.judged for one in checked),
+        len(manifest.files),
+    )
+
+
+def _question(path: Path, test: gm.TestFields) -> Task:
+    """The question of a test; raises ValueError unless its model states it and can be run."""
+    proto = test_data.read_model(path, valid=False, alone=True)
+    node = test.node
+    try:
+        task = Task(
+            case=test.folder,
+            op=model.OpVersion(node.domain, node.op, node.since),
+            opset=node.opset,
+            attrs={name: gm.value_of(value) for name, value in node.attrs.items()},
+            slots=node.slots,
+            inputs=tuple(model.TensorType(t.name, DTYPES[t.dtype], t.shape) for t in test.inputs),
+            initializers=initializers(proto, node.slots),
+            outputs=tuple(
+                model.OutputSpec(name, None, n) for n, name in enumerate(node.outputs) if name
+            ),
+            dtype=test_data.empty_sequence(proto),
+        )
+        is_same = substance(proto) == substance(model_of(task))
+    except Exception as error:
+        # A stranger's manifest has onnx and protobuf raise whatever they stumble over.
+        message = " ".join(str(error).split())
+        raise ValueError(f"the manifest states what no model can: {message}") from None
+    if not is_same:
+        raise ValueError("states something else than the manifest")
+    known = describe(node.domain, node.op, node.opset)
+    if known is None or known.op != task.op:
+        raise ValueError(f"opset {node.opset} has no {task.op}")
+    given = {"", *task.initializers, *(one.name for one in task.inputs)}
+    if lacking := sorted({*task.slots} - given):
+        raise ValueError(f"nothing gives its input {lacking[0]!r}")
+    if not test.refused and (refusal := test_data.invalid(proto)):
+        raise ValueError(f"onnx's checker refuses it: {refusal}")
+    outputs = (one for data in test.data_sets for one in data.outputs)
+    stored = max((prod(one.shape) for one in (*test.inputs, *outputs)), default=0)
+    elements = test_data.inferred_elements(proto)
+    # What ONNX infers to be absurdly larger than what is stored is not computed.
+    if elements > 128 * stored + (1 << 16):
+        raise ValueError(f"asks for outputs of {elements:,} elements, {stored:,} are there at most")
+    return task
+
+
+def _wrong_tolerance(
+    data: bytes, test: gm.TestFields, stored: Sequence[Mapping[str, Array]]
+) -> str:
+    """Return why a data.json does not state the test's tolerance, or ""."""
+    stated = None if test.tolerance == "bound" else test.tolerance
+    found = []
+    for tensors in stored:
+        for stem, output in tensors.items():
+            kind, _, number = stem.partition("_")
+            if kind == "output" and stated:
+                found.append(stated_ends(output, stated.ulp or 0, stated.floor))
+            elif kind == "output":
+                low, high = (tensors[f"{end}_{number}"] for end in ("lowest", "highest"))
+                found.append(Ends(output, low, high))
+    rtol, atol = rtol_and_atol(stated, found)
+    is_near = np.allclose([rtol, atol], [test.rtol, test.atol], rtol=0.02, atol=0)
+    if is_near and data == data_json(test.rtol, test.atol):
+        return ""
+    return f"is not what the tolerance needs: rtol {rtol:g} and atol {atol:g}"
+
+
+#: The operators that shipped files are about.
+_ops = cache(lambda: {op for file in shipped_suites().rglob("*.yaml") for op in operators_in(file)})
+
+
+@cache
+def _shipped(op: str) -> dict[str, Case]:
+    """The shipped cases of an operator by their digests."""
+    return {case_digest(case): case for case in load((), [op])} if op in _ops() else {}
+
+
+def _unlike_shipped(case: gm.ManifestCase, test: gm.TestFields) -> str:
+    """Return how the manifest differs from the shipped case that it names, or ""."""
+    if (shipped := _shipped(test.node.op).get(case.digest)) is None:
+        return ""
+    asked = shipped
+    if isinstance(shipped.expect, model.Rejected) and test.legal_twin:
+        asked = shipped.expect.legal
+    types = {DTYPES.get(one.dtype) for data in test.data_sets for one in data.outputs}
+    floor = max((stated_want(asked.op, "", np.empty(0), t).floor for t in types), default=0.0)
+    floor *= not (asked.tolerance and asked.tolerance.strict)
+    tolerance = as_stated(asked.tolerance, floor) if asked.tolerance or not floor else "bound"
+    ours = {"rule": case.rule, "level": case.level, "tolerance": test.tolerance}
+    theirs = {"rule": shipped.rule, "level": shipped.level, "tolerance": tolerance}
+    return "; ".join(
+        f"its {name} is {ours[name]}, that of the shipped case {theirs[name]}"
+        for name in ours
+        if ours[name] != theirs[name]
+    )

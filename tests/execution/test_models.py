@@ -44,8 +44,8 @@ def test_what_a_model_must_give_is_what_is_judged(tmp_path):
 
 
 def test_of_random_values_no_run_need_repeat_another(tmp_path):
-    node = helper.make_node("Bernoulli", ["x"], ["y"])
-    case = case_of(tmp_path, model([node], [tensor("x")], [tensor("y")]), [Y], [Y])
+    nodes = helper.make_node("Bernoulli", ["x"], ["a"]), helper.make_node("Neg", ["a"], ["y"])
+    case = case_of(tmp_path, model([*nodes], [tensor("x")], [tensor("y")]), [Y], [Y])
     found, told = verdict(case, in_turn([Y], [Y + 1], [Y + 2]))
     assert found is Verdict.PASS
     assert told == "values that are drawn at random are not judged, only their type and shape"

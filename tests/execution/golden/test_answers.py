@@ -151,12 +151,13 @@ def test_a_computed_answer_to_an_open_question_is_correctly_rounded(tmp_path: Pa
 
 def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) -> None:
     text = """
-        op: RandomNormalLike
-        opset: 22
+        domain: ai.onnx.ml
+        op: Normalizer
+        opset: 1
         dtype: float32
         tolerance: {ulp: 0}
         cases:
-        - {name: a, inputs: {input: [-1, 2]}, expect: {output: [0, 2]}}
+        - {name: a, inputs: {X: [-1, 2]}, expect: {Y: [0, 2]}}
     """
     (case,) = cases_in(tmp_path, text)
     (test,) = made_of(case, 3).tests

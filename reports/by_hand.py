@@ -6640,6 +6640,25 @@ def windows() -> Iterator[Check]:
                 Raises("Expect constant input size"), why, made, right)  # fmt: skip
 
 
+def bands() -> Iterator[Check]:
+    """A band that rises within the first of eight bins, of 0, 0.5 and 1.5."""
+    edges = (np.array(hertz, np.float32) for hertz in (0, 4900))
+    one = Model("MelWeightMatrix", 17, {}, np.array(1), gives="float32",
+                more=(np.array(6), np.array(9800), *edges))  # fmt: skip
+    right = [[1], [0], [0], [0]]
+    why = "1 + f/700 is 1, 2 and 4 for 0, 700 and 2100 Hz, and 8/9800 of them 0, 0.57 and 1.7"
+    odd = replace(one, more=(np.array(7), *one.more[1:]))
+    yield Check("onnxruntime", "MelWeightMatrix refuses an upper edge of half", odd, [right],
+                Raises("highest_index"), why, one, right)  # fmt: skip
+    why = "1 + f/700 is 1, 2 and 4 for 0, 700 and 2100 Hz: times 7/9800, 0, 0.5 and 1.5"
+    real = replace(one, x=np.array(1, np.int16))
+    yield _taken("reference", "MelWeightMatrix takes numbers of every integer type", real, right,
+                 "numbers of bands are of int32 or int64", one)  # fmt: skip
+    made = replace(one, stored="raw_data", constant=True)
+    yield Check("tract", "MelWeightMatrix is not computed unless", one, [right],
+                Raises("Expect all inputs to be constants"), why, made, right)  # fmt: skip
+
+
 def _grid(theta: Any, *size: int, dtype: Any = np.float32) -> Model:
     return Model("AffineGrid", 20, {}, np.array(theta, dtype), more=(np.array(size),))
 
@@ -7573,5 +7592,5 @@ def grids() -> Iterator[Check]:
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
-    *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
+    *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(), *bands(),
 )  # fmt: skip

@@ -35,9 +35,9 @@ def test_bins_are_those_of_50_digits_and_of_float32(seed):
     random = np.random.default_rng(seed)
     count, length = int(random.integers(1, 90)), int(random.integers(1, 1100))
     rate = int(random.choice([8000, 16000, 22050, 44100]))
-    low, high = np.sort(random.integers(0, rate // 2, 2) + [0, 1]).tolist()
-    inputs = [*map(np.array, (count, length, rate)), *map(np.float32, (low, high))]
-    exact = weights(count, length, rate, low, high, mpmath.log10, lambda x: mpmath.mpf(10) ** x,
+    low, high = sorted(random.integers(0, rate // 2, 2).tolist())
+    inputs = [*map(np.array, (count, length, rate)), *map(np.float32, (low, high + 1))]
+    exact = weights(count, length, rate, low, high + 1, mpmath.log10, lambda x: mpmath.mpf(10) ** x,
                     mpmath.mpf)  # fmt: skip
     [answer] = evaluate(OpVersion("", "MelWeightMatrix", 17), inputs, {})
     assert answer.dtype == np.float32
@@ -48,5 +48,5 @@ def test_bins_are_those_of_50_digits_and_of_float32(seed):
     except NotSupported:
         return
     log, power = np.log10, lambda x: np.float32(10) ** x
-    rounded = weights(count, length, rate, low, high, log, power, np.float32)
+    rounded = weights(count, length, rate, low, high + 1, log, power, np.float32)
     np.testing.assert_array_equal(rounded, exact)

@@ -106,21 +106,36 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     for dtype in (*(one.dtype for one in task.inputs), *(one.dtype for one in task.outputs)):
         if dtype and dtype.text not in taken:
             raise NotExpressible(f"no operator takes {dtype} out of a sequence")
+    optional = task.op.name.startswith("Optional")
+    dtype = task.dtype or DTYPES["float32"]
+    kind = helper.make_tensor_type_proto(dtype.onnx, None)
+    if task.op.name == "Optional" and not task.slots:
+        node.attribute.append(helper.make_attribute("type", kind))
     for one in (one for one in schema.inputs if one.listed):
         others = [name for name in task.slots if opset.place([one], name) is None]
-        if tensors := [name for name in task.slots if name not in others]:
-            made = helper.make_node("SequenceConstruct", tensors, [one.name])
-        else:
-            dtype = task.dtype or DTYPES["float32"]
-            made = helper.make_node("SequenceEmpty", [], [one.name], dtype=dtype.onnx)
-        nodes.insert(0, made)
+        tensors = [name for name in task.slots if name not in others]
         while others and not others[-1]:
             others.pop()
+        if optional and (others or not (tensors or task.dtype)):
+            continue
+        if tensors:
+            name = "Optional" if optional else "SequenceConstruct"
+            made = helper.make_node(name, tensors, [one.name])
+        elif optional:
+            made = helper.make_node("Optional", [], [one.name], type=kind)
+        else:
+            made = helper.make_node("SequenceEmpty", [], [one.name], dtype=dtype.onnx)
+        nodes.insert(0, made)
         node.input[:] = [one.name, *others]
     for one in (one for one in schema.outputs if one.listed):
         length, *tensors = _output_slots(task)
         name = node.output[0] = one.name if one.option == "variadic" else f"{one.name}_sequence"
         del node.output[1:]
+        if optional:
+            nodes.append(helper.make_node("OptionalHasElement", [name], ["present"]))
+            nodes.append(helper.make_node("Cast", ["present"], [length], to=DTYPES["int64"].onnx))
+            nodes += [helper.make_node("OptionalGetElement", [name], [y]) for y in tensors]
+            continue
         nodes.append(helper.make_node("SequenceLength", [name], [length]))
         if one.option == "single":
             found = opset.output_dtype(schema, one, {}, task.attrs) or DTYPES["float32"]

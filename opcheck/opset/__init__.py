@@ -110,7 +110,14 @@ class Schema:
     def lead(self) -> int:
         """The place of the first input that may be of several types, which kernels differ by."""
         several = [n for n, p in enumerate(self.inputs) if len(p.types) > 1]
-        return next(chain((n for n in several if self.inputs[n].listed), several), 0)
+        found = next(chain((n for n in several if self.inputs[n].listed), several), 0)
+        return found - self.in_place_of_optional
+
+    @cached_property
+    def in_place_of_optional(self) -> bool:
+        """True if a tensor may be in place of an optional, which comes after it."""
+        *_, tensor, optional = (None, None, *self.inputs)
+        return bool(tensor and optional and tensor.name == f"{optional.name}_tensor")
 
     @property
     def by_value(self) -> bool:
@@ -234,6 +241,34 @@ def without_sequences(
     )
     taken = sorted(map(tensors, inputs), key=lambda one: one.listed)
     return (*taken,), (*length, *map(tensors, outputs))
+
+
+def without_optionals(
+    inputs: Sequence[Parameter], outputs: Sequence[Parameter]
+) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
+    """The parameters with the tensor of an optional as a sequence of at most one has it.
+
+    An input that may be a tensor itself has a second name for that. No optional is of sequences.
+    """
+    known: dict[frozenset[str], str] = {}
+
+    def seen(one: Parameter) -> Iterator[Parameter]:
+        plain = frozenset(text for text in one.types if text.startswith("tensor("))
+        held = frozenset(text[9:-1] for text in one.types if text.startswith("optional(tensor("))
+        constraint = known.setdefault(held or plain, one.constraint)
+        tensor = replace(one, types=plain, constraint=constraint)
+        if held and plain:
+            yield replace(tensor, name=f"{one.name}_tensor", option="optional", least=0)
+        listed = replace(tensor, types=held, option="variadic", least=0, listed=True)
+        yield listed if held else tensor
+
+    length = (
+        replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
+        for one in outputs
+        if "optional(" in str(one.types)
+    )
+    taken = tuple(chain.from_iterable(map(seen, inputs)))
+    return taken, (*length, *chain.from_iterable(map(seen, outputs)))
 
 
 def _is_sequence(one: Parameter) -> bool:

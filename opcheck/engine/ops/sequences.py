@@ -1,4 +1,4 @@
-"""Sequences of tensors, which formulas take and give as lists."""
+"""Sequences of tensors and optional ones, which formulas take and give as lists."""
 
 from functools import partial
 
@@ -12,12 +12,13 @@ from opcheck.engine.ops.movement import CONCAT, parts
 from opcheck.errors import InvalidNode
 
 NAMES = """
-ConcatFromSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert
-SequenceLength SplitToSequence
+ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct
+SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence
 """
-JOIN, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT = (
-    operator(name, exact=True, of_shapes=name == "SequenceLength") for name in NAMES.split()
-)
+JOIN, OPTIONAL, GET, HAS, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT = (
+    operator(name, exact=True, of_shapes=name in ("SequenceLength", "OptionalHasElement"),
+             ignores=("type",) if name == "Optional" else ()) for name in NAMES.split()
+)  # fmt: skip
 EMPTY.constant = (*DTYPES,)
 EMPTY.formula(11)(lambda *, dtype: [])
 LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
@@ -213,3 +214,42 @@ SPLIT.mutant_table({
 SPLIT.mutant("the last length was whatever is left", name="rest_to_the_last", of_validity=True,
              by=lambda read: split_to(chunks, read=read))(
     lambda sizes, n: [*sizes[:-1], n - sum(sizes[:-1])])  # fmt: skip
+
+
+def of_one(read):
+    """The formulas of an optional, as a list, or from version 18 on of a tensor in place of it."""
+    whole = lambda input_tensor=None, *input: read(  # noqa: E731
+        input if input_tensor is None else (input_tensor,))  # fmt: skip
+    return {15: lambda *input: read(input), 18: whole, 28: whole}
+
+
+@by_step(15, 28)
+def optional(made, input=None):
+    return [] if input is None else made([input])
+
+
+@GET.formula(by=of_one)
+def element(held):
+    unsaid("the element of an empty optional", not held)
+    return held[0]
+
+
+OPTIONAL.formula(by=optional)(list)
+HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
+HAS.mutant_table({
+    "empty_is_nothing": ("an empty tensor was no element",
+                         lambda held: np.array(any(x.size for x in held))),
+    "always_an_element": ("every optional had an element", lambda held: np.array(True)),
+    "scalars_are_nothing": ("a scalar was no element",
+                            lambda held: np.array(any(x.ndim for x in held))),
+}, by=of_one)  # fmt: skip
+GET.mutant("scalars became vectors of one", name="scalars_are_vectors", by=of_one)(
+    lambda held: xp.reshape(element(held), held[0].shape or (1,)))  # fmt: skip
+for _name, (_text, _made) in {
+    "empty_is_nothing": ("an empty tensor was no element",
+                         lambda held: [x for x in held if x.size]),
+    "scalars_are_nothing": ("a scalar was no element", lambda held: [x for x in held if x.ndim]),
+    "scalars_are_vectors": ("scalars became vectors of one",
+                            lambda held: [xp.reshape(x, x.shape or (1,)) for x in held]),
+}.items():  # fmt: skip
+    OPTIONAL.mutant(_text, name=_name, by=optional)(_made)

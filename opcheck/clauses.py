@@ -471,8 +471,8 @@ def _asking(heading: Sentence, op: OpVersion, cases: Sequence[Case]) -> list[Cas
     listed = kind == "Type constraint"
     formals = [f for f in chain(*schema.formals) if name == (f.constraint if listed else f.name)]
     types = {case.id: _types(case, {formal.name for formal in formals}) for case in answered}
-    # Of a sequence or an optional a case has the tensors.
-    every = {f"{t[t.rindex('tensor(') :].rstrip(')')})" for f in formals for t in f.types}
+    # Of a sequence a case has the tensors.
+    every = {t.removeprefix("seq(").replace("))", ")") for f in formals for t in f.types}
     if listed and not every <= set().union(*types.values()):
         return []
     return [case for case in answered if not kind or types[case.id]]

@@ -102,11 +102,11 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     nodes, constants = [node], dict[str, Array]()
     if schema is None or not any(one.listed for one in (*schema.inputs, *schema.outputs)):
         return nodes, constants
+    optional = task.op.name.startswith("Optional")
     taken = opset.versions("", "SequenceAt")[11].outputs[0].types
     for dtype in (*(one.dtype for one in task.inputs), *(one.dtype for one in task.outputs)):
-        if dtype and dtype.text not in taken:
+        if dtype and dtype.text not in taken and not optional:
             raise NotExpressible(f"no operator takes {dtype} out of a sequence")
-    optional = task.op.name.startswith("Optional")
     dtype = task.dtype or DTYPES["float32"]
     kind = helper.make_tensor_type_proto(dtype.onnx, None)
     if task.op.name == "Optional" and not task.slots:

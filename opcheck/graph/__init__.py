@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
@@ -108,9 +109,9 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
         if dtype and dtype.text not in taken and not optional:
             raise NotExpressible(f"no operator takes {dtype} out of a sequence")
     dtype = task.dtype or DTYPES["float32"]
-    kind = helper.make_tensor_type_proto(dtype.onnx, None)
+    typed: Any = {"type": helper.make_tensor_type_proto(dtype.onnx, None)}
     if task.op.name == "Optional" and not task.slots:
-        node.attribute.append(helper.make_attribute("type", kind))
+        node.attribute.append(helper.make_attribute(*typed.popitem()))
     for one in (one for one in schema.inputs if one.listed):
         others = [name for name in task.slots if opset.place([one], name) is None]
         tensors = [name for name in task.slots if name not in others]
@@ -118,11 +119,10 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
             others.pop()
         if optional and (others or not (tensors or task.dtype)):
             continue
-        if tensors:
-            name = "Optional" if optional else "SequenceConstruct"
-            made = helper.make_node(name, tensors, [one.name])
-        elif optional:
-            made = helper.make_node("Optional", [], [one.name], type=kind)
+        if optional:
+            made = helper.make_node("Optional", tensors, [one.name], **({} if tensors else typed))
+        elif tensors:
+            made = helper.make_node("SequenceConstruct", tensors, [one.name])
         else:
             made = helper.make_node("SequenceEmpty", [], [one.name], dtype=dtype.onnx)
         nodes.insert(0, made)

@@ -116,8 +116,7 @@ class Schema:
     @cached_property
     def in_place_of_optional(self) -> bool:
         """True if a tensor may be in place of an optional, which comes after it."""
-        *_, tensor, optional = (None, None, *self.inputs)
-        return bool(tensor and optional and tensor.name == f"{optional.name}_tensor")
+        return any(f"{one.name}_tensor" == self.inputs[0].name for one in self.inputs)
 
     @property
     def by_value(self) -> bool:
@@ -235,10 +234,7 @@ def without_sequences(
         constraint = known.get(types, one.constraint)
         return replace(one, types=types, constraint=constraint, option=option, least=0, listed=True)
 
-    length = (
-        replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
-        for one in filter(_is_sequence, outputs)
-    )
+    length = map(_length, filter(_is_sequence, outputs))
     taken = sorted(map(tensors, inputs), key=lambda one: one.listed)
     return (*taken,), (*length, *map(tensors, outputs))
 
@@ -262,13 +258,13 @@ def without_optionals(
         listed = replace(tensor, types=held, option="variadic", least=0, listed=True)
         yield listed if held else tensor
 
-    length = (
-        replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
-        for one in outputs
-        if "optional(" in str(one.types)
-    )
-    taken = tuple(chain.from_iterable(map(seen, inputs)))
-    return taken, (*length, *chain.from_iterable(map(seen, outputs)))
+    length = map(_length, (one for one in outputs if "optional(" in str(one.types)))
+    taken, given = (chain.from_iterable(map(seen, some)) for some in (inputs, outputs))
+    return (*taken,), (*length, *given)
+
+
+def _length(one: Parameter) -> Parameter:
+    return replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
 
 
 def _is_sequence(one: Parameter) -> bool:

@@ -385,7 +385,6 @@ class Resolver:
                     hint = f"allowed: {names or 'only types that no case can have'}"
                     message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
                     self.problem(self._dtype_mark(spec), message, hint)
-        # There may be a tensor, or nothing, in place of an optional.
         lists = [p.name for p in schema.inputs if p.listed and not schema.in_place_of_optional]
         if lists and not (stated or self.dtype):
             self.lacking(self.node.mark, "the dtype of an empty sequence is not stated")

@@ -305,16 +305,9 @@ for _name, _shares in _SHARES.items():
 MEL = operator("MelWeightMatrix", of_integers=True, of_scalars=("int32", "int64"))
 
 
-def _triangle(j, left, peak, right):
-    """The weights at bins j of bands between three bins each, as numerators and denominators."""
-    height = np.where(j < peak, j - left, right - j)
-    width = np.maximum(np.where(j < peak, peak - left, right - peak), 1)
-    return np.where(j == peak, width, np.maximum(height, 0)), width
-
-
-@by_step(17, options=["cut", "triangle", "more"])
+@by_step(17, options=["cut", "mark", "more"])
 def _of_bands(points, num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz, *,
-              output_datatype, cut=np.floor, triangle=_triangle, more=1):  # fmt: skip
+              output_datatype, cut=np.floor, mark=lambda y, left, right: y, more=1):  # fmt: skip
     """The formula, from `points(u, v, n)`: n + 2 frequencies from u on, in units of 700 Hz."""
     count, length, rate = map(scalar, ("num_mel_bins", "dft_length", "sample_rate"),
                               (num_mel_bins, dft_length, sample_rate))  # fmt: skip
@@ -328,10 +321,12 @@ def _of_bands(points, num_mel_bins, dft_length, sample_rate, lower_edge_hertz, u
     at = points(low / 700, high / 700, count) * unit
     # Sixteen roundings of logarithms and powers in float32; 0 stays 0.
     off = 2.0**-20 * (1 + np.log1p(high / 700)) * (at + unit) * (at > 0)
-    known = np.array_equal(cut(at - off), cut(at + off))
-    is_open("float32 cannot tell in which bin a frequency is", not known)
-    at = cut(at)
-    height, width = triangle(np.arange(rows)[:, None], at[:-2], at[1:-1], at[2:])
+    is_open("float32 cannot tell bins apart", np.any(cut(at - off) != cut(at + off)))
+    left, peak, right = (cut(at)[n : n + count] for n in range(3))
+    j = np.arange(rows)[:, None]
+    width = np.maximum(np.where(j < peak, peak - left, right - peak), 1)
+    height = np.maximum(np.where(j < peak, j - left, right - j), 0)
+    height = mark(np.where(j == peak, width, height), left, right)
     kind = dtypes.named(output_datatype)
     assert kind
     is_open("what fractions are as integers", kind.kind == "int" and np.any(height % width))
@@ -348,14 +343,9 @@ def _mels(u, v, n, steps=2, forth=np.log1p, back=np.expm1):
 MEL.formula(by=_of_bands)(_mels)
 MEL.mutant_table({
     "up_to_the_upper_edge": ("the last band ended at the upper edge", partial(_mels, steps=1)),
-    "linear": ("bands were equally wide in hertz",
-        partial(_mels, forth=np.positive, back=np.positive)),
     "linear_below_1000_hz": ("the mel scale was linear below 1000 Hz", partial(_mels,
-        forth=lambda f: np.where(f < 10 / 7, f, (1 + np.log(np.maximum(f, 1) * 0.7) * 9 / 5
-            / np.log(6.4)) * 10 / 7),
-        back=lambda m: np.where(m < 10 / 7, m, 10 / 7 * np.exp(
-            (m * 0.7 - 1) * 5 / 9 * np.log(6.4))))),
-    "from_0": ("the lower edge was 0", lambda u, *rest: _mels(0, *rest)),
+        forth=lambda f: np.where(f < 10 / 7, f * 0.7, 1 + np.log(np.maximum(f * 0.7, 1)) / 1.03),
+        back=lambda m: np.where(m < 1, m, np.exp((m - 1) * 1.03)) / 0.7)),
     **{f"computed_in_{t.__name__}": (f"frequencies were computed in {t.__name__}",
            lambda u, v, n, t=t: _mels(u, v, n, forth=lambda f: np.log1p(f.astype(t)),
                back=lambda m: np.expm1(m.astype(t)).astype(np.float64)))
@@ -363,14 +353,11 @@ MEL.mutant_table({
 }, by=_of_bands)  # fmt: skip
 for _called, _text, _option in (
     ("rounded_to_nearest", "frequencies were rounded to the nearest bin", {"cut": np.rint}),
-    ("rounded_up", "frequencies were rounded to the bin above", {"cut": np.ceil}),
     ("between_bins", "frequencies lay between bins", {"cut": np.positive}),
     ("length_as_it_is", "bins were counted by the length, and not by one more", {"more": 0}),
-    ("flat_without_width", "bands that rise within a bin had no peak", {"triangle": lambda *of:
-        tuple(part * np.where(n | (of[1] < of[2]), 1, of[2] > of[1])
-              for n, part in enumerate(_triangle(*of)))}),
-    ("of_area_1", "triangles had the same area, and not the same peak", {"triangle": lambda *of:
-        tuple(part * (np.maximum(of[3] - of[1], 1) if n else 2)
-              for n, part in enumerate(_triangle(*of)))}),
+    ("flat_within_a_bin", "bands within a bin had no peak",
+        {"mark": lambda y, left, right: y * (left < right)}),
+    ("of_area_1", "triangles had the same area, and not the same peak",
+        {"mark": lambda y, left, right: y * (2 / np.maximum(right - left, 1))}),
 ):  # fmt: skip
     MEL.mutant(_text, name=_called, by=partial(_of_bands, **_option))(_mels)

@@ -108,6 +108,28 @@ def chunks(length, size):
     return [min(size, length - begin) for begin in range(0, length, size)]
 
 
+def of_one(read):
+    """The formulas of an optional, as a list, or from version 18 on of a tensor in place of it."""
+    return {15: lambda *input: read(input), **dict.fromkeys((18, 28), lambda
+            input_tensor=None, *input: read(input if input_tensor is None else (input_tensor,)))
+    }  # fmt: skip
+
+
+@by_step(15, 28)
+def optional(made, input=None):
+    return [] if input is None else made([input])
+
+
+@GET.formula(by=of_one)
+def element(held):
+    unsaid("the element of an empty optional", not held)
+    return held[0]
+
+
+OPTIONAL.formula(by=optional)(list)
+HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
+
+
 def misread(change, checked=True):
     """Positions that are changed, after it was checked that they are in range, or before."""
 
@@ -159,6 +181,8 @@ for _name, (_text, _made) in {
                             lambda found: [xp.reshape(x, x.shape or (1,)) for x in found]),
 }.items():  # fmt: skip
     CONSTRUCT.mutant(_text, name=_name, by=construct)(lambda found, _made=_made: _made([*found]))
+    if _name != "one_shape_alone":
+        OPTIONAL.mutant(_text, name=_name, by=optional)(_made)
     for _op, _by in ((ERASE, erase), (INSERT, insert)):
         _op.mutant(_text, name=_name, by=partial(_by, made=_made))(counted)
 
@@ -168,6 +192,14 @@ LENGTH.mutant_table({
     "empty_dropped": ("empty tensors were not counted",
         lambda *input_sequence: np.array(sum(x.size > 0 for x in input_sequence))),
 })  # fmt: skip
+
+HAS.mutant_table({
+    "empty_dropped": ("an empty tensor was no element",
+                      lambda held: np.array(any(x.size for x in held))),
+    "always_an_element": ("every optional had an element", lambda held: np.array(True)),
+}, by=of_one)  # fmt: skip
+GET.mutant("scalars became vectors of one", name="scalars_are_vectors", by=of_one)(
+    lambda held: xp.reshape(element(held), held[0].shape or (1,)))  # fmt: skip
 
 # What goes wrong where tensors are concatenated.
 for _one in (one for one in CONCAT.mutants if one.since == 13):
@@ -214,42 +246,3 @@ SPLIT.mutant_table({
 SPLIT.mutant("the last length was whatever is left", name="rest_to_the_last", of_validity=True,
              by=lambda read: split_to(chunks, read=read))(
     lambda sizes, n: [*sizes[:-1], n - sum(sizes[:-1])])  # fmt: skip
-
-
-def of_one(read):
-    """The formulas of an optional, as a list, or from version 18 on of a tensor in place of it."""
-    whole = lambda input_tensor=None, *input: read(  # noqa: E731
-        input if input_tensor is None else (input_tensor,))  # fmt: skip
-    return {15: lambda *input: read(input), 18: whole, 28: whole}
-
-
-@by_step(15, 28)
-def optional(made, input=None):
-    return [] if input is None else made([input])
-
-
-@GET.formula(by=of_one)
-def element(held):
-    unsaid("the element of an empty optional", not held)
-    return held[0]
-
-
-OPTIONAL.formula(by=optional)(list)
-HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
-HAS.mutant_table({
-    "empty_is_nothing": ("an empty tensor was no element",
-                         lambda held: np.array(any(x.size for x in held))),
-    "always_an_element": ("every optional had an element", lambda held: np.array(True)),
-    "scalars_are_nothing": ("a scalar was no element",
-                            lambda held: np.array(any(x.ndim for x in held))),
-}, by=of_one)  # fmt: skip
-GET.mutant("scalars became vectors of one", name="scalars_are_vectors", by=of_one)(
-    lambda held: xp.reshape(element(held), held[0].shape or (1,)))  # fmt: skip
-for _name, (_text, _made) in {
-    "empty_is_nothing": ("an empty tensor was no element",
-                         lambda held: [x for x in held if x.size]),
-    "scalars_are_nothing": ("a scalar was no element", lambda held: [x for x in held if x.ndim]),
-    "scalars_are_vectors": ("scalars became vectors of one",
-                            lambda held: [xp.reshape(x, x.shape or (1,)) for x in held]),
-}.items():  # fmt: skip
-    OPTIONAL.mutant(_text, name=_name, by=optional)(_made)

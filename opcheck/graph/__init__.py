@@ -115,9 +115,7 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     for one in (one for one in schema.inputs if one.listed):
         others = [name for name in task.slots if opset.place([one], name) is None]
         tensors = [name for name in task.slots if name not in others]
-        while others and not others[-1]:
-            others.pop()
-        if optional and (others or not (tensors or task.dtype)):
+        if optional and (any(others) or not (tensors or task.dtype)):
             continue
         if optional:
             made = helper.make_node("Optional", tensors, [one.name], **({} if tensors else typed))
@@ -126,6 +124,8 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
         else:
             made = helper.make_node("SequenceEmpty", [], [one.name], dtype=dtype.onnx)
         nodes.insert(0, made)
+        while others and not others[-1]:
+            others.pop()
         node.input[:] = [one.name, *others]
     for one in (one for one in schema.outputs if one.listed):
         length, *tensors = _output_slots(task)

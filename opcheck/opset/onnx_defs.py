@@ -43,9 +43,9 @@ def _schema(schema: Any) -> Schema:
     bodies = schema.all_function_opset_versions
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
-    # Identity, If and Loop take and give them too, among other things.
-    of_optionals = schema.name.startswith("Optional")
-    seen = (without_optionals if of_optionals else without_sequences)(inputs, outputs)
+    # Identity, If and Loop take and give optionals too, among other things.
+    without = without_optionals if schema.name[:8] == "Optional" else without_sequences
+    seen = without(inputs, outputs)
     return Schema(
         op=OpVersion(schema.domain, schema.name, schema.since_version),
         attributes={name: _attribute(a) for name, a in sorted(schema.attributes.items())},

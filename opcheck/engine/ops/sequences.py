@@ -110,9 +110,8 @@ def chunks(length, size):
 
 def of_one(read):
     """The formulas of an optional, as a list, or from version 18 on of a tensor in place of it."""
-    return {15: lambda *input: read(input), **dict.fromkeys((18, 28), lambda
-            input_tensor=None, *input: read(input if input_tensor is None else (input_tensor,)))
-    }  # fmt: skip
+    return {15: lambda *input: read(input), **dict.fromkeys([18, 28], lambda input_tensor=None,
+            *input: read(input if input_tensor is None else [input_tensor]))}  # fmt: skip
 
 
 @by_step(15, 28)

@@ -180,7 +180,7 @@ for _name, (_text, _made) in {
                             lambda found: [xp.reshape(x, x.shape or (1,)) for x in found]),
 }.items():  # fmt: skip
     CONSTRUCT.mutant(_text, name=_name, by=construct)(lambda found, _made=_made: _made([*found]))
-    if _name != "one_shape_alone":
+    if _name == "scalars_are_vectors":
         OPTIONAL.mutant(_text, name=_name, by=optional)(_made)
     for _op, _by in ((ERASE, erase), (INSERT, insert)):
         _op.mutant(_text, name=_name, by=partial(_by, made=_made))(counted)

@@ -30,7 +30,8 @@ class Model:
     has the one at `output` alone, which is of the input's dtype, or of the one that `gives` names;
     the node has as many more as `after` says. With `earlier` it is asked three times, the second
     time with these in place of `more`. As many inputs as `sequence` says are put into one, which
-    the node takes first. Of a sequence that it gives there is the tensor at `item`, or its length.
+    the node takes first; operators of optionals take an optional of one or none. Of a sequence that
+    it gives there is the tensor at `item`, or its length, and of an optional, if it has an element.
     """
 
     op: str
@@ -6640,6 +6641,44 @@ def windows() -> Iterator[Check]:
                 Raises("Expect constant input size"), why, made, right)  # fmt: skip
 
 
+def bands() -> Iterator[Check]:
+    """A band that rises within the first of eight bins, of 0, 0.5 and 1.5."""
+    edges = (np.array(hertz, np.float32) for hertz in (0, 4900))
+    one = Model("MelWeightMatrix", 17, {}, np.array(1), gives="float32",
+                more=(np.array(6), np.array(9800), *edges))  # fmt: skip
+    right = [[1], [0], [0], [0]]
+    why = "1 + f/700 is 1, 2 and 4 for 0, 700 and 2100 Hz, and 8/9800 of them 0, 0.57 and 1.7"
+    odd = replace(one, more=(np.array(7), *one.more[1:]))
+    yield Check("onnxruntime", "MelWeightMatrix refuses an upper edge of half", odd, [right],
+                Raises("highest_index"), why, one, right)  # fmt: skip
+    why = "1 + f/700 is 1, 2 and 4 for 0, 700 and 2100 Hz: times 7/9800, 0, 0.5 and 1.5"
+    real = replace(one, x=np.array(1, np.int16))
+    yield _taken("reference", "MelWeightMatrix takes numbers of every integer type", real, right,
+                 "numbers of bands are of int32 or int64", one)  # fmt: skip
+    made = replace(one, stored="raw_data", constant=True)
+    yield Check("tract", "MelWeightMatrix is not computed unless", one, [right],
+                Raises("Expect all inputs to be constants"), why, made, right)  # fmt: skip
+
+
+def optionals() -> Iterator[Check]:
+    """An optional of 1 and 2, and one without an element."""
+    half = Model("OptionalGetElement", 28, {}, _PAIR.astype(np.float16), sequence=1)
+    element, why = replace(half, opset=15, x=_PAIR), "the element is [1, 2]"
+    yield Check("onnxruntime", "An optional of float16 is taken for one of float32", half, [[1, 2]],
+                Raises("does not match expected type"), why, replace(half, opset=15),
+                [1, 2])  # fmt: skip
+    tensor = Model("OptionalGetElement", 18, {}, _PAIR)
+    yield Check("reference", "Optional makes a list of its element", element, [[1, 2]],
+                Gives([[1, 2]]), why, tensor, [1, 2])  # fmt: skip
+    has = Model("OptionalHasElement", 15, {}, _PAIR, sequence=1, gives="bool")
+    yield Check("reference", "An optional that is made empty", replace(
+        has, stored="nothing", sequence=0), [False], Gives(True), "there is no element", has,
+        True)  # fmt: skip
+    made = Model("Optional", 15, {}, _PAIR, gives="bool", item="length")
+    yield _taken("reference", "Optionals are of types that came", _with(made, type=1), True,
+                 "type is a TypeProto", made)  # fmt: skip
+
+
 def _grid(theta: Any, *size: int, dtype: Any = np.float32) -> Model:
     return Model("AffineGrid", 20, {}, np.array(theta, dtype), more=(np.array(size),))
 
@@ -7573,5 +7612,5 @@ def grids() -> Iterator[Check]:
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
-    *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
+    *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(), *bands(), *optionals(),
 )  # fmt: skip

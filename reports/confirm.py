@@ -282,10 +282,16 @@ def _proto(model: Model) -> bytes:
         those, rest = node.input[: model.sequence], node.input[model.sequence :]
         how = helper.make_node("SequenceConstruct", those, ["s"]) if those else helper.make_node(
             "SequenceEmpty", [], ["s"], dtype=kind)  # fmt: skip
+        if model.op.startswith("Optional"):
+            empty: dict[str, Any] = (
+                {} if those else {"type": helper.make_tensor_type_proto(kind, None)}
+            )
+            how = helper.make_node("Optional", those, ["s"], **empty)
         node.input[:], nodes = ["s", *rest], [how, node]
     if model.item != "":
         node.output[:] = ["t"]
-        length = helper.make_node("SequenceLength", ["t"], ["y"])
+        counts = "OptionalHasElement" if model.op == "Optional" else "SequenceLength"
+        length = helper.make_node(counts, ["t"], ["y"])
         at = helper.make_node("SequenceAt", ["t", "place"], ["y"])
         nodes.append(length if model.item == "length" else at)
         place = 0 if model.item == "length" else model.item

@@ -209,7 +209,9 @@ def leading(op: OpVersion, inputs: Sequence[T]) -> T | None:
     """
     schema = opset.versions(op.domain, op.name).get(op.since)
     place = schema.lead if schema else 0
-    return inputs[place] if place < len(inputs) else None
+    end = place + 1 + (schema is not None and schema.in_place_of_optional)
+    there = (x for x in inputs[place:end] if x is not None and not (isinstance(x, str) and not x))
+    return next(there, None)
 
 
 def dtype_of(op: OpVersion, attrs: Attrs, lead: DType | None) -> DType | None:

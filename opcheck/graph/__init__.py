@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
@@ -102,16 +103,25 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     nodes, constants = [node], dict[str, Array]()
     if schema is None or not any(one.listed for one in (*schema.inputs, *schema.outputs)):
         return nodes, constants
+    optional = task.op.name.startswith("Optional")
     taken = opset.versions("", "SequenceAt")[11].outputs[0].types
     for dtype in (*(one.dtype for one in task.inputs), *(one.dtype for one in task.outputs)):
-        if dtype and dtype.text not in taken:
+        if dtype and dtype.text not in taken and not optional:
             raise NotExpressible(f"no operator takes {dtype} out of a sequence")
+    dtype = task.dtype or DTYPES["float32"]
+    typed: Any = {"type": helper.make_tensor_type_proto(dtype.onnx, None)}
+    if task.op.name == "Optional" and not task.slots:
+        node.attribute.append(helper.make_attribute(*typed.popitem()))
     for one in (one for one in schema.inputs if one.listed):
         others = [name for name in task.slots if opset.place([one], name) is None]
-        if tensors := [name for name in task.slots if name not in others]:
+        tensors = [name for name in task.slots if name not in others]
+        if optional and (any(others) or not (tensors or task.dtype)):
+            continue
+        if optional:
+            made = helper.make_node("Optional", tensors, [one.name], **({} if tensors else typed))
+        elif tensors:
             made = helper.make_node("SequenceConstruct", tensors, [one.name])
         else:
-            dtype = task.dtype or DTYPES["float32"]
             made = helper.make_node("SequenceEmpty", [], [one.name], dtype=dtype.onnx)
         nodes.insert(0, made)
         while others and not others[-1]:
@@ -121,6 +131,11 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
         length, *tensors = _output_slots(task)
         name = node.output[0] = one.name if one.option == "variadic" else f"{one.name}_sequence"
         del node.output[1:]
+        if optional:
+            nodes.append(helper.make_node("OptionalHasElement", [name], ["present"]))
+            nodes.append(helper.make_node("Cast", ["present"], [length], to=DTYPES["int64"].onnx))
+            nodes += [helper.make_node("OptionalGetElement", [name], [y]) for y in tensors]
+            continue
         nodes.append(helper.make_node("SequenceLength", [name], [length]))
         if one.option == "single":
             found = opset.output_dtype(schema, one, {}, task.attrs) or DTYPES["float32"]

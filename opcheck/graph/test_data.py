@@ -341,9 +341,10 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
 
 
 def empty_sequence(model: ModelProto) -> DType | None:
-    """The dtype of the sequence of no tensors that is made for a node, None where none is."""
-    made = (node for node in model.graph.node[:-1] if node.op_type == "SequenceEmpty")
-    return next((dtypes.named(attribute.i) for node in made for attribute in node.attribute), None)
+    """The dtype of a sequence or optional without tensors that a model makes, None if none."""
+    made = (n for n in model.graph.node[:-1] if n.op_type in ("SequenceEmpty", "Optional"))
+    numbers = (one.i or one.tp.tensor_type.elem_type for node in made for one in node.attribute)
+    return next(map(dtypes.named, numbers), None)
 
 
 def invalid(model: ModelProto) -> str | None:

@@ -110,7 +110,13 @@ class Schema:
     def lead(self) -> int:
         """The place of the first input that may be of several types, which kernels differ by."""
         several = [n for n, p in enumerate(self.inputs) if len(p.types) > 1]
-        return next(chain((n for n in several if self.inputs[n].listed), several), 0)
+        found = next(chain((n for n in several if self.inputs[n].listed), several), 0)
+        return found - self.in_place_of_optional
+
+    @cached_property
+    def in_place_of_optional(self) -> bool:
+        """True if a tensor may be in place of an optional, which comes after it."""
+        return any(f"{one.name}_tensor" == self.inputs[0].name for one in self.inputs)
 
     @property
     def by_value(self) -> bool:
@@ -228,12 +234,37 @@ def without_sequences(
         constraint = known.get(types, one.constraint)
         return replace(one, types=types, constraint=constraint, option=option, least=0, listed=True)
 
-    length = (
-        replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
-        for one in filter(_is_sequence, outputs)
-    )
+    length = map(_length, filter(_is_sequence, outputs))
     taken = sorted(map(tensors, inputs), key=lambda one: one.listed)
     return (*taken,), (*length, *map(tensors, outputs))
+
+
+def without_optionals(
+    inputs: Sequence[Parameter], outputs: Sequence[Parameter]
+) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
+    """The parameters with the tensor of an optional as a sequence of at most one has it.
+
+    An input that may be a tensor itself has a second name for that. No optional is of sequences.
+    """
+    known: dict[frozenset[str], str] = {}
+
+    def seen(one: Parameter) -> Iterator[Parameter]:
+        plain = frozenset(text for text in one.types if text.startswith("tensor("))
+        held = frozenset(text[9:-1] for text in one.types if text.startswith("optional(tensor("))
+        constraint = known.setdefault(held or plain, one.constraint)
+        tensor = replace(one, types=plain, constraint=constraint)
+        if held and plain:
+            yield replace(tensor, name=f"{one.name}_tensor", option="optional", least=0)
+        listed = replace(tensor, types=held, option="variadic", least=0, listed=True)
+        yield listed if held else tensor
+
+    length = map(_length, (one for one in outputs if "optional(" in str(one.types)))
+    taken, given = (chain.from_iterable(map(seen, some)) for some in (inputs, outputs))
+    return (*taken,), (*length, *given)
+
+
+def _length(one: Parameter) -> Parameter:
+    return replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
 
 
 def _is_sequence(one: Parameter) -> bool:

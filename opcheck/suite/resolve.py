@@ -385,7 +385,7 @@ class Resolver:
                     hint = f"allowed: {names or 'only types that no case can have'}"
                     message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
                     self.problem(self._dtype_mark(spec), message, hint)
-        lists = [one.name for one in schema.inputs if one.listed]
+        lists = [p.name for p in schema.inputs if p.listed and not schema.in_place_of_optional]
         if lists and not (stated or self.dtype):
             self.lacking(self.node.mark, "the dtype of an empty sequence is not stated")
         lacks = [name for name in lists if name not in given]

@@ -1,4 +1,4 @@
-"""The discrete Fourier transform, of a signal or of each frame of one, and windows of cosines."""
+"""The discrete Fourier transform, of a signal or of each frame of one; windows and bands for it."""
 
 from functools import partial
 from math import log2
@@ -15,7 +15,7 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-BlackmanWindow DFT HammingWindow HannWindow STFT
+BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT
 """
 DFT, STFT = operator("DFT"), operator("STFT")
 
@@ -299,3 +299,65 @@ for _name, _shares in _SHARES.items():
         ("rounded_up", "integers were rounded up", lambda y: np.ceil(y - 1e-6)),
     ):
         _op.mutant(_text, name=_called, by=partial(_window, cut=_cast))(_of)
+
+
+# Bands on the mel scale, of a spectrum's values.
+MEL = operator("MelWeightMatrix", of_integers=True, of_scalars=("int32", "int64"))
+
+
+@by_step(17, options=["cut", "mark", "more"])
+def _of_bands(points, num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz, *,
+              output_datatype, cut=np.floor, mark=lambda y, left, right: y, more=1):  # fmt: skip
+    """The formula, from `points(u, v, n)`: n + 2 frequencies from u on, in units of 700 Hz."""
+    count, length, rate = map(scalar, ("num_mel_bins", "dft_length", "sample_rate"),
+                              (num_mel_bins, dft_length, sample_rate))  # fmt: skip
+    edges = {"lower_edge_hertz": lower_edge_hertz, "upper_edge_hertz": upper_edge_hertz}
+    low, high = (float(scalar(name, xp.values_of(x))) for name, x in edges.items())
+    unsaid(f"{count} bands of {length} values, {rate} a second", count < 0 or min(length, rate) < 1)
+    unsaid(f"bands from {low} to {high} Hz", not 0 <= low <= high < np.inf)
+    is_open("bands of no width, or of more than the spectrum", not low < high <= rate / 2)
+    check_size((rows := length // 2 + 1, count + 2))
+    unit = (length + more) * 700 / rate
+    at = points(low / 700, high / 700, count) * unit
+    # Sixteen roundings of logarithms and powers in float32; 0 stays 0.
+    off = 2.0**-20 * (1 + np.log1p(high / 700)) * (at + unit) * (at > 0)
+    is_open("float32 cannot tell bins apart", np.any(cut(at - off) != cut(at + off)))
+    left, peak, right = (cut(at)[n : n + count] for n in range(3))
+    j = np.arange(rows)[:, None]
+    width = np.maximum(np.where(j < peak, peak - left, right - peak), 1)
+    height = np.maximum(np.where(j < peak, j - left, right - j), 0)
+    height = mark(np.where(j == peak, width, height), left, right)
+    kind = dtypes.named(output_datatype)
+    assert kind
+    is_open("what fractions are as integers", kind.kind == "int" and np.any(height % width))
+    y = xp.astype(height, np.float32) / xp.astype(width, np.float32)
+    return xp.astype(y, kind.numpy)
+
+
+def _mels(u, v, n, steps=2, forth=np.log1p, back=np.expm1):
+    """As the page's example has them: the upper edge is one step after the last of them."""
+    u, v = forth(np.array([u, v]))
+    return back(u + np.arange(n + 2) * ((v - u) / (n + steps)))
+
+
+MEL.formula(by=_of_bands)(_mels)
+MEL.mutant_table({
+    "up_to_the_upper_edge": ("the last band ended at the upper edge", partial(_mels, steps=1)),
+    "linear_below_1000_hz": ("the mel scale was linear below 1000 Hz", partial(_mels,
+        forth=lambda f: np.where(f < 10 / 7, f * 0.7, 1 + np.log(np.maximum(f * 0.7, 1)) / 1.03),
+        back=lambda m: np.where(m < 1, m, np.exp((m - 1) * 1.03)) / 0.7)),
+    **{f"computed_in_{t.__name__}": (f"frequencies were computed in {t.__name__}",
+           lambda u, v, n, t=t: _mels(u, v, n, forth=lambda f: np.log1p(f.astype(t)),
+               back=lambda m: np.expm1(m.astype(t)).astype(np.float64)))
+       for t in (np.float16, ml_dtypes.bfloat16)},
+}, by=_of_bands)  # fmt: skip
+for _called, _text, _option in (
+    ("rounded_to_nearest", "frequencies were rounded to the nearest bin", {"cut": np.rint}),
+    ("between_bins", "frequencies lay between bins", {"cut": np.positive}),
+    ("length_as_it_is", "bins were counted by the length, and not by one more", {"more": 0}),
+    ("flat_within_a_bin", "bands within a bin had no peak",
+        {"mark": lambda y, left, right: y * (left < right)}),
+    ("of_area_1", "triangles had the same area, and not the same peak",
+        {"mark": lambda y, left, right: y * (2 / np.maximum(right - left, 1))}),
+):  # fmt: skip
+    MEL.mutant(_text, name=_called, by=partial(_of_bands, **_option))(_mels)

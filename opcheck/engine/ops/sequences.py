@@ -1,4 +1,4 @@
-"""Sequences of tensors, which formulas take and give as lists."""
+"""Sequences of tensors and optional ones, which formulas take and give as lists."""
 
 from functools import partial
 
@@ -12,12 +12,13 @@ from opcheck.engine.ops.movement import CONCAT, parts
 from opcheck.errors import InvalidNode
 
 NAMES = """
-ConcatFromSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert
-SequenceLength SplitToSequence
+ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct
+SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence
 """
-JOIN, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT = (
-    operator(name, exact=True, of_shapes=name == "SequenceLength") for name in NAMES.split()
-)
+JOIN, OPTIONAL, GET, HAS, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT = (
+    operator(name, exact=True, of_shapes=name in ("SequenceLength", "OptionalHasElement"),
+             ignores=("type",) if name == "Optional" else ()) for name in NAMES.split()
+)  # fmt: skip
 EMPTY.constant = (*DTYPES,)
 EMPTY.formula(11)(lambda *, dtype: [])
 LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
@@ -107,6 +108,27 @@ def chunks(length, size):
     return [min(size, length - begin) for begin in range(0, length, size)]
 
 
+def of_one(read):
+    """The formulas of an optional, as a list, or from version 18 on of a tensor in place of it."""
+    return {15: lambda *input: read(input), **dict.fromkeys([18, 28], lambda input_tensor=None,
+            *input: read(input if input_tensor is None else [input_tensor]))}  # fmt: skip
+
+
+@by_step(15, 28)
+def optional(made, input=None):
+    return [] if input is None else made([input])
+
+
+@GET.formula(by=of_one)
+def element(held):
+    unsaid("the element of an empty optional", not held)
+    return held[0]
+
+
+OPTIONAL.formula(by=optional)(list)
+HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
+
+
 def misread(change, checked=True):
     """Positions that are changed, after it was checked that they are in range, or before."""
 
@@ -158,6 +180,8 @@ for _name, (_text, _made) in {
                             lambda found: [xp.reshape(x, x.shape or (1,)) for x in found]),
 }.items():  # fmt: skip
     CONSTRUCT.mutant(_text, name=_name, by=construct)(lambda found, _made=_made: _made([*found]))
+    if _name == "scalars_are_vectors":
+        OPTIONAL.mutant(_text, name=_name, by=optional)(_made)
     for _op, _by in ((ERASE, erase), (INSERT, insert)):
         _op.mutant(_text, name=_name, by=partial(_by, made=_made))(counted)
 
@@ -167,6 +191,14 @@ LENGTH.mutant_table({
     "empty_dropped": ("empty tensors were not counted",
         lambda *input_sequence: np.array(sum(x.size > 0 for x in input_sequence))),
 })  # fmt: skip
+
+HAS.mutant_table({
+    "empty_dropped": ("an empty tensor was no element",
+                      lambda held: np.array(any(x.size for x in held))),
+    "always_an_element": ("every optional had an element", lambda held: np.array(True)),
+}, by=of_one)  # fmt: skip
+GET.mutant("scalars became vectors of one", name="scalars_are_vectors", by=of_one)(
+    lambda held: xp.reshape(element(held), held[0].shape or (1,)))  # fmt: skip
 
 # What goes wrong where tensors are concatenated.
 for _one in (one for one in CONCAT.mutants if one.since == 13):

@@ -1,12 +1,13 @@
 """Operators of sequences against lists of Python's, and the models that backends get of them."""
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import checker
 from onnx.reference import ReferenceEvaluator
 
 from opcheck.engine import evaluate
-from opcheck.errors import InvalidNode, NotExpressible
+from opcheck.errors import InvalidNode, NotExpressible, NotSupported
 from opcheck.execution.expected import question
 from opcheck.graph import model_of
 from opcheck.model import OpVersion
@@ -81,3 +82,41 @@ def test_no_model_takes_a_sequence_of_bfloat16_apart(tmp_path):
         inputs: {input: [1, 2]}, expect: {output_sequence: [[1], [2]]}}]}"""
     with pytest.raises(NotExpressible, match="no operator takes bfloat16 out of a sequence"):
         model_of(asked_of(tmp_path, text).task)
+
+
+OPTIONALS = [
+    ("Optional, inputs: {input: [1, 2]}, expect: {output: [[1, 2]]}", 15,
+     ["Optional", "OptionalHasElement", "Cast", "OptionalGetElement"], [1, [1, 2]]),
+    ("Optional, expect: {output: []}", 28, ["Optional", "OptionalHasElement", "Cast"], [0]),
+    ("OptionalHasElement, inputs: {input: [0]}", 15, ["Optional", "OptionalHasElement"], [True]),
+    ("OptionalHasElement, inputs: {input: []}", 18, ["Optional", "OptionalHasElement"], [False]),
+    ("OptionalHasElement, inputs: {input_tensor: 0}", 18, ["OptionalHasElement"], [True]),
+    ("OptionalHasElement, dtype: null", 18, ["OptionalHasElement"], [False]),
+    ("OptionalGetElement, inputs: {input: [[3]]}", 15, ["Optional", "OptionalGetElement"], [[3]]),
+    ("OptionalGetElement, inputs: {input_tensor: [3]}", 18, ["OptionalGetElement"], [[3]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "opset", "nodes", "answers"), OPTIONALS)
+def test_a_model_makes_optionals_and_takes_them_apart(tmp_path, text, opset, nodes, answers):
+    op, _, rest = text.partition(", ")
+    dtype = "" if "dtype" in text else "dtype: float32, "
+    asked = asked_of(tmp_path, f"{{op: {op}, opset: {opset}, {dtype}cases: [{{name: a, {rest}}}]}}")
+    model = model_of(asked.task)
+    checker.check_model(model, full_check=True)
+    assert [node.op_type for node in model.graph.node] == nodes
+    assert {attribute.name for attribute in model.graph.node[0].attribute} == (
+        set() if asked.inputs or dtype == "" else {"type"}
+    )
+    if opset < 28:
+        session = onnxruntime.InferenceSession(model.SerializeToString())
+        outputs = session.run(None, asked.task.feed(asked.inputs))
+        assert [array.tolist() for array in outputs] == answers
+    given = [None] * (opset > 15 and "input:" in text) + [*asked.inputs]
+    assert answer(op, *given, since=opset)[: len(answers)] == answers
+
+
+def test_nothing_is_said_of_the_element_of_an_empty_optional():
+    for since in (15, 18, 28):
+        with pytest.raises(NotSupported, match="nothing is said of the element of an empty"):
+            answer("OptionalGetElement", since=since)

@@ -26,7 +26,7 @@ NORMAL, UNIFORM, NORMAL_LIKE, UNIFORM_LIKE, BERNOULLI, MULTINOMIAL = (
 
 
 @by_step(1, 22)
-def _of_shape(draw, *, shape, seed, **parameters):
+def _of_shape(draw, *, dtype, shape, seed, **parameters):
     """The formula from `draw(u, **parameters)`, where `u` is what is drawn from [0, 1)."""
     unsaid("sizes below 0", min(shape, default=0) < 0)
     check_size(shape)
@@ -34,11 +34,11 @@ def _of_shape(draw, *, shape, seed, **parameters):
 
 
 @by_step(1, 22)
-def _of_input(draw, input, *, seed, **parameters):
+def _of_input(draw, input, *, dtype, seed, **parameters):
     return draw(xp.drawn(input.shape, seed), **parameters)
 
 
-def _normal(u, *, mean, scale, dtype=None):
+def _normal(u, mean, scale):
     unsaid(f"a scale of {scale}", not 0 <= scale < np.inf)
     return mean + scale * _normal_quantiles(u)
 
@@ -51,7 +51,7 @@ def _normal_quantiles(u):
     return np.reshape([*map(quantile, inner.reshape(-1).tolist())], u.shape)
 
 
-def _uniform(u, *, low, high, dtype=None):
+def _uniform(u, low, high):
     unsaid(f"from {low} to {high}", not -np.inf < low <= high < np.inf)
     return low + u * (high - low)
 
@@ -127,24 +127,22 @@ for one, by, step in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _no
 
 for one, by in ((NORMAL, _of_shape), (NORMAL_LIKE, _of_input)):
     one.mutant_table({
-        "scale_is_a_variance": ("scale was the variance", lambda u, *, mean, scale, dtype=None:
-            _normal(u, mean=mean, scale=scale**0.5)),
-        "mean_scaled": ("the mean was scaled too", lambda u, *, mean, scale, dtype=None:
-            _normal(u, mean=mean * scale, scale=scale)),
-        "uniform": ("the distribution was uniform", lambda u, *, mean, scale, dtype=None:
+        "scale_is_a_variance": ("scale was the variance", lambda u, mean, scale:
+            _normal(u, mean, scale**0.5)),
+        "mean_scaled": ("the mean was scaled too", lambda u, mean, scale:
+            _normal(u, mean * scale, scale)),
+        "uniform": ("the distribution was uniform", lambda u, mean, scale:
             mean + scale * (u - 0.5) * 12**0.5),
         "cut_off": ("no number was farther from the mean than twice the scale",
-            lambda u, *, mean, scale, dtype=None:
-            mean + scale * np.clip(_normal_quantiles(u), -2, 2)),
+            lambda u, mean, scale: mean + scale * np.clip(_normal_quantiles(u), -2, 2)),
     }, by=by)  # fmt: skip
 for one, by in ((UNIFORM, _of_shape), (UNIFORM_LIKE, _of_input)):
     one.mutant_table({
-        "high_is_a_width": ("high was added to low", lambda u, *, low, high, dtype=None:
-            low + u * high),
-        "normal": ("the distribution was normal", lambda u, *, low, high, dtype=None:
+        "high_is_a_width": ("high was added to low", lambda u, low, high: low + u * high),
+        "normal": ("the distribution was normal", lambda u, low, high:
             (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u)),
-        "whole_numbers": ("only whole numbers were drawn", lambda u, *, low, high, dtype=None:
-            np.floor(_uniform(u, low=low, high=high))),
+        "whole_numbers": ("only whole numbers were drawn", lambda u, low, high: np.floor(
+            _uniform(u, low, high))),
     }, by=by)  # fmt: skip
 BERNOULLI.mutant_table({
     "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),

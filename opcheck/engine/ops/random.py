@@ -33,8 +33,15 @@ def _of_shape(draw, *, dtype, shape, seed, **parameters):
     return draw(xp.drawn(shape, seed), **parameters)
 
 
+def _named(input, dtype):
+    """The type of the output: that of the input, where none is stated."""
+    return dtypes.of(np.empty(0, input.dtype)) if dtype is None else dtypes.named(dtype)
+
+
 @by_step(1, 22)
 def _of_input(draw, input, *, dtype, seed, **parameters):
+    if (named := _named(input, dtype)).kind != "float":
+        raise InvalidNode(f"an output of {named}; allowed: floats")
     return draw(xp.drawn(input.shape, seed), **parameters)
 
 
@@ -63,12 +70,10 @@ def _values(input):
 @by_step(15, 22)
 def _by_probability(draw, input, *, dtype, seed):
     """The formula from `draw(u, probabilities)`, which says where 1 comes out."""
-    own = np.empty(0, input.dtype)
-    named = dtypes.of(own) if dtype is None else dtypes.named(dtype)
-    assert named
     probabilities = _values(input)
     unsaid("such probabilities", not ((probabilities >= 0) & (probabilities <= 1)).all())
-    return draw(xp.drawn(input.shape, seed), probabilities).astype(named.numpy)
+    ones = draw(xp.drawn(input.shape, seed), probabilities)
+    return ones.astype(_named(input, dtype).numpy)
 
 
 def _is_one(u, p):

@@ -577,13 +577,13 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
 
     is_right = True
     for share in (0.1, 0.5, 0.9):
-        with at_share(share):
+        with at_share(share), np.errstate(invalid="ignore"):
             made = drawn()
             is_right = is_right and node.is_legal and all(map(identical, made, node.right))
-        for quantile, mine in zip(made, got, strict=True):
-            # Most mutants draw something else, which is quickly seen.
-            if not np.mean(mine < quantile) - 0.1 < share < np.mean(mine <= quantile) + 0.1:
-                return False
+            for quantile, mine in zip(made, got, strict=True):
+                # Most mutants draw something else, which is quickly seen.
+                if not np.mean(mine < quantile) - 0.1 < share < np.mean(mine <= quantile) + 0.1:
+                    return False
     if is_right:
         return False
     wants = [computed_want(node.op, "", Drawn(drawn, place)) for place in range(len(got))]

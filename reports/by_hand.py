@@ -7609,8 +7609,73 @@ def grids() -> Iterator[Check]:
         yield Check(engine, cause, model, wanted, shows, reason, control, answer, rtol=0)
 
 
+def draws() -> Iterator[Check]:
+    """Defects of what is drawn at random, where one number alone can be drawn."""
+
+    def drawn(op: str, attrs: dict[str, Any], *shape: int, of: Any = np.float32) -> Model:
+        return Model(op, 1, {"shape": [*shape], **attrs}, np.zeros(shape, of), "nothing")
+
+    def classes(*logarithms: float) -> Model:
+        x = np.array([logarithms], np.float32)
+        return Model("Multinomial", 7, {"sample_size": 2}, x, gives="int32")
+
+    def bits(*probabilities: float, **attrs: Any) -> Model:
+        return Model("Bernoulli", 15, attrs, np.array(probabilities, np.float32))
+
+    same, still = {"low": 2.0, "high": 2.0}, {"mean": 2.0, "scale": 0.0}
+    uniform, normal, two = drawn("RandomUniform", same, 2), drawn("RandomNormal", still, 2), [2, 2]
+    likely, ones = classes(-80, 0), [[1, 1]]
+    far = classes(0, 2000)
+    said = "“an output of 1 is produced with probability p”"
+    for engine, cause, model, wants, shows, why, control, right in (
+        ("onnxruntime", "RandomNormal with a scale of 0", normal, [two], Dies("_M_stddev"),
+         "the standard deviation is 0", uniform, two),
+        ("onnxruntime", "The random operators cut dtype", _with(uniform, dtype=2**32 + 1), [],
+         Gives(two), "2^32 + 1 names no type", uniform, two),
+        ("onnxruntime", "Multinomial refuses an input", replace(likely, x=likely.x[:0]),
+         [np.zeros((0, 2))], Raises("batch_size"), "no batch has no samples", likely, ones),
+        ("onnxruntime", "Bernoulli gives 0", bits(0, 1, 1), [[0, 1, 1]], Gives([1, 0, 0]), said,
+         uniform, two),
+        ("reference", "Bernoulli, RandomNormalLike", replace(bits(1), x=np.array(1, np.float32)),
+         [1], Raises("Issues with types"), said, bits(0, 1), [0, 1]),
+        ("reference", "RandomNormal and RandomUniform refuse", drawn("RandomUniform", same),
+         [2], Raises("shape cannot be empty"), "that is the shape of a scalar", uniform, two),
+        ("reference", "A seed below 0", _with(uniform, seed=-7.5), [two],
+         Raises("Seed must be between"), "the seed is a float", _with(uniform, seed=1.0), two),
+        ("openvino", "RandomNormal and RandomNormalLike make", drawn("RandomNormal", still),
+         [2], Gives([2]), "“The shape of the output tensor.”, of rank 0", normal, two),
+        ("openvino", "RandomUniform of another type", drawn(
+            "RandomUniform", {"low": 2.0, "high": 3.0, "dtype": 11}, 2, of=np.float64), [two],
+         Raises("should have the same type"), "T has double", normal, two),
+        ("openvino", "RandomUniform between", uniform, [two], Raises("Min value must be less"),
+         "2 is the only number from 2 to 2", normal, two),
+        ("openvino", "Bernoulli without a seed", bits(0, 1, 1), [[0, 1, 1]],
+         Raises("Invalid attribute type"), "seed is optional", normal, two),
+        ("openvino", "Bernoulli with a seed", bits(0, 1, 1, seed=1.0), [[0, 1, 1]],
+         Gives([1, 0, 0]), said, normal, two),
+        ("openvino", "Multinomial takes the exponentials", far, [ones], Leftovers((1, 2)),
+         "e^2000 is beyond float32, and 1 to that is nothing", likely, ones),
+        ("openvino", "The random operators take some", _with(normal, alpha=0.5), [], Gives(two),
+         "there is no attribute alpha", normal, two),
+        ("tract", "RandomNormalLike and RandomUniformLike", Model(
+            "RandomNormalLike", 1, still, np.zeros(2, np.float32)), [two],
+         Raises("expected attribute 'shape'"), "the input has the shape", normal, two),
+        ("tract", "RandomNormal and RandomUniform of float16", drawn(
+            "RandomUniform", {"low": 2.0, "high": 3.0, "dtype": 10}, 2, of=np.float16), [two],
+         Raises("accessed as F32"), "T has float16", normal, two),
+        ("tract", "RandomUniform between", uniform, [two], Raises("low > high"),
+         "2 is the only number from 2 to 2", normal, two),
+        ("tract", "Multinomial takes the exponentials", classes(2000, 0, 0), [[[0, 0]]],
+         Gives([[2, 2]]), "e^2000 is beyond float32, and 1 to that is nothing", likely, ones),
+        ("tract", "Attributes that the random operators", _with(normal, alpha=0.5), [], Gives(two),
+         "there is no attribute alpha", normal, two),
+    ):  # fmt: skip
+        yield Check(engine, cause, model, wants, shows, why, control, right)
+
+
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
-    *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(), *bands(), *optionals(),
+    *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
+    *draws(), *bands(), *optionals(),
 )  # fmt: skip

@@ -10,7 +10,6 @@
 
 import importlib
 import json
-import math
 import re
 import sys
 import warnings
@@ -354,16 +353,6 @@ def invalid(model: ModelProto) -> str | None:
     except Exception as error:  # ValidationError, and whatever a damaged model leads to
         return " ".join(str(error).split())
     return None
-
-
-def inferred_elements(model: ModelProto) -> int:
-    """Return the outputs' number of elements as ONNX infers it; 0 where it cannot."""
-    counts = []
-    # Some first versions have no inference.
-    for one in (model, graph.at_newest_opsets(model)):
-        outputs = (output.type.tensor_type for output in graph.inferred_outputs(one))
-        counts.append(sum(math.prod(dim.dim_value for dim in it.shape.dim) for it in outputs))
-    return max(counts)
 
 
 #: Attributes that are no tensors, graphs or types.

@@ -371,7 +371,7 @@ def test_absurd_outputs_are_not_computed(tmp_path: Path) -> None:
 
     rewrite(folder, pad)
     told = findings(folder)[f"must/test_LpPool%2Fa/{path.name}"]
-    assert "1,099,511,627,780 elements, 4 are there at most" in told
+    assert "no array can hold an output of shape (1, 1, 1099511627780)" in told
 
 
 def _pickled() -> bytes:

@@ -115,7 +115,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
     path = HERE / "runs" / f"{engine}.jsonl.gz"
-    command = ("run", "-q", "-b", engine, "-j", str(jobs), "--resume-within", "90")
+    command = ("run", "-q", "-b", engine, "-j", str(jobs))
     if resume:
         return _stored(path, command, "--resume", "", begun=_begun(path))
     return _stored(path, command, "--report", "json=")

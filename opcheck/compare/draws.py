@@ -11,7 +11,7 @@ middle, of elements that are one, a row, and half of the tensor apart.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,22 +32,17 @@ _KEY = 0x6F70_6368_6563_6B
 _BEYOND = 4
 
 
-@dataclass(frozen=True)
-class Oddity:
-    """How unlike random numbers an answer is: `used` is above 1 where that is no chance."""
+class Judged(NamedTuple):
+    """The ends of what can be drawn, the elements that cannot be, and how odd all together are.
 
-    used: float
-    text: str
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """The ends of what can be drawn, the elements that cannot be, and the worst oddity."""
+    `used` is above 1 where that is no chance, and `text` says what is odd.
+    """
 
     low: Array
     high: Array
     impossible: Mask
-    oddity: Oddity
+    used: float = 0.0
+    text: str = ""
 
 
 def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
@@ -59,7 +54,7 @@ def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
         with np.errstate(over="ignore"):
             least, most = stepped(low, -_BEYOND), stepped(high, _BEYOND)
     if (low == high).all():
-        return Judged(least, most, ~((least <= got) & (got <= most)), Oddity(0.0, ""))
+        return Judged(least, most, ~((least <= got) & (got <= most)))
     before, last = np.zeros(got.shape, np.int64), np.zeros(got.shape, np.int64)
     of_two = np.ones(got.shape, np.bool_)
     profile = np.zeros(got.shape)
@@ -81,10 +76,10 @@ def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
         mine = profile.reshape(-1) == one
         found.append(_uneven(bins[mine], unsure[mine], "those of one distribution"))
     found += _pairs(bins >= _BINS // 2, got.shape)
-    return Judged(least, most, impossible, max(found, key=lambda one: one.used))
+    return Judged(least, most, impossible, *max(found))
 
 
-def _uneven(bins: Array, unsure: Mask, whose: str) -> Oddity:
+def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
     """The part of elements in the first bins that is the farthest from what it should be."""
     parts = np.cumsum(np.bincount(bins, minlength=_BINS))[:-1] / bins.size
     # Those that were put into one of several bins may be off by one.
@@ -93,17 +88,17 @@ def _uneven(bins: Array, unsure: Mask, whose: str) -> Oddity:
     used = _used(parts, likely, bins.size, _LEVELS.size)
     worst = int(used.argmax())
     text = f"of {whose}, {parts[worst]:.1%} lie below where {_LEVELS[worst]:.1%} should"
-    return Oddity(float(used[worst]), text)
+    return float(used[worst]), text
 
 
-def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[Oddity]:
+def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
     """How many pairs lie on one side of the middle; each is as likely to as not, independently."""
     for lag in {1, shape[-1] if shape else 1, upper.size // 2}:
         if 0 < lag < upper.size:
             alike = np.mean(upper[lag:] == upper[:-lag], keepdims=True)
             used = _used(alike, np.full(1, 0.5), upper.size - lag)
             text = f"of those {lag} apart, {alike[0]:.1%} lie on one side of the middle, not half"
-            yield Oddity(float(used[0]), text)
+            yield float(used[0]), text
 
 
 def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:

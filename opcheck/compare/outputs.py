@@ -202,12 +202,11 @@ def _by_distribution(
 
     found.add(partial(np.arange, got.size), np.where(seen.impossible, 2.0, 0.0), allowed)
     comparison = _compared(want, got, dtype, found, like, tuple)
-    if found.count or seen.oddity.used <= 1:
-        problem: ComparisonProblem | None = "values" if found.count else None
-        return replace(comparison, problem=problem, used=max(found.used, seen.oddity.used))
-    return replace(
-        comparison, problem="distribution", detail=seen.oddity.text, used=seen.oddity.used
-    )
+    if found.count:
+        return replace(comparison, problem="values")
+    if seen.used > 1:
+        comparison = replace(comparison, problem="distribution", detail=seen.text)
+    return replace(comparison, used=seen.used)
 
 
 def _wide(want: Want) -> Want:

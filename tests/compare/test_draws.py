@@ -1,0 +1,103 @@
+"""What is drawn at random is judged by its distribution; the error rate is stated, and small."""
+
+import numpy as np
+import pytest
+
+from opcheck.compare.draws import judged
+from opcheck.dtypes import DTYPES
+from opcheck.engine import Drawn, exactly
+from opcheck.model import OpVersion
+
+SHAPE = (20, 1000)
+NORMAL = OpVersion("", "RandomNormal", 22), (), {"shape": [*SHAPE], "mean": 3.0, "scale": 2.0}
+UNIFORM = OpVersion("", "RandomUniform", 22), (), {"shape": [*SHAPE], "low": -3.0, "high": 5.0}
+COIN = OpVersion("", "Bernoulli", 22), (np.full(SHAPE, 0.3, np.float32),), {}
+CLASSES = (
+    OpVersion("", "Multinomial", 22),
+    (np.log(np.float32([[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]])),),
+    {"sample_size": 10_000},
+)
+#: Another library's generator than the engine's.
+RNG = np.random.default_rng(7)
+
+
+def used(node, got):
+    """How much of what is allowed an answer needs; infinite where it cannot be drawn."""
+    (draw,) = exactly(*node)
+    assert isinstance(draw, Drawn)
+    found = judged(draw, got, DTYPES[str(got.dtype)])
+    return np.inf if found.impossible.any() else found.used
+
+
+def float32(array):
+    return np.asarray(array, np.float32)
+
+
+def one_for_two(u):
+    """Box and Muller's normal number of one uniform number in the place of two."""
+    return float32(3 + 2 * np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * u))
+
+
+def classes(*probabilities):
+    rows = [RNG.choice(len(row), 10_000, p=row) for row in probabilities]
+    return np.array(rows, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("node", "draw"),
+    [
+        (NORMAL, lambda: float32(RNG.normal(3, 2, SHAPE))),
+        (UNIFORM, lambda: float32(RNG.uniform(-3, 5, SHAPE))),
+        (COIN, lambda: float32(RNG.random(SHAPE) < 0.3)),
+        (CLASSES, lambda: classes([0.5, 0.25, 0.25], [0.125, 0.125, 0.75])),
+    ],
+)
+def test_no_honest_generator_is_accused(node, draw):
+    # Of a hundred answers, with four questions of 255 parts and more each, none comes near.
+    assert max(used(node, draw()) for _ in range(25)) < 0.8
+
+
+@pytest.mark.parametrize(
+    ("node", "got"),
+    [
+        (NORMAL, float32(RNG.normal(3, 2**0.5, SHAPE))),
+        (NORMAL, float32(RNG.normal(3.2, 2, SHAPE))),
+        # A sum of three uniform numbers is nearly normal, but for its tails.
+        (NORMAL, float32(3 + 4 * (RNG.random((3, *SHAPE)).sum(0) - 1.5))),
+        (NORMAL, one_for_two(RNG.random(SHAPE))),
+        (NORMAL, np.repeat(float32(RNG.normal(3, 2, (1, 1000))), 20, axis=0)),
+        (NORMAL, np.repeat(float32(RNG.normal(3, 2, (20, 500))), 2, axis=1)),
+        (UNIFORM, float32(RNG.uniform(-3, 4.5, SHAPE))),
+        (UNIFORM, np.floor(float32(RNG.uniform(-3, 5, SHAPE)))),
+        (COIN, float32(RNG.random(SHAPE) < 0.35)),
+        (CLASSES, classes([0.5, 0.25, 0.25], [0.5, 0.25, 0.25])),
+        (CLASSES, classes([0.125, 0.125, 0.75], [0.5, 0.25, 0.25])),
+    ],
+    ids="variance mean sum_of_three one_for_two rows pairs range whole coin batch swapped".split(),
+)  # fmt: skip
+def test_a_wrong_distribution_is_seen(node, got):
+    assert used(node, got) > 1
+
+
+@pytest.mark.parametrize(
+    ("node", "value"), [(UNIFORM, 5.001), (UNIFORM, -3.001), (COIN, 0.5), (NORMAL, np.nan)]
+)
+def test_one_number_that_cannot_be_drawn_is_enough(node, value):
+    (draw,) = exactly(*node)
+    got = draw.rounded().copy()
+    got[3, 4] = value
+    found = judged(draw, got, DTYPES["float32"])
+    assert [*zip(*np.nonzero(found.impossible), strict=True)] == [(3, 4)]
+
+
+def test_groups_of_one_distribution_are_judged_apart():
+    p = np.tile(np.float32([0.25, 0.75]), (1000, 10))
+    node = OpVersion("", "Bernoulli", 22), (p,), {}
+    assert used(node, float32(RNG.random(p.shape) < p)) < 1
+    # As many ones in all, and each of the two probabilities exchanged.
+    assert used(node, float32(RNG.random(p.shape) < 1 - p)) > 1
+
+
+def test_few_numbers_are_no_evidence():
+    node = OpVersion("", "RandomNormal", 22), (), {"shape": [8]}
+    assert used(node, float32(np.zeros(8))) < 1

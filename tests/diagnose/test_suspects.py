@@ -40,6 +40,14 @@ def test_what_explained_more_before_is_named_first() -> None:
     assert names(suspects.diagnose(wrong(FIRST, LAST)))[0] != "last_of_ties"
 
 
+def test_a_mistake_in_what_is_drawn_is_known_by_its_distribution() -> None:
+    op = OpVersion("", "RandomNormal", 22)
+    drawn = Node(op, (), {"shape": [20, 1000], "scale": 4.0})
+    got = [np.random.default_rng(3).normal(0, 2, (20, 1000)).astype(np.float32)]
+    found = Suspects(lambda case: None).diagnose(wrong(drawn, got))
+    assert names(found) == ["scale_is_a_variance"]
+
+
 def test_nothing_is_said_where_nothing_fits() -> None:
     row = node(HARDMAX, [[5, 1, 3, 2, 4]], {"axis": 1})
     got = [np.array([[7, -2, 0.5, 3, 11]], np.float32)]

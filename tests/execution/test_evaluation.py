@@ -450,6 +450,28 @@ def test_an_operator_without_kernel_is_judged_by_its_expectation_alone(tmp_path:
     assert result_of(case, ENGINE).verdict is Verdict.UNSUPPORTED
 
 
+def test_what_is_drawn_at_random_is_judged_by_its_distribution(tmp_path: Path) -> None:
+    text = """
+        op: RandomNormal
+        opset: 22
+        cases:
+        - {name: made, attrs: {shape: [20, 1000], scale: 4}}
+    """
+    (case,) = cases_in(tmp_path, text)
+    rng = np.random.default_rng(3)
+
+    def normal(scale: float) -> Callable[[Any], list[Any]]:
+        return lambda inputs: [rng.normal(0, scale, (20, 1000)).astype(np.float32)]
+
+    right = result_of(case, answering(normal(4)))
+    assert (right.verdict, right.reason, right.irreproducible) == (Verdict.PASS, "", False)
+    wrong = result_of(case, answering(normal(2)))
+    assert (wrong.verdict, wrong.failure) == (Verdict.FAIL, "distribution")
+    assert wrong.reason.startswith("output: distribution of all, ")
+    zeros = [np.zeros((20, 1000), np.float32)]
+    assert result_of(case, in_turn(zeros, zeros, zeros)).verdict is Verdict.FAIL
+
+
 # ── rejections ───────────────────────────────────────────────────────────────────────────────────
 REJECTED = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}"
 

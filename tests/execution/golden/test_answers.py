@@ -165,6 +165,13 @@ def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) 
     assert test.data_sets[0].outputs[0].written.tolist() == [0, 2]
 
 
+def test_no_file_can_hold_what_is_drawn_at_random(tmp_path: Path) -> None:
+    text = "{op: RandomUniform, opset: 22, cases: [{name: a, attrs: {shape: [2]}}]}"
+    (case,) = cases_in(tmp_path, text)
+    (left,) = made_of(case).left_out
+    assert left.reason == "its outputs are drawn at random"
+
+
 @pytest.mark.gate
 def test_the_shipped_cases_agree_with_their_precise_answers() -> None:
     smoke = [case for case in shipped_cases() if case.level == "smoke"]

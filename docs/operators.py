@@ -36,6 +36,14 @@ that of the first input or, without inputs, of the first output. Deprecated vers
 
 #: Why cells of operators that are judged elsewhere are not.
 _WHY = {
+    **dict.fromkeys(
+        ("RandomNormalLike", "RandomUniformLike"),
+        "Of the input only the shape is read; its other types are asked at level deep.",
+    ),
+    **dict.fromkeys(
+        ("Optional", "OptionalGetElement", "OptionalHasElement"),
+        "Optional sequences: case files hold optional tensors.",
+    ),
     "Identity": "Sequences and optional values: case files hold tensors.",
     "Tile": "Version 1 says both that elements are repeated and that the tensor is.",
 }
@@ -100,7 +108,7 @@ def _counted(name: str, asked: dict[OpVersion, set[str]]) -> tuple[int, int, int
     for schema in schemas:
         first = _first(schema).types
         operator = operator_of(schema.op)
-        cells += len(first)
+        cells += len(next(chain(*schema.formals)).types)
         if operator:
             computed += len(first & {dtype.text for dtype in DTYPES.values()})
         judged += len(first & asked[schema.op])

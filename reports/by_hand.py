@@ -6,7 +6,7 @@ the arithmetic, or the sentence of the specification that forbids the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, nan
@@ -65,6 +65,14 @@ class Leftovers:
 
 
 @dataclass(frozen=True)
+class Holds:
+    """What `text` says of an answer shows the defect, where what is right is drawn at random."""
+
+    text: str
+    test: Callable[[Array], Any]
+
+
+@dataclass(frozen=True)
 class Raises:
     """An exception with these words shows the defect."""
 
@@ -98,7 +106,7 @@ class Check:
     cause: str
     model: Model
     wants: Sequence[npt.ArrayLike]
-    shows: Gives | Leftovers | Raises | Dies
+    shows: Gives | Leftovers | Holds | Raises | Dies
     why: str
     control: Model
     control_wants: npt.ArrayLike
@@ -7642,6 +7650,18 @@ def draws() -> Iterator[Check]:
          [2], Raises("shape cannot be empty"), "that is the shape of a scalar", uniform, two),
         ("reference", "A seed below 0", _with(uniform, seed=-7.5), [two],
          Raises("Seed must be between"), "the seed is a float", _with(uniform, seed=1.0), two),
+        ("onnxruntime", "Bernoulli gives texts", replace(bits(0, 1, dtype=8), gives="object"), [],
+         Holds("texts", lambda y: y.dtype == object), "T2 has no strings", uniform, two),
+        ("openvino", "RandomNormal without a seed", drawn("RandomNormal", {}, 200), [()],
+         Holds("200 numbers, none below -1.21", lambda y: y.min() > -1.21),
+         "one in nine lies below, so that this is chance once in 10^10 times", normal, two),
+        ("openvino", "RandomNormal of bfloat16", replace(
+            drawn("RandomNormal", {"dtype": 16}, 5000, of=ml_dtypes.bfloat16), opset=22), [()],
+         Holds("one of 5,000 numbers above 9", lambda y: (y > 9).any()),
+         "a number above 9 is chance once in 10^18 times", normal, two),
+        ("tract", "Multinomial of an initializer", replace(
+            classes(0, 0), attrs={"sample_size": 64}, stored="raw_data"), [()],
+         Raises("Impossible to unify"), "the input may be a constant", likely, ones),
         ("openvino", "RandomNormal and RandomNormalLike make", drawn("RandomNormal", still),
          [2], Gives([2]), "“The shape of the output tensor.”, of rank 0", normal, two),
         ("openvino", "RandomUniform of another type", drawn(

@@ -41,6 +41,7 @@ from reports.by_hand import (  # noqa: E402
     Declares,
     Dies,
     Gives,
+    Holds,
     Leftovers,
     Model,
     Raises,
@@ -198,6 +199,8 @@ def judged(check: Check, answer: Array | Exception) -> str:
             shows = isinstance(answer, Exception) and words in f"{type(answer).__name__}: {answer}"
         case Gives(wrong, dtype):
             shows = _same(answer, wrong, check.model, check.rtol, dtype)
+        case Holds(_, test):
+            shows = not isinstance(answer, Exception) and bool(test(answer))
         case Leftovers(shape):
             shows = not isinstance(answer, Exception) and answer.shape == shape
         case Dies():
@@ -488,6 +491,8 @@ def _value(value: Any) -> str:
 def _told(answer: Array | Exception, shows: object) -> str:
     if isinstance(answer, Exception):
         return f"{type(answer).__name__}: {_line(str(answer), shows)}"
+    if isinstance(shows, Holds):
+        return shows.text if shows.test(answer) else f"not {shows.text}"
     return _spelt(answer)
 
 

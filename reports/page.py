@@ -211,6 +211,8 @@ def _totals(one: Published) -> list[str]:
 
 def _operators(site: Site) -> Iterator[str]:
     judged = {op.name for one in site.runs for op, _ in one.cells}
+    # Types that an attribute names make no cells, and yet there may be a page.
+    judged.update(*(engine.pages for engine in site.engines))
     rows = []
     for name in sorted({*opset.operators(""), *judged}):
         share = score.share_of(name, site.shares)

@@ -15,8 +15,10 @@ NEXT = np.array([[9.0, 9.0, 9.0]], np.float32)
 
 def unchanged():
     """A model of an operator that the engine lacks."""
-    node = helper.make_node("OptionalGetElement", ["x"], ["y"])
-    return model([node], [tensor("x", shape=(1, 3))], [tensor("y", shape=(1, 3))], opset=18)
+    node = helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", offset=[0.0], scale=[1.0])
+    shape = (1, 3)
+    return model([node], [tensor("x", shape=shape)], [tensor("y", shape=shape)], opset=1,
+                 domain="ai.onnx.ml")  # fmt: skip
 
 
 def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tmp_path):
@@ -25,7 +27,7 @@ def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tm
     found = run("run", "data", "-b", "onnxruntime", "-b", "reference", "--report", "json=run.jsonl")
     assert found.exit_code == 1
     assert "exit 1: does not conform: 2 fail" in found.stdout
-    asked = "OptionalGetElement-18 at opset 18, x float32[1, 3] [[1, -2, 3]]"
+    asked = "Scaler-1 at opset 1, offset=[0.0] scale=[1.0], x float32[1, 3] [[1, -2, 3]]"
     assert f"  asked   {asked}\n" in found.stdout
     repeat = "opcheck run data --case node/test_wrong -b reference --no-known"
     assert f"  repeat  {repeat}" in found.stdout
@@ -46,8 +48,8 @@ def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tm
 def test_they_are_listed_selected_and_saved_like_other_cases(run, tmp_path):
     write(tmp_path / "data" / "test_a", relu(), [X], [Y])
     write(tmp_path / "data" / "test_b", unchanged(), [X], [X])
-    found = run("list", "data", "--op", "OptionalGetElement", "--save-questions", "questions")
-    listed = "  test_b  OptionalGetElement-18, must, core, literal"
+    found = run("list", "data", "--op", "Scaler", "--save-questions", "questions")
+    listed = "  test_b  Scaler-1, must, core, literal"
     assert found.stdout.splitlines()[:2] == ["data", listed]
     assert (tmp_path / "questions" / "test_b" / "model.onnx").exists()
     assert not (tmp_path / "questions" / "test_a").exists()

@@ -86,6 +86,8 @@ def test_the_shipped_suites_have_models_for_every_version_and_dtype() -> None:
             operator = operator_of(schema.op)
             for dtype in DTYPES.values():
                 allowed = dtype.text in schema.typed.types
+                if name.startswith("Random"):
+                    continue  # whose literals are all of rule `should`
                 assert bool(found.get(Cell(schema.op, dtype.name))) is (allowed and bool(operator))
 
 

@@ -236,7 +236,11 @@ def test_a_line_holds_for_its_versions_not_another_s(tmp_path, version, versions
         (line(versions="'1.24'"), ":3:14: ", "write for example '>=1.20,<2'"),
         (line(versions="'>=x'"), ":3:14: ", "versions"),
         (line(failure="pass"), ":3:30: ", "'pass' is no way to fail"),
-        (line(failure="value"), ":3:30: ", "one of count, type, dtype, shape, values, distribution"),
+        (
+            line(failure="value"),
+            ":3:30: ",
+            "one of count, type, dtype, shape, values, distribution",
+        ),
         (line(failure="[]"), ":3:30: ", "failure"),
         (line(opset="'13'"), ":3:", "opset"),
         (line(cause="''"), ":3:", "cause"),

@@ -53,8 +53,9 @@ def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
     if dtype.kind == "float":
         with np.errstate(over="ignore"):
             least, most = stepped(low, -_BEYOND), stepped(high, _BEYOND)
+    impossible = ~((least <= got) & (got <= most))
     if (low == high).all():
-        return Judged(least, most, ~((least <= got) & (got <= most)))
+        return Judged(least, most, impossible)
     before, last = np.zeros(got.shape, np.int64), np.zeros(got.shape, np.int64)
     of_two = np.ones(got.shape, np.bool_)
     profile = np.zeros(got.shape)
@@ -65,7 +66,6 @@ def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
         of_two &= (quantile == low) | (quantile == high)
         # Not the same of two distributions, but by a rare chance.
         profile += quantile * math.sqrt(level)
-    impossible = ~((least <= got) & (got <= most))
     impossible |= of_two & (got != low) & (got != high)
     within = np.random.Generator(np.random.Philox(key=_KEY)).random(got.shape)
     bins = (before + within * (last - before + 1)).astype(np.int64).reshape(-1)

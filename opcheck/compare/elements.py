@@ -139,10 +139,10 @@ class Want:
     they were.
 
     For values `drawn` from random data, the scatter of errors is judged too. Of `random` values
-    only dtype and shape are judged; of what the operator is to `draw`, the distribution, of which
-    `values` are the medians. A sequence has `items` and no values, an optional output
-    without a value ("nothing") neither. All outputs of a node may be permuted along the axis
-    `any_order`, in the order that the last output states.
+    only dtype and shape are judged, of those of a `distribution` that too, and `values` are its
+    medians. A sequence has `items` and no values, an optional output without a value ("nothing")
+    neither. All outputs of a node may be permuted along the axis `any_order`, in the order that the
+    last output states.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Want:
     rest: Floats | None = None
     rounded: DType | None = None
     random: bool = False
-    draw: Drawn | None = None
+    distribution: Drawn | None = None
     drawn: bool = False
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple["Want", ...] = ()

@@ -69,8 +69,8 @@ def compare(
         return failed(want, "shape", f"{got.shape}, want {values.shape}")
     if want.random:
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
-    if want.draw is not None:
-        return _by_distribution(want, want.draw, got, dtype, like)
+    if want.distribution is not None:
+        return _by_distribution(want, want.distribution, got, dtype, like)
     if values is not want.values or want.high is not None:
         want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
@@ -287,7 +287,7 @@ def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) ->
     """Expect the result of the engine's exact mode, with its error bound if it has one."""
     if isinstance(answer, Drawn):
         middle = answer.quantiles(0.5)
-        return replace(stated_want(op, name, middle, of(middle)), draw=answer)
+        return replace(stated_want(op, name, middle, of(middle)), distribution=answer)
     if not isinstance(answer, Expected):
         return stated_want(op, name, answer, of(answer))
     want = stated_want(op, name, answer.values, answer.dtype)

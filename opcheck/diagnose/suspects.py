@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,7 +23,6 @@ from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Case, Cell, Comparison, Diagnosis, Foreign, OpVersion, Tolerance
-from opcheck.numbers import at_share
 
 #: All mutants are tried on so many failures of each version and dtype. Later those that explained
 #: one before are tried first, and all again at most so many times in vain.
@@ -575,13 +574,14 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
         made = mutant.made_on(node)
         return () if isinstance(made, InvalidNode) else made
 
-    for share in (0.1, 0.5, 0.9):
-        with at_share(share), np.errstate(invalid="ignore"):
-            for quantile, mine in zip(drawn(), got, strict=True):
-                # Most mutants draw something else, which is quickly seen.
-                if not np.mean(mine < quantile) - 0.1 < share < np.mean(mine <= quantile) + 0.1:
-                    return False
-    wants = [computed_want(node.op, "", Drawn(drawn, place)) for place in range(len(got))]
+    draws = [Drawn(drawn, place) for place in range(len(got))]
+    for share, (draw, mine) in product((0.1, 0.5, 0.9), zip(draws, got, strict=True)):
+        quantile = draw.quantiles(share)
+        with np.errstate(invalid="ignore"):
+            # Most mutants draw something else, which is quickly seen.
+            if not np.mean(mine < quantile) - 0.1 < share < np.mean(mine <= quantile) + 0.1:
+                return False
+    wants = [computed_want(node.op, "", draw) for draw in draws]
     return all(one.problem is None for one in compare_outputs(wants, got))
 
 

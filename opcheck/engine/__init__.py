@@ -6,9 +6,7 @@ than `opcheck.opset` tells of an operator's schema.
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from opcheck.engine.evaluate import Drawn, Evaluation, Expected, Room, Tier, precisely
+from opcheck.engine.evaluate import Drawn, Evaluation, Expected, Room, Tier, precisely, rounded
 from opcheck.engine.evaluate import evaluate as evaluate_node
 from opcheck.engine.evaluate import exactly as exactly_node
 from opcheck.engine.node import Node, any_order, bind, dtype_of, dtypes_of, leading, operator_of
@@ -33,8 +31,3 @@ def exactly(
 ) -> tuple[Array | Expected | Drawn, ...]:
     """The outputs, unrounded and with their error bounds where sound implementations differ."""
     return exactly_node(Node(op, tuple(inputs), attrs, None if outputs is None else range(outputs)))
-
-
-def rounded(output: Array | Expected | Drawn) -> Array:
-    """An output as an array of its dtype."""
-    return output if isinstance(output, np.ndarray) else output.rounded()

@@ -612,3 +612,8 @@ def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
         else:
             found.append(np.asarray(evaluation.expected[place]))
     return tuple(found)
+
+
+def rounded(output: Array | Expected | Drawn) -> Array:
+    """An output as an array of its dtype."""
+    return output if isinstance(output, np.ndarray) else output.rounded()

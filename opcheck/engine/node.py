@@ -76,7 +76,7 @@ class Node:
         self,
     ) -> "tuple[Array, ...] | Callable[[], tuple[Array, ...]] | InvalidNode | NotSupported":
         """The outputs, what draws them anew each time, or why there are none."""
-        from opcheck.engine.evaluate import Drawn, exactly
+        from opcheck.engine.evaluate import Drawn, exactly, rounded
 
         try:
             found = exactly(self)
@@ -84,11 +84,9 @@ class Node:
             return error.with_traceback(None)
         except MemoryError as error:  # of sizes drawn at random
             return NotSupported(str(error))
-
-        def rounded() -> tuple[Array, ...]:
-            return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in found)
-
-        return rounded if any(isinstance(out, Drawn) for out in found) else rounded()
+        if any(isinstance(out, Drawn) for out in found):
+            return lambda: tuple(map(rounded, found))
+        return tuple(map(rounded, found))
 
     @cached_property
     def plain(self) -> tuple[Array, ...]:

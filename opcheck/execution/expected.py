@@ -59,7 +59,7 @@ def question(case: Case) -> Question:
         dtype=case.dtype,
     )
     operator = operator_of(case.op)
-    known = operator is not None
+    known, draws = operator is not None, operator is not None and operator.random
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
     # Booleans and texts are no indices or shapes, and some operators have nothing else; sizes of
     # ConstantOfShape make a shape in any order.
@@ -67,18 +67,15 @@ def question(case: Case) -> Question:
     any_order = ("bool", "string")
     may_move = (by_value or it.dtype.kind in any_order or leads(case.op, it.name) for it in fed)
     moved = [n for n, moves in enumerate(may_move) if known and moves]
-    # Where a number is drawn at random, inputs are probabilities.
-    may_negate = operator is not None and not operator.random
-    second = tuple(second_data(inputs, may_negate=may_negate, moved=moved))
+    # Where numbers are drawn at random, inputs are probabilities.
+    second = tuple(second_data(inputs, may_negate=known and not draws, moved=moved))
     # Negated parameters, such as a depth or a ratio, may make the node illegal.
     pairs = zip(inputs, second, strict=True)
     unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
     legal = known and (unchanged or _is_computed(task, second))
     if known and not legal:
         second = tuple(second_data(inputs, may_negate=False, moved=moved))
-    stated = isinstance(case.expect, model.Values) and bool(case.expect.random)
-    random = stated or (operator is not None and operator.random)
-    return Question(task, inputs, second, legal, case.timeout, random)
+    return Question(task, inputs, second, legal, case.timeout, draws or bool(case.expect.random))
 
 
 def _is_computed(task: Task, inputs: Sequence[Array]) -> bool:

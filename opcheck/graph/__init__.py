@@ -103,7 +103,7 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     nodes, constants = [node], dict[str, Array]()
     if schema is None or not any(one.listed for one in (*schema.inputs, *schema.outputs)):
         return nodes, constants
-    optional = task.op.name.startswith("Optional")
+    optional = opset.is_of_optionals(task.op.name)
     taken = opset.versions("", "SequenceAt")[11].outputs[0].types
     for dtype in (*(one.dtype for one in task.inputs), *(one.dtype for one in task.outputs)):
         if dtype and dtype.text not in taken and not optional:
@@ -151,7 +151,7 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
 def _state_ranks(model: ModelProto) -> None:
     """Give each output its rank, and a type if it has none, where ONNX can infer them."""
     # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
-    for output, found in zip(model.graph.output, inferred_outputs(model), strict=False):
+    for output, found in zip(model.graph.output, _inferred(model), strict=False):
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
         if theirs.HasField("shape") and not ours.HasField("shape"):
@@ -188,7 +188,7 @@ def _keep_rank(model: ModelProto) -> None:
         state_rank(graph.output[0], shapes[node.input[0]])
 
 
-def inferred_outputs(model: ModelProto) -> Sequence[ValueInfoProto]:
+def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
     """The outputs with the shapes that ONNX infers; none where it cannot."""
     if any(node.op_type == "Split" for node in model.graph.node):
         # Of more outputs than parts ONNX's inference dies, and many parts take all memory.
@@ -202,7 +202,7 @@ def inferred_outputs(model: ModelProto) -> Sequence[ValueInfoProto]:
         if all(output.type.tensor_type.HasField("shape") for output in found):
             return found
         # Some first versions, such as LpPool-1, have no inference; later ones keep the ranks.
-        return infer_shapes(at_newest_opsets(model)).graph.output
+        return infer_shapes(_at_newest_opsets(model)).graph.output
     except InferenceError:
         return ()
 
@@ -221,7 +221,7 @@ def substance(model: ModelProto) -> bytes:
     return copy.SerializeToString(deterministic=True)
 
 
-def at_newest_opsets(model: ModelProto) -> ModelProto:
+def _at_newest_opsets(model: ModelProto) -> ModelProto:
     """A copy of a model that imports the newest opset of each of its domains."""
     later = ModelProto.FromString(model.SerializeToString())
     for imported in later.opset_import:

@@ -171,6 +171,8 @@ class _Expectation:
     oracle: str | None = None
     #: True if no answer is known: backends are compared with each other.
     compares_backends: bool = False
+    #: The outputs whose values are drawn at random.
+    random: frozenset[str] = frozenset()
 
     @property
     def rejection(self) -> "Rejected | None":

@@ -239,6 +239,11 @@ def without_sequences(
     return (*taken,), (*length, *map(tensors, outputs))
 
 
+def is_of_optionals(name: str) -> bool:
+    """Return True for operators of optionals; Identity, If and Loop take others beside them."""
+    return name.startswith("Optional")
+
+
 def without_optionals(
     inputs: Sequence[Parameter], outputs: Sequence[Parameter]
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:

@@ -16,6 +16,7 @@ from opcheck.opset import (
     BodyNode,
     Parameter,
     Schema,
+    is_of_optionals,
     without_optionals,
     without_sequences,
 )
@@ -43,8 +44,7 @@ def _schema(schema: Any) -> Schema:
     bodies = schema.all_function_opset_versions
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
-    # Identity, If and Loop take and give optionals too, among other things.
-    without = without_optionals if schema.name[:8] == "Optional" else without_sequences
+    without = without_optionals if is_of_optionals(schema.name) else without_sequences
     seen = without(inputs, outputs)
     return Schema(
         op=OpVersion(schema.domain, schema.name, schema.since_version),

@@ -81,7 +81,7 @@ def _is_one(u, p):
 
 
 @by_step(7, 22)
-def _by_class(draw, input, *, sample_size, seed, **_):
+def _by_class(draw, input, *, dtype, sample_size, seed):
     """The formula from `draw(u, logarithms)`, of shapes (batches, samples), (batches, classes)."""
     if input.ndim != 2:
         raise InvalidNode(f"input of rank {input.ndim}; allowed: 2")
@@ -119,19 +119,19 @@ _SOURCES = {
     "three_digits": ("three binary digits were drawn", lambda u: np.floor(8 * u) / 8),
 }  # fmt: skip
 
-for one, by, step in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
+for _one, _by, _step in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
                       (UNIFORM, _of_shape, _uniform), (UNIFORM_LIKE, _of_input, _uniform),
                       (BERNOULLI, _by_probability, _is_one),
                       (MULTINOMIAL, _by_class, _class)):  # fmt: skip
-    one.formula(by=by)(step)
-    one.mutant_table({
-        name: (text, lambda u, *more, step=step, change=change, **how:
-            step(change(u), *more, **how))
+    _one.formula(by=_by)(_step)
+    _one.mutant_table({
+        name: (text, lambda u, *more, _step=_step, change=change, **how:
+            _step(change(u), *more, **how))
         for name, (text, change) in _SOURCES.items()
-    }, by=by)  # fmt: skip
+    }, by=_by)  # fmt: skip
 
-for one, by in ((NORMAL, _of_shape), (NORMAL_LIKE, _of_input)):
-    one.mutant_table({
+for _one, _by in ((NORMAL, _of_shape), (NORMAL_LIKE, _of_input)):
+    _one.mutant_table({
         "scale_is_a_variance": ("scale was the variance", lambda u, mean, scale:
             _normal(u, mean, scale**0.5)),
         "mean_scaled": ("the mean was scaled too", lambda u, mean, scale:
@@ -140,15 +140,15 @@ for one, by in ((NORMAL, _of_shape), (NORMAL_LIKE, _of_input)):
             mean + scale * (u - 0.5) * 12**0.5),
         "cut_off": ("no number was farther from the mean than twice the scale",
             lambda u, mean, scale: mean + scale * np.clip(_normal_quantiles(u), -2, 2)),
-    }, by=by)  # fmt: skip
-for one, by in ((UNIFORM, _of_shape), (UNIFORM_LIKE, _of_input)):
-    one.mutant_table({
+    }, by=_by)  # fmt: skip
+for _one, _by in ((UNIFORM, _of_shape), (UNIFORM_LIKE, _of_input)):
+    _one.mutant_table({
         "high_is_a_width": ("high was added to low", lambda u, low, high: low + u * high),
         "normal": ("the distribution was normal", lambda u, low, high:
             (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u)),
         "whole_numbers": ("only whole numbers were drawn", lambda u, low, high: np.floor(
             _uniform(u, low, high))),
-    }, by=by)  # fmt: skip
+    }, by=_by)  # fmt: skip
 BERNOULLI.mutant_table({
     "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),
     "probability_rounded": ("1 came of probabilities of one half or more",

@@ -7659,10 +7659,6 @@ def draws() -> Iterator[Check]:
             drawn("RandomNormal", {"dtype": 16}, 5000, of=ml_dtypes.bfloat16), opset=22), [()],
          Holds("one of 5,000 numbers above 9", lambda y: (y > 9).any()),
          "a number above 9 is chance once in 10^18 times", normal, two),
-        ("openvino", "So it does now and then where few", replace(
-            drawn("RandomNormal", {"dtype": 16}, 5000, of=ml_dtypes.bfloat16), opset=22), [()],
-         Holds("one of 5,000 numbers above 9", lambda y: (y > 9).any()),
-         "a number above 9 is chance once in 10^18 times", normal, two),
         ("tract", "Multinomial of an initializer", replace(
             classes(0, 0), attrs={"sample_size": 64}, stored="raw_data"), [()],
          Raises("Impossible to unify"), "the input may be a constant", likely, ones),

@@ -67,10 +67,14 @@ def test_the_first_run_is_green_and_shows_what_is_known(first_run, run):
     for backend in ("onnxruntime", "reference"):
         assert counts[backend]["known"] > 0
     # The engine and the reference answer alike, and ONNX Runtime otherwise.
-    nan = re.search(r"^Hardmax/nan\s+(.*)\n +(.*)", found.stdout, re.MULTILINE)
+    nan = re.search(r"^Hardmax/nan( .*\n(?: .*\n)+)", found.stdout, re.MULTILINE)
     assert nan
-    assert re.fullmatch(r"first_nan ×\d+ +numpy, reference", nan[1])
-    assert re.fullmatch(r"no_one ×\d+, skips_nan ×\d+ +onnxruntime", nan[2])
+    assert re.findall(r"(\S+) \S+ +\d+ +(\S+)\n", nan[1]) == [
+        ("numpy", "first_nan"),
+        ("reference", "first_nan"),
+        ("onnxruntime", "no_one"),
+        ("onnxruntime", "skips_nan"),
+    ]
     assert "self: compared with itself" in found.stdout
     assert "used: the largest error" in " ".join(found.stdout.split())
     assert found.stdout.splitlines()[-1] == lines[-1]

@@ -223,7 +223,8 @@ class Suspects:
 
 def cell_of(case: Case) -> Cell:
     """Return the version and the type, for which kernels are written."""
-    lead = leading(case.op, case.inputs)
+    given = {one.name: one for one in case.inputs}
+    lead = leading(case.op, [given.get(slot) for slot in case.slots] or case.inputs)
     dtype = dtype_of(case.op, case.attrs, lead.dtype if lead else None)
     return Cell(case.op, dtype.name if dtype else "")
 

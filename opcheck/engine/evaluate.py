@@ -50,7 +50,7 @@ def evaluate(
 def _evaluated(
     bound: BoundNode, faults: Faults | None = None, trace: set[str] | None = None
 ) -> tuple[Array, ...]:
-    convert = _native if bound.operator.exact else _widened
+    convert = _native if bound.operator.exact or bound.schema.graphs else _widened
     lift = (lambda array: array) if faults is None and trace is None else _made_faulty
     outputs = _called(bound, lift, map(convert, bound.node.inputs), faults, trace)
     return tuple(_typed(bound, place, bare(output)) for place, output in enumerate(outputs))
@@ -85,9 +85,16 @@ def _called(
     `watched` are faults and a trace; see `numbers.lifting`.
     """
     operands = list(map(lift, inputs))
+    attrs = bound.attrs
+    if bound.graphs:
+        own = len(operands) - max(one.outer for one in bound.graphs.values())
+        if own < sum(one.option == "single" for one in bound.schema.inputs):
+            raise InvalidNode(f"{bound.node.op}: {len(operands)} tensors, of which graphs use more")
+        attrs = {**attrs, **{n: one.within(operands[own:]) for n, one in bound.graphs.items()}}
+        operands = operands[:own]
     try:
         with numbers.lifting(lift, *watched), np.errstate(all="ignore"):
-            outputs = bound.formula(*operands, **bound.attrs)
+            outputs = bound.formula(*operands, **attrs)
     except InvalidNode as error:
         text = str(error)
         prefix = f"{bound.node.op}: "
@@ -188,6 +195,8 @@ class Evaluation:
     def is_exact(self) -> bool:
         """True if no output can be anything but what a plain evaluation gives."""
         operator = self.bound.operator
+        if graphs := self.bound.graphs.values():
+            return all(one.is_exact for one in graphs)
         return operator.exact or not (operator.of_integers or any(map(is_real, self.node.inputs)))
 
     @cached_property

@@ -15,7 +15,7 @@ from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, OpVersion, Typed
-from opcheck.opset import AttributeReference, BodyNode, Parameter, Schema
+from opcheck.opset import OUTER, AttributeReference, Body, BodyNode, Parameter, Schema
 
 T = TypeVar("T")
 _SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
@@ -34,6 +34,8 @@ class Node:
     attrs: Attrs
     outputs: Sequence[int] | None = None
     constant: bool = False
+    #: The opset of the model, which decides the operators' versions in subgraphs.
+    opset: int | None = None
     #: Many mutants read the same other attributes.
     _variants: "dict[str, Node]" = field(default_factory=dict, init=False, repr=False)
 
@@ -97,10 +99,15 @@ class Node:
 
     @cached_property
     def primitives(self) -> frozenset[str]:
-        """The names of the functions that the operator's formula calls on this node."""
+        """The names of the functions that the operator's formula calls on this node.
+
+        What its subgraphs call is a matter of the operators in them.
+        """
         from opcheck.engine.evaluate import evaluate
 
         found: set[str] = set()
+        if opset.versions(self.op.domain, self.op.name)[self.op.since].graphs:
+            return frozenset()
         with suppress(InvalidNode, NotSupported, MemoryError):
             evaluate(self, trace=found)
         return frozenset(found)
@@ -121,6 +128,16 @@ class Node:
         if opset.versions(self.op.domain, self.op.name)[self.op.since].by_value:
             return self.right[0].ndim
         return 0 if self.lead is None else self.lead.ndim
+
+    def subgraph(self, name: str) -> "Subgraph":
+        """The graph in an attribute; raises InvalidNode for what is none."""
+        from opcheck.opset import onnx_defs
+
+        try:
+            text = str(self.attrs[name])
+            return Subgraph(onnx_defs.subgraph(text, self.opset or self.op.since))
+        except ValueError as error:
+            raise InvalidNode(f"{name}: {error}") from None
 
     def at(self, since: int) -> "Node":
         """Return the node in another version."""
@@ -178,8 +195,15 @@ class BoundNode:
     attrs: Mapping[str, Any]
     dtypes: Mapping[str, DType]
 
+    @cached_property
+    def graphs(self) -> Mapping[str, "Subgraph"]:
+        """The subgraphs among the attributes."""
+        return {name: self.attrs[name] for name in self.schema.graphs if self.attrs.get(name)}
+
     def output_dtype(self, n: int) -> DType | None:
         """The dtype of an output that is asked for; None where only the formula can tell."""
+        if self.schema.graphs:
+            return None
         outputs, asked = self.schema.outputs, self.node.outputs
         output = outputs[min(n if asked is None else asked[n], len(outputs) - 1)]
         return opset.output_dtype(self.schema, output, self.dtypes, self.attrs)
@@ -263,7 +287,9 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
     found: dict[str, Any] = {}
     names, takes_all = keywords(function)
     for name in (*names, *schema.attributes) if takes_all else names:
-        if name in node.attrs:
+        if name in node.attrs and isinstance(node.attrs[name], str) and name in schema.graphs:
+            found[name] = node.subgraph(name)
+        elif name in node.attrs:
             found[name] = _held(node.attrs[name], schema.attributes[name].type)
         elif name in schema.attributes:
             found[name] = schema.attributes[name].default
@@ -375,7 +401,8 @@ _KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "strings": ("a list of words", _list_of(lambda one: isinstance(one, str))),
     "tensor": ("a tensor", lambda value: isinstance(value, np.ndarray)),
     "tensors": ("a list of tensors", _list_of(lambda one: isinstance(one, np.ndarray))),
-    "other": ("a graph, a type or a sparse tensor", lambda value: not isinstance(value, Typed)),
+    "graph": ("a graph", lambda value: isinstance(value, str | Subgraph)),
+    "other": ("a type or a sparse tensor", lambda value: not isinstance(value, Typed)),
 }
 
 
@@ -396,16 +423,85 @@ def body_formula(op: OpVersion) -> Formula:
         body = onnx_defs.body(op, at, stated, types, len(schema.outputs))
         if body is None:
             raise NotSupported(f"{op} has no function body for these inputs")
-        named: dict[str, Any] = {"": None, **dict.fromkeys(body.inputs)}
-        named |= dict(zip(body.inputs, inputs, strict=False))
-        for node in body.nodes:
-            outputs = _computed(node, [named[name] for name in node.inputs], stated)
-            named |= dict(zip(node.outputs, outputs, strict=False))
-        return tuple(named.get(name) for name in body.outputs)
+        return _run(body, inputs, {}, stated)
 
     formula.__signature__ = signature_of(schema, schema.attributes)  # type: ignore[attr-defined]
     formula.__name__ = f"{op.name}_body"
     return formula
+
+
+@dataclass(frozen=True, eq=False)
+class Subgraph:
+    """A graph in an attribute, as a function of its inputs, for any kind of numbers.
+
+    `around` are the tensors by name that it may use from around it.
+    """
+
+    body: Body
+    around: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def outer(self) -> int:
+        """How many tensors the node has for its subgraphs, as far as this one knows."""
+        numbers = [name.removeprefix(f"{OUTER}_") for name in self.body.outer]
+        return max((int(one) + 1 for one in numbers if one.isdecimal()), default=0)
+
+    @property
+    def is_exact(self) -> bool:
+        """True if nothing in it computes with floating numbers."""
+        inner = (Subgraph(one) for node in self.body.nodes for one in node.graphs)
+        known = [operator_of(node.op) for node in self.body.nodes if not node.graphs]
+        return all(one is not None and one.exact for one in known) and all(
+            one.is_exact for one in inner
+        )
+
+    def within(self, tensors: Sequence[Any]) -> "Subgraph":
+        """The graph where these are the node's tensors for its subgraphs."""
+        return replace(self, around={f"{OUTER}_{n}": x for n, x in enumerate(tensors)})
+
+    def __call__(self, *inputs: Any) -> tuple[Any, ...]:
+        """The outputs, each in its own type, as tensors of a model are.
+
+        Raises InvalidNode for another number of inputs, for names of nothing, and for what the
+        specification forbids a node in it; NotSupported for operators that are missing.
+        """
+        if len(inputs) != len(self.body.inputs):
+            raise InvalidNode(f"a graph of {len(self.body.inputs)} inputs is fed {len(inputs)}")
+        if lacking := [name for name in self.body.outer if name not in self.around]:
+            raise InvalidNode(f"nothing is called {lacking[0]}")
+        return _run(self.body, inputs, self.around)
+
+
+def _run(
+    body: Body,
+    inputs: Sequence[Any],
+    around: Mapping[str, Any],
+    attrs: Mapping[str, Any] | None = None,
+) -> tuple[Any, ...]:
+    """The outputs of a body; of a function with `attrs`, or else each tensor in its own type."""
+    named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
+    named |= {name: numbers.lifted(array) for name, array in body.constants.items()}
+    named |= dict(zip(body.inputs, inputs, strict=False))
+    for node in body.nodes:
+        outputs = _typed(node, named) if attrs is None else _computed(node, named, attrs)
+        named |= dict(zip(node.outputs, outputs, strict=False))
+    return tuple(named.get(name) for name in body.outputs)
+
+
+def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
+    """The outputs of a subgraph's node as tensors of a model have them."""
+    from opcheck.engine.evaluate import evaluate
+
+    operands = [named[name] for name in node.inputs]
+    if not any(map(numbers.is_lifted, operands)) and not node.graphs:
+        places = range(len(node.outputs))
+        plain = Node(node.op, tuple(operands), node.attrs, places)  # type: ignore[arg-type]
+        return [numbers.lifted(array) for array in evaluate(plain)]
+    outputs = _computed(node, named, {})
+    operator = operator_of(node.op)
+    if node.graphs or (operator and operator.exact):
+        return outputs
+    return [numbers.kept(x) for x in outputs]
 
 
 def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
@@ -416,8 +512,9 @@ def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
     return dtype, numbers.shape(x)
 
 
-def _computed(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
+def _computed(node: BodyNode, named: Mapping[str, Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
     """The outputs of one node of a body; raises NotSupported for an operator that is missing."""
+    operands = [named[name] for name in node.inputs]
     operator = operator_of(node.op)
     if operator is None:
         raise NotSupported(f"the engine has no formula for {node.op}, which the function body uses")
@@ -425,7 +522,11 @@ def _computed(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any])
         name: attrs.get(value.name) if isinstance(value, AttributeReference) else value
         for name, value in node.attrs.items()
     }
-    stated = {name: value for name, value in stated.items() if value is not None}
+    stated = {
+        name: Subgraph(value, named) if isinstance(value, Body) else value
+        for name, value in stated.items()
+        if value is not None
+    }
     function = operator.formulas[node.op.since]
     schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
     arguments = attributes_for(

@@ -270,6 +270,11 @@ def keywords(function: Formula) -> tuple[tuple[str, ...], bool]:
 
 
 def _wrong_inputs(tensors: list[inspect.Parameter], declared: Sequence[Parameter]) -> Iterator[str]:
+    # Of several variadic inputs a formula has one.
+    several = [n for n, one in enumerate(declared) if one.option == "variadic"]
+    declared = declared[: several[0] + 1] if len(several) > 1 else declared
+    if declared and declared[-1].constraint == opset.OUTER:
+        declared = declared[:-1]
     if len(tensors) != len(declared):
         has, wants = (", ".join(p.name for p in some) or "none" for some in (tensors, declared))
         yield f"its inputs are {has}; the schema has {wants}"

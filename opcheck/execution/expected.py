@@ -92,7 +92,8 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     for array in operands:
         if array is not None:
             array.flags.writeable = False
-    return Node(task.op, operands, task.attrs, task.places, bool(task.initializers))
+    constant = bool(task.initializers)
+    return Node(task.op, operands, task.attrs, task.places, constant, task.opset)
 
 
 class OracleUnavailable(Exception):

@@ -1,17 +1,26 @@
 """From a task to the model that backends run: at its own opset, with the lowest IR version."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+)
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck import opset
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, DType, of
 from opcheck.errors import NotExpressible
 from opcheck.model import ATTRIBUTE_TYPES, Array, AttrValue, OpVersion, OutputSpec, Task, Typed
+from opcheck.opset import onnx_defs
 
 #: The types of attributes that nodes are given here, by the words of case files.
 ATTRIBUTE_PROTOS = {
@@ -30,8 +39,11 @@ def model_of(task: Task) -> ModelProto:
         nodes, constants, at_opset = lower_hardmax1(task)
         domain = ""
     else:
-        node = helper.make_node(task.op.name, task.slots, _output_slots(task), domain=domain)
+        inputs = _inputs(task)
+        node = helper.make_node(task.op.name, inputs, _output_slots(task), domain=domain)
         node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
+        for attribute in node.attribute:
+            _type_inputs(task, attribute.g)
         nodes, constants = _with_sequences(task, node)
     tensors = {**task.initializers, **constants}
     version = ir_version(domain, at_opset)
@@ -51,6 +63,42 @@ def model_of(task: Task) -> ModelProto:
     _state_ranks(model)
     _keep_rank(model)
     return model
+
+
+def _inputs(task: Task) -> list[str]:
+    """The node's inputs, of which those are none that only its subgraphs use."""
+    schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
+    outer = [one for one in schema.inputs if one.constraint == opset.OUTER] if schema else []
+    inputs = [name for name in task.slots if opset.place(outer, name) is None]
+    while inputs and not inputs[-1]:
+        inputs.pop()
+    return inputs
+
+
+def _type_inputs(task: Task, graph: GraphProto) -> None:
+    """Give a subgraph's inputs the types that they have by the node's; runtimes ask for them."""
+    skipped = {"Loop": 2, "Scan": 1 if task.op.since == 8 else 0}.get(task.op.name, 0)
+    slots = _inputs(task)[skipped:]
+    dtypes = {tensor.name: tensor.dtype for tensor in task.inputs}
+    dtypes |= {name: found for name, array in task.initializers.items() if (found := of(array))}
+    if task.op.name == "SequenceMap":
+        # A tensor of the sequence comes first, and the sequence that is made is of its type.
+        slots = ["", *(name for name in slots if not name.startswith("input_sequence_"))]
+        dtypes |= {"": task.dtype} if task.dtype else {}
+        _state_types(graph.output, [(task.dtype, None)])
+    types: list[tuple[DType | None, list[int] | None]] = [(dtypes.get(n), None) for n in slots]
+    if task.op.name == "Loop":
+        types = [(DTYPES["int64"], []), (DTYPES["bool"], []), *types]
+    _state_types(graph.input, types)
+
+
+def _state_types(
+    infos: Iterable[ValueInfoProto], types: Iterable[tuple[DType | None, list[int] | None]]
+) -> None:
+    """Give tensors types and shapes where they have none."""
+    for one, (dtype, shape) in zip(infos, types, strict=False):
+        if dtype and not one.HasField("type"):
+            one.CopyFrom(helper.make_tensor_value_info(one.name, dtype.onnx, shape))
 
 
 def output_names(task: Task) -> list[str]:
@@ -81,6 +129,8 @@ def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeP
     if isinstance(value, np.ndarray):
         return helper.make_attribute(name, numpy_helper.from_array(value, name))
     declared = opset.attribute(op, name)
+    if declared and declared.type == "graph" and isinstance(value, str):
+        return helper.make_attribute(name, onnx_defs.graph(value, name))
     # The declared type and not the value's: an empty list has none of its own.
     kind = ATTRIBUTE_PROTOS.get(declared.type) if declared else None
     return helper.make_attribute(name, value, attr_type=kind)
@@ -113,8 +163,8 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     if task.op.name == "Optional" and not task.slots:
         node.attribute.append(helper.make_attribute(*typed.popitem()))
     for one in (one for one in schema.inputs if one.listed):
-        others = [name for name in task.slots if opset.place([one], name) is None]
-        tensors = [name for name in task.slots if name not in others]
+        others = [name for name in node.input if opset.place([one], name) is None]
+        tensors = [name for name in node.input if name not in others]
         if optional and (any(others) or not (tensors or task.dtype)):
             continue
         if optional:

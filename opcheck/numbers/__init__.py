@@ -145,6 +145,23 @@ def astype(x: Any, dtype: Any, *, computes: bool = False) -> Any:
     return _context.get().lift(plain.astype(x, dtype))
 
 
+def lifted(array: Any) -> Any:
+    """A plain array as the kind of numbers in force has it."""
+    return _context.get().lift(array)
+
+
+def is_lifted(x: Any) -> bool:
+    """Return True for an array of another kind than NumPy's."""
+    return isinstance(x, Kind)
+
+
+def kept(x: Any) -> Any:
+    """`x` as a tensor of its own type holds it, which rounds what is computed in a wider one."""
+    if isinstance(x, Number) and x.dtype.itemsize == 2 and x.dtype.kind not in "biu":
+        return astype(astype(x, np.float32), x.dtype)
+    return x
+
+
 def real(x: float) -> Any:
     """A number of the kind in force, so that what is computed of it has no rounding of Python's."""
     found = _context.get().lift(np.asarray(x, np.float64))

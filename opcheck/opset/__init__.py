@@ -8,7 +8,7 @@ written as data_0, data_1 … in case files.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain
 from operator import or_
@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
-from opcheck.model import Attrs, AttrValue, OpVersion, Typed
+from opcheck.model import Array, Attrs, AttrValue, OpVersion, Typed
 
 #: Operators that take no strings, and yet round nothing.
 _EXACT = (
@@ -36,9 +36,9 @@ _MOVE_WITH = {
 NAMING = ("to", "dtype", "output_dtype", "output_datatype")
 #: The dtypes of attributes that are no tensors.
 _HOLDS = {"int": "int64", "float": "float32", "string": "string"}
-#: "other" is a graph, a type or a sparse tensor.
+#: "other" is a type or a sparse tensor. Cases have a graph as text, see `onnx_defs.graph`.
 AttrType: TypeAlias = Literal[
-    "int", "float", "string", "tensor", "ints", "floats", "strings", "tensors", "other"
+    "int", "float", "string", "tensor", "ints", "floats", "strings", "tensors", "graph", "other"
 ]
 
 
@@ -118,6 +118,11 @@ class Schema:
         """True if a tensor may be in place of an optional, which comes after it."""
         return any(f"{one.name}_tensor" == self.inputs[0].name for one in self.inputs)
 
+    @cached_property
+    def graphs(self) -> tuple[str, ...]:
+        """The attributes that are graphs."""
+        return tuple(one.name for one in self.attributes.values() if one.type == "graph")
+
     @property
     def by_value(self) -> bool:
         """True if the output is of the type of an attribute `value`, which is a tensor."""
@@ -145,14 +150,39 @@ class BodyNode:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
+    @property
+    def graphs(self) -> "tuple[Body, ...]":
+        """The graphs among its attributes."""
+        return tuple(value for value in self.attrs.values() if isinstance(value, Body))
+
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """An operator as a graph of others: a function body, or a subgraph in an attribute."""
+    """An operator as a graph of others: a function body, or a subgraph in an attribute.
+
+    `constants` are its initializers.
+    """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[BodyNode, ...]
+    constants: Mapping[str, Array] = field(default_factory=dict)
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The names that it gives to tensors, within its own subgraphs too."""
+        within = (one.named for node in self.nodes for one in node.graphs)
+        made = chain.from_iterable(node.outputs for node in self.nodes)
+        return frozenset({*self.inputs, *self.constants, *made}.union(*within) - {""})
+
+    @cached_property
+    def outer(self) -> tuple[str, ...]:
+        """The names of tensors from around it, in the order of their first use."""
+        used = chain.from_iterable(
+            (*node.inputs, *chain.from_iterable(one.outer for one in node.graphs))
+            for node in self.nodes
+        )
+        return tuple(n for n in dict.fromkeys((*used, *self.outputs)) if n and n not in self.named)
 
 
 def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
@@ -209,6 +239,16 @@ def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, .
 
 #: What is in place of the type of a sequence's length.
 LENGTH = "length"
+#: The last parameter of an operator with subgraphs: tensors that these use under the names outer_0,
+#: outer_1 …, and that are no inputs of the node.
+OUTER = "outer"
+
+
+def with_outer(inputs: Sequence[Parameter], outputs: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """The inputs of an operator with subgraphs, and the tensors that these use besides."""
+    types = frozenset(text for text in outputs[-1].types if text.startswith("tensor("))
+    said = "tensors that the subgraphs use"
+    return (*inputs, Parameter(OUTER, OUTER, types, "variadic", said, 0, homogeneous=False))
 
 
 def without_sequences(
@@ -220,9 +260,7 @@ def without_sequences(
     inputs come last. Before the tensors of a result comes its length; in place of them, where no
     input shows the type, an empty tensor that the sequence takes.
     """
-    # SequenceMap has any number of sequences, and a graph, which no case states.
-    many = any(one.option == "variadic" and "seq(" in str(one.types) for one in inputs)
-    if many or not any(map(_is_sequence, (*inputs, *outputs))):
+    if not any(map(_is_sequence, (*inputs, *outputs))):
         return (*inputs,), (*outputs,)
     known = {one.types: one.constraint for one in (*inputs, *outputs)}
     option: Literal["variadic", "single"] = "variadic" if inputs else "single"

@@ -2,9 +2,20 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any, cast, get_args
 
-from onnx import AttributeProto, FunctionProto, TensorProto, defs, helper, numpy_helper
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    TensorProto,
+    defs,
+    helper,
+    numpy_helper,
+)
+from onnx.parser import ParseError, parse_graph
 
 from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
@@ -17,6 +28,7 @@ from opcheck.opset import (
     Parameter,
     Schema,
     is_of_optionals,
+    with_outer,
     without_optionals,
     without_sequences,
 )
@@ -45,11 +57,13 @@ def _schema(schema: Any) -> Schema:
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
     without = without_optionals if is_of_optionals(schema.name) else without_sequences
-    seen = without(inputs, outputs)
+    seen = without(*((inputs, outputs) if schema.name != "SequenceMap" else _one(inputs, outputs)))
+    attributes = {name: _attribute(a) for name, a in sorted(schema.attributes.items())}
+    has_graphs = any(one.type == "graph" for one in attributes.values())
     return Schema(
         op=OpVersion(schema.domain, schema.name, schema.since_version),
-        attributes={name: _attribute(a) for name, a in sorted(schema.attributes.items())},
-        inputs=seen[0],
+        attributes=attributes,
+        inputs=with_outer(*seen) if has_graphs else seen[0],
         outputs=seen[1],
         deprecated=schema.deprecated,
         doc=schema.doc or "",
@@ -60,10 +74,19 @@ def _schema(schema: Any) -> Schema:
     )
 
 
+def _one(
+    inputs: Sequence[Parameter], outputs: Sequence[Parameter]
+) -> tuple[Sequence[Parameter], Sequence[Parameter]]:
+    """The parameters of SequenceMap with one sequence, beside tensors, and one that is made."""
+    sequence, others = inputs
+    tensors = frozenset(one for one in others.types if one.startswith("tensor("))
+    return (sequence, replace(others, types=tensors)), [replace(outputs[0], option="single")]
+
+
 def _attribute(attribute: Any) -> Attribute:
     kind = _TYPES.get(attribute.type.value, "other")
     proto = attribute.default_value
-    stated = kind != "other" and proto.type != AttributeProto.UNDEFINED
+    stated = kind not in ("graph", "other") and proto.type != AttributeProto.UNDEFINED
     default = value_of(proto) if stated else None
     if default is None and kind == "int" and not attribute.required:
         # Concat-1 and SequenceEmpty-11 state it in words alone.
@@ -138,6 +161,35 @@ def body(
     return _body(function, imports, opset) if function.node else None
 
 
+def graph(text: str, name: str) -> GraphProto:
+    """A graph in ONNX's textual syntax, which begins with its inputs: `(x) => (y) { … }`.
+
+    Raises ValueError with the parser's message.
+    """
+    # A graph in that syntax has a name first, which means nothing.
+    before = f"{name} " if text.lstrip().startswith("(") else ""
+    try:
+        return parse_graph(before + text)
+    except ParseError as error:
+        said = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
+        line, column = map(int, re.findall(r"line: (\d+) column: (\d+)", said)[0])
+        column -= len(before) if line == 1 else 0
+        raise ValueError(f"line {line}, column {column}: {said.splitlines()[-1]}") from None
+
+
+@cache
+def subgraph(text: str, opset: int) -> Body:
+    """A graph in ONNX's textual syntax, of operators as they are at an opset.
+
+    Raises ValueError for what is no graph, and for an operator that is not there.
+    """
+    parsed = graph(text, "graph")
+    try:
+        return _body(parsed, {}, opset)
+    except defs.SchemaError as error:
+        raise ValueError(f"{str(error).rstrip('!').replace(' registered', '')}") from None
+
+
 def _body(graph: Any, imports: Mapping[str, int], opset: int) -> Body:
     """A function, which names its inputs and outputs, or a graph, which declares them."""
     nodes = []
@@ -148,7 +200,8 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int) -> Body:
         nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
     ends = (graph.input, graph.output)
     inputs, outputs = (tuple(getattr(one, "name", one) for one in end) for end in ends)
-    return Body(inputs, outputs, tuple(nodes))
+    held = {one.name: numpy_helper.to_array(one) for one in getattr(graph, "initializer", ())}
+    return Body(inputs, outputs, tuple(nodes), held)
 
 
 def _body_attribute(

@@ -427,6 +427,10 @@ def json_schema() -> dict[str, Any]:
 
 FieldPath: TypeAlias = tuple[str, ...]
 
+GRAPHS_ARE = (
+    "a graph is text such as (x) => (y) { y = Add(x, outer_0) }, where outer_0 is an input of the"
+    " case that the node does not take"
+)
 PATHS_ARE = "a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY]"
 #: The keys that may stand below a step of pydantic's location.
 _KEYS: dict[str, list[str]] = {

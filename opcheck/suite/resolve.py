@@ -305,13 +305,15 @@ class Resolver:
                     self.lacking(self.node.at(path), f"expect lacks output {output.name!r}")
                 continue
             fields, node = tensors[output.name]
-            if output.dtype is None and getattr(fields, "dtype", None) is None:
+            # What a graph gives may be of any type; it is mostly of that of the case.
+            dtype = output.dtype or (self.dtype if self.schema.graphs else None)
+            if dtype is None and getattr(fields, "dtype", None) is None:
                 # Problems of the inputs have been reported, and may be the reason.
                 if self.sound:
                     message = f"{output.name}: its dtype does not follow from the inputs"
                     self.lacking(node.mark, message, "{value: …, dtype: …} states it")
                 continue
-            if (spec := self.tensor(output.name, node, fields, output.dtype)) is None:
+            if (spec := self.tensor(output.name, node, fields, dtype)) is None:
                 continue
             if output.dtype and spec.dtype != output.dtype:
                 message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
@@ -403,7 +405,10 @@ class Resolver:
         for spec in inputs:
             found = place(schema.inputs, spec.name)
             assert found is not None
-            first = bound.setdefault(schema.inputs[found[0]].constraint, spec.dtype)
+            parameter = schema.inputs[found[0]]
+            if parameter.option == "variadic" and not parameter.homogeneous:
+                continue
+            first = bound.setdefault(parameter.constraint, spec.dtype)
             if first != spec.dtype and not self.may_be_illegal:
                 message = f"{spec.name} is {spec.dtype}, but {schema.op} wants {first} as before it"
                 self.problem(self._dtype_mark(spec), message)
@@ -420,6 +425,10 @@ class Resolver:
         found: dict[str, model.AttrValue | model.Typed] = {}
         for name, value in stated.items():
             attribute = schema.attributes.get(name)
+            if name in schema.graphs and isinstance(value, str):
+                if self._is_graph(schema, name, value):
+                    found[name] = value
+                continue
             if attribute is None and (self.may_be_illegal or value is None):
                 attribute = opset.attribute(schema.op, name)
             is_tensor = isinstance(value, f.AttributeTensorFields)
@@ -454,6 +463,24 @@ class Resolver:
                 self.lacking(self.node.mark, f"{what} between the case's opsets", hint)
         return found
 
+    def _is_graph(self, schema: Schema, name: str, text: str) -> bool:
+        """Return True for a graph; report what is none, or is of tensors that are not there."""
+        from opcheck.opset import onnx_defs
+
+        given, mark = [*(self.fields.inputs or {})], self.node.at(("attrs", name))
+        try:
+            body = onnx_defs.subgraph(text, self.fields.opset or schema.op.since)
+        except ValueError as error:
+            self.problem(mark, f"attribute {name} is no graph: {error}", f.GRAPHS_ARE)
+            return False
+        outer = [one for one in given if (at := place(schema.inputs, one)) and is_outer(schema, at)]
+        for one in (one for one in body.outer if one not in outer and not self.may_be_illegal):
+            message = f"{name}: {quoted(one)} is no tensor of the graph, and none from around it"
+            self.problem(mark, message, did_you_mean(one, [*body.named, *outer]) or f.GRAPHS_ARE)
+        for one in sorted(body.named & {*given, *spelt(schema.outputs)}):
+            self.problem(mark, f"{name}: {quoted(one)} is the name of a tensor around the graph")
+        return True
+
     def _attribute_tensor(self, attribute: Attribute, value: Any) -> model.Array | None:
         """The tensor stated for an attribute; None with its problem reported."""
         path: tuple[str, ...] = ("attrs", attribute.name)
@@ -473,6 +500,11 @@ class Resolver:
             except ValueError as error:
                 self.problem(self.node.at(path), str(error))
         return None
+
+
+def is_outer(schema: Schema, at: tuple[int, int]) -> bool:
+    """Return True for an input that only subgraphs use."""
+    return schema.inputs[at[0]].constraint == opset.OUTER
 
 
 def tolerance_of(stated: f.ToleranceField, dtype: DType | None, all_: Iterable[DType]) -> Tolerance:
@@ -582,8 +614,10 @@ def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
     """`value` in the attribute's declared type; raises ValueError for any other."""
     if (kind := attribute.type.removesuffix("s")) == "tensor":
         raise ValueError(f"must be a literal, or {{value: …, dtype: …}}; got {shown(value)}")
+    if kind == "graph":
+        raise ValueError(f"must be a graph as text; got {shown(value)}")
     if kind not in _SCALARS:
-        raise ValueError("holds a graph, type or sparse tensor, which case files cannot write")
+        raise ValueError("holds a type or sparse tensor, which case files cannot write")
     if kind == attribute.type:
         scalar: model.AttrValue = _scalar(kind, value)
         return scalar

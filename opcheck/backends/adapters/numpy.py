@@ -62,5 +62,6 @@ class PreparedNode:
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """Return the engine's call alone."""
         task = self.task
-        node = Node(task.op, tuple(task.operands(inputs)), task.attrs, task.places)
+        operands = tuple(task.operands(inputs))
+        node = Node(task.op, operands, task.attrs, task.places, opset=task.opset)
         return Bare(partial(self.compute, node), tuple)

@@ -83,9 +83,10 @@ def _repaired(name: str, readings: Readings) -> AnswerFunction:
 def says_something(attribute: Attribute, node: Node) -> bool:
     """Return True for a node whose attribute departs from its default.
 
-    For a list without a default, 0 or 1 along each axis is no departure.
+    For a list without a default, 0 or 1 along each axis is no departure; for Scan's, 0.
     """
-    neutral = {0, 1} if attribute.default is None else {attribute.default}
+    scans = attribute.name.startswith("scan_") or attribute.name == "directions"
+    neutral = {0} if scans else {0, 1} if attribute.default is None else {attribute.default}
     value = node.attrs.get(attribute.name)
     values = value if isinstance(value, tuple) else (value,)
     tensor = attribute.type in ("tensor", "tensors", "other")
@@ -425,6 +426,8 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     if groups:
         yield from _of_channels(groups, filtered=images)
     for place, parameter in enumerate(schema.inputs):
+        if any(one.option == "variadic" for one in schema.inputs[:place]):
+            break  # The tensors of a second one are told of with those of the first.
         unlike_lead = parameter.constraint != schema.inputs[schema.lead].constraint
         of_index = unlike_lead and "tensor(int64)" in parameter.types
         yield from _of_input(place, parameter, of_index)
@@ -439,7 +442,7 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
             yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}",
                             partial(_is, dtype.numpy, lambda n: n.right[-1].dtype))  # fmt: skip
     real = not _texts("float").isdisjoint(schema.typed.types)
-    for low in () if operator.exact or not real else _LOWS:
+    for low in () if operator.exact or schema.graphs or not real else _LOWS:
         name = f"elements_from_{low:g}_to_{2 * low:g}".replace("-", "minus_")
         text = f"elements of the input lay between {low:g} and {2 * low:g}"
         yield Condition(name, text, partial(_from, low))

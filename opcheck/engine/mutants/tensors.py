@@ -283,7 +283,7 @@ FAULTS: tuple[Mutant, ...] = (
     Mutant("negative_index_by_the_first_axis",
            "negative indices were counted from the end of the first axis, whichever was indexed",
            lambda node: evaluate(node, faults={INDEXED: _of_indices(lambda i, n: np.where(
-               i < 0, i + (node.given[0].shape[0] if node.rank else 0), i))}),
+               i < 0, i + (node.given[0].shape[0] if node.given[0].ndim else 0), i))}),
            INDEXED, any_type=True),
     *mutant.faults(
         INDEXED, _of_indices,

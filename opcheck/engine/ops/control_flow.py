@@ -1,0 +1,314 @@
+"""Operators that run graphs: If, Loop, Scan and SequenceMap.
+
+A graph comes as a function of its inputs; see `engine.node.Subgraph`.
+"""
+
+from itertools import count
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import from_either_end, scalar
+from opcheck.engine.operators import by_step, check_one_of, operator, unsaid
+from opcheck.errors import InvalidNode, NotSupported
+
+NAMES = """If Loop Scan SequenceMap"""
+IF, LOOP, SCAN, MAP = map(operator, NAMES.split())
+
+_TYPES_CAME = (16, 19, 21, 23, 24, 25)
+_VERSIONS = (1, 11, 13, *_TYPES_CAME)
+#: The most iterations of a loop: mutants of its end may have no other.
+_MOST = 1_000
+
+
+def decided(name, condition):
+    """A condition as Python has it; raises NotSupported where rounding decides about it."""
+    if isinstance(condition, np.ndarray) or np.isscalar(condition):
+        return bool(scalar(name, np.asarray(condition)))
+    raise NotSupported(f"rounding decides {name}")
+
+
+def one_truth(cond):
+    if cond.size != 1:
+        raise InvalidNode(f"cond has {cond.size} elements; allowed: 1")
+    return decided("cond", xp.reshape(cond, ()))
+
+
+@by_step(*_VERSIONS)
+def branch(chosen, cond, *, then_branch, else_branch):
+    numbers = [len(one.body.outputs) for one in (then_branch, else_branch)]
+    if len({*numbers}) > 1:
+        raise InvalidNode(f"branches of {numbers} outputs")
+    return chosen(cond, then_branch, else_branch)
+
+
+@IF.formula(by=branch)
+def taken(cond, then_branch, else_branch):
+    return then_branch() if one_truth(cond) else else_branch()
+
+
+def stacked(values, axis=0):
+    """What each iteration gives, along a new axis."""
+    if len({x.shape for x in values}) > 1:
+        raise InvalidNode(f"scan outputs of shapes {[x.shape for x in values]}")
+    return xp.stack(values, axis=from_either_end(axis, len(values[0].shape) + 1))
+
+
+def split(body, states, found):
+    """New states of an iteration, and what it adds to the scan outputs."""
+    if len(found) < len(states):
+        raise InvalidNode(f"a body of {len(body.body.outputs)} outputs for {len(states)} states")
+    return found[: len(states)], found[len(states) :]
+
+
+def goes_on(n, most, keep, has_cond):
+    """Return True if iteration `n` runs; what the body says counts where the node has `cond`."""
+    return (most is None or n < most) and (keep or not has_cond)
+
+
+@by_step(*_VERSIONS, options=["numbered", "carried", "gathered"])
+def loop(runs, M=None, cond=None, *v_initial, body, numbered=lambda n: n,
+         carried=lambda new, first: new, gathered=stacked):  # fmt: skip
+    # "Should be a scalar", the text says of both.
+    most = None if M is None else scalar("M", M)
+    keep = cond is None or decided("cond", cond)
+    unsaid("a loop that nothing ends", most is None and cond is None)
+    states, rows = [*v_initial], []
+    for n in count():
+        if not runs(n, most, keep, cond is not None):
+            break
+        if n >= _MOST:
+            raise NotSupported(f"more than {_MOST} iterations")
+        found = body(np.array(numbered(n)), np.array(keep), *states)
+        if not found:
+            raise InvalidNode("a body without a condition")
+        new, row = split(body, states, found[1:])
+        states = carried([*new], [*v_initial])
+        rows.append(row)
+        keep = decided("what the body says of cond", found[0])
+    unsaid("scan outputs of no iteration", not rows and len(body.body.outputs) > 1 + len(states))
+    return (*states, *(gathered([*column]) for column in zip(*rows, strict=True)))
+
+
+LOOP.formula(by=loop)(goes_on)
+
+
+def flags(name, given, many):
+    """A list of 0 and 1, all 0 if it is not stated."""
+    listed = given or (0,) * many
+    if len(listed) != many:
+        raise InvalidNode(f"{name} {list(listed)}; allowed: {many} numbers")
+    for one in listed:
+        check_one_of(name, one, 0, 1)
+    return listed
+
+
+def part(x, position, axis=0):
+    """The part of a tensor at a position of an axis, without that axis."""
+    found = xp.take(x, position, axis=axis)
+    # NumPy makes a text of an array of rank 0.
+    return np.array(found, object) if isinstance(found, str) else found
+
+
+def scanned(sequence, body, states, inputs, axes, backward):
+    """The states after a scan along one axis each, and what the iterations add.
+
+    `sequence` orders the positions along an axis of some length.
+    """
+    lengths = {x.shape[axis] for x, axis in zip(inputs, axes, strict=True)}
+    if len(lengths) > 1:
+        raise InvalidNode(f"scan inputs of lengths {sorted(lengths)}")
+    [length] = lengths
+    rows = []
+    for n in range(length):
+        elements = [
+            part(x, sequence(length, n, back), axis)
+            for x, axis, back in zip(inputs, axes, backward, strict=True)
+        ]
+        states, row = split(body, states, body(*states, *elements))
+        rows.append(row)
+    unsaid("scan outputs of no iteration", not rows and len(body.body.outputs) > len(states))
+    return states, rows
+
+
+def in_turn(length, n, back):
+    """The position that iteration `n` is about."""
+    return length - 1 - n if back else n
+
+
+def parts_of(given, num_scan_inputs):
+    states = len(given) - num_scan_inputs
+    if num_scan_inputs < 1 or states < 0:
+        raise InvalidNode(f"num_scan_inputs {num_scan_inputs} of {len(given)} inputs")
+    return given[:states], given[states:]
+
+
+def _axes(name, given, ranks, negative):
+    axes = given or (0,) * len(ranks)
+    if len(axes) != len(ranks):
+        raise InvalidNode(f"{name} {list(axes)}; allowed: {len(ranks)} axes")
+    unsaid(f"a negative axis in {name}", not negative and min(axes, default=0) < 0)
+    return [from_either_end(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
+
+
+@by_step(each={9: False, **dict.fromkeys([11, *_TYPES_CAME], True)}, options=["gathered"])
+def scan(sequence, negative, *initial_state_and_scan_inputs, body, num_scan_inputs,
+         scan_input_axes, scan_input_directions, scan_output_axes, scan_output_directions,
+         gathered=stacked):  # fmt: skip
+    first, inputs = parts_of(initial_state_and_scan_inputs, num_scan_inputs)
+    axes = _axes("scan_input_axes", scan_input_axes, [x.ndim for x in inputs], negative)
+    backward = flags("scan_input_directions", scan_input_directions, len(inputs))
+    states, rows = scanned(sequence, body, first, inputs, axes, backward)
+    many = len(body.body.outputs) - len(states)
+    prepends = flags("scan_output_directions", scan_output_directions, many)
+    columns = [[*column] for column in zip(*rows, strict=True)]
+    ranks = [column[0].ndim + 1 for column in columns]
+    along = _axes("scan_output_axes", scan_output_axes, ranks, negative)
+    turned = [c[::-1] if back else c for c, back in zip(columns, prepends, strict=True)]
+    return (*states, *map(gathered, turned, along))
+
+
+SCAN.formula(by=scan)(in_turn)
+
+
+@by_step(8)
+def scan_of_batches(sequence, sequence_lens=None, *initial_state_and_scan_inputs, body,
+                    num_scan_inputs, directions):  # fmt: skip
+    first, inputs = parts_of(initial_state_and_scan_inputs, num_scan_inputs)
+    backward = flags("directions", directions, len(inputs))
+    given = [*first, *inputs]
+    if min(x.ndim for x in given) < 1 or min(x.ndim for x in inputs) < 2:
+        raise InvalidNode("a tensor without the axis of batches, or that of its sequences")
+    if len(batches := {x.shape[0] for x in given}) > 1:
+        raise InvalidNode(f"batches of {sorted(batches)}")
+    [batch], [longest, *others] = batches, {x.shape[1] for x in inputs}
+    if others:
+        raise InvalidNode(f"scan inputs of lengths {sorted([longest, *others])}")
+    lengths = [longest] * batch if sequence_lens is None else lengths_of(sequence_lens, batch)
+    if lengths and not 0 <= min(lengths) <= max(lengths) <= longest:
+        raise InvalidNode(f"sequence_lens {lengths}; allowed: 0 to {longest}")
+    unsaid("no batches", not batch)
+    found = []
+    for n, length in enumerate(lengths):
+        begun = [part(x, n) for x in inputs]
+        cut = [xp.take(x, np.arange(length), axis=0) for x in begun]
+        states, rows = scanned(
+            sequence, body, [part(x, n) for x in first], cut, [0] * len(cut), backward
+        )
+        unsaid(
+            "what is beyond a sequence", length < longest and len(body.body.outputs) > len(states)
+        )
+        found.append((*states, *(stacked([*column]) for column in zip(*rows, strict=True))))
+    return tuple(stacked([*column]) for column in zip(*found, strict=True))
+
+
+def lengths_of(sequence_lens, batch):
+    if sequence_lens.shape != (batch,):
+        raise InvalidNode(f"sequence_lens of shape {list(sequence_lens.shape)}; allowed: [{batch}]")
+    return [int(one) for one in sequence_lens]
+
+
+SCAN.formula(by=scan_of_batches)(in_turn)
+
+
+@by_step(17, options=["made"])
+def mapped(each, *additional_inputs, body, made=list):
+    held = len(body.body.inputs) - 1
+    # The tensors of the sequence come after the others.
+    others, tensors = additional_inputs[:held], additional_inputs[held:]
+    if held < 0 or len(others) < held or len(body.body.outputs) != 1:
+        raise InvalidNode("the body has another number of inputs or outputs than the node")
+    return made([each(body, tensors, n, others) for n in range(len(tensors))])
+
+
+@MAP.formula(by=mapped)
+def element(body, tensors, n, others):
+    [made] = body(tensors[n], *others)
+    return made
+
+
+def joined(values, axis=0):
+    """Values one after another, instead of along a new axis."""
+    return xp.concat(values, axis=0) if values[0].ndim else stacked(values, axis)
+
+
+IF.mutant_table({
+    "branches_exchanged": ("the branches were exchanged", lambda cond, a, b: taken(cond, b, a)),
+    "then_always": ("the condition was true", lambda cond, a, b: a()),
+    "else_always": ("the condition was false", lambda cond, a, b: b()),
+    "outputs_reversed": ("the last output of a branch came first",
+                         lambda *given: taken(*given)[::-1]),
+}, by=branch)  # fmt: skip
+IF.mutant("a condition of several elements was taken for its first", name="first_condition",
+          of_validity=True, by=branch)(
+    lambda cond, a, b: a() if cond.size and xp.reshape(cond, -1)[0] else b())  # fmt: skip
+
+LOOP.mutant_table({
+    "one_iteration_more": ("the trip count was one more",
+        lambda n, most, *rest: goes_on(n, most and most + 1, *rest)),
+    "one_iteration_less": ("the trip count was one less",
+        lambda n, most, *rest: goes_on(n, most and most - 1, *rest)),
+    "trip_count_ignored": ("the condition alone ended the loop", lambda n, most, keep, has_cond: (
+        keep and n < (most or 0) + 64 if has_cond else goes_on(n, most, keep, has_cond))),
+    "condition_ignored": ("the trip count alone ended the loop", lambda n, most, keep, has_cond:
+        goes_on(n, most, keep or most is not None, has_cond)),
+    "first_condition_ignored": ("the condition was asked for after the first iteration",
+        lambda n, most, keep, has_cond: goes_on(n, most, keep or n == 0, has_cond)),
+    "first_condition_alone": ("the condition was asked for before the first iteration alone",
+        lambda n, most, keep, has_cond: goes_on(
+            n, most, keep or (n > 0 and most is not None), has_cond)),
+    "condition_counts_unasked": ("the body's condition ended a loop that has no input cond",
+        lambda n, most, keep, has_cond: goes_on(n, most, keep, True)),
+    "ends_at_once_without_cond": ("a loop without the input cond had no iteration",
+        lambda n, most, keep, has_cond: has_cond and goes_on(n, most, keep, has_cond)),
+}, by=loop)  # fmt: skip
+LOOP.mutant_table({
+    "numbered_from_1": ("the first iteration was number 1", lambda n: n + 1),
+    "always_number_0": ("every iteration was number 0", lambda n: 0),
+}, by=lambda numbered: loop(goes_on, numbered=numbered))  # fmt: skip
+LOOP.mutant_table({
+    "begins_anew": ("each iteration began with the initial values", lambda new, first: first),
+    "states_exchanged": ("the values were handed on from the last to the first",
+                         lambda new, first: new[::-1]),
+    "shapes_kept": ("a value kept the shape that it had at first",
+        lambda new, first: [
+            xp.reshape(x, y.shape) if x.size == y.size else x if x.shape == y.shape else y
+            for x, y in zip(new, first, strict=True)]),
+}, by=lambda carried: loop(goes_on, carried=carried))  # fmt: skip
+_GATHERED = {
+    "outputs_from_the_back": ("the last iteration's values came first",
+                              lambda values, *axis: stacked(values[::-1], *axis)),
+    "outputs_of_the_last": ("every row of a scan output was of the last iteration",
+                            lambda values, *axis: stacked([values[-1] for _ in values], *axis)),
+    "outputs_concatenated": ("scan outputs had no axis for the iterations", joined),
+}  # fmt: skip
+LOOP.mutant_table(_GATHERED, by=lambda gathered: loop(goes_on, gathered=gathered))
+SCAN.mutant_table({**_GATHERED, "output_axis_first": (
+    "every scan output had the iterations on its first axis",
+    lambda values, axis: stacked(values)),
+}, by=lambda gathered: scan(in_turn, gathered=gathered))  # fmt: skip
+
+for _by in (scan, scan_of_batches):
+    SCAN.mutant_table({
+        "one_position_later": ("a scan began at the second position and ended at the first",
+                               lambda length, n, back: in_turn(length, (n + 1) % length, back)),
+        "always_backward": ("every input was scanned backward",
+                            lambda length, n, back: in_turn(length, n, True)),
+        "always_forward": ("every input was scanned forward",
+                           lambda length, n, back: n),
+        "first_position_alone": ("every iteration saw the first position",
+                                 lambda length, n, back: in_turn(length, 0, back)),
+    }, by=_by)  # fmt: skip
+
+MAP.mutant_table({
+    "first_for_all": ("every result was that of the first tensor",
+                      lambda body, tensors, n, others: element(body, tensors, 0, others)),
+    "from_the_back": ("the results came from the last to the first",
+                      lambda body, tensors, n, others: element(body, tensors, -1 - n, others)),
+    "others_exchanged": ("the inputs beside the sequence came from the last to the first",
+                         lambda body, tensors, n, others: element(body, tensors, n, others[::-1])),
+}, by=mapped)  # fmt: skip
+MAP.mutant_table({
+    "empty_dropped": ("empty tensors were dropped", lambda made: [x for x in made if x.size]),
+    "last_dropped": ("the last tensor was dropped", lambda made: made[:-1]),
+}, by=lambda made: mapped(element, made=made))  # fmt: skip

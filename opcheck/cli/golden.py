@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,14 +35,12 @@ def command() -> None:
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what opcheck wrote, with --force."""
     from opcheck.execution.golden.writing import check_place
-    from opcheck.execution.saving import check_tests
 
     if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
         return False
-    for check in (check_place, check_tests):
-        with suppress(UsageError):
-            check(folder, force=True)
-            return True
+    with suppress(UsageError):
+        check_place(folder, force=True)
+        return True
     return False
 
 
@@ -54,15 +52,12 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     --force: Replace a folder that this command wrote.
     --data-sets: So many data sets a case, of other random numbers each; a case with nothing random
         in it, or with its answer written out, has one.
-    --npz: Also NumPy's archives of all tensors.
     """,
     folder={"type": OutputPath(_is_replaced), "required": True},
     data_sets={"type": click.IntRange(1, 1000), "metavar": "N", "default": 1, "show_default": True},
 )
 @options.processes_option
-def write(
-    folder: Path, force: bool, data_sets: int, npz: bool, jobs: int | None, **selection: Any
-) -> None:
+def write(folder: Path, force: bool, data_sets: int, jobs: int | None, **selection: Any) -> None:
     """Write cases with their right answers, as ONNX's test data.
 
     What is written is the exact value of the operator's formula, correctly rounded. Where a case
@@ -70,11 +65,9 @@ def write(
 
     \b
     opcheck golden write -o golden                       the shipped suites
-    opcheck golden write -o golden --op Softmax --npz    one operator, for NumPy too
+    opcheck golden write -o golden --op Softmax          one operator
     opcheck golden write my.yaml -o mine --data-sets 5   my cases, with five data sets each
     opcheck golden check golden                          later, or elsewhere
-    opcheck golden write onnx-node -o DIR                the node tests of the onnx package, as is
-    opcheck golden write 'onnx-node/softmax*' -o DIR     some of them
 
     A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
     be refused. docs/golden-files.md describes all files.
@@ -82,20 +75,19 @@ def write(
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
-    from opcheck.execution.golden.writing import GoldenSettings, check_place
+    from opcheck.execution.golden.writing import check_place
     from opcheck.execution.golden.writing import write as write_cases
     from opcheck.execution.workers import processors
-    from opcheck.suite.load import check_case_files, is_node_tests
+    from opcheck.suite.load import check_case_files
 
-    paths = selection["paths"]
-    if any(map(is_node_tests, paths)):
-        _write_node_tests(folder, paths, force=force)
-    check_case_files(paths, "golden write")
+    check_case_files(selection["paths"], "golden write")
     check_place(folder, force=force)
     cases, said = options.chosen_cases(**selection)
-    settings, processes = GoldenSettings(data_sets, npz), jobs or processors()
+    processes = jobs or processors()
     with counted("writing", len(cases)) as each:
-        golden = write_cases(folder, cases, said, settings, processes, force=force, counted=each)
+        golden = write_cases(
+            folder, cases, said, processes, data_sets=data_sets, force=force, counted=each
+        )
     _show(golden)
     wrong = len({one.case for one in golden.left_out if one.wrong})
     count = len(golden.cases)
@@ -104,19 +96,6 @@ def write(
     where = f"{_cases(count)} in {folder}" if count else "nothing was written"
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
     end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
-
-
-def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
-    """Write tests of the onnx package as they are, and leave; raise UsageError for options."""
-    from opcheck.execution.saving import write_node_tests
-
-    others = options.given_besides("paths", "folder", "force")
-    if len(paths) > 1 or others:
-        message = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
-        raise UsageError(message, "onnx-node/PATTERN selects some of the tests")
-    with counted("writing", None) as each:
-        count = write_node_tests(folder, paths[0], force=force, counted=each)
-    end(Exit.CONFORMS, f"{count:,} node tests are in {folder}")
 
 
 def _cases(count: int) -> str:

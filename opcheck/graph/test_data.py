@@ -36,10 +36,6 @@ _NUMBERED = re.compile(r"(input|output)_\d+\.(pb|npy)")
 DATA = "data.json"
 #: The default tolerance of ONNX's runner.
 RTOL, ATOL = 1e-3, 1e-7
-#: The path of a file that `write_test` writes into folders below one.
-TEST_FILE = re.compile(
-    rf"[\w-]+/test_\w+/({re.escape(MODEL)}|{re.escape(DATA)}|test_data_set_\d+/(in|out)put_\d+\.pb)"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,23 +199,6 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
 def data_json(rtol: float, atol: float) -> bytes:
     """Return the data.json that ONNX's loader reads next to a model."""
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
-
-
-def write_test(folder: Path, test: ModelTest) -> None:
-    """Write a test into `folder`, which is made; raises OSError."""
-    folder.mkdir(parents=True)
-    (folder / MODEL).write_bytes(test.model.SerializeToString(deterministic=True))
-    (folder / DATA).write_bytes(data_json(test.rtol, test.atol))
-    for data in test.data_sets:
-        data_set = folder / f"test_data_set_{data.number}"
-        data_set.mkdir()
-        for what, declared, values in (
-            ("input", test.fed, data.inputs),
-            ("output", test.model.graph.output, data.outputs),
-        ):
-            for number, (info, value) in enumerate(zip(declared, values, strict=True)):
-                written = folders.value_bytes(value, info.type, info.name)
-                (data_set / f"{what}_{number}.pb").write_bytes(written)
 
 
 def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelProto:

@@ -36,7 +36,6 @@ from opcheck.model import Alternative, AnyOf, Array, Case, Given, Rejected, Tole
 ManifestMethod: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
-NPZ = "tensors.npz"
 #: No manifest may be larger, in bytes: it may come from a stranger.
 LONGEST_MANIFEST = 1 << 28
 
@@ -149,12 +148,10 @@ class TestFields(ManifestFields):
         }
         return {f"{data.folder}/{stem}.pb": one for stem, one in (inputs | outputs).items()}
 
-    def file_names(self, *, npz: bool) -> set[str]:
+    def file_names(self) -> set[str]:
         """The files that such a test has."""
         names = {MODEL} if self.refused else {MODEL, DATA}
-        for data in self.data_sets:
-            names.update(self.tensors(data), [f"{data.folder}/{NPZ}"] if npz else [])
-        return names
+        return names.union(*map(self.tensors, self.data_sets))
 
 
 class ManifestCase(ManifestFields):
@@ -182,16 +179,16 @@ class LeftOut:
 # History of the format:
 #   1  two oracles, with the methods `double-double` and `engine`
 #   2  one oracle, with the method `bounded`
+#   3  no archives of NumPy
 class Manifest(ManifestFields):
     """The whole."""
 
     type: Literal["opcheck golden files"]
-    format: Literal[2]
+    format: Literal[3]
     opcheck: str
     packages: dict[str, str]
     selection: str
     data_sets: int
-    npz: bool
     methods: dict[ManifestMethod, str]
     cases: tuple[ManifestCase, ...]
     left_out: tuple[LeftOut, ...]
@@ -215,7 +212,7 @@ class Manifest(ManifestFields):
                 count = 0 if test.refused else sum(map(bool, test.node.outputs))
                 if {len(data.outputs) for data in test.data_sets} != {count}:
                     raise ValueError(f"{test.folder} has no data sets of {count} outputs each")
-                if test.files.keys() != test.file_names(npz=self.npz):
+                if test.files.keys() != test.file_names():
                     raise ValueError(f"{test.folder} lists other files than such a test has")
         return self
 
@@ -254,7 +251,7 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["loc"] == ("format",) and isinstance(first["input"], int):
-            raise NotReadable(f"has format {first['input']}; this opcheck reads 2") from None
+            raise NotReadable(f"has format {first['input']}; this opcheck reads 3") from None
         place = ".".join(map(str, first["loc"]))
         message = first["msg"].removeprefix("Value error, ")
         raise NotReadable(f"is damaged: {place + ': ' if place else ''}{message}") from None

@@ -1,32 +1,26 @@
-"""Golden folders checked against their manifest, today's oracle and the shipped cases.
+"""Golden folders checked against their manifest and today's oracle.
 
 A folder may come from a stranger: nothing outside it is read, and nothing in it is unpickled.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from opcheck import model
-from opcheck.compare.outputs import stated_want
 from opcheck.dtypes import DTYPES
 from opcheck.errors import InvalidNode, UsageError
 from opcheck.execution.golden import answers
 from opcheck.execution.golden.answers import Ends, rtol_and_atol, stated_ends
-from opcheck.execution.golden.writing import as_stated, npz_bytes
 from opcheck.execution.workers import Counted, in_parallel
 from opcheck.graph import model_of, substance, test_data
 from opcheck.graph.folders import MODEL, initializers, read_named_tensor
 from opcheck.graph.test_data import DATA, data_json
-from opcheck.model import Array, Case, Task
+from opcheck.model import Array, Task
 from opcheck.opset import describe
-from opcheck.reading import operators_in
-from opcheck.suite import case_digest, load
 from opcheck.suite import golden_files as gm
-from opcheck.suite.load import shipped_suites
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,6 @@ class _Check:
 
     folder: Path
     test: gm.TestFields
-    npz: bool
     #: The files that are there, and plain files.
     there: Set[str]
     messages: dict[str, list[str]] = field(default_factory=dict)
@@ -79,15 +72,9 @@ class _Check:
             if task and len(tensors) == len(names) and self._is_sound(fed):
                 self.judged += 1
                 self._judge(task, data, tensors)
-        # The other files are made of those.
-        if self._is_sound(test.files):
-            for data, tensors in zip(test.data_sets, stored, strict=True):
-                archive = f"{data.folder}/{gm.NPZ}"
-                # A stranger's archive is not unpacked.
-                if self.npz and (self.folder / archive).read_bytes() != npz_bytes(tensors):
-                    self._add(archive, "is not the archive of the tensors beside it")
-            if not test.refused:
-                self._add(DATA, _wrong_tolerance((self.folder / DATA).read_bytes(), test, stored))
+        # The tolerance is made of those.
+        if self._is_sound(test.files) and not test.refused:
+            self._add(DATA, _wrong_tolerance((self.folder / DATA).read_bytes(), test, stored))
         return self
 
     def _tensors(self, specs: Mapping[str, gm.Tensor]) -> dict[str, Array]:
@@ -159,15 +146,11 @@ def check(folder: Path, processes: int = 1, counted: Counted[_Check] = iter) -> 
     jobs = []
     for test in manifest.tests:
         there = {name for name in test.files if f"{test.folder}/{name}" not in findings}
-        jobs.append(_Check(folder / test.folder, test, manifest.npz, there))
+        jobs.append(_Check(folder / test.folder, test, there))
     checked = [*counted(in_parallel(_Check.all, jobs, processes))]
     for one in checked:
         for name, messages in one.messages.items():
             findings[f"{one.test.folder}/{name}"] = "; ".join(messages)
-    for case in manifest.cases:
-        for test in case.tests:
-            if message := _unlike_shipped(case, test):
-                findings[test.folder] = message
     return CheckedContents(
         dict(sorted(findings.items())),
         len(manifest.cases),
@@ -232,33 +215,3 @@ def _wrong_tolerance(
     if is_near and data == data_json(test.rtol, test.atol):
         return ""
     return f"is not what the tolerance needs: rtol {rtol:g} and atol {atol:g}"
-
-
-#: The operators that shipped files are about.
-_ops = cache(lambda: {op for file in shipped_suites().rglob("*.yaml") for op in operators_in(file)})
-
-
-@cache
-def _shipped(op: str) -> dict[str, Case]:
-    """The shipped cases of an operator by their digests."""
-    return {case_digest(case): case for case in load((), [op])} if op in _ops() else {}
-
-
-def _unlike_shipped(case: gm.ManifestCase, test: gm.TestFields) -> str:
-    """Return how the manifest differs from the shipped case that it names, or ""."""
-    if (shipped := _shipped(test.node.op).get(case.digest)) is None:
-        return ""
-    asked = shipped
-    if isinstance(shipped.expect, model.Rejected) and test.legal_twin:
-        asked = shipped.expect.legal
-    types = {DTYPES.get(one.dtype) for data in test.data_sets for one in data.outputs}
-    floor = max((stated_want(asked.op, "", np.empty(0), t).floor for t in types), default=0.0)
-    floor *= not (asked.tolerance and asked.tolerance.strict)
-    tolerance = as_stated(asked.tolerance, floor) if asked.tolerance or not floor else "bound"
-    ours = {"rule": case.rule, "level": case.level, "tolerance": test.tolerance}
-    theirs = {"rule": shipped.rule, "level": shipped.level, "tolerance": tolerance}
-    return "; ".join(
-        f"its {name} is {ours[name]}, that of the shipped case {theirs[name]}"
-        for name in ours
-        if ours[name] != theirs[name]
-    )

@@ -31,8 +31,7 @@ def report(
     """Show a stored run, as `opcheck run` did or in another format.
 
     RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
-    and nothing judged anew. A benchmark that `opcheck bench --save` kept is shown too, as pretty or
-    html.
+    and nothing judged anew. A benchmark that `opcheck bench --save` kept is shown too.
 
     \b
     opcheck report run.jsonl                   every failure, and the tables
@@ -82,20 +81,13 @@ def _is_benchmark(path: Path) -> bool:
 
 
 def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
-    from opcheck.report import timing_store
+    from opcheck.report import timing_store, timings
 
-    if form not in ("pretty", "html"):
-        raise UsageError(f"{path} is a benchmark, which is shown as pretty or html, not as {form}")
+    if form != "pretty":
+        raise UsageError(f"{path} is a benchmark, which is shown as pretty, not as {form}")
     kept = timing_store.read(path)
-    if form == "html":
-        from opcheck.report.html import run_page
-
-        options.write_lines(out, run_page.bench_lines(kept))
-    else:
-        from opcheck.report import timings
-
-        with options.printed(out) as console:
-            timings.show(console, kept.bench, kept.rows, complete=kept.complete)
+    with options.printed(out) as console:
+        timings.show(console, kept.bench, kept.rows, complete=kept.complete)
     if not kept.complete:
         click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
         return Exit.UNUSABLE

@@ -1,12 +1,10 @@
 """Timings in a terminal: each case, then means and sweeps over sizes.
 
-Then changes between two benchmarks, or between two backends of one. What is said of a case is the
-same on its page in HTML.
+Then changes between two benchmarks, or between two backends of one.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 from statistics import median
 from typing import TypeAlias
 
@@ -55,24 +53,6 @@ def show_results(console: Console, bench: Bench, rows: Rows) -> None:
         show_sweep(console, bench, some)
 
 
-def show_case(console: Console, bench: Bench, row: Timed) -> None:
-    """Print one case, with a line for each backend."""
-    console.print(Text(brief(row.case), "bold"), soft_wrap=True)
-    case = reported(bench, row)
-    say(console, case.about)
-    is_wide = console.width >= _WIDE
-    columns = [column for column in COLUMNS if is_wide or column != "of copy"]
-    table = new_table(*columns)
-    for line in case.timed:
-        styles = {"median": "bold", "verdict": _COLOURS.get(line.verdict, "")}
-        table.add_row(*(Text(line.cells[name], styles.get(name, "")) for name in columns))
-    put_all(console, table)
-    for remark in case.remarks:
-        say(console, brief(remark), "yellow")
-    if case.remarks:
-        console.print()
-
-
 #: Columns of the table of a case: docs/timings.md explains them.
 COLUMNS = (
     "backend",
@@ -82,59 +62,53 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class ReportedTiming:
-    """Timing of a backend with its `cells`, by column; `ratio` is to the baseline."""
+def show_case(console: Console, bench: Bench, row: Timed) -> None:
+    """Print one case, with a line for each backend and remarks on its times.
 
-    timing: Timing
-    ratio: Ratio | None
-    verdict: str
-    cells: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class ReportedCase:
-    """What reports say of a case; remarks may be long and harmful."""
-
-    about: str
-    timed: Sequence[ReportedTiming]
-    remarks: Sequence[str]
-
-
-def reported(bench: Bench, row: Timed) -> ReportedCase:
-    """Return what reports say of a case.
-
-    `about` is `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
+    Its head is `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
     """
+    console.print(Text(brief(row.case), "bold"), soft_wrap=True)
     copy, base = spread(row.copy), row.timing(bench.baseline)
     about = brief(" ".join(part for part in (row.op, row.dtype, row.shapes) if part))
     if row.moved:  # else no backend answers it rightly
         about += f": {size(row.moved)} must move"
         if copy:
             about += f", which a copy does at {plain_text.rate(row.moved, copy.median)} GB/s"
-    timed, remarks = [], []
+    say(console, about)
+    columns = [one for one in COLUMNS if console.width >= _WIDE or one != "of copy"]
+    table, remarks = new_table(*columns), []
     for timing in row.timings:
         found = spread(timing.samples)
         remarks += [f"{timing.backend} {remark}" for remark in _remarks(timing, found)]
-        if found is None:
-            continue
-        one = ratio(timing, base) if base and timing is not base else None
-        verdict = verdict_on(one) if one else "baseline" if timing is base else "–"
-        cells = (
-            brief(timing.backend),
-            seconds(found.median),
-            # Half the distance of the quartiles.
-            f"±{percent((found.high - found.low) / found.median / 2)}",
-            digits(one.value) if one else "1" if timing is base else "–",
-            interval(one.low, one.high) if one else "–",
-            verdict,
-            plain_text.rate(row.moved, found.median),
-            percent(copy.median / found.median) if copy else "–",
-            seconds(median(timing.prepared)) if timing.prepared else "–",
-        )
-        by_column = dict(zip(COLUMNS, cells, strict=True))
-        timed.append(ReportedTiming(timing, one, verdict, by_column))
-    return ReportedCase(about, timed, remarks)
+        if found:
+            one = ratio(timing, base) if base and timing is not base else None
+            verdict = verdict_on(one) if one else "baseline" if timing is base else "–"
+            cells = dict(zip(COLUMNS, _cells(row, timing, found, one, verdict), strict=True))
+            styles = {"median": "bold", "verdict": _COLOURS.get(verdict, "")}
+            table.add_row(*(Text(cells[name], styles.get(name, "")) for name in columns))
+    put_all(console, table)
+    for remark in remarks:
+        say(console, brief(remark), "yellow")
+    if remarks:
+        console.print()
+
+
+def _cells(
+    row: Timed, timing: Timing, found: Spread, one: Ratio | None, verdict: str
+) -> tuple[str, ...]:
+    copy = spread(row.copy)
+    return (
+        brief(timing.backend),
+        seconds(found.median),
+        # Half the distance of the quartiles.
+        f"±{percent((found.high - found.low) / found.median / 2)}",
+        digits(one.value) if one else "1" if verdict == "baseline" else "–",
+        interval(one.low, one.high) if one else "–",
+        verdict,
+        plain_text.rate(row.moved, found.median),
+        percent(copy.median / found.median) if copy else "–",
+        seconds(median(timing.prepared)) if timing.prepared else "–",
+    )
 
 
 def _remarks(timing: Timing, found: Spread | None) -> Iterator[str]:

@@ -6,6 +6,9 @@ A test finds a mutant if it fails it, by the tolerance of ONNX's runner, which a
 """
 
 import argparse
+import importlib
+import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,7 +18,7 @@ from rich.table import Table
 from opcheck import model, opset
 from opcheck.engine import operator_of
 from opcheck.execution.mutate import MutationSettings, cells, mutations
-from opcheck.graph.test_data import node_tests
+from opcheck.graph.test_data import ModelTest, whole
 from opcheck.grouping import group_by
 from opcheck.model import Case, Cell, OpVersion
 from opcheck.model.mutation import Fate, MutantId, Mutation, Score, score
@@ -34,6 +37,28 @@ class Yardstick:
     tests: int
     theirs: Score
     ours: Score
+
+
+_PACKAGE = "onnx.backend.test.case.node"
+
+
+def node_tests(op: str) -> tuple[ModelTest, ...]:
+    """ONNX's tests of one node of its operator `op`, not of graphs that operators expand to."""
+    try:
+        # Importing the module of an operator makes its tests, which the package keeps in a list.
+        # NumPy warns of NaN, infinity and overflow in them.
+        with warnings.catch_warnings(action="ignore"):
+            importlib.import_module(f"{_PACKAGE}.{op.lower()}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{_PACKAGE}.{op.lower()}":
+            raise
+        return ()
+    return tuple(
+        whole(case)
+        for case in importlib.import_module(_PACKAGE)._NodeTestCases
+        if [(node.domain, node.op_type) for node in case.model.graph.node] == [("", op)]
+        and not re.search(r"_expanded(_ver\d+)?$", case.name)
+    )
 
 
 def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:

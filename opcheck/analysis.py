@@ -504,19 +504,19 @@ class RunPart:
     run: Run
 
 
-def merge(parts: Sequence[RunPart], *, mixed_versions: bool = False) -> tuple[Run, tuple[str, ...]]:
+def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     """Merge `parts`, at least one; return the run, in order of cases, and what is missing.
 
     Raises UsageError with every reason why they do not fit: another suite, other rules, another
-    opcheck unless `mixed_versions`, two versions of a backend, a result twice, or backends that
-    must be compared with each other in different runs.
+    opcheck, two versions of a backend, a result twice, or backends that must be compared with each
+    other in different runs.
     """
     first = parts[0].run.header
     wrong = [*misfits(parts)]
-    for part in parts if not mixed_versions else ():
+    for part in parts:
         if (other := part.run.header.environment.opcheck) != first.environment.opcheck:
             both = f"{parts[0].name} and {part.name} are of opcheck {first.environment.opcheck}"
-            wrong.append(f"{both} and {other} (--mixed-versions joins them)")
+            wrong.append(f"{both} and {other}")
     wrong += [*_clashes(parts), *_left_over(parts)]
     if wrong:
         raise UsageError("\n".join(dict.fromkeys(wrong)))

@@ -149,8 +149,7 @@ def diff(
 @click.command(name="merge", cls=OutputCommand)
 @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="RUN...")
 @declared("-o --output out FILE: The whole; `-` is standard output.", out=_WHOLE)
-@declared("--mixed-versions: Also join runs of several opchecks.")
-def merge(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
+def merge(paths: tuple[Path, ...], out: Path) -> None:
     """Join stored runs of one suite into one: other backends, or other parts of the cases.
 
     What they were asked has to be one selection of the same cases, judged by the same rules, and no
@@ -171,7 +170,7 @@ def merge(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     options.check_files([(f"-o {out}", out)], paths)
     runs = options.read_runs(*paths)
     parts = [analysis.RunPart(str(path), run) for path, run in zip(paths, runs, strict=True)]
-    whole, lacks = analysis.merge(parts, mixed_versions=mixed_versions)
+    whole, lacks = analysis.merge(parts)
     options.write_lines(out, store.lines(whole))
     header = whole.header
     for said in (*lacks, *several_builds(header)):

@@ -421,34 +421,16 @@ def _inner(node: NodeProto) -> Iterable[NodeProto]:
             yield from inner.node
 
 
-def node_tests(op: str) -> tuple[ModelTest, ...]:
-    """ONNX's tests of one node of its operator `op`, not of graphs that operators expand to."""
-    try:
-        # Importing the module of an operator makes its tests, which the package keeps in a list.
-        # NumPy warns of NaN, infinity and overflow in them.
-        with warnings.catch_warnings(action="ignore"):
-            importlib.import_module(f"{_PACKAGE}.{op.lower()}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{_PACKAGE}.{op.lower()}":
-            raise
-        return ()
-    return tuple(
-        _whole(case)
-        for case in importlib.import_module(_PACKAGE)._NodeTestCases
-        if [(node.domain, node.op_type) for node in case.model.graph.node] == [("", op)]
-        and not re.search(r"_expanded(_ver\d+)?$", case.name)
-    )
-
-
 def all_node_tests() -> tuple[ModelTest, ...]:
     """All node tests of ONNX, by name; making them takes some seconds."""
     package = importlib.import_module(_PACKAGE)
     with warnings.catch_warnings(action="ignore"):
         cases = package.collect_testcases(None)
-    return tuple(map(_whole, sorted(cases, key=lambda case: str(case.name))))
+    return tuple(map(whole, sorted(cases, key=lambda case: str(case.name))))
 
 
-def _whole(case: Any) -> ModelTest:
+def whole(case: Any) -> ModelTest:
+    """A test of the onnx package."""
     data = tuple(
         DataSet(number, tuple(map(_plain, inputs)), tuple(map(_plain, outputs)))
         for number, (inputs, outputs) in enumerate(case.data_sets)

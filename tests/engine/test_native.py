@@ -32,9 +32,8 @@ NAN, INF = math.nan, math.inf
 
 #: Sizes on which ways depend: those with which small arrays take every way, and their own.
 SIZES: Mapping[str, tuple[int, ...]] = {
-    "_SHORT": (1, 3, 32), "_SOME": (1, 2, 16), "_TALL": (1, 3, 2048), "_SHORT_BLOCK": (8, 1 << 16),
-    "_LARGER": (8, 64, 1 << 18), "_LARGEST": (8, 64, 1 << 20), "_BESIDE": (1, 2, 64),
-    "_BLOCK": (16, 64, 1 << 20), "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
+    "_HARD_BLOCK": (8, 64, 1 << 18), "_BESIDE": (1, 2, 64), "_BLOCK": (16, 64, 1 << 20),
+    "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
     "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14), "_IN_ORDER": (1, 2, 512),
 }  # fmt: skip
 

@@ -328,7 +328,6 @@ class Arguments:
     saved: Path | None
     targets: list[report_files.Target]
     resumed: Path | None
-    hours: float
     exitfirst: bool
     max_fail: int | None
     quiet: bool
@@ -397,7 +396,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
 
             run.backends = recording(run.backends, given.saved)
         if given.resumed and earlier:
-            run.kept = report_files.kept_results(given.resumed, earlier, run, given.hours)
+            run.kept = report_files.kept_results(given.resumed, earlier, run)
         reports = report_files.Reports(given.targets, resumed)
         reports.begin(run.header, run.kept.records)
         from opcheck.cli.output import JsonOutput, PrettyOutput

@@ -235,7 +235,7 @@ def made(folder: Path) -> None:
     """A small golden folder with everything that one can hold."""
     cases = [case for case in load(()) if case.id in CASES]
     assert len(cases) == len(CASES)
-    write(folder, cases, "some", data_sets=2)
+    write(folder, cases, "some")
 
 
 def fate(draw: random.Random, folder: Path, damage: Damage) -> str:

@@ -50,14 +50,11 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """
     -o --output folder DIR: The folder to be made.
     --force: Replace a folder that this command wrote.
-    --data-sets: So many data sets a case, of other random numbers each; a case with nothing random
-        in it, or with its answer written out, has one.
     """,
     folder={"type": OutputPath(_is_replaced), "required": True},
-    data_sets={"type": click.IntRange(1, 1000), "metavar": "N", "default": 1, "show_default": True},
 )
 @options.processes_option
-def write(folder: Path, force: bool, data_sets: int, jobs: int | None, **selection: Any) -> None:
+def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None:
     """Write cases with their right answers, as ONNX's test data.
 
     What is written is the exact value of the operator's formula, correctly rounded. Where a case
@@ -66,7 +63,7 @@ def write(folder: Path, force: bool, data_sets: int, jobs: int | None, **selecti
     \b
     opcheck golden write -o golden                       the shipped suites
     opcheck golden write -o golden --op Softmax          one operator
-    opcheck golden write my.yaml -o mine --data-sets 5   my cases, with five data sets each
+    opcheck golden write my.yaml -o mine                 my cases
     opcheck golden check golden                          later, or elsewhere
 
     A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
@@ -85,9 +82,7 @@ def write(folder: Path, force: bool, data_sets: int, jobs: int | None, **selecti
     cases, said = options.chosen_cases(**selection)
     processes = jobs or processors()
     with counted("writing", len(cases)) as each:
-        golden = write_cases(
-            folder, cases, said, processes, data_sets=data_sets, force=force, counted=each
-        )
+        golden = write_cases(folder, cases, said, processes, force=force, counted=each)
     _show(golden)
     wrong = len({one.case for one in golden.left_out if one.wrong})
     count = len(golden.cases)
@@ -106,9 +101,7 @@ def _show(golden: "Manifest") -> None:
     """Explain how a backend uses each folder's tests, where values come from, what is left out."""
     from opcheck.report.style import Numbers, new_table, put_all
 
-    folders = new_table(
-        "folder", "a backend has to", *map(Numbers, ("tests", "data sets", "files"))
-    )
+    folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
     duties = {
         "must": "give these answers",
         "should": "give these answers, or have a reason",
@@ -117,19 +110,14 @@ def _show(golden: "Manifest") -> None:
     }
     for kind, duty in duties.items():
         if tests := [test for test in golden.tests if test.folder.startswith(f"{kind}/")]:
-            sets = sum(len(test.data_sets) for test in tests)
             files = sum(len(test.files) for test in tests)
-            folders.add_row(kind, duty, f"{len(tests):,}", f"{sets:,}", f"{files:,}")
-    methods = new_table("values", Numbers("data sets"), "")
-    data_sets = (data for test in golden.tests for data in test.data_sets)
-    counts = Counter(data.method for data in data_sets if data.outputs)
+            folders.add_row(kind, duty, f"{len(tests):,}", f"{files:,}")
+    methods = new_table("values", Numbers("tests"), "")
+    counts = Counter(test.method for test in golden.tests if test.outputs)
     for method, text in golden.methods.items():
         if counts[method]:
             methods.add_row(method, f"{counts[method]:,}", text)
     put_all(output(), folders, methods)
-    fixed = Counter(case.fixed for case in golden.cases if case.fixed)
-    for reason, count in fixed.most_common():
-        click.echo(f"one data set only: {plural(count, 'case')}: {reason}")
     left = [one for one in golden.left_out if not one.wrong]
     if left:
         click.echo(f"left out, as the manifest tells in full: {len(left):,}")
@@ -169,8 +157,8 @@ def check(folder: Path, jobs: int | None) -> None:
         checked = check_folder(folder, jobs or processors(), each)
     for path, message in checked.findings.items():
         click.echo(one_line(f"{folder}/{path}: {message}"))
-    counts = (checked.cases, checked.tests, checked.judged, checked.files)
-    looked_at = ", ".join(map(plural, counts, ("case", "test", "data set", "file")))
+    counts = (checked.cases, checked.tests, checked.files)
+    looked_at = ", ".join(map(plural, counts, ("case", "test", "file")))
     if checked.findings:
         count = len(checked.findings)
         end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")

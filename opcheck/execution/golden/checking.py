@@ -3,7 +3,7 @@
 A folder may come from a stranger: nothing outside it is read, and nothing in it is unpickled.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from opcheck.execution.golden import answers
 from opcheck.execution.golden.answers import Ends, rtol_and_atol, stated_ends
 from opcheck.execution.workers import Counted, in_parallel
 from opcheck.graph import model_of, substance, test_data
-from opcheck.graph.folders import MODEL, initializers, read_named_tensor
+from opcheck.graph.folders import DATA_SET, MODEL, initializers, read_named_tensor
 from opcheck.graph.test_data import DATA, data_json
 from opcheck.model import Array, Task
 from opcheck.opset import describe
@@ -25,7 +25,7 @@ from opcheck.suite import golden_files as gm
 
 @dataclass(frozen=True)
 class CheckedContents:
-    """The problems of files by their paths; oracles were asked about `judged` data sets."""
+    """The problems of files by their paths; oracles were asked about `judged` tests."""
 
     findings: gm.Findings
     cases: int = 0
@@ -36,14 +36,14 @@ class CheckedContents:
 
 @dataclass
 class _Check:
-    """A test, its folder, the messages about each of its files; `judged` counts data sets."""
+    """A test, its folder, the messages about each of its files; oracles were asked if `judged`."""
 
     folder: Path
     test: gm.TestFields
     #: The files that are there, and plain files.
     there: Set[str]
     messages: dict[str, list[str]] = field(default_factory=dict)
-    judged: int = 0
+    judged: bool = False
 
     def _add(self, name: str, message: str) -> None:
         if message:
@@ -65,13 +65,11 @@ class _Check:
                 task = _question(self.folder / MODEL, test)
             except ValueError as error:
                 self._add(MODEL, str(error))
-        stored = [self._tensors(test.tensors(data)) for data in test.data_sets]
-        for data, tensors in zip(test.data_sets, stored, strict=True):
-            names = test.tensors(data)
-            fed = [name for name in names if Path(name).name.startswith("input")]
-            if task and len(tensors) == len(names) and self._is_sound(fed):
-                self.judged += 1
-                self._judge(task, data, tensors)
+        stored = self._tensors(test.tensors)
+        fed = [name for name in test.tensors if Path(name).name.startswith("input")]
+        if task and len(stored) == len(test.tensors) and self._is_sound(fed):
+            self.judged = True
+            self._judge(task, stored)
         # The tolerance is made of those.
         if self._is_sound(test.files) and not test.refused:
             self._add(DATA, _wrong_tolerance((self.folder / DATA).read_bytes(), test, stored))
@@ -93,12 +91,12 @@ class _Check:
                 self._add(name, f"holds {holds}, the manifest says {spec}")
         return tensors
 
-    def _judge(self, task: Task, data: gm.DataSetFields, tensors: Mapping[str, Array]) -> None:
-        """Compare a data set with what today's oracle answers."""
+    def _judge(self, task: Task, tensors: Mapping[str, Array]) -> None:
+        """Compare the tensors with what today's oracle answers."""
         inputs = [tensors[f"input_{number}"] for number in range(len(self.test.inputs))]
-        outputs = [tensors[f"output_{number}"] for number in range(len(data.outputs))]
+        outputs = [tensors[f"output_{number}"] for number in range(len(self.test.outputs))]
         refused, bound = bool(self.test.refused), self.test.tolerance == "bound"
-        is_open, is_stated = self.test.folder.startswith("open/"), data.method == "stated"
+        is_open, is_stated = self.test.folder.startswith("open/"), self.test.method == "stated"
         if refused and is_open:
             return
         try:
@@ -115,7 +113,7 @@ class _Check:
             self._add(MODEL, "must be refused, but the oracle accepts it")
             return
         for stem, want in today.items():
-            name, got = f"{data.folder}/{stem}.pb", tensors[stem]
+            name, got = f"{DATA_SET}/{stem}.pb", tensors[stem]
             if not stem.startswith("output"):
                 # Other machines round otherwise.
                 self._add(name, answers.difference(got, want, ulp=1))
@@ -196,20 +194,17 @@ def _question(path: Path, test: gm.TestFields) -> Task:
     return task
 
 
-def _wrong_tolerance(
-    data: bytes, test: gm.TestFields, stored: Sequence[Mapping[str, Array]]
-) -> str:
+def _wrong_tolerance(data: bytes, test: gm.TestFields, stored: Mapping[str, Array]) -> str:
     """Return why a data.json does not state the test's tolerance, or ""."""
     stated = None if test.tolerance == "bound" else test.tolerance
     found = []
-    for tensors in stored:
-        for stem, output in tensors.items():
-            kind, _, number = stem.partition("_")
-            if kind == "output" and stated:
-                found.append(stated_ends(output, stated.ulp or 0, stated.floor))
-            elif kind == "output":
-                low, high = (tensors[f"{end}_{number}"] for end in ("lowest", "highest"))
-                found.append(Ends(output, low, high))
+    for stem, output in stored.items():
+        kind, _, number = stem.partition("_")
+        if kind == "output" and stated:
+            found.append(stated_ends(output, stated.ulp or 0, stated.floor))
+        elif kind == "output":
+            low, high = (stored[f"{end}_{number}"] for end in ("lowest", "highest"))
+            found.append(Ends(output, low, high))
     rtol, atol = rtol_and_atol(stated, found)
     is_near = np.allclose([rtol, atol], [test.rtol, test.atol], rtol=0.02, atol=0)
     if is_near and data == data_json(test.rtol, test.atol):

@@ -18,7 +18,7 @@ from opcheck.errors import NotExpressible, UsageError
 from opcheck.execution.golden.answers import Test, made_of, rtol_and_atol
 from opcheck.execution.saving import check_foreign, is_free, staged
 from opcheck.execution.workers import Counted, in_parallel
-from opcheck.graph.folders import MODEL, folder_name, tensor_bytes
+from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
 from opcheck.graph.test_data import DATA, data_json, model_bytes
 from opcheck.model import EXACT, Case
 from opcheck.suite import case_digest
@@ -40,29 +40,23 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
     """
     stated, task = test.tolerance, test.task
-    found = [one for data in test.data_sets for one in data.outputs]
+    found = test.data.outputs
     rtol, atol = rtol_and_atol(stated, found)
     floor = max((one.floor for one in found), default=0.0)
     files = {MODEL: model_bytes(task, test.ranks)}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)
-    sets = []
-    for number, data in enumerate(test.data_sets):
-        folder = f"test_data_set_{number}"
-        pairs = zip(task.inputs, data.inputs, strict=True)
-        tensors = {f"input_{n}": (spec.name, array) for n, (spec, array) in enumerate(pairs)}
-        for n, ends in enumerate(data.outputs):
-            name = task.outputs[n].name
-            tensors[f"output_{n}"] = name, ends.written
-            if test.bound:
-                tensors[f"lowest_{n}"] = name, ends.lowest
-                tensors[f"highest_{n}"] = name, ends.highest
-        for stem, (name, array) in tensors.items():
-            files[f"{folder}/{stem}.pb"] = tensor_bytes(array, name)
-        outputs = zip(task.outputs, data.outputs, strict=bool(data.outputs))
-        rows = tuple(gm.Tensor.of(spec.name, one.written) for spec, one in outputs)
-        made = gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=rows)
-        sets.append(made)
+    pairs = zip(task.inputs, test.data.inputs, strict=True)
+    tensors = {f"input_{n}": (spec.name, array) for n, (spec, array) in enumerate(pairs)}
+    for n, ends in enumerate(found):
+        name = task.outputs[n].name
+        tensors[f"output_{n}"] = name, ends.written
+        if test.bound:
+            tensors[f"lowest_{n}"] = name, ends.lowest
+            tensors[f"highest_{n}"] = name, ends.highest
+    for stem, (name, array) in tensors.items():
+        files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
+    outputs = zip(task.outputs, found, strict=bool(found))
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         node=gm.ManifestNode(
@@ -83,7 +77,8 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         tolerance="bound" if test.bound else as_stated(stated, floor),
         rtol=rtol,
         atol=atol,
-        data_sets=tuple(sets),
+        method=test.data.method,
+        outputs=tuple(gm.Tensor.of(spec.name, one.written) for spec, one in outputs),
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
     )
     return fields, files
@@ -102,23 +97,18 @@ def write(
     selection: str,
     processes: int = 1,
     *,
-    data_sets: int = 1,
     force: bool = False,
     counted: Counted[_Done] = iter,
 ) -> gm.Manifest:
-    """Write `cases` to `folder`, whole or not at all, with at most so many data sets a test.
-
-    Raises UsageError and Unwritable.
-    """
+    """Write `cases` to `folder`, whole or not at all; raises UsageError and Unwritable."""
     check_place(folder, force=force)
     with staged(folder) as (stage, put):
         order = {case.id: number for number, case in enumerate(cases)}
         # Closed before the stage is removed: other processes may be writing there.
-        with closing(in_parallel(partial(_write, stage, data_sets), cases, processes)) as found:
+        with closing(in_parallel(partial(_write, stage), cases, processes)) as found:
             done = sorted(counted(found), key=lambda one: order[one[0].id])
         written_cases = tuple(case for case, _ in done if case.tests)
-        tests = [test for case in written_cases for test in case.tests]
-        used = {data.method for test in tests for data in test.data_sets}
+        used = {test.method for case in written_cases for test in case.tests}
         manifest = gm.Manifest(
             type="opcheck golden files",
             format=3,
@@ -126,7 +116,6 @@ def write(
             # Values may depend on these.
             packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},
             selection=selection,
-            data_sets=data_sets,
             methods={method: text for method, text in METHOD_TEXTS.items() if method in used},
             cases=written_cases,
             left_out=tuple(one for _, left_out in done for one in left_out),
@@ -156,8 +145,8 @@ def check_place(folder: Path, *, force: bool) -> None:
     check_foreign(folder, known.__contains__)
 
 
-def _write(stage: Path, data_sets: int, case: Case) -> _Done:
-    made = made_of(case, data_sets)
+def _write(stage: Path, case: Case) -> _Done:
+    made = made_of(case)
     tests: list[gm.TestFields] = []
     left = list(made.left_out)
     for test in made.tests:
@@ -178,7 +167,6 @@ def _write(stage: Path, data_sets: int, case: Case) -> _Done:
         level=case.level,
         clause=case.clause,
         digest=case_digest(case),
-        fixed=made.fixed if data_sets > 1 else "",
         tests=tuple(tests),
     )
     return manifest_case, tuple(left)

@@ -29,7 +29,7 @@ MODEL = f"{RANDOM}/model.onnx"
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("whole")
-    golden(place, data_sets=2)
+    golden(place)
     return place / "golden"
 
 
@@ -59,7 +59,7 @@ def unchanged(_: Any) -> None:
 def test_a_folder_as_it_was_written_is_right_and_counted(folder: Path) -> None:
     checked = check(folder, processes=2)
     assert checked.findings == {}
-    assert (checked.cases, checked.tests, checked.judged) == (4, 6, 7)
+    assert (checked.cases, checked.tests, checked.judged) == (4, 6, 6)
     assert checked.files == sum(path.is_file() for path in folder.rglob("*")) - 2
 
 
@@ -357,8 +357,8 @@ def _under_should(data: Any) -> None:
     all_tests(data)[0]["folder"] = WRITTEN_OUT.replace("must/", "should/")
 
 
-def _no_data_set(data: Any) -> None:
-    all_tests(data)[0]["data_sets"] = []
+def _no_outputs(data: Any) -> None:
+    all_tests(data)[0]["outputs"] = []
 
 
 def _no_tests(data: Any) -> None:
@@ -375,7 +375,7 @@ def _another_file(data: Any) -> None:
     [
         (_twice, "softmax/written_out is there 2 times"),
         (_under_should, "belongs into must/, by its rule"),
-        (_no_data_set, "has no data sets of 1 outputs each"),
+        (_no_outputs, "has not 1 outputs"),
         (_no_tests, "Softmax/written_out has no test"),
         (_another_file, "lists other files than such a test has"),
     ],

@@ -67,7 +67,7 @@ def test_sha256sum_agrees(tmp_path: Path) -> None:
 def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, FOUR)
     for processes in (1, 2):
-        write(tmp_path / str(processes), cases, "all", processes, data_sets=2)
+        write(tmp_path / str(processes), cases, "all", processes)
     assert tree(tmp_path / "1") == tree(tmp_path / "2")
 
 
@@ -116,7 +116,7 @@ def ran(folder: Path, kind: str, factor: float = 1.0) -> dict[str, bool]:
 
 
 def test_a_right_backend_passes_onnx_s_own_runner_and_a_wrong_one_does_not(tmp_path: Path) -> None:
-    golden(tmp_path, data_sets=3)
+    golden(tmp_path)
     folder = tmp_path / "golden"
     assert ran(folder, "must") == {
         "test_Softmax%2Fwritten_out": True,

@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Expected, Node, dtypes_of, exactly_node
 from opcheck.engine import native as package
 from opcheck.engine.native import natively, softmax
@@ -259,6 +259,9 @@ SMALL = [
     of("MatMul", 13, (2, 3, 1, 5), (5, 2)),
     of("MatMul", 13, (2, 0, 5), (5, 2)),
     of("MatMul", 9, (2, 3, 0), (0, 2)),
+    of("LpPool", 22, (2, 3, 7, 6), kernel_shape=(3, 2), strides=(2, 3), pads=(1, 1, 0, 1)),
+    of("LpPool", 18, (1, 2, 9), kernel_shape=(3,), dilations=(2,), p=5, pads=(2, 1)),
+    of("LpPool", 1, (1, 2, 5, 4), kernel_shape=(5, 4), p=2.5),
     of("MaxPool", 22, (2, 3, 7, 6), kernel_shape=(3, 2), strides=(2, 3), pads=(1, 1, 0, 1)),
     of("MaxPool", 12, (1, 2, 9), kernel_shape=(4,), dilations=(2,), strides=(3,), pads=(3, 2)),
     of("MaxPool", 8, (1, 2, 5, 4), kernel_shape=(5, 4)),
@@ -311,3 +314,15 @@ def test_integers_have_maxima_too():
     x = np.array([[[-3, -128, 127, 5, -7]]], np.int8)
     node = Node(OpVersion("", "MaxPool", 12), (x,), {"kernel_shape": (2,), "pads": (1, 0)})
     assert natively(node)[0].tolist() == [[[-3, -3, 127, 127, 5]]]
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 9, 1000])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_norms_at_the_ends_of_the_range_and_beyond_them(dtype, p):
+    smallest, largest = 2.0 ** DTYPES[dtype].min_exponent, limits(DTYPES[dtype])[1]
+    some = [smallest, 0, 0, largest, 0, 0, -smallest, smallest, 0, 0, 1, 0, NAN, INF, -INF, 2]
+    x = np.array([[some]]).astype(DTYPES[dtype].numpy)
+    op = OpVersion("", "LpPool", 22)
+    for each in (x, np.full_like(x, smallest), np.full_like(x, largest / 4)):
+        assert_right(op, each, {"kernel_shape": (2,), "p": p})
+        assert_right(op, each, {"kernel_shape": (3,), "strides": (3,), "p": p})

@@ -1,7 +1,7 @@
-"""MaxPool by the maximum along one axis after the other, and LpPool in float64.
+"""MaxPool by the maximum along one axis after the other, and LpPool beyond its formula's range.
 
-Indices of MaxPool are the formula's. Where powers leave the range of float64, or come near its
-lower end, norms are computed once more, of shares of their window's largest element.
+Indices of MaxPool are the formula's. So are LpPool's norms, but where powers leave the range, or
+come near its lower end: these are computed once more, of shares of their window's largest element.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.engine.axes import Windows
-from opcheck.engine.ops.pools import by_windows, maximum, of_maxima
+from opcheck.engine.ops.pools import by_windows, maximum, norms_of, of_maxima
 from opcheck.model import Array
 
 
@@ -22,21 +22,22 @@ def _maximum(X: Array, windows: Windows, storage_order: int, outputs: int) -> An
 
 def _norms(X: Array, p: float, windows: Windows) -> Array:
     with np.errstate(all="ignore"):
-        sizes = np.abs(X.astype(np.float64))
-        norms = windows.sums(sizes**p) ** (1 / p)
+        norms = np.asarray(norms_of(X, p, windows))
+        info = np.finfo(X.dtype)
         # Sums of powers lose digits below so many times the smallest normal number.
-        info = np.finfo(np.float64)
-        least = (windows.most * info.tiny / info.eps) ** (1 / p)
-        if not ((norms > least) & (norms < np.inf)).all():
-            largest = windows.reduced(sizes, np.maximum, 0)
-            # Zeros, infinities and NaN are right where they come from such elements.
-            lost = ~((norms > least) & (norms < np.inf)) & (largest > 0) & (largest < np.inf)
-            places = np.flatnonzero(lost)
-            for portion, rows in windows.gathered(X, places):
-                top = np.abs(rows).max(axis=1, keepdims=True)
-                shares = (np.abs(rows) / top) ** p
-                norms.flat[places[portion]] = shares.sum(axis=1) ** (1 / p) * top[:, 0]
-        return norms.astype(X.dtype)
+        least = (windows.most * float(info.tiny) / float(info.eps)) ** (1 / p)
+        lost = ~((norms > 1.01 * least) & (norms < np.inf))
+        if p == 1 or not lost.any():
+            return norms
+        largest = windows.reduced(np.abs(X), np.maximum, 0)
+        # Zeros, infinities and NaN are right where they come from such elements.
+        places = np.flatnonzero(lost & (largest > 0) & (largest < np.inf))
+        for portion, rows in windows.gathered(X, places):
+            sizes = np.abs(rows)
+            top = sizes.max(axis=1, keepdims=True)
+            found = ((sizes / top) ** p).sum(axis=1) ** (1 / p) * top[:, 0]
+            norms.flat[places[portion]] = found
+        return norms
 
 
 FORMULAS = {

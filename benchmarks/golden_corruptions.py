@@ -25,11 +25,11 @@ import numpy as np
 from opcheck.compare.elements import stepped
 from opcheck.errors import UsageError
 from opcheck.execution.golden.checking import check
-from opcheck.execution.golden.writing import GoldenSettings, npz_bytes, write
+from opcheck.execution.golden.writing import write
 from opcheck.graph.folders import read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA
 from opcheck.suite import load
-from opcheck.suite.golden_files import MANIFEST, NPZ, SUMS, read_manifest, sums
+from opcheck.suite.golden_files import MANIFEST, SUMS, read_manifest, sums
 
 #: Every operator, each kind of test, every method, and both tolerances.
 CASES = (
@@ -198,10 +198,6 @@ def _forged(folder: Path, name: str, data: bytes) -> Touched:
     (folder / name).write_bytes(data)
     touched = {name}
     data_set = Path(name).parent
-    if (folder / data_set / NPZ).exists():
-        tensors = {p.stem: read_named_tensor(p)[1] for p in (folder / data_set).glob("*.pb")}
-        (folder / data_set / NPZ).write_bytes(npz_bytes(tensors))
-        touched.add((data_set / NPZ).as_posix())
     # Where its ends are moved, what they stand for is not right either.
     touched.add((data_set.parent / DATA).as_posix())
     manifest, _ = read_manifest(folder)
@@ -239,7 +235,7 @@ def made(folder: Path) -> None:
     """A small golden folder with everything that one can hold."""
     cases = [case for case in load(()) if case.id in CASES]
     assert len(cases) == len(CASES)
-    write(folder, cases, "some", GoldenSettings(data_sets=2, npz=True))
+    write(folder, cases, "some")
 
 
 def fate(draw: random.Random, folder: Path, damage: Damage) -> str:

@@ -233,11 +233,6 @@ def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
     return here, such, elsewhere, others
 
 
-#: A pass is reported if its share of the allowed error grew by more than GREW and exceeds NEAR.
-#: Between machines and numbers of threads, shares of equally good kernels differ by hundredths.
-GREW, NEAR = 0.1, 0.5
-
-
 class ChangeKind(StrEnum):
     """How a result changed; in the order of reports."""
 
@@ -280,17 +275,6 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Growth:
-    """Largest share of the allowed error over results that passed in both runs."""
-
-    op: model.OpVersion
-    dtype: str | None
-    backend: str
-    old: float
-    new: float
-
-
-@dataclass(frozen=True)
 class Difference:
     """All changes, ordered by kind and case.
 
@@ -299,7 +283,6 @@ class Difference:
     """
 
     changes: tuple[Change, ...]
-    growths: tuple[Growth, ...]
     compared: int
     left_out: tuple[Record, ...]
     failing: int = 0
@@ -346,14 +329,12 @@ def compare(old: Run, new: Run) -> Difference:
     failing = sum(is_red(was, red[0]) and is_red(now, red[1]) for was, now in pairs)
     same = Counter(now.verdict for was, now in pairs if was.verdict is now.verdict)
     idle = {verdict: same[verdict] for verdict in UNJUDGED if same[verdict]}
-    growths = tuple(_growths(pairs))
-    return Difference(tuple(changes), growths, len(pairs), tuple(left_out), failing, idle)
+    return Difference(tuple(changes), len(pairs), tuple(left_out), failing, idle)
 
 
 def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
     """The exit code and its meaning; if `common`, the new run may have been asked for less."""
     messages = [f"{count:,} {kind}" for kind, count in found.counts().items()]
-    messages += [f"{len(found.growths):,} nearer to the limit"] * bool(found.growths)
     messages = messages or [f"{found.compared:,} results are as they were"]
     others = {"left out": len(found.left_out), "failing in both": found.failing}
     others |= {f"{verdict} in both": count for verdict, count in found.unjudged.items()}
@@ -433,18 +414,6 @@ def _looks_otherwise(was: Record, now: Record) -> bool:
     return all(looks) and looks[0] != looks[1]
 
 
-def _growths(pairs: Iterable[tuple[Record, Record]]) -> Iterator[Growth]:
-    most: dict[tuple[model.OpVersion, str, str], tuple[float, float]] = {}
-    for was, now in pairs:
-        if was.verdict is now.verdict is Verdict.PASS and was.used is not None:
-            key = was.op, was.dtype or "", was.backend
-            before, after = most.get(key, (0.0, 0.0))
-            most[key] = max(before, was.used), max(after, now.used or 0.0)
-    for (op, dtype, backend), (before, after) in sorted(most.items()):
-        if after > NEAR and after - before > GREW:
-            yield Growth(op, dtype or None, backend, before, after)
-
-
 #: Runs that began more hours apart are hardly parts of one; two nightly runs lie further apart.
 APART = 12.0
 #: The most results named that occur in two runs.
@@ -504,19 +473,19 @@ class RunPart:
     run: Run
 
 
-def merge(parts: Sequence[RunPart], *, mixed_versions: bool = False) -> tuple[Run, tuple[str, ...]]:
+def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     """Merge `parts`, at least one; return the run, in order of cases, and what is missing.
 
     Raises UsageError with every reason why they do not fit: another suite, other rules, another
-    opcheck unless `mixed_versions`, two versions of a backend, a result twice, or backends that
-    must be compared with each other in different runs.
+    opcheck, two versions of a backend, a result twice, or backends that must be compared with each
+    other in different runs.
     """
     first = parts[0].run.header
     wrong = [*misfits(parts)]
-    for part in parts if not mixed_versions else ():
+    for part in parts:
         if (other := part.run.header.environment.opcheck) != first.environment.opcheck:
             both = f"{parts[0].name} and {part.name} are of opcheck {first.environment.opcheck}"
-            wrong.append(f"{both} and {other} (--mixed-versions joins them)")
+            wrong.append(f"{both} and {other}")
     wrong += [*_clashes(parts), *_left_over(parts)]
     if wrong:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
@@ -681,17 +650,16 @@ def resumed(
     now: Header,
     digests: Mapping[str, tuple[int, str]],
     compared: Collection[str] = (),
-    hours: float = APART,
 ) -> Run:
     """Return the results of `earlier` that a run with the header `now` can reuse.
 
     `digests` are place and digest of each case, by id; cases `compared` among backends need all
     results. Raises UsageError with every reason why it is another run: another suite or shard,
-    other backends, versions, files or rules, or more `hours` apart.
+    other backends, versions, files or rules, or hours apart.
     """
     old = earlier.run.header
     wrong = [*misfits([earlier, RunPart(_NOW, replace(earlier.run, header=now))])]
-    wrong += _changed_since(earlier.name, old, now, hours)
+    wrong += _changed_since(earlier.name, old, now)
     records = [one for one in earlier.run.records if one.verdict is not Verdict.NOT_RUN]
     if earlier.run.complete and len(records) == len(earlier.run.records):
         wrong.append(f"{earlier.name} is complete: there is nothing to go on with")
@@ -712,7 +680,7 @@ def resumed(
     return Run(header, tuple(records), earlier.run.ending)
 
 
-def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterator[str]:
+def _changed_since(name: str, old: Header, now: Header) -> Iterator[str]:
     """Yield changes that parts of a merged run may have, but a resumed run may not."""
     versions = old.environment.opcheck, now.environment.opcheck
     if versions[1] not in versions[0].split(", "):
@@ -730,6 +698,6 @@ def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterato
             yield f"{quoted(info.address)} was made of other files in {name}: {', '.join(unlike)}"
     # Too much may have changed meanwhile without a trace in the file.
     passed = apart(old, now)
-    if abs(passed) > hours:
+    if abs(passed) > APART:
         when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"
-        yield f"{name} began {when}; --resume-within {hours:g} allows no more"
+        yield f"{name} began {when}, and after {APART:g} hours no run is gone on with"

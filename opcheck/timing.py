@@ -1,4 +1,4 @@
-"""Statistics of timings: ratios between backends, with their certainty; noise, drift and scaling.
+"""Statistics of timings: ratios between backends, with their certainty, and noise.
 
 Only worker processes are independent of each other: samples of one process share its memory layout,
 so many of them say no more about another process than a few. Samples of the same round are pairs:
@@ -30,7 +30,6 @@ from statistics import fmean, median
 from typing import Literal, TypeAlias
 
 from opcheck.grouping import group_by
-from opcheck.model import Array
 from opcheck.model.timing import Sample, Timed, Timing
 
 #: A smaller difference is none: the order in which backends take their turn alone makes 0.5 %.
@@ -181,10 +180,6 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
 
 #: A larger part of the time that processes wait for a processor means that others had it.
 BUSY = 0.05
-#: Growth over a run that is called drift.
-DRIFTS = 0.05
-#: The fewest samples that can show drift.
-_ENOUGH = 15
 #: Calls before and after that decide if warm-up is over.
 _CALLS = 7
 
@@ -193,16 +188,14 @@ _CALLS = 7
 class Spread:
     """The median of samples, in seconds a call, with its quartiles.
 
-    `tail` is their 90th percentile over the median. `drift` is how much longer they take at the end
-    of their processes than at the beginning, as a part: 0 where none is shown. `waited` is the part
-    of all the time in which other processes had the processors; no sample holds any of it.
+    `tail` is their 90th percentile over the median. `waited` is the part of all the time in which
+    other processes had the processors; no sample holds any of it.
     """
 
     median: float
     low: float
     high: float
     tail: float
-    drift: float
     waited: float = 0.0
 
     @property
@@ -216,8 +209,8 @@ class Spread:
         return self.tail > 1.3
 
 
-def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None:
-    """Summarize samples of one backend, next to the yardstick's `beside`; None without samples."""
+def spread(samples: Sequence[Sample]) -> Spread | None:
+    """Summarize samples of one backend; None without samples."""
     if not samples:
         return None
     import numpy as np
@@ -226,35 +219,7 @@ def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None
     low, middle, high, tail = map(float, np.percentile(seconds, (25, 50, 75, 90)))
     waited = sum(sample.loops * sample.waited for sample in samples)
     taken = waited + sum(sample.loops * sample.seconds for sample in samples)
-    return Spread(middle, low, high, tail / middle, drift(samples, beside), waited / taken)
-
-
-def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:
-    """Return how much samples grow over a worker's life, relative to others of the same rounds.
-
-    So neither a busy machine nor processes that differ are drift. Growth below `DRIFTS` by Theil's
-    and Sen's slope, or not above none with 99.9 %, counts as 0.
-    """
-    found = logs(samples, beside)
-    if sum(map(len, found.values())) < _ENOUGH:
-        return 0.0
-    import numpy as np
-    from scipy import stats
-
-    rounds: list[float] = []
-    levels: list[float] = []
-    for its in found.values():
-        # Each about its own middle: what workers differ by is no growth.
-        middle, level = median(its), median(its.values())
-        rounds += [number - middle for number in its]
-        levels += [log - level for log in its.values()]
-    life = max(max(its) - min(its) for its in found.values())
-    if not life:
-        return 0.0
-    with np.errstate(invalid="ignore"):  # where nearly all are equal, the result is NaN
-        slope, _, least, _ = stats.theilslopes(levels, rounds, 0.999)
-    growth = math.expm1(float(slope) * life)
-    return growth if least > 0 and growth >= DRIFTS else 0.0
+    return Spread(middle, low, high, tail / middle, waited / taken)
 
 
 def settled(seconds: Sequence[float]) -> bool:
@@ -273,81 +238,6 @@ def loops_for(seconds: float) -> int:
     Near the middle of both, so that calls may turn out somewhat faster or slower.
     """
     return max(1, math.ceil(0.5e-3 / seconds), round(math.sqrt(0.5) * 1e-3 / seconds))
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """Seconds as a fixed cost and a power of the size: `fixed` + factor · size ** `exponent`.
-
-    `low` and `high` bound the exponent with 95 %; two sizes alone leave it boundless. Up to the
-    size `flat`, or 0 for none, the fixed cost is at least half of the time.
-    """
-
-    exponent: float
-    low: float
-    high: float
-    fixed: float = 0.0
-    flat: float = 0.0
-
-
-def scaling(sizes: Sequence[float], seconds: Sequence[float]) -> Scaling | None:
-    """Fit a curve to these points on logarithmic scales; None for fewer than two sizes.
-
-    It finds an exponent of 1.00 where a call takes 2 or 20 µs and an element 1 ns, with eight sizes
-    from 256 to 4 million, where a straight line finds 0.81 ± 0.13; its interval covers 1 in 91–98 %
-    of simulated sweeps. Without a fixed cost, or with few sizes, it is the line. What is no power
-    makes the interval wide or gets an exponent between two: n log n looks like 1.1.
-    """
-    points = sorted(zip(sizes, seconds, strict=True))
-    if len({size for size, _ in points}) < 2:
-        return None
-    import numpy as np
-    from scipy import stats
-
-    ordered, taken = np.array(points, float).T
-    line = stats.linregress(np.log(ordered), np.log(taken))
-    half = math.inf
-    if len(points) > 2:
-        half = float(stats.t.ppf(0.975, len(points) - 2) * line.stderr)
-    slope = float(line.slope)
-    found = Scaling(slope, slope - half, slope + half)
-    # Less growth is fixed cost: any exponent would fit the rest.
-    if taken.max() < 2 * taken.min():
-        return replace(found, fixed=float(np.median(taken)), flat=float(ordered[-1]))
-    return _curve(ordered, taken) or found
-
-
-def _curve(sizes: Array, seconds: Array) -> Scaling | None:
-    """Fit a curve with a fixed cost; None where it cannot be estimated."""
-    import numpy as np
-    from scipy import optimize, stats
-
-    # A curve of three parameters needs four for an estimate of its error.
-    if len(np.unique(sizes)) < 4:
-        return None
-    x, y = np.log(sizes), np.log(seconds)
-    middle = float(x.mean())
-
-    def curve(x: Array, cost: float, factor: float, exponent: float) -> Array:
-        return np.logaddexp(cost, factor + exponent * (x - middle))
-
-    larger = stats.linregress(x[len(x) // 2 :] - middle, y[len(x) // 2 :])
-    start = (float(y.min()), float(larger.intercept), float(larger.slope))
-    with warnings.catch_warnings():
-        # The logarithm of a cost of 0 is infinite, and has no uncertainty.
-        warnings.simplefilter("ignore", optimize.OptimizeWarning)
-        try:
-            fitted, covariance = optimize.curve_fit(curve, x, y, start)
-        except RuntimeError:  # it does not converge
-            return None
-    cost, factor, exponent = map(float, fitted)
-    half = float(stats.t.ppf(0.975, len(x) - 3) * math.sqrt(covariance[2, 2]))
-    share = math.exp(cost - float(curve(x, cost, factor, exponent)[0]))
-    # A smaller share of the time of the smallest size cannot be distinguished from none.
-    if share < 0.1 or exponent <= 0 or not math.isfinite(half):
-        return None
-    flat = float(sizes[factor + exponent * (x - middle) <= cost].max(initial=0.0))
-    return Scaling(exponent, exponent - half, exponent + half, math.exp(cost), flat)
 
 
 #: "not slower": it may be faster.

@@ -608,7 +608,7 @@ def _bench(stored: timing_store.Stored) -> Iterator[str]:
 
 def _time(row: Timed, backend: str, bench: Bench) -> str:
     timing, base = row.timing(backend), row.timing(bench.baseline)
-    found = spread(timing.samples, row.yardstick) if timing else None
+    found = spread(timing.samples) if timing else None
     if timing is None or found is None:
         return "–"
     told = plain_text.seconds(found.median)

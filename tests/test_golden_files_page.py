@@ -8,7 +8,7 @@ from opcheck.engine import rounding
 from opcheck.execution.golden.answers import AnswerKind
 from opcheck.execution.golden.writing import METHOD_TEXTS
 from opcheck.graph.test_data import DATA
-from opcheck.suite.golden_files import MANIFEST, NPZ, SUMS, read_manifest
+from opcheck.suite.golden_files import MANIFEST, SUMS, read_manifest
 from tests.execution.golden.made import golden
 from tests.shell import ROOT
 
@@ -23,10 +23,10 @@ def column(head: str) -> set[str]:
 
 
 def test_every_file_and_folder_is_named(tmp_path: Path) -> None:
-    golden(tmp_path, npz=True)
+    golden(tmp_path)
     folder = tmp_path / "golden"
     names = {path.name for path in folder.rglob("*") if path.is_file()}
-    assert column("file") == names == column("file") | {MANIFEST, SUMS, DATA, NPZ}
+    assert column("file") == names == column("file") | {MANIFEST, SUMS, DATA}
     assert column("folder") == {*get_args(AnswerKind)}
     manifest, _ = read_manifest(folder)
     assert all(name in PAGE for name in manifest.packages)

@@ -141,7 +141,6 @@ def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: St
 
 
 _READ = {"type": click.Path(path_type=Path, dir_okay=False)}
-_WRITTEN = {"type": OutputPath(dir_okay=False)}
 
 
 @click.command(name="bench", cls=options.OutputCommand)
@@ -157,9 +156,7 @@ _WRITTEN = {"type": OutputPath(dir_okay=False)}
     --quick: A first look: few rounds, wide intervals.
     --sweep PATH=VALUES: Each case in several sizes, such as 'inputs.input.shape=[[1, 1000], [64,
         1000]]'.
-    --plot FILE: Draw how times grow in a sweep; .svg or .png.
     --save saved FILE: Keep all samples, as JSON lines.
-    --pyperf FILE: The same for pyperf, once all is measured.
     --baseline FILE: Compare the times with a saved benchmark.
     --max-regression most SHARE: How much slower is too slow: than the backend that --base names, 2%
         or more, or than a --baseline, 3% or more. [default: 5% with --baseline]
@@ -170,7 +167,7 @@ _WRITTEN = {"type": OutputPath(dir_okay=False)}
     threads={"type": click.IntRange(min=1), "default": 1, "show_default": True},
     workers={"type": click.IntRange(min=3)},
     seconds={"type": options.SECONDS},
-    **dict.fromkeys(("plot", "saved", "pyperf"), _WRITTEN),
+    saved={"type": OutputPath(dir_okay=False)},
     baseline=_READ,
     most={"type": options.SHARE},
     unclear={"type": click.Choice(["fail", "pass"])},
@@ -187,9 +184,7 @@ def command(
     cold: bool,
     quick: bool,
     sweep: str | None,
-    plot: Path | None,
     saved: Path | None,
-    pyperf: Path | None,
     baseline: Path | None,
     most: float | None,
     unclear: str | None,
@@ -235,15 +230,11 @@ def command(
     from opcheck.execution.bench import entered, planned
     from opcheck.execution.workers import Limits
     from opcheck.report import timings
-    from opcheck.report.files import write_text
-    from opcheck.report.timing_store import Stored, pyperf_text, write
+    from opcheck.report.timing_store import Stored, write
 
     # All errors of the command line come before any process is started.
     cases = _chosen(sweep, **selection)
-    if plot:
-        timings.check_plot(plot, {case.sweep for case in cases if case.sweep})
-    files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
-    options.check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
+    options.check_files([(f"--save {saved}", saved)], [baseline])
     gate = asked_gate(most, unclear, stored=baseline is not None, base=base)
     old = saved_benchmark(baseline) if baseline else None
     if gate and not baseline and len(addresses or DEFAULT) < 2:
@@ -263,15 +254,13 @@ def command(
 
         save(())
         rows, error = _measured(session, save)
-    timings.show_results(console, about, rows, plot)
+    timings.show_results(console, about, rows)
     code, meaning = Exit.CONFORMS, ""
     if gate and rows:
         console.print()
         stored = Stored(about, tuple(rows), complete=True)
         failed, meaning = show_changes(console, gate, old, stored)
         code = failed or code
-    if pyperf and any(timing.samples for row in rows for timing in row.timings):
-        write_text(pyperf, pyperf_text(about, rows))
     if error:
         raise error
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)

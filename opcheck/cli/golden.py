@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,14 +35,12 @@ def command() -> None:
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what opcheck wrote, with --force."""
     from opcheck.execution.golden.writing import check_place
-    from opcheck.execution.saving import check_tests
 
     if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
         return False
-    for check in (check_place, check_tests):
-        with suppress(UsageError):
-            check(folder, force=True)
-            return True
+    with suppress(UsageError):
+        check_place(folder, force=True)
+        return True
     return False
 
 
@@ -52,17 +50,11 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """
     -o --output folder DIR: The folder to be made.
     --force: Replace a folder that this command wrote.
-    --data-sets: So many data sets a case, of other random numbers each; a case with nothing random
-        in it, or with its answer written out, has one.
-    --npz: Also NumPy's archives of all tensors.
     """,
     folder={"type": OutputPath(_is_replaced), "required": True},
-    data_sets={"type": click.IntRange(1, 1000), "metavar": "N", "default": 1, "show_default": True},
 )
 @options.processes_option
-def write(
-    folder: Path, force: bool, data_sets: int, npz: bool, jobs: int | None, **selection: Any
-) -> None:
+def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None:
     """Write cases with their right answers, as ONNX's test data.
 
     What is written is the exact value of the operator's formula, correctly rounded. Where a case
@@ -70,11 +62,9 @@ def write(
 
     \b
     opcheck golden write -o golden                       the shipped suites
-    opcheck golden write -o golden --op Softmax --npz    one operator, for NumPy too
-    opcheck golden write my.yaml -o mine --data-sets 5   my cases, with five data sets each
+    opcheck golden write -o golden --op Softmax          one operator
+    opcheck golden write my.yaml -o mine                 my cases
     opcheck golden check golden                          later, or elsewhere
-    opcheck golden write onnx-node -o DIR                the node tests of the onnx package, as is
-    opcheck golden write 'onnx-node/softmax*' -o DIR     some of them
 
     A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
     be refused. docs/golden-files.md describes all files.
@@ -82,20 +72,17 @@ def write(
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
-    from opcheck.execution.golden.writing import GoldenSettings, check_place
+    from opcheck.execution.golden.writing import check_place
     from opcheck.execution.golden.writing import write as write_cases
     from opcheck.execution.workers import processors
-    from opcheck.suite.load import check_case_files, is_node_tests
+    from opcheck.suite.load import check_case_files
 
-    paths = selection["paths"]
-    if any(map(is_node_tests, paths)):
-        _write_node_tests(folder, paths, force=force)
-    check_case_files(paths, "golden write")
+    check_case_files(selection["paths"], "golden write")
     check_place(folder, force=force)
     cases, said = options.chosen_cases(**selection)
-    settings, processes = GoldenSettings(data_sets, npz), jobs or processors()
+    processes = jobs or processors()
     with counted("writing", len(cases)) as each:
-        golden = write_cases(folder, cases, said, settings, processes, force=force, counted=each)
+        golden = write_cases(folder, cases, said, processes, force=force, counted=each)
     _show(golden)
     wrong = len({one.case for one in golden.left_out if one.wrong})
     count = len(golden.cases)
@@ -106,19 +93,6 @@ def write(
     end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
 
 
-def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
-    """Write tests of the onnx package as they are, and leave; raise UsageError for options."""
-    from opcheck.execution.saving import write_node_tests
-
-    others = options.given_besides("paths", "folder", "force")
-    if len(paths) > 1 or others:
-        message = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
-        raise UsageError(message, "onnx-node/PATTERN selects some of the tests")
-    with counted("writing", None) as each:
-        count = write_node_tests(folder, paths[0], force=force, counted=each)
-    end(Exit.CONFORMS, f"{count:,} node tests are in {folder}")
-
-
 def _cases(count: int) -> str:
     return "1 case is" if count == 1 else f"{count:,} cases are"
 
@@ -127,9 +101,7 @@ def _show(golden: "Manifest") -> None:
     """Explain how a backend uses each folder's tests, where values come from, what is left out."""
     from opcheck.report.style import Numbers, new_table, put_all
 
-    folders = new_table(
-        "folder", "a backend has to", *map(Numbers, ("tests", "data sets", "files"))
-    )
+    folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
     duties = {
         "must": "give these answers",
         "should": "give these answers, or have a reason",
@@ -138,19 +110,14 @@ def _show(golden: "Manifest") -> None:
     }
     for kind, duty in duties.items():
         if tests := [test for test in golden.tests if test.folder.startswith(f"{kind}/")]:
-            sets = sum(len(test.data_sets) for test in tests)
             files = sum(len(test.files) for test in tests)
-            folders.add_row(kind, duty, f"{len(tests):,}", f"{sets:,}", f"{files:,}")
-    methods = new_table("values", Numbers("data sets"), "")
-    data_sets = (data for test in golden.tests for data in test.data_sets)
-    counts = Counter(data.method for data in data_sets if data.outputs)
+            folders.add_row(kind, duty, f"{len(tests):,}", f"{files:,}")
+    methods = new_table("values", Numbers("tests"), "")
+    counts = Counter(test.method for test in golden.tests if test.outputs)
     for method, text in golden.methods.items():
         if counts[method]:
             methods.add_row(method, f"{counts[method]:,}", text)
     put_all(output(), folders, methods)
-    fixed = Counter(case.fixed for case in golden.cases if case.fixed)
-    for reason, count in fixed.most_common():
-        click.echo(f"one data set only: {plural(count, 'case')}: {reason}")
     left = [one for one in golden.left_out if not one.wrong]
     if left:
         click.echo(f"left out, as the manifest tells in full: {len(left):,}")
@@ -190,8 +157,8 @@ def check(folder: Path, jobs: int | None) -> None:
         checked = check_folder(folder, jobs or processors(), each)
     for path, message in checked.findings.items():
         click.echo(one_line(f"{folder}/{path}: {message}"))
-    counts = (checked.cases, checked.tests, checked.judged, checked.files)
-    looked_at = ", ".join(map(plural, counts, ("case", "test", "data set", "file")))
+    counts = (checked.cases, checked.tests, checked.files)
+    looked_at = ", ".join(map(plural, counts, ("case", "test", "file")))
     if checked.findings:
         count = len(checked.findings)
         end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")

@@ -138,7 +138,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
         {PATIENCE:g}, for a model also as the backend's profile says]
     """
 )
-@format_option("markdown", "html", "json")
+@format_option("html", "json")
 def support(
     addresses: tuple[str, ...],
     ops: tuple[str, ...],
@@ -189,8 +189,7 @@ def support(
     elif form == "pretty":
         report.show(output(), found)
     else:
-        lines = report.markdown_lines if form == "markdown" else report.html_lines
-        options.write_lines(None, lines(found))
+        options.write_lines(None, report.html_lines(found))
     missed = [*filter(None, (report.missed(floor, one) for one in found for floor in wanted))]
     for line in missed:
         click.echo(f"opcheck: {line}", err=True)

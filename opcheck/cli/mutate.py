@@ -1,6 +1,6 @@
 """`opcheck mutate`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,18 +16,12 @@ if TYPE_CHECKING:
 
 @click.command(name="mutate")
 @options.selection_options
-@declared(
-    """
-    --mutant names NAME...: Only this mutant.
-    --groups: The other way round: what the cases of each name show that no others do.
-    """
-)
+@declared("--mutant names NAME...: Only this mutant.")
 @options.processes_option
 @declared("-v --verbose: Also what kills each, and every argument.")
 @options.format_option("json")
 def command(
     names: tuple[str, ...],
-    groups: bool,
     jobs: int | None,
     verbose: bool,
     form: str,
@@ -45,56 +39,35 @@ def command(
     opcheck mutate                               the shipped suites
     opcheck mutate my.yaml -v                    my cases, with what kills each mutant
     opcheck mutate --op Hardmax --opset 13 --mutant last_of_ties
-    opcheck mutate --groups my.yaml              names of cases that show nothing of their own
 
-    Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, or
-    a group shows nothing, 2 wrong usage or case file, 5 no case of an operator that opcheck's
-    engine knows.
+    Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, 2
+    wrong usage or case file, 5 no case of an operator that opcheck's engine knows.
     """
-    from opcheck.execution.mutate import MutationSettings, count, mutations, yardsticks
+    from opcheck.execution.mutate import MutationSettings, count, killed_elsewhere, mutations
     from opcheck.execution.workers import processors
+    from opcheck.model.mutation import Fate, Power
     from opcheck.report import mutation as report
 
     cases, said = options.chosen_cases(**selection)
     _check(names, cases)
-    # Each group is compared with one other.
-    settings = MutationSettings(names, kills=2 if groups else 1)
+    settings = MutationSettings(names)
     processes = jobs or processors()
     with counted("trying mutants", count(cases, settings)) as each:
         found = tuple(each(mutations(cases, settings, processes)))
     if not found:
         click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
-    result: Any
-    show: Callable[..., None]
-    records: Callable[..., Iterator[dict[str, Any]]]
-    if groups:
-        from opcheck.clauses import survey
-        from opcheck.execution.mutate import groups as grouped
-        from opcheck.known import shipped_ledgers
-
-        result = grouped(cases, found, survey(cases), shipped_ledgers())
-        idle = sum(group.shows_nothing for group in result)
-        wrong = [f"{idle:,} of {len(result):,} groups show nothing of their own"] * bool(idle)
-        show, records = report.show_groups, report.group_records
-    else:
-        from opcheck.execution.mutate import killed_elsewhere
-        from opcheck.model.mutation import Fate, Power
-
-        survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
-        elsewhere = killed_elsewhere(survivors, cases, processes)
-        result = Power(found, dict(elsewhere), yardsticks(names, found))
-        contradictions = sum(one.contradicts for one in found)
-        wrong = [f"{len(survivors):,} survived"] * bool(survivors)
-        wrong += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
-        show, records = report.show, report.records
+    survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
+    power = Power(found, dict(killed_elsewhere(survivors, cases, processes)))
+    contradictions = sum(one.contradicts for one in found)
+    wrong = [f"{len(survivors):,} survived"] * bool(survivors)
+    wrong += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
     if form == "json":
-        print_records(records(result))
+        print_records(report.records(power))
         leave(code)
-    show(output(), result, verbose=verbose)
-    right = "every group shows something of its own" if groups else "no mutant survives"
-    end(code, ", ".join(wrong) or right)
+    report.show(output(), power, verbose=verbose)
+    end(code, ", ".join(wrong) or "no mutant survives")
 
 
 def _check(names: Sequence[str], cases: "Sequence[Case]") -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import STANDARD, Amount, OutputPath, check_files, declared, lock
+from opcheck.cli.options import STANDARD, OutputPath, check_files, declared, lock
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
 from opcheck.report.files import FORMATS, lines, why_no_report, write_text
 from opcheck.report.plain_text import plural
@@ -234,17 +234,12 @@ def _is_finished(path: Path, words: Sequence[str]) -> bool:
 report_options = declared(
     f"""
     --report targets FORMAT=PATH...: Write the run to a file too: {", ".join(FORMATS)}. Repeatable.
-    --resume resumed RUN: Go on with a stored run that was cut short, in its file, and ask only what
-        is missing; without such a file, or where it is complete, begin anew.
-    --resume-within hours HOURS: How long after it began --resume goes on with a run.
+    --resume resumed RUN: Go on with a stored run that began within 12 hours and was cut short, in
+        its file, and ask only what is missing; without such a file, or where it is complete, begin
+        anew.
     """,
     targets={"type": _ReportFile()},
     resumed={"type": OutputPath(_is_finished, kept=True)},
-    hours={
-        "type": Amount("number of hours", "h", min=0, min_open=True),
-        "default": 12.0,  # as analysis.APART
-        "show_default": True,
-    },
 )
 
 
@@ -261,13 +256,13 @@ def earlier_run(path: Path | None) -> Run | None:
     return options.read_runs(path)[0]
 
 
-def kept_results(path: Path, earlier: Run, now: LiveRun, hours: float) -> Run:
+def kept_results(path: Path, earlier: Run, now: LiveRun) -> Run:
     """Return and announce the reusable results; raises UsageError where the run differs."""
     from opcheck.analysis import RunPart, resumed
 
     compared = {case.id for case in now.request.cases if case.expect.compares_backends}
     part = RunPart(str(path), earlier)
-    found = resumed(part, now.header, now.recorder.digests, compared, hours)
+    found = resumed(part, now.header, now.recorder.digests, compared)
     count, total = len(found.records), found.header.results
     there = f"{count:,} of {plural(total, 'result')}; {total - count:,} to come"
     click.echo(f"opcheck: {path} has {there}", err=True)

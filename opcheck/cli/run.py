@@ -41,13 +41,10 @@ class Ledgers:
     ledgers: tuple[Path, ...]
     updated: Path | None
     prune: bool
-    even_in_ci: bool
 
     def __post_init__(self) -> None:
-        beside = {"--prune-known": self.prune, "--add-known-in-ci": self.even_in_ci}
-        for option, is_given in beside.items() if self.updated is None else ():
-            if is_given:
-                raise UsageError(f"{option} goes with --update-known FILE")
+        if self.prune and self.updated is None:
+            raise UsageError("--prune-known goes with --update-known FILE")
 
     @cached_property
     def gate(self) -> Gate:
@@ -97,7 +94,7 @@ class Ledgers:
         from opcheck.reading import Problems, read_text
         from opcheck.report.files import write_text
 
-        add = self.even_in_ci or os.environ.get("CI", "").lower() in ("", "0", "false")
+        add = os.environ.get("CI", "").lower() in ("", "0", "false")
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
@@ -141,7 +138,7 @@ def _told(found: LedgerUpdate, *, is_ci: bool) -> list[str]:
     counts: Mapping[str, int] = {
         "listed": found.added,
         "no longer listed": found.removed,
-        "not listed, because CI is set (--add-known-in-ci lists them)": found.left * is_ci,
+        "not listed, because the environment variable CI is set": found.left * is_ci,
         "listed, and passing (--prune-known removes them)": found.passing,
         "listed otherwise in another ledger, and to be mended there": found.elsewhere,
     }
@@ -171,8 +168,6 @@ subset_options = declared(
     --lf --last-failed failed_in RUN: Only cases that failed in this stored run, on one of the
         backends asked for.
     --shard I/N: Only the I-th of N shares of the cases, which take about equally long.
-    --shard-by RUN: Share them by the seconds in this stored run, not by size; the same for all
-        shards.
     """,
     shard={"type": _shard},
 )
@@ -180,26 +175,16 @@ subset_options = declared(
 
 @dataclass(frozen=True)
 class Subset:
-    """Subset of the selected cases that a run takes; its files are stored runs, read on demand."""
+    """Subset of the selected cases that a run takes; `failed_in` is a stored run."""
 
     expected: int | None
     failed_in: Path | None
     shard: tuple[int, int] | None
-    shard_by: Path | None
-
-    def __post_init__(self) -> None:
-        if self.shard_by and not self.shard:
-            raise UsageError("--shard-by is for --shard I/N")
-
-    @property
-    def files(self) -> list[Path]:
-        """The files to read."""
-        return [path for path in (self.failed_in, self.shard_by) if path]
 
     @cached_property
-    def runs(self) -> Mapping[Path, Run]:
-        """The runs stored in the files. Raises CaseFileError."""
-        return dict(zip(self.files, options.read_runs(*self.files), strict=True))
+    def last(self) -> Run | None:
+        """The run in which cases failed. Raises CaseFileError."""
+        return options.read_runs(self.failed_in)[0] if self.failed_in else None
 
     def check(self, cases: Sequence[Case], said: str) -> None:
         """Raise UsageError if the selection, described by `said`, has a wrong number of cases."""
@@ -219,12 +204,11 @@ class Subset:
 
         Warn of failed cases that are not selected; raise UsageError if no backend took part.
         """
-        path = self.failed_in
-        if path is None:
+        path, run = self.failed_in, self.last
+        if run is None:
             return cases, said
         from opcheck.analysis import is_failure, reds_of
 
-        run = self.runs[path]
         there = [info.address for info in run.header.backends]
         if not {*there} & {*addresses}:
             message = f"--last-failed {path}: no backend of this run took part in it"
@@ -246,12 +230,7 @@ class Subset:
         """Return the cases of the shard."""
         from opcheck.suite import shard
 
-        if self.shard is None:
-            return cases
-        seconds: dict[str, float] = {}
-        for record in self.runs[self.shard_by].records if self.shard_by else ():
-            seconds[record.case] = seconds.get(record.case, 0.0) + record.seconds
-        return shard(cases, *self.shard, seconds)
+        return shard(cases, *self.shard) if self.shard else cases
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
@@ -277,11 +256,9 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     --no-known: Judge the known defects of public backends too.
     --known ledgers FILE...: A ledger of known failures of yours: what it lists has to fail as
         listed, all else to pass. Repeatable.
-    --update-known updated FILE: Have a ledger, which may be new, list what fails now; the exit code
-        stays that of the run.
+    --update-known updated FILE: Have a ledger, which may be new, list what fails now, unless the
+        environment variable CI is set; the exit code stays that of the run.
     --prune-known prune: With --update-known: remove what no longer fails, or is nowhere.
-    --add-known-in-ci even_in_ci: With --update-known: add failures even where the environment
-        variable CI is set.
     --save-outputs saved DIR: Keep models, inputs and the backend's outputs, for -b saved:DIR.
     """,
     repeat={"default": 1},
@@ -351,7 +328,6 @@ class Arguments:
     saved: Path | None
     targets: list[report_files.Target]
     resumed: Path | None
-    hours: float
     exitfirst: bool
     max_fail: int | None
     quiet: bool
@@ -372,7 +348,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
     if given.resumed:
         resumed = report_files.Target("json", given.resumed, f"--resume {given.resumed}")
     written = [*given.targets, *filter(None, [resumed])]
-    read_from = [*given.paths, *subset.files]
+    read_from = [*given.paths, *filter(None, [subset.failed_in])]
     report_files.check_targets(written, [*read_from, *mine.ledgers], stdout_is_stream=as_json)
     taken = [*read_from, *(target.path for target in written)]
     check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
@@ -382,7 +358,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
     if given.slowest and as_json:
         raise UsageError("--durations is for --format pretty, not for json")
-    _ = subset.runs  # read now, which may fail
+    _ = subset.last  # read now, which may fail
     earlier = report_files.earlier_run(given.resumed)
     with Session(
         given.addresses, jobs=given.jobs, timeout=given.timeout, memory_limit=given.memory_limit
@@ -420,7 +396,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
 
             run.backends = recording(run.backends, given.saved)
         if given.resumed and earlier:
-            run.kept = report_files.kept_results(given.resumed, earlier, run, given.hours)
+            run.kept = report_files.kept_results(given.resumed, earlier, run)
         reports = report_files.Reports(given.targets, resumed)
         reports.begin(run.header, run.kept.records)
         from opcheck.cli.output import JsonOutput, PrettyOutput

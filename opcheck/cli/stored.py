@@ -31,8 +31,7 @@ def report(
     """Show a stored run, as `opcheck run` did or in another format.
 
     RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
-    and nothing judged anew. A benchmark that `opcheck bench --save` kept is shown too, as pretty or
-    html.
+    and nothing judged anew. A benchmark that `opcheck bench --save` kept is shown too.
 
     \b
     opcheck report run.jsonl                   every failure, and the tables
@@ -82,20 +81,13 @@ def _is_benchmark(path: Path) -> bool:
 
 
 def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
-    from opcheck.report import timing_store
+    from opcheck.report import timing_store, timings
 
-    if form not in ("pretty", "html"):
-        raise UsageError(f"{path} is a benchmark, which is shown as pretty or html, not as {form}")
+    if form != "pretty":
+        raise UsageError(f"{path} is a benchmark, which is shown as pretty, not as {form}")
     kept = timing_store.read(path)
-    if form == "html":
-        from opcheck.report.html import run_page
-
-        options.write_lines(out, run_page.bench_lines(kept))
-    else:
-        from opcheck.report import timings
-
-        with options.printed(out) as console:
-            timings.show(console, kept.bench, kept.rows, complete=kept.complete)
+    with options.printed(out) as console:
+        timings.show(console, kept.bench, kept.rows, complete=kept.complete)
     if not kept.complete:
         click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
         return Exit.UNUSABLE
@@ -157,8 +149,7 @@ def diff(
 @click.command(name="merge", cls=OutputCommand)
 @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="RUN...")
 @declared("-o --output out FILE: The whole; `-` is standard output.", out=_WHOLE)
-@declared("--mixed-versions: Also join runs of several opchecks.")
-def merge(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
+def merge(paths: tuple[Path, ...], out: Path) -> None:
     """Join stored runs of one suite into one: other backends, or other parts of the cases.
 
     What they were asked has to be one selection of the same cases, judged by the same rules, and no
@@ -179,7 +170,7 @@ def merge(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     options.check_files([(f"-o {out}", out)], paths)
     runs = options.read_runs(*paths)
     parts = [analysis.RunPart(str(path), run) for path, run in zip(paths, runs, strict=True)]
-    whole, lacks = analysis.merge(parts, mixed_versions=mixed_versions)
+    whole, lacks = analysis.merge(parts)
     options.write_lines(out, store.lines(whole))
     header = whole.header
     for said in (*lacks, *several_builds(header)):

@@ -1,4 +1,4 @@
-"""Score a suite by mutants in every version and dtype of its cases, next to ONNX's node tests.
+"""Score a suite by mutants in every version and dtype of its cases.
 
 A case kills a mutant that fails it as a backend. Most mutants do not show in most cases: an answer
 that is right bit for bit is not judged.
@@ -6,12 +6,12 @@ that is right bit for bit is not judged.
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -20,7 +20,6 @@ from opcheck import model, opset
 from opcheck.backends import as_outputs, attempt
 from opcheck.backends.base import Backend, TaskCall
 from opcheck.backends.execute import message_of
-from opcheck.clauses import Survey
 from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of, operator_of
@@ -30,14 +29,11 @@ from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import Unsupported, legal_twin, node_of
 from opcheck.execution.workers import at_once, in_parallel
-from opcheck.graph.test_data import node_tests
 from opcheck.grouping import group_by
-from opcheck.known import Ledger
 from opcheck.model import BackendInfo, Case, Cell, OpVersion, Outcome, Question, Task, Verdict
-from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Yardstick, score
+from opcheck.model.mutation import MutantId, Mutation
 from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
 from opcheck.suite import load
-from opcheck.suite.models import cases_of
 
 #: The outputs of a node, or why it is refused.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
@@ -173,13 +169,8 @@ def digest(outputs: Sequence[Any]) -> bytes | None:
 
 #: Shipped cases of up to so many elements show which functions a formula calls.
 _SMALL = 1000
-#: Beginnings of the names of cases that repeat examples or common tests.
-EXAMPLES = ("worked_example", "node_test")
 
 AnyMutant: TypeAlias = Mutant | StatefulMutant
-#: An operator, and the name of some of its cases.
-_Name = tuple[str, str, str]
-Item = TypeVar("Item", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -367,102 +358,6 @@ def _mutation(
     if not killers and operator and cell.dtype in operator.constant and not mutant.any_type:
         harmless = harmless or "one value is all that comes of this type"
     return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
-
-
-def groups(
-    cases: Sequence[Case],
-    mutations: Iterable[Mutation],
-    surveys: Iterable[Survey],
-    ledgers: Iterable[Ledger] = (),
-) -> tuple[CaseGroup, ...]:
-    """The groups of `cases`, in their order; `mutations` name two killers if there are two."""
-    by_name = group_by(cases, _name)
-    names = {case.id: _name(case) for case in cases}
-    # Of mutants that none kills, that one alone notices.
-    mutants = _alone(((names[c] for c in m.killers or m.noticers), m.mutant) for m in mutations)
-    # On the page of any version.
-    sentences = _alone(
-        (
-            ((survey.op.domain, survey.op.name, label.partition("#")[0]) for label in one.cases),
-            one.sentence.text,
-        )
-        for survey in surveys
-        for one in survey.sentences
-    )
-    shipped = {name: [c for c in those if c.source.shipped] for name, those in by_name.items()}
-    defects = _alone(
-        (
-            (name for name, those in shipped.items() if any(map(line.is_about, those))),
-            (ledger.fields.backend[0], line.cause),
-        )
-        for ledger in ledgers
-        for line in ledger.fields.known
-    )
-    return tuple(
-        CaseGroup(
-            op=name[1],
-            name=name[2],
-            cases=len(those),
-            source=str(those[0].source),
-            alone=mutants.get(name, ()),
-            sentences=sentences.get(name, ()),
-            defects=defects.get(name, ()),
-            example=name[2].startswith(EXAMPLES),
-            undecided=any(case.rule == "open" for case in those),
-        )
-        for name, those in by_name.items()
-    )
-
-
-def _name(case: Case) -> _Name:
-    return case.op.domain, case.op.name, case.name
-
-
-def _alone(seen: Iterable[tuple[Iterable[_Name], Item]]) -> dict[_Name, tuple[Item, ...]]:
-    """Items that one group alone sees, by group; `seen` has the groups that see each item."""
-    found: dict[_Name, dict[Item, None]] = defaultdict(dict)
-    for names, item in seen:
-        if len(those := {*names}) == 1:
-            found[those.pop()][item] = None
-    return {name: tuple(items) for name, items in found.items()}
-
-
-def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
-    """The node tests of these versions that the engine knows, with the tolerances of ONNX."""
-
-    def takes_all(op: OpVersion) -> bool:  # no node leaves an input or output out
-        schema = opset.versions(op.domain, op.name)[op.since]
-        return all(one.option == "single" for one in (*schema.inputs, *schema.outputs))
-
-    wanted = {op for op in ops if not op.domain and operator_of(op) and takes_all(op)}
-    tests = (test for name in sorted({op.name for op in wanted}) for test in node_tests(name))
-    # Where they stand, as far as anybody can look it up.
-    source = model.Source("onnx.backend.test", 0, 0)
-    found = (case for test in tests for case in cases_of(test, source))
-    return tuple(case for case in found if case.op in wanted)
-
-
-def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:
-    """One for each version and dtype of node tests and `found`; `names`: mutants, all if empty."""
-
-    def place(one: MutantId) -> Cell | OpVersion:
-        return one.op if one.any_type else Cell(one.op, one.dtype)
-
-    ours = group_by(found, lambda one: place(one.mutant))
-    tests = cases_of_node_tests({one.op if isinstance(one, Cell) else one for one in ours})
-    # ONNX's runner runs each of them once.
-    settings = MutationSettings(names, once=True)
-    return tuple(
-        Yardstick(
-            cell.op,
-            cell.dtype,
-            len(cases),
-            score(mutations(cases, settings)),
-            score([*ours.get(cell, ()), *ours.get(cell.op, ())]),
-        )
-        for cell, cases in cells(tests).items()
-        if cell in ours or cell.op in ours
-    )
 
 
 def killed_elsewhere(

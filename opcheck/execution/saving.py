@@ -14,12 +14,10 @@ from opcheck.backends import parse
 from opcheck.compare import verdict
 from opcheck.errors import BackendUnavailable, Unwritable, UsageError, few
 from opcheck.execution.expected import question
-from opcheck.execution.workers import AskableBackend, Counted
+from opcheck.execution.workers import AskableBackend
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.folders import Status
-from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Reply, Task
-from opcheck.suite.load import node_tests_called
 
 
 def _written(folder: Path, task: Task, outcome: Outcome) -> Status | None:
@@ -212,19 +210,6 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
         raise Unwritable(folder, error) from None
 
 
-def write_node_tests(
-    folder: Path, source: Path, *, force: bool = False, counted: Counted[ModelTest] = iter
-) -> int:
-    """Write tests to `folder`/node, whole or not at all; returns how many; see `check_tests`."""
-    check_tests(folder, force=force)
-    tests = node_tests_called(source)
-    with staged(folder) as (stage, put):
-        for test in counted(tests):
-            write_test(stage / "node" / test.name, test)
-        put()
-    return len(tests)
-
-
 def is_free(folder: Path) -> bool:
     """Return True if nothing is in `folder`; raises UsageError for a file, or a link to nothing."""
     try:
@@ -250,12 +235,3 @@ def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
     if foreign:
         message = f"{folder} holds what opcheck did not write: {few(foreign, 3)}"
         raise UsageError(message, "nothing is removed: move it away, or choose a new folder")
-
-
-def check_tests(folder: Path, *, force: bool) -> None:
-    """Raise UsageError where something is at `folder` that must not be replaced."""
-    if is_free(folder):
-        return
-    check_foreign(folder, TEST_FILE.fullmatch)
-    if not force:
-        raise UsageError(f"-o {folder}: this folder is not empty", "--force replaces its tests")

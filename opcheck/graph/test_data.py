@@ -36,10 +36,6 @@ _NUMBERED = re.compile(r"(input|output)_\d+\.(pb|npy)")
 DATA = "data.json"
 #: The default tolerance of ONNX's runner.
 RTOL, ATOL = 1e-3, 1e-7
-#: The path of a file that `write_test` writes into folders below one.
-TEST_FILE = re.compile(
-    rf"[\w-]+/test_\w+/({re.escape(MODEL)}|{re.escape(DATA)}|test_data_set_\d+/(in|out)put_\d+\.pb)"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,23 +199,6 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
 def data_json(rtol: float, atol: float) -> bytes:
     """Return the data.json that ONNX's loader reads next to a model."""
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
-
-
-def write_test(folder: Path, test: ModelTest) -> None:
-    """Write a test into `folder`, which is made; raises OSError."""
-    folder.mkdir(parents=True)
-    (folder / MODEL).write_bytes(test.model.SerializeToString(deterministic=True))
-    (folder / DATA).write_bytes(data_json(test.rtol, test.atol))
-    for data in test.data_sets:
-        data_set = folder / f"test_data_set_{data.number}"
-        data_set.mkdir()
-        for what, declared, values in (
-            ("input", test.fed, data.inputs),
-            ("output", test.model.graph.output, data.outputs),
-        ):
-            for number, (info, value) in enumerate(zip(declared, values, strict=True)):
-                written = folders.value_bytes(value, info.type, info.name)
-                (data_set / f"{what}_{number}.pb").write_bytes(written)
 
 
 def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelProto:
@@ -442,34 +421,16 @@ def _inner(node: NodeProto) -> Iterable[NodeProto]:
             yield from inner.node
 
 
-def node_tests(op: str) -> tuple[ModelTest, ...]:
-    """ONNX's tests of one node of its operator `op`, not of graphs that operators expand to."""
-    try:
-        # Importing the module of an operator makes its tests, which the package keeps in a list.
-        # NumPy warns of NaN, infinity and overflow in them.
-        with warnings.catch_warnings(action="ignore"):
-            importlib.import_module(f"{_PACKAGE}.{op.lower()}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{_PACKAGE}.{op.lower()}":
-            raise
-        return ()
-    return tuple(
-        _whole(case)
-        for case in importlib.import_module(_PACKAGE)._NodeTestCases
-        if [(node.domain, node.op_type) for node in case.model.graph.node] == [("", op)]
-        and not re.search(r"_expanded(_ver\d+)?$", case.name)
-    )
-
-
 def all_node_tests() -> tuple[ModelTest, ...]:
     """All node tests of ONNX, by name; making them takes some seconds."""
     package = importlib.import_module(_PACKAGE)
     with warnings.catch_warnings(action="ignore"):
         cases = package.collect_testcases(None)
-    return tuple(map(_whole, sorted(cases, key=lambda case: str(case.name))))
+    return tuple(map(whole, sorted(cases, key=lambda case: str(case.name))))
 
 
-def _whole(case: Any) -> ModelTest:
+def whole(case: Any) -> ModelTest:
+    """A test of the onnx package."""
     data = tuple(
         DataSet(number, tuple(map(_plain, inputs)), tuple(map(_plain, outputs)))
         for number, (inputs, outputs) in enumerate(case.data_sets)

@@ -77,47 +77,9 @@ def score(mutations: Iterable[Mutation]) -> Score:
     return Score(mutation.fate for mutation in mutations)
 
 
-@dataclass(frozen=True)
-class Yardstick:
-    """Scores on one version and dtype: `theirs` of `tests` ONNX node tests, `ours` of the suite."""
-
-    op: OpVersion
-    dtype: str
-    tests: int
-    theirs: Score
-    ours: Score
-
-
 @dataclass(frozen=True, eq=False)
 class Power:
     """All results of mutation testing for a suite, and shipped cases that kill its survivors."""
 
     mutations: tuple[Mutation, ...]
     elsewhere: Mapping[MutantId, Case] = field(default_factory=dict)
-    yardsticks: tuple[Yardstick, ...] = ()
-
-
-@dataclass(frozen=True)
-class CaseGroup:
-    """The cases of one name, and everything that they alone show.
-
-    `alone` are the mutants that only this group kills or notices; `sentences` those of the
-    specification that only it tests; `defects` known ones that show in it only, each as the backend
-    and the cause. An `example` repeats what a specification or a common suite shows. `undecided`:
-    they record what backends answer where the text does not decide.
-    """
-
-    op: str
-    name: str
-    cases: int
-    source: str
-    alone: tuple[MutantId, ...] = ()
-    sentences: tuple[str, ...] = ()
-    defects: tuple[tuple[str, str], ...] = ()
-    example: bool = False
-    undecided: bool = False
-
-    @property
-    def shows_nothing(self) -> bool:
-        """Return True if other groups show everything that this one shows."""
-        return not (self.alone or self.sentences or self.defects or self.example or self.undecided)

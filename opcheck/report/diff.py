@@ -1,8 +1,7 @@
 """Changes between two runs: different settings, then every changed result."""
 
-import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -11,21 +10,19 @@ from rich.console import Console
 from rich.text import Text
 
 from opcheck import analysis
-from opcheck.analysis import Change, ChangeKind, Difference, Growth, differences
+from opcheck.analysis import Change, ChangeKind, Difference, differences
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.report import summary
-from opcheck.report.markdown import Section, code, fitting, section, table, text
+from opcheck.report.markdown import Section, code, fitting, table, text
 from opcheck.report.plain_text import brief, one_line, picked, plural
 from opcheck.report.store import line
-from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
+from opcheck.report.style import COLOURS, put_all, put_exit, unlike
 
 #: The format of JSON lines.
 FORMAT = 1
 #: The most changes of a kind shown: of regressions, of others, and of others on a page.
 _WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
-_NEARER = "Passing nearer to the limit"
-_NEARER_COLUMNS = "operator", "type", "backend", "used", "now"
 
 
 def show(
@@ -35,11 +32,6 @@ def show(
     put_all(console, unlike(differences(old.header, new.header)))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         _show_kind(console, kind, list(alike), verbose=verbose)
-    if found.growths:
-        table = new_table(*_NEARER_COLUMNS[:3], *map(Numbers, _NEARER_COLUMNS[3:]), title=_NEARER)
-        for row in _nearer(found.growths):
-            table.add_row(*map(brief, row))
-        put_all(console, table)
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
         console.print()
@@ -98,11 +90,6 @@ def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, ver
     console.print()
 
 
-def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
-    for one in growths:
-        yield str(one.op), one.dtype or "", one.backend, f"{one.old:.2f}", f"{one.new:.2f}"
-
-
 def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
     """The report as JSON lines: both runs, every change, and totals."""
     code, meaning = analysis.judged(old, new, found, common=common)
@@ -126,8 +113,6 @@ def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[st
             "new": _result(change.new),
         }
         yield line(fields)
-    for growth in found.growths:
-        yield line({"type": "growth", **dataclasses.asdict(growth), "op": str(growth.op)})
     footer = {
         "type": "footer",
         "exit_code": int(code),
@@ -163,7 +148,9 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
     head = [f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", ""]
     unlike_ = differences(old.header, new.header).items()
     rows = [(text(name), *(text(brief(one)) for one in both)) for name, both in unlike_]
-    yield from (*head, *section("Not alike in the two runs", ("", "old", "new"), rows))
+    yield from head
+    if rows:
+        yield from ("### Not alike in the two runs", "", *table(("", "old", "new"), rows), "")
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         changes = list(alike)
         title, more = f"{kind.capitalize()}: {len(changes):,}", len(changes) - _SHOWN
@@ -177,9 +164,6 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
             lines += [*table(_COLUMNS, map(_cells, changes[:_SHOWN])), ""]
             lines += [f"… and {more:,} more", ""] * (more > 0)
             yield "kind of change", (*lines, "</details>", "")
-    nearer = _nearer(found.growths)
-    rows = [(code(op), text(dtype), code(who), *shares) for op, dtype, who, *shares in nearer]
-    yield from section(_NEARER, _NEARER_COLUMNS, rows, numbers=2)
     if found.left_out:
         yield from (f"Left out: {text(left_out(found))}", "")
 

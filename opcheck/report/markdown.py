@@ -119,14 +119,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 
     return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
 
 
-def section(
-    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0
-) -> Iterator[str]:
-    """A table under its title; nothing without rows."""
-    if rows:
-        yield from (f"### {title}", "", *table(head, rows, numbers=numbers), "")
-
-
 def fitting(parts: Iterable[Section]) -> Iterator[str]:
     """The lines of a page; parts after the first that does not fit are only counted."""
     room = LIMIT

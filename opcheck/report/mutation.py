@@ -1,8 +1,6 @@
 """Report of mutation testing: score, survivors, and arguments."""
 
-import dataclasses
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.grouping import group_by
-from opcheck.model import mutation as results
-from opcheck.model.mutation import CaseGroup, Fate, MutantId, Mutation, Power, Score, score
+from opcheck.model.mutation import Fate, MutantId, Mutation, Power, Score, score
 from opcheck.report import plain_text
 from opcheck.report.style import Numbers, new_table, put_all
 
@@ -35,11 +32,11 @@ def show(console: Console, power: Power, *, verbose: bool) -> None:
     for some in by_mutant:
         if those := [one for one in some if one.fate is Fate.SURVIVED]:
             _survivor(console, those, mutations, power)
-    put_all(console, _scores(mutations), _yardsticks(power.yardsticks))
+    put_all(console, _scores(mutations))
 
 
 def records(power: Power) -> Iterator[dict[str, Any]]:
-    """Yield JSON records: one per mutant, version and dtype, then one per cell of node tests."""
+    """Yield JSON records: one per mutant, version and dtype, then the score."""
     for mutation in sorted(power.mutations, key=lambda mutation: mutation.mutant):
         mutant = mutation.mutant
         yield {
@@ -50,10 +47,6 @@ def records(power: Power) -> Iterator[dict[str, Any]]:
             **plain_text.picked(mutation, "fate harmless contradicts killers noticers"),
             "elsewhere": case.id if (case := power.elsewhere.get(mutant)) else None,
         }
-    for one in power.yardsticks:
-        place = {**plain_text.op_record(one.op), "dtype": one.dtype}
-        scores = {"node_tests": _counts(one.theirs), "suite": _counts(one.ours)}
-        yield {"type": "node_tests", **place, "tests": one.tests, **scores}
     yield {"type": "score", **_counts(score(power.mutations))}
 
 
@@ -80,26 +73,6 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
         cells.append(Text(percent(one), style))
         table.add_row(name, f"{one.total():,}", *cells, end_section=is_last)
     return table
-
-
-def _yardsticks(yardsticks: Sequence[results.Yardstick]) -> Table:
-    counts = ("tests", "mutants", "killed", "survived", "score", "score of these cases")
-    title = "ONNX's own node tests on the same mutants"
-    table = new_table("operator", "type", *map(Numbers, counts), title=title)
-    for one in yardsticks:
-        table.add_row(str(one.op), one.dtype, *_compared(one.tests, one.theirs, one.ours))
-    if len(yardsticks) > 1:
-        table.add_section()
-        tests = sum(one.tests for one in yardsticks)
-        theirs = Score(sum((one.theirs for one in yardsticks), Counter()))
-        ours = Score(sum((one.ours for one in yardsticks), Counter()))
-        table.add_row("all", "", *_compared(tests, theirs, ours))
-    return table
-
-
-def _compared(tests: int, theirs: Score, ours: Score) -> list[str]:
-    counts = (tests, theirs.total(), theirs[Fate.KILLED], theirs[Fate.SURVIVED])
-    return [*(f"{count:,}" for count in counts), percent(theirs), percent(ours)]
 
 
 def _why(one: Mutation) -> str:
@@ -168,41 +141,3 @@ def _head(console: Console, word: str, mutant: MutantId) -> None:
 
 def _line(console: Console, label: str, text: str) -> None:
     console.print(Text.assemble((f"  {label:<6}  ", "dim"), plain_text.clean(text)), soft_wrap=True)
-
-
-def show_groups(console: Console, groups: Sequence[CaseGroup], *, verbose: bool) -> None:
-    """Print the evidence of each group; unless `verbose`, only groups without any."""
-    last = "what they show that no others do"
-    table = new_table("operator", "cases of this name", Numbers("cases"), last)
-    for group in groups:
-        if verbose or group.shows_nothing:
-            style = "red" if group.shows_nothing else ""
-            table.add_row(group.op, Text(group.name, style), f"{group.cases:,}", _shows(group))
-    put_all(console, table)
-
-
-def group_records(groups: Iterable[CaseGroup]) -> Iterator[dict[str, Any]]:
-    """Yield the groups as JSON records."""
-    for group in groups:
-        yield {
-            "type": "group",
-            **dataclasses.asdict(group),
-            "alone": [f"{mutant.name} {places([mutant])}" for mutant in group.alone],
-            "defects": [{"backend": backend, "cause": cause} for backend, cause in group.defects],
-            "shows_nothing": group.shows_nothing,
-        }
-
-
-def _shows(group: CaseGroup) -> Text:
-    messages = []
-    if group.alone:
-        names = list(dict.fromkeys(mutant.name for mutant in group.alone))
-        more = f" and {plain_text.plural(len(names) - 1, 'more mutant')}" if len(names) > 1 else ""
-        messages.append(f"{names[0]}{more}")
-    if group.sentences:
-        messages.append(plain_text.plural(len(group.sentences), "sentence"))
-    if group.defects:
-        backends = ", ".join(dict.fromkeys(backend for backend, _ in group.defects))
-        messages.append(f"{plain_text.plural(len(group.defects), 'known defect')} of {backends}")
-    messages += ["an example"] * group.example + ["what the text leaves open"] * group.undecided
-    return Text("; ".join(messages)) if messages else Text(f"nothing ({group.source})", "red")

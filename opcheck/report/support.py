@@ -17,7 +17,7 @@ from opcheck.errors import OpcheckError
 from opcheck.grouping import group_by
 from opcheck.model import Support, Verdict
 from opcheck.model.result import Floor
-from opcheck.report import markdown, plain_text
+from opcheck.report import plain_text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, say
 from opcheck.report.totals import SIGNS
 
@@ -88,21 +88,6 @@ def show(console: Console, found: Sequence[Matrix]) -> None:
             console.print()
         put_all(console, _reasons(one.cells))
     say(console, _LEGEND)
-
-
-def markdown_lines(found: Sequence[Matrix]) -> Iterator[str]:
-    """A table of all operators for each backend."""
-    for one in found:
-        yield from (f"## {markdown.text(one.heading)}", "")
-        rows = []
-        for op, cells in _by_operator(one.cells).items():
-            right, otherwise = _summary(cells)
-            rows.append([op, right, "<br>".join(markdown.text(said) for _, said in otherwise)])
-        yield from (*markdown.table(["operator", "right", "otherwise"], rows), "")
-        for name, said in _declared(one).items():
-            if said:
-                yield from (f"{name}: {markdown.text(said)}", "")
-    yield _LEGEND
 
 
 def html_lines(found: Sequence[Matrix]) -> Iterator[str]:

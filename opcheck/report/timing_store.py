@@ -1,33 +1,18 @@
-"""A benchmark in files: as JSON lines and in pyperf's JSON.
+"""A benchmark in a file of JSON lines: a header, a line for each case, and a footer.
 
-JSON lines are a header, a line for each case with all samples, and a footer. Without a footer, or
-if its `complete` is false, the benchmark was cut short. Statistics are computed from the samples
-when they are read.
-
-pyperf's JSON is for `pyperf show`, `stats`, `hist` and `compare_to`: version 1.0 of that format,
-which pyperf describes by its classes Run, Benchmark and BenchmarkSuite
-(https://pyperf.readthedocs.io/en/latest/api.html):
-
-    {"version": "1.0", "metadata": {…}, "benchmarks": [
-        {"metadata": {"name": "…", …}, "runs": [
-            {"metadata": {"loops": 8, …}, "values": [seconds of a call, …]}, …]}, …]}
-
-A run is one process. Metadata holds for everything below. Texts in it are one line and not empty;
-values are above 0.
+The line of a case has all its samples. Without a footer, or if its `complete` is false, the
+benchmark was cut short. Statistics are computed from the samples when they are read.
 """
 
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from opcheck.grouping import group_by
 from opcheck.model.timing import Bench, Machine, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
@@ -138,55 +123,3 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
 
 def _columns(samples: Sequence[Sample]) -> dict[str, list[int | float]]:
     return {f.name: [getattr(one, f.name) for one in samples] for f in dataclasses.fields(Sample)}
-
-
-def pyperf_text(bench: Bench, rows: Sequence[Timed]) -> str:
-    """Every timing with samples, of which there is one, as `case [backend]`."""
-    timed = [(row, timing) for row in rows for timing in row.timings if timing.samples]
-    benchmarks = [_benchmark(bench, *pair) for pair in timed]
-    machine = bench.machine
-    metadata = {
-        # pyperf's own names; it warns about differences.
-        "unit": "second",
-        # Without the time zone, as pyperf writes it.
-        "date": datetime.fromisoformat(bench.started).replace(tzinfo=None).isoformat(" "),
-        "cpu_model_name": machine.processor,
-        "cpu_count": machine.cores,
-        "cpu_governor": machine.governor,
-        "load_avg_1min": machine.load,
-        "platform": machine.platform,
-        "python_version": bench.python,
-        "opcheck_version": bench.opcheck,
-        "threads": bench.threads,
-        "caches": "cold" if bench.cold else "warm",
-        **{f"{name}_version": version for name, version in bench.packages.items()},
-    }
-    suite = {"version": "1.0", "metadata": _stated(metadata), "benchmarks": benchmarks}
-    return json.dumps(suite, allow_nan=False, separators=(",", ":")) + "\n"
-
-
-def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:
-    metadata = {
-        "name": f"{row.case} [{timing.backend}]",
-        "backend_version": bench.backends.get(timing.backend, ""),
-        "operator": row.op,
-        "dtype": row.dtype,
-        "shapes": row.shapes,
-        "bytes_moved": row.moved,
-    }
-    runs = []
-    # One for each process and number of calls in a sample.
-    by_run = group_by(timing.samples, lambda sample: (sample.worker, sample.loops))
-    for worker, loops in sorted(by_run):
-        about: dict[str, float] = {"loops": loops, "worker": worker}
-        if worker < len(timing.prepared):
-            about["prepare_seconds"] = timing.prepared[worker]
-        values = [sample.seconds for sample in by_run[worker, loops]]
-        runs.append({"metadata": about, "values": values})
-    return {"metadata": _stated(metadata), "runs": runs}
-
-
-def _stated(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove empty texts, and write each in one line."""
-    lines = {k: " ".join(v.split()) if isinstance(v, str) else v for k, v in metadata.items()}
-    return {name: value for name, value in lines.items() if value != ""}

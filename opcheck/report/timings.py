@@ -1,36 +1,25 @@
-"""Timings in a terminal: each case, then means and growth with the size.
+"""Timings in a terminal: each case, then means and sweeps over sizes.
 
-Then changes between two benchmarks, or between two backends of one. What is said of a case is the
-same on its page in HTML.
+Then changes between two benchmarks, or between two backends of one.
 """
 
-import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.text import Text
 
 from opcheck import analysis
-from opcheck.errors import Unwritable, UsageError, few
+from opcheck.errors import few
 from opcheck.grouping import group_by
 from opcheck.model.timing import Bench, Rows, Timed, Timing
 from opcheck.report import plain_text
 from opcheck.report.plain_text import brief, digits, interval, percent, plural, seconds, size
 from opcheck.report.style import Numbers, grouped, new_table, put_all, say, unlike
-from opcheck.timing import Compared, Ratio, Spread, means, ratio, scaling, spread
+from opcheck.timing import Compared, Ratio, Spread, means, ratio, spread
 from opcheck.timing import words as verdict_on
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from opcheck.timing import Scaling
 
 #: From this width on, there is room for all columns.
 _WIDE = 100
@@ -54,34 +43,14 @@ def show_head(console: Console, bench: Bench) -> None:
     console.print()
 
 
-def show_results(console: Console, bench: Bench, rows: Rows, plot: Path | None = None) -> None:
-    """Print each case, means over them, and the growth of times in each sweep, which is drawn."""
+def show_results(console: Console, bench: Bench, rows: Rows) -> None:
+    """Print each case, means over them, and the times of each sweep by size."""
     for row in rows:
         show_case(console, bench, row)
     show_means(console, bench, rows)
     for some in group_by((row for row in rows if row.sweep), lambda row: row.sweep).values():
         console.print()
         show_sweep(console, bench, some)
-        if plot and any(timing.samples for row in some for timing in row.timings):
-            draw(plot, bench, some)
-
-
-def show_case(console: Console, bench: Bench, row: Timed) -> None:
-    """Print one case, with a line for each backend."""
-    console.print(Text(brief(row.case), "bold"), soft_wrap=True)
-    case = reported(bench, row)
-    say(console, case.about)
-    is_wide = console.width >= _WIDE
-    columns = [column for column in COLUMNS if is_wide or column != "of copy"]
-    table = new_table(*columns)
-    for line in case.timed:
-        styles = {"median": "bold", "verdict": _COLOURS.get(line.verdict, "")}
-        table.add_row(*(Text(line.cells[name], styles.get(name, "")) for name in columns))
-    put_all(console, table)
-    for remark in case.remarks:
-        say(console, brief(remark), "yellow")
-    if case.remarks:
-        console.print()
 
 
 #: Columns of the table of a case: docs/timings.md explains them.
@@ -93,59 +62,53 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class ReportedTiming:
-    """Timing of a backend with its `cells`, by column; `ratio` is to the baseline."""
+def show_case(console: Console, bench: Bench, row: Timed) -> None:
+    """Print one case, with a line for each backend and remarks on its times.
 
-    timing: Timing
-    ratio: Ratio | None
-    verdict: str
-    cells: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class ReportedCase:
-    """What reports say of a case; remarks may be long and harmful."""
-
-    about: str
-    timed: Sequence[ReportedTiming]
-    remarks: Sequence[str]
-
-
-def reported(bench: Bench, row: Timed) -> ReportedCase:
-    """Return what reports say of a case.
-
-    `about` is `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
+    Its head is `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
     """
-    copy, base = spread(row.copy, row.yardstick), row.timing(bench.baseline)
+    console.print(Text(brief(row.case), "bold"), soft_wrap=True)
+    copy, base = spread(row.copy), row.timing(bench.baseline)
     about = brief(" ".join(part for part in (row.op, row.dtype, row.shapes) if part))
     if row.moved:  # else no backend answers it rightly
         about += f": {size(row.moved)} must move"
         if copy:
             about += f", which a copy does at {plain_text.rate(row.moved, copy.median)} GB/s"
-    timed, remarks = [], []
+    say(console, about)
+    columns = [one for one in COLUMNS if console.width >= _WIDE or one != "of copy"]
+    table, remarks = new_table(*columns), []
     for timing in row.timings:
-        found = spread(timing.samples, row.yardstick)
+        found = spread(timing.samples)
         remarks += [f"{timing.backend} {remark}" for remark in _remarks(timing, found)]
-        if found is None:
-            continue
-        one = ratio(timing, base) if base and timing is not base else None
-        verdict = verdict_on(one) if one else "baseline" if timing is base else "–"
-        cells = (
-            brief(timing.backend),
-            seconds(found.median),
-            # Half the distance of the quartiles.
-            f"±{percent((found.high - found.low) / found.median / 2)}",
-            digits(one.value) if one else "1" if timing is base else "–",
-            interval(one.low, one.high) if one else "–",
-            verdict,
-            plain_text.rate(row.moved, found.median),
-            percent(copy.median / found.median) if copy else "–",
-            seconds(median(timing.prepared)) if timing.prepared else "–",
-        )
-        by_column = dict(zip(COLUMNS, cells, strict=True))
-        timed.append(ReportedTiming(timing, one, verdict, by_column))
-    return ReportedCase(about, timed, remarks)
+        if found:
+            one = ratio(timing, base) if base and timing is not base else None
+            verdict = verdict_on(one) if one else "baseline" if timing is base else "–"
+            cells = dict(zip(COLUMNS, _cells(row, timing, found, one, verdict), strict=True))
+            styles = {"median": "bold", "verdict": _COLOURS.get(verdict, "")}
+            table.add_row(*(Text(cells[name], styles.get(name, "")) for name in columns))
+    put_all(console, table)
+    for remark in remarks:
+        say(console, brief(remark), "yellow")
+    if remarks:
+        console.print()
+
+
+def _cells(
+    row: Timed, timing: Timing, found: Spread, one: Ratio | None, verdict: str
+) -> tuple[str, ...]:
+    copy = spread(row.copy)
+    return (
+        brief(timing.backend),
+        seconds(found.median),
+        # Half the distance of the quartiles.
+        f"±{percent((found.high - found.low) / found.median / 2)}",
+        digits(one.value) if one else "1" if verdict == "baseline" else "–",
+        interval(one.low, one.high) if one else "–",
+        verdict,
+        plain_text.rate(row.moved, found.median),
+        percent(copy.median / found.median) if copy else "–",
+        seconds(median(timing.prepared)) if timing.prepared else "–",
+    )
 
 
 def _remarks(timing: Timing, found: Spread | None) -> Iterator[str]:
@@ -160,9 +123,6 @@ def _remarks(timing: Timing, found: Spread | None) -> Iterator[str]:
         yield f"was busy: other processes had the processor {taken}"
     if found.noisy:
         yield f"is noisy: one sample in ten took {digits(found.tail)} times the median, or longer"
-    if found.drift:
-        growth = f"{percent(found.drift)} slower at the end of its processes than at the beginning"
-        yield f"drifts: {growth}"
 
 
 def show_means(console: Console, bench: Bench, rows: Rows) -> None:
@@ -183,58 +143,21 @@ def show_means(console: Console, bench: Bench, rows: Rows) -> None:
     put_all(console, table)
 
 
-#: Bytes that must move, and the times of that.
-Point: TypeAlias = tuple[int, Spread]
-
 _COPY = "copy"
-#: Metadata of pictures by ending, without a date.
-_METADATA: Mapping[str, dict[str, Any]] = {
-    ".svg": {"Date": None, "Creator": "opcheck"},
-    ".png": {"Software": "opcheck"},
-}
-#: The least factor between the ends of an axis, and that from which only powers of ten are marked.
-_LEAST, _MANY = 6.0, 3e3
 
 
 def show_sweep(console: Console, bench: Bench, rows: Rows) -> None:
-    """Print the times of one case in several sizes, and their growth."""
+    """Print the times of one case in several sizes."""
     say(console, title(rows), "bold")
-    points = {name: _points(rows, name) for name in (*bench.backends, _COPY)}
-    heads = (Numbers(plain_text.broken(brief(name), _NAME)) for name in points)
+    names = (*bench.backends, _COPY)
+    heads = (Numbers(plain_text.broken(brief(name), _NAME)) for name in names)
     times = new_table(Numbers("size"), "shape", *heads)
     for row in sorted(rows, key=lambda row: row.moved):
-        its = (some.get(row.case) for some in points.values())
-        medians = (seconds(point[1].median) if point else "–" for point in its)
+        samples = {one.backend: one.samples for one in row.timings} | {_COPY: row.copy}
+        found = (spread(samples.get(name, ())) for name in names)
+        medians = (seconds(one.median) if one else "–" for one in found)
         times.add_row(size(row.moved), brief(row.shapes), *medians)
-    law = "Time as a fixed cost and a power of the size; flat where the cost is most"
-    columns = map(Numbers, ("exponent", "95 % interval", "fixed cost", "flat up to"))
-    growths = new_table("backend", *columns, title=law)
-    for name in bench.backends:
-        if one := _growth(points[name].values()):
-            ends = f"{one.low:.2f} to {one.high:.2f}" if math.isfinite(one.high) else "–"
-            fixed = seconds(one.fixed) if one.fixed else "–"
-            flat = size(one.flat) if one.flat else "–"
-            growths.add_row(brief(name), f"{one.exponent:.2f}", ends, fixed, flat)
-    put_all(console, times, growths)
-
-
-def draw(path: Path, bench: Bench, rows: Rows) -> None:
-    """Draw the same, some of which has samples, reproducibly; raises Unwritable."""
-    curves = {}
-    for backend, version in bench.backends.items():
-        if points := tuple(_points(rows, backend).values()):
-            found = _growth(points)
-            power = f", exponent {found.exponent:.2f}" if found else ""
-            curves[f"{brief(f'{backend} {version}')}{power}"] = points
-    from matplotlib import style
-
-    # Whatever the user's settings are.
-    with style.context(["default", Path(__file__).with_name("plot.mplstyle")]):
-        figure = _figure(title(rows), curves, tuple(_points(rows, _COPY).values()))
-        try:
-            figure.savefig(path, metadata=_METADATA[path.suffix.lower()])
-        except OSError as error:
-            raise Unwritable(path, error) from None
+    put_all(console, times)
 
 
 def title(rows: Rows) -> str:
@@ -243,74 +166,6 @@ def title(rows: Rows) -> str:
     ops = ", ".join(dict.fromkeys(row.op for row in rows))
     dtypes = ", ".join(dict.fromkeys(row.dtype for row in rows))
     return brief(f"{sweep}{ops} {dtypes}")
-
-
-def _points(rows: Rows, backend: str) -> dict[str, Point]:
-    """Measurements of a backend, or of the copy, by case."""
-    points = {}
-    for row in rows:
-        timing = row.timing(backend) or Timing("")
-        if one := spread(row.copy if backend == _COPY else timing.samples, row.yardstick):
-            points[row.case] = row.moved, one
-    return points
-
-
-def _growth(points: Iterable[Point]) -> "Scaling | None":
-    sized = [(moved, found.median) for moved, found in points if moved]
-    return scaling([moved for moved, _ in sized], [seconds for _, seconds in sized])
-
-
-def check_plot(path: Path, sweeps: Collection[str]) -> None:
-    """Raise UsageError if not one sweep is to be drawn, or there is no way to draw it."""
-    if len(sweeps) != 1:
-        said = ", ".join(sorted(sweeps)) or "none"
-        hint = "choose one by --case, and its sizes by --sweep"
-        raise UsageError(f"--plot draws one case in several sizes, and there is: {said}", hint)
-    if path.suffix.lower() not in _METADATA:
-        raise UsageError(f"{path}: a plot ends in {' or '.join(_METADATA)}")
-    if not find_spec("matplotlib"):
-        raise UsageError("plots need matplotlib", "pip install 'opcheck[plot]'")
-
-
-def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Point]) -> "Figure":
-    """A figure with the curves by label, and the times of a copy as a dotted line."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
-
-    figure = Figure()
-    figure.suptitle(title, fontsize=12)
-    axes = figure.subplots()
-    axes.set(xscale="log", xlabel="size: bytes that must move")
-    axes.set(yscale="log", ylabel="time of a call: median, quartiles")
-    for label, points in curves.items():
-        _add(axes, points, label=label)
-    if copy:
-        _add(axes, copy, label=_COPY, color="#888888", linestyle=":", marker="")
-    across, up = axes.set_xlim(_limits(axes.get_xlim())), axes.set_ylim(_limits(axes.get_ylim()))
-    for axis, (low, high), unit in ((axes.xaxis, across, "B"), (axes.yaxis, up, "s")):
-        axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > _MANY else (1.0, 2.0, 5.0)))
-        axis.set_major_formatter(EngFormatter(unit=unit))
-        axis.set_minor_formatter(NullFormatter())
-    # Below the axes, where it hides no curve.
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
-    return figure
-
-
-def _add(axes: "Axes", points: Sequence[Point], **look: Any) -> None:
-    """Add a curve; sizes that were not measured leave no gap."""
-    import numpy as np
-
-    sized = sorted((moved, one.low, one.median, one.high) for moved, one in points if moved)
-    moved, low, middle, high = np.array(sized, float).reshape(-1, 4).T
-    axes.errorbar(moved, middle, yerr=[middle - low, high - middle], **look)
-
-
-def _limits(shown: tuple[float, float]) -> tuple[float, float]:
-    """Limits wide enough for flat curves to look flat, and for some marks."""
-    low, high = shown
-    wider = max(1.0, math.sqrt(_LEAST * low / high))
-    return low / wider, high * wider
 
 
 #: Settings that differ between two runs, with the old and the new value.

@@ -28,7 +28,7 @@ from pydantic import (
 
 from opcheck import dtypes, model
 from opcheck.dtypes import content
-from opcheck.graph.folders import MODEL, array_from, read_whole, tensor_bytes
+from opcheck.graph.folders import DATA_SET, MODEL, array_from, read_whole, tensor_bytes
 from opcheck.graph.test_data import DATA, FileMessages
 from opcheck.model import Alternative, AnyOf, Array, Case, Given, Rejected, Tolerance, Typed, Values
 
@@ -36,7 +36,6 @@ from opcheck.model import Alternative, AnyOf, Array, Case, Given, Rejected, Tole
 ManifestMethod: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
-NPZ = "tensors.npz"
 #: No manifest may be larger, in bytes: it may come from a stranger.
 LONGEST_MANIFEST = 1 << 28
 
@@ -116,17 +115,11 @@ class StatedTolerance(ManifestFields):
     floor: float = 0.0
 
 
-class DataSetFields(ManifestFields):
-    """One `test_data_set_…`; `seed` was added to the seeds of the case's fills."""
-
-    folder: Annotated[str, StringConstraints(pattern=r"^test_data_set_[0-9]+$")]
-    seed: int
-    method: ManifestMethod | None
-    outputs: tuple[Tensor, ...]
-
-
 class TestFields(ManifestFields):
-    """One folder; `refused` is the reason why its model is to be refused, or ""."""
+    """One folder; `refused` is the reason why its model is to be refused, or "".
+
+    `method` is None, and there are no `outputs`, where it is.
+    """
 
     folder: Annotated[str, StringConstraints(pattern=_PATH)]
     node: ManifestNode
@@ -137,24 +130,23 @@ class TestFields(ManifestFields):
     tolerance: StatedTolerance | Literal["bound"]
     rtol: float
     atol: float
-    data_sets: tuple[DataSetFields, ...]
+    method: ManifestMethod | None
+    outputs: tuple[Tensor, ...]
     files: dict[str, Sha256]
 
-    def tensors(self, data: DataSetFields) -> dict[str, Tensor]:
-        """The tensors of a data set by their files, in the order in which they are written."""
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by their files, in the order in which they are written."""
         kinds = ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
         inputs = {f"input_{number}": one for number, one in enumerate(self.inputs)}
         outputs = {
-            f"{kind}_{number}": one for number, one in enumerate(data.outputs) for kind in kinds
+            f"{kind}_{number}": one for number, one in enumerate(self.outputs) for kind in kinds
         }
-        return {f"{data.folder}/{stem}.pb": one for stem, one in (inputs | outputs).items()}
+        return {f"{DATA_SET}/{stem}.pb": one for stem, one in (inputs | outputs).items()}
 
-    def file_names(self, *, npz: bool) -> set[str]:
+    def file_names(self) -> set[str]:
         """The files that such a test has."""
-        names = {MODEL} if self.refused else {MODEL, DATA}
-        for data in self.data_sets:
-            names.update(self.tensors(data), [f"{data.folder}/{NPZ}"] if npz else [])
-        return names
+        return {MODEL, *([] if self.refused else [DATA]), *self.tensors}
 
 
 class ManifestCase(ManifestFields):
@@ -165,7 +157,6 @@ class ManifestCase(ManifestFields):
     level: str
     clause: str
     digest: str
-    fixed: str
     tests: tuple[TestFields, ...]
 
 
@@ -182,16 +173,15 @@ class LeftOut:
 # History of the format:
 #   1  two oracles, with the methods `double-double` and `engine`
 #   2  one oracle, with the method `bounded`
+#   3  one data set a test, and no archives of NumPy
 class Manifest(ManifestFields):
     """The whole."""
 
     type: Literal["opcheck golden files"]
-    format: Literal[2]
+    format: Literal[3]
     opcheck: str
     packages: dict[str, str]
     selection: str
-    data_sets: int
-    npz: bool
     methods: dict[ManifestMethod, str]
     cases: tuple[ManifestCase, ...]
     left_out: tuple[LeftOut, ...]
@@ -213,9 +203,9 @@ class Manifest(ManifestFields):
                 if not test.folder.startswith(f"{kind}/"):
                     raise ValueError(f"{test.folder} belongs into {kind}/, by its rule")
                 count = 0 if test.refused else sum(map(bool, test.node.outputs))
-                if {len(data.outputs) for data in test.data_sets} != {count}:
-                    raise ValueError(f"{test.folder} has no data sets of {count} outputs each")
-                if test.files.keys() != test.file_names(npz=self.npz):
+                if len(test.outputs) != count:
+                    raise ValueError(f"{test.folder} has not {count} outputs")
+                if test.files.keys() != test.file_names():
                     raise ValueError(f"{test.folder} lists other files than such a test has")
         return self
 
@@ -254,7 +244,7 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["loc"] == ("format",) and isinstance(first["input"], int):
-            raise NotReadable(f"has format {first['input']}; this opcheck reads 2") from None
+            raise NotReadable(f"has format {first['input']}; this opcheck reads 3") from None
         place = ".".join(map(str, first["loc"]))
         message = first["msg"].removeprefix("Value error, ")
         raise NotReadable(f"is damaged: {place + ': ' if place else ''}{message}") from None

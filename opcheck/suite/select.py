@@ -8,7 +8,7 @@ engine computes, which is a matter of opcheck's version.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from heapq import heapreplace
@@ -32,8 +32,8 @@ _MAX_TOKENS = 100
 
 _OPERATORS = ("and", "or", "not", "(", ")")
 Matcher: TypeAlias = Callable[[str], bool]
-#: The time of a case without its elements, in elements and in microseconds.
-_ELEMENTS, _OVERHEAD = 8192, 2000
+#: The time of a case without its elements, in elements.
+_ELEMENTS = 8192
 
 
 @dataclass(frozen=True)
@@ -172,23 +172,14 @@ def _wrong_expression(tokens: Sequence[str]) -> str | None:
     return None
 
 
-def shard(
-    cases: Sequence[Case], number: int, total: int, seconds: Mapping[str, float] | None = None
-) -> tuple[Case, ...]:
+def shard(cases: Sequence[Case], number: int, total: int) -> tuple[Case, ...]:
     """The cases of the shard `number`, from 1, of `total`, in their order; each case is in one.
 
-    Every machine finds the same shares. They take about equally long by the `seconds` of cases, by
-    id, and their average for others; without any, by the size of inputs.
+    Every machine finds the same shares. They take about equally long by the size of inputs.
     """
-    if seconds:
-        known = {case.id: round(seconds[case.id] * 1e6) for case in cases if case.id in seconds}
-        average = sum(known.values()) // max(len(known), 1)
-        costs = [_OVERHEAD + known.get(case.id, average) for case in cases]
-    else:
-        sizes = ([prod(spec.shape) for spec in case.inputs] for case in cases)
-        costs = [_ELEMENTS + sum(elements) for elements in sizes]
-    # The most expensive first, each to the shard with the smallest load. In whole numbers, because
-    # sums of others depend on their order. In order, the loads are a heap.
+    costs = [_ELEMENTS + sum(prod(spec.shape) for spec in case.inputs) for case in cases]
+    # The most expensive first, each to the shard with the smallest load. In order, the loads are a
+    # heap.
     loads = [(0, index) for index in range(total)]
     mine = []
     for place in sorted(range(len(cases)), key=lambda place: (-costs[place], place)):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from opcheck.analysis import REGRESSIONS, ChangeKind, compare, differences, judged
 from opcheck.errors import Exit
-from opcheck.model import Comparison, Diagnosis, Ending, Known, OpVersion, Record, Run, Verdict
+from opcheck.model import Diagnosis, Ending, Known, Record, Run, Verdict
 from tests.report.made import record
 from tests.report.runs import run_of
 
@@ -247,41 +247,6 @@ def test_backends_are_matched_by_their_address_whatever_their_version() -> None:
     assert differences(one(PASS).header, newer) == {"backend acme": ("1.5", "2.0")}
 
 
-# ── shares of the allowed error ───────────────────────────────────────────────────────────────
-def using(*shares: float, **fields: Any) -> Run:
-    return run_of(
-        *(record(comparisons=(Comparison("y", None, used=used),), **fields) for used in shares)
-    )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ([0.2, 0.45], [0.2, 0.7], (0.45, 0.7)), ([0.45], [0.54], None), ([0.1], [0.45], None),
-        ([0.7], [0.0], None), ([0.9, 0.2], [0.9, 0.85], None), ([0.0], [1.0], (0.0, 1.0)),
-    ],
-)  # fmt: skip
-def test_a_share_that_grew_towards_its_limit_is_told(old, new, said):
-    found = compare(using(*old), using(*new))
-    assert [(one.old, one.new) for one in found.growths] == ([said] if said else [])
-    assert judged(using(*old), using(*new), found)[0] is Exit.CONFORMS
-
-
-def test_shares_are_those_of_an_operator_version_a_type_and_a_backend() -> None:
-    other = OpVersion("", "Hardmax", 1)
-    old = run_of(*using(0.1).records, *using(0.9, op=other).records)
-    new = run_of(*using(0.8).records, *using(0.9, op=other).records)
-    assert [(str(one.op), one.dtype) for one in compare(old, new).growths] == [
-        ("Hardmax-13", "float32")
-    ]
-
-
-def test_shares_of_cases_that_did_not_pass_twice_are_not_compared() -> None:
-    used = (Comparison("y", None, used=0.9),)
-    assert compare(one(WARN), one(PASS, comparisons=used)).growths == ()
-    assert compare(one(PASS), edited(one(PASS, comparisons=used))).growths == ()
-
-
 # ── the exit code ─────────────────────────────────────────────────────────────────────────────
 def test_a_run_that_was_cut_short_proves_nothing() -> None:
     short = replace(one(PASS), ending=None)
@@ -347,7 +312,7 @@ def whole(records: list[Record]) -> Run:
 def test_a_run_is_as_itself(records: list[Record]) -> None:
     run = whole(records)
     found = compare(run, run)
-    assert (found.changes, found.growths, found.compared) == ((), (), len(records))
+    assert (found.changes, found.compared) == ((), len(records))
 
 
 @settings(deadline=None)

@@ -179,13 +179,9 @@ def of_opcheck(version: str, run: Run) -> Run:
     return replace(run, header=replace(run.header, environment=about))
 
 
-def test_another_opcheck_is_refused_unless_told() -> None:
+def test_another_opcheck_is_refused() -> None:
     parts = part(["acme"]), of_opcheck("0.2", part(["bolt"]))
-    assert refusal(*parts) == [
-        "run 0 and run 1 are of opcheck 0.0 and 0.2 (--mixed-versions joins them)"
-    ]
-    whole, _ = joined(*parts, mixed_versions=True)
-    assert whole.header.environment.opcheck == "0.0, 0.2"
+    assert refusal(*parts) == ["run 0 and run 1 are of opcheck 0.0 and 0.2"]
 
 
 def test_two_versions_of_one_backend_are_refused() -> None:

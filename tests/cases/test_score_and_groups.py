@@ -13,12 +13,13 @@ import pytest
 from opcheck.clauses import survey
 from opcheck.diagnose.suspects import cell_of
 from opcheck.engine import dtypes_of, operator_of
-from opcheck.execution.mutate import MutationSettings, groups, mutations
+from opcheck.execution.mutate import MutationSettings, mutations
 from opcheck.known import shipped_ledgers
 from opcheck.model import Case
 from opcheck.model.mutation import Fate, Mutation
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, shipped_cases
+from tests.cases.groups import groups
 
 pytestmark = pytest.mark.mutation
 

@@ -41,17 +41,14 @@ known:
 """
 
 
-def test_in_ci_nothing_is_added_unless_told(run, cases):
+def test_in_ci_nothing_is_added(run, cases):
     words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
     assert run(*words, CI="true", code=1).stderr == (
-        "opcheck: mine.yaml: 8 results not listed, because CI is set"
-        " (--add-known-in-ci lists them)\n"
+        "opcheck: mine.yaml: 8 results not listed, because the environment variable CI is set\n"
     )
     assert not (cases / "mine.yaml").exists()
-    for environment, more in ({"CI": "true"}, ["--add-known-in-ci"]), ({"CI": "false"}, []):
-        found = run(*words, *more, **environment)
-        assert (found.exit_code, found.stderr) == (1, "opcheck: mine.yaml: 8 results listed\n")
-        (cases / "mine.yaml").unlink()
+    found = run(*words, CI="false")
+    assert (found.exit_code, found.stderr) == (1, "opcheck: mine.yaml: 8 results listed\n")
 
 
 def test_what_passes_stays_listed_unless_pruned(run, cases):
@@ -134,7 +131,6 @@ def test_after_a_run_in_which_not_all_was_judged_nothing_is_written(run, cases):
     ("words", "told"),
     [
         (["--prune-known"], "--prune-known goes with --update-known FILE"),
-        (["--add-known-in-ci"], "--add-known-in-ci goes with --update-known FILE"),
         (["--update-known", "mine.yaml", "-x"], "leave -x and --max-fail out"),
         (["--update-known", "mine.yaml", "--max-fail", "3"], "leave -x and --max-fail out"),
         (["--update-known", "no/mine.yaml"], "there is no folder no"),

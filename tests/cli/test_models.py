@@ -104,14 +104,3 @@ def test_commands_that_take_case_files_only_say_so(run, tmp_path):
         assert run("bench", path, "-b", "numpy", code=2).stderr == (
             f"opcheck: {path}: opcheck bench takes case files only, no models\n"
         )
-
-
-def test_node_tests_are_written_as_files(run, tmp_path):
-    found = run("golden", "write", "onnx-node/hardmax_*", "-o", "tests")
-    assert (found.exit_code, found.stdout) == (0, "exit 0: 7 node tests are in tests\n")
-    assert run("run", "tests", "-b", "numpy", "-q").exit_code == 0
-    assert run("golden", "write", "onnx-node/relu", "-o", "tests").exit_code == 2
-    assert run("golden", "write", "onnx-node/relu", "-o", "tests", "--force").exit_code == 0
-    for more in (["--npz"], ["-k", "x"], ["other"]):
-        found = run("golden", "write", "onnx-node/relu", *more, "-o", "new", code=2)
-        assert "onnx-node/relu is written as it is" in found.stderr

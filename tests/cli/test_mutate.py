@@ -78,18 +78,11 @@ def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
     assert lines_of(found)[-1] == "exit 1: 1 not as harmless as argued"
 
 
-def test_onnx_s_own_tests_are_the_measure(run):
-    found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1")
-    start = lines_of(found).index("ONNX's own node tests on the same mutants")
-    row = lines_of(found)[start + 3].split()
-    assert row == ["Hardmax-13", "float32", "7", "1", "1", "0", "100", "%", "100", "%"]
-
-
 def test_json_is_a_record_a_mistake_and_the_scores(run):
     words = ("--mutant", "last_of_ties", "--mutant", "adds_up", "-j", "1", "--format", "json")
     found = run("mutate", "strong.yaml", *words)
     records = [*map(json.loads, lines_of(found))]
-    assert [record["type"] for record in records] == ["mutation", "mutation", "node_tests", "score"]
+    assert [record["type"] for record in records] == ["mutation", "mutation", "score"]
     assert {record["mutant"] for record in records[:2]} == {"last_of_ties", "adds_up"}
     assert records[-1]["score"] == 1
 
@@ -99,37 +92,6 @@ def test_several_processes_say_the_same(run):
     assert run(*words, "-j", "2", "--mutant", "minimum").stdout == (
         run(*words, "-j", "1", "--mutant", "minimum").stdout
     )
-
-
-# ── the other way round ───────────────────────────────────────────────────────────────────────
-TWICE = TIES + TIES.replace("name: ties", "name: ties_again").replace("3, 3", "5, 5")
-
-
-def test_groups_that_show_nothing_of_their_own_are_a_failure(run, tmp_path):
-    (tmp_path / "twice.yaml").write_text(HEAD + TWICE)
-    found = run("mutate", "twice.yaml", "--groups", "-j", "1")
-    assert found.exit_code == 1
-    assert [line.split()[1] for line in lines_of(found)[2:4]] == ["ties", "ties_again"]
-    assert lines_of(found)[-1] == "exit 1: 2 of 2 groups show nothing of their own"
-
-
-def test_a_group_that_shows_something_is_told_of_on_request(run):
-    words = ("mutate", "strong.yaml", "--groups", "-j", "1", "--mutant", "last_of_ties")
-    found = run(*words, "-k", "not no_ties")
-    assert (found.exit_code, len(lines_of(found))) == (0, 1)
-    verbose = run(*words, "-k", "not no_ties", "-v")
-    shown = ["Hardmax", "ties", "1", "last_of_ties;", "3", "sentences"]
-    assert lines_of(verbose)[2].split() == shown
-    assert run(*words).exit_code == 1
-
-
-def test_groups_are_json_too(run):
-    words = ("--groups", "-j", "1", "--mutant", "last_of_ties", "--format", "json")
-    found = [*map(json.loads, lines_of(run("mutate", "strong.yaml", *words)))]
-    assert [(group["name"], group["shows_nothing"]) for group in found] == [
-        ("no_ties", True),
-        ("ties", False),
-    ]
 
 
 # ── what makes no sense ───────────────────────────────────────────────────────────────────────

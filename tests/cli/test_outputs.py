@@ -20,8 +20,6 @@ COMMANDS = {
     "saved": ["run", "cases.yaml", "-b", "right", "--save-outputs", "out"],
     "resumed": ["run", "cases.yaml", "-b", "right", "--resume", "out"],
     "samples": ["bench", "cases.yaml", "-b", "numpy", "--save=out"],
-    "pyperf": ["bench", "cases.yaml", "-b", "numpy", "--pyperf", "out"],
-    "plot": ["bench", "cases.yaml", "-b", "numpy", "--plot", "out"],
     "page": ["report", "whole", "-oout"],
     "changes": ["diff", "whole", "half", "--output", "out"],
     "whole": ["merge", "whole", "-o", "out"],

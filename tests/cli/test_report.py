@@ -13,7 +13,7 @@ from opcheck.cli.group import program
 from opcheck.report import store, timing_store
 from tests.cli.fakes import FAKES
 from tests.cli.test_run import CASES, EACH
-from tests.report.html.test_bench_page import stored as stored_benchmark
+from tests.report.timed import stored as stored_benchmark
 
 pytestmark = pytest.mark.usefixtures("cases")
 
@@ -309,15 +309,8 @@ def test_a_packed_benchmark_is_shown_as_it_would_be_unpacked(run, timed, tmp_pat
     assert "cannot be unpacked" in run("report", "cut.gz").stderr
 
 
-def test_a_benchmark_becomes_a_page(run, timed):
-    found = run("report", timed(), "--format", "html", "-o", "bench.html")
-    assert (found.exit_code, found.output) == (0, "")
-    assert "<title>opcheck bench: 2 cases, 3 backends</title>" in Path("bench.html").read_text()
-
-
-@pytest.mark.parametrize("form", ["pretty", "html"])
-def test_a_benchmark_that_was_cut_short_is_shown_as_such(run, timed, form):
-    found = run("report", timed(complete=False), "--format", form, code=4)
+def test_a_benchmark_that_was_cut_short_is_shown_as_such(run, timed):
+    found = run("report", timed(complete=False), code=4)
     assert "INCOMPLETE" in found.stdout
     assert "bench.jsonl: the benchmark was cut short" in found.stderr
 
@@ -326,7 +319,7 @@ def test_a_benchmark_without_times_conforms_to_nothing(run, timed):
     assert run("report", timed(rows=())).exit_code == 5
 
 
-@pytest.mark.parametrize("words", [["--format", "junit"], ["--format", "json"], ["-q"], ["-v"]])
+@pytest.mark.parametrize("words", [["--format", "junit"], ["--format", "html"], ["-q"], ["-v"]])
 def test_what_is_there_for_runs_only_is_refused_for_a_benchmark(run, timed, words):
     assert "bench.jsonl is a benchmark" in run("report", timed(), *words, code=2).stderr
 
@@ -334,5 +327,5 @@ def test_what_is_there_for_runs_only_is_refused_for_a_benchmark(run, timed, word
 def test_a_benchmark_that_is_damaged_is_refused_with_the_place(run, timed):
     path = Path(timed())
     path.write_text(path.read_text().replace('"timed"', '"tined"', 1))
-    found = run("report", path.name, "--format", "html", code=2)
+    found = run("report", path.name, code=2)
     assert "bench.jsonl:2:1: Input tag 'tined' found" in found.stderr

@@ -34,16 +34,12 @@ def plain(records):
     return [replace(one, seconds=0.0, diagnoses=()) for one in records]
 
 
-@pytest.mark.parametrize(
-    ("total", "by"),
-    [(1, []), (4, []), (3, ["--shard-by", "whole"])],
-    ids=["one", "by size", "by seconds"],
-)
-def test_shards_that_are_joined_are_the_run_of_the_whole(run, total, by):
+@pytest.mark.parametrize("total", [1, 4])
+def test_shards_that_are_joined_are_the_run_of_the_whole(run, total):
     whole = run("run", "many.yaml", *BACKENDS, "-q", "--report", "json=whole")
     parts = [f"part-{number}" for number in range(1, total + 1)]
     for number, part in enumerate(parts, 1):
-        words = ["--shard", f"{number}/{total}", *by, "--report", f"json={part}"]
+        words = ["--shard", f"{number}/{total}", "--report", f"json={part}"]
         run("run", "many.yaml", *BACKENDS, *words)
     run("merge", *parts, "-o", "joined", code=0)
     one, other = kept("whole"), kept("joined")
@@ -82,14 +78,6 @@ def test_a_shard_can_be_resumed_as_itself(run):
 def test_what_is_no_shard_is_told(run, shard):
     found = run("run", "cases.yaml", "-b", "right", f"--shard={shard}", code=2)
     assert "Invalid value for '--shard'" in found.stderr
-
-
-def test_seconds_are_for_shards(run):
-    run("run", "cases.yaml", "-b", "right", "--report", "json=run.jsonl")
-    found = run("run", "cases.yaml", "-b", "right", "--shard-by", "run.jsonl")
-    assert (found.exit_code, found.stderr) == (2, "opcheck: --shard-by is for --shard I/N\n")
-    found = run("run", "cases.yaml", "-b", "right", "--shard", "1/2", "--shard-by", "cases.yaml")
-    assert found.exit_code == 2
 
 
 # ── what failed last ──────────────────────────────────────────────────────────────────────────

@@ -17,10 +17,10 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Expected, Node, dtypes_of, exactly_node
 from opcheck.engine import native as package
-from opcheck.engine.native import conv, natively, pools, softmax
+from opcheck.engine.native import natively, softmax
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from tests.bounds.softmax import rows
@@ -32,9 +32,8 @@ NAN, INF = math.nan, math.inf
 
 #: Sizes on which ways depend: those with which small arrays take every way, and their own.
 SIZES: Mapping[str, tuple[int, ...]] = {
-    "_SHORT": (1, 3, 32), "_SOME": (1, 2, 16), "_TALL": (1, 3, 2048), "_SHORT_BLOCK": (8, 1 << 16),
-    "_LARGER": (8, 64, 1 << 18), "_LARGEST": (8, 64, 1 << 20), "_BESIDE": (1, 2, 64),
-    "_BLOCK": (16, 64, 1 << 20), "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
+    "_HARD_BLOCK": (8, 64, 1 << 18), "_BESIDE": (1, 2, 64), "_BLOCK": (16, 64, 1 << 20),
+    "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
     "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14), "_IN_ORDER": (1, 2, 512),
 }  # fmt: skip
 
@@ -218,7 +217,7 @@ def test_equal_elements_have_equal_shares_and_one_element_all() -> None:
 def test_what_a_formula_refuses_its_kernel_refuses_in_the_same_words() -> None:
     for op, attrs in (
         (SOFTMAX, {"axis": 2}), (OpVersion("", "Hardmax", 1), {"axis": -1}),
-        (OpVersion("", "LpPool", 22), {"kernel_shape": (2,), "p": 0}), (HARDMAX, {"axes": 1}),
+        (HARDMAX, {"axes": 1}),
     ):  # fmt: skip
         said = []
         for compute in (exactly_node, natively):
@@ -260,15 +259,9 @@ SMALL = [
     of("MatMul", 13, (2, 3, 1, 5), (5, 2)),
     of("MatMul", 13, (2, 0, 5), (5, 2)),
     of("MatMul", 9, (2, 3, 0), (0, 2)),
-    of("Conv", 22, (2, 4, 6, 5), (6, 2, 3, 2), (6,), group=2, pads=(1, 0, 2, 1), strides=(2, 1)),
-    of("Conv", 22, (1, 3, 9), (2, 3, 3), dilations=(2,), strides=(3,), pads=(4, 1)),
-    of("Conv", 11, (1, 4, 3, 4, 5), (4, 1, 2, 2, 3), (4,), group=4, auto_pad="SAME_UPPER"),
-    of("Conv", 1, (2, 5, 7), (3, 5, 1)),
-    of("Conv", 22, (1, 1, 3), (1, 1, 2), strides=(40,), pads=(90, 60)),  # nearly all is padding
-    of("AveragePool", 22, (2, 3, 7, 6), kernel_shape=(3, 2), strides=(2, 3), pads=(1, 1, 0, 1)),
-    of("AveragePool", 19, (1, 2, 9), kernel_shape=(3,), dilations=(2,), count_include_pad=1,
-       pads=(2, 1)),
-    of("AveragePool", 7, (1, 2, 5), kernel_shape=(5,)),
+    of("LpPool", 22, (2, 3, 7, 6), kernel_shape=(3, 2), strides=(2, 3), pads=(1, 1, 0, 1)),
+    of("LpPool", 18, (1, 2, 9), kernel_shape=(3,), dilations=(2,), p=5, pads=(2, 1)),
+    of("LpPool", 1, (1, 2, 5, 4), kernel_shape=(5, 4), p=2.5),
     of("MaxPool", 22, (2, 3, 7, 6), kernel_shape=(3, 2), strides=(2, 3), pads=(1, 1, 0, 1)),
     of("MaxPool", 12, (1, 2, 9), kernel_shape=(4,), dilations=(2,), strides=(3,), pads=(3, 2)),
     of("MaxPool", 8, (1, 2, 5, 4), kernel_shape=(5, 4)),
@@ -288,12 +281,10 @@ SMALL = [
         if dtype in dtypes_of(one.values[0])
     ],
 )
-def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dtype, monkeypatch):
+def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dtype):
     rng = np.random.default_rng(8)
     plain = [rows.rounded(rng.normal(size=shape), dtype) for shape in shapes]
-    for layout, block in itertools.product(LAYOUTS.values(), (8, pools.BLOCK)):
-        monkeypatch.setattr(pools, "BLOCK", block)
-        monkeypatch.setattr(conv, "COLUMNS", block)
+    for layout in LAYOUTS.values():
         given = [layout(x) for x in plain]
         node = Node(op, tuple(given), attrs)
         before = [x.tobytes() for x in given]
@@ -310,7 +301,6 @@ def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dt
     ("op", "shapes", "attrs"),
     [
         of("MatMul", 13, (3, 5), (4, 2)),
-        of("Conv", 22, (1, 3, 5), (2, 2, 3)),
         of("MaxPool", 22, (1, 3, 5), kernel_shape=(9,)),
         of("LayerNormalization", 17, (3, 5), (4,)),
     ],
@@ -324,3 +314,15 @@ def test_integers_have_maxima_too():
     x = np.array([[[-3, -128, 127, 5, -7]]], np.int8)
     node = Node(OpVersion("", "MaxPool", 12), (x,), {"kernel_shape": (2,), "pads": (1, 0)})
     assert natively(node)[0].tolist() == [[[-3, -3, 127, 127, 5]]]
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 9, 1000])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_norms_at_the_ends_of_the_range_and_beyond_them(dtype, p):
+    smallest, largest = 2.0 ** DTYPES[dtype].min_exponent, limits(DTYPES[dtype])[1]
+    some = [smallest, 0, 0, largest, 0, 0, -smallest, smallest, 0, 0, 1, 0, NAN, INF, -INF, 2]
+    x = np.array([[some]]).astype(DTYPES[dtype].numpy)
+    op = OpVersion("", "LpPool", 22)
+    for each in (x, np.full_like(x, smallest), np.full_like(x, largest / 4)):
+        assert_right(op, each, {"kernel_shape": (2,), "p": p})
+        assert_right(op, each, {"kernel_shape": (3,), "strides": (3,), "p": p})

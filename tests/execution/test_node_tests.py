@@ -6,9 +6,10 @@ import onnxruntime
 import pytest
 
 import opcheck
+from benchmarks.node_tests import cases_of_node_tests, yardsticks
 from opcheck.dtypes import DTYPES
 from opcheck.execution import environment
-from opcheck.execution.mutate import MutationSettings, cases_of_node_tests, mutations, yardsticks
+from opcheck.execution.mutate import MutationSettings, mutations
 from opcheck.model import OpVersion, Tolerance, Values, Verdict
 from opcheck.model.mutation import Fate, MutantId, Mutation, score
 from tests.execution.one import ENGINE

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from opcheck.graph.test_data import ATOL, RTOL, node_tests, random_outputs, read_tolerance, stated
+from benchmarks.node_tests import node_tests
+from opcheck.graph.test_data import ATOL, RTOL, random_outputs, read_tolerance, stated
 from tests.models import model, tensor
 
 RATIO = [tensor("r", shape=[]), tensor("t", TensorProto.BOOL, [])]

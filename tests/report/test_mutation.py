@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from opcheck.model import OpVersion
-from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Power, Score, Yardstick
+from opcheck.model.mutation import MutantId, Mutation, Power, Score
 from opcheck.report import mutation
 from tests.report.made import CASE, Page
 
@@ -49,7 +49,6 @@ MUTATIONS = (
     replace(killed("input_in_float16", "Hardmax/neighbours"), harmless="all is small"),
     survived("p_ignored", POOL),
 )
-MIXED = Score(killed=99, warned=1, harmless=5, survived=90)
 POWER = Power(
     MUTATIONS,
     {
@@ -57,16 +56,12 @@ POWER = Power(
         mutant("last_of_ties"): TIES,
         mutant("axis_wraps", THIRTEEN, "float16"): WRAPS,
     },
-    (
-        Yardstick(THIRTEEN, "float32", 7, Score(killed=78, survived=81), Score(killed=159)),
-        Yardstick(POOL, "float32", 8, Score(killed=81, survived=109), MIXED),
-    ),
 )
 
 
-def shown(what, width=80, *, verbose=False, show=mutation.show):
+def shown(what, width=80, *, verbose=False):
     page = Page(width)
-    show(page.console, what, verbose=verbose)
+    mutation.show(page.console, what, verbose=verbose)
     return page
 
 
@@ -99,9 +94,7 @@ def test_a_score_is_never_rounded_up(score, said):
 
 def test_records_are_json():
     found = [json.loads(json.dumps(record)) for record in mutation.records(POWER)]
-    assert [record["type"] for record in found] == ["mutation"] * 11 + ["node_tests"] * 2 + [
-        "score"
-    ]
+    assert [record["type"] for record in found] == ["mutation"] * 11 + ["score"]
     [wraps] = [
         record
         for record in found[:11]
@@ -132,58 +125,8 @@ def test_records_are_json():
         "survived": 5,
         "score": 0.5,
     }
-    assert (found[-2]["tests"], found[-2]["node_tests"]["killed"]) == (8, 81)
-    assert found[-2]["suite"]["score"] == 100 / 190
 
 
 def test_an_argument_cannot_steer_the_terminal():
     sly = replace(MUTATIONS[8], harmless="\x1b[2J")
     assert "\x1b" not in shown(Power((sly,)), verbose=True).text
-
-
-GROUPS = (
-    CaseGroup("Hardmax", "ties", 12, "cases/hardmax.yaml:3:3", (mutant("last_of_ties"),)),
-    CaseGroup(
-        "Hardmax",
-        "random",
-        3,
-        "cases/hardmax.yaml:9:3",
-        (mutant("all_maxima"), mutant("axis_wraps"), mutant("axis_wraps", ELEVEN)),
-        ("Default value is -1.",),
-    ),
-    CaseGroup("Hardmax", "worked_example", 1, "cases/hardmax.yaml:20:3", example=True),
-    CaseGroup("Hardmax", "nan", 1, "cases/hardmax.yaml:30:3", undecided=True),
-    CaseGroup(
-        "Hardmax",
-        "long_rows",
-        2,
-        "cases/hardmax.yaml:40:3",
-        defects=(("tract", "It is slow."), ("openvino", "It is wrong."), ("tract", "It fails.")),
-    ),
-    CaseGroup("LpPool", "idle", 1_000, "cases/lp_pool.yaml:7:3"),
-)
-
-
-def test_groups_that_show_nothing_are_listed():
-    page = shown(GROUPS, 100, show=mutation.show_groups)
-    assert [line.split() for line in page.lines[2:]] == [
-        ["LpPool", "idle", "1,000", "nothing", "(cases/lp_pool.yaml:7:3)"],
-        [],
-    ]
-
-
-def test_what_all_groups_show_is_told_on_request(snapshot):
-    snapshot("groups", shown(GROUPS, 100, verbose=True, show=mutation.show_groups).text)
-
-
-def test_nothing_is_printed_where_every_group_shows_something():
-    assert shown(GROUPS[:-1], 100, show=mutation.show_groups).text == ""
-
-
-def test_groups_are_json_too():
-    first, *_, long, last = [
-        json.loads(json.dumps(record)) for record in mutation.group_records(GROUPS)
-    ]
-    assert long["defects"][1] == {"backend": "openvino", "cause": "It is wrong."}
-    assert first["alone"] == ["last_of_ties Hardmax-13 float32"]
-    assert (first["shows_nothing"], last["shows_nothing"]) == (False, True)

@@ -97,7 +97,7 @@ def test_nothing_from_outside_steers_the_terminal():
     name = "\x1b[2Jacme"
     found = [Matrix(name, name, name, [hostile])]
     support.show(page.console, found * 2)
-    lines = [page.text, *support.markdown_lines(found), *support.html_lines(found)]
+    lines = [page.text, *support.html_lines(found)]
     lines.append(support.missed(Floor(name, frozenset({hostile.cell})), *found))
     assert not {"\x1b", "\u202e"} & {*"".join(lines)}
 

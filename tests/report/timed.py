@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opcheck.model.timing import Bench, Machine, Sample, Timed, Timing
+from opcheck.report.timing_store import Stored
 
 MACHINE = Machine(
     processor="Acme Fast CPU @ 3.00GHz",
@@ -65,3 +66,12 @@ def row(case: str, timings: Sequence[Timing], **fields: Any) -> Timed:
         "yardstick": samples(1e-3, seed=8),
     }
     return Timed(**(settings | fields))
+
+
+def stored(*, complete: bool = True) -> Stored:
+    """Two cases: three backends of which one fails the second case."""
+    about = bench("old", "new", "other", included={"other": "a pipe"})
+    everybody = [timing("old", 1e-3), timing("new", 8e-4, seed=2), timing("other", 2e-3, seed=3)]
+    two = [timing("old", 1e-3), timing("new", 1e-3, seed=4), Timing("other", why_not="fail: so")]
+    rows = (row("Softmax/a", everybody), row("Softmax/b", two))
+    return Stored(about, rows, complete)

@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 from benchmarks import golden_corruptions as corruptions
 from opcheck.errors import CaseFileError
-from opcheck.execution.golden.writing import GoldenSettings, write
+from opcheck.execution.golden.writing import write
 from opcheck.model import AnyOf, Rejected, Values
 from opcheck.suite import case_digest, load, load_all
 from opcheck.suite.golden_files import MANIFEST, SUMS
@@ -25,7 +25,7 @@ from tests.models import write as write_test
 def golden(tmp_path):
     (tmp_path / "my.yaml").write_text(dedent(FOUR), encoding="utf-8")
     folder = tmp_path / "golden"
-    write(folder, load([tmp_path / "my.yaml"]), "all", GoldenSettings())
+    write(folder, load([tmp_path / "my.yaml"]), "all")
     return folder
 
 

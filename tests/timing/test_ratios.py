@@ -1,4 +1,4 @@
-"""Ratios between backends, with their certainty; noise and drift; growth with the size."""
+"""Ratios between backends, with their certainty, and noise."""
 
 import math
 import subprocess
@@ -16,16 +16,13 @@ from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.timing import (
     LOOKS,
     Ratio,
-    Scaling,
     Spread,
-    drift,
     logs,
     loops_for,
     means,
     medians,
     precise,
     ratio,
-    scaling,
     settled,
     spread,
     words,
@@ -298,7 +295,7 @@ BUSY = Noise(0.02, 0.02, 0.1)
 
 
 def seen(seconds: object) -> Spread:
-    found = spread(samples(list(np.asarray(seconds))), ())
+    found = spread(samples(list(np.asarray(seconds))))
     assert found is not None
     return found
 
@@ -308,7 +305,6 @@ def test_the_median_with_its_quartiles_and_tail():
     found = seen(np.arange(1, 102))
     assert (found.median, found.low, found.high) == (51, 26, 76)
     assert found.tail == pytest.approx(91 / 51)
-    assert found.drift == 0
 
 
 def test_a_machine_is_noisy_where_a_tenth_takes_a_third_longer():
@@ -319,7 +315,7 @@ def test_a_machine_is_noisy_where_a_tenth_takes_a_third_longer():
 
 def test_what_processes_waited_is_told_of_all_their_time():
     calls = [Sample(0, 0, 1, 3.0, 1.0), Sample(1, 0, 8, 0.5, 0.0)]
-    found = spread(calls, ())
+    found = spread(calls)
     assert found is not None
     assert found.waited == pytest.approx(1 / 8)
     assert found.busy
@@ -327,67 +323,7 @@ def test_what_processes_waited_is_told_of_all_their_time():
 
 
 def test_no_samples_have_no_spread():
-    assert spread((), samples([1.0])) is None
-
-
-# ── drift ───────────────────────────────────────────────────────────────────────────────────────
-def growing(found: tuple[Sample, ...], growth: float) -> tuple[Sample, ...]:
-    """Longer and longer, by `growth` at the end."""
-    last = len(found) - 1
-    return tuple(
-        replace(one, seconds=one.seconds * (1 + growth * n / last)) for n, one in enumerate(found)
-    )
-
-
-@pytest.mark.parametrize("workers", [1, 3, 5])
-def test_growth_is_told_by_its_size(workers):
-    found = drift(growing(Machine(1, QUIET).draw(60, workers), 0.2), samples([1.0] * 60))
-    assert found == pytest.approx(0.2, abs=0.03)
-
-
-@pytest.mark.parametrize("growth", [0.12, 0.3])
-def test_a_backend_that_is_throttled_is_found_on_a_busy_machine(growth):
-    machine, found = Machine(2, BUSY), 0
-    for _ in range(20):
-        one = growing(machine.draw(120, 5), growth)
-        told = spread(one, machine.draw(120))
-        assert told is not None
-        found += told.drift > 0
-    assert found >= 18
-
-
-def test_a_busy_machine_is_no_drift():
-    machine, found = Machine(3, Noise(0.05, 0.02, 0.2)), 0
-    for _ in range(50):
-        found += drift(machine.draw(60, 5), machine.draw(60)) > 0
-    assert found == 0
-
-
-def test_a_machine_that_gets_slower_altogether_is_no_drift_of_a_backend():
-    machine = Machine(4, Noise(0.01, 0.0, 0.0))
-    one, beside = (growing(machine.draw(60, 5), 0.5) for _ in range(2))
-    assert drift(one, beside) == 0
-    assert drift(one, samples([1.0] * 60)) == pytest.approx(0.5, abs=0.1)
-
-
-def test_slower_processes_later_are_no_drift():
-    """If each takes its samples in one go, as well as if they take turns."""
-    level = np.repeat([1.0, 1.1, 1.2, 1.3], 15)
-    one = tuple(Sample(r, r // 15, 1, float(s)) for r, s in enumerate(level))
-    assert drift(one, samples([1.0] * 60)) == 0
-    assert drift(growing(one, 0.8), samples([1.0] * 60)) > 0.05
-
-
-@pytest.mark.parametrize("growth", [-0.2, 0.02])
-def test_what_gets_faster_or_hardly_slower_does_not_drift(growth):
-    assert drift(growing(Machine(5, QUIET).draw(60, 5), growth), samples([1.0] * 60)) == 0
-
-
-def test_a_few_samples_or_one_of_each_process_show_no_drift():
-    steep = samples([1.0 + r for r in range(14)])
-    assert drift(steep, samples([1.0] * 14)) == 0
-    each = samples([1.0 + r for r in range(30)], workers=30)
-    assert drift(each, samples([1.0] * 30)) == 0
+    assert spread(()) is None
 
 
 # ── warm-up ─────────────────────────────────────────────────────────────────────────────────────
@@ -433,84 +369,3 @@ def test_a_sample_takes_half_a_millisecond_to_one_or_is_a_single_call(seconds):
 
 def test_the_length_of_a_sample_is_near_the_middle():
     assert loops_for(1e-6) == round(math.sqrt(0.5) * 1000)
-
-
-SIZES = [float(4**power) for power in range(4, 12)]
-
-
-def fitted(seconds: object, sizes: list[float] = SIZES) -> Scaling:
-    found = scaling(sizes, list(np.broadcast_to(np.asarray(seconds), len(sizes))))
-    assert found is not None
-    return found
-
-
-@settings(deadline=None)
-@given(
-    exponent=st.floats(0.5, 3),
-    factor=st.floats(1e-12, 1e-3),
-    sizes=st.lists(st.integers(1, 10**9), min_size=2, max_size=9, unique=True),
-)
-def test_a_power_is_found_exactly(exponent, factor, sizes):
-    seconds = [factor * size**exponent for size in sizes]
-    found = scaling(sizes, seconds)
-    assert found is not None
-    if max(seconds) > 2.1 * min(seconds):
-        assert found.exponent == pytest.approx(exponent, rel=1e-4)
-        assert (found.fixed, found.flat) == (0, 0)
-
-
-@pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0])
-@pytest.mark.parametrize("part", [0.2, 1.5, 50.0])
-def test_a_fixed_cost_does_not_bend_the_exponent(exponent, part):
-    work = 1e-9 * np.array(SIZES) ** exponent
-    cost = part * work[0]
-    found = fitted(cost + work)
-    assert found.exponent == pytest.approx(exponent, rel=1e-3)
-    assert found.fixed == pytest.approx(cost, rel=1e-3)
-    assert found.flat == max(np.array(SIZES)[work <= cost], default=0)
-
-
-@pytest.mark.parametrize("cost", [0.0, 2e-5, 2e-4])
-@pytest.mark.parametrize("count", [4, 5, 8])
-def test_the_interval_covers_the_exponent(cost, count):
-    rng, covered, sizes = np.random.default_rng(1), 0, SIZES[-count:]
-    for _ in range(100):
-        seconds = (cost + 1e-9 * np.array(sizes)) * np.exp(rng.normal(0, 0.02, count))
-        found = fitted(seconds, sizes)
-        covered += found.low <= 1 <= found.high
-    assert covered >= 90
-
-
-def test_what_hardly_grows_is_fixed_cost():
-    found = fitted(3e-6 * np.linspace(1, 1.1, len(SIZES)))
-    assert found.exponent == pytest.approx(0.01, abs=0.01)
-    assert found.fixed == pytest.approx(3.15e-6, rel=0.01)
-    assert found.flat == SIZES[-1]
-
-
-def test_a_step_widens_the_interval():
-    smooth = 1e-9 * np.array(SIZES)
-    step = smooth * np.where(np.array(SIZES) > 1e5, 2, 1)
-    rough = fitted(step)
-    assert rough.high - rough.low > 0.05
-    assert fitted(smooth).high - fitted(smooth).low < 1e-6
-
-
-def test_points_need_no_order_and_a_size_may_come_twice():
-    seconds = [2e-6 + 1e-9 * size for size in SIZES]
-    assert scaling(SIZES[::-1], seconds[::-1]) == scaling(SIZES, seconds)
-    twice = scaling([*SIZES, *SIZES], [*seconds, *seconds])
-    assert twice is not None
-    assert twice.exponent == pytest.approx(1.0, rel=1e-3)
-
-
-def test_two_sizes_make_a_line_and_no_certainty():
-    found = scaling([10.0, 1000.0], [1.0, 10.0])
-    assert found is not None
-    assert found.exponent == pytest.approx(0.5)
-    assert (found.low, found.high) == (-math.inf, math.inf)
-
-
-@pytest.mark.parametrize("sizes", [[], [5.0], [5.0, 5.0]])
-def test_one_size_makes_nothing(sizes):
-    assert scaling(sizes, [1.0] * len(sizes)) is None

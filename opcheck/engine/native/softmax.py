@@ -3,12 +3,9 @@
 Softmax is computed in the input's dtype, float32 inside for the types of 16 bits, in blocks of
 whole rows, each in a few passes while it is in the cache; if the input's dtype and layout allow,
 without memory beside that of the output. NumPy's warnings are left to `softmax_of`'s `errstate`.
-Hardmax: where it is quick to compare all elements with their row's maximum, that is the answer,
-unless a row has several maxima or NaN. Elsewhere the place of the maximum is found, and the one put
-into zeros.
+Hardmax finds the place of the maximum, and puts the one into zeros.
 """
 
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -121,109 +118,30 @@ def _sums(y: RealArray) -> RealArray:
     return np.asarray(np.einsum("ij->i", y))[:, np.newaxis]
 
 
-#: Rows of fewer elements are compared; of up to so many where some rows lie side by side; of up to
-#: so many where many do.
-_SHORT, _SOME, _TALL = 32, 16, 2048
-#: Elements of a block of short rows, of others, and of one that is compared as it lies.
-_SHORT_BLOCK, _LARGER, _LARGEST = 1 << 16, 1 << 18, 1 << 20
+#: About how many elements of a block of Hardmax there are.
+_HARD_BLOCK = 1 << 18
 
 
 def hardmax_of(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
-    _, length, inner = rows = rows_of(bound)
-    short = length < _SHORT
-    wide = length <= _TALL and inner >= (_SOME if short else _BESIDE)
+    rows = rows_of(bound)
     in_place = not as_laid_out(input)
-    new = np.empty if wide or short or in_place else np.zeros
-    out = new(input.shape, input.dtype.newbyteorder("="))
+    out = (np.empty if in_place else np.zeros)(input.shape, input.dtype.newbyteorder("="))
     if in_place:
         # What has to be copied as a whole is copied to where the answer will be.
         out[...] = input
-    x, y, one = (out if in_place else input).reshape(rows), out.reshape(rows), 1
-    if out.itemsize == 2:
-        # NumPy is slow with these types, so their bits are written; those of 0 are 0.
-        y, one = y.view(np.uint16), 0x3C00 if out.dtype == np.float16 else 0x3F80
-    if wide or short:
-        size, least = (_LARGEST, _BESIDE) if wide else (_SHORT_BLOCK, 1)
-        work = partial(_compared, wide=wide)
-    else:
-        size, least = _LARGER, _BESIDE
-        work = partial(_found, is_zero=not in_place)
-    each(lambda part: work(x[part], y[part], one), parts_along((0, 2), rows, size, least), threads)
+    x, y = (out if in_place else input).reshape(rows), out.reshape(rows)
+
+    def work(part: tuple[slice, ...]) -> None:
+        # NumPy is slow with types of 16 bits.
+        numbers = ordered(x[part]) if x.itemsize == 2 else x[part]
+        places = numbers.argmax(axis=1, keepdims=True)
+        if in_place:
+            y[part] = 0
+        np.put_along_axis(y[part], places, 1, axis=1)
+
+    each(work, parts_along((0, 2), rows, _HARD_BLOCK, _BESIDE), threads)
     return (out,)
-
-
-def _compared(x: Array, y: Array, one: int, wide: bool) -> None:
-    """Compare a block (a, N, b) with its rows' maxima, as it lies where b is large, for small N."""
-    if not wide:
-        x, y = x.swapaxes(1, 2), y.swapaxes(1, 2)
-    y[...] = _first_maxima(x if wide else x.reshape(-1, x.shape[2], 1)).reshape(x.shape)
-    if y.itemsize == 2:
-        np.multiply(y, one, out=y)
-
-
-def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
-    """Find the maxima of a block (a, N, b).
-
-    `is_zero`: `y` shares no memory with `x` and is zero already.
-    """
-    _, length, width = x.shape
-    places = _places(x.swapaxes(1, 2))
-    if not is_zero:
-        y[...] = 0
-    if width == 1:
-        y.reshape(-1)[places.reshape(-1) + np.arange(0, y.size, length)] = one
-    else:
-        np.put_along_axis(y, places.swapaxes(1, 2), one, axis=1)
-
-
-def _are_ordered(x: Array, top: Array) -> bool:
-    """True if numbers of 16 bits, with these maxima as integers, are in the order of integers.
-
-    Above 0 all are, below it none, and NaN is above all.
-    """
-    infinity = 0x7C00 if x.dtype == np.float16 else 0x7F80
-    lowest = infinity + 0x8000
-    return bool(top.min() > 0 and top.max() <= infinity and x.view(np.uint16).max() <= lowest)
-
-
-def _places(x: Array) -> Array:
-    """The places of the first maxima, or the first NaN, along the last axis, which is kept."""
-    numbers = x if x.itemsize > 2 else x.view(np.int16)
-    places = numbers.argmax(axis=-1, keepdims=True)
-    if x.itemsize > 2 or _are_ordered(x, np.take_along_axis(numbers, places, axis=-1)):
-        return places  # type: ignore[no-any-return]
-    return ordered(x).argmax(axis=-1, keepdims=True)  # type: ignore[no-any-return]
-
-
-def _tops(x: Array) -> Array:
-    """The maxima along axis 1 of (a, N, b), which is kept with size 1."""
-    if x.shape[2] > 1:
-        return np.asarray(np.maximum.reduce(x, axis=1, keepdims=True))
-    top = x[:, :1]
-    for column in range(1, x.shape[1]):  # NumPy would go row by row
-        top = np.maximum(top, x[:, column : column + 1])
-    return top
-
-
-def _first_maxima(x: Array) -> Array:
-    """Mask the first maximum, or first NaN, of the rows along axis 1 of (a, N, b)."""
-    numbers = x if x.itemsize > 2 else x.view(np.int16)
-    top = _tops(numbers)
-    if x.itemsize == 2 and not _are_ordered(x, top):
-        numbers = ordered(x)
-        top = _tops(numbers)
-    maxima: Array = np.equal(numbers, top)
-    nan = bool((top != top).any())
-    if nan or np.count_nonzero(maxima) != top.size:
-        if nan:
-            maxima |= numbers != numbers
-        seen = maxima[:, 0].copy()
-        for column in range(1, x.shape[1]):
-            later = maxima[:, column]
-            np.greater(later, seen, out=later)
-            np.logical_or(seen, later, out=seen)
-    return maxima
 
 
 KERNELS = {"Hardmax": hardmax_of, "Softmax": softmax_of}

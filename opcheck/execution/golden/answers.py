@@ -30,7 +30,7 @@ from opcheck.execution.expected import (
     node_of,
     question,
 )
-from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, TensorSpec, Tolerance
+from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
 from opcheck.suite.golden_files import LeftOut, ManifestMethod, StatedTolerance
 
 
@@ -245,17 +245,16 @@ def _upwards(number: float) -> float:
 
 #: The folders that tests lie in; see the package's docstring.
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
-#: Why there may be no answer to other data, or to a legal twin.
+#: Why there may be no answer to a legal twin.
 _NO_ANSWER = (ValueError, InvalidNode, MemoryError)
 #: Why there is none of a node whose elements may be returned in another order.
 _ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedDataSet:
-    """Inputs of fills with `seed` added, and right outputs; none if the model is to be refused."""
+class ComputedData:
+    """Inputs, and right outputs; none if the model is to be refused."""
 
-    seed: int
     inputs: tuple[Array, ...]
     outputs: tuple[Ends, ...]
     method: ManifestMethod | None
@@ -271,7 +270,7 @@ class Test:
     tolerance: Tolerance | None
     #: True if the tolerance differs from element to element.
     bound: bool
-    data_sets: tuple[ComputedDataSet, ...]
+    data: ComputedData
     #: Name of one of the answers of an undecided text.
     alternative: str = ""
     legal_twin: bool = False
@@ -283,14 +282,13 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Contents of a case's folder; `fixed` is why it has one data set only."""
+    """The tests of a case, and what is left out of it."""
 
     tests: tuple[Test, ...]
-    left_out: tuple[LeftOut, ...]
-    fixed: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
 
-def made_of(case: Case, data_sets: int = 1) -> Made:
+def made_of(case: Case) -> Made:
     """The tests of `case`; one that contradicts itself or the oracle is left out as `wrong`."""
     try:
         asked = question(case)
@@ -306,9 +304,9 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
                 message = "its outputs are drawn at random"
                 return Made((), (LeftOut(case.id, "the case", message),))
             case model.AnyOf():
-                return Made(tuple(_alternatives(case, asked)), (), "its text is undecided")
+                return Made(tuple(_alternatives(case, asked)))
             case _:
-                return _answered(case, asked, data_sets)
+                return _answered(case, asked)
     except Unsupported as error:
         return Made((), (LeftOut(case.id, "the case", str(error)),))
     except (ValueError, MemoryError) as error:
@@ -318,66 +316,42 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
     return Made((), (LeftOut(case.id, "the case", message, wrong=True),))
 
 
-def _answered(case: Case, asked: Question, data_sets: int) -> Made:
+def _answered(case: Case, asked: Question) -> Made:
     (answer,) = accepted_answers(case, asked)
     assert isinstance(answer, Answer)
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, model.Computed):
         check_agreement(compare_outputs(answer.wants, found.arrays, case.tolerance))
-    sets = [_data_set(0, asked, answer.wants, found, case.tolerance)]
-    fixed = "" if any(map(_is_random, case.inputs)) else "nothing in its inputs is random"
-    if not isinstance(case.expect, model.Computed):
-        fixed = "its answer is written out"
-    left: list[LeftOut] = []
-    for seed in range(1, 1 if fixed else data_sets):
-        inputs = (
-            replace(spec, content=replace(spec.content, seed=spec.content.seed + seed))
-            if isinstance(spec.content, model.Fill) and _is_random(spec)
-            else spec
-            for spec in case.inputs
-        )
-        other = replace(case, inputs=tuple(inputs))
-        try:
-            sets.append(_computed_set(other, question(other), seed))
-        except _NO_ANSWER as error:
-            left.append(LeftOut(case.id, f"data set {seed}", str(error)))
+    data = _data(asked, answer.wants, found, case.tolerance)
     kind: AnswerKind = "should" if case.rule == "should" else "must"
-    return Made((_test(case.id, kind, asked.task, case, sets),), tuple(left), fixed)
+    return Made((_test(case.id, kind, asked.task, case, data),))
 
 
-def _test(name: str, kind: AnswerKind, task: Task, case: Case, sets: list[ComputedDataSet]) -> Test:
-    bound = case.tolerance is None and any(
-        one.lowest is not one.written for data in sets for one in data.outputs
-    )
-    ranks = tuple(one.written.ndim for one in sets[0].outputs)
-    return Test(name, kind, task, case.tolerance, bound, tuple(sets), ranks=ranks)
+def _test(name: str, kind: AnswerKind, task: Task, case: Case, data: ComputedData) -> Test:
+    bound = case.tolerance is None and any(one.lowest is not one.written for one in data.outputs)
+    ranks = tuple(one.written.ndim for one in data.outputs)
+    return Test(name, kind, task, case.tolerance, bound, data, ranks=ranks)
 
 
-def _is_random(spec: TensorSpec) -> bool:
-    fill, random = spec.content, ("uniform", "normal", "integers", "choice", "permutation")
-    return isinstance(fill, model.Fill) and fill.kind in random and not spec.initializer
-
-
-def _computed_set(case: Case, asked: Question, seed: int = 0) -> ComputedDataSet:
-    """The data set whose answer opcheck computes; raises one of `_NO_ANSWER`."""
+def _computed_data(case: Case, asked: Question) -> ComputedData:
+    """The data whose answer opcheck computes; raises one of `_NO_ANSWER`."""
     found = outputs(asked.task, asked.inputs)
     if found is None:
         raise ValueError("opcheck lacks the operator")
-    return _data_set(seed, asked, computed(case, asked, asked.inputs), found, case.tolerance)
+    return _data(asked, computed(case, asked, asked.inputs), found, case.tolerance)
 
 
-def _data_set(
-    seed: int,
+def _data(
     asked: Question,
     wants: Sequence[Want],
     found: NodeOutputs | None,
     tolerance: Tolerance | None,
-) -> ComputedDataSet:
-    """The data set with the outputs `found`, or else those that the case states."""
+) -> ComputedData:
+    """The data with the outputs `found`, or else those that the case states."""
     found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
     pairs = zip(wants, found.arrays, strict=True)
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
-    return ComputedDataSet(seed, asked.inputs, around, found.method)
+    return ComputedData(asked.inputs, around, found.method)
 
 
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
@@ -385,21 +359,21 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     with suppress(InvalidNode):
         if outputs(asked.task, asked.inputs) is not None:
             raise WrongCase("the case takes this model for invalid, the oracle accepts it")
-    unanswered = ComputedDataSet(0, asked.inputs, (), None)
-    refused = replace(_test(case.id, "rejected", asked.task, case, [unanswered]), reason=reason)
+    unanswered = ComputedData(asked.inputs, (), None)
+    refused = replace(_test(case.id, "rejected", asked.task, case, unanswered), reason=reason)
     try:
         twin = question(legal)
-        data = _computed_set(legal, twin)
+        data = _computed_data(legal, twin)
         if any_order(legal.op, legal.attrs) is not None:
             raise ValueError(_ANY_ORDER)
     except _NO_ANSWER as error:
         left = LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
-        return Made((refused,), (left,), "its model is to be refused")
+        return Made((refused,), (left,))
     kind: AnswerKind = "should" if case.rule == "should" else "must"
-    accepted = _test(twin.task.case, kind, twin.task, legal, [data])
+    accepted = _test(twin.task.case, kind, twin.task, legal, data)
     if [len(one.shape) for one in case.inputs] == [len(one.shape) for one in legal.inputs]:
         refused = replace(refused, ranks=accepted.ranks)
-    return Made((refused, replace(accepted, legal_twin=True)), (), "its model is to be refused")
+    return Made((refused, replace(accepted, legal_twin=True)))
 
 
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
@@ -409,10 +383,10 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     for alternative, admitted in pairs:
         match admitted:
             case Refusal(reason):
-                data = ComputedDataSet(0, asked.inputs, (), None)
+                data = ComputedData(asked.inputs, (), None)
             case Answer(wants):
                 is_computed = isinstance(alternative.expect, model.Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
-                data, reason = _data_set(0, asked, wants, found, case.tolerance), ""
-        test = _test(f"{case.id}~{alternative.name}", "open", asked.task, case, [data])
+                data, reason = _data(asked, wants, found, case.tolerance), ""
+        test = _test(f"{case.id}~{alternative.name}", "open", asked.task, case, data)
         yield replace(test, alternative=alternative.name, reason=reason)

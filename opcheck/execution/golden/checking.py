@@ -1,37 +1,31 @@
-"""Golden folders checked against their manifest, today's oracle and the shipped cases.
+"""Golden folders checked against their manifest and today's oracle.
 
 A folder may come from a stranger: nothing outside it is read, and nothing in it is unpickled.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from opcheck import model
-from opcheck.compare.outputs import stated_want
 from opcheck.dtypes import DTYPES
 from opcheck.errors import InvalidNode, UsageError
 from opcheck.execution.golden import answers
 from opcheck.execution.golden.answers import Ends, rtol_and_atol, stated_ends
-from opcheck.execution.golden.writing import as_stated, npz_bytes
 from opcheck.execution.workers import Counted, in_parallel
 from opcheck.graph import model_of, substance, test_data
-from opcheck.graph.folders import MODEL, initializers, read_named_tensor
+from opcheck.graph.folders import DATA_SET, MODEL, initializers, read_named_tensor
 from opcheck.graph.test_data import DATA, data_json
-from opcheck.model import Array, Case, Task
+from opcheck.model import Array, Task
 from opcheck.opset import describe
-from opcheck.reading import operators_in
-from opcheck.suite import case_digest, load
 from opcheck.suite import golden_files as gm
-from opcheck.suite.load import shipped_suites
 
 
 @dataclass(frozen=True)
 class CheckedContents:
-    """The problems of files by their paths; oracles were asked about `judged` data sets."""
+    """The problems of files by their paths; oracles were asked about `judged` tests."""
 
     findings: gm.Findings
     cases: int = 0
@@ -42,15 +36,14 @@ class CheckedContents:
 
 @dataclass
 class _Check:
-    """A test, its folder, the messages about each of its files; `judged` counts data sets."""
+    """A test, its folder, the messages about each of its files; oracles were asked if `judged`."""
 
     folder: Path
     test: gm.TestFields
-    npz: bool
     #: The files that are there, and plain files.
     there: Set[str]
     messages: dict[str, list[str]] = field(default_factory=dict)
-    judged: int = 0
+    judged: bool = False
 
     def _add(self, name: str, message: str) -> None:
         if message:
@@ -72,22 +65,14 @@ class _Check:
                 task = _question(self.folder / MODEL, test)
             except ValueError as error:
                 self._add(MODEL, str(error))
-        stored = [self._tensors(test.tensors(data)) for data in test.data_sets]
-        for data, tensors in zip(test.data_sets, stored, strict=True):
-            names = test.tensors(data)
-            fed = [name for name in names if Path(name).name.startswith("input")]
-            if task and len(tensors) == len(names) and self._is_sound(fed):
-                self.judged += 1
-                self._judge(task, data, tensors)
-        # The other files are made of those.
-        if self._is_sound(test.files):
-            for data, tensors in zip(test.data_sets, stored, strict=True):
-                archive = f"{data.folder}/{gm.NPZ}"
-                # A stranger's archive is not unpacked.
-                if self.npz and (self.folder / archive).read_bytes() != npz_bytes(tensors):
-                    self._add(archive, "is not the archive of the tensors beside it")
-            if not test.refused:
-                self._add(DATA, _wrong_tolerance((self.folder / DATA).read_bytes(), test, stored))
+        stored = self._tensors(test.tensors)
+        fed = [name for name in test.tensors if Path(name).name.startswith("input")]
+        if task and len(stored) == len(test.tensors) and self._is_sound(fed):
+            self.judged = True
+            self._judge(task, stored)
+        # The tolerance is made of those.
+        if self._is_sound(test.files) and not test.refused:
+            self._add(DATA, _wrong_tolerance((self.folder / DATA).read_bytes(), test, stored))
         return self
 
     def _tensors(self, specs: Mapping[str, gm.Tensor]) -> dict[str, Array]:
@@ -106,12 +91,12 @@ class _Check:
                 self._add(name, f"holds {holds}, the manifest says {spec}")
         return tensors
 
-    def _judge(self, task: Task, data: gm.DataSetFields, tensors: Mapping[str, Array]) -> None:
-        """Compare a data set with what today's oracle answers."""
+    def _judge(self, task: Task, tensors: Mapping[str, Array]) -> None:
+        """Compare the tensors with what today's oracle answers."""
         inputs = [tensors[f"input_{number}"] for number in range(len(self.test.inputs))]
-        outputs = [tensors[f"output_{number}"] for number in range(len(data.outputs))]
+        outputs = [tensors[f"output_{number}"] for number in range(len(self.test.outputs))]
         refused, bound = bool(self.test.refused), self.test.tolerance == "bound"
-        is_open, is_stated = self.test.folder.startswith("open/"), data.method == "stated"
+        is_open, is_stated = self.test.folder.startswith("open/"), self.test.method == "stated"
         if refused and is_open:
             return
         try:
@@ -128,7 +113,7 @@ class _Check:
             self._add(MODEL, "must be refused, but the oracle accepts it")
             return
         for stem, want in today.items():
-            name, got = f"{data.folder}/{stem}.pb", tensors[stem]
+            name, got = f"{DATA_SET}/{stem}.pb", tensors[stem]
             if not stem.startswith("output"):
                 # Other machines round otherwise.
                 self._add(name, answers.difference(got, want, ulp=1))
@@ -159,15 +144,11 @@ def check(folder: Path, processes: int = 1, counted: Counted[_Check] = iter) -> 
     jobs = []
     for test in manifest.tests:
         there = {name for name in test.files if f"{test.folder}/{name}" not in findings}
-        jobs.append(_Check(folder / test.folder, test, manifest.npz, there))
+        jobs.append(_Check(folder / test.folder, test, there))
     checked = [*counted(in_parallel(_Check.all, jobs, processes))]
     for one in checked:
         for name, messages in one.messages.items():
             findings[f"{one.test.folder}/{name}"] = "; ".join(messages)
-    for case in manifest.cases:
-        for test in case.tests:
-            if message := _unlike_shipped(case, test):
-                findings[test.folder] = message
     return CheckedContents(
         dict(sorted(findings.items())),
         len(manifest.cases),
@@ -213,52 +194,19 @@ def _question(path: Path, test: gm.TestFields) -> Task:
     return task
 
 
-def _wrong_tolerance(
-    data: bytes, test: gm.TestFields, stored: Sequence[Mapping[str, Array]]
-) -> str:
+def _wrong_tolerance(data: bytes, test: gm.TestFields, stored: Mapping[str, Array]) -> str:
     """Return why a data.json does not state the test's tolerance, or ""."""
     stated = None if test.tolerance == "bound" else test.tolerance
     found = []
-    for tensors in stored:
-        for stem, output in tensors.items():
-            kind, _, number = stem.partition("_")
-            if kind == "output" and stated:
-                found.append(stated_ends(output, stated.ulp or 0, stated.floor))
-            elif kind == "output":
-                low, high = (tensors[f"{end}_{number}"] for end in ("lowest", "highest"))
-                found.append(Ends(output, low, high))
+    for stem, output in stored.items():
+        kind, _, number = stem.partition("_")
+        if kind == "output" and stated:
+            found.append(stated_ends(output, stated.ulp or 0, stated.floor))
+        elif kind == "output":
+            low, high = (stored[f"{end}_{number}"] for end in ("lowest", "highest"))
+            found.append(Ends(output, low, high))
     rtol, atol = rtol_and_atol(stated, found)
     is_near = np.allclose([rtol, atol], [test.rtol, test.atol], rtol=0.02, atol=0)
     if is_near and data == data_json(test.rtol, test.atol):
         return ""
     return f"is not what the tolerance needs: rtol {rtol:g} and atol {atol:g}"
-
-
-#: The operators that shipped files are about.
-_ops = cache(lambda: {op for file in shipped_suites().rglob("*.yaml") for op in operators_in(file)})
-
-
-@cache
-def _shipped(op: str) -> dict[str, Case]:
-    """The shipped cases of an operator by their digests."""
-    return {case_digest(case): case for case in load((), [op])} if op in _ops() else {}
-
-
-def _unlike_shipped(case: gm.ManifestCase, test: gm.TestFields) -> str:
-    """Return how the manifest differs from the shipped case that it names, or ""."""
-    if (shipped := _shipped(test.node.op).get(case.digest)) is None:
-        return ""
-    asked = shipped
-    if isinstance(shipped.expect, model.Rejected) and test.legal_twin:
-        asked = shipped.expect.legal
-    types = {DTYPES.get(one.dtype) for data in test.data_sets for one in data.outputs}
-    floor = max((stated_want(asked.op, "", np.empty(0), t).floor for t in types), default=0.0)
-    floor *= not (asked.tolerance and asked.tolerance.strict)
-    tolerance = as_stated(asked.tolerance, floor) if asked.tolerance or not floor else "bound"
-    ours = {"rule": case.rule, "level": case.level, "tolerance": test.tolerance}
-    theirs = {"rule": shipped.rule, "level": shipped.level, "tolerance": tolerance}
-    return "; ".join(
-        f"its {name} is {ours[name]}, that of the shipped case {theirs[name]}"
-        for name in ours
-        if ours[name] != theirs[name]
-    )

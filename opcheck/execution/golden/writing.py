@@ -3,29 +3,24 @@
 Names and bytes of all files are the same on every machine.
 """
 
-import io
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-
 import opcheck
-from opcheck import dtypes, model
-from opcheck.dtypes import DTYPES
+from opcheck import model
 from opcheck.errors import NotExpressible, UsageError
 from opcheck.execution.golden.answers import Test, made_of, rtol_and_atol
 from opcheck.execution.saving import check_foreign, is_free, staged
 from opcheck.execution.workers import Counted, in_parallel
-from opcheck.graph.folders import MODEL, folder_name, tensor_bytes
+from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
 from opcheck.graph.test_data import DATA, data_json, model_bytes
-from opcheck.model import EXACT, Array, Case
+from opcheck.model import EXACT, Case
 from opcheck.suite import case_digest
 from opcheck.suite import golden_files as gm
 
@@ -39,56 +34,29 @@ METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
 _Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
 
-def npz_bytes(tensors: Mapping[str, Array]) -> bytes:
-    """An archive of NumPy's arrays, little-endian; bfloat16, which NumPy lacks, as float32."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as file:
-        for name, array in tensors.items():
-            if dtypes.of(array) is DTYPES["bfloat16"]:
-                array = array.astype(np.float32)
-            if array.dtype.hasobject:
-                array = array.astype(np.str_)
-            little = array.astype(array.dtype.newbyteorder("<"), order="C")
-            # numpy.savez writes the name of the system into an archive.
-            entry = zipfile.ZipInfo(f"{name}.npy")
-            entry.create_system = 3
-            entry.external_attr = 0o644 << 16
-            with file.open(entry, "w") as member:
-                np.lib.format.write_array(member, little, (1, 0), False)
-    return archive.getvalue()
-
-
-def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
+def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     """Return the manifest's entry for `test`, and its files by path in the test's folder.
 
     Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
     """
     stated, task = test.tolerance, test.task
-    found = [one for data in test.data_sets for one in data.outputs]
+    found = test.data.outputs
     rtol, atol = rtol_and_atol(stated, found)
     floor = max((one.floor for one in found), default=0.0)
     files = {MODEL: model_bytes(task, test.ranks)}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)
-    sets = []
-    for number, data in enumerate(test.data_sets):
-        folder = f"test_data_set_{number}"
-        pairs = zip(task.inputs, data.inputs, strict=True)
-        tensors = {f"input_{n}": (spec.name, array) for n, (spec, array) in enumerate(pairs)}
-        for n, ends in enumerate(data.outputs):
-            name = task.outputs[n].name
-            tensors[f"output_{n}"] = name, ends.written
-            if test.bound:
-                tensors[f"lowest_{n}"] = name, ends.lowest
-                tensors[f"highest_{n}"] = name, ends.highest
-        for stem, (name, array) in tensors.items():
-            files[f"{folder}/{stem}.pb"] = tensor_bytes(array, name)
-        if npz:
-            files[f"{folder}/{gm.NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
-        outputs = zip(task.outputs, data.outputs, strict=bool(data.outputs))
-        rows = tuple(gm.Tensor.of(spec.name, one.written) for spec, one in outputs)
-        made = gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=rows)
-        sets.append(made)
+    pairs = zip(task.inputs, test.data.inputs, strict=True)
+    tensors = {f"input_{n}": (spec.name, array) for n, (spec, array) in enumerate(pairs)}
+    for n, ends in enumerate(found):
+        name = task.outputs[n].name
+        tensors[f"output_{n}"] = name, ends.written
+        if test.bound:
+            tensors[f"lowest_{n}"] = name, ends.lowest
+            tensors[f"highest_{n}"] = name, ends.highest
+    for stem, (name, array) in tensors.items():
+        files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
+    outputs = zip(task.outputs, found, strict=bool(found))
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         node=gm.ManifestNode(
@@ -109,7 +77,8 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
         tolerance="bound" if test.bound else as_stated(stated, floor),
         rtol=rtol,
         atol=atol,
-        data_sets=tuple(sets),
+        method=test.data.method,
+        outputs=tuple(gm.Tensor.of(spec.name, one.written) for spec, one in outputs),
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
     )
     return fields, files
@@ -122,19 +91,10 @@ def as_stated(tolerance: model.Tolerance | None, floor: float) -> gm.StatedToler
     return gm.StatedTolerance(**stated, floor=floor)
 
 
-@dataclass(frozen=True)
-class GoldenSettings:
-    """Options of writing: the most data sets per test, and archives next to the tensors."""
-
-    data_sets: int = 1
-    npz: bool = False
-
-
 def write(
     folder: Path,
     cases: Sequence[Case],
     selection: str,
-    settings: GoldenSettings,
     processes: int = 1,
     *,
     force: bool = False,
@@ -145,20 +105,17 @@ def write(
     with staged(folder) as (stage, put):
         order = {case.id: number for number, case in enumerate(cases)}
         # Closed before the stage is removed: other processes may be writing there.
-        with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
+        with closing(in_parallel(partial(_write, stage), cases, processes)) as found:
             done = sorted(counted(found), key=lambda one: order[one[0].id])
         written_cases = tuple(case for case, _ in done if case.tests)
-        tests = [test for case in written_cases for test in case.tests]
-        used = {data.method for test in tests for data in test.data_sets}
+        used = {test.method for case in written_cases for test in case.tests}
         manifest = gm.Manifest(
             type="opcheck golden files",
-            format=2,
+            format=3,
             opcheck=opcheck.__version__,
             # Values may depend on these.
             packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},
             selection=selection,
-            data_sets=settings.data_sets,
-            npz=settings.npz,
             methods={method: text for method, text in METHOD_TEXTS.items() if method in used},
             cases=written_cases,
             left_out=tuple(one for _, left_out in done for one in left_out),
@@ -188,14 +145,14 @@ def check_place(folder: Path, *, force: bool) -> None:
     check_foreign(folder, known.__contains__)
 
 
-def _write(stage: Path, settings: GoldenSettings, case: Case) -> _Done:
-    made = made_of(case, settings.data_sets)
+def _write(stage: Path, case: Case) -> _Done:
+    made = made_of(case)
     tests: list[gm.TestFields] = []
     left = list(made.left_out)
     for test in made.tests:
         what = "its legal twin" if test.legal_twin else "the case"
         try:
-            fields, files = written(test, npz=settings.npz)
+            fields, files = written(test)
         except (NotExpressible, ValueError) as error:
             left.append(gm.LeftOut(case.id, what, str(error), isinstance(error, ValueError)))
             continue
@@ -210,7 +167,6 @@ def _write(stage: Path, settings: GoldenSettings, case: Case) -> _Done:
         level=case.level,
         clause=case.clause,
         digest=case_digest(case),
-        fixed=made.fixed if settings.data_sets > 1 else "",
         tests=tuple(tests),
     )
     return manifest_case, tuple(left)

@@ -1,7 +1,6 @@
-"""The pages of runs and benchmarks: they show untrusted texts harmless and not too long."""
+"""The page of a run: it shows untrusted texts harmless and not too long."""
 
 import hashlib
-import math
 import re
 import struct
 import zlib
@@ -9,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from itertools import accumulate, cycle, pairwise, zip_longest
+from itertools import accumulate, pairwise, zip_longest
 from math import ceil, inf, log2, prod
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,10 +24,7 @@ from opcheck.model import Header, Known, Picture, Record, Run, Verdict
 from opcheck.report import plain_text, summary, totals
 from opcheck.report.markdown import templates
 from opcheck.report.summary import wanted
-from opcheck.report.timing_store import Stored
-from opcheck.report.timings import COLUMNS, reported, settings
 from opcheck.report.totals import NONE, counted
-from opcheck.timing import ZONE, Ratio, means
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
@@ -432,72 +428,3 @@ def results_table(
             ]
         )
     return {"columns": columns, "texts": [*texts], "results": rows}
-
-
-#: In points: the width of the axis, height of a line, margins below and above.
-_AXIS, _LINE, _BELOW, _ABOVE = 300.0, 16.0, 30.0, 16.0
-#: The least distance of labels.
-_APART = 30.0
-SERIES = [f"--series-{number}" for number in range(6)]
-
-
-def bench_lines(stored: Stored) -> Iterator[str]:
-    """The whole document, line by line."""
-    bench, rows = stored.bench, stored.rows
-    cases = [(row, reported(bench, row)) for row in rows]
-    compared: list[tuple[str, str, Ratio]] = []
-    colours = dict(zip(bench.backends, cycle(SERIES), strict=False))
-    for row, case in cases:
-        compared += [(row.case, one.timing.backend, one.ratio) for one in case.timed if one.ratio]
-    drawings = {"ratios": ratios(compared, colours)} if compared else {}
-    yield from document(
-        "bench.html",
-        stored=stored,
-        bench=bench,
-        facts=settings(bench),
-        cases=cases,
-        columns=COLUMNS,
-        means=means(rows, bench.baseline),
-        drawings=drawings,
-        amounts=plain_text,
-    ).split("\n")
-
-
-def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Drawing:
-    """Draw ratios of cases and backends with their intervals, and the band of no difference.
-
-    The axis is logarithmic, and a boundless interval is dotted from end to end.
-    """
-    band = 1 / (1 + ZONE), 1 + ZONE
-    lines = []
-    for place, (case, backend, one) in enumerate(rows):
-        is_boundless = one.low <= 0 or not math.isfinite(one.high)
-        ends = (one.value, one.value) if is_boundless else (one.low, one.high)
-        is_first = not place or rows[place - 1][0] != case
-        name = _short(case) if is_first else ""
-        lines.append((name, _short(backend), of[backend], one.value, ends, is_boundless))
-    values = [*band, *(end for *_, ends, _ in lines for end in ends)]
-    first, last = math.log(min(values)), math.log(max(values))
-    gap = 0.05 * (last - first)
-
-    def x(value: float) -> float:
-        return _AXIS * (math.log(value) - first + gap) / (last - first + 2 * gap)
-
-    names = [line[0] for line in lines], [line[1] for line in lines]
-    left, right = (12 + LETTER * max(map(len, some)) for some in names)
-    # Labels must not overlap.
-    marks = [1.0, *(end for end in (min(values), max(values)) if abs(x(end) - x(1)) > _APART)]
-    return drawn(
-        *("intervals.svg", _AXIS, _LINE * len(lines), (left, right, _BELOW, _ABOVE)),
-        label="time relative to the baseline, with its 95 % interval",
-        lines=lines,
-        band=band,
-        marks=[(mark, plain_text.digits(mark)) for mark in marks],
-        x=x,
-        each=_LINE,
-    )
-
-
-def _short(name: str) -> str:
-    brief = plain_text.brief(name)
-    return brief if len(brief) < 35 else f"{brief[:33]}…"

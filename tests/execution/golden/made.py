@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opcheck.execution.golden.checking import check
-from opcheck.execution.golden.writing import GoldenSettings, write
+from opcheck.execution.golden.writing import write
 from opcheck.suite.golden_files import MANIFEST, SUMS, Manifest, NotReadable, read_manifest, sums
 from tests.asking import cases_in
 
@@ -45,7 +45,7 @@ RANDOM = "must/test_Softmax%2Frandom"
 
 def golden(folder: Path, text: str = FOUR, **settings: Any) -> Manifest:
     """The cases of a file, written to `folder`/golden."""
-    return write(folder / "golden", cases_in(folder, text), "all", GoldenSettings(**settings))
+    return write(folder / "golden", cases_in(folder, text), "all", **settings)
 
 
 def findings(folder: Path) -> dict[str, str]:

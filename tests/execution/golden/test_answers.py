@@ -12,8 +12,8 @@ from tests.asking import cases_in, shipped_cases
 from tests.execution.golden.made import FOUR
 
 
-def made(folder: Path, text: str = FOUR, data_sets: int = 1) -> dict[str, Made]:
-    return {case.name: made_of(case, data_sets) for case in cases_in(folder, text)}
+def made(folder: Path, text: str = FOUR) -> dict[str, Made]:
+    return {case.name: made_of(case) for case in cases_in(folder, text)}
 
 
 def softmax(folder: Path, text: str) -> Case:
@@ -42,45 +42,22 @@ def test_a_case_is_a_test_of_its_rule(tmp_path: Path) -> None:
 
 def test_a_case_of_rule_should_is_not_among_those_that_must_pass(tmp_path: Path) -> None:
     case = softmax(tmp_path, "{name: a, rule: should, inputs: {input: [0, 1]}, empty: it is}")
-    assert [test.kind for test in made_of(case, 1).tests] == ["should"]
+    assert [test.kind for test in made_of(case).tests] == ["should"]
 
 
 def test_what_is_to_be_refused_has_a_reason_and_no_outputs(tmp_path: Path) -> None:
     refused, twin = made(tmp_path)["out_of_range"].tests
     assert refused.reason == "axis is outside [-2, 1]"
-    assert refused.data_sets[0].outputs == ()
+    assert refused.data.outputs == ()
     assert refused.ranks == (2,)
     assert twin.legal_twin
-    assert twin.data_sets[0].outputs[0].written.shape == (2, 3)
-
-
-def test_other_data_have_the_same_shapes_and_other_numbers(tmp_path: Path) -> None:
-    found = made(tmp_path, data_sets=3)
-    (test,) = found["random"].tests
-    inputs = [data.inputs[0] for data in test.data_sets]
-    assert [data.seed for data in test.data_sets] == [0, 1, 2]
-    assert {x.shape for x in inputs} == {(2, 5)}
-    assert len({x.tobytes() for x in inputs}) == 3
-    for data in test.data_sets:
-        x = data.inputs[0].astype(np.float64)
-        e = np.exp(x - x.max(axis=1, keepdims=True))
-        want = (e / e.sum(axis=1, keepdims=True)).astype(np.float32)
-        assert np.allclose(data.outputs[0].written, want, rtol=1e-7, atol=0)
-    assert len(found["written_out"].tests[0].data_sets) == 1
-    assert found["written_out"].fixed == "its answer is written out"
-
-
-def test_a_case_without_anything_random_says_so(tmp_path: Path) -> None:
-    case = softmax(tmp_path, "{name: a, inputs: {input: {shape: [4], arange: [0, 1]}}}")
-    found = made_of(case, 5)
-    assert found.fixed == "nothing in its inputs is random"
-    assert len(found.tests[0].data_sets) == 1
+    assert twin.data.outputs[0].written.shape == (2, 3)
 
 
 def test_a_literal_is_written_as_the_oracle_has_it(tmp_path: Path) -> None:
     text = "{name: a, inputs: {input: [0, 1]}, expect: {output: [0.268941, 0.731059]}}"
     case = softmax(tmp_path, text.replace("expect", "tolerance: {rtol: 1.e-5, atol: 0}, expect"))
-    (output,) = made_of(case, 1).tests[0].data_sets[0].outputs
+    (output,) = made_of(case).tests[0].data.outputs
     assert output.written.tolist() == np.float32([0.26894143, 0.7310586]).tolist()
 
 
@@ -96,7 +73,7 @@ def test_a_literal_is_written_as_the_oracle_has_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(tmp_path, text, told):
-    found = made_of(softmax(tmp_path, f"{{name: a, {text}}}"), 1)
+    found = made_of(softmax(tmp_path, f"{{name: a, {text}}}"))
     assert found.tests == ()
     (left,) = found.left_out
     assert left.wrong
@@ -140,13 +117,10 @@ def test_what_is_not_certain_is_not_written(tmp_path, monkeypatch):
 def test_a_computed_answer_to_an_open_question_is_correctly_rounded(tmp_path: Path) -> None:
     text = "{name: a, rule: open, inputs: {input: [0, 1]}, expect: {any_of: ["
     text += "{as: engine}, {as: none, output: [1, 0]}]}, tolerance: {ulp: 1}}"
-    computed, stated = made_of(softmax(tmp_path, text), 1).tests
-    assert computed.data_sets[0].method == "bounded"
-    assert (
-        computed.data_sets[0].outputs[0].written.tolist()
-        == np.float32([0.26894143, 0.7310586]).tolist()
-    )
-    assert stated.data_sets[0].method == "stated"
+    computed, stated = made_of(softmax(tmp_path, text)).tests
+    assert computed.data.method == "bounded"
+    assert computed.data.outputs[0].written.tolist() == np.float32([0.26894143, 0.7310586]).tolist()
+    assert stated.data.method == "stated"
 
 
 def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) -> None:
@@ -160,9 +134,9 @@ def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) 
         - {name: a, inputs: {X: [-1, 2]}, expect: {Y: [0, 2]}}
     """
     (case,) = cases_in(tmp_path, text)
-    (test,) = made_of(case, 3).tests
-    assert test.data_sets[0].method == "stated"
-    assert test.data_sets[0].outputs[0].written.tolist() == [0, 2]
+    (test,) = made_of(case).tests
+    assert test.data.method == "stated"
+    assert test.data.outputs[0].written.tolist() == [0, 2]
 
 
 def test_no_file_can_hold_what_is_drawn_at_random(tmp_path: Path) -> None:

@@ -12,11 +12,10 @@ import onnx
 import pytest
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
-from onnx.numpy_helper import to_array
 
 from opcheck.errors import Unwritable, UsageError
 from opcheck.execution.golden import writing
-from opcheck.execution.golden.writing import GoldenSettings, write
+from opcheck.execution.golden.writing import write
 from opcheck.suite.golden_files import MANIFEST, SUMS, read_manifest
 from tests.asking import cases_in
 from tests.execution.golden.made import FOUR, RANDOM, WRITTEN_OUT, golden
@@ -65,28 +64,10 @@ def test_sha256sum_agrees(tmp_path: Path) -> None:
     )
 
 
-def test_archives_hold_the_same_tensors(tmp_path: Path) -> None:
-    text = FOUR.replace("dtype: float32", "matrix: {dtype: [bfloat16, float64]}")
-    text = text.replace("- {as: by_the_body, output: [.nan, .nan]}", "- {as: b, output: [1, .nan]}")
-    golden(tmp_path, text, npz=True)
-    seen = set()
-    for path in (tmp_path / "golden").rglob("tensors.npz"):
-        with np.load(path) as archive:
-            stems = {p.stem for p in path.parent.glob("*.pb")}
-            assert {*archive.files} == stems
-            for stem in stems:
-                data = (path.parent / f"{stem}.pb").read_bytes()
-                tensor = to_array(onnx.TensorProto.FromString(data))
-                seen.add(tensor.dtype.name)
-                assert np.array_equal(archive[stem], tensor.astype(archive[stem].dtype), True)
-    assert seen == {"bfloat16", "float64"}
-
-
 def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, FOUR)
     for processes in (1, 2):
-        settings = GoldenSettings(data_sets=2, npz=True)
-        write(tmp_path / str(processes), cases, "all", settings, processes)
+        write(tmp_path / str(processes), cases, "all", processes)
     assert tree(tmp_path / "1") == tree(tmp_path / "2")
 
 
@@ -135,7 +116,7 @@ def ran(folder: Path, kind: str, factor: float = 1.0) -> dict[str, bool]:
 
 
 def test_a_right_backend_passes_onnx_s_own_runner_and_a_wrong_one_does_not(tmp_path: Path) -> None:
-    golden(tmp_path, data_sets=3)
+    golden(tmp_path)
     folder = tmp_path / "golden"
     assert ran(folder, "must") == {
         "test_Softmax%2Fwritten_out": True,
@@ -164,7 +145,7 @@ def test_a_folder_that_is_there_needs_force(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not empty"):
         golden(tmp_path)
     cases = cases_in(tmp_path, FOUR)[:1]
-    write(tmp_path / "golden", cases, "one", GoldenSettings(), force=True)
+    write(tmp_path / "golden", cases, "one", force=True)
     after = tree(tmp_path / "golden")
     assert before.keys() > after.keys()
     assert left_behind(tmp_path) == {"golden"}
@@ -176,22 +157,22 @@ def test_force_removes_nothing_that_opcheck_did_not_write(tmp_path: Path) -> Non
     (folder / WRITTEN_OUT / "notes.txt").write_text("mine")
     before = tree(folder)
     with pytest.raises(UsageError, match=r"did not write: must/.*/notes\.txt"):
-        write(folder, cases, "all", GoldenSettings(), force=True)
+        write(folder, cases, "all", force=True)
     assert tree(folder) == before
     (folder / WRITTEN_OUT / "notes.txt").unlink()
     (folder / MANIFEST).write_text("{}")
     with pytest.raises(UsageError, match="nobody can tell what opcheck wrote"):
-        write(folder, cases, "all", GoldenSettings(), force=True)
+        write(folder, cases, "all", force=True)
     (folder / MANIFEST).unlink()
     with pytest.raises(UsageError, match=r"manifest\.json cannot be read"):
-        write(folder, cases, "all", GoldenSettings(), force=True)
+        write(folder, cases, "all", force=True)
 
 
 def test_an_empty_folder_is_filled_and_a_file_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "golden").mkdir()
     golden(tmp_path)
     with pytest.raises(UsageError, match="this is no folder"):
-        write(tmp_path / "golden" / MANIFEST, cases_in(tmp_path, FOUR), "all", GoldenSettings())
+        write(tmp_path / "golden" / MANIFEST, cases_in(tmp_path, FOUR), "all")
 
 
 def left_behind(folder: Path) -> set[str]:
@@ -214,7 +195,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, after, is_new)
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(Unwritable, match="No space left on device"):
-        write(tmp_path / "golden", cases, "all", GoldenSettings(), force=True)
+        write(tmp_path / "golden", cases, "all", force=True)
     assert (tree(tmp_path / "golden"), left_behind(tmp_path)) == (before, there)
 
 
@@ -225,9 +206,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write(
-            tmp_path / "golden", cases_in(tmp_path, FOUR), "", GoldenSettings(), counted=interrupted
-        )
+        write(tmp_path / "golden", cases_in(tmp_path, FOUR), "", counted=interrupted)
     assert left_behind(tmp_path) == set()
 
 
@@ -243,10 +222,10 @@ def test_where_no_test_can_be_written_there_is_no_folder(tmp_path: Path) -> None
           inputs: {InputTensor: [1, 2]}
           expect: {rejected: no such type, legal: {dtype: float32}}
     """
-    found = writing.write(tmp_path / "golden", cases_in(tmp_path, text), "", GoldenSettings())
+    found = writing.write(tmp_path / "golden", cases_in(tmp_path, text), "")
     assert [left.what for left in found.left_out] == ["the case"]
     assert [test.legal_twin for test in found.tests] == [True]
     assert "not expressible" in found.left_out[0].reason
-    nothing = writing.write(tmp_path / "other", (), "", GoldenSettings())
+    nothing = writing.write(tmp_path / "other", (), "")
     assert nothing.tests == []
     assert not (tmp_path / "other").exists()

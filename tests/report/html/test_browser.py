@@ -14,7 +14,6 @@ from opcheck.model import Diagnosis, Run, Verdict
 from opcheck.report.html import run_page
 from tests.report.html.browser import Browser, started
 from tests.report.html.many import many
-from tests.report.html.test_bench_page import stored
 from tests.report.html.test_run_page import failing
 from tests.report.made import record
 from tests.report.runs import HOSTILE, every_verdict, hostile, run_of
@@ -127,18 +126,6 @@ def test_what_a_backend_says_does_nothing_in_a_browser(browser, folder, text):
     # The filter still finds what is so called.
     browser.run("document.querySelector('td.all a').click()")
     assert count(browser, "#list tbody tr") == len(Verdict)
-
-
-def test_a_benchmark_s_page_asks_for_nothing_either(browser, folder):
-    path = folder / "bench.html"
-    path.write_text("\n".join(run_page.bench_lines(stored())), encoding="utf-8")
-    browser.asked_for()
-    browser.open(path)
-    assert browser.asked_for() - {"about:blank"} == {path.as_uri()}
-    assert browser.said() == []
-    for scheme in ("light", "dark"):
-        browser.emulate(scheme=scheme)
-        assert browser.faint()[1] == []
 
 
 # ── filters ───────────────────────────────────────────────────────────────────────────────────

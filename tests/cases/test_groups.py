@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 from opcheck.clauses import CheckedSentence, Sentence, Survey
-from opcheck.execution.mutate import groups
 from opcheck.known import Ledger, LedgerFields
 from opcheck.model import OpVersion, Source
 from opcheck.model.mutation import MutantId, Mutation
+from tests.cases.groups import groups
 from tests.report.made import CASE
 
 HARDMAX = OpVersion("", "Hardmax", 13)

@@ -102,11 +102,6 @@ def shipped_cases(*ops: str) -> tuple[model.Case, ...]:
     return load((), ops)
 
 
-def shipped_cases_of(op: model.OpVersion) -> list[model.Case]:
-    """The shipped cases of an operator version."""
-    return [case for case in shipped_cases(op.name) if case.op == op]
-
-
 def elements(case: model.Case) -> int:
     """How many elements the inputs of a case have."""
     return sum(math.prod(spec.shape) for spec in case.inputs)

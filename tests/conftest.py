@@ -11,22 +11,26 @@ listed here fails the run.
 import compileall
 import gc
 import os
+import pickle
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 import opcheck
 from opcheck.cli.group import program
 from opcheck.model import Case
+from opcheck.reading import uncollected
 from opcheck.suite.select import LEVELS
 from tests.shell import Workers
 
@@ -47,6 +51,7 @@ REASONS = (
 )
 
 UPDATE = "OPCHECK_UPDATE_SNAPSHOTS"
+T = TypeVar("T")
 
 
 # How long an example takes depends on the machine, and on who else works there. The same examples
@@ -61,17 +66,89 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.pop("PYTEST_ADDOPTS", None)
 
 
+#: Which of so many parts a gate asks of what takes long, or "whole"; None where this is no gate.
+PARTS = 12
+PART = os.environ.get("OPCHECK_PART")
+
+#: Files whose tests read all shipped suites, which takes half a minute: one process has them all.
+READ_ALL = """
+cases/test_score_and_groups cases/test_twins engine/mutants/test_general execution/test_saving
+graph/test_folders known/test_shipped precise/test_golden_values suite/test_load test_cases
+test_clauses test_power_of_the_suites
+""".split()
+#: What takes longest of the others comes next, so that no process is left with it in the end.
+LONG = """
+cli/test_shipped test_pytest_plugin cli/test_bench backends/isolation/test_pool cli/test_process
+execution/bench/test_session report/html/test_browser cli/test_backends bounds/softmax/test_sound
+""".split()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse a gate that leaves tests out, in each of its processes."""
-    if "OPCHECK_FIRST_RUN" in os.environ and config.option.markexpr:
-        raise pytest.UsageError("the gate asks all tests: -m is for others")
+    if PART is not None and config.option.markexpr:
+        raise pytest.UsageError("the gate asks all tests of its part: -m is for others")
+    if PART not in (None, "whole", *map(str, range(1, PARTS + 1))):
+        raise pytest.UsageError(f"OPCHECK_PART is 1 to {PARTS}, or whole, not {PART!r}")
+
+
+def pytest_report_header() -> str | None:
+    if PART in (None, "whole"):
+        return None
+    return f"part {PART} of {PARTS} of what is marked gate or mutation: .ci/whole asks all"
+
+
+def _of_part(things: Sequence[T]) -> Sequence[T]:
+    return things if PART in (None, "whole") else things[int(PART) - 1 :: PARTS]
+
+
+@pytest.fixture(scope="session")
+def of_part() -> Callable[[Sequence[T]], Sequence[T]]:
+    """What is asked of many things: all or, in a gate of one part, every twelfth from its number.
+
+    A test that uses this is asked by each gate; other tests marked `gate` or `mutation` are dealt.
+    """
+    return _of_part
+
+
+def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """What a gate of one part leaves to others, and to `.ci/whole`, which has a whole first run."""
+    if PART in (None, "whole"):
+        return set()
+    waiting = {item for item in items if "first_run" in _fixtures(item)}
+    marked = [
+        item
+        for item in items
+        if {"gate", "mutation"} & {mark.name for mark in item.iter_markers()}
+        and not {"first_run", "of_part"} & _fixtures(item)
+    ]
+    return waiting | ({*marked} - {*_of_part(marked)})
+
+
+def _fixtures(item: pytest.Item) -> set[str]:
+    return {*getattr(item, "fixturenames", ())}
+
+
+class Scheduling(LoadFileScheduling):
+    """Each file in one process, and those that read all suites in one together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = _file(nodeid)
+        return "all suites" if file in READ_ALL and PART != "whole" else file
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0].removeprefix("tests/").removesuffix(".py")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what `sampled` leaves to the gate; begin with what takes longest.
 
-    Files that wait for the gate's first run come last, so that no process waits while others work.
+    What waits for the gate's first run comes last, so that no process waits while others work.
     """
     seen: Counter[str] = Counter()
     for item in items:
@@ -80,9 +157,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             seen[name] += 1
             if seen[name] > mark.args[0]:
                 item.add_marker("gate")
-    waiting = {item.path for item in items if "first_run" in getattr(item, "fixturenames", ())}
-    items.sort(key=lambda item: item.get_closest_marker("mutation") is None)
-    items.sort(key=lambda item: item.path in waiting)
+    if left := _left_out(items):
+        config.hook.pytest_deselected(items=[*left])
+        items[:] = [item for item in items if item not in left]
+    waiting = {item.path for item in items if "first_run" in _fixtures(item)}
+    order = {file: place for place, file in enumerate([*READ_ALL, *LONG])}
+    items.sort(key=lambda item: (item.path in waiting, order.get(_file(item.nodeid), len(order))))
 
 
 if "PYTEST_XDIST_WORKER" not in os.environ:
@@ -102,15 +182,16 @@ def _no_stale_bytecode() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _suites_read_once() -> Iterator[None]:
+def _suites_read_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Choose shipped cases among all, once a test has read all, which takes as long as most do."""
+    folder = _of_all_processes(tmp_path_factory)
     module = sys.modules["opcheck.suite.load"]
     read, kept = module._shipped.__wrapped__, defaultdict[str, list[Case]](list)
 
     @cache
     def chosen(ops: frozenset[str], levels: frozenset[str]) -> tuple[Case, ...]:
         if not (ops or kept):
-            for case in read(frozenset(), frozenset(LEVELS)):
+            for case in _read_by_one(folder, lambda: read(frozenset(), frozenset(LEVELS))):
                 kept[case.op.name.lower()].append(case)
         names = {op.lower() for op in ops or kept}
         if not kept or names - kept.keys():
@@ -123,6 +204,28 @@ def _suites_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_shipped", chosen)
         yield
+
+
+def _of_all_processes(factory: pytest.TempPathFactory) -> Path:
+    """The folder of this run of pytest, whatever the process."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+def _read_by_one(folder: Path, read: Callable[[], tuple[Case, ...]]) -> tuple[Case, ...]:
+    """All shipped cases, which one process reads, and the others take from it."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or sys.platform == "win32":
+        return read()
+    import fcntl
+
+    with (folder / "suites.lock").open("w") as lock, uncollected():
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (kept := folder / "suites.pickle").exists():
+            cases = read()
+            kept.write_bytes(pickle.dumps(cases))
+            return cases
+        found: tuple[Case, ...] = pickle.loads(kept.read_bytes())
+        return found
 
 
 #: Tests of how workers start and end, and of all the harm that they do.
@@ -176,10 +279,7 @@ def first_run(tmp_path_factory: pytest.TempPathFactory) -> FirstRun:
 
     The gate has done that already, and names the folder of what it printed and stored.
     """
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    folder = Path(os.environ.get("OPCHECK_FIRST_RUN", folder))
+    folder = Path(os.environ.get("OPCHECK_FIRST_RUN", _of_all_processes(tmp_path_factory)))
     stored, *said = (folder / f"first.{name}" for name in ("jsonl", "code", "out", "err"))
     with (folder / "first.lock").open("w") as lock:
         fcntl = pytest.importorskip("fcntl", reason="POSIX signals and terminals")

@@ -65,7 +65,7 @@ def test_a_wrong_file_is_refused_as_shown(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert raised.value.lines() == [failing.strip()]
 
 
-@pytest.mark.mutation
+@pytest.mark.gate
 def test_the_shown_score_is_that_of_the_suite(tmp_path: Path) -> None:
     (tmp_path / "cases").symlink_to(ROOT / "cases")
     (shown,) = blocks("console")

@@ -174,6 +174,7 @@ def test_a_gap_fails_where_support_is_required_or_a_ledger_does_not_list_it(proj
     assert project(*words, "--opcheck-known=mine.yaml", mine_yaml=ledger)[0] == 1
 
 
+@pytest.mark.gate
 def test_a_warning_passes_unless_a_ledger_lists_something_else(project: Any) -> None:
     case = "op: Softmax\ncases:\n- name: one_row\n  opset: 13\n  rule: should\n"
     case += "  inputs: {input: {dtype: float32, value: [[0, 1]]}}\n"
@@ -216,6 +217,7 @@ def test_a_damaged_file_is_an_error_with_its_place(project: Any) -> None:
     assert "Traceback" not in text
 
 
+@pytest.mark.gate
 def test_other_yaml_is_left_alone_unless_it_is_named(project: Any) -> None:
     words = ["--opcheck-backend=numpy"]
     code, found, _ = project("cases", *words, cases__other_yaml="services: {web: {}}\n")

@@ -1,8 +1,7 @@
-"""The suite of LpPool: its literals against a slow loop, what it covers, and what it sees."""
+"""The suite of LpPool: its literals against a slow loop."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from math import ceil
 from typing import Any
@@ -12,12 +11,9 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import limits
-from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.model import AnyOf, Case, TensorSpec, Values, Verdict
+from opcheck.model import AnyOf, Case, TensorSpec, Values
 from opcheck.suite import materialize, unrounded
 from tests.asking import shipped_cases
-from tests.cases.lp_pool_in_steps import LAPSES, LIBERTIES, PLAIN, answering
-from tests.inline import result_of
 from tests.precise.by_the_text import norm, windows
 
 CASES = shipped_cases("LpPool")
@@ -116,46 +112,3 @@ def test_alternatives_are_what_their_names_say(case: Case) -> None:
     for alternative in case.expect.alternatives:
         if isinstance(alternative.expect, Values):
             check(alternative.expect.outputs[0], *READINGS[alternative.name](*asked(case)))
-
-
-@cache
-def trials() -> tuple[CaseEvaluation, ...]:
-    """All cases but those of level deep; data and answers are made once for all tests."""
-    return tuple(CaseEvaluation(case) for case in CASES if case.level != "deep")
-
-
-def named(name: str) -> list[CaseEvaluation]:
-    found = [evaluation for evaluation in trials() if evaluation.case.name == name]
-    assert found
-    return found
-
-
-@pytest.mark.parametrize("name", LAPSES)
-def test_what_only_should_not_be_is_warned_of(name: str) -> None:
-    backend = answering(LAPSES[name])
-    results = [result_of(evaluation, backend) for evaluation in named(name)]
-    assert Verdict.WARN in {result.verdict for result in results} <= {Verdict.PASS, Verdict.WARN}
-    warned = {result.case.rule for result in results if result.verdict is Verdict.WARN}
-    assert warned == {"should"}
-
-
-@pytest.mark.gate
-def test_a_plain_backend_is_warned_by_should_alone() -> None:
-    results = [result_of(evaluation, answering(PLAIN)) for evaluation in trials()]
-    red = [r for r in results if r.verdict is not Verdict.PASS]
-    assert [(r.case.id, r.reason) for r in red if r.verdict is not Verdict.WARN] == []
-    assert {result.case.rule for result in red} == {"should"}
-
-
-@pytest.mark.gate
-@pytest.mark.parametrize("name", LIBERTIES)
-def test_a_backend_that_is_right_passes_every_case(name: str) -> None:
-    results = [result_of(evaluation, answering(LIBERTIES[name])) for evaluation in trials()]
-    assert [(r.case.id, r.reason) for r in results if r.verdict is not Verdict.PASS] == []
-
-
-def test_so_it_does_in_deep_cases() -> None:
-    for case in CASES:
-        if case.level == "deep":
-            result = result_of(CaseEvaluation(case), answering(LIBERTIES["none"]))
-            assert result.verdict is Verdict.PASS, (case.id, result.reason)

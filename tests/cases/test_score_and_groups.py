@@ -2,6 +2,7 @@
 
 What takes minutes is asked of some operators in their newest version and float32 alone.
 One pass over all mutants serves all tests here; of WHOLE operators it stops at the second kill.
+A gate of one part asks this of a twelfth of the operators.
 """
 
 import warnings
@@ -18,7 +19,7 @@ from opcheck.known import shipped_ledgers
 from opcheck.model import Case
 from opcheck.model.mutation import Fate, Mutation
 from opcheck.suite import Selection, select
-from tests.asking import WHOLE, shipped_cases
+from tests.asking import WHOLE, judged_operators, shipped_cases
 from tests.cases.groups import groups
 
 pytestmark = pytest.mark.mutation
@@ -75,9 +76,22 @@ NOT_DECIDED = {
 
 
 @pytest.fixture(scope="module")
-def found() -> tuple[Mutation, ...]:
+def ops(of_part) -> tuple[str, ...]:
+    """The operators that are asked about."""
+    return tuple(of_part(sorted(one.name for one in judged_operators())))
+
+
+@pytest.fixture(scope="module")
+def whole(ops) -> tuple[Case, ...]:
+    """The core cases of those among them that are asked about as a whole."""
+    those = {*WHOLE} & {*ops}
+    return core(*those) if those else ()
+
+
+@pytest.fixture(scope="module")
+def found(ops) -> tuple[Mutation, ...]:
     """What the cases see of every mutant in every version and type."""
-    asked = [*filter(is_asked, core())]
+    asked = [*filter(is_asked, core(*ops))]
     whole = [case for case in asked if case.op.name in WHOLE]
     rest = [case for case in asked if case.op.name not in WHOLE]
     # In this process alone: others would find anew, for each part, what is right about each case.
@@ -99,7 +113,7 @@ def test_nothing_kills_what_is_argued_to_be_harmless(found):
     assert [(told(m), m.harmless, m.killers) for m in found if m.contradicts] == []
 
 
-def test_what_the_text_decides_is_only_warned_of_where_it_is_arithmetic_in_16_bits(found):
+def test_what_the_text_decides_is_only_warned_of_where_it_is_arithmetic_in_16_bits(found, whole):
     """There a poorer arithmetic is tolerated with a remark, and hides a mutant of its size."""
     wide = [
         m
@@ -108,20 +122,20 @@ def test_what_the_text_decides_is_only_warned_of_where_it_is_arithmetic_in_16_bi
         and m.mutant.dtype in ("float32", "float64")
         and m.mutant.op.name in WHOLE
     ]
-    warned = {op: set(names.split()) for op, names in NOT_DECIDED.items()}
+    ops = {case.op.name for case in whole}
+    warned = {op: set(names.split()) for op, names in NOT_DECIDED.items() if op in ops}
     assert {m.mutant.op.name: set() for m in wide}.keys() == warned.keys()
     for op, names in warned.items():
         assert {m.mutant.name for m in wide if m.mutant.op.name == op} == names
-    rule = {case.id: case.rule for case in core(*WHOLE)}
+    rule = {case.id: case.rule for case in whole}
     rules = Counter(rule[case] for m in wide for case in m.noticers)
-    assert rules.keys() == {"should", "open"}
+    assert rules.keys() <= {"should", "open"}
 
 
-def test_every_group_shows_something_that_no_other_shows(found):
-    whole = core(*WHOLE)
+def test_every_group_shows_something_that_no_other_shows(found, whole):
     theirs = [one for one in found if one.mutant.op.name in WHOLE]
     those = groups(whole, theirs, survey(whole), shipped_ledgers())
-    assert len(those) > 100
+    assert len(those) > 100 or {case.op.name for case in whole} != {*WHOLE}
     idle = [f"{group.op}/{group.name} ({group.source})" for group in those if group.shows_nothing]
     assert idle == []
 

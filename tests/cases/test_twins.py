@@ -13,7 +13,7 @@ from opcheck.model.result import Cell
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, elements, shipped_cases
 
-pytestmark = pytest.mark.mutation
+pytestmark = pytest.mark.gate
 
 CELLS = cells(select(shipped_cases(*WHOLE), Selection(level="core")))
 OPS = sorted({(cell.op.domain, cell.op.name) for cell in CELLS})

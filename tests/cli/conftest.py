@@ -15,6 +15,8 @@ from click.testing import CliRunner, Result
 from opcheck.backends import address
 from opcheck.backends.isolation import pool
 from opcheck.cli.group import program
+from opcheck.engine import Node
+from opcheck.engine.mutants import Mutant
 from opcheck.execution import bench  # noqa: F401  (it names the pool in its types: before that is a fake)
 from opcheck.model import BackendInfo
 from tests.cli.fakes import FAKES
@@ -50,8 +52,30 @@ class InlinePool(Inline):
         """There is nothing to end."""
 
 
+@pytest.fixture(scope="session")
+def remembered() -> Callable[[Mutant, Node], Any]:
+    """`Mutant.made_on`, which is asked about the same failures in most tests, and answers once."""
+    made_on, known = Mutant.made_on, dict[Any, tuple[Mutant, Any]]()
+
+    def answer(mutant: Mutant, node: Node) -> Any:
+        if "_key" not in node.__dict__:
+            inputs = [x is None or (x.dtype, x.shape, x.tolist()) for x in node.inputs]
+            asked = node.op, inputs, node.attrs, node.outputs, node.constant
+            node.__dict__["_key"] = repr(asked)
+        key = id(mutant), node.__dict__["_key"]
+        if key not in known:
+            made = made_on(mutant, node)
+            # What is right is known by its identity.
+            is_right = node.is_legal and made is node.right
+            known[key] = mutant, None if is_right else made
+        _, made = known[key]
+        return node.right if made is None else made
+
+    return answer
+
+
 @pytest.fixture
-def run(monkeypatch, tmp_path) -> Run:
+def run(monkeypatch, tmp_path, remembered) -> Run:
     """`opcheck` in an empty folder, with the fakes among its backends, in this process.
 
     All others work in processes of their own, as they always do. What is called is to end with
@@ -68,6 +92,7 @@ def run(monkeypatch, tmp_path) -> Run:
 
     monkeypatch.setattr(address, "built_in", lambda: (*kinds(), *FAKES))
     monkeypatch.setattr(pool, "Pool", inline)
+    monkeypatch.setattr(Mutant, "made_on", remembered)
 
     def run(*words: str, code: int | None = None, **environment: str) -> Result:
         found = CliRunner().invoke(program, words, env=environment, prog_name="opcheck")

@@ -58,6 +58,7 @@ def test_a_row_shows_time_ratio_and_rate_and_whoever_is_wrong_none(bench):
     assert lines[-1] == "exit 0: 1 case, 2 timings"
 
 
+@pytest.mark.gate
 def test_another_backend_may_be_what_ratios_are_to(bench):
     found = bench("-b", "numpy", "-b", SPIN, "-k", "one or two or 1x30", "--base", SPIN)
     assert f"Geometric mean of the ratios to {SPIN}, over 3 cases" in found.stdout
@@ -77,6 +78,7 @@ def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
     assert "Hardmax/one" in run("bench", "--compare", old, new, *limit, code=0).stdout
 
 
+@pytest.mark.gate
 def test_what_was_saved_is_shown_again_as_it_was(bench, run, tmp_path):
     saved = str(tmp_path / "a.jsonl")
     first = bench("-b", "numpy", "-b", SPIN, "-k", "one or three", "--save", saved)
@@ -218,6 +220,7 @@ def test_a_row_that_cannot_be_compared_is_not_clear():
     )
 
 
+@pytest.mark.gate
 def test_a_sweep_shows_the_times_of_each_size(bench):
     found = bench("-b", "numpy", "-k", "three", code=0)
     for size in ("[1, 30]", "[10, 300]", "[100, 3000]"):

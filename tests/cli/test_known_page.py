@@ -85,6 +85,7 @@ def assert_shown(shown: str, printed: str) -> None:
         assert line in ("", "…") or line in printed.splitlines(), line
 
 
+@pytest.mark.gate
 def test_the_ledger_and_all_that_the_gate_says(mine, tmp_path):
     ledger = tmp_path / "known.yaml"
     assert mine(UPDATE).exit_code == 1

@@ -59,6 +59,7 @@ def test_the_shipped_case_that_is_named_kills(run):
     assert first["fate"] == "killed"
 
 
+@pytest.mark.gate
 def test_all_arguments_are_told_on_request(run):
     words = ("mutate", "strong.yaml", "-j", "1")
     plain, verbose = run(*words), run(*words, "-v")
@@ -87,6 +88,7 @@ def test_json_is_a_record_a_mistake_and_the_scores(run):
     assert records[-1]["score"] == 1
 
 
+@pytest.mark.gate
 def test_several_processes_say_the_same(run):
     words = ("mutate", "strong.yaml", "--opset", "13", "--mutant", "last_of_ties")
     assert run(*words, "-j", "2", "--mutant", "minimum").stdout == (

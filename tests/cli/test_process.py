@@ -170,6 +170,7 @@ def test_an_interrupt_while_a_backend_starts_is_as_quiet(start, until_running, c
     assert (out, err) == ("", "opcheck: interrupted\n")
 
 
+@pytest.mark.gate
 def test_a_background_job_that_ignores_interrupts_goes_on(slow, cases, until_running):
     def ignore():
         signal.signal(signal.SIGINT, signal.SIG_IGN)

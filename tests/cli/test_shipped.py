@@ -80,6 +80,7 @@ def test_the_first_run_is_green_and_shows_what_is_known(first_run, run):
     assert found.stdout.splitlines()[-1] == lines[-1]
 
 
+@pytest.mark.gate
 def test_the_first_command_prints_what_the_readme_shows(run):
     (command,) = re.findall(r"&& .venv/bin/opcheck (run .*)", README.read_text("utf-8"))
     printed, shown = run(*command.split(), code=0, COLUMNS="100").stdout, block("onnxruntime")

@@ -128,7 +128,7 @@ VERSIONS = [
 ]
 
 
-@pytest.mark.mutation
+@pytest.mark.gate
 def test_nine_lies_of_ten_are_named_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mutant, "made_on", lambda *those: made_on(*those))
     lies, wrong = 0, {}

@@ -21,7 +21,7 @@ from tests.precise.by_the_text import FORMATS, by_rows, lp_pool, nearest, norm, 
 NAMES = sorted(FORMATS)
 INF, NAN = math.inf, math.nan
 #: The most elements of a node and of its kernel; larger ones would take too long.
-SIZES = [pytest.param(150, 500), pytest.param(600, 2000, marks=pytest.mark.mutation)]
+SIZES = [(150, 500), (600, 2000)]
 
 
 def answer(op: OpVersion, x: Any, attrs: Any) -> Any:

@@ -68,7 +68,7 @@ def eliminated(matrices):
 
 
 @pytest.mark.parametrize("mean", [0, 5])
-@pytest.mark.parametrize("size", [5, 8, 12, 24])
+@pytest.mark.parametrize("size", [5, 8, 12, pytest.param(24, marks=pytest.mark.gate)])
 def test_errors_scatter_as_far_as_elimination_explains(size, mean):
     x = np.random.default_rng(size).normal(mean, size=(120, size, size)).astype(np.float32)
     (want,) = exactly(DET, [x], {})

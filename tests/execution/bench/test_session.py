@@ -195,6 +195,7 @@ def test_data_too_large_to_be_kept_are_made_anew(file, monkeypatch):
         assert [len(row.timings[0].samples) for row in session.rows()] == [3, 3]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("expect", ["{oracle: wise}", "{agree: true}"])
 def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(tmp_path, monkeypatch, expect):
     # Made anew, and so is the oracle asked anew, for each process.

@@ -44,6 +44,7 @@ _WHY = {
         ("Optional", "OptionalGetElement", "OptionalHasElement"),
         "Optional sequences: case files hold optional tensors.",
     ),
+    **dict.fromkeys(("If", "Loop"), "Sequences and optional values: case files hold tensors."),
     "Identity": "Sequences and optional values: case files hold tensors.",
     "Tile": "Version 1 says both that elements are repeated and that the tensor is.",
 }

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-from onnx import TensorProto, numpy_helper
+from onnx import AttributeProto, TensorProto, numpy_helper, printer
 from packaging.version import Version
 
 from opcheck.opset.onnx_defs import value_of
@@ -41,7 +41,10 @@ def asked_by(test: Any) -> list[tuple[list[Any], dict[str, Any], list[Any]]]:
     """
     graph = test.model.graph
     (node,) = graph.node
-    attrs = {attribute.name: value_of(attribute) for attribute in node.attribute}
+    attrs = {
+        one.name: printer.to_text(one.g) if one.type == AttributeProto.GRAPH else value_of(one)
+        for one in node.attribute
+    }
     found = []
     for given, wanted in (map(_arrays, data) for data in test.data_sets):
         fed = dict(zip((one.name for one in graph.input), given, strict=True))

@@ -467,8 +467,6 @@ class Subgraph:
         """
         if len(inputs) != len(self.body.inputs):
             raise InvalidNode(f"a graph of {len(self.body.inputs)} inputs is fed {len(inputs)}")
-        if lacking := [name for name in self.body.outer if name not in self.around]:
-            raise InvalidNode(f"nothing is called {lacking[0]}")
         return _run(self.body, inputs, self.around)
 
 
@@ -483,6 +481,8 @@ def _run(
     named |= {name: numbers.lifted(array) for name, array in body.constants.items()}
     named |= dict(zip(body.inputs, inputs, strict=False))
     for node in body.nodes:
+        if lacking := [name for name in node.inputs if name not in named]:
+            raise InvalidNode(f"nothing is called {lacking[0]} there")
         outputs = _typed(node, named) if attrs is None else _computed(node, named, attrs)
         named |= dict(zip(node.outputs, outputs, strict=False))
     return tuple(named.get(name) for name in body.outputs)

@@ -1,6 +1,7 @@
 """From a task to the model that backends run: at its own opset, with the lowest IR version."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -43,7 +44,7 @@ def model_of(task: Task) -> ModelProto:
         node = helper.make_node(task.op.name, inputs, _output_slots(task), domain=domain)
         node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
         for attribute in node.attribute:
-            _type_inputs(task, attribute.g)
+            _state_types(task, attribute.g)
         nodes, constants = _with_sequences(task, node)
     tensors = {**task.initializers, **constants}
     version = ir_version(domain, at_opset)
@@ -75,29 +76,28 @@ def _inputs(task: Task) -> list[str]:
     return inputs
 
 
-def _type_inputs(task: Task, graph: GraphProto) -> None:
-    """Give a subgraph's inputs the types that they have by the node's; runtimes ask for them."""
-    skipped = {"Loop": 2, "Scan": 1 if task.op.since == 8 else 0}.get(task.op.name, 0)
-    slots = _inputs(task)[skipped:]
-    dtypes = {tensor.name: tensor.dtype for tensor in task.inputs}
-    dtypes |= {name: found for name, array in task.initializers.items() if (found := of(array))}
-    if task.op.name == "SequenceMap":
-        # A tensor of the sequence comes first, and the sequence that is made is of its type.
-        slots = ["", *(name for name in slots if not name.startswith("input_sequence_"))]
-        dtypes |= {"": task.dtype} if task.dtype else {}
-        _state_types(graph.output, [(task.dtype, None)])
-    types: list[tuple[DType | None, list[int] | None]] = [(dtypes.get(n), None) for n in slots]
+def _state_types(task: Task, graph: GraphProto) -> None:
+    """Give a subgraph's inputs and outputs types that runtimes ask for, where it states none."""
+    types: list[tuple[DType, Sequence[None] | None]] = []
     if task.op.name == "Loop":
-        types = [(DTYPES["int64"], []), (DTYPES["bool"], []), *types]
-    _state_types(graph.input, types)
-
-
-def _state_types(
-    infos: Iterable[ValueInfoProto], types: Iterable[tuple[DType | None, list[int] | None]]
-) -> None:
-    """Give tensors types and shapes where they have none."""
-    for one, (dtype, shape) in zip(infos, types, strict=False):
-        if dtype and not one.HasField("type"):
+        types = [(DTYPES["int64"], []), (DTYPES["bool"], [])]
+    if task.op.name == "Scan":
+        # Of batches, each for itself.
+        first, less = (1, 1) if task.op.since == 8 else (0, 0)
+        known = {one.name: (one.dtype, len(one.shape)) for one in task.inputs}
+        known |= {n: (of(x) or DTYPES["float32"], x.ndim) for n, x in task.initializers.items()}
+        given = [known[name] for name in _inputs(task)[first:]]
+        count = task.attrs.get("num_scan_inputs")
+        states = len(given) - (count if isinstance(count, int) else 0)
+        types = [
+            (dtype, [None] * max(0, rank - less - (n >= states)))
+            for n, (dtype, rank) in enumerate(given)
+        ]
+    if task.op.name == "SequenceMap" and task.dtype:
+        types = [(task.dtype, None)]
+    outputs = graph.output if task.op.name == "SequenceMap" else []
+    for one, (dtype, shape) in (*zip(graph.input, types, strict=False), *product(outputs, types)):
+        if not one.HasField("type"):
             one.CopyFrom(helper.make_tensor_value_info(one.name, dtype.onnx, shape))
 
 

@@ -170,10 +170,9 @@ class Body:
 
     @cached_property
     def named(self) -> frozenset[str]:
-        """The names that it gives to tensors, within its own subgraphs too."""
-        within = (one.named for node in self.nodes for one in node.graphs)
+        """The names that it gives to tensors."""
         made = chain.from_iterable(node.outputs for node in self.nodes)
-        return frozenset({*self.inputs, *self.constants, *made}.union(*within) - {""})
+        return frozenset({*self.inputs, *self.constants, *made} - {""})
 
     @cached_property
     def outer(self) -> tuple[str, ...]:

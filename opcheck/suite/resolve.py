@@ -101,9 +101,14 @@ class Resolver:
             mark = self.at("inputs") if case.inputs else mark
             self.problem(mark, f"the tensors of a case need {too_much} together")
         tolerance = self._tolerance(case, stated)
-        if any(one.listed for one in (*schema.inputs, *schema.outputs)):
-            ranks = {spec.name: len(spec.shape) for spec in stated}
-            outputs = tuple(replace(one, rank=ranks.get(one.name)) for one in case.outputs)
+        if schema.graphs or any(one.listed for one in (*schema.inputs, *schema.outputs)):
+            known = {spec.name: spec for spec in stated}
+            outputs = tuple(
+                replace(one, rank=len(spec.shape), dtype=one.dtype or spec.dtype)
+                if (spec := known.get(one.name))
+                else one
+                for one in case.outputs
+            )
             case = replace(case, outputs=outputs)
         return replace(case, expect=expect, tolerance=tolerance)
 

@@ -1,0 +1,141 @@
+"""Operators that run graphs against Python's own loops, and what case files say of graphs."""
+
+import numpy as np
+import pytest
+from onnx import checker
+
+from opcheck.engine.evaluate import exactly, rounded
+from opcheck.engine.node import Node
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.execution.expected import question
+from opcheck.graph import model_of
+from opcheck.model import OpVersion
+from opcheck.suite import load
+
+
+def node(op, *inputs, since=21, opset=21, outputs=1, **attrs):
+    return Node(OpVersion("", op, since), inputs, attrs, range(outputs), opset=opset)
+
+
+def answer(op, *inputs, **options):
+    return [*map(rounded, exactly(node(op, *inputs, **options)))]
+
+
+UNTIL = "(i, c, x) => (d, y, s) { y = Add(x, outer_0) d = Less(y, outer_1) s = Identity(i) }"
+TRUE, FALSE = np.array(True), np.array(False)
+
+
+@pytest.mark.parametrize("count", [None, -2, 0, 1, 3, 9])
+@pytest.mark.parametrize("cond", [None, FALSE, TRUE])
+def test_a_loop_ends_as_the_table_says(count, cond):
+    if count is None and cond is None:
+        with pytest.raises(NotSupported, match="nothing is said of a loop that nothing ends"):
+            answer("Loop", None, None, *map(np.float32, (1, 2, 8)), body=UNTIL)
+        return
+    x, keep, turns = 1.0, cond is None or bool(cond), []
+    while (count is None or len(turns) < count) and keep:
+        turns.append(len(turns))
+        x += 2
+        keep = cond is None or x < 8
+    inputs = None if count is None else np.array(count), cond, *map(np.float32, (1, 2, 8))
+    if not turns:
+        with pytest.raises(NotSupported, match="scan outputs of no iteration"):
+            answer("Loop", *inputs, body=UNTIL)
+        return
+    final, seen = answer("Loop", *inputs, body=UNTIL, outputs=2)
+    assert (final.item(), seen.tolist()) == (x, turns)
+
+
+def test_a_graph_rounds_like_its_nodes_and_each_bound_grows():
+    x, w = np.float32([[0.5, -1.25]]), np.float32([[0.3, -0.7], [1.1, 0.2]])
+    body = "(i, c, h) => (d, n) { a = MatMul(h, outer_0) n = Tanh(a) d = Identity(c) }"
+    right = x.astype(np.float64)
+    last = 0.0
+    for turns in (1, 4, 16):
+        (found,) = exactly(node("Loop", np.array(turns), TRUE, x, w, body=body))
+        right = x.astype(np.float64)
+        for _ in range(turns):
+            right = np.tanh(right @ w.astype(np.float64))
+        room = found.room(found.tiers()[0]).own
+        np.testing.assert_allclose(found.values, right, rtol=1e-12)
+        assert (room > last).all()
+        last = room.max()
+
+
+def test_in_16_bits_each_tensor_of_a_graph_is_rounded():
+    x = np.float16([1.0])
+    body = "(i, c, h) => (d, n) { n = Add(h, outer_0) d = Identity(c) }"
+    # 1 + 2^-11 rounds to 1 each time, which three times are before the last.
+    step = np.float16([2.0**-11])
+    assert node("Loop", np.array(4), TRUE, x, step, body=body).plain[0] == 1
+    (found,) = exactly(node("Loop", np.array(4), TRUE, x, step, body=body))
+    assert found.room(found.tiers()[0]).own >= 3 * 2.0**-11
+
+
+def test_a_condition_that_rounding_decides_has_no_answer():
+    third = np.float32(1) / np.float32(3)
+    graphs = {
+        "then_branch": "() => (y) { y = Identity(outer_0) }",
+        "else_branch": "() => (z) { z = Neg(outer_0) }",
+    }
+    body = "(i, c, x) => (d, y) { y = Mul(x, outer_0) d = Less(y, outer_1) }"
+    assert answer("If", TRUE, third, **graphs)[0] == third
+    with pytest.raises(NotSupported, match="rounding decides what the body says of cond"):
+        answer("Loop", np.array(2), TRUE, third, third, third * third, body=body)
+
+
+def test_graphs_see_what_is_around_them_and_no_more():
+    inner = (
+        "b = If(c) <then_branch = t () => (u) { u = Add(a, outer_0) },"
+        " else_branch = e () => (v) { v = Sub(a, i) }>"
+    )
+    body = f"(i, c, a) => (d, b) {{ d = Not(c) {inner} }}"
+    # 10 + 5 while c is true, then 15 − 1.
+    found = answer("Loop", np.array(2), None, *map(np.int64, (10, 5)), body=body)
+    assert found[0].item() == 14
+    with pytest.raises(InvalidNode, match="nothing is called u there"):
+        answer("Loop", np.array(2), None, *map(np.int64, (10, 5)),
+               body=body.replace("d = Not(c)", "d = Not(u)"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        ("() => (y) { y = Ad(outer_0) }", "No schema for 'Ad'"),
+        ("() = (y) { y = Neg(outer_0) }", "line 1, column 5: Expected character > not found"),
+        ("() => (y) { y = Neg(outer_1) }",
+         "'outer_1' is no tensor of the graph, and none from around it (did you mean 'outer_0'?)"),
+        ("() => (cond) { cond = Neg(outer_0) }", "'cond' is the name of a tensor around the graph"),
+        ("[1]", "line 1, column 1"),
+    ],
+)  # fmt: skip
+def test_what_is_no_graph_is_refused_in_its_words(tmp_path, graph, message):
+    from opcheck.errors import CaseFileError
+
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        "op: If\nopset: 21\ncases:\n- name: one\n"
+        "  inputs: {cond: {value: true, dtype: bool}, outer_0: {value: [1, 2], dtype: float32}}\n"
+        f'  attrs:\n    then_branch: "{graph}"\n'
+        '    else_branch: "() => (z) { z = Identity(outer_0) }"\n'
+    )
+    with pytest.raises(CaseFileError) as refused:
+        load([file])
+    assert "a.yaml:7:18" in str(refused.value)
+    assert message in str(refused.value)
+
+
+def test_models_of_graphs_are_valid_and_types_are_stated(tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        "op: Loop\ncases:\n- name: one\n  opset: 21\n  dtype: float16\n"
+        "  inputs: {M: 3, cond: {value: true, dtype: bool}, v_initial_0: [1, 2], outer_0: [3]}\n"
+        '  attrs: {body: "(i, c, x) => (d, y) { y = Add(x, outer_0) d = Identity(c) }"}\n'
+        "  expect: {v_final_and_scan_outputs_0: [10, 11]}\n"
+    )
+    (case,) = load([file])
+    model = model_of(question(case).task)
+    checker.check_model(model, full_check=True)
+    (made,) = model.graph.node
+    assert list(made.input) == ["M", "cond", "v_initial_0"]
+    assert [one.type.tensor_type.elem_type for one in made.attribute[0].g.input] == [7, 9, 0]

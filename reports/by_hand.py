@@ -7714,15 +7714,13 @@ def flows() -> Iterator[Check]:
         }
         return Model("If", 13, attrs, true, more=(one, two), around=2, gives="float32")
 
-    def loop(body: str, *more: Any, turns: Any = 2, opset: int = 13, **which: Any) -> Model:
+    def loop(body: str, *more: Any, turns: int = 2, **which: Any) -> Model:
         m = np.array(turns)
-        return Model("Loop", opset, {"body": Graph(body)}, m, more=more, gives="float32", **which)
+        return Model("Loop", 13, {"body": Graph(body)}, m, more=more, gives="float32", **which)
 
-    def scan(
-        body: str, x: Any, *more: Any, opset: int = 11, inputs: int = 1, **attrs: Any
-    ) -> Model:
-        attrs = {"num_scan_inputs": inputs, "body": Graph(body), **attrs}
-        return Model("Scan", opset, attrs, x, more=more)
+    def scan(body: str, x: Any, *more: Any, opset: int = 11, **which: Any) -> Model:
+        attrs = {"num_scan_inputs": 1, "body": Graph(body)}
+        return Model("Scan", opset, attrs, x, more=more, **which)
 
     def doubled(cond: Any, after: Any) -> Model:
         return loop("(int64 i, bool c, float[1] a) => (bool d, float[1] b) "
@@ -7757,7 +7755,6 @@ def flows() -> Iterator[Check]:
                    output=1)  # fmt: skip
     until = loop("(int64 i, bool c, float a) => (bool d, float b) "
                  "{ b = Add(a, a) d = Less(b, x3) }", true, _f(1), _f(8), around=1)  # fmt: skip
-
     counted = loop("(int64 i, bool c, float[1] a) => (bool d, float[1] b) "
                    "{ d = Identity(c) u = Cast<to = 1>(c) b = Add(a, u) }", true, one)  # fmt: skip
     # ── Scan ──
@@ -7769,22 +7766,19 @@ def flows() -> Iterator[Check]:
     negated = scan("(float p) => (float q) { q = Neg(p) }", _PAIR)
     texts = scan("(string p) => (string q) { q = Identity(p) }", np.array(["a", "b"], object))
     copied = scan("(float p) => (float q) { q = Identity(p) }", _PAIR)
-    # Its body takes each rank, so that tract computes it.
+    # Its body takes every rank, so that tract computes it.
     unstated = "(float[] s, float[] p) => (float[] t) { t = Add(s, p) }"
     at = _f([0, 100])
-    batches = replace(scan(unstated, at, None, at, _f([[1, 2], [8, 16]]), opset=8),
-                      stored="nothing")  # fmt: skip
-    lengths = replace(scan(added, np.array([0, 2]), at, _f([[1, 2, 4], [8, 16, 32]]), opset=8),
-                      gives="float32")  # fmt: skip
-    outer = scan("(float p) => (float q) { q = Add(p, x1) }", _PAIR, _f(3))
-    outer = replace(outer, around=1)
+    batches = scan(unstated, at, None, at, _f([[1, 2], [8, 16]]), opset=8, stored="nothing")
+    lengths = scan(added, np.array([0, 2]), at, _f([[1, 2, 4], [8, 16, 32]]), opset=8,
+                   gives="float32")  # fmt: skip
+    outer = scan("(float p) => (float q) { q = Add(p, x1) }", _PAIR, _f(3), around=1)
     before = scan("(float s, float p) => (float t, float q) { t = Identity(p) q = Identity(s) }",
-                  _f(7), _PAIR)  # fmt: skip
-    before = replace(before, output=1)
+                  _f(7), _PAIR, output=1)  # fmt: skip
     column = scan("(float[] p) => (float[] q) { q = Neg(p) }", _row(1, 2))
     hollow, full = (
-        replace(scan(f"(float[{n}] s, float p) => (float[{n}] t, float q) "
-                     "{ t = Neg(s) q = Identity(p) }", _PAIR[:n], _PAIR), output=1)
+        scan(f"(float[{n}] s, float p) => (float[{n}] t, float q) "
+             "{ t = Neg(s) q = Identity(p) }", _PAIR[:n], _PAIR, output=1)
         for n in (0, 2)
     )  # fmt: skip
     # ── SequenceMap ──
@@ -7820,8 +7814,8 @@ def flows() -> Iterator[Check]:
          Gives([[1, 2], [-1, -2]]), "two values of shape [1, 2] make one of shape [2, 1, 2]",
          listed, [[1, 2], [-1, -2]]),
         ("reference", "Scan is implemented along axis 0", _with(negated, scan_input_directions=[1]),
-         [-2, -1], Raises("other output input_direction"), "“1 indicates reverse direction”", negated,
-         [-1, -2]),
+         [-2, -1], Raises("other output input_direction"), "“1 indicates reverse direction”",
+         negated, [-1, -2]),
         ("reference", "Scan refuses texts", texts, ["a", "b"], Raises("Issues with types"),
          "they are copied", copied, [1, 2]),
         ("reference", "If and Loop take numbers", number, None, Gives([1]), said, either, [1]),
@@ -7838,8 +7832,9 @@ def flows() -> Iterator[Check]:
             copied, scan_output_axes=[1]), None, Dies("panicked"),
          "“Accepted range is [-r, r-1]”, and r is 1", copied, [1, 2]),
         ("tract", "If is refused where its branches", shapes, [1],
-         Raises("Unifying shapes 2 and 1"), "they “may produce tensors with the same element type and different "
-         "shapes”", either, [1]),
+         Raises("Unifying shapes 2 and 1"),
+         "they “may produce tensors with the same element type and different shapes”", either,
+         [1]),
         ("tract", "Scan refuses negative axes", _with(column, scan_input_axes=[-1]), [[-1], [-2]],
          Raises("declare the slice shape"), "-1 is the second of two axes, along which are 1 and 2",
          _with(column, scan_input_axes=[1]), [[-1], [-2]]),
@@ -7858,8 +7853,7 @@ def flows() -> Iterator[Check]:
              true, one, true), attrs={"body": Graph(counted.attrs["body"].replace(
                  "d = Identity(c)", "d = Identity(x3)"))}, around=1), [3]),
         ("openvino", "The body of Scan cannot use", outer, [4, 5],
-         Raises("Number of Scan node inputs"), "1 + 3 and 2 + 3",
-         negated, [-1, -2]),
+         Raises("Number of Scan node inputs"), "1 + 3 and 2 + 3", negated, [-1, -2]),
         ("openvino", "So do the graphs within If and Loop", wide, [[257]], Gives([[256]]),
          "257 · 1 = 257, for which bfloat16 has no room", replace(
              wide, more=(_f([[256]]), _f([[1]]))), [[256]]),

@@ -21,6 +21,10 @@ Array: TypeAlias = npt.NDArray[Any]
 _LOWEST = -3.4028234663852886e38
 
 
+class Graph(str):
+    """A graph that is an attribute, as text in ONNX's syntax."""
+
+
 @dataclass(frozen=True)
 class Model:
     """A model of one node, with its input: fed, or a constant stored in one of three ways.
@@ -32,6 +36,7 @@ class Model:
     time with these in place of `more`. As many inputs as `sequence` says are put into one, which
     the node takes first; operators of optionals take an optional of one or none. Of a sequence that
     it gives there is the tensor at `item`, or its length, and of an optional, if it has an element.
+    The last of `more`, as many as `around` says, are no inputs of the node: its graphs use them.
     """
 
     op: str
@@ -47,6 +52,7 @@ class Model:
     earlier: tuple[Any, ...] = ()
     sequence: int | None = None
     item: int | Literal["", "length"] = ""
+    around: int = 0
 
 
 @dataclass(frozen=True)
@@ -7693,9 +7699,184 @@ def draws() -> Iterator[Check]:
         yield Check(engine, cause, model, wants, shows, why, control, right)
 
 
+def flows() -> Iterator[Check]:
+    """If, Loop, Scan and SequenceMap, whose graphs negate, add, or give what they are given."""
+    true, false, one, two = np.array(True), np.array(False), _f([1]), _f([2])
+    half = ml_dtypes.bfloat16
+
+    def choice(*kinds: str, then: str = "Identity(x1)") -> Model:
+        taken, *others = kinds or ("float[1]", "float[1]")
+        other = ", ".join(f"{kind} b{n}" for n, kind in enumerate(others))
+        same = " ".join(f"b{n} = Identity(x2)" for n, _ in enumerate(others))
+        attrs = {
+            "then_branch": Graph(f"() => ({taken} a) {{ a = {then} }}"),
+            "else_branch": Graph(f"() => ({other}) {{ {same} }}"),
+        }
+        return Model("If", 13, attrs, true, more=(one, two), around=2, gives="float32")
+
+    def loop(body: str, *more: Any, turns: int = 2, **which: Any) -> Model:
+        m = np.array(turns)
+        return Model("Loop", 13, {"body": Graph(body)}, m, more=more, gives="float32", **which)
+
+    def scan(body: str, x: Any, *more: Any, opset: int = 11, **which: Any) -> Model:
+        attrs = {"num_scan_inputs": 1, "body": Graph(body)}
+        return Model("Scan", opset, attrs, x, more=more, **which)
+
+    def doubled(cond: Any, after: Any) -> Model:
+        return loop("(int64 i, bool c, float[1] a) => (bool d, float[1] b) "
+                    "{ d = Identity(x3) b = Add(a, a) }", cond, one, after, turns=3,
+                    around=1)  # fmt: skip
+
+    # ── If ──
+    either = choice()
+    said = "“Only bool”"
+    several = replace(either, x=np.array([True, True]))
+    early = replace(
+        choice("bfloat16[1]", "bfloat16[1]"),
+        more=(one.astype(half), two.astype(half)),
+        gives="bfloat16",
+    )
+    came, why = "the type came with version 16", "“The number of outputs must match”"
+    more = choice("float[1]", "float[1]", "float[1]")
+    shapes = replace(choice("float[1]", "float[2]"), more=(one, _PAIR))
+    wide = replace(
+        choice("float[1,1]", "float[1,1]", then="MatMul(x1, x2)"),
+        more=(_f([[257]]), _f([[1]])),
+    )
+    number = replace(either, x=np.array(1))
+    # ── Loop ──
+    ignored, heeded = doubled(None, false), doubled(None, true)
+    listed = loop("(int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] s) "
+                  "{ d = Identity(c) b = Neg(a) s = Identity(a) }", true, _PAIR,
+                  output=1)  # fmt: skip
+    rows = loop(listed.attrs["body"].replace("[2]", "[1,2]"), true, _row(1, 2), output=1)
+    growing = loop("(int64 i, bool c, float[n] a) => (bool d, float[m] b, float[k] s) "
+                   "{ d = Identity(c) b = Concat<axis = 0>(a, a) s = Identity(a) }", true, one,
+                   output=1)  # fmt: skip
+    until = loop("(int64 i, bool c, float a) => (bool d, float b) "
+                 "{ b = Add(a, a) d = Less(b, x3) }", true, _f(1), _f(8), around=1)  # fmt: skip
+    counted = loop("(int64 i, bool c, float[1] a) => (bool d, float[1] b) "
+                   "{ d = Identity(c) u = Cast<to = 1>(c) b = Add(a, u) }", true, one)  # fmt: skip
+    # ── Scan ──
+    added = "(float s, float p) => (float t) { t = Add(s, p) }"
+    plain = scan(added, _f(4), _PAIR)
+    none = replace(plain, more=(_PAIR[:0],))
+    moved = scan(added.replace("float", "float[2]"), _f([4, 1]), _row(1, 2))
+    still = replace(moved, more=(np.zeros((0, 2), np.float32),))
+    negated = scan("(float p) => (float q) { q = Neg(p) }", _PAIR)
+    texts = scan("(string p) => (string q) { q = Identity(p) }", np.array(["a", "b"], object))
+    copied = scan("(float p) => (float q) { q = Identity(p) }", _PAIR)
+    # Its body takes every rank, so that tract computes it.
+    unstated = "(float[] s, float[] p) => (float[] t) { t = Add(s, p) }"
+    at = _f([0, 100])
+    batches = scan(unstated, at, None, at, _f([[1, 2], [8, 16]]), opset=8, stored="nothing")
+    lengths = scan(added, np.array([0, 2]), at, _f([[1, 2, 4], [8, 16, 32]]), opset=8,
+                   gives="float32")  # fmt: skip
+    outer = scan("(float p) => (float q) { q = Add(p, x1) }", _PAIR, _f(3), around=1)
+    before = scan("(float s, float p) => (float t, float q) { t = Identity(p) q = Identity(s) }",
+                  _f(7), _PAIR, output=1)  # fmt: skip
+    column = scan("(float[] p) => (float[] q) { q = Neg(p) }", _row(1, 2))
+    hollow, full = (
+        scan(f"(float[{n}] s, float p) => (float[{n}] t, float q) "
+             "{ t = Neg(s) q = Identity(p) }", _PAIR[:n], _PAIR, output=1)
+        for n in (0, 2)
+    )  # fmt: skip
+    # ── SequenceMap ──
+    body = Graph("(float[1] p) => (float[1] q) { q = Neg(p) }")
+    mapped = Model("SequenceMap", 17, {"body": body}, one, more=(two,), sequence=2, item=0)
+    body = Graph("(float[1] p) => (float[1] q) { q = Add(p, x2) }")
+    out = replace(_with(mapped, body=body), more=(two, _f([3])), around=1)
+    count = replace(mapped, more=(), sequence=1, item="length", gives="int64")
+
+    each = "“the batch-axis is required to be 0”: 0 + 1 + 2 and 100 + 8 + 16"
+    turns = "“trip_count” is 3 and “cond = ...; // ignored”: 1 · 2 · 2 · 2"
+    for engine, cause, model, wants, shows, reason, control, right in (
+        ("onnxruntime", "Loop ends where the body", ignored, [8], Gives([2]), turns, heeded, [8]),
+        ("openvino", "Loop ends where the body", ignored, [8], Gives([2]), turns, heeded, [8]),
+        ("reference", "A Loop without the input cond", heeded, [8], Gives([1]), turns,
+         doubled(true, true), [8]),
+        ("onnxruntime", "Scan refuses inputs of no positions", none, 4,
+         Raises("Invalid dim0_offset"), "nothing is added to 4", plain, 7),
+        ("openvino", "Scan refuses inputs of no positions", none, 4,
+         Raises("in an iteration component"), "nothing is added to 4", plain, 7),
+        ("onnxruntime", "If takes bfloat16 at opset 13", replace(early, constant=True), None,
+         Gives([1]), came, either, [1]),
+        ("reference", "If, Loop and Scan take types", early, None, Gives([1]), came, either, [1]),
+        ("openvino", "If, Loop and Scan take bfloat16", early, None, Gives([1]), came, either, [1]),
+        ("onnxruntime", "Scan-8 refuses sequences of length 0", lengths, [0, 124],
+         Raises("Invalid entries in sequence_lens"), "0 and 100 + 8 + 16", replace(
+             lengths, x=np.array([1, 2])), [1, 124]),
+        ("reference", "Scan-8 is computed as Scan-9", batches, [3, 124],
+         Raises("x and y have different dtype"), each, plain, 7),
+        ("tract", "Scan-8 is computed as Scan-9", batches, [3, 124], Gives([9, 118]), each, plain,
+         7),
+        ("reference", "Loop puts scan outputs", rows, [[[1, 2]], [[-1, -2]]],
+         Gives([[1, 2], [-1, -2]]), "two values of shape [1, 2] make one of shape [2, 1, 2]",
+         listed, [[1, 2], [-1, -2]]),
+        ("reference", "Scan is implemented along axis 0", _with(negated, scan_input_directions=[1]),
+         [-2, -1], Raises("other output input_direction"), "“1 indicates reverse direction”",
+         negated, [-1, -2]),
+        ("reference", "Scan refuses texts", texts, ["a", "b"], Raises("Issues with types"),
+         "they are copied", copied, [1, 2]),
+        ("reference", "If and Loop take numbers", number, None, Gives([1]), said, either, [1]),
+        ("openvino", "If takes numbers for conditions", number, None, Gives([1]), said, either,
+         [1]),
+        ("reference", "If takes branches with other numbers", more, None, Gives([1]), why, either,
+         [1]),
+        ("tract", "If aborts the process", more, None, Dies("panicked"), why, either, [1]),
+        ("reference", "The body of SequenceMap cannot use", out, [4],
+         Raises("Unable to find input 'x2'"), "1 + 3", mapped, [-1]),
+        ("reference", "SequenceMap refuses an empty", replace(count, sequence=0, stored="nothing"),
+         0, Raises("Issues with types"), "there is no tensor, and so none comes", count, 1),
+        ("tract", "Scan aborts the process where an axis of an output", _with(
+            copied, scan_output_axes=[1]), None, Dies("panicked"),
+         "“Accepted range is [-r, r-1]”, and r is 1", copied, [1, 2]),
+        ("tract", "If is refused where its branches", shapes, [1],
+         Raises("Unifying shapes 2 and 1"),
+         "they “may produce tensors with the same element type and different shapes”", either,
+         [1]),
+        ("tract", "Scan refuses negative axes", _with(column, scan_input_axes=[-1]), [[-1], [-2]],
+         Raises("declare the slice shape"), "-1 is the second of two axes, along which are 1 and 2",
+         _with(column, scan_input_axes=[1]), [[-1], [-2]]),
+        ("tract", "Scan refuses states of no elements", hollow, [1, 2], Raises("input_mapping"),
+         "the state is nothing, and 1 and 2 are copied", full, [1, 2]),
+        ("tract", "Scan gives a scalar in place", still, [4, 1], Leftovers(()),
+         "nothing is added to 4 and 1", moved, [5, 3]),
+        ("tract", "Scan aborts the process where it is given axes", _with(
+            copied, scan_input_axes=[0, 0]), None, Dies("panicked"),
+         "“An optional list of M flags”, and M is 1", copied, [1, 2]),
+        ("openvino", "If refuses a condition of one element", replace(either, x=np.array([[True]])),
+         [1], Raises("Rank of If condition input"), "“The tensor must contain a single element.”",
+         either, [1]),
+        ("openvino", "The body of a Loop that gives", counted, [3],
+         Raises("undeclared parameters"), "1 is added to 1 twice", replace(counted, more=(
+             true, one, true), attrs={"body": Graph(counted.attrs["body"].replace(
+                 "d = Identity(c)", "d = Identity(x3)"))}, around=1), [3]),
+        ("openvino", "The body of Scan cannot use", outer, [4, 5],
+         Raises("Number of Scan node inputs"), "1 + 3 and 2 + 3", negated, [-1, -2]),
+        ("openvino", "So do the graphs within If and Loop", wide, [[257]], Gives([[256]]),
+         "257 · 1 = 257, for which bfloat16 has no room", replace(
+             wide, more=(_f([[256]]), _f([[1]]))), [[256]]),
+        ("openvino", "If takes a condition of several", several, None, Gives([1]),
+         "“The tensor must contain a single element.”", either, [1]),
+        ("openvino", "Loop takes scan outputs", growing, None, Gives([[1], [1]]),
+         "“It is an error if the dimensions or data type of these scan_outputs change”", replace(
+             growing, x=np.array(1)), [[1]]),
+        ("openvino", "A negative trip count", replace(until, x=np.array(-3)), 1, Gives(8),
+         "“for (int i=0; i < trip_count && cond; ++i)”", until, 4),
+        ("openvino", "A scan output of Scan", before, [7, 1], Gives([7, 2]),
+         "the state is 7 before the first position, and 1 before the second", _with(
+             before, body=Graph("(float s, float p) => (float t, float q) "
+                                "{ t = Add(s, p) q = Identity(s) }")), [7, 8]),
+    ):  # fmt: skip
+        wanted = [] if wants is None else [wants]
+        yield Check(engine, cause, model, wanted, shows, reason, control, right,
+                    sometimes=model is wide)  # fmt: skip
+
+
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
     *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
-    *draws(), *bands(), *optionals(),
+    *draws(), *bands(), *optionals(), *flows(),
 )  # fmt: skip

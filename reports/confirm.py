@@ -41,6 +41,7 @@ from reports.by_hand import (  # noqa: E402
     Declares,
     Dies,
     Gives,
+    Graph,
     Holds,
     Leftovers,
     Model,
@@ -248,7 +249,7 @@ def _more(model: Model) -> dict[str, Array]:
 
 
 def _proto(model: Model) -> bytes:
-    from onnx import AttributeProto, TensorProto, helper, numpy_helper
+    from onnx import AttributeProto, TensorProto, helper, numpy_helper, parser
 
     def kind_of(dtype: Any) -> int:
         bfloat16 = dtype == _BF16
@@ -273,10 +274,13 @@ def _proto(model: Model) -> bytes:
     outputs = [*(f"y{place}" for place in range(model.output)), "y"]
     outputs += [f"z{place}" for place in range(model.after)]
     names = [f"x{n}" if array is not None else "" for n, array in enumerate(model.more, 1)]
+    names = names[: len(names) - model.around]
     node = helper.make_node(model.op, [*([] if none else ["x"]), *names], outputs)
     for name, value in model.attrs.items():
         if isinstance(value, np.ndarray):
             value = numpy_helper.from_array(value)
+        if isinstance(value, Graph):
+            value = parser.parse_graph(f"{name} {value}")
         # The one list whose type cannot be seen.
         ints = AttributeProto.INTS if value == [] else None
         node.attribute.append(helper.make_attribute(name, value, attr_type=ints))
@@ -474,9 +478,13 @@ def _asked(model: Model) -> str:
     if model.stored != "nothing":
         about += f", {model.x.dtype} {_spelt(model.x)}{stored}"
     how = " as a constant" * model.constant
+    inputs = len(model.more) - model.around
     more = "".join(
         ", none" if array is None else f", {array.dtype} {_spelt(array)}{how}"
-        for array in model.more
+        for array in model.more[:inputs]
+    )
+    more += "".join(
+        f", around it {array.dtype} {_spelt(array)}{how}" for array in model.more[inputs:]
     )
     output = f", output {model.output}" * bool(model.output)
     fed = [f"{array.dtype} {_spelt(array)}" for array in model.earlier if array is not None]

@@ -7770,6 +7770,11 @@ def flows() -> Iterator[Check]:
     unstated = "(float[] s, float[] p) => (float[] t) { t = Add(s, p) }"
     at = _f([0, 100])
     batches = scan(unstated, at, None, at, _f([[1, 2], [8, 16]]), opset=8, stored="nothing")
+    summed = "(float s, float p) => (float t, float q) { t = Add(s, p) q = Add(s, p) }"
+    stated = replace(_with(batches, body=Graph(summed)), output=1)
+    columns = scan(summed.replace("float", "float[1]"), at[:, None], None, at[:, None],
+                   _f([[[1], [2]], [[8], [16]]]), opset=8, stored="nothing",
+                   output=1)  # fmt: skip
     lengths = scan(added, np.array([0, 2]), at, _f([[1, 2, 4], [8, 16, 32]]), opset=8,
                    gives="float32")  # fmt: skip
     outer = scan("(float p) => (float q) { q = Add(p, x1) }", _PAIR, _f(3), around=1)
@@ -7864,7 +7869,10 @@ def flows() -> Iterator[Check]:
              growing, x=np.array(1)), [[1]]),
         ("openvino", "A negative trip count", replace(until, x=np.array(-3)), 1, Gives(8),
          "“for (int i=0; i < trip_count && cond; ++i)”", until, 4),
-        ("openvino", "A scan output of Scan", before, [7, 1], Gives([7, 2]),
+        ("openvino", "Scan-8 refuses scan outputs", stated, [[1, 3], [108, 124]],
+         Raises("out of the tensor rank range"), "0 + 1, 1 + 2, 100 + 8 and 108 + 16", columns,
+         [[[1], [3]], [[108], [124]]]),
+        ("openvino", "Where the next state of Scan", before, [7, 1], Gives([7, 2]),
          "the state is 7 before the first position, and 1 before the second", _with(
              before, body=Graph("(float s, float p) => (float t, float q) "
                                 "{ t = Add(s, p) q = Identity(s) }")), [7, 8]),

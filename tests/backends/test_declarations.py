@@ -76,7 +76,7 @@ def declared(address: str, task: Task) -> bool | None:
 def test_the_engine_declares_the_dtypes_of_each_version() -> None:
     assert declared("numpy", asked("Hardmax", 13, np.float64)) is True
     assert declared("numpy", asked("Hardmax", 13, np.int32)) is False
-    assert declared("numpy", asked("Scan", 9, np.float32)) is False
+    assert declared("numpy", asked("ImageDecoder", 20, np.uint8)) is False
 
 
 @pytest.mark.parametrize(

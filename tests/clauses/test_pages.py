@@ -73,7 +73,7 @@ def test_a_text_is_cut_into_sentences_items_and_lines_of_code(text, sentences):
         ("LayerNormalization", "Attribute epsilon", "epsilon - FLOAT (default is '1e-05')"),
         ("LayerNormalization", "Input B", "B (optional, heterogeneous) - T"),
         ("Loop", "Input v_initial", "v_initial (variadic) - V"),
-        ("Loop", "Attribute body", "body (required)"),
+        ("Loop", "Attribute body", "body - GRAPH (required)"),
         ("LpPool", "Attribute kernel_shape", "kernel_shape - INTS (required)"),
         ("LpPool", "Attribute strides", "strides - INTS"),
     ],

@@ -536,7 +536,8 @@ def test_a_value_gets_the_declared_type(kind: str, value: Any, want: Any) -> Non
         ("ints", [[1]], "must be a whole number, got a list"),
         ("floats", {}, "must be a list, each item a number; got a mapping"),
         ("strings", "ab", "must be a list, each item a text; got 'ab'"),
-        ("other", 1, "holds a graph, type or sparse tensor"),
+        ("graph", 1, "must be a graph as text; got 1"),
+        ("other", 1, "holds a type or sparse tensor"),
     ],
 )  # fmt: skip
 def test_another_type_is_refused(kind: str, value: Any, message: str) -> None:

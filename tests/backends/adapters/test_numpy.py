@@ -83,8 +83,8 @@ def test_a_model_against_the_specification_is_refused_on_purpose() -> None:
 
 
 def test_an_operator_without_formula_is_declined() -> None:
-    assert outcome_of(task_of("Scan", 9, {}, X), X) == Declined(
-        "the engine has no formula for Scan-9"
+    assert outcome_of(task_of("ImageDecoder", 20, {}, X), X) == Declined(
+        "the engine has no formula for ImageDecoder-20"
     )
 
 

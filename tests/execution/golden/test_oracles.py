@@ -48,7 +48,7 @@ def test_an_invalid_node_has_no_answer() -> None:
 
 
 def test_what_the_engine_lacks_nobody_answers() -> None:
-    assert asked("Scan", [0], since=11) is None
+    assert asked("ImageDecoder", [0], since=20) is None
 
 
 def test_numbers_are_the_same_by_their_bits_but_for_nan() -> None:

@@ -87,8 +87,10 @@ def _cell(node: onnx.NodeProto, opsets: Mapping[str, int], types: Mapping[str, s
     schema = opset.describe(domain, node.op_type, at)
     if schema is None:
         return OpVersion(domain, node.op_type, at), UNKNOWN
-    taken = schema.typed in schema.inputs
-    place = schema.inputs.index(schema.typed) if taken else schema.outputs.index(schema.typed)
+    # Tensors that only graphs use are no inputs of the node.
+    typed = schema.inputs[0] if schema.typed.constraint == opset.OUTER else schema.typed
+    taken = typed in schema.inputs
+    place = schema.inputs.index(typed) if taken else schema.outputs.index(typed)
     names = [*(node.input if taken else node.output), *[""] * (place + 1)]
     return schema.op, types.get(names[place], UNKNOWN)
 

@@ -7714,9 +7714,9 @@ def flows() -> Iterator[Check]:
         }
         return Model("If", 13, attrs, true, more=(one, two), around=2, gives="float32")
 
-    def loop(body: str, *more: Any, turns: int = 2, **which: Any) -> Model:
+    def loop(body: str, *more: Any, turns: int = 2, gives: str = "float32", **which: Any) -> Model:
         m = np.array(turns)
-        return Model("Loop", 13, {"body": Graph(body)}, m, more=more, gives="float32", **which)
+        return Model("Loop", 13, {"body": Graph(body)}, m, more=more, gives=gives, **which)
 
     def scan(body: str, x: Any, *more: Any, opset: int = 11, **which: Any) -> Model:
         attrs = {"num_scan_inputs": 1, "body": Graph(body)}
@@ -7757,6 +7757,9 @@ def flows() -> Iterator[Check]:
                  "{ b = Add(a, a) d = Less(b, x3) }", true, _f(1), _f(8), around=1)  # fmt: skip
     counted = loop("(int64 i, bool c, float[1] a) => (bool d, float[1] b) "
                    "{ d = Identity(c) u = Cast<to = 1>(c) b = Add(a, u) }", true, one)  # fmt: skip
+    kept = loop("(int64 i, bool c, string[1] a) => (bool d, string[1] b, string[1] s) "
+                "{ d = Identity(c) b = Identity(a) s = Identity(a) }", true,
+                np.array(["x"], object), output=1, gives="object")  # fmt: skip
     # ── Scan ──
     added = "(float s, float p) => (float t) { t = Add(s, p) }"
     plain = scan(added, _f(4), _PAIR)
@@ -7797,6 +7800,9 @@ def flows() -> Iterator[Check]:
     turns = "“trip_count” is 3 and “cond = ...; // ignored”: 1 · 2 · 2 · 2"
     for engine, cause, model, wants, shows, reason, control, right in (
         ("onnxruntime", "Loop ends where the body", ignored, [8], Gives([2]), turns, heeded, [8]),
+        ("onnxruntime", "Where two Identity nodes in the body", kept, [["x"], ["x"]],
+         Gives([["x"], [""]]), "the text is x in each of two iterations", replace(
+             kept, x=np.array(1)), [["x"]]),
         ("openvino", "Loop ends where the body", ignored, [8], Gives([2]), turns, heeded, [8]),
         ("reference", "A Loop without the input cond", heeded, [8], Gives([1]), turns,
          doubled(true, true), [8]),

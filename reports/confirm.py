@@ -16,6 +16,7 @@ import ctypes
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -509,6 +510,8 @@ def _line(text: str, shows: object) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
     words = shows.words if isinstance(shows, Raises | Dies) else ""
     line = next((line for line in lines if words and words in line), lines[-1])
+    # Where a library was built is of no interest.
+    line = re.sub(r"/\S*/registry/src/[^/\s]+/", "", line)
     if line.find(words) + len(words) > 160:
         line = f"… {line[line.find(words) :]}"
     return line[:160]

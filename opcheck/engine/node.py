@@ -105,9 +105,9 @@ class Node:
         """
         from opcheck.engine.evaluate import evaluate
 
-        found: set[str] = set()
         if opset.versions(self.op.domain, self.op.name)[self.op.since].graphs:
             return frozenset()
+        found: set[str] = set()
         with suppress(InvalidNode, NotSupported, MemoryError):
             evaluate(self, trace=found)
         return frozenset(found)

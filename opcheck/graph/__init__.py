@@ -69,8 +69,8 @@ def model_of(task: Task) -> ModelProto:
 def _inputs(task: Task) -> list[str]:
     """The node's inputs, of which those are none that only its subgraphs use."""
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
-    outer = [one for one in schema.inputs if one.constraint == opset.OUTER] if schema else []
-    inputs = [name for name in task.slots if opset.place(outer, name) is None]
+    outer = opset.outer(schema, task.slots) if schema else []
+    inputs = [name for name in task.slots if name not in outer]
     while inputs and not inputs[-1]:
         inputs.pop()
     return inputs
@@ -79,6 +79,7 @@ def _inputs(task: Task) -> list[str]:
 def _state_types(task: Task, graph: GraphProto) -> None:
     """Give a subgraph's inputs and outputs types that runtimes ask for, where it states none."""
     types: list[tuple[DType, Sequence[None] | None]] = []
+    outputs: Sequence[ValueInfoProto] = ()
     if task.op.name == "Loop":
         types = [(DTYPES["int64"], []), (DTYPES["bool"], [])]
     if task.op.name == "Scan":
@@ -94,8 +95,7 @@ def _state_types(task: Task, graph: GraphProto) -> None:
             for n, (dtype, rank) in enumerate(given)
         ]
     if task.op.name == "SequenceMap" and task.dtype:
-        types = [(task.dtype, None)]
-    outputs = graph.output if task.op.name == "SequenceMap" else []
+        types, outputs = [(task.dtype, None)], graph.output
     for one, (dtype, shape) in (*zip(graph.input, types, strict=False), *product(outputs, types)):
         if not one.HasField("type"):
             one.CopyFrom(helper.make_tensor_value_info(one.name, dtype.onnx, shape))

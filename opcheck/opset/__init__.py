@@ -250,6 +250,12 @@ def with_outer(inputs: Sequence[Parameter], outputs: Sequence[Parameter]) -> tup
     return (*inputs, Parameter(OUTER, OUTER, types, "variadic", said, 0, homogeneous=False))
 
 
+def outer(schema: Schema, names: Iterable[str]) -> list[str]:
+    """Those inputs that only subgraphs use."""
+    places = ((name, place(schema.inputs, name)) for name in names)
+    return [name for name, at in places if at and schema.inputs[at[0]].constraint == OUTER]
+
+
 def without_sequences(
     inputs: Sequence[Parameter], outputs: Sequence[Parameter]
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:

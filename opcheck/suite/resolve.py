@@ -478,7 +478,7 @@ class Resolver:
         except ValueError as error:
             self.problem(mark, f"attribute {name} is no graph: {error}", f.GRAPHS_ARE)
             return False
-        outer = [one for one in given if (at := place(schema.inputs, one)) and is_outer(schema, at)]
+        outer = opset.outer(schema, given)
         for one in (one for one in body.outer if one not in outer and not self.may_be_illegal):
             message = f"{name}: {quoted(one)} is no tensor of the graph, and none from around it"
             self.problem(mark, message, did_you_mean(one, [*body.named, *outer]) or f.GRAPHS_ARE)
@@ -505,11 +505,6 @@ class Resolver:
             except ValueError as error:
                 self.problem(self.node.at(path), str(error))
         return None
-
-
-def is_outer(schema: Schema, at: tuple[int, int]) -> bool:
-    """Return True for an input that only subgraphs use."""
-    return schema.inputs[at[0]].constraint == opset.OUTER
 
 
 def tolerance_of(stated: f.ToleranceField, dtype: DType | None, all_: Iterable[DType]) -> Tolerance:

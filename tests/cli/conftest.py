@@ -60,7 +60,7 @@ def remembered() -> Callable[[Mutant, Node], Any]:
     def answer(mutant: Mutant, node: Node) -> Any:
         if "_key" not in node.__dict__:
             inputs = [x is None or (x.dtype, x.shape, x.tolist()) for x in node.inputs]
-            asked = node.op, inputs, node.attrs, node.outputs, node.constant
+            asked = node.op, inputs, node.attrs, node.outputs, node.constant, node.opset
             node.__dict__["_key"] = repr(asked)
         key = id(mutant), node.__dict__["_key"]
         if key not in known:

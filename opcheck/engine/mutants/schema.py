@@ -427,7 +427,7 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
         yield from _of_channels(groups, filtered=images)
     for place, parameter in enumerate(schema.inputs):
         if any(one.option == "variadic" for one in schema.inputs[:place]):
-            break  # The tensors of a second one are told of with those of the first.
+            break  # What holds of the first one's tensors holds of a second one's.
         unlike_lead = parameter.constraint != schema.inputs[schema.lead].constraint
         of_index = unlike_lead and "tensor(int64)" in parameter.types
         yield from _of_input(place, parameter, of_index)

@@ -121,7 +121,8 @@ class Line(validation.Fields):
 
     If it fails only `sometimes`, depending on the CPU or on the memory's contents, it may also
     pass. docs/known-failures.md explains the fields from `kind` to `clause`, for the scoreboard. A
-    defect that no case shows has no `where`, but a `clause`.
+    defect that no case shows has no `where`, but a `clause`. A stray crash has neither: any case
+    may be asked after the one that did the damage.
     """
 
     versions: Versions
@@ -138,13 +139,20 @@ class Line(validation.Fields):
 
     @model_validator(mode="after")
     def _says_where(self) -> Self:
-        if bool(self.where) == bool(self.clause):
+        if self.anywhere and self.where:
+            raise ValueError("a stray crash may hit any case: leave 'where' out")
+        if not self.anywhere and bool(self.where) == bool(self.clause):
             raise ValueError("state 'where', the cases that fail, or 'clause' if no case shows it")
         return self
 
+    @property
+    def anywhere(self) -> bool:
+        """True if the defect shows in cases that have nothing to do with it."""
+        return self.failure == ["stray_crash"]
+
     def is_about(self, case: Case) -> bool:
         """Return True if the defect shows in `case`, in some version of the backend."""
-        return any(place.fits(case) for place in self.where)
+        return self.anywhere or any(place.fits(case) for place in self.where)
 
 
 class LedgerFields(validation.Fields):
@@ -237,7 +245,7 @@ class Ledger:
             self._found[op, name, version] = [
                 line
                 for line in self.fields.known
-                if any(place.may_be_about(op, name) for place in line.where)
+                if (line.anywhere or any(place.may_be_about(op, name) for place in line.where))
                 and within(version, line.versions)
             ]
         return self._found[op, name, version]

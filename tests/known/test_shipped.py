@@ -51,7 +51,7 @@ def ledgers(folder: Path, *lines: str, backend: str = "acme"):
 def line(**fields: object) -> str:
     place = {"op": "Hardmax"} | {key: fields.pop(key) for key in PLACE if key in fields}
     stated = {"versions": "'>=1'", "failure": "values", "cause": "Because."} | fields
-    return flow({**stated, "where": f"[{flow(place)}]"})
+    return flow(stated if [stated["failure"]] == STRAY else {**stated, "where": f"[{flow(place)}]"})
 
 
 def flow(fields: dict[str, Any]) -> str:
@@ -184,6 +184,13 @@ def test_what_fails_only_sometimes_may_pass(tmp_path):
     assert explained(failure(verdict=Verdict.PASS), later).known.cause == "Always."
 
 
+def test_a_stray_crash_hits_cases_that_no_line_names(tmp_path):
+    said = ledgers(tmp_path, line(failure="stray_crash", sometimes="true"))
+    assert is_known(failure(verdict=Verdict.CRASH, failure="stray_crash"), said)
+    assert not is_known(failure(verdict=Verdict.CRASH, failure="crash"), said)
+    assert explained(failure(verdict=Verdict.PASS), said).known is None
+
+
 def test_a_case_of_ones_own_is_never_explained(tmp_path):
     said = ledgers(tmp_path, LINE)
     assert not is_known(result(Verdict.FAIL), said)
@@ -250,6 +257,7 @@ def test_a_line_holds_for_its_versions_not_another_s(tmp_path, version, versions
         (line(same_as="Because"), ":3:64: ", "'Because' begins 0 causes"),
         (f"{line()}\n- {line()}\n- {line(same_as='Be')}", ":5:64: ", "'Be' begins 2 causes"),
         (line(clause="x"), ":3:3: ", "state 'where', the cases that fail, or 'clause'"),
+        (LINE.replace("values", "stray_crash"), ":3:3: ", "a stray crash may hit any case"),
         ("{op: Hardmax}", ":3:3: ", "'versions' is missing"),
         ("[", ":4:1: ", "want a value"),
     ],

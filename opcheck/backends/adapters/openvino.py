@@ -115,6 +115,8 @@ class Compiled:
         """Return the inputs by name, or by port that which is handed on and bears another name."""
         feed: dict[Any, Array] = {**self.task.feed(inputs)}
         ports = [one for one in self.compiled.inputs if not one.get_names() & feed.keys()]
+        if not ports:
+            return feed  # An input that OpenVINO dropped is refused, as whoever feeds it sees.
         # OpenVINO names such inputs after the outputs, and drops those that nothing reads.
         names = {name for one in self.compiled.inputs for name in one.get_names()}
         sizes = [_sizes(port.get_partial_shape()) for port in ports]

@@ -194,3 +194,10 @@ def test_bfloat16_stands_beside_other_types(vino: Any) -> None:
     assert (back.dtype, back.astype(float).tolist()) == (BFLOAT16, wide.tolist())
     half = output_of(vino, task_of("Cast", 13, {"to": 10}, wide), wide)
     assert (half.dtype, half.tolist()) == (np.float16, wide.tolist())
+
+
+def test_an_input_that_it_dropped_is_refused_as_whoever_feeds_it_sees(vino: Any) -> None:
+    axes = np.zeros(0, np.int64)
+    outcome = outcome_of(vino, task_of("ReduceSum", 13, {}, X, axes), X, axes)
+    assert isinstance(outcome, Raised)
+    assert "Port for tensor name" in outcome.detail

@@ -21,6 +21,7 @@ _MODULES |= dict.fromkeys(("report", "diff", "merge"), "stored")
 COMMANDS = {
     "run": "Judge backends by case files.",
     "bench": "Time backends against each other, on cases that they answer rightly.",
+    "locate": "Find the first node of a model that a backend computes wrongly.",
     "report": "Show a stored run.",
     "diff": "Show what changed from one stored run to another.",
     "merge": "Join stored runs of one suite.",

@@ -405,24 +405,46 @@ _CUTS = {
     2.0**-16: "two bfloat16",
     2.0**-24: "float32",
 }
+#: Narrower numbers explain a scatter of up to so many times their own; in whole models, of which
+#: few numbers may come, honest engines reach as many times what is expected.
+_EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
 
 
-def scattering(want: Want, got: Array) -> str:
-    """Return why errors on random data scatter too far for the expected arithmetic, or ""."""
+@dataclass(frozen=True)
+class Scattering:
+    """How far errors on random data scatter, in parts of what the expected arithmetic explains.
+
+    `message` says why that is too far, or is "". `explained`: some narrower arithmetic explains it.
+    """
+
+    ratio: float
+    message: str = ""
+    explained: bool = True
+
+
+def scattering(want: Want, got: Array) -> Scattering | None:
+    """Return how errors on random data scatter; None for too few elements, or without a theory."""
     found: list[float] = []
     for ratio in _scatters(want, got):
         found.append(ratio)
         if ratio <= SCATTER:
-            return ""  # One sound formulation that explains the errors is enough.
+            return Scattering(ratio)  # One sound formulation that explains the errors is enough.
     if not found:
-        return ""
+        return None
     times = min(found)
     name = want.expected.tiers()[0].name
     message = f"errors scatter {times:,.0f} times as far as {name} arithmetic explains"
     ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
+    if want.whole:
+        # A part of a model may be computed so, and the rest not.
+        fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
+        if not fine:
+            return Scattering(times, f"{message}, and than that of bfloat16", explained=False)
+        return Scattering(times, f"{message}, as if some part was computed in {_CUTS[min(fine)]}")
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
-    alike = 1 / 3 < ratios[best] < 3
-    return f"{message}, as if factors were rounded to {_CUTS[best]}" if alike else message
+    alike = 1 / _EXPLAINED < ratios[best] < _EXPLAINED
+    said = f"{message}, as if factors were rounded to {_CUTS[best]}" if alike else message
+    return Scattering(times, said)
 
 
 def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
@@ -440,7 +462,8 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
     """Yield the scatter by each sound formulation, as long as there are enough elements."""
     at, bound = want.expected.pieces[0]
     part = _part(want, at, bound)
-    if part.values.size < _ENOUGH:
+    enough = 1 if want.whole else _ENOUGH
+    if part.values.size < enough:
         return
     with np.errstate(all="ignore"):
         error = elements.wide(elements.native(got[at])) - part.values
@@ -455,7 +478,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
             return
         for shift, deviation in bound.deviations(cut):
             of_it = counts & (deviation > 0)
-            if np.count_nonzero(of_it) >= _ENOUGH:
+            if np.count_nonzero(of_it) >= enough:
                 off = (error - shift)[of_it] / deviation[of_it]
                 yield float(np.sqrt(np.mean(off**2)))
 

@@ -138,11 +138,12 @@ class Want:
     exact value is `values` + `rest`; `rounded` is the dtype to which the values were rounded, if
     they were.
 
-    For values `drawn` from random data, the scatter of errors is judged too. Of `random` values
-    only dtype and shape are judged, of those of a `distribution` that too, and `values` are its
-    medians. A sequence has `items` and no values, an optional output without a value ("nothing")
-    neither. All outputs of a node may be permuted along the axis `any_order`, in the order that the
-    last output states.
+    For values `drawn` from random data, the scatter of errors is judged too; those of a `whole`
+    model it alone judges where the bound has grown beyond use. Of `random` values only dtype and
+    shape are judged, of those of a `distribution` that too, and `values` are its medians. A
+    sequence has `items` and no values, an optional output without a value ("nothing") neither. All
+    outputs of a node may be permuted along the axis `any_order`, in the order that the last output
+    states.
     """
 
     name: str
@@ -156,6 +157,7 @@ class Want:
     random: bool = False
     distribution: Drawn | None = None
     drawn: bool = False
+    whole: bool = False
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple["Want", ...] = ()
     floor: float = 0.0

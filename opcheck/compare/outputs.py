@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck.compare import elements
-from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
+from opcheck.compare.bounded import SCATTER, Scattering, examine, fits_at_least, pardon, scattering
 from opcheck.compare.draws import judged
 from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, identical, of, round_to
@@ -175,16 +175,23 @@ def _by_bound(
     tier = decision.tier
     problem: ComparisonProblem | None = None
     remark = ""
+
+    def spread() -> Scattering | None:
+        return scattering(want, got) if want.drawn and dtype.kind == "float" else None
+
     if not decision.fits:
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
         why = ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}"
         problem, remark = "values", "; ".join(filter(None, why))
-    elif 2 * decision.found.unjudged > got.size:
+    elif 2 * decision.found.unjudged > got.size and not (want.whole and spread()):
         problem, remark = "undecided", UNDECIDED
     elif tier.remark:
         problem, remark = "precision", tier.remark
-    elif want.drawn and dtype.kind == "float" and (message := scattering(want, got)):
-        problem, remark = "precision", message
+    elif (found := spread()) and found.message:
+        problem, remark = "precision" if found.explained else "values", found.message
+    elif want.whole and found:
+        times = f"{found.ratio:.2g} times; up to {SCATTER:g} may be"
+        remark = f"as far off as {tier.name} arithmetic explains, {times}"
     comparison = _compared(want, got, dtype, decision.found, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
 

@@ -198,7 +198,8 @@ def _judge_outputs(
 ) -> Judgement:
     for comparisons, name in attempts:
         if not any(comparison.problem for comparison in comparisons):
-            return Judgement(Verdict.PASS, alternative=name, comparisons=comparisons)
+            reason = "; ".join(f"{one.output}: {one.remark}" for one in comparisons if one.remark)
+            return Judgement(Verdict.PASS, reason, alternative=name, comparisons=comparisons)
     comparisons, name = min(attempts, key=lambda attempt: _distance(attempt[0]))
     broken = [comparison for comparison in comparisons if comparison.problem]
     reason = "; ".join(map(what_is_wrong, broken))
@@ -267,7 +268,9 @@ def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
         said = f"{comparison.output}: {comparison.unjudged} of {comparison.total} elements unjudged"
     if comparison.problem == "values":
         said = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements {how}"
-    if comparison.problem == "precision":
+    if comparison.problem == "precision" or (
+        comparison.problem == "values" and not comparison.wrong
+    ):
         said = f"{comparison.output}: {comparison.remark}"
         few = f"; {comparison.wrong} of {comparison.total} elements need it"
         return said + few * bool(comparison.wrong)

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from opcheck.engine.evaluate import Drawn, Evaluation, Expected, Room, Tier, precisely, rounded
 from opcheck.engine.evaluate import evaluate as evaluate_node
 from opcheck.engine.evaluate import exactly as exactly_node
-from opcheck.engine.node import Node, any_order, bind, dtype_of, dtypes_of, leading, operator_of
+from opcheck.engine.node import (
+    Node,
+    Subgraph,
+    any_order,
+    bind,
+    dtype_of,
+    dtypes_of,
+    leading,
+    operator_of,
+)
 from opcheck.model import Array, Attrs, OpVersion
 
 

@@ -12,7 +12,7 @@ from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
-from opcheck.model import Array
+from opcheck.model import GRAPH, Array
 from opcheck.numbers import Faults
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, minus, reach
@@ -302,7 +302,8 @@ class Evaluation:
                 enough = values > arithmetic.values
                 outputs = [with_ieee(*each, enough) for each in zip(narrow, outputs, strict=True)]
             self._widths[formula] = values
-            if values in (known, len(VALUES()) - 1):
+            # A model's bound grows beyond use: what comes of that is no want of digits.
+            if values in (known, len(VALUES()) - 1) or self.node.op == GRAPH:
                 break
             if known is not None or values < arithmetic.values:
                 continue

@@ -14,8 +14,16 @@ from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import Array, Attrs, OpVersion, Typed
-from opcheck.opset import OUTER, AttributeReference, Body, BodyNode, Parameter, Schema
+from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
+from opcheck.opset import (
+    OUTER,
+    Attribute,
+    AttributeReference,
+    Body,
+    BodyNode,
+    Parameter,
+    Schema,
+)
 
 T = TypeVar("T")
 _SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
@@ -264,6 +272,8 @@ def bind(node: Node, formula: Formula | None = None) -> BoundNode:
         InvalidNode: the schema forbids these inputs or attributes.
     """
     op = node.op
+    if op == GRAPH:
+        return BoundNode(node, _MODEL, _OF_MODELS, _MODEL.formulas[0], node.attrs, {})
     operator = operator_of(op)
     if operator is None:
         raise NotSupported(f"the engine has no formula for {op}")
@@ -277,6 +287,16 @@ def bind(node: Node, formula: Formula | None = None) -> BoundNode:
     function = formula or operator.formulas[op.since]
     attrs = attributes_for(function, schema, node)
     return BoundNode(node, operator, schema, function, attrs, bound)
+
+
+#: A model as an operator, of which the graph is an attribute.
+_MODEL = Operator("", GRAPH.name, __name__, formulas={0: lambda *inputs, graph: graph(*inputs)})
+_OF_MODELS = Schema(
+    GRAPH,
+    {"graph": Attribute("graph", "graph", required=True, default=None)},
+    inputs=(),
+    outputs=(Parameter("outputs", "V", frozenset(), "variadic"),),
+)
 
 
 def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, Any]:
@@ -480,11 +500,13 @@ def _run(
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
     named |= {name: numbers.lifted(array) for name, array in body.constants.items()}
     named |= dict(zip(body.inputs, inputs, strict=False))
-    for node in body.nodes:
+    for node, done in zip(body.nodes, body.done, strict=True):
         if lacking := [name for name in node.inputs if name not in named]:
             raise InvalidNode(f"nothing is called {lacking[0]} there")
         outputs = _typed(node, named) if attrs is None else _computed(node, named, attrs)
         named |= dict(zip(node.outputs, outputs, strict=False))
+        for name in done:
+            named.pop(name, None)
     return tuple(named.get(name) for name in body.outputs)
 
 
@@ -497,11 +519,21 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
         places = range(len(node.outputs))
         plain = Node(node.op, tuple(operands), node.attrs, places)  # type: ignore[arg-type]
         return [numbers.lifted(array) for array in evaluate(plain)]
-    outputs = _computed(node, named, {})
     operator = operator_of(node.op)
-    if node.graphs or (operator and operator.exact):
-        return outputs
-    return [numbers.kept(x) for x in outputs]
+    moves = operator is not None and operator.exact and not node.graphs
+    if moves:
+        # A size, a ratio or a fill is an array like any other, where it is known.
+        named = {**named, **{name: numbers.if_known(named[name]) for name in node.inputs}}
+    try:
+        outputs = _computed(node, named, {})
+    except (TypeError, AttributeError, ValueError, IndexError) as error:
+        # Formulas that move elements are written for arrays, and none reads what is not sure.
+        if not moves and not any(map(numbers.is_unsure, operands)):
+            raise
+        raise NotSupported(
+            f"what {node.op} does here depends on how numbers were rounded"
+        ) from error
+    return outputs if moves or node.graphs else [numbers.kept(x) for x in outputs]
 
 
 def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
@@ -517,7 +549,7 @@ def _computed(node: BodyNode, named: Mapping[str, Any], attrs: Mapping[str, Any]
     operands = [named[name] for name in node.inputs]
     operator = operator_of(node.op)
     if operator is None:
-        raise NotSupported(f"the engine has no formula for {node.op}, which the function body uses")
+        raise NotSupported(f"the engine has no formula for {node.op}, a part of it")
     stated: dict[str, Any] = {
         name: attrs.get(value.name) if isinstance(value, AttributeReference) else value
         for name, value in node.attrs.items()

@@ -15,14 +15,14 @@ from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, t
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.compare.verdict import misfit, steady, wants_of
 from opcheck.dtypes import DType, identical, limits
-from opcheck.engine import Node, any_order, operator_of, rounded
+from opcheck.engine import Node, Subgraph, any_order, operator_of, rounded
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.graph.folders import read_tensor
 from opcheck.grouping import group_by
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
-from opcheck.opset import leads
+from opcheck.opset import leads, onnx_defs
 from opcheck.suite import materialize, unrounded
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
@@ -87,11 +87,17 @@ def _is_computed(task: Task, inputs: Sequence[Array]) -> bool:
 
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
-    """The node of `task` on read-only data: a formula that writes into them fails."""
-    operands = tuple(one if one is None else one.view() for one in task.operands(inputs))
+    """The node of `task`, or the model, on read-only data: a formula that writes there fails."""
+    given = task.operands(inputs) if task.op != model.GRAPH else inputs
+    operands = tuple(one if one is None else one.view() for one in given)
     for array in operands:
         if array is not None:
             array.flags.writeable = False
+    if task.op == model.GRAPH:
+        graph = Subgraph(onnx_defs.model_body(task.model or b""))
+        body = replace(graph.body, inputs=tuple(one.name for one in task.inputs))
+        attrs: Any = {"graph": replace(graph, body=body)}
+        return Node(task.op, operands, attrs, opset=task.opset)
     constant = bool(task.initializers)
     return Node(task.op, operands, task.attrs, task.places, constant, task.opset)
 
@@ -351,8 +357,10 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
         raise Unsupported(f"opcheck's engine has no answer: {error}") from None
     pairs = zip(case.outputs, outputs, strict=True)
     wants = [computed_want(case.op, output.name, answer) for output, answer in pairs]
+    if case.op == model.GRAPH:
+        wants = [replace(want, drawn=True, whole=True) for want in wants]
     # Scatter is no mistake on other data, which it is enough to judge once.
-    if inputs is asked.inputs and _is_drawn(case):
+    elif inputs is asked.inputs and _is_drawn(case):
         wants = [replace(want, drawn=True) for want in wants]
     return _in_any_order(case, wants)
 

@@ -29,6 +29,7 @@ from opcheck.graph import folders, model_of, state_rank
 from opcheck.graph.folders import MAX_BYTES, MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Task, Value
 from opcheck.opset import onnx_defs
+from opcheck.opset.onnx_defs import domain_of
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
@@ -176,7 +177,7 @@ def _fits(array: Array, expected: Any) -> bool:
         return True
     sizes = expected.shape.dim
     return len(sizes) == array.ndim and all(
-        not one.HasField("dim_value") or one.dim_value == size
+        not one.HasField("dim_value") or one.dim_value in (-1, size)
         for one, size in zip(sizes, array.shape, strict=True)
     )
 
@@ -305,7 +306,11 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
             message = f"no values are made up for {error} (input {info.name!r})"
             raise BeyondOpcheck(message) from None
         dims = tensor.shape.dim
-        sizes = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param for d in dims)
+        # Some converters write -1 for a size that is open.
+        stated = (one.HasField("dim_value") and one.dim_value >= 0 for one in dims)
+        sizes = tuple(
+            d.dim_value if is_ else d.dim_param for d, is_ in zip(dims, stated, strict=True)
+        )
         yield info.name, dtype, sizes if tensor.HasField("shape") else None
 
 
@@ -369,11 +374,6 @@ def stated(model: ModelProto) -> Stated | None:
     # Of sequences a case states the tensors.
     plain = plain and all(output.type.HasField("tensor_type") for output in model.graph.output)
     return Stated(op, version, attributes(node), tuple(node.input), tuple(node.output), plain)
-
-
-def domain_of(name: str) -> str:
-    """A domain as opcheck calls it; ONNX's own has two names."""
-    return "" if name == "ai.onnx" else name
 
 
 def opset_of(model: ModelProto, domain: str = "") -> int:

@@ -155,6 +155,16 @@ def is_lifted(x: Any) -> bool:
     return isinstance(x, Kind)
 
 
+def is_unsure(x: Any) -> bool:
+    """Return True for conditions or indices of which some may be others."""
+    return isinstance(x, Kind) and not isinstance(x, Number)
+
+
+def if_known(x: Any) -> Any:
+    """The plain array of numbers that no rounding has touched; others as they are."""
+    return x.v.astype(x.dtype) if isinstance(x, Number) and getattr(x, "exact", False) else x
+
+
 def kept(x: Any) -> Any:
     """`x` as a tensor of its own type holds it, which rounds what is computed in a wider one."""
     if isinstance(x, Number) and x.dtype.itemsize == 2 and x.dtype.kind not in "biu":

@@ -43,6 +43,11 @@ def bare(x: Any) -> Any:
     return x.v if isinstance(x, Faulty) else x
 
 
+def seen(x: Any) -> Any:
+    """The values of `x` as a plain array, though rounding may have touched them."""
+    return x.v if isinstance(x, Number) else x
+
+
 def _wrapped(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_wrapped, x))

@@ -155,8 +155,14 @@ class BodyNode:
         """The graphs among its attributes."""
         return tuple(value for value in self.attrs.values() if isinstance(value, Body))
 
+    @property
+    def reads(self) -> Iterator[str]:
+        """The names of the tensors that it reads, those that only its graphs use included."""
+        yield from self.inputs
+        yield from chain.from_iterable(one.outer for one in self.graphs)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Body:
     """An operator as a graph of others: a function body, or a subgraph in an attribute.
 
@@ -168,6 +174,9 @@ class Body:
     nodes: tuple[BodyNode, ...]
     constants: Mapping[str, Array] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"a graph of {len(self.nodes)} nodes"
+
     @cached_property
     def named(self) -> frozenset[str]:
         """The names that it gives to tensors."""
@@ -177,11 +186,18 @@ class Body:
     @cached_property
     def outer(self) -> tuple[str, ...]:
         """The names of tensors from around it, in the order of their first use."""
-        used = chain.from_iterable(
-            (*node.inputs, *chain.from_iterable(one.outer for one in node.graphs))
-            for node in self.nodes
-        )
+        used = chain.from_iterable(node.reads for node in self.nodes)
         return tuple(n for n in dict.fromkeys((*used, *self.outputs)) if n and n not in self.named)
+
+    @cached_property
+    def done(self) -> tuple[tuple[str, ...], ...]:
+        """The names that are read for the last time, or never, by node."""
+        last = {name: n for n, node in enumerate(self.nodes) for name in node.outputs}
+        last |= {name: n for n, node in enumerate(self.nodes) for name in node.reads}
+        found: list[list[str]] = [[] for _ in self.nodes]
+        for name in last.keys() - {"", *self.outputs}:
+            found[last[name]].append(name)
+        return tuple(map(tuple, found))
 
 
 def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:

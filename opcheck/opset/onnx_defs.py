@@ -3,18 +3,20 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast, get_args
 
 from onnx import (
     AttributeProto,
     FunctionProto,
     GraphProto,
+    ModelProto,
     TensorProto,
     defs,
     helper,
     numpy_helper,
 )
+from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
 from opcheck.dtypes import DType
@@ -190,13 +192,39 @@ def subgraph(text: str, opset: int) -> Body:
         raise ValueError(f"{str(error).rstrip('!').replace(' registered', '')}") from None
 
 
-def _body(graph: Any, imports: Mapping[str, int], opset: int) -> Body:
+@lru_cache(maxsize=2)
+def model_body(data: bytes) -> Body:
+    """A model's graph, with the model's own functions expanded; its inputs have no values.
+
+    Operators that onnx does not know are of the version that the model imports. Raises ValueError
+    for a sparse constant.
+    """
+    model = inline_local_functions(ModelProto.FromString(data))
+    imports = {domain_of(one.domain): one.version for one in model.opset_import}
+    if sparse := [one.values.name for one in model.graph.sparse_initializer]:
+        raise ValueError(f"the constant {sparse[0]!r} is sparse")
+    found = _body(model.graph, imports, imports.get("", 1), known=False)
+    return replace(found, inputs=tuple(n for n in found.inputs if n not in found.constants))
+
+
+def domain_of(name: str) -> str:
+    """A domain as opcheck calls it; ONNX's own has two names."""
+    return "" if name == "ai.onnx" else name
+
+
+def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = True) -> Body:
     """A function, which names its inputs and outputs, or a graph, which declares them."""
     nodes = []
     for node in graph.node:
-        schema = defs.get_schema(node.op_type, imports.get(node.domain, opset), node.domain)
-        attrs = {proto.name: _body_attribute(proto, imports, opset) for proto in node.attribute}
-        op = OpVersion(node.domain, node.op_type, schema.since_version)
+        domain = domain_of(node.domain)
+        since = imports.get(domain, opset)
+        if known or defs.has(node.op_type, since, domain):
+            since = defs.get_schema(node.op_type, since, domain).since_version
+        attrs = {
+            proto.name: _body_attribute(proto, imports, opset, known=known)
+            for proto in node.attribute
+        }
+        op = OpVersion(domain, node.op_type, since)
         nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
     ends = (graph.input, graph.output)
     inputs, outputs = (tuple(getattr(one, "name", one) for one in end) for end in ends)
@@ -205,8 +233,10 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int) -> Body:
 
 
 def _body_attribute(
-    proto: Any, imports: Mapping[str, int], opset: int
+    proto: Any, imports: Mapping[str, int], opset: int, *, known: bool
 ) -> AttrValue | AttributeReference | Body:
     if proto.ref_attr_name:
         return AttributeReference(proto.ref_attr_name)
-    return _body(proto.g, imports, opset) if proto.type == AttributeProto.GRAPH else value_of(proto)
+    if proto.type == AttributeProto.GRAPH:
+        return _body(proto.g, imports, opset, known=known)
+    return value_of(proto)

@@ -71,7 +71,7 @@ def test_factors_of_fewer_bits_are_named(bits: int, name: str | None) -> None:
     of = reference(CONV, {}, x, w)
     cut = [ar.keep_bits(one, bits) for one in (x, w)] if bits < 24 else [x, w]
     got = reference(CONV, {}, *cut).values.astype(np.float32)
-    told = scattering(of, got)
+    told = said(of, got)
     assert told.endswith(f"as if factors were rounded to {name}") if name else told == ""
 
 

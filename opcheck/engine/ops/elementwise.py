@@ -15,7 +15,7 @@ from opcheck.engine.node import body_formula
 from opcheck.engine.operators import check_one_of, family, is_open, operator, signature_of, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
-from opcheck.numbers.faulty import bare
+from opcheck.numbers.faulty import bare, seen
 
 NAMES = """
 Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr
@@ -177,7 +177,7 @@ def clip(input, min=None, max=None):
         if np.ndim(bare(bound)):
             raise InvalidNode(f"a bound of shape {list(bound.shape)}; allowed: scalars")
     bounds = [bound for bound in (min, max) if bound is not None]
-    if bounds and any(np.any(bare(x) != bare(x)) for x in (input, *bounds)):
+    if bounds and any(np.any(seen(x) != seen(x)) for x in (input, *bounds)):
         is_open("nothing is said of NaN")
     x = input if min is None else xp.maximum(input, min)
     return x if max is None else xp.minimum(x, max)

@@ -11,7 +11,7 @@ from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
 from opcheck.engine.operators import by_step, check_one_of, check_shape, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers.faulty import bare
+from opcheck.numbers.faulty import bare, seen
 
 NAMES = """
 ArgMax ArgMin Compress Gather GatherElements GatherND NonZero OneHot Scatter ScatterElements
@@ -109,7 +109,7 @@ def _check_exact(data, places, updates, reduction):
 
 
 def _check_no_nan(x):
-    unsaid("NaN", (bare(x) != bare(x)).any())
+    unsaid("NaN", (seen(x) != seen(x)).any())
 
 
 def _by_elements(allowed, data, indices, updates, *, axis, reduction="none"):
@@ -247,7 +247,7 @@ def _arg(choose):
         if counted is from_either_end and not data.size:
             raise InvalidNode("the input is empty")
         axis = counted(axis, data.ndim)
-        found, x = along(data, axis, keepdims), bare(data)
+        found, x = along(data, axis, keepdims), seen(data)
         end = (np.max if choose is xp.argmax else np.min)(x, axis=axis, keepdims=True)
         unsaid("which of equal elements is meant", ((x == end).sum(axis=axis) > 1).any())
         return found

@@ -1,0 +1,402 @@
+"""The first wrong node of a model, each judged on the backend's own inputs to it.
+
+The model is asked again with its tensors as outputs, in as many passes as memory needs, so that no
+earlier error counts against a node. Where the backend is wrong and no node is, it computes several
+together: then the tensors that have to be outputs for the answer to be right are searched for.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from math import prod, sqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+from onnx import ModelProto, ValueInfoProto, helper
+from onnx.inliner import inline_local_functions
+from onnx.shape_inference import InferenceError, infer_shapes
+
+from opcheck import dtypes, model, opset
+from opcheck.compare import Want, verdict
+from opcheck.compare.bounded import scatter
+from opcheck.compare.outputs import computed_want
+from opcheck.diagnose.suspects import Evidence, Suspects
+from opcheck.engine import Expected, Node, any_order, operator_of
+from opcheck.engine.evaluate import exactly, rounded
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.execution.expected import node_of
+from opcheck.execution.workers import Inquiry
+from opcheck.model import (
+    Array,
+    BackendInfo,
+    Case,
+    LiveResult,
+    OutputSpec,
+    Question,
+    Source,
+    Verdict,
+)
+from opcheck.opset import Body, BodyNode, onnx_defs
+
+Values: TypeAlias = Mapping[str, Any]
+#: Bytes of tensors that one pass makes outputs of.
+_ROOM = 256 << 20
+#: How many tensors are shown, from the first to the last, with their errors.
+_DEPTHS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A node of a model; `name` is its own, or made of its operator and place."""
+
+    place: int
+    name: str
+    node: BodyNode
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedNode:
+    """A node's result; `node` and `right` are what it was asked, and what the engine answers."""
+
+    part: Part
+    result: LiveResult
+    node: Node | None = None
+    right: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class Depth:
+    """The error of a tensor and what independent roundings explain, relative to its size."""
+
+    part: Part
+    error: float
+    expected: float
+    ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """What came of a model on one backend.
+
+    `whole` is the verdict on the model as it is, None where nobody knows its answer. `exposed` says
+    why a pass came to nothing, or what making outputs of tensors changed. `together` is the node
+    whose outputs have to be the model's own for its answer to be right.
+    """
+
+    whole: LiveResult | None
+    judged: tuple[JudgedNode, ...]
+    around: tuple[tuple[Part, str], ...]
+    depths: tuple[Depth, ...] = ()
+    exposed: str = ""
+    together: Part | None = None
+
+    @property
+    def wrong(self) -> JudgedNode | None:
+        """The first node that fails, or else the first one in a poorer arithmetic."""
+        failing = [one for one in self.judged if one.result.failure not in (None, "precision")]
+        return next(chain(failing, filter(_is_poorer, self.judged)), None)
+
+
+def _is_poorer(one: JudgedNode) -> bool:
+    """Return True if errors scatter too far, or need a narrower type; a formulation is no error."""
+    remarks = [c.remark for c in one.result.comparisons if c.problem == "precision"]
+    return any("scatter" in remark or "declare accumulate" in remark for remark in remarks)
+
+
+class Network:
+    """The model of a case, with its functions expanded."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.evaluation = CaseEvaluation(case)
+        self.proto = inline_local_functions(ModelProto.FromString(case.model or b""))
+        self.body: Body = onnx_defs.model_body(case.model or b"")
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The nodes, in order."""
+        names = [one.name or f"{one.op_type}_{n}" for n, one in enumerate(self.proto.graph.node)]
+        unique = [n if names.count(n) == 1 else f"{n}_{at}" for at, n in enumerate(names)]
+        return tuple(map(Part, range(len(names)), unique, self.body.nodes))
+
+    @cached_property
+    def types(self) -> Mapping[str, ValueInfoProto]:
+        """The types of tensors as far as onnx infers them from the shapes that are fed."""
+        copy = ModelProto.FromString(self.proto.SerializeToString())
+        shapes = {one.name: one.shape for one in self.evaluation.question.task.inputs}
+        for info in copy.graph.input:
+            dims = info.type.tensor_type.shape.dim
+            for dim, size in zip(dims, shapes.get(info.name, ()), strict=False):
+                dim.dim_value = size
+        try:
+            copy = infer_shapes(copy, data_prop=True)
+        except InferenceError:
+            return {}
+        return {one.name: one for one in (*copy.graph.value_info, *copy.graph.output)}
+
+    @cached_property
+    def constants(self) -> Mapping[str, Array]:
+        """Tensors that are the same in every run."""
+        found = dict(self.body.constants)
+        for node in self.body.nodes:
+            if node.op.name == "Constant" and not node.op.domain:
+                plain: Any = dict(node.attrs)
+                found[node.outputs[0]] = Node(node.op, (), plain).plain[0]
+        return found
+
+    def why_not(self, part: Part) -> str:
+        """Return why a node cannot be judged by itself, or ""."""
+        if operator_of(part.node.op) is None:
+            return f"opcheck does not know {part.node.op}"
+        if part.node.graphs:
+            return f"{part.node.op.name} has graphs of its own"
+        infos = (self.types.get(name) for name in (*part.node.inputs, *part.node.outputs))
+        if any(info and not info.type.HasField("tensor_type") for info in infos):
+            return f"{part.node.op.name} takes or gives a sequence or an optional"
+        operator = operator_of(part.node.op)
+        return f"{part.node.op.name} draws at random" if operator and operator.random else ""
+
+    def passes(self) -> Iterator[tuple[list[Part], list[str]]]:
+        """Yield nodes that are judged together, and the tensors that must be outputs for it."""
+        fixed = {*self.constants, *(one.name for one in self.evaluation.question.task.inputs)}
+        nodes: list[Part] = []
+        names: dict[str, int] = {}
+        for part in self.parts:
+            if self.why_not(part) or part.node.op.name == "Constant":
+                continue
+            mine = {n for n in (*part.node.inputs, *part.node.outputs) if n} - fixed
+            more = {name: self._bytes(name) for name in mine}
+            if nodes and sum((names | more).values()) > _ROOM:
+                yield nodes, [*names]
+                nodes, names = [], {}
+            nodes.append(part)
+            names |= more
+        if nodes:
+            yield nodes, [*names]
+
+    def _bytes(self, name: str) -> int:
+        info = self.types.get(name)
+        if info is None or not info.type.tensor_type.elem_type:
+            return 0
+        dtype = helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type)
+        sizes = (dim.dim_value for dim in info.type.tensor_type.shape.dim)
+        return prod(sizes) * dtype.itemsize
+
+    def asking_for(self, names: Sequence[str]) -> Question:
+        """The question for these tensors, after the model's outputs."""
+        asked = self.evaluation.question
+        copy = ModelProto.FromString(self.proto.SerializeToString())
+        own = {one.name for one in copy.graph.output}
+        more = [name for name in names if name not in own]
+        copy.graph.output.extend(
+            self.types.get(name) or helper.make_empty_tensor_value_info(name) for name in more
+        )
+        outputs = (*asked.task.outputs, *(OutputSpec(name, None) for name in more))
+        task = replace(asked.task, outputs=outputs, model=copy.SerializeToString())
+        # The same data again: a node may be wrong in a later run alone.
+        return replace(asked, task=task, second=asked.inputs)
+
+
+def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
+    """The inquiry of one backend about the nodes of a model."""
+    whole = yield from network.evaluation.on(backend)
+    known = not network.case.expect.compares_backends
+    judged: list[JudgedNode] = []
+    seen: dict[str, Any] = {}
+    notes: list[str] = []
+    sample = _sample(network)
+    for parts, names in network.passes():
+        question = network.asking_for(names)
+        outcome = (yield question).outcome
+        if not isinstance(outcome, model.Produced):
+            notes.append(f"with {len(names)} tensors as outputs: {_how(outcome)}")
+            continue
+        given = [one.name for one in question.task.outputs]
+        fed = question.task.feed(question.inputs)
+        runs = [outcome.outputs, *(run for run in (outcome.between, outcome.again) if run)]
+        first = dict(zip(given, runs[0], strict=False))
+        seen |= {name: first[name] for name in sample if name in first}
+        for number, run in enumerate(runs):
+            values = {**network.constants, **fed, **dict(zip(given, run, strict=False))}
+            for part in parts:
+                if not number or _differs(part, first, values):
+                    judged.append(_judged(network, part, values, backend, number))
+        if whole.answer and not _same(whole.answer.outputs, runs[0]):
+            notes.append("tensors as outputs change the answer: some nodes are computed together")
+    found = Located(
+        replace(whole.result, diagnoses=()) if known else None,
+        tuple(sorted(judged, key=lambda one: one.part.place)),
+        tuple((part, why) for part in network.parts if (why := network.why_not(part))),
+        tuple(_depths(network, seen)) if known else (),
+        "; ".join(dict.fromkeys(notes)),
+    )
+    if known and found.wrong is None and whole.result.failure:
+        together = yield from _together(network, backend)
+        found = replace(found, together=together)
+    return found
+
+
+def _how(outcome: model.Outcome) -> str:
+    if verdict.depends(outcome):
+        return str(outcome)
+    judgement = verdict.by_itself("must", outcome)
+    return f"{judgement.verdict}: {judgement.reason}"
+
+
+def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    pairs = [*zip(one, other, strict=False)]
+    arrays = (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) for a, b in pairs)
+    return all(arrays) and all(dtypes.identical(a, b) for a, b in pairs)
+
+
+def _differs(part: Part, first: Values, values: Values) -> bool:
+    """Return True if a later run gave a node other inputs or outputs."""
+    names = [name for name in (*part.node.inputs, *part.node.outputs) if name in first]
+    return not _same([first[n] for n in names], [values[n] for n in names])
+
+
+def _judged(
+    network: Network, part: Part, values: Values, backend: BackendInfo, run: int
+) -> JudgedNode:
+    """Judge a node by what the backend fed it, and gave."""
+    case = case_of(network, part, values, later=run > 0)
+    got: list[Any] = [values.get(name) for name in part.node.outputs if name]
+    operands = tuple(values.get(name) if name else None for name in part.node.inputs)
+    wrong = next((x for x in (*operands, *got) if isinstance(x, model.Foreign)), None)
+    if wrong is not None:
+        return JudgedNode(part, _unjudged(case, backend, f"{wrong} came in place of a tensor"))
+    plain: Any = part.node.attrs
+    places = [one.place or 0 for one in case.outputs]
+    while operands and operands[-1] is None:
+        operands = operands[:-1]
+    constant = not {*network.constants}.isdisjoint(part.node.inputs)
+    node = Node(part.node.op, operands, plain, places, constant, case.opset)
+    try:
+        answers = exactly(node)
+    except (InvalidNode, NotSupported) as error:
+        return JudgedNode(part, _unjudged(case, backend, f"unsupported by opcheck: {error}"))
+    named = zip(case.outputs, answers, strict=True)
+    wants = [replace(computed_want(node.op, o.name, answer), drawn=True) for o, answer in named]
+    axis = any_order(node.op, plain)
+    wants = [replace(want, any_order=axis) for want in wants]
+    outcome = model.Produced(tuple(got), 0.0, once=True)
+    like = next((x for x in operands if x is not None), None)
+    judgement = verdict.judge(
+        "must", [verdict.Answer(tuple(wants))], outcome, None, like, backend.accumulate
+    )
+    result = LiveResult(case, backend.address, **vars(judgement))
+    if judgement.failure not in (None, "precision"):
+        suspects = Suspects(lambda case: None)
+        evidence = Evidence(node, tuple(got), [tuple(wants)])
+        result = replace(result, diagnoses=suspects.diagnose(evidence))
+    if judgement.failure is None:
+        return JudgedNode(part, result)
+    return JudgedNode(part, result, node, tuple(map(rounded, answers)))
+
+
+def _unjudged(case: Case, backend: BackendInfo, reason: str) -> LiveResult:
+    return LiveResult(case, backend.address, Verdict.UNSUPPORTED, reason, beyond=True)
+
+
+def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> Case:
+    """A node as a case of its own, on these values."""
+    op, domain = part.node.op, part.node.op.domain
+    schema = opset.versions(domain, op.name)[op.since]
+    inputs = []
+    slots = [*_slots(schema.inputs, part.node.inputs)]
+    for slot, name in zip(slots, part.node.inputs, strict=True):
+        if name and isinstance(array := values.get(name), np.ndarray):
+            dtype = dtypes.of(array)
+            assert dtype
+            held = name in network.constants
+            spec = model.TensorSpec(slot, dtype, array.shape, model.Given(array), (), held)
+            inputs.append(spec)
+    outputs = enumerate(_slots(schema.outputs, part.node.outputs))
+    used = [(n, slot) for n, slot in outputs if part.node.outputs[n]]
+    tail = ", in a later run" if later else ""
+    imported = {onnx_defs.domain_of(o.domain): o.version for o in network.proto.opset_import}
+    plain: Any = part.node.attrs
+    return Case(
+        id=f"node {part.place} of {len(network.parts)}, {part.name}{tail}",
+        name=part.name,
+        op=op,
+        opset=imported.get(domain, op.since),
+        dtype=inputs[0].dtype if inputs else None,
+        attrs=plain,
+        inputs=tuple(inputs),
+        slots=tuple(s if n else "" for s, n in zip(slots, part.node.inputs, strict=True)),
+        outputs=tuple(OutputSpec(slot, None, n) for n, slot in used),
+        expect=model.Computed(),
+        source=Source(network.case.source.file, 0, 0),
+        empty="it is what the model gives",
+    )
+
+
+def _slots(parameters: Sequence[opset.Parameter], names: Sequence[str]) -> Iterator[str]:
+    """Yield the operator's own names of a node's inputs or outputs."""
+    for n in range(len(names)):
+        parameter = parameters[min(n, len(parameters) - 1)]
+        many = parameter.option == "variadic"
+        yield f"{parameter.stem}_{n - len(parameters) + 1}" if many else parameter.name
+
+
+def _together(network: Network, backend: BackendInfo) -> Inquiry[Part | None]:
+    """The first node whose outputs, with those before it, make the answer right as outputs."""
+    every = [part for parts, _ in network.passes() for part in parts]
+    low, high = 0, len(every)
+    while low < high:
+        middle = (low + high) // 2
+        names = chain.from_iterable(part.node.outputs for part in every[: middle + 1])
+        outcome = (yield network.asking_for([*filter(None, names)])).outcome
+        if isinstance(outcome, model.Produced):
+            own = outcome.outputs[: len(network.case.outputs)]
+            outcome = model.Produced(own, 0.0, once=True)
+        judgement = verdict.judge(
+            "must", network.evaluation.accepted_answers, outcome, network.case.tolerance
+        )
+        low, high = (low, middle) if judgement.failure is None else (middle + 1, high)
+    return every[low] if low < len(every) else None
+
+
+def _sample(network: Network) -> dict[str, Part]:
+    """Floating tensors from the first to the last, with the nodes that give them."""
+    floats: dict[str, Part] = {}
+    for part in network.parts:
+        info = network.types.get(part.node.outputs[0])
+        kind = info.type.tensor_type.elem_type if info else 0
+        dtype = dtypes.named(kind) if kind else None
+        moves = (operator := operator_of(part.node.op)) is None or operator.exact
+        if dtype and dtype.kind == "float" and not moves and not network.why_not(part):
+            floats[part.node.outputs[0]] = part
+    places = np.linspace(0, len(floats) - 1, min(_DEPTHS, len(floats))).round().astype(int)
+    names = [*floats]
+    return {names[n]: floats[names[n]] for n in places.tolist()}
+
+
+def _depths(network: Network, seen: Mapping[str, Any]) -> Iterator[Depth]:
+    """Yield the errors of tensors that the backend gave, in the order of the nodes."""
+    names = [name for name, array in seen.items() if isinstance(array, np.ndarray) and array.size]
+    question = network.evaluation.question
+    node = node_of(question.task, question.inputs)
+    graph: Any = node.attrs["graph"]
+    some = replace(graph, body=replace(graph.body, outputs=tuple(names)))
+    changed: Any = {"graph": some}
+    sample = _sample(network)
+    try:
+        answers = exactly(replace(node, attrs=changed))
+    except (InvalidNode, NotSupported):
+        return
+    for name, answer in zip(names, answers, strict=True):
+        got = seen[name]
+        if not isinstance(answer, Expected) or answer.values.shape != got.shape:
+            continue
+        want: Want = replace(computed_want(node.op, name, answer), drawn=True, whole=True)
+        if (ratio := scatter(want, got)) is None:
+            continue
+        with np.errstate(all="ignore"):
+            size = sqrt(np.nanmean(answer.values**2))
+            off = sqrt(np.nanmean((got.astype(np.float64) - answer.values) ** 2))
+        if size and np.isfinite(off):
+            yield Depth(sample[name], off / size, off / size / ratio if ratio else 0.0, ratio)

@@ -1,0 +1,180 @@
+"""What `opcheck locate` found, in a terminal, and as files that show it without opcheck."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from math import log10
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from opcheck import graph
+from opcheck.execution.locate import JudgedNode, Located
+from opcheck.graph.folders import folder_name, write_whole
+from opcheck.model import Array, BackendInfo, Case, Given, Task, TensorType, Verdict
+from opcheck.report import plain_text, summary
+from opcheck.report.formatting import Recorder
+from opcheck.report.style import Numbers, new_table, put
+
+#: Characters of the bar of an error.
+_WIDTH = 24
+#: How the script runs the model, by the kind of backend.
+_RUNS = {
+    "onnxruntime": """\
+import onnxruntime
+session = onnxruntime.InferenceSession(model.SerializeToString())
+found = session.run(None, inputs)""",
+    "reference": """\
+from onnx.reference import ReferenceEvaluator
+found = ReferenceEvaluator(model).run(None, inputs)""",
+    "openvino": """\
+import openvino
+compiled = openvino.Core().compile_model(model.SerializeToString(), "CPU")
+found = [compiled(inputs)[port] for port in compiled.outputs]""",
+}
+_SCRIPT = '''\
+"""{title}
+
+It prints what {backend} gives, and what the specification asks for.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+here = Path(__file__).parent
+model = onnx.load(here / "node.onnx")
+inputs = {{info.name: np.load(here / f"{{info.name}}.npy") for info in model.graph.input}}
+wanted = {{info.name: np.load(here / f"{{info.name}}.npy") for info in model.graph.output}}
+{run}
+for (name, want), got in zip(wanted.items(), found):
+    got = np.asarray(got)
+    print(name, "got", got.dtype, got.shape, "want", want.dtype, want.shape)
+    if got.shape == want.shape and want.dtype.kind in "fiu":
+        off = np.abs(got.astype(np.float64) - want.astype(np.float64))
+        at = np.unravel_index(np.nanargmax(off), off.shape)
+        print("  largest difference at", [int(n) for n in at], "got", got[at], "want", want[at])
+'''
+
+
+def show(console: Console, found: Located, backend: BackendInfo, folder: Path | None) -> None:
+    """Print the first wrong node, the errors by depth, and what was judged."""
+    if found.wrong:
+        _show_node(console, found.wrong, folder)
+    elif found.together:
+        where = f"{found.together.name}, which gives {', '.join(found.together.node.outputs)}"
+        console.print("No node is wrong by itself, and the model's answer is.")
+        console.print(f"It is right if the output of node {found.together.place} is an output of")
+        console.print(f"the model: {where}.", soft_wrap=True)
+        console.print("What reads it is computed together with it, and wrong.\n")
+    if found.depths:
+        table = new_table(*map(Numbers, ("node", "error", "explained", "times")), "operator", "")
+        for one in found.depths:
+            numbers = (f"{one.error:.1e}", f"{one.expected:.1e}", f"{one.ratio:.2g}")
+            bar = "█" * round(_WIDTH * max(0.0, min(1.0, (log10(one.error or 1e-9) + 8) / 8)))
+            table.add_row(str(one.part.place), *numbers, one.part.node.op.name, bar)
+        console.print(f"How far off {backend} is, and independent roundings explain:")
+        put(console, table)
+        console.print()
+    for line in _counts(found):
+        console.print(line, soft_wrap=True)
+
+
+def _counts(found: Located) -> Iterator[str]:
+    whole = found.whole
+    if whole is None:
+        yield "the model  nobody knows its answer: opcheck lacks an operator of it"
+    elif whole.reason:
+        yield f"the model  {whole.verdict}: {plain_text.one_line(whole.reason)}"
+    else:
+        yield f"the model  {whole.verdict}"
+    counts = Counter(one.result.verdict for one in found.judged)
+    said = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
+    yield f"nodes      {len(found.judged):,} judged on their own inputs: {said or 'none'}"
+    warned = (one.result for one in found.judged if one.result.verdict is Verdict.WARN)
+    why = Counter((r.case.op.name, r.comparisons[0].remark) for r in warned if r.comparisons)
+    for (op, remark), count in why.most_common(3):
+        yield f"           {count:,} {op}: {remark}"
+    for reason, count in Counter(why for _, why in found.around).most_common():
+        yield f"around     {plain_text.plural(count, 'node')}: {reason}"
+    if found.exposed:
+        yield f"exposed    {plain_text.one_line(found.exposed)}"
+
+
+def _show_node(console: Console, wrong: JudgedNode, folder: Path | None) -> None:
+    case = wrong.result.case
+    record = Recorder([case]).record(wrong.result)
+    path = case.source.file
+    again = f"opcheck locate {path} -b {record.backend} -o DIR writes the node as a case"
+    if folder is not None:
+        file = folder / folder_name(case.name) / "case.yaml"
+        again = f"opcheck run {file} -b {record.backend} --no-known"
+    summary.show_failure(console, replace(record, repeat=again))
+
+
+def write(folder: Path, wrong: JudgedNode, backend: str) -> Path:
+    """Write a wrong node as a case file, and with a script that needs no opcheck; return where."""
+    node, case = wrong.node, wrong.result.case
+    assert node
+    target = folder / folder_name(case.name)
+    target.mkdir(parents=True, exist_ok=True)
+    given = {spec.name: spec for spec in case.inputs}
+    arrays = {
+        n: spec.content.values for n, spec in given.items() if isinstance(spec.content, Given)
+    }
+    task = Task(
+        case.name,
+        case.op,
+        case.opset,
+        case.attrs,
+        case.slots,
+        tuple(TensorType(s.name, s.dtype, s.shape) for s in case.inputs if not s.initializer),
+        {name: arrays[name] for name, spec in given.items() if spec.initializer},
+        case.outputs,
+        dtype=case.dtype,
+    )
+    proto = graph.model_of(task)
+    write_whole(target / "node.onnx", proto.SerializeToString())
+    for name, array in (*arrays.items(), *zip(graph.output_names(task), wrong.right, strict=True)):
+        np.save(target / f"{name}.npy", array)
+    (target / "case.yaml").write_text(case_file(case), encoding="utf-8")
+    kind = backend.partition(":")[0].partition("?")[0]
+    run = _RUNS.get(kind, f'raise SystemExit("here {backend} runs the model, and gives `found`")')
+    title = f"{case.op} as node {case.name} of {Path(case.source.file).name}."
+    script = _SCRIPT.format(title=title, backend=backend, run=run)
+    (target / "show.py").write_text(script, encoding="utf-8")
+    return target
+
+
+def case_file(case: Case) -> str:
+    """A case file of one case, whose tensors are in files beside it."""
+    inputs = {
+        spec.name: {
+            "file": f"{spec.name}.npy",
+            **({"initializer": True} if spec.initializer else {}),
+        }
+        for spec in case.inputs
+    }
+    lines = [f"op: {case.op.name}", f"opset: {case.opset}", "cases:"]
+    lines += [f"- name: {json.dumps(_word(case.name))}", f"  empty: {json.dumps(case.empty)}"]
+    if case.attrs:
+        lines.append(f"  attrs: {json.dumps({n: _plain(v) for n, v in case.attrs.items()})}")
+    lines.append(f"  inputs: {json.dumps(inputs)}")
+    names = [one.name for one in case.outputs]
+    lines.append(f"  expect: {{computed: {json.dumps(names)}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _word(name: str) -> str:
+    return "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        array: Array = value
+        return {"value": array.tolist(), "dtype": str(array.dtype)}
+    return [*value] if isinstance(value, tuple) else value

@@ -17,11 +17,13 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 #: The modules of commands that share one, by their names there; others have one, `command`.
 _MODULES = dict.fromkeys(("backends", "support", "schema"), "list")
 _MODULES |= dict.fromkeys(("report", "diff", "merge"), "stored")
+_MODULES |= dict.fromkeys(("locate", "extract"), "models")
 #: The line of each command stands here so that `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",
     "bench": "Time backends against each other, on cases that they answer rightly.",
     "locate": "Find the first node of a model that a backend computes wrongly.",
+    "extract": "Write the nodes of a model as case files.",
     "report": "Show a stored run.",
     "diff": "Show what changed from one stored run to another.",
     "merge": "Join stored runs of one suite.",

@@ -1,12 +1,10 @@
 """What `opcheck locate` found, in a terminal, and as files that show it without opcheck."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from math import log10
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -14,10 +12,11 @@ from rich.console import Console
 from opcheck import graph
 from opcheck.execution.locate import JudgedNode, Located
 from opcheck.graph.folders import folder_name, write_whole
-from opcheck.model import Array, BackendInfo, Case, Given, Task, TensorType, Verdict
+from opcheck.model import BackendInfo, Given, Task, TensorType, Verdict
 from opcheck.report import plain_text, summary
 from opcheck.report.formatting import Recorder
 from opcheck.report.style import Numbers, new_table, put
+from opcheck.suite.writing import case_file
 
 #: Characters of the bar of an error.
 _WIDTH = 24
@@ -32,7 +31,8 @@ from onnx.reference import ReferenceEvaluator
 found = ReferenceEvaluator(model).run(None, inputs)""",
     "openvino": """\
 import openvino
-compiled = openvino.Core().compile_model(model.SerializeToString(), "CPU")
+core = openvino.Core()
+compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
 found = [compiled(inputs)[port] for port in compiled.outputs]""",
 }
 _SCRIPT = '''\
@@ -141,40 +141,12 @@ def write(folder: Path, wrong: JudgedNode, backend: str) -> Path:
     write_whole(target / "node.onnx", proto.SerializeToString())
     for name, array in (*arrays.items(), *zip(graph.output_names(task), wrong.right, strict=True)):
         np.save(target / f"{name}.npy", array)
-    (target / "case.yaml").write_text(case_file(case), encoding="utf-8")
+    named = replace(case, name=f"node_{wrong.part.place}")
+    text = case_file([named], lambda spec: {"file": f"{spec.name}.npy"})
+    (target / "case.yaml").write_text(text, encoding="utf-8")
     kind = backend.partition(":")[0].partition("?")[0]
     run = _RUNS.get(kind, f'raise SystemExit("here {backend} runs the model, and gives `found`")')
     title = f"{case.op} as node {case.name} of {Path(case.source.file).name}."
     script = _SCRIPT.format(title=title, backend=backend, run=run)
     (target / "show.py").write_text(script, encoding="utf-8")
     return target
-
-
-def case_file(case: Case) -> str:
-    """A case file of one case, whose tensors are in files beside it."""
-    inputs = {
-        spec.name: {
-            "file": f"{spec.name}.npy",
-            **({"initializer": True} if spec.initializer else {}),
-        }
-        for spec in case.inputs
-    }
-    lines = [f"op: {case.op.name}", f"opset: {case.opset}", "cases:"]
-    lines += [f"- name: {json.dumps(_word(case.name))}", f"  empty: {json.dumps(case.empty)}"]
-    if case.attrs:
-        lines.append(f"  attrs: {json.dumps({n: _plain(v) for n, v in case.attrs.items()})}")
-    lines.append(f"  inputs: {json.dumps(inputs)}")
-    names = [one.name for one in case.outputs]
-    lines.append(f"  expect: {{computed: {json.dumps(names)}}}")
-    return "\n".join(lines) + "\n"
-
-
-def _word(name: str) -> str:
-    return "".join(c if c.isalnum() or c == "_" else "_" for c in name)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        array: Array = value
-        return {"value": array.tolist(), "dtype": str(array.dtype)}
-    return [*value] if isinstance(value, tuple) else value

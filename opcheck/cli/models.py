@@ -1,0 +1,156 @@
+"""`opcheck locate` and `opcheck extract`, about whole models."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opcheck.cli import options
+from opcheck.cli.options import OutputCommand, OutputPath, declared, end, output
+from opcheck.errors import Exit, UsageError
+from opcheck.report.plain_text import one_line, plural
+
+if TYPE_CHECKING:
+    from opcheck.execution.network import Extracted
+    from opcheck.model import Case
+
+
+@click.command(name="locate", cls=OutputCommand)
+@click.argument("path", type=click.Path(path_type=Path))
+@options.backend_options
+@options.dim_option
+@declared(
+    "-o --output folder DIR: Write the node there: a case file, and a script without opcheck.",
+    folder={"type": OutputPath()},
+)
+def locate(
+    path: Path,
+    addresses: tuple[str, ...],
+    dims: dict[str, int],
+    folder: Path | None,
+    timeout: float | None,
+    memory_limit: str | None,
+) -> None:
+    """Find the first node of a model that a backend computes wrongly.
+
+    PATH is a model, or a folder of ONNX's test data with one. The backend is asked for the model
+    with its tensors as outputs, and each node is judged on the backend's own inputs to it, so that
+    no earlier error counts against it. If no node is wrong and the answer is, the backend computes
+    some nodes together: the first of them is named. Nodes of operators that opcheck does not know
+    are left out, and counted.
+
+    \b
+    opcheck locate model.onnx -b onnxruntime --dim batch=1
+    opcheck locate model.onnx -b mine -o wrong    and write the node as a case
+    opcheck locate tests/test_net -b mine         on the inputs of a test-data folder
+
+    Exit codes: 0 no node and no answer is wrong, 1 some is, 2 wrong usage or model, 4 the backend
+    could not be used, 5 nothing was judged.
+    """
+    from opcheck.execution.locate import located
+    from opcheck.execution.network import Network
+    from opcheck.execution.workers import Driver
+    from opcheck.report import located as report
+    from opcheck.session import Session
+
+    if len(addresses) != 1:
+        raise UsageError(f"{len(addresses)} backends are named; locate takes one, as -b ADDRESS")
+    network = Network(_model(path, dims))
+    found: Any = None
+    with Session(addresses, timeout=timeout, memory_limit=memory_limit) as session:
+        session.connect()
+        (backend,) = session.backends
+        driver: Driver[int, Any] = Driver()
+        driver.start(backend, located(network, backend.info), 0)
+        while driver.is_busy:
+            found = next((one for _, one in driver.collect()), found)
+    if found.wrong and folder is not None and found.wrong.node:
+        report.write(folder, found.wrong, addresses[0])
+    report.show(output(), found, backend.info, folder)
+    if found.wrong or found.together or (found.whole and found.whole.failure):
+        end(Exit.NONCONFORMING, "a node is wrong" if found.wrong else "the model's answer is wrong")
+    if not found.judged:
+        end(Exit.NOTHING_JUDGED, "no node was judged")
+    end(Exit.CONFORMS, "no node is wrong")
+
+
+def _model(path: Path, dims: Mapping[str, int]) -> "Case":
+    """The model as a case; UsageError for what is no model of several nodes, or cannot be fed."""
+    from opcheck.model import GRAPH
+    from opcheck.suite import load_all
+
+    case = load_all((path,), dims)[0]
+    if case.op != GRAPH or not case.model:
+        raise UsageError(f"{path} is no model of several nodes", "opcheck run judges one node")
+    if case.beyond:
+        raise UsageError(f"{path}: {case.beyond}")
+    return case
+
+
+@click.command(name="extract", cls=OutputCommand)
+@click.argument("path", type=click.Path(path_type=Path))
+@options.dim_option
+@declared(
+    """
+    -o --output folder DIR: The folder for the case files, one for each operator.
+    --profile FILE: A profile of ONNX Runtime: cases come by their share of the time.
+    """,
+    folder={"type": OutputPath(), "required": True},
+)
+def extract(path: Path, dims: dict[str, int], folder: Path, profile: Path | None) -> None:
+    """Write the nodes of a model as case files: what a backend needs for this network.
+
+    Nodes that ask the same are one case. Small constants are written out; of large ones and of
+    what other nodes compute there is the range, from which numbers are made up.
+
+    \b
+    opcheck extract model.onnx --dim batch=1 -o net
+    opcheck run net -b mine                       is it right on what the network uses?
+    opcheck bench net -b mine -b onnxruntime      and fast?
+
+    Exit codes: 0 written, 2 wrong usage or model, 4 the folder cannot be written, 5 there was
+    nothing to write.
+    """
+    from opcheck.execution.network import Network, extracted
+    from opcheck.grouping import group_by
+    from opcheck.report.files import write_text
+    from opcheck.suite.writing import case_file, made_up, name_of
+
+    network = Network(_model(path, dims))
+    found, left = extracted(network, _times(profile) if profile else {})
+    folder.mkdir(parents=True, exist_ok=True)
+    for op, some in group_by(found, lambda one: one.case.op).items():
+        cases = [replace(one.case, name=f"node_{n}") for n, one in enumerate(some)]
+        notes = [_note(one, with_share=profile is not None) for one in some]
+        write_text(folder / f"{name_of(op.name)}.yaml", case_file(cases, made_up, notes))
+    for part, why in left:
+        click.echo(f"opcheck: left out: {one_line(part.name)}: {why}", err=True)
+    if not found:
+        end(Exit.NOTHING_JUDGED, "no node can be written as a case")
+    nodes = sum(len(one.names) for one in found)
+    end(Exit.CONFORMS, f"{plural(nodes, 'node')} in {plural(len(found), 'case')} in {folder}")
+
+
+def _note(one: "Extracted", *, with_share: bool) -> str:
+    names = ", ".join(map(one_line, one.names[:3])) + ", …" * (len(one.names) > 3)
+    share = f"{one.share:.1%} of the time, " if with_share else ""
+    return f"{share}{plural(len(one.names), 'node')}: {names}"
+
+
+def _times(profile: Path) -> dict[str, float]:
+    """The times of nodes in a profile of ONNX Runtime; raises UsageError."""
+    found: dict[str, float] = {}
+    try:
+        for event in json.loads(profile.read_text(encoding="utf-8")):
+            name = str(event.get("name", ""))
+            if event.get("cat") == "Node" and name.endswith("_kernel_time"):
+                node = name.removesuffix("_kernel_time")
+                found[node] = found.get(node, 0.0) + float(event["dur"])
+    except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise UsageError(f"{profile} is no profile of ONNX Runtime: {error}") from None
+    if not found:
+        raise UsageError(f"{profile} has no times of nodes")
+    return found

@@ -70,8 +70,15 @@ def locate(
     if found.wrong and folder is not None and found.wrong.node:
         report.write(folder, found.wrong, addresses[0])
     report.show(output(), found, backend.info, folder)
-    if found.wrong or found.together or (found.whole and found.whole.failure):
-        end(Exit.NONCONFORMING, "a node is wrong" if found.wrong else "the model's answer is wrong")
+    wrong = []
+    if found.wrong:
+        wrong.append(plural(max(1, len(found.failing)), "wrong node"))
+    if found.whole is not None and found.whole.failure:
+        wrong.append(
+            f"the model's answer {'is off' if found.whole.failure == 'precision' else 'is wrong'}"
+        )
+    if wrong or found.together:
+        end(Exit.NONCONFORMING, ", ".join(wrong))
     if not found.judged:
         end(Exit.NOTHING_JUDGED, "no node was judged")
     end(Exit.CONFORMS, "no node is wrong")

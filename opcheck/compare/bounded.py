@@ -476,7 +476,10 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
         if not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER:
             yield 1.0
             return
+        # What a model loses of its smallest numbers, as a part of the others, it may lose.
+        least = np.sqrt(np.mean(part.values[counts] ** 2)) if want.whole and counts.any() else 0.0
         for shift, deviation in bound.deviations(cut):
+            deviation = np.hypot(deviation, arithmetic.u * least)
             of_it = counts & (deviation > 0)
             if np.count_nonzero(of_it) >= enough:
                 off = (error - shift)[of_it] / deviation[of_it]

@@ -32,18 +32,35 @@ from opcheck.model import (
     Verdict,
 )
 
+#: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
+_ROUNDINGS = 4
 #: How many tensors are shown, from the first to the last, with their errors.
 _DEPTHS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedNode:
-    """A node's result; `node` and `right` are what it was asked, and what the engine answers."""
+    """A node's result; `node` and `right` are what it was asked, and what the engine answers.
+
+    `harm` is how far off its outputs are, relative to their size.
+    """
 
     part: Part
     result: LiveResult
     node: Node | None = None
     right: tuple[Array, ...] = ()
+    harm: float = 0.0
+
+    @property
+    def fails(self) -> bool:
+        """True for wrong values, and for what is no answer."""
+        return self.result.failure not in (None, "precision")
+
+    @property
+    def is_small(self) -> bool:
+        """True if the outputs are off by no more than a few roundings, of their size."""
+        precision = max((d.precision for x in self.right if (d := dtypes.of(x))), default=0)
+        return precision > 0 and self.harm < 2.0 ** (_ROUNDINGS - precision)
 
 
 @dataclass(frozen=True)
@@ -75,8 +92,17 @@ class Located:
     @property
     def wrong(self) -> JudgedNode | None:
         """The first node that fails, or else the first one in a poorer arithmetic."""
-        failing = [one for one in self.judged if one.result.failure not in (None, "precision")]
-        return next(chain(failing, filter(_is_poorer, self.judged)), None)
+        return next(chain(self.failing, filter(_is_poorer, self.judged)), None)
+
+    @property
+    def failing(self) -> list[JudgedNode]:
+        """The nodes that are wrong."""
+        return [one for one in self.judged if one.fails and not one.is_small]
+
+    @property
+    def small(self) -> list[JudgedNode]:
+        """The nodes that are wrong by so little that it may come of nodes computed together."""
+        return [one for one in self.judged if one.fails and one.is_small]
 
 
 def _is_poorer(one: JudgedNode) -> bool:
@@ -96,8 +122,15 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
     for parts, names in network.passes():
         question = network.asking_for(names)
         outcome = (yield question).outcome
+        whole_numbers: Values = {}
         if not isinstance(outcome, model.Produced):
             notes.append(f"with {len(names)} tensors as outputs: {_how(outcome)}")
+            # Some engines give out no sizes: opcheck's own are exact.
+            whole_numbers = network.whole_numbers
+            question = network.asking_for([one for one in names if one not in whole_numbers])
+            outcome = (yield question).outcome
+        if not isinstance(outcome, model.Produced):
+            notes.append(f"without tensors of integers: {_how(outcome)}")
             continue
         given = [one.name for one in question.task.outputs]
         fed = question.task.feed(question.inputs)
@@ -105,7 +138,8 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
         first = dict(zip(given, runs[0], strict=False))
         seen |= {name: first[name] for name in sample if name in first}
         for number, run in enumerate(runs):
-            values = {**network.constants, **fed, **dict(zip(given, run, strict=False))}
+            answered = dict(zip(given, run, strict=False))
+            values = {**whole_numbers, **network.constants, **fed, **answered}
             for part in parts:
                 if not number or _differs(part, first, values):
                     judged.append(_judged(network, part, values, backend, number))
@@ -179,7 +213,19 @@ def _judged(
         result = replace(result, diagnoses=suspects.diagnose(evidence))
     if judgement.failure is None:
         return JudgedNode(part, result)
-    return JudgedNode(part, result, node, tuple(map(rounded, answers)))
+    right = tuple(map(rounded, answers))
+    harm = max((_off(*pair) for pair in zip(right, got, strict=False)), default=np.inf)
+    return JudgedNode(part, result, node, right, harm)
+
+
+def _off(right: Array, got: Array) -> float:
+    """How far off an output is, relative to its size; infinity where that says nothing."""
+    if got.shape != right.shape or right.dtype.kind not in "fiu" or not right.size:
+        return np.inf
+    with np.errstate(all="ignore"):
+        y, x = right.astype(np.float64), got.astype(np.float64)
+        found = float(np.sqrt(np.mean((x - y) ** 2)) / np.sqrt(np.mean(y**2)))
+    return found if np.isfinite(found) else np.inf
 
 
 def _unjudged(case: Case, backend: BackendInfo, reason: str) -> LiveResult:
@@ -222,6 +268,8 @@ def _sample(network: Network) -> dict[str, Part]:
 def _depths(network: Network, seen: Mapping[str, Any]) -> Iterator[Depth]:
     """Yield the errors of tensors that the backend gave, in the order of the nodes."""
     names = [name for name, array in seen.items() if isinstance(array, np.ndarray) and array.size]
+    if not names:
+        return
     question = network.evaluation.question
     node = node_of(question.task, question.inputs)
     graph: Any = node.attrs["graph"]

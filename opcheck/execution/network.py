@@ -94,6 +94,15 @@ class Network:
             for name in done:
                 named.pop(name, None)
 
+    @cached_property
+    def whole_numbers(self) -> Values:
+        """Computed tensors that are no floating numbers, as the engine computes them."""
+        found: dict[str, Any] = {}
+        for part, values in self.values():
+            those = {name: values[name] for name in part.node.outputs if name in values}
+            found |= {name: one for name, one in those.items() if one.dtype.kind in "iub"}
+        return found
+
     def why_not(self, part: Part) -> str:
         """Return why a node cannot be judged by itself, or ""."""
         if operator_of(part.node.op) is None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from opcheck import graph
 from opcheck.execution.locate import JudgedNode, Located
 from opcheck.graph.folders import folder_name, write_whole
+from opcheck.grouping import group_by
 from opcheck.model import BackendInfo, Given, Task, TensorType, Verdict
 from opcheck.report import plain_text, summary
 from opcheck.report.formatting import Recorder
@@ -92,9 +93,15 @@ def _counts(found: Located) -> Iterator[str]:
         yield f"the model  {whole.verdict}: {plain_text.one_line(whole.reason)}"
     else:
         yield f"the model  {whole.verdict}"
-    counts = Counter(one.result.verdict for one in found.judged)
+    small = {id(one) for one in found.small}
+    verdicts = (Verdict.WARN if id(one) in small else one.result.verdict for one in found.judged)
+    counts = Counter(verdicts)
     said = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
     yield f"nodes      {len(found.judged):,} judged on their own inputs: {said or 'none'}"
+    for those, how in ((found.failing, "wrong, by"), (found.small, "off by only")):
+        for op, some in group_by(those, lambda one: one.part.node.op.name).items():
+            most = max(one.harm for one in some)
+            yield f"           {len(some):,} {op}: {how} {most:.1e} of the output's size at most"
     warned = (one.result for one in found.judged if one.result.verdict is Verdict.WARN)
     why = Counter((r.case.op.name, r.comparisons[0].remark) for r in warned if r.comparisons)
     for (op, remark), count in why.most_common(3):

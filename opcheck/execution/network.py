@@ -17,6 +17,7 @@ from opcheck import dtypes, model, opset
 from opcheck.engine import Node, Subgraph, operator_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.graph import sized
 from opcheck.model import Array, Case, OutputSpec, Question, Source
 from opcheck.opset import Body, BodyNode, onnx_defs
 from opcheck.suite.writing import made_up
@@ -54,14 +55,10 @@ class Network:
     @cached_property
     def types(self) -> Mapping[str, ValueInfoProto]:
         """The types of tensors as far as onnx infers them from the shapes that are fed."""
-        copy = ModelProto.FromString(self.proto.SerializeToString())
-        shapes = {one.name: one.shape for one in self.evaluation.question.task.inputs}
-        for info in copy.graph.input:
-            dims = info.type.tensor_type.shape.dim
-            for dim, size in zip(dims, shapes.get(info.name, ()), strict=False):
-                dim.dim_value = size
         try:
-            copy = infer_shapes(copy, data_prop=True)
+            copy = infer_shapes(
+                sized(self.proto, self.evaluation.question.task.inputs), data_prop=True
+            )
         except InferenceError:
             return {}
         return {one.name: one for one in (*copy.graph.value_info, *copy.graph.output)}

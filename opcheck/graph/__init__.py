@@ -1,6 +1,6 @@
 """From a task to the model that backends run: at its own opset, with the lowest IR version."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -20,7 +20,16 @@ from onnx.shape_inference import InferenceError, infer_shapes
 from opcheck import opset
 from opcheck.dtypes import DTYPES, DType, of
 from opcheck.errors import NotExpressible
-from opcheck.model import ATTRIBUTE_TYPES, Array, AttrValue, OpVersion, OutputSpec, Task, Typed
+from opcheck.model import (
+    ATTRIBUTE_TYPES,
+    Array,
+    AttrValue,
+    OpVersion,
+    OutputSpec,
+    Task,
+    TensorType,
+    Typed,
+)
 from opcheck.opset import onnx_defs
 
 #: The types of attributes that nodes are given here, by the words of case files.
@@ -255,6 +264,17 @@ def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
         return infer_shapes(_at_newest_opsets(model)).graph.output
     except InferenceError:
         return ()
+
+
+def sized(model: ModelProto, tensors: Iterable[TensorType]) -> ModelProto:
+    """A copy of a model whose inputs have the sizes of the tensors that are fed."""
+    copy = ModelProto.FromString(model.SerializeToString())
+    shapes = {one.name: one.shape for one in tensors}
+    for info in copy.graph.input:
+        dims = info.type.tensor_type.shape.dim
+        for dim, size in zip(dims, shapes.get(info.name, ()), strict=False):
+            dim.dim_value = size
+    return copy
 
 
 def substance(model: ModelProto) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 from opcheck.backends.adapters import About, declining, importing, take
 from opcheck.backends.base import Backend, Bare, only_tensors, own_part
-from opcheck.graph import model_of
+from opcheck.graph import model_of, sized
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", extra=True)
@@ -36,7 +36,8 @@ def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":
     """Load the one-node model and optimize it as tract does by default."""
     only_tensors(task, "tract")
     with own_part():
-        model = model_of(task).SerializeToString()
+        # It runs no model whose sizes are open.
+        model = sized(model_of(task), task.inputs).SerializeToString()
     # tract reads from files only. This one has no name, so that it is gone even after an abort.
     with tempfile.TemporaryFile() as file:
         with own_part():

@@ -124,6 +124,14 @@ def places_in(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [p for key, item in below for p in ((*way, key), *places_in(item, (*way, key)))]
 
 
+def scatter_message(want: Any, got: Any) -> str:
+    """Why errors scatter too far, or ""."""
+    from opcheck.compare.bounded import scattering
+
+    found = scattering(want, got)
+    return found.message if found else ""
+
+
 def at(value: Any, path: Sequence[Any]) -> Any:
     """What stands at a place."""
     for step in path:

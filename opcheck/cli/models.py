@@ -18,18 +18,26 @@ if TYPE_CHECKING:
     from opcheck.model import Case
 
 
+_inputs_option = declared(
+    "--inputs DIR: Feed these files, NAME.npy or input_0.pb …, and no numbers made up.",
+    inputs={"type": click.Path(exists=True, file_okay=False, path_type=Path)},
+)
+
+
 @click.command(name="locate", cls=OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path))
-@options.backend_options
+@options.one_backend_options
 @options.dim_option
+@_inputs_option
 @declared(
     "-o --output folder DIR: Write the node there: a case file, and a script without opcheck.",
     folder={"type": OutputPath()},
 )
 def locate(
     path: Path,
-    addresses: tuple[str, ...],
+    address: str,
     dims: dict[str, int],
+    inputs: Path | None,
     folder: Path | None,
     timeout: float | None,
     memory_limit: str | None,
@@ -56,11 +64,9 @@ def locate(
     from opcheck.report import located as report
     from opcheck.session import Session
 
-    if len(addresses) != 1:
-        raise UsageError(f"{len(addresses)} backends are named; locate takes one, as -b ADDRESS")
-    network = Network(_model(path, dims))
+    network = Network(_model(path, dims, inputs))
     found: Any = None
-    with Session(addresses, timeout=timeout, memory_limit=memory_limit) as session:
+    with Session([address], timeout=timeout, memory_limit=memory_limit) as session:
         session.connect()
         (backend,) = session.backends
         driver: Driver[int, Any] = Driver()
@@ -68,7 +74,7 @@ def locate(
         while driver.is_busy:
             found = next((one for _, one in driver.collect()), found)
     if found.wrong and folder is not None and found.wrong.node:
-        report.write(folder, found.wrong, addresses[0])
+        report.write(folder, found.wrong, address)
     report.show(output(), found, backend.info, folder)
     wrong = []
     if found.wrong:
@@ -84,12 +90,17 @@ def locate(
     end(Exit.CONFORMS, "no node is wrong")
 
 
-def _model(path: Path, dims: Mapping[str, int]) -> "Case":
+def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":
     """The model as a case; UsageError for what is no model of several nodes, or cannot be fed."""
-    from opcheck.model import GRAPH
+    from opcheck.model import GRAPH, Given
     from opcheck.suite import load_all
+    from opcheck.suite.models import fed_from
 
-    case = load_all((path,), dims)[0]
+    fed, sizes = fed_from(path, folder) if folder else ({}, {})
+    case = load_all((path,), {**dims, **sizes})[0]
+    if fed:
+        inputs = (replace(one, content=Given(fed[one.name])) for one in case.inputs)
+        case = replace(case, inputs=tuple(inputs))
     if case.op != GRAPH or not case.model:
         raise UsageError(f"{path} is no model of several nodes", "opcheck run judges one node")
     if case.beyond:
@@ -100,6 +111,7 @@ def _model(path: Path, dims: Mapping[str, int]) -> "Case":
 @click.command(name="extract", cls=OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path))
 @options.dim_option
+@_inputs_option
 @declared(
     """
     -o --output folder DIR: The folder for the case files, one for each operator.
@@ -107,7 +119,9 @@ def _model(path: Path, dims: Mapping[str, int]) -> "Case":
     """,
     folder={"type": OutputPath(), "required": True},
 )
-def extract(path: Path, dims: dict[str, int], folder: Path, profile: Path | None) -> None:
+def extract(
+    path: Path, dims: dict[str, int], inputs: Path | None, folder: Path, profile: Path | None
+) -> None:
     """Write the nodes of a model as case files: what a backend needs for this network.
 
     Nodes that ask the same are one case. Small constants are written out; of large ones and of
@@ -126,7 +140,7 @@ def extract(path: Path, dims: dict[str, int], folder: Path, profile: Path | None
     from opcheck.report.files import write_text
     from opcheck.suite.writing import case_file, made_up, name_of
 
-    network = Network(_model(path, dims))
+    network = Network(_model(path, dims, inputs))
     found, left = extracted(network, _times(profile) if profile else {})
     folder.mkdir(parents=True, exist_ok=True)
     for op, some in group_by(found, lambda one: one.case.op).items():

@@ -408,6 +408,8 @@ _CUTS = {
 #: Narrower numbers explain a scatter of up to so many times their own; in whole models, of which
 #: few numbers may come, honest engines reach as many times what is expected.
 _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
+#: Errors of a model, relative to its output, that no narrower type excuses.
+_MOST_OF_MODELS = 0.125
 
 
 @dataclass(frozen=True)
@@ -438,8 +440,12 @@ def scattering(want: Want, got: Array) -> Scattering | None:
     if want.whole:
         # A part of a model may be computed so, and the rest not.
         fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
-        if not fine:
-            return Scattering(times, f"{message}, and than that of bfloat16", explained=False)
+        with np.errstate(all="ignore"):
+            error = elements.wide(elements.native(got)) - want.values
+            off = float(np.sqrt(np.nanmean(error**2) / np.nanmean(want.values**2)))
+        if not fine or not off < _MOST_OF_MODELS:
+            said = f"{message}, and are {off:.2g} of its size: no narrower type explains that"
+            return Scattering(times, said, explained=False)
         return Scattering(times, f"{message}, as if some part was computed in {_CUTS[min(fine)]}")
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     alike = 1 / _EXPLAINED < ratios[best] < _EXPLAINED

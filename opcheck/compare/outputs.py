@@ -181,7 +181,13 @@ def _by_bound(
 
     if not decision.fits:
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
-        why = ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}"
+        whole = spread() if want.whole else None
+        words = whole.message if whole else ""
+        why = (
+            ROWS_DISAGREE * decision.apart,
+            even and f"too far off even for {even}",
+            words,
+        )
         problem, remark = "values", "; ".join(filter(None, why))
     elif 2 * decision.found.unjudged > got.size and not (want.whole and spread()):
         problem, remark = "undecided", UNDECIDED

@@ -307,7 +307,7 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
             raise BeyondOpcheck(message) from None
         dims = tensor.shape.dim
         # Some converters write -1 for a size that is open.
-        stated = (one.HasField("dim_value") and one.dim_value >= 0 for one in dims)
+        stated = (one.HasField("dim_value") and one.dim_value != -1 for one in dims)
         sizes = tuple(
             d.dim_value if is_ else d.dim_param for d, is_ in zip(dims, stated, strict=True)
         )

@@ -6,11 +6,13 @@ from math import prod
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
+
 from opcheck import dtypes, model
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto, test_data
-from opcheck.graph.folders import BeyondOpcheck, initializers
+from opcheck.graph.folders import BeyondOpcheck, initializers, read_tensor
 from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, opset_of, stated
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.opset import onnx_defs
@@ -167,6 +169,31 @@ def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case |
     # How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
     # runner allows one node.
     return replace(case, tolerance=Tolerance(rtol=1e-3, atol=1e-4))
+
+
+def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]]:
+    """Inputs of the model at `path` from files in `folder`, and the open sizes that they have.
+
+    The files are NAME.npy, or input_0.pb … in the order of the model's inputs. Raises UsageError.
+    """
+    found: dict[str, Array] = {}
+    sizes: dict[str, int] = {}
+    try:
+        declared = [*test_data.declared_inputs(test_data.read_model(path))]
+        for number, (name, dtype, shape) in enumerate(declared):
+            file = folder / f"{name}.npy"
+            if file.is_file():
+                array: Array = np.load(file, allow_pickle=False)
+            else:
+                array = read_tensor(folder / f"input_{number}.pb")
+            if dtypes.of(array) != dtype:
+                raise UsageError(f"{folder}: input {name!r} is {array.dtype}, and {dtype} is asked")
+            found[name] = array
+            axes = enumerate(zip(shape or (), array.shape, strict=True))
+            sizes |= {f"{name}[{n}]": size for n, (own, size) in axes if isinstance(own, str)}
+    except (OSError, ValueError, BeyondOpcheck) as error:
+        raise UsageError(f"{folder}: {error}") from None
+    return found, sizes
 
 
 def unknown_operators(data: bytes) -> tuple[str, ...]:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from opcheck.compare.bounded import scattering
 from opcheck.compare.outputs import compare, computed_want
 from opcheck.engine import exactly
 from opcheck.model import OpVersion
+from tests.asking import scatter_message
 
 DFT, f32, c64 = OpVersion("", "DFT", 20), np.float32, np.complex64
 
@@ -87,7 +87,7 @@ def test_dft_may_be_computed_in_any_way(length, inverse):
         y = parts(way(x.conj()).conj() / f32(length) if inverse else way(x))
         found = compare(want, y)
         assert (found.problem, found.used <= 1) == (None, True), (name, found)
-        assert not said(want, y), name
+        assert not scatter_message(want, y), name
 
 
 @pytest.mark.parametrize("length", [3, 7, 16, 31, 96, 256])
@@ -101,4 +101,4 @@ def test_dft_of_poorer_or_wrong_factors_is_wrong(length):
     for matrix in (coarse, sign, missing, right.conj()):
         y = parts(direct(x, matrix))
         # In long sums each error fits in, and how far all of them scatter shows them.
-        assert compare(want, y).problem == "values" or said(want, y)
+        assert compare(want, y).problem == "values" or scatter_message(want, y)

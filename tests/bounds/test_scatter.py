@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from opcheck.compare import Want
-from opcheck.compare.bounded import SCATTER, scatter, scattering
+from opcheck.compare.bounded import SCATTER, scatter
 from opcheck.engine import Expected, exactly
 from opcheck.model import Attrs, OpVersion
+from tests.asking import scatter_message
 from tests.bounds import arithmetic as ar
 from tests.bounds.lp_pool import implementations as pools
 from tests.bounds.softmax import honest
@@ -71,7 +72,7 @@ def test_factors_of_fewer_bits_are_named(bits: int, name: str | None) -> None:
     of = reference(CONV, {}, x, w)
     cut = [ar.keep_bits(one, bits) for one in (x, w)] if bits < 24 else [x, w]
     got = reference(CONV, {}, *cut).values.astype(np.float32)
-    told = said(of, got)
+    told = scatter_message(of, got)
     assert told.endswith(f"as if factors were rounded to {name}") if name else told == ""
 
 

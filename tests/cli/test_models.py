@@ -2,11 +2,16 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
+from opcheck.report.located import _RUNS
+from tests.execution.test_locate import made
 from tests.models import X, model, relu, tensor, write
 
 Y = np.maximum(X, 0)
@@ -104,3 +109,106 @@ def test_commands_that_take_case_files_only_say_so(run, tmp_path):
         assert run("bench", path, "-b", "numpy", code=2).stderr == (
             f"opcheck: {path}: opcheck bench takes case files only, no models\n"
         )
+
+
+@pytest.fixture
+def network(tmp_path):
+    return made("convolutions", tmp_path).name
+
+
+def test_the_wrong_node_is_written_as_a_case_and_as_a_script(run, network, tmp_path):
+    """onnx.reference computes BatchNormalization rightly; a case file says that it is wrong."""
+    proto = onnx.load(network)
+    norm = next(one for one in proto.graph.node if one.name == "norm")
+    norm.attribute.append(helper.make_attribute("training_mode", 0))
+    onnx.save(proto, network)
+    found = run("locate", network, "-b", "reference", code=0)
+    assert "12 judged on their own inputs: 12 pass" in found.stdout
+    assert found.stdout.endswith("exit 0: no node is wrong\n")
+    (tmp_path / "bad.py").write_text(BAD)
+    found = run("locate", network, "-b", "py:bad:Backend", "-o", "out", code=1)
+    assert "FAIL py:bad:Backend  node 4 of 12, gate\n" in found.stdout
+    assert "looks   as if the hyperbolic tangent" not in found.stdout
+    repeat = "opcheck run out/gate/case.yaml -b py:bad:Backend --no-known"
+    assert f"  repeat  {repeat}\n" in found.stdout
+    assert found.stdout.endswith("exit 1: 1 wrong node, the model's answer is wrong\n")
+    assert run("run", "out/gate/case.yaml", "-b", "reference", code=0)
+    script = tmp_path / "out" / "gate" / "show.py"
+    text = script.read_text()
+    assert len(text.splitlines()) <= 40
+    assert "opcheck" not in text
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert "here py:bad:Backend runs the model" in ended.stderr
+    line = next(one for one in text.splitlines() if one.startswith("raise"))
+    script.write_text(text.replace(line, _RUNS["reference"]))
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert "largest difference at" in ended.stdout
+
+
+BAD = """
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+class Backend:
+    def prepare(self, task):
+        model = onnx.ModelProto.FromString(task.model)
+        for node in model.graph.node:
+            if node.name == "gate":
+                node.op_type = "Tanh"
+        evaluator, names = ReferenceEvaluator(model), [one.name for one in task.inputs]
+        class Prepared:
+            def run(self, inputs):
+                return evaluator.run(None, dict(zip(names, inputs)))
+        return Prepared()
+"""
+
+
+def test_a_networks_nodes_are_cases(run, network, tmp_path):
+    found = run("extract", network, "-o", "net", code=0)
+    assert found.stdout == "exit 0: 12 nodes in 12 cases in net\n"
+    assert (tmp_path / "net" / "batch_normalization.yaml").is_file()
+    assert "# 1 node: norm\n" in (tmp_path / "net" / "batch_normalization.yaml").read_text()
+    found = run("run", "net", "-b", "onnxruntime", code=0)
+    assert "12 results" in found.stdout
+    profile = [{"cat": "Node", "name": "first_kernel_time", "dur": 30},
+               {"cat": "Node", "name": "fourth_kernel_time", "dur": 10}]  # fmt: skip
+    (tmp_path / "profile.json").write_text(json.dumps(profile))
+    run("extract", network, "-o", "net", "--profile", "profile.json", code=0)
+    lines = (tmp_path / "net" / "conv.yaml").read_text().splitlines()
+    notes = [line for line in lines if line.startswith("#")]
+    assert notes[:2] == [
+        "# 75.0% of the time, 1 node: first",
+        "# 25.0% of the time, 1 node: fourth",
+    ]
+
+
+def test_inputs_are_read_from_files(run, network, tmp_path):
+    (tmp_path / "in").mkdir()
+    np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7, np.float32))
+    found = run("locate", network, "-b", "reference", "--inputs", "in", code=0)
+    assert "12 judged" in found.stdout
+    np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7.0))
+    found = run("locate", network, "-b", "reference", "--inputs", "in", code=2)
+    assert "in: input 'x' is float64, and float32 is asked" in found.stderr
+    (tmp_path / "in" / "x.npy").unlink()
+    assert (
+        "input_0.pb" in run("locate", network, "-b", "reference", "--inputs", "in", code=2).stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["locate", "one.onnx", "-b", "reference"], "is no model of several nodes"),
+        (["extract", "one.onnx", "-o", "net"], "is no model of several nodes"),
+        (["locate", "none.onnx", "-b", "reference"], "there is no such file"),
+        (["locate", "NET", "-b", "reference", "--dim", "n=3"], "no model here has a size"),
+        (["extract", "NET", "-o", "net", "--profile", "one.onnx"], "is no profile of ONNX Runtime"),
+        (["locate", "NET"], "Missing option '-b'"),
+    ],
+)
+def test_what_is_no_network_is_told(run, network, tmp_path, words, message):
+    (tmp_path / "one.onnx").write_bytes(relu().SerializeToString())
+    found = run(*(network if word == "NET" else word for word in words), code=2)
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr

@@ -410,11 +410,18 @@ def test_integers_are_small_and_booleans_either(tmp_path):
     assert {*i.tolist()} == {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("shape", [[1 << 40, 1 << 20], [1 << 27], [-1], [-5, -5]])
+@pytest.mark.parametrize("shape", [[1 << 40, 1 << 20], [1 << 27], [-2], [-5, -5]])
 def test_absurd_shapes_are_told_before_anything_is_made(tmp_path, shape):
     found = problem(at(tmp_path / "m.onnx", relu(shape)))
     assert "is declared as float32[" in found
     assert "0 to 67,108,864 elements are made up" in found
+
+
+def test_a_size_of_minus_one_is_open(tmp_path):
+    path = at(tmp_path / "m.onnx", relu([-1, 3]))
+    assert problem(path) == "input 'x': nobody says how large axis 0 is: --dim 'x[0]'=N"
+    (case,) = load_all([path], {"x[0]": 2})
+    assert case.inputs[0].shape == (2, 3)
 
 
 def test_shapes_that_are_not_declared_are_told(tmp_path):

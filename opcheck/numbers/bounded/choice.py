@@ -152,6 +152,10 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
         return where(better, wide, narrow.like(v, narrow._errors))
 
 
+#: Deviations within which scatter may change which number is the extreme.
+_FAR = 4.0
+
+
 def extreme(
     choose: Callable[..., Any],
     merged: Callable[[np.ufunc], Any],
@@ -181,7 +185,13 @@ def extreme(
             for ends in ([x.ends(far=far) for x in old] for far in (False, True))
         ]
         e = np.where(np.isnan(away[0]) | ~is_finite(np.asarray(v)), 0.0, away[0])
-        q = together(np.maximum, [x.q for x in old])
+        q = None
+        if any(x.q is not None for x in old):
+            # What others that lie far off would scatter to makes no difference.
+            far = [_FAR * np.sqrt(0.0 if x.q is None else x.q) for x in old]
+            spread = ([x.v + sign * by for x, by in zip(old, far, strict=True)] for sign in (1, -1))
+            off = np.maximum(*(size_of(choose(*each) - v) for each in spread))
+            q = np.asarray(off / _FAR).astype(np.float64) ** 2
         lost = together(np.bitwise_or, [x.lost for x in old])
         if lost is not None:
             gone = ~np.isfinite(away[1]) | (lost > arrays.OVERFLOWED)

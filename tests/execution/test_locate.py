@@ -1,0 +1,328 @@
+"""`locate` names the node that is wrong, and accuses none of an honest backend."""
+
+import re
+from dataclasses import dataclass, field
+from itertools import chain
+from math import prod, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import numpy_helper
+from onnx.parser import parse_model
+
+from opcheck.execution.locate import located
+from opcheck.execution.network import Network, extracted
+from opcheck.execution.workers import Driver
+from opcheck.model import Verdict
+from opcheck.session import Session
+from opcheck.suite import load_all
+
+HEAD = '<ir_version: 8, opset_import: ["": 17, "made.up": 1]>'
+
+CONVOLUTIONS = """net (float[1, 3, 16, 16] x) => (float[1, 10] y) {
+[first] a = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
+[second] b = Relu (a)
+[third] c = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (b, w2)
+[norm] d = BatchNormalization <epsilon = 0.00001> (c, s8, o8, m8, v8)
+[gate] e = Sigmoid (d)
+[swish] f = Mul (d, e)
+[pool] g = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (f)
+[fourth] h = Conv <group = 8, pads = [1, 1, 1, 1]> (g, w3)
+[sum] i = Add (g, h)
+[mean] j = GlobalAveragePool (i)
+[flat] k = Flatten (j)
+y = Gemm (k, w4, b4)
+}"""
+ATTENTION = """net (int64[1, 12] ids) => (float[1, 12, 32] y) {
+[embed] x = Gather (table, ids)
+[norm] n = LayerNormalization <epsilon = 0.00001> (x, s32, o32)
+[query] q = MatMul (n, wq)
+[key] k = MatMul (n, wk)
+[value] v = MatMul (n, wv)
+[turn] t = Transpose <perm = [0, 2, 1]> (k)
+[scores] s = MatMul (q, t)
+[scale] r = Div (s, root)
+[weights] p = Softmax <axis = -1> (r)
+[mixed] m = MatMul (p, v)
+[sum] a = Add (x, m)
+[wide] h = MatMul (a, wh)
+[act] g = Tanh (h)
+y = MatMul (g, wo)
+}"""
+RECURRENT = """net (float[6, 1, 8] x) => (float[6, 1, 4] y, float[1, 1, 16] h) {
+[rnn] a, h = LSTM <hidden_size = 16> (x, wl, rl)
+[flat] b = Squeeze (a, one)
+[down] c = MatMul (b, wd)
+[clip] d = Clip (c, low, high)
+y = Softmax <axis = -1> (d)
+}"""
+DEEP = "\n".join(
+    [
+        "net (float[1, 8, 12, 12] t0) => (float[1, 8, 12, 12] t80) {",
+        *(
+            f"[c{n}] t{2 * n + 1} = Conv <pads = [1, 1, 1, 1]> (t{2 * n}, w{n})\n"
+            f"[r{n}] t{2 * n + 2} = Relu (t{2 * n + 1})"
+            for n in range(40)
+        ),
+        "}",
+    ]
+)
+WEIGHTS: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
+    "convolutions": (CONVOLUTIONS, {
+        "w1": (8, 3, 3, 3), "b1": (8,), "w2": (8, 8, 3, 3), "s8": (8,), "o8": (8,), "m8": (8,),
+        "v8": (8,), "w3": (8, 1, 3, 3), "w4": (8, 10), "b4": (10,)}),
+    "attention": (ATTENTION, {
+        "table": (50, 32), "s32": (32,), "o32": (32,), "wq": (32, 32), "wk": (32, 32),
+        "wv": (32, 32), "wh": (32, 64), "wo": (64, 32)}),
+    "deep": (DEEP, {f"w{n}": (8, 8, 3, 3) for n in range(40)}),
+    "recurrent": (RECURRENT, {"wl": (1, 64, 8), "rl": (1, 64, 16), "wd": (16, 4)}),
+}  # fmt: skip
+GIVEN = {
+    "root": np.float32(sqrt(32)), "one": np.array([1]), "low": np.float32(-1),
+    "high": np.float32(1),
+}  # fmt: skip
+
+
+def made(name: str, folder: Path) -> Path:
+    """A network with weights drawn at random, as a file."""
+    text, shapes = WEIGHTS[name]
+    proto = parse_model(f"{HEAD} {text}")
+    rng = np.random.default_rng(0)
+    for weight, shape in shapes.items():
+        values = rng.standard_normal(shape) * sqrt(2 / max(2, prod(shape[1:])))
+        if weight.startswith("v"):
+            values = np.abs(values) + 0.5
+        proto.graph.initializer.append(numpy_helper.from_array(values.astype(np.float32), weight))
+    for weight, value in GIVEN.items():
+        if f" {weight})" in text or f" {weight}," in text:
+            proto.graph.initializer.append(numpy_helper.from_array(np.asarray(value), weight))
+    path = folder / f"{name}.onnx"
+    onnx.save(proto, path)
+    return path
+
+
+def node(proto: onnx.ModelProto, name: str) -> Any:
+    return next(one for one in proto.graph.node if one.name == name)
+
+
+def with_attribute(name: str, attribute: str, value: object) -> Any:
+    def change(proto: onnx.ModelProto) -> None:
+        those = node(proto, name).attribute
+        for old in [one for one in those if one.name == attribute]:
+            those.remove(old)
+        those.append(onnx.helper.make_attribute(attribute, value))
+
+    return change
+
+
+def another(name: str, operator: str) -> Any:
+    def change(proto: onnx.ModelProto) -> None:
+        node(proto, name).op_type = operator
+
+    return change
+
+
+def rounded(weight: str, bits: int) -> Any:
+    """The weights keep so many binary digits."""
+
+    def change(proto: onnx.ModelProto) -> None:
+        tensor = next(one for one in proto.graph.initializer if one.name == weight)
+        values = numpy_helper.to_array(tensor)
+        step = np.exp2(np.floor(np.log2(np.abs(values))) - bits + 1)
+        coarse = (np.round(values / step) * step).astype(np.float32)
+        tensor.CopyFrom(numpy_helper.from_array(coarse, weight))
+
+    return change
+
+
+def fed(name: str, place: int, tensor: str) -> Any:
+    def change(proto: onnx.ModelProto) -> None:
+        node(proto, name).input[place] = tensor
+
+    return change
+
+
+def fused_wrongly(inner: str, name: str, operator: str) -> Any:
+    """What reads a tensor is wrong unless that tensor is an output of the model."""
+
+    def change(proto: onnx.ModelProto) -> None:
+        if inner not in {one.name for one in proto.graph.output}:
+            another(name, operator)(proto)
+
+    return change
+
+
+@dataclass
+class Rewriting:
+    """onnxruntime on a model that was changed first; `later` only in its second run."""
+
+    change: Any = None
+    later: bool = False
+    __name__: str = "rewriting"
+    sessions: list[Any] = field(default_factory=list)
+
+    def prepare(self, task: Any) -> Any:
+        proto = onnx.ModelProto.FromString(task.model)
+        right = proto.SerializeToString()
+        if self.change:
+            self.change(proto)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = 1
+        sessions = [
+            onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+            for data in (
+                right if self.later else proto.SerializeToString(),
+                proto.SerializeToString(),
+            )
+        ]
+        return Run(sessions, [one.name for one in task.inputs])
+
+
+@dataclass
+class Run:
+    sessions: list[Any]
+    names: list[str]
+    runs: int = 0
+
+    def run(self, inputs: Any) -> Any:
+        session = self.sessions[self.runs == 1]
+        self.runs += 1
+        return session.run(None, dict(zip(self.names, inputs, strict=True)))
+
+
+def found_by(path: Path, backend: object) -> Any:
+    (case,) = load_all((path,), {})
+    with Session([backend]) as session:
+        session.connect()
+        (one,) = session.backends
+        driver: Driver[int, Any] = Driver()
+        driver.start(one, located(Network(case), one.info), 0)
+        found = None
+        while driver.is_busy:
+            found = next((it for _, it in driver.collect()), found)
+    return found
+
+
+@pytest.mark.parametrize("name", ["convolutions", "attention", "recurrent"])
+def test_no_node_of_an_honest_backend_is_wrong(name, tmp_path):
+    found = found_by(made(name, tmp_path), Rewriting())
+    assert found.whole.verdict is Verdict.PASS
+    assert "as far off as float32 arithmetic explains" in found.whole.reason
+    assert (found.failing, found.wrong, found.together, found.around) == ([], None, None, ())
+    assert len(found.judged) >= len(WEIGHTS[name][0].splitlines()) - 2
+    assert all(one.ratio < 10 for one in found.depths)
+    assert len(found.depths) >= 3
+
+
+FAULTS = {
+    "pads": ("convolutions", with_attribute("first", "pads", [2, 2, 0, 0]), "first"),
+    "strides": ("convolutions", with_attribute("third", "dilations", [1, 2]), "third"),
+    "epsilon": ("convolutions", with_attribute("norm", "epsilon", 1e-3), "norm"),
+    "included": ("convolutions", with_attribute("pool", "count_include_pad", 1), "pool"),
+    "relu": ("convolutions", another("second", "LeakyRelu"), "second"),
+    "bfloat16": ("convolutions", rounded("w2", 8), "third"),
+    "tf32": ("convolutions", rounded("w1", 11), "first"),
+    "axis": ("attention", with_attribute("weights", "axis", 1), "weights"),
+    "factor": ("attention", another("scale", "Mul"), "scale"),
+    "another_tensor": ("attention", fed("scores", 0, "n"), "scores"),
+    "half": ("attention", rounded("wh", 11), "wide"),
+    "forget": ("recurrent", with_attribute("rnn", "input_forget", 1), "rnn"),
+    "bounds": ("recurrent", fed("clip", 2, "low"), "clip"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_node_that_is_wrong_is_named(fault, tmp_path):
+    name, change, wrong = FAULTS[fault]
+    found = found_by(made(name, tmp_path), Rewriting(change))
+    assert found.wrong
+    assert found.wrong.part.name == wrong
+    assert {one.part.name for one in found.failing} <= {wrong}
+    assert found.whole.verdict in (Verdict.FAIL, Verdict.WARN)
+
+
+def test_a_node_that_is_wrong_in_its_second_run_alone_is_named(tmp_path):
+    backend = Rewriting(another("gate", "Tanh"), later=True)
+    found = found_by(made("convolutions", tmp_path), backend)
+    assert found.wrong.part.name == "gate"
+    assert found.wrong.result.case.id.endswith("in a later run")
+
+
+def test_nodes_that_are_wrong_together_are_searched_for(tmp_path):
+    backend = Rewriting(fused_wrongly("a", "second", "Tanh"))
+    found = found_by(made("convolutions", tmp_path), backend)
+    assert (found.wrong, found.together.name) == (None, "first")
+    assert found.whole.verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "words"),
+    [
+        (
+            None,
+            Verdict.PASS,
+            "as far off as float32 arithmetic explains, .* times; up to 60 may be",
+        ),
+        (rounded("w20", 8), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
+        (rounded("w1", 11), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
+        (
+            another("r20", "Sigmoid"),
+            Verdict.FAIL,
+            "errors scatter .* no narrower type explains that",
+        ),
+        (fed("c39", 0, "t76"), Verdict.FAIL, "are 1.* of its size: no narrower type"),
+    ],
+)
+def test_a_deep_model_is_judged_by_how_far_its_errors_scatter(change, verdict, words, tmp_path):
+    """Its bound has grown beyond use."""
+    found = found_by(made("deep", tmp_path), Rewriting(change))
+    assert found.whole.comparisons[0].unjudged > found.whole.comparisons[0].total / 2
+    assert found.whole.verdict is verdict
+    assert re.search(words, found.whole.reason)
+
+
+def test_an_operator_that_nobody_knows_is_left_out(tmp_path):
+    path = made("convolutions", tmp_path)
+    proto = onnx.load(path)
+    node(proto, "gate").domain = "made.up"
+    onnx.save(proto, path)
+
+    def known(proto: onnx.ModelProto) -> None:
+        node(proto, "gate").domain = ""
+
+    found = found_by(path, Rewriting(known))
+    assert [(part.name, why) for part, why in found.around] == [
+        ("gate", "opcheck does not know Sigmoid-1")
+    ]
+    assert found.whole is None
+    assert found.wrong is None
+    assert len(found.judged) == 11
+
+
+def test_tensors_are_asked_for_in_as_many_passes_as_memory_needs(tmp_path, monkeypatch):
+    (case,) = load_all((made("convolutions", tmp_path),), {})
+    every = [part.name for part in Network(case).parts]
+    ((parts, names),) = Network(case).passes()
+    assert [part.name for part in parts] == every
+    assert {*"abcdefghijk"} < {*names}
+    monkeypatch.setattr("opcheck.execution.network._ROOM", 8 * 16 * 16 * 4)
+    passes = [[part.name for part in parts] for parts, _ in Network(case).passes()]
+    assert [*chain.from_iterable(passes)] == every
+    assert len(passes) > 3
+    found = found_by(made("convolutions", tmp_path), Rewriting(another("gate", "Tanh")))
+    assert [one.part.name for one in found.failing] == ["gate"]
+
+
+def test_nodes_that_ask_the_same_are_one_case(tmp_path):
+    (case,) = load_all((made("attention", tmp_path),), {})
+    found, left = extracted(Network(case), {"scores": 30.0, "query": 10.0})
+    assert left == []
+    names = {tuple(one.names): one.share for one in found}
+    assert names["query", "key", "value"] == 0.25
+    assert next(iter(names)) == ("scores",)
+    assert sum(map(len, names)) == 14

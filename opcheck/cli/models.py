@@ -80,9 +80,8 @@ def locate(
     if found.wrong:
         wrong.append(plural(max(1, len(found.failing)), "wrong node"))
     if found.whole is not None and found.whole.failure:
-        wrong.append(
-            f"the model's answer {'is off' if found.whole.failure == 'precision' else 'is wrong'}"
-        )
+        ways = {"precision": "the model's answer is off", "raised": "the model is refused"}
+        wrong.append(ways.get(found.whole.failure, "the model's answer is wrong"))
     if wrong or found.together:
         end(Exit.NONCONFORMING, ", ".join(wrong))
     if not found.judged:

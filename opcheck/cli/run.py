@@ -291,7 +291,7 @@ def command(**given: Any) -> None:
     opcheck run gemm.yaml -b mine -b reference    an operator that has no engine here
     opcheck run vendor/tests -b onnxruntime       tests in ONNX's layout: model.onnx, input_0.pb …
     opcheck run 'onnx-node/softmax*' -b reference     some of onnx's node tests
-    opcheck run model.onnx --dim batch=4 -b A -b B    A and B compared on inputs made up
+    opcheck run model.onnx --dim batch=4 -b mine      a model, on inputs made up
     opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
     opcheck run --resume run.jsonl                the rest of it, where it was cut short
     opcheck run --last-failed run.jsonl           what failed in it

@@ -69,8 +69,11 @@ def test_node_tests_are_run_by_name(run):
     assert "exit 0: conforms: 14 results, nothing unexpected" in found.stdout
 
 
-def test_backends_are_compared_on_a_model(run, tmp_path):
-    (tmp_path / "m.onnx").write_bytes(relu(["batch", 3]).SerializeToString())
+def test_backends_are_compared_on_a_model_that_the_engine_does_not_compute(run, tmp_path):
+    proto = unchanged()
+    for end in (proto.graph.input[0], proto.graph.output[0]):
+        end.type.tensor_type.shape.dim[0].dim_param = "batch"
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
     both = ("-b", "onnxruntime", "-b", "reference")
     found = run("run", "m.onnx", "--dim", "batch=4", *both, code=0)
     assert "onnxruntime, reference" in found.stdout
@@ -81,6 +84,15 @@ def test_backends_are_compared_on_a_model(run, tmp_path):
         assert run("run", "m.onnx", "--dim", wrong, *both).exit_code == 2
     assert run("run", "m.onnx", "--dim", "batch=4", "--dim", "batch=5", *both).exit_code == 2
     assert run("run", "m.onnx", "--dim", "batch=4", "-b", "reference").exit_code == 2
+
+
+def test_a_model_is_judged_by_the_engine(run, network, tmp_path):
+    (tmp_path / "m.onnx").write_bytes(relu(["batch", 3]).SerializeToString())
+    found = run("run", "m.onnx", "--dim", "batch=4", "-b", "py:tests.models:Negating", code=1)
+    assert "y: 12 of 12 elements wrong" in found.stdout
+    assert run("run", "m.onnx", "--dim", "batch=4", "-b", "onnxruntime", code=0)
+    found = run("run", network, "-b", "onnxruntime", "--format", "json", code=0)
+    assert '"reason":"y: as far off as float32 arithmetic explains, ' in found.stdout
 
 
 def test_a_backend_that_differs_is_told_with_the_command_that_repeats_it(run, tmp_path):

@@ -2,7 +2,7 @@
 specification's own function bodies, node by node, as formulas."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -498,15 +498,22 @@ def _run(
 ) -> tuple[Any, ...]:
     """The outputs of a body; of a function with `attrs`, or else each tensor in its own type."""
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
-    named |= {name: numbers.lifted(array) for name, array in body.constants.items()}
     named |= dict(zip(body.inputs, inputs, strict=False))
+
+    def lift(names: Iterable[str]) -> None:
+        # Weights are many times as large in other kinds of numbers: each for its own time.
+        new = (name for name in names if name in body.constants and named.get(name) is None)
+        named.update({name: numbers.lifted(body.constants[name]) for name in new})
+
     for node, done in zip(body.nodes, body.done, strict=True):
+        lift(node.reads)
         if lacking := [name for name in node.inputs if name not in named]:
             raise InvalidNode(f"nothing is called {lacking[0]} there")
         outputs = _typed(node, named) if attrs is None else _computed(node, named, attrs)
         named |= dict(zip(node.outputs, outputs, strict=False))
         for name in done:
             named.pop(name, None)
+    lift(body.outputs)
     return tuple(named.get(name) for name in body.outputs)
 
 

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from onnx import ModelProto, ValueInfoProto, helper
-from onnx.inliner import inline_local_functions
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck import dtypes, model, opset
@@ -42,7 +41,7 @@ class Network:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.evaluation = CaseEvaluation(case)
-        self.proto = inline_local_functions(ModelProto.FromString(case.model or b""))
+        self.proto = onnx_defs.without_functions(ModelProto.FromString(case.model or b""))
         self.body: Body = onnx_defs.model_body(case.model or b"")
 
     @cached_property

@@ -237,6 +237,9 @@ def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
 
 def _with_shapes(model: ModelProto) -> ModelProto:
     """`model` for the checker, which wants shapes of inputs and outputs; ONNX's runner does not."""
+    ends = (*model.graph.input, *model.graph.output)
+    if all(one.type.tensor_type.HasField("shape") for one in ends):
+        return model  # Weights are not copied without need.
     copy = ModelProto()
     copy.CopyFrom(model)
     for info in (*copy.graph.input, *copy.graph.output):

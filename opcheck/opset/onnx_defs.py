@@ -199,12 +199,17 @@ def model_body(data: bytes) -> Body:
     Operators that onnx does not know are of the version that the model imports. Raises ValueError
     for a sparse constant.
     """
-    model = inline_local_functions(ModelProto.FromString(data))
+    model = without_functions(ModelProto.FromString(data))
     imports = {domain_of(one.domain): one.version for one in model.opset_import}
     if sparse := [one.values.name for one in model.graph.sparse_initializer]:
         raise ValueError(f"the constant {sparse[0]!r} is sparse")
     found = _body(model.graph, imports, imports.get("", 1), known=False)
     return replace(found, inputs=tuple(n for n in found.inputs if n not in found.constants))
+
+
+def without_functions(model: ModelProto) -> ModelProto:
+    """The model with its own functions expanded; itself where it has none."""
+    return inline_local_functions(model) if model.functions else model
 
 
 def domain_of(name: str) -> str:

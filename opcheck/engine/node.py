@@ -540,7 +540,22 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
         raise NotSupported(
             f"what {node.op} does here depends on how numbers were rounded"
         ) from error
-    return outputs if moves or node.graphs else [numbers.kept(x) for x in outputs]
+    if moves or node.graphs or operator is None:
+        return outputs
+    schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
+    bound = _bound_types(schema, [x if x is None else np.empty(0, x.dtype) for x in operands])
+    attrs: dict[str, Any] = {one.name: one.default for one in schema.attributes.values()}
+    attrs |= node.attrs
+    declared = (schema.outputs[min(n, len(schema.outputs) - 1)] for n in range(len(outputs)))
+    types = (opset.output_dtype(schema, one, bound, attrs) for one in declared)
+    return [_kept(x, dtype) for x, dtype in zip(outputs, types, strict=True)]
+
+
+def _kept(x: Any, dtype: DType | None) -> Any:
+    """A tensor in the type that its operator declares, rounded to it."""
+    if dtype and dtype.kind == "float" and numbers.is_lifted(x) and x.dtype != dtype.numpy:
+        x = numbers.astype(x, dtype.numpy)
+    return numbers.kept(x)
 
 
 def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:

@@ -28,7 +28,7 @@ from pydantic import (
 
 from opcheck import dtypes, model
 from opcheck.dtypes import content
-from opcheck.graph.folders import DATA_SET, MODEL, array_from, read_whole, tensor_bytes
+from opcheck.graph.folders import DATA_SET, MODEL, read_whole, tensor_bytes
 from opcheck.graph.test_data import DATA, FileMessages
 from opcheck.model import Alternative, AnyOf, Array, Case, Given, Rejected, Tolerance, Typed, Values
 
@@ -62,9 +62,6 @@ class Tensor(ManifestFields):
     def of(cls, name: str, array: Array) -> "Tensor":
         """Describe an array of this name."""
         return cls(name=name, dtype=str(dtypes.of(array)), shape=array.shape)
-
-    def __str__(self) -> str:
-        return f"{self.dtype}{list(self.shape)} {self.name!r}"
 
 
 class Special(ManifestFields):
@@ -272,17 +269,6 @@ def spelt(value: Any) -> Any:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return Special(number=str(value))  # type: ignore[arg-type]
     return value
-
-
-def value_of(stored: Any) -> Any:
-    """The value that `spelt` wrote."""
-    if isinstance(stored, OtherType):
-        return Typed(stored.type, value_of(stored.value))
-    if isinstance(stored, TensorValue):
-        return array_from(bytes.fromhex(stored.tensor))
-    if isinstance(stored, tuple):
-        return tuple(map(value_of, stored))
-    return float(stored.number) if isinstance(stored, Special) else stored
 
 
 _NAME_THE_WHOLE = f"name the folder of {MANIFEST}"

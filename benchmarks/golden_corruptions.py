@@ -112,8 +112,10 @@ def removed(draw: random.Random, folder: Path) -> Touched:
 
 def added(draw: random.Random, folder: Path) -> Touched:
     """A file more, like another or like none."""
-    like = draw.choice(files(folder))
-    name = draw.choice([f"{like}.part", like.upper(), like.replace("_0", "_1")])
+    # Beside the tests there may be anything.
+    like = draw.choice([name for name in files(folder) if "/" in name])
+    shouted = Path(like).with_name(Path(like).name.upper()).as_posix()
+    name = draw.choice([f"{like}.part", shouted, like.replace("_0", "_1")])
     path = folder / name
     if path.exists():
         return set()

@@ -99,11 +99,7 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
 @click.argument("old_path", type=PATH, metavar="OLD")
 @click.argument("new_path", type=PATH, metavar="NEW")
 @declared("--common: Where NEW was asked for less than OLD, compare what both were asked for.")
-@options.format_option(
-    *("json", "markdown"),
-    show_default=True,
-    help="json: a line a change; markdown: a page for pull requests.",
-)
+@options.format_option("markdown", help="markdown: a page for pull requests.")
 @options.out_option
 @declared("-v --verbose: Every change, however many there are.")
 def diff(
@@ -119,7 +115,6 @@ def diff(
     opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl
     opcheck diff main.jsonl new.jsonl --format markdown -o comment.md
     opcheck diff all.jsonl some.jsonl --common       NEW has fewer cases, on purpose
-    opcheck diff a.jsonl b.jsonl --format json | jq 'select(.regression)'
 
     Exit codes: 0 no regression, 1 some, 2 a file cannot be read, or is both, 4 a run is
     incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
@@ -141,8 +136,7 @@ def diff(
         with options.printed(out) as console:
             shown.show(console, old, new, found, common=common, verbose=verbose)
     else:
-        lines = shown.lines if form == "json" else shown.markdown_lines
-        options.write_lines(out, lines(old, new, found, common=common))
+        options.write_lines(out, shown.markdown_lines(old, new, found, common=common))
     leave(judged(old, new, found, common=common)[0])
 
 

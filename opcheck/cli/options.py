@@ -152,7 +152,6 @@ pretty_options = declared(
     """
     -q --quiet: Only the summary, no failure in full.
     -v --verbose: Every table in full; -vv: every failure, warning and known failure too.
-    --durations slowest N: List the N results that took longest, too.
     """,
     verbose={"count": True},
 )

@@ -330,7 +330,6 @@ class Arguments:
     max_fail: int | None
     quiet: bool
     verbose: int
-    slowest: int | None
     form: str
 
 
@@ -350,8 +349,6 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
     if mine.updated and most_failures is not None:
         # It would not know all failures.
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
-    if given.slowest and as_json:
-        raise UsageError("--durations is for --format pretty, not for json")
     _ = subset.last  # read now, which may fail
     with Session(
         given.addresses, jobs=given.jobs, timeout=given.timeout, memory_limit=given.memory_limit
@@ -392,7 +389,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
         reports.begin(run.header)
         from opcheck.cli.output import JsonOutput, PrettyOutput
 
-        pretty = picked(given, "quiet verbose slowest")
+        pretty = picked(given, "quiet verbose")
         output = JsonOutput(run.header) if as_json else PrettyOutput(run.header, **pretty)
         records, stopped = _collected(run, output, reports, most_failures)
         whole, revised = run.end(records, stopped=stopped)

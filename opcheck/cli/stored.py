@@ -25,9 +25,7 @@ _WHOLE = {"type": OutputPath(), "required": True}
 )
 @options.out_option
 @options.pretty_options
-def report(
-    path: Path, form: str, out: Path | None, quiet: bool, verbose: int, slowest: int | None
-) -> None:
+def report(path: Path, form: str, out: Path | None, quiet: bool, verbose: int) -> None:
     """Show a stored run, as `opcheck run` did or in another format.
 
     RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
@@ -45,12 +43,12 @@ def report(
     """
     from opcheck.analysis import outcome
 
-    if (quiet or verbose or slowest) and form != "pretty":
-        raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
+    if (quiet or verbose) and form != "pretty":
+        raise UsageError(f"-q and -v are for --format pretty, not for {form}")
     options.check_files([(f"-o {out}", out)], [path])
     if _is_benchmark(path):
-        if quiet or verbose or slowest:
-            raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")
+        if quiet or verbose:
+            raise UsageError(f"-q and -v are for runs; {path} is a benchmark")
         leave(_benchmark(path, form, out))
     (run,) = options.read_runs(path)
     code, meaning = outcome(run)
@@ -58,7 +56,7 @@ def report(
         from opcheck.report import summary
 
         with options.printed(out) as console:
-            summary.show(console, run, quiet=quiet, verbose=verbose, slowest=slowest)
+            summary.show(console, run, quiet=quiet, verbose=verbose)
     else:
         options.write_lines(out, lines(form, run))
         if not run.complete:

@@ -1,6 +1,5 @@
-"""Parts of a suite: shards, what failed last, how many cases there must be; and what takes long."""
+"""Parts of a suite: shards, what failed last, and how many cases there must be."""
 
-import json
 import re
 import shlex
 from dataclasses import replace
@@ -213,37 +212,6 @@ def test_who_is_right_ten_times_conforms_and_it_is_counted(run):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan", "--repeat", "10"]
     assert run(*words, "--report", "json=run.jsonl").exit_code == 0
     assert all(one.verdicts == {Verdict.PASS: 10} for one in kept().records)
-
-
-# ── durations ─────────────────────────────────────────────────────────────────────────────────
-def test_what_took_longest_is_listed(run):
-    run("run", "cases.yaml", "-b", "right", "-k", "not nan", "--report", "json=run.jsonl")
-    fields = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
-    for one, seconds in zip(fields[1:-1], (0.25, 30.0, 0.0, 0.001), strict=True):
-        one["seconds"] = seconds
-    Path("run.jsonl").write_text("\n".join(map(json.dumps, fields)) + "\n")
-    found = run("report", "run.jsonl", "--durations", "2")
-    [_, table] = found.stdout.split("Slowest: ")
-    assert [line.split() for line in table.splitlines() if line][:5][0] == (
-        ["2", "results,", "100", "%", "of", "the", "time", "that", "backends", "took"]
-    )
-    assert [line.split() for line in table.splitlines()][3:5] == [
-        ["30.0", "s", "right", "1.5", "Hardmax/many_ties"],
-        ["250", "ms", "right", "1.5", "Hardmax/ties"],
-    ]
-    # What took no time that could be measured is not among them, however many are asked for.
-    assert "subnormal" in run("report", "run.jsonl", "--durations", "9").stdout
-    assert "out_of_range" not in run("report", "run.jsonl", "--durations", "9").stdout
-    assert "Slowest" not in run("report", "run.jsonl").stdout
-
-
-@pytest.mark.parametrize("command", ["run", "report"])
-def test_durations_are_shown_in_tables_only(run, command):
-    run("run", "cases.yaml", "-b", "right", "--report", "json=run.jsonl")
-    words = {"run": ["cases.yaml", "-b", "right"], "report": ["run.jsonl"]}[command]
-    assert "Slowest" in run(command, *words, "--durations", "3").stdout
-    found = run(command, *words, "--durations", "3", "--format", "json", code=2)
-    assert "for --format pretty, not for json" in found.stderr
 
 
 # ── right answers that differ ─────────────────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ from opcheck.suite.fields import json_schema
 PAGE = Path(__file__).with_suffix("").with_name("case-files.md")
 Schema: TypeAlias = dict[str, Any]
 #: The places in which most fields may stand, by the names of their definitions.
-_PLACES = {"": "file", "CaseEntry": "case", "RowFields": "row", "BenchEntry": "`bench`"}
+_PLACES = {"": "file", "CaseEntry": "case", "RowFields": "row"}
 #: How the schema's ways to write a tensor or an element type are shown, the longest first.
 _SHORT = {
     "number, text, truth value or nested list or [tensor](#tensor)": "[tensor](#tensor)",

@@ -418,8 +418,6 @@ def _looks_otherwise(was: Record, now: Record) -> bool:
 APART = 12.0
 #: The most results named that occur in two runs.
 _NAMED = 3
-#: Name of the resumed run in messages.
-_NOW = "this run"
 
 
 def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
@@ -643,61 +641,3 @@ def joined(all_: Sequence[model.Environment]) -> model.Environment:
 
 def _each(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(part for value in values for part in value.split(", ")))
-
-
-def resumed(
-    earlier: RunPart,
-    now: Header,
-    digests: Mapping[str, tuple[int, str]],
-    compared: Collection[str] = (),
-) -> Run:
-    """Return the results of `earlier` that a run with the header `now` can reuse.
-
-    `digests` are place and digest of each case, by id; cases `compared` among backends need all
-    results. Raises UsageError with every reason why it is another run: another suite or shard,
-    other backends, versions, files or rules, or hours apart.
-    """
-    old = earlier.run.header
-    wrong = [*misfits([earlier, RunPart(_NOW, replace(earlier.run, header=now))])]
-    wrong += _changed_since(earlier.name, old, now)
-    records = [one for one in earlier.run.records if one.verdict is not Verdict.NOT_RUN]
-    if earlier.run.complete and len(records) == len(earlier.run.records):
-        wrong.append(f"{earlier.name} is complete: there is nothing to go on with")
-    for record in earlier.run.records if old.suite == now.suite else ():
-        if digests.get(record.case) != (record.place, record.digest):
-            wrong.append(f"{earlier.name} has another case {quoted(record.case)} than {_NOW}")
-    if wrong:
-        hint = f"another file begins a new run; {earlier.name} is as it was"
-        raise UsageError("\n".join(dict.fromkeys(wrong)), hint)
-    order = {info.address: number for number, info in enumerate(old.backends)}
-    # Backends are compared with each other once all of them have answered.
-    count = Counter(one.case for one in records)
-    torn = {case for case in compared if count[case] < len(old.backends)}
-    records = [one for one in records if one.case not in torn]
-    records.sort(key=lambda one: (one.place, order[one.backend]))
-    environment = joined([old.environment, now.environment])
-    header = replace(old, environment=environment, named=old.named or now.named)
-    return Run(header, tuple(records), earlier.run.ending)
-
-
-def _changed_since(name: str, old: Header, now: Header) -> Iterator[str]:
-    """Yield changes that parts of a merged run may have, but a resumed run may not."""
-    versions = old.environment.opcheck, now.environment.opcheck
-    if versions[1] not in versions[0].split(", "):
-        yield f"{name} is of opcheck {versions[0]}, {_NOW} of {versions[1]}"
-    if old.shard != now.shard:
-        parts = [header.part or "the whole suite" for header in (old, now)]
-        yield f"{name} is {parts[0]}, {_NOW} {parts[1]}"
-    one, other = ([info.address for info in header.backends] for header in (old, now))
-    if one != other:
-        yield f"{name} has the backends {', '.join(one)}; {_NOW} {', '.join(other)}"
-    known = {info.address: info.made_of for info in (*old.backends, *old.oracles)}
-    for info in (*now.backends, *now.oracles):
-        before = known.get(info.address, info.made_of)
-        if unlike := sorted(dict(before.items() ^ info.made_of.items())):
-            yield f"{quoted(info.address)} was made of other files in {name}: {', '.join(unlike)}"
-    # Too much may have changed meanwhile without a trace in the file.
-    passed = apart(old, now)
-    if abs(passed) > APART:
-        when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"
-        yield f"{name} began {when}, and after {APART:g} hours no run is gone on with"

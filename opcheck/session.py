@@ -185,10 +185,7 @@ class Session:
 
 
 class LiveRun:
-    """A run while it lasts, on connected backends.
-
-    Before, `backends` may be replaced, and `kept` be an earlier run.
-    """
+    """A run while it lasts, on connected backends, which may be replaced before."""
 
     def __init__(self, session: Session, request: Request) -> None:
         self.request, self._session = request, session
@@ -203,7 +200,8 @@ class LiveRun:
             "require-reproducible": "yes" if request.require_reproducible else None,
         }
         oracles = {pool.info.address: pool.info for pool in session.oracles.values()}
-        header = Header(
+        #: Backends, cases and options.
+        self.header = Header(
             environment(),
             tuple(session.infos),
             suite=self.recorder.suite,
@@ -216,13 +214,6 @@ class LiveRun:
             options={name: value for name, value in options.items() if value},
             oracles=tuple(oracles.values()),
         )
-        #: What is kept of an earlier run.
-        self.kept = Run(header)
-
-    @property
-    def header(self) -> Header:
-        """The header of the run: backends, cases and options."""
-        return self.kept.header
 
     def results(
         self, is_shown: Callable[[LiveResult | Record], bool] | None = None
@@ -238,7 +229,6 @@ class LiveRun:
         self._judging = Scheduler(
             request.asked,
             self.backends,
-            self.kept.by_pair,
             shipped_ledgers() if is_excused else (),
             is_shown or (lambda result: is_failure(result, red)),
             self._session.oracles,
@@ -254,13 +244,12 @@ class LiveRun:
         settled = self._judging.settled(records)
         revised = [one for one, was in zip(settled, records, strict=True) if one is not was]
         died, left = self._session.endings()
-        before = self.kept.ending or Ending()
         complete = len(records) == self.header.results
         ending = Ending(
             complete,
-            seconds=round(before.seconds + time.monotonic() - self._began, 3),
-            accidents=before.accidents + died,
-            partings=before.partings + left,
+            seconds=round(time.monotonic() - self._began, 3),
+            accidents=died,
+            partings=left,
         )
         code, meaning = status(self.header, records, ending, interrupted=stopped and not complete)
         ending = replace(ending, exit_code=int(code), meaning=meaning)

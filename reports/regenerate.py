@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -32,10 +31,11 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(HERE.parent))
 
 import opcheck  # noqa: E402  (it may be run as a script)
-from opcheck import suite  # noqa: E402
-from opcheck.errors import CaseFileError  # noqa: E402
-from opcheck.model import Case  # noqa: E402
-from opcheck.report import timing_store  # noqa: E402
+from opcheck import analysis, suite  # noqa: E402
+from opcheck.analysis import RunPart  # noqa: E402
+from opcheck.errors import CaseFileError, UsageError  # noqa: E402
+from opcheck.model import Case, Run, Suite  # noqa: E402
+from opcheck.report import store, timing_store  # noqa: E402
 from reports import weights  # noqa: E402
 from reports.by_hand import CHECKS  # noqa: E402
 from reports.page import Site  # noqa: E402
@@ -45,6 +45,8 @@ ENGINES = ("onnxruntime", "openvino", "reference", "torch", "tract")
 #: Those of examples/backends that are quick enough, by a handful of cases of each operator.
 MORE = ("opencv", "tinygrad", "tvm")
 BENCH = HERE / "bench.jsonl.gz"
+#: A command line names no more cases than these.
+MANY = 10_000
 #: Those that are timed; the first is the baseline. A call of `reference` takes up to 12 seconds.
 TIMED = ("onnxruntime", "numpy", "openvino", "torch", "tract")
 
@@ -115,10 +117,24 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
     path = HERE / "runs" / f"{engine}.jsonl.gz"
-    command = ("run", "-q", "-b", engine, "-j", str(jobs))
-    if resume:
-        return _stored(path, command, "--resume", "", begun=_begun(path))
-    return _stored(path, command, "--report", "json=")
+    command = ["run", "-q", "-b", engine, "-j", str(jobs)]
+    if not resume:
+        return _stored(path, command, "--report", "json=")
+    old = RunPart("the stored run", _of_today(store.read(path)))
+    there = {record.case for record in old.run.records}
+    missing = [case for case, _ in _asked() if case not in there]
+    print(f"         {len(there):,} of {len(_asked()):,} cases are in the stored run")
+    if not missing:
+        return _join(path, [old])
+    if len(missing) > MANY:
+        return _run(engine, jobs)
+    command += [word for case in missing for word in ("--case", case)]
+    with tempfile.TemporaryDirectory() as made:
+        new = Path(made) / path.name
+        # Of some cases alone, a backend may have none: what the whole says counts.
+        if not _stored(new, command, "--report", "json=", fine=(0, 5)):
+            return False
+        return _join(path, [old, RunPart("that of the others", _of_today(store.read(new)))])
 
 
 def _more(engine: str) -> bool:
@@ -134,22 +150,32 @@ def _asked() -> dict[tuple[str, str], Case]:
     return {(case.id, suite.case_digest(case)): case for case in opcheck.load()}
 
 
-def _begun(path: Path) -> bytes:
-    """A stored run as one of today's cases that was cut short: with all results of the same cases.
-
-    opcheck refuses to go on with it if anything but cases is another: a release, a file, the day.
-    """
+def _of_today(run: Run) -> Run:
+    """The results of a run on today's cases, as a part of the run of all of them."""
     asked = _asked()
     places = {about: place for place, about in enumerate(asked)}
-    header, *lines = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
-    digest = {"digest": suite.suite_digest(asked), "cases": len(asked)}
-    begun = [{**header, "cases": len(asked), "suite": digest}]
-    for line in lines:
-        about = line.get("case", ""), line.get("digest", "")
+    suite_ = Suite(suite.suite_digest(asked), len(asked))
+    records = []
+    for one in run.records:
+        about = one.case, one.digest
         if about in asked:
-            begun.append({**line, "place": places[about], "source": asdict(asked[about].source)})
-    print(f"         {len(begun) - 1:,} of {len(asked):,} cases are in the stored run")
-    return b"".join(json.dumps(line).encode() + b"\n" for line in begun)
+            records.append(replace(one, place=places[about], source=asked[about].source))
+    header = replace(run.header, suite=suite_, cases=suite_.cases)
+    return replace(run, header=header, records=tuple(records))
+
+
+def _join(path: Path, parts: Sequence[RunPart]) -> bool:
+    """Store parts of a run as one, but of different releases; failures look as they do in each."""
+    try:
+        whole, lacks = analysis.merge(parts)
+    except UsageError as error:
+        whole, lacks = parts[0].run, tuple(error.lines())
+    ending = whole.ending
+    if lacks or ending is None or ending.exit_code:
+        print("\n".join(f"         {line}" for line in lacks or [ending and ending.meaning]))
+        return False
+    _pack(path, "".join(f"{line}\n" for line in store.lines(whole)).encode())
+    return True
 
 
 def _bench() -> bool:
@@ -162,7 +188,6 @@ def _stored(
     command: Sequence[str],
     option: str,
     prefix: str,
-    begun: bytes = b"",
     folder: Path = HERE.parent,
     fine: Sequence[int] = (0,),
 ) -> bool:
@@ -173,11 +198,9 @@ def _stored(
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as made:
         file = Path(made) / "stored.jsonl"
-        if begun:
-            file.write_bytes(begun)
         opcheck = [sys.executable, "-m", "opcheck", *command, option, f"{prefix}{file}"]
         done = subprocess.run(opcheck, cwd=folder, stdout=subprocess.PIPE, encoding="utf-8")
-        print(f"{time.monotonic() - began:5.0f} s  {' '.join(command)}")
+        print(f"{time.monotonic() - began:5.0f} s  {' '.join(command[:6])}")
         said = done.stdout.strip().splitlines() or [""]
         print(
             "\n".join(
@@ -188,10 +211,14 @@ def _stored(
         if done.returncode not in fine:
             return False
         data = file.read_bytes().replace(f"{HERE.parent.resolve()}/".encode(), b"")
+    _pack(path, data)
+    return True
+
+
+def _pack(path: Path, data: bytes) -> None:
     path.parent.mkdir(exist_ok=True)
     # Without a time or a name, so that equal runs are equal files.
     path.write_bytes(gzip.compress(data, mtime=0))
-    return True
 
 
 if __name__ == "__main__":

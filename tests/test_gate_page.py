@@ -19,7 +19,7 @@ SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 (WORKFLOW,) = [
     yaml.load(text, yaml.BaseLoader) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 ]
-PLAIN, COMPARED, RESUMED, WHEEL, SPEED = SHELL
+PLAIN, COMPARED, WHEEL, SPEED = SHELL
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 
@@ -78,31 +78,6 @@ def test_a_gate_that_compares_lets_old_failures_pass_and_no_new_one(folder: Path
     assert status == 2
     assert "regression" not in printed
     assert shell(folder, "opcheck diff main.jsonl new.jsonl")[0] == 2
-
-
-def test_a_gate_that_goes_on_asks_only_what_is_missing(folder: Path) -> None:
-    status, printed = shell(folder, RESUMED)
-    assert (status, last(printed)) == (0, "exit 0: conforms: 2 results, nothing unexpected")
-    lines = (folder / "run.jsonl").read_text().splitlines(keepends=True)
-    (folder / "run.jsonl").write_text("".join(lines[:2]) + lines[2][:99])
-    status, printed = shell(folder, RESUMED)
-    assert status == 0
-    assert "run.jsonl has 1 of 2 results; 1 to come" in printed
-    # In a workspace that persists, a complete run is no verdict about another day's backend.
-    whole = (folder / "run.jsonl").read_text()
-    mine(folder, WRONG)
-    assert shell(folder, RESUMED)[0] == 1
-    (folder / "run.jsonl").write_text("".join(whole.splitlines(keepends=True)[:2]))
-    status, printed = shell(folder, RESUMED)
-    assert status == 2
-    assert "another file begins a new run; run.jsonl is as it was" in printed
-    # Nor is one with the same version that was built anew.
-    mine(folder, RIGHT)
-    with (folder / "opcheck.toml").open("a") as profile:
-        profile.write('environment = {MODE = "fast"}\n')
-    status, printed = shell(folder, RESUMED)
-    assert status == 2
-    assert "'mine' was made of other files in run.jsonl: environment and limits" in printed
 
 
 # ── on GitHub ─────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import pytest
 from opcheck.analysis import REGRESSIONS, ChangeKind
 from opcheck.report import store
 from opcheck.report.files import FORMATS
-from tests.cli.test_resume import TWO as CASES
+from tests.cli.test_builds import TWO as CASES
 from tests.report.runs import every_verdict, run_of
 from tests.shell import ROOT, program, shell
 
@@ -50,17 +50,13 @@ def folder(tmp_path: Path) -> Path:
 @posix
 def test_its_commands_work_one_after_the_other(folder: Path) -> None:
     program(folder / "bin" / "ssh", '#!/bin/sh\nshift\nexec "$@"\n')
-    keep, elsewhere, resume, failed, shards, compare, join = COMMANDS
+    keep, elsewhere, failed, shards, compare, join = COMMANDS
     status, printed = shell(folder, keep)
     assert (status, printed.count("exit 0: conforms: 2 results")) == (0, 2), printed
     status, printed = shell(
         folder, f"PATH=$PWD/bin:$PATH\n{elsewhere.replace(' run ', ' run my.yaml ')}"
     )
     assert (status, printed.count("exit 0: conforms: 2 results")) == (0, 1), printed
-    head, first, _ = (folder / "new.jsonl").read_text().split("\n", 2)
-    (folder / "run.jsonl").write_text(f"{head}\n{first}\n")
-    status, printed = shell(folder, resume)
-    assert (status, printed.count("run.jsonl has 1 of 2 results; 1 to come")) == (0, 1), printed
     status, printed = shell(folder, failed)
     assert (status, printed.count("no case matched (level core, failed in last.jsonl)")) == (5, 1)
     status, printed = shell(folder, shards)

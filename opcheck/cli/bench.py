@@ -154,8 +154,6 @@ _READ = {"type": click.Path(path_type=Path, dir_okay=False)}
     --seconds: At most for a case. [default: 20]
     --cold: Empty the processor's caches before every call.
     --quick: A first look: few rounds, wide intervals.
-    --sweep PATH=VALUES: Each case in several sizes, such as 'inputs.input.shape=[[1, 1000], [64,
-        1000]]'.
     --save saved FILE: Keep all samples, as JSON lines.
     --baseline FILE: Compare the times with a saved benchmark.
     --max-regression most SHARE: How much slower is too slow: than the backend that --base names, 2%
@@ -183,7 +181,6 @@ def command(
     seconds: float | None,
     cold: bool,
     quick: bool,
-    sweep: str | None,
     saved: Path | None,
     baseline: Path | None,
     most: float | None,
@@ -203,7 +200,6 @@ def command(
     opcheck bench --op Softmax -k maps                 some cases on the default backends
     opcheck bench my.yaml -b old -b new --base old     two builds, as opcheck.toml names them
     opcheck bench my.yaml -b old -b new --base old --max-regression 5%    a gate, the best one
-    opcheck bench --op Softmax -k classes --sweep 'inputs.input.shape=[[1, 999], [99, 999]]'
     opcheck bench --save today.jsonl                   keep the samples
     opcheck bench --baseline main.jsonl --max-regression 5%    a gate where the old build is gone
     opcheck bench --compare monday.jsonl tuesday.jsonl
@@ -233,7 +229,7 @@ def command(
     from opcheck.report.timing_store import Stored, write
 
     # All errors of the command line come before any process is started.
-    cases = _chosen(sweep, **selection)
+    cases = _chosen(**selection)
     options.check_files([(f"--save {saved}", saved)], [baseline])
     gate = asked_gate(most, unclear, stored=baseline is not None, base=base)
     old = saved_benchmark(baseline) if baseline else None
@@ -272,16 +268,11 @@ def command(
     end(code, f"{counted}; {meaning}" if meaning else counted)
 
 
-def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:
+def _chosen(**selection: Any) -> list[Case]:
     """Return the cases that can be timed; warn of the others, raise UsageError if there is none."""
     from opcheck.execution.bench import why_not
-    from opcheck.suite import load_bench, parse_sweep
 
-    wanted = parse_sweep(sweep) if sweep else None
-    cases, said = options.chosen_cases(paths, **selection, bench=True)
-    if wanted:
-        ids = {case.id for case in cases}
-        cases = load_bench(paths, sizes=lambda concrete: wanted.of(concrete, ids))
+    cases, said = options.chosen_cases(**selection, bench=True)
     by_reason = group_by(cases, why_not)
     found = by_reason.pop("", [])
     for reason, those in by_reason.items():

@@ -1,4 +1,4 @@
-"""`opcheck golden`: test data with the right answers in it, written and checked."""
+"""`opcheck golden`: test data with the right answers in it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ import click
 
 from opcheck.cli import options
 from opcheck.cli.group import Commands
-from opcheck.cli.options import PATH, OutputPath, counted, declared, end, output
+from opcheck.cli.options import OutputPath, counted, declared, end, output
 from opcheck.errors import Exit, UsageError
-from opcheck.report.plain_text import one_line, plural
+from opcheck.report.plain_text import one_line
 
 if TYPE_CHECKING:
     from opcheck.suite.golden_files import Manifest
@@ -23,12 +23,12 @@ _LEFT_OUT = 3
 
 @click.group(name="golden", cls=Commands)
 def command() -> None:
-    """Write test data with the right answers in it, and check such files.
+    """Write test data with the right answers in it.
 
     \b
     opcheck golden write -o golden        the shipped suites, in the layout of ONNX's test data
     opcheck golden write my.yaml -o mine  my cases
-    opcheck golden check golden           are all files consistent, and all answers right?
+    opcheck run golden -b mine            such a folder, checked against its checksums and judged
     """
 
 
@@ -64,7 +64,6 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     opcheck golden write -o golden                       the shipped suites
     opcheck golden write -o golden --op Softmax          one operator
     opcheck golden write my.yaml -o mine                 my cases
-    opcheck golden check golden                          later, or elsewhere
 
     A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
     be refused. docs/golden-files.md describes all files.
@@ -129,39 +128,3 @@ def _show(golden: "Manifest") -> None:
     for one in golden.left_out:
         if one.wrong:
             click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
-
-
-@command.command(name="check")
-@click.argument("folder", type=PATH, metavar="DIR")
-@options.processes_option
-def check(folder: Path, jobs: int | None) -> None:
-    """Check such a folder: every file, every model, every answer.
-
-    Every file must be there, be listed in the manifest and have its SHA-256; every model must be
-    valid and state what the manifest says; tensors must have their names, dtypes and shapes; and
-    this opcheck must give the answers that were written. All defects are reported at once,
-    a line a file. The folder may come from a stranger: nothing outside it is read, and nothing in
-    it is unpickled.
-
-    \b
-    opcheck golden check golden
-    (cd golden && sha256sum --quiet -c SHA256SUMS)   the files alone, without opcheck
-
-    Exit codes: 0 all is right, 1 something is wrong, 2 this is no golden folder, 5 there is no test
-    in it, 130 interrupted.
-    """
-    from opcheck.execution.golden.checking import check as check_folder
-    from opcheck.execution.workers import processors
-
-    with counted("checking", None) as each:
-        checked = check_folder(folder, jobs or processors(), each)
-    for path, message in checked.findings.items():
-        click.echo(one_line(f"{folder}/{path}: {message}"))
-    counts = (checked.cases, checked.tests, checked.files)
-    looked_at = ", ".join(map(plural, counts, ("case", "test", "file")))
-    if checked.findings:
-        count = len(checked.findings)
-        end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")
-    if not checked.judged:
-        end(Exit.NOTHING_JUDGED, f"nothing was checked: {looked_at}")
-    end(Exit.CONFORMS, f"consistent, and right by this opcheck: {looked_at}")

@@ -156,7 +156,6 @@ pretty_options = declared(
     """
     -q --quiet: Only the summary, no failure in full.
     -v --verbose: Every table in full; -vv: every failure, warning and known failure too.
-    --durations slowest N: List the N results that took longest, too.
     """,
     verbose={"count": True},
 )
@@ -217,18 +216,16 @@ class OutputPath(click.Path):
     """The type of an option that names what the command writes.
 
     `is_replaced` is called with the path and the words of the command line; it returns True if the
-    command replaces the output there, which is removed then unless it is `kept`.
+    command replaces the output there, which is removed then.
     """
 
     def __init__(
         self,
         is_replaced: Callable[[Path, Sequence[str]], bool] = lambda path, words: path.is_file(),
-        *,
-        kept: bool = False,
         **settings: Any,
     ) -> None:
         super().__init__(path_type=Path, **settings)
-        self.is_replaced, self.kept = is_replaced, kept
+        self.is_replaced = is_replaced
 
 
 class OutputCommand(click.Command):
@@ -267,7 +264,7 @@ class OutputCommand(click.Command):
 
 
 def _set_aside(ctx: Context, words: Sequence[str], values: Iterable[TypedValue]) -> None:
-    """Rename outputs that will be replaced, and note them for `_clean`, unless they are kept."""
+    """Rename outputs that will be replaced, and note them for `_clean`."""
     outputs = ((kind, value) for kind, value in values if isinstance(kind, OutputPath))
     for kind, value in () if ctx.resilient_parsing else outputs:
         for one in value if isinstance(value, list | tuple) else [value]:
@@ -277,10 +274,7 @@ def _set_aside(ctx: Context, words: Sequence[str], values: Iterable[TypedValue])
             path = Path(os.path.realpath(path))
             stale = path.with_name(f"{path.name}{_STALE}")
             moved = _is_stale(path, kind, words) and _rename(path, stale, kind, words)
-            if not kind.kept:
-                ctx.meta.setdefault(_STALE, []).append((path, stale, moved))
-            elif moved:
-                _tell(path, stale)
+            ctx.meta.setdefault(_STALE, []).append((path, stale, moved))
 
 
 def _clean(ctx: Context) -> None:
@@ -326,8 +320,6 @@ def _rename(path: Path, stale: Path, kind: OutputPath, words: Sequence[str]) -> 
         return True
     except OSError as error:
         try:
-            if kind.kept:
-                raise
             # Some files can only be written into: a single one that is mounted, for example.
             path.write_bytes(b"")
         except OSError:

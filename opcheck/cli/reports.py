@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-import zlib
-from collections import deque
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from stat import S_ISREG
@@ -16,27 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import options
 from opcheck.cli.options import STANDARD, OutputPath, check_files, declared, lock
-from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
+from opcheck.errors import Exit, Unwritable, did_you_mean
 from opcheck.report.files import FORMATS, lines, why_no_report, write_text
-from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from opcheck.model import Ending, Header, Record, Run
-    from opcheck.session import LiveRun
 
 
 @dataclass(frozen=True)
 class Target:
-    """A format and the file to be written in it; `said` is how the command line names it."""
+    """A format and the file to be written in it."""
 
     form: str
     path: Path
-    said: str = ""
 
     def __str__(self) -> str:
-        return self.said or f"--report {self.form}={self.path}"
+        return f"--report {self.form}={self.path}"
 
 
 class _ReportFile(OutputPath):
@@ -57,9 +50,7 @@ def check_targets(
     """Raise UsageError with every file that cannot be written, before anything is."""
     wrong = []
     for one in (one for one in targets if one.path == STANDARD):
-        if one.said:
-            wrong.append(f"{one}: only a file can be gone on with")
-        elif stdout_is_stream:
+        if stdout_is_stream:
             wrong.append(f"{one}: --format json has standard output to itself")
         elif one.form != "github":  # which is read from logs
             instead = f"`opcheck report RUN --format {one.form}` prints this"
@@ -80,12 +71,12 @@ class _File:
     #: How many bytes the file must have.
     size: int = 0
 
-    def open(self, *, empty: bool = True) -> None:
-        """Open the file for this process alone; raises Unwritable."""
+    def open(self) -> None:
+        """Open the file for this process alone, and empty it; raises Unwritable."""
         try:
             self.raw = io.FileIO(self.target.path, "a")
             lock(self.raw.fileno())
-            if empty and self.target.path.is_file():
+            if self.target.path.is_file():
                 self.raw.truncate(0)
             self.size = os.fstat(self.raw.fileno()).st_size
         except OSError as error:
@@ -128,47 +119,30 @@ class _File:
 
 
 class Reports:
-    """Reports of a run: streams while it runs, everything else at its end.
+    """Reports of a run: streams while it runs, everything else at its end."""
 
-    The file of a `resumed` run has all results at any time: it is replaced as a whole, and then
-    grows.
-    """
-
-    def __init__(self, targets: Iterable[Target], resumed: Target | None = None) -> None:
+    def __init__(self, targets: Iterable[Target]) -> None:
         targets = list(targets)
         self._printed = [target for target in targets if target.path == STANDARD]
         files = [_File(target) for target in targets if target.path != STANDARD]
         self._streams = [one for one in files if one.target.form == "json"]
         self._others = [one for one in files if one.target.form != "json"]
-        self._resumed = None if resumed is None else _File(resumed)
-        #: What lines are added to.
-        self._growing = [*self._streams, *filter(None, [self._resumed])]
 
-    def begin(self, header: Header, kept: Sequence[Record] = ()) -> None:
-        """Empty all files, put `kept` in the resumed one, begin the streams; raises Unwritable."""
+    def begin(self, header: Header) -> None:
+        """Empty all files, and begin the streams; raises Unwritable."""
         from opcheck.report import store
 
-        #: New results stand behind those that were kept, wherever they belong.
-        self._is_unordered = bool(kept)
-        if self._resumed:
-            # Nobody else may be going on with it, before and after it is replaced.
-            self._resumed.open(empty=False)
-            with self._resumed.raw or nullcontext():
-                lines = (store.header(header), *map(store.record, kept))
-                write_text(self._resumed.target.path, "".join(f"{line}\n" for line in lines))
-                self._resumed.open(empty=False)
         for one in (*self._streams, *self._others):
             one.open()
         for one in self._streams:
             one.write(store.header(header))
 
-    def take(self, result: Record, *, is_kept: bool = False) -> None:
+    def take(self, result: Record) -> None:
         """Write a result to the streams, a whole line, so that a run cut short leaves it."""
         from opcheck.report import store
 
-        files = self._streams if is_kept else self._growing
-        line = store.record(result) if files else ""
-        for one in files:
+        line = store.record(result) if self._streams else ""
+        for one in self._streams:
             one.write(line)
 
     def finish(self, run: Run, lacking: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
@@ -185,11 +159,10 @@ class Reports:
                 one.write(line)
             one.close()
         ending = self._ended(run.ending, lacking)
-        for one in self._growing:
+        for one in self._streams:
             one.write(store.footer(run.records, ending, revised))
             one.close()
-            is_unordered = one is self._resumed and self._is_unordered
-            if (is_unordered or revised) and not one.error and one.target.path.is_file():
+            if revised and not one.error and one.target.path.is_file():
                 text = "".join(f"{line}\n" for line in store.lines(replace(run, ending=ending)))
                 try:
                     write_text(one.target.path, text)
@@ -198,7 +171,7 @@ class Reports:
         return self._ended(run.ending, lacking)
 
     def _ended(self, ending: Ending, lacking: Sequence[str]) -> Ending:
-        errors = (one.error for one in (*self._growing, *self._others))
+        errors = (one.error for one in (*self._streams, *self._others))
         lacking = [*lacking, *filter(None, errors)]
         if not lacking:
             return ending
@@ -214,56 +187,9 @@ class Reports:
                 click.echo(line)
 
 
-def _is_finished(path: Path, words: Sequence[str]) -> bool:
-    """Return True for a run with all of its results: nothing that is asked now could be added."""
-    from opcheck.report.store import unpacked
-
-    try:
-        # A device may have no end.
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            (last,) = deque(unpacked(file), maxlen=1)
-        footer = json.loads(last)
-        counts = footer["totals"].values()
-        return footer["complete"] is True and not any("not run" in count for count in counts)
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
-        return False
-
-
 report_options = declared(
     f"""
     --report targets FORMAT=PATH...: Write the run to a file too: {", ".join(FORMATS)}. Repeatable.
-    --resume resumed RUN: Go on with a stored run that began within 12 hours and was cut short, in
-        its file, and ask only what is missing; without such a file, or where it is complete, begin
-        anew.
     """,
     targets={"type": _ReportFile()},
-    resumed={"type": OutputPath(_is_finished, kept=True)},
 )
-
-
-def earlier_run(path: Path | None) -> Run | None:
-    """Return the run in a writable file, None without one; raise CaseFileError and UsageError."""
-    if path is None:
-        return None
-    if path.exists() and not path.is_file():
-        raise UsageError(f"--resume {path}: only a file can be gone on with")
-    # A run that was killed at once has left an empty file.
-    if not path.exists() or not path.stat().st_size:
-        click.echo(f"opcheck: {path} has no run to go on with: it begins here", err=True)
-        return None
-    return options.read_runs(path)[0]
-
-
-def kept_results(path: Path, earlier: Run, now: LiveRun) -> Run:
-    """Return and announce the reusable results; raises UsageError where the run differs."""
-    from opcheck.analysis import RunPart, resumed
-
-    compared = {case.id for case in now.request.cases if case.expect.compares_backends}
-    part = RunPart(str(path), earlier)
-    found = resumed(part, now.header, now.recorder.digests, compared)
-    count, total = len(found.records), found.header.results
-    there = f"{count:,} of {plural(total, 'result')}; {total - count:,} to come"
-    click.echo(f"opcheck: {path} has {there}", err=True)
-    return found

@@ -293,7 +293,6 @@ def command(**given: Any) -> None:
     opcheck run 'onnx-node/softmax*' -b reference     some of onnx's node tests
     opcheck run model.onnx --dim batch=4 -b mine      a model, on inputs made up
     opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
-    opcheck run --resume run.jsonl                the rest of it, where it was cut short
     opcheck run --last-failed run.jsonl           what failed in it
     opcheck run --shard 2/5                       the second of five shares, about equally long
     opcheck run -b mine --update-known mine.yaml  what fails now, written down
@@ -327,12 +326,10 @@ class Arguments:
     no_known: bool
     saved: Path | None
     targets: list[report_files.Target]
-    resumed: Path | None
     exitfirst: bool
     max_fail: int | None
     quiet: bool
     verbose: int
-    slowest: int | None
     form: str
 
 
@@ -344,22 +341,15 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
 
     # All errors of files come before anything starts.
     as_json = given.form == "json"
-    resumed = None
-    if given.resumed:
-        resumed = report_files.Target("json", given.resumed, f"--resume {given.resumed}")
-    written = [*given.targets, *filter(None, [resumed])]
     read_from = [*given.paths, *filter(None, [subset.failed_in])]
-    report_files.check_targets(written, [*read_from, *mine.ledgers], stdout_is_stream=as_json)
-    taken = [*read_from, *(target.path for target in written)]
+    report_files.check_targets(given.targets, [*read_from, *mine.ledgers], stdout_is_stream=as_json)
+    taken = [*read_from, *(target.path for target in given.targets)]
     check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
     most_failures = 1 if given.exitfirst else given.max_fail
     if mine.updated and most_failures is not None:
         # It would not know all failures.
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
-    if given.slowest and as_json:
-        raise UsageError("--durations is for --format pretty, not for json")
     _ = subset.last  # read now, which may fail
-    earlier = report_files.earlier_run(given.resumed)
     with Session(
         given.addresses, jobs=given.jobs, timeout=given.timeout, memory_limit=given.memory_limit
     ) as session:
@@ -395,13 +385,11 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
             from opcheck.execution.saving import recording
 
             run.backends = recording(run.backends, given.saved)
-        if given.resumed and earlier:
-            run.kept = report_files.kept_results(given.resumed, earlier, run)
-        reports = report_files.Reports(given.targets, resumed)
-        reports.begin(run.header, run.kept.records)
+        reports = report_files.Reports(given.targets)
+        reports.begin(run.header)
         from opcheck.cli.output import JsonOutput, PrettyOutput
 
-        pretty = picked(given, "quiet verbose slowest")
+        pretty = picked(given, "quiet verbose")
         output = JsonOutput(run.header) if as_json else PrettyOutput(run.header, **pretty)
         records, stopped = _collected(run, output, reports, most_failures)
         whole, revised = run.end(records, stopped=stopped)
@@ -419,35 +407,25 @@ def _collected(
     from opcheck.analysis import is_failure
 
     records: list[Record] = []
-
-    def take(record: Record, *, is_kept: bool) -> None:
-        records.append(record)
-        output.take(record)
-        reports.take(record, is_kept=is_kept)
-
     failures, stopped = 0, False
     try:
         # Before the bar, whose thread processes that judge must not inherit.
         results = run.results(output.is_shown)
         with output.bar:
             for record in results:
-                is_kept = (record.case, record.backend) in run.kept.by_pair
                 # The footer counts what was written, no more and no less.
                 with interrupt.shielded():
-                    take(record, is_kept=is_kept)
+                    records.append(record)
+                    output.take(record)
+                    reports.take(record)
                 output.show(record)
                 # Failures take longer: the bar says why.
                 what = "judging, looking for causes" if output.is_shown(record) else "judging"
                 output.bar.update(output.task, advance=1, description=what)
-                failures += not is_kept and is_failure(record, output.red)
+                failures += is_failure(record, output.red)
                 stopped = interrupt.asked()
                 if stopped or (most is not None and failures >= most):
                     break
     except KeyboardInterrupt:
         stopped = True
-    # Other kept results are in the file already, after those that were missing.
-    there = {(record.case, record.backend) for record in records}
-    for pair, record in run.kept.by_pair.items():
-        if pair not in there:
-            take(record, is_kept=True)
     return records, stopped

@@ -25,9 +25,7 @@ _WHOLE = {"type": OutputPath(), "required": True}
 )
 @options.out_option
 @options.pretty_options
-def report(
-    path: Path, form: str, out: Path | None, quiet: bool, verbose: int, slowest: int | None
-) -> None:
+def report(path: Path, form: str, out: Path | None, quiet: bool, verbose: int) -> None:
     """Show a stored run, as `opcheck run` did or in another format.
 
     RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
@@ -45,12 +43,12 @@ def report(
     """
     from opcheck.analysis import outcome
 
-    if (quiet or verbose or slowest) and form != "pretty":
-        raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
+    if (quiet or verbose) and form != "pretty":
+        raise UsageError(f"-q and -v are for --format pretty, not for {form}")
     options.check_files([(f"-o {out}", out)], [path])
     if _is_benchmark(path):
-        if quiet or verbose or slowest:
-            raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")
+        if quiet or verbose:
+            raise UsageError(f"-q and -v are for runs; {path} is a benchmark")
         leave(_benchmark(path, form, out))
     (run,) = options.read_runs(path)
     code, meaning = outcome(run)
@@ -58,7 +56,7 @@ def report(
         from opcheck.report import summary
 
         with options.printed(out) as console:
-            summary.show(console, run, quiet=quiet, verbose=verbose, slowest=slowest)
+            summary.show(console, run, quiet=quiet, verbose=verbose)
     else:
         options.write_lines(out, lines(form, run))
         if not run.complete:
@@ -99,11 +97,7 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
 @click.argument("old_path", type=PATH, metavar="OLD")
 @click.argument("new_path", type=PATH, metavar="NEW")
 @declared("--common: Where NEW was asked for less than OLD, compare what both were asked for.")
-@options.format_option(
-    *("json", "markdown"),
-    show_default=True,
-    help="json: a line a change; markdown: a page for pull requests.",
-)
+@options.format_option("markdown", help="markdown: a page for pull requests.")
 @options.out_option
 @declared("-v --verbose: Every change, however many there are.")
 def diff(
@@ -119,7 +113,6 @@ def diff(
     opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl
     opcheck diff main.jsonl new.jsonl --format markdown -o comment.md
     opcheck diff all.jsonl some.jsonl --common       NEW has fewer cases, on purpose
-    opcheck diff a.jsonl b.jsonl --format json | jq 'select(.regression)'
 
     Exit codes: 0 no regression, 1 some, 2 a file cannot be read, or is both, 4 a run is
     incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
@@ -141,8 +134,7 @@ def diff(
         with options.printed(out) as console:
             shown.show(console, old, new, found, common=common, verbose=verbose)
     else:
-        lines = shown.lines if form == "json" else shown.markdown_lines
-        options.write_lines(out, lines(old, new, found, common=common))
+        options.write_lines(out, shown.markdown_lines(old, new, found, common=common))
     leave(judged(old, new, found, common=common)[0])
 
 

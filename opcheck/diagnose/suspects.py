@@ -131,12 +131,6 @@ class Suspects:
         """Remember a case that was not refused, whatever its answer is worth."""
         self._new.append((case, refuses))
 
-    def diagnosed(self, case: Case, diagnoses: Sequence[Diagnosis]) -> None:
-        """Remember a failure on a case, with the diagnosis of an earlier run."""
-        self._cells[cell_of(case)].failures += 1
-        named = (one.mistake for one in diagnoses if one.mistake and one != NOT_CHECKED)
-        self._explained[case.op.domain, case.op.name].update(named)
-
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
         """Return the mutants that reproduce a failure, or else a pattern of its numbers.
 

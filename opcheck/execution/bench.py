@@ -296,7 +296,6 @@ class OneCase:
             timings=tuple(part.timing() for part in self.parts),
             copy=tuple(self.copy),
             yardstick=tuple(self.yardstick),
-            sweep=case.sweep,
             digest=case_digest(case),
         )
 

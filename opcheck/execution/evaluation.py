@@ -15,14 +15,14 @@ from opcheck import model, opset
 from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
-from opcheck.compare.verdict import UNUSABLE, Admitted, Answer, Refusal, judge_among, steady
+from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, steady
 from opcheck.diagnose.suspects import Evidence, OutputSequence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.expected import is_the_same, legal_twin, node_of, question
 from opcheck.execution.workers import Inquiry
 from opcheck.grouping import group_by
-from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Record, Verdict
+from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
 
@@ -379,13 +379,6 @@ def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evi
             return None
     twin = legal_twin(evaluation.accepted_answers) if is_twin else None
     return _evidence(evaluation, twin or evaluation.question, got, Refusal if twin else Answer)
-
-
-def was_looked_into(record: Record) -> bool:
-    """Return True if a failure had `evidence`, by its record alone."""
-    if record.failure in (None, "declared", "unstable", *model.LOSSES):
-        return False
-    return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
 
 
 def recall(case: Case) -> Evidence | None:

@@ -45,8 +45,8 @@ def _size(case: Case) -> int:
 def judge_all(
     cases: Sequence[Case], backends: Sequence[AskableBackend], *more: Any, **options: Any
 ) -> Iterator[LiveResult]:
-    """Judge every case on every backend, with nothing kept of an earlier run; see `Scheduler`."""
-    return cast(Iterator[LiveResult], iter(Scheduler(cases, backends, {}, *more, **options)))
+    """Judge every case on every backend; see `Scheduler`."""
+    return cast(Iterator[LiveResult], iter(Scheduler(cases, backends, *more, **options)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +87,13 @@ Take: TypeAlias = Callable[[], Sequence[int] | None]
 class Judge:
     """Asks every backend about every case, and judges the answers.
 
-    Results `kept` of an earlier run are by case and backend; of a case that compares backends, all
-    are or none. The user's `gate` decides about the cases that it lists, `ledgers` explain failures
-    of others. `oracles` are by name. Each backend is asked each case so many `times`; if
-    `reproducible`, for the same bits.
+    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
+    `oracles` are by name. Each backend is asked each case so many `times`; if `reproducible`, for
+    the same bits.
     """
 
     cases: Sequence[Case]
     backends: Sequence[AskableBackend]
-    kept: Mapping[tuple[str, str], Record]
     ledgers: Sequence[Ledger] = ()
     #: True for failures whose causes are to be looked for.
     is_unexplained: Callable[[LiveResult | Record], bool] = lambda result: False
@@ -131,9 +129,6 @@ class Judge:
             is_last = self._begin(take)
             yield answers
 
-    def _kept_result(self, place: int, number: int) -> Record | None:
-        return self.kept.get((self.cases[place].id, self.backends[number].info.address))
-
     def _begin(self, take: Take) -> bool:
         """Ask backends that have room; return True if no cases are left."""
         is_last = True
@@ -148,8 +143,7 @@ class Judge:
                 if not self._may_begin(place := self._taken[self._asked[number]]):
                     break
                 self._asked[number] += 1
-                if not self._kept_result(place, number):
-                    self._ask(place, number)
+                self._ask(place, number)
         return is_last
 
     def _may_begin(self, place: int) -> bool:
@@ -175,8 +169,7 @@ class Judge:
         case = self.cases[place]
         evaluation, address = CaseEvaluation(case), case.expect.oracle
         question = evaluation.for_the_oracle
-        everybody = range(len(self.backends))
-        missing = {number for number in everybody if not self._kept_result(place, number)}
+        missing = {*range(len(self.backends))}
         self._open[place] = _OpenCase(evaluation, missing, unheard=question is not None)
         self._held += _size(case)
         if address and question:
@@ -273,14 +266,6 @@ class Scheduler(Judge):
         there: dict[tuple[int, int], JudgedAnswer] = {}
         for place in range(len(self.cases)):
             for number in range(len(self.backends)):
-                if record := self._kept_result(place, number):
-                    # It is evidence as when it was new.
-                    if (record.found or record.verdict) is Verdict.PASS:
-                        self.suspects[number].passed(self.cases[place])
-                    elif self.is_unexplained(record) and ev.was_looked_into(record):
-                        self.suspects[number].diagnosed(self.cases[place], record.diagnoses)
-                    yield record
-                    continue
                 while (place, number) not in there:
                     if (more := next(judged, None)) is None:
                         raise Defect(f"{self.cases[place].id} was not judged")

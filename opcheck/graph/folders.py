@@ -300,15 +300,8 @@ def _decoding(path: Path) -> Iterator[None]:
 
 def read_tensor(path: Path) -> Array:
     """The tensor in a .pb file; raises ValueError, naming the file, for whatever is not one."""
-    return read_named_tensor(path)[1]
-
-
-def read_named_tensor(path: Path) -> tuple[str, Array]:
-    """Return the tensor's name and the tensor."""
     with _decoding(path):
-        tensor = TensorProto.FromString(read_whole(path))
-        # Where a name is no text, protobuf gives its bytes.
-        return str(tensor.name), array_of(tensor)
+        return array_of(TensorProto.FromString(read_whole(path)))
 
 
 def read_npy(path: Path) -> Array:
@@ -331,11 +324,6 @@ def tensor_bytes(array: Array, name: str) -> bytes:
     except Exception as error:
         # protobuf, onnx and NumPy each have their own way to refuse.
         raise ValueError(f"no tensor file can hold {array.dtype}: {error}") from error
-
-
-def array_from(data: bytes) -> Array:
-    """The tensor that `tensor_bytes` wrote; raises whatever protobuf raises for other bytes."""
-    return array_of(TensorProto.FromString(data))
 
 
 def write_whole(path: Path, data: bytes) -> None:

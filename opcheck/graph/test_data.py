@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, checker
 
-from opcheck import dtypes, graph, opset
+from opcheck import graph, opset
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
 from opcheck.graph import folders, model_of, state_rank
@@ -202,8 +202,8 @@ def data_json(rtol: float, atol: float) -> bytes:
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
 
 
-def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelProto:
-    """The model in a file, whole, `valid` and `alone` in its file if asked; raises ValueError.
+def read_model(path: Path, *, valid: bool = True) -> ModelProto:
+    """The model in a file, whole, and `valid` if asked; raises ValueError.
 
     What it keeps in other files is read into it, and no path leads out of its folder.
     """
@@ -220,8 +220,6 @@ def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelP
     room = MAX_BYTES
     for tensor in (one for one in every if isinstance(one, TensorProto)):
         if tensor.data_location == TensorProto.EXTERNAL:
-            if alone:
-                raise ValueError(f"its constant {tensor.name!r} is kept in another file")
             room -= _fetch(tensor, path.parent, room)
     if valid and (message := invalid(_with_shapes(model))):
         raise ValueError(f"this is no valid model: {message}")
@@ -324,13 +322,6 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
         if not output.type.tensor_type.HasField("shape"):
             state_rank(output, rank)
     return model.SerializeToString(deterministic=True)
-
-
-def empty_sequence(model: ModelProto) -> DType | None:
-    """The dtype of a sequence or optional without tensors that a model makes, None if none."""
-    made = (n for n in model.graph.node[:-1] if n.op_type in ("SequenceEmpty", "Optional"))
-    numbers = (one.i or one.tp.tensor_type.elem_type for node in made for one in node.attribute)
-    return next(map(dtypes.named, numbers), None)
 
 
 def invalid(model: ModelProto) -> str | None:

@@ -290,8 +290,6 @@ class Case:
     timeout: float | None = None
     #: Why most of the computed answer is 0, infinity or NaN; "" if it must not be.
     empty: str = ""
-    #: The part of the id that all cases of one sweep over sizes share; "" outside a sweep.
-    sweep: str = ""
     model: bytes | None = None
     #: The model's inputs that `inputs` are, but for initializers; empty if each is one.
     ports: tuple[Port, ...] = ()

@@ -40,9 +40,8 @@ class Timed:
 
     `moved` are the bytes of all inputs and outputs, which must move at the least. `copy` are
     samples of moving as many; `yardstick` are samples of a fixed piece of work, by which stored
-    runs are compared. Both were taken in the same rounds, in opcheck's own process. `sweep` is
-    common to the cases of one sweep over sizes, else "". `digest` tells a case from others that had
-    its id.
+    runs are compared. Both were taken in the same rounds, in opcheck's own process. `digest` tells
+    a case from others that had its id.
     """
 
     case: str
@@ -53,7 +52,6 @@ class Timed:
     timings: tuple[Timing, ...]
     copy: tuple[Sample, ...]
     yardstick: tuple[Sample, ...]
-    sweep: str = ""
     digest: str = ""
 
     def timing(self, backend: str) -> Timing | None:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -11,15 +10,12 @@ from rich.text import Text
 
 from opcheck import analysis
 from opcheck.analysis import Change, ChangeKind, Difference, differences
-from opcheck.model import Header, Record, Run, Verdict
+from opcheck.model import Run, Verdict
 from opcheck.report import summary
 from opcheck.report.markdown import Section, code, fitting, table, text
-from opcheck.report.plain_text import brief, one_line, picked, plural
-from opcheck.report.store import line
+from opcheck.report.plain_text import brief, one_line, plural
 from opcheck.report.style import COLOURS, put_all, put_exit, unlike
 
-#: The format of JSON lines.
-FORMAT = 1
 #: The most changes of a kind shown: of regressions, of others, and of others on a page.
 _WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
@@ -88,54 +84,6 @@ def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, ver
     if len(changes) > len(shown):
         console.print(Text(f"  … and {len(changes) - len(shown):,} more (-v shows all)"))
     console.print()
-
-
-def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
-    """The report as JSON lines: both runs, every change, and totals."""
-    code, meaning = analysis.judged(old, new, found, common=common)
-    unlike_ = differences(old.header, new.header)
-    head = {
-        "type": "diff",
-        "format": FORMAT,
-        "old": _about(old.header),
-        "new": _about(new.header),
-        "differences": {name: [*both] for name, both in unlike_.items()},
-    }
-    yield line(head)
-    for change in found.changes:
-        fields = {
-            "type": "change",
-            "kind": change.kind.value,
-            "regression": change.kind in analysis.REGRESSIONS,
-            **picked(change.record, "case backend dtype repeat"),
-            "op": str(change.record.op),
-            "old": _result(change.old),
-            "new": _result(change.new),
-        }
-        yield line(fields)
-    footer = {
-        "type": "footer",
-        "exit_code": int(code),
-        "meaning": meaning,
-        "counts": {kind.value: count for kind, count in found.counts().items()},
-        "compared": found.compared,
-        "left_out": len(found.left_out),
-    }
-    yield line(footer)
-
-
-def _about(header: Header) -> dict[str, Any]:
-    backends = {info.address: info.version for info in header.backends}
-    return {**picked(header, "started selection cases"), "backends": backends}
-
-
-def _result(record: Record | None) -> dict[str, Any] | None:
-    if record is None:
-        return None
-    known = record.known.cause if record.verdict is Verdict.KNOWN and record.known else None
-    looks = [said.mistake or said.text for said in record.diagnoses]
-    fields = picked(record, "verdict reason failure alternative digest")
-    return {**fields, "known": known, "looks": looks}
 
 
 def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:

@@ -208,15 +208,13 @@ class Pretty:
     """Prints a run on a console, while it lasts or afterwards.
 
     The first few similar failures are shown in full, others counted. `quiet` shows none; `verbose`
-    1 shows every table in full, and 2 also every failure, warning and known failure. `slowest` is
-    the number of slow results listed at the end.
+    1 shows every table in full, and 2 also every failure, warning and known failure.
     """
 
     console: Console
     header: Header
     quiet: bool = False
     verbose: int = 0
-    slowest: int | None = None
     results: Sequence[Record] = field(default=(), init=False)
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
     _left_out: int = field(default=0, init=False)
@@ -259,7 +257,7 @@ class Pretty:
         return {backend.address: plain_text.brief(str(backend)) for backend in self.header.backends}
 
     def summarize(self, results: Sequence[Record], *, complete: bool) -> None:
-        """Print causes, the slowest results and an overview, or more if verbose."""
+        """Print causes and an overview, or more if verbose."""
         console, self.results = self.console, results
         if not complete:
             count = plain_text.plural(self.header.results, "result")
@@ -289,7 +287,6 @@ class Pretty:
             self._reasons(results, Verdict.NOT_RUN, "Not run"),
             self._reasons(idle, Verdict.UNSUPPORTED, "Not supported"),
             self._reasons(results, Verdict.WARN, warnings, by_name=True),
-            *([self._slowest(self.slowest)] if self.slowest else []),
         )
         remarks = [*totals.oracles(results), *self._irreproducible()]
         if self.verbose:
@@ -386,18 +383,6 @@ class Pretty:
     ) -> Table:
         head = ["backend", Numbers("cases"), last]
         return grouped(head, groups, title=title)
-
-    def _slowest(self, most: int) -> Table:
-        chosen = sorted(self.results, key=lambda result: -result.seconds)[:most]
-        timed = [result for result in chosen if result.seconds > 0]
-        share = sum(one.seconds for one in timed) / (sum(one.seconds for one in self.results) or 1)
-        count = plain_text.plural(len(timed), "result")
-        title = f"Slowest: {count}, {plain_text.percent(share)} of the time that backends took"
-        table = new_table(Numbers("time"), "backend", "case", title=title)
-        for result in timed:
-            names = self.names[result.backend], plain_text.one_line(result.case)
-            table.add_row(plain_text.seconds(result.seconds), *names)
-        return table
 
     def _overview(self) -> None:
         console, header, names, results = self.console, self.header, self.names, self.results

@@ -34,7 +34,8 @@ def _samples(**columns: list[Any]) -> tuple[Sample, ...]:
     return tuple(map(Sample, *(columns[field.name] for field in dataclasses.fields(Sample))))
 
 
-def _timed(**fields: Any) -> Timed:
+def _timed(sweep: str = "", **fields: Any) -> Timed:
+    """A case of a file; `sweep` stands in those of earlier versions, and says nothing any more."""
     timed = Timed(**fields)
     if len({one.backend for one in timed.timings}) < len(timed.timings):
         raise ValueError("a backend must occur once")
@@ -94,7 +95,7 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
         samples = stored(Sample, _samples, ["waited"], **columns)
         timing = stored(Timing, later=["printed"], prepared=tuple[_Waited, ...], samples=samples)
         row = {"type": Literal["timed"], "moved": _Count, "copy": samples, "yardstick": samples}
-        row["timings"] = tuple[timing, ...]  # type: ignore[valid-type]
+        row |= {"timings": tuple[timing, ...], "sweep": str}  # type: ignore[valid-type]
         machine = stored(Machine, cores=_Count, memory=_Count)
         bench = stored(Bench, later=["warm"], machine=machine, threads=_Count, workers=_Count)
         begin = {"type": Literal["bench"], "format": Literal[1], "bench": bench}

@@ -1,4 +1,4 @@
-"""Timings in a terminal: each case, then means and sweeps over sizes.
+"""Timings in a terminal: each case, then means over them.
 
 Then changes between two benchmarks, or between two backends of one.
 """
@@ -23,8 +23,6 @@ from opcheck.timing import words as verdict_on
 
 #: From this width on, there is room for all columns.
 _WIDE = 100
-#: The most characters of a name above numbers, in one line.
-_NAME = 12
 _COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
 
 
@@ -44,13 +42,10 @@ def show_head(console: Console, bench: Bench) -> None:
 
 
 def show_results(console: Console, bench: Bench, rows: Rows) -> None:
-    """Print each case, means over them, and the times of each sweep by size."""
+    """Print each case, and means over them."""
     for row in rows:
         show_case(console, bench, row)
     show_means(console, bench, rows)
-    for some in group_by((row for row in rows if row.sweep), lambda row: row.sweep).values():
-        console.print()
-        show_sweep(console, bench, some)
 
 
 #: Columns of the table of a case: docs/timings.md explains them.
@@ -141,31 +136,6 @@ def show_means(console: Console, bench: Bench, rows: Rows) -> None:
     for mean in found:
         table.add_row(brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
     put_all(console, table)
-
-
-_COPY = "copy"
-
-
-def show_sweep(console: Console, bench: Bench, rows: Rows) -> None:
-    """Print the times of one case in several sizes."""
-    say(console, title(rows), "bold")
-    names = (*bench.backends, _COPY)
-    heads = (Numbers(plain_text.broken(brief(name), _NAME)) for name in names)
-    times = new_table(Numbers("size"), "shape", *heads)
-    for row in sorted(rows, key=lambda row: row.moved):
-        samples = {one.backend: one.samples for one in row.timings} | {_COPY: row.copy}
-        found = (spread(samples.get(name, ())) for name in names)
-        medians = (seconds(one.median) if one else "–" for one in found)
-        times.add_row(size(row.moved), brief(row.shapes), *medians)
-    put_all(console, times)
-
-
-def title(rows: Rows) -> str:
-    """Return the title of the rows: the sweep, the operators and the element types."""
-    sweep = "".join(f"{name}: " for name in dict.fromkeys(row.sweep for row in rows) if name)
-    ops = ", ".join(dict.fromkeys(row.op for row in rows))
-    dtypes = ", ".join(dict.fromkeys(row.dtype for row in rows))
-    return brief(f"{sweep}{ops} {dtypes}")
 
 
 #: Settings that differ between two runs, with the old and the new value.

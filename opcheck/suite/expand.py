@@ -4,7 +4,7 @@ Nearer fields win: file < case < row; a plain field also wins over a farther mat
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -13,9 +13,8 @@ from typing import Any, TypeAlias, get_args
 
 from opcheck import opset
 from opcheck.dtypes import BASIC, DTYPES, NARROW, PARTS
-from opcheck.errors import UsageError
 from opcheck.model import Level
-from opcheck.reading import FileNode, Mark, Problems, quoted, read_text
+from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import operators_of, shown
 from opcheck.suite.fields import PATHS_ARE, FieldPath, Omitted, overlay, parse_path, put, states
 
@@ -35,7 +34,7 @@ _WORDS = {
     "narrow": [*NARROW],
 }
 
-_NOT_IN_CASE = ("name", "op", "rows", "matrix", "label", "sweep")
+_NOT_IN_CASE = ("name", "op", "rows", "matrix", "label")
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class CaseFile:
 
 @dataclass(frozen=True)
 class Concrete:
-    """A case with nothing left to expand; `sweep` is the part of the id that one sweep shares."""
+    """A case with nothing left to expand."""
 
     id: str
     name: str
@@ -71,7 +70,6 @@ class Concrete:
     node: FileNode
     #: What was reported and left out; nothing else is then reported as missing.
     lost: Omitted = Omitted.NOTHING
-    sweep: str = ""
     level: Level = "core"
 
 
@@ -98,8 +96,6 @@ class Expansion:
         own = case.without(_NOT_IN_CASE)
         farther = {p: v for p, v in self.matrix.items() if not states(own, p)}
         matrix = {**farther, **self._matrix(case, own)}
-        # It may go through values that the case states, which are one of them.
-        sweep = self._matrix(case, FileNode({}, case.mark), "sweep")
         lost = max(lost, self.lost, Omitted(len(self.problems) > known))
         base = overlay(self.defaults, own)
         given = case.get("rows")
@@ -111,35 +107,32 @@ class Expansion:
                 nearer = row.without(_NOT_IN_CASE)
                 left = {p: v for p, v in matrix.items() if not states(nearer, p)}
                 concrete = Concrete("", name, label, overlay(base, nearer), lost)
-                yield from self._points(concrete, left, sweep)
+                yield from self._points(concrete, left)
 
     def _is_of(self, entry: FileNode) -> bool:
         """Return True unless a case or row is of other operators of the file."""
         node = entry.get("op")
         return node is None or self.file.op in operators_of(node)
 
-    def _points(self, base: Concrete, matrix: Matrix, sweep: Matrix) -> Iterator[Concrete]:
-        both = {**{p: v for p, v in matrix.items() if p not in sweep}, **sweep}
+    def _points(self, base: Concrete, matrix: Matrix) -> Iterator[Concrete]:
         if not _POSSIBLE[_plain(base.node, "level") or "core"] & self.file.levels:
             return
-        if not self._affordable(base.node, both):
+        if not self._affordable(base.node, matrix):
             return
         none, points = True, []
-        for point in product(*both.values()):
-            placed = dict(zip(both, point, strict=True))
+        for point in product(*matrix.values()):
+            placed = dict(zip(matrix, point, strict=True))
             node = self._placed(base.node, placed)
             if node is None or (allowed := self._is_allowed(node)):
                 none = False
             if node and allowed:
-                family = {path: value for path, value in placed.items() if path not in sweep}
-                shared = self._id(base, family) if sweep else ""
-                points.append((self._id(base, placed), node, shared))
+                points.append((self._id(base, placed), node))
         if none:
             self.file.report(base.node.mark, "no version of the case allows such a dtype")
-        levels = _levels(base.node, [node for _, node, _ in points])
-        for (id, node, shared), level in zip(points, levels, strict=True):
+        levels = _levels(base.node, [node for _, node in points])
+        for (id, node), level in zip(points, levels, strict=True):
             if level in self.file.levels:
-                yield replace(base, id=id, node=node, sweep=shared, level=level)
+                yield replace(base, id=id, node=node, level=level)
 
     def _is_allowed(self, node: FileNode) -> bool:
         dtype, number = node.get("dtype"), node.get("opset")
@@ -194,15 +187,13 @@ class Expansion:
             self.file.report(node.mark, f"a label is made of letters, digits and _ . + -; {got}")
         return str(node.value)
 
-    def _matrix(self, owner: FileNode, plain: FileNode, field: str = "matrix") -> Matrix:
-        node = owner.get(field) or FileNode({}, owner.mark)
+    def _matrix(self, owner: FileNode, plain: FileNode) -> Matrix:
+        node = owner.get("matrix") or FileNode({}, owner.mark)
         found: dict[FieldPath, tuple[FileNode, ...]] = {}
         for key, values in node.entries.items():
             if (path := parse_path(key)) is None or states(plain, path):
                 both = "is stated both plainly and in the matrix beside it"
-                wrong, hint = (
-                    (both, None) if path else (f"is no path a {field} can vary", PATHS_ARE)
-                )
+                wrong, hint = (both, None) if path else ("is no path a matrix can vary", PATHS_ARE)
                 self.file.report(node.keys[key], f"{quoted(key)} {wrong}", hint)
                 continue
             items = self._opsets(values) if key == "opset" else values.value
@@ -215,7 +206,7 @@ class Expansion:
                 hint = OPSETS_ARE if key == "opset" else None
                 wrong = f"must be a list of values, got {shown(values.plain())}"
                 message = "holds no value" if values.value == () else wrong
-                self.file.report(values.mark, f"{field} {quoted(key)}: {message}", hint)
+                self.file.report(values.mark, f"matrix {quoted(key)}: {message}", hint)
         return found
 
     def _distinct(self, key: str, values: tuple[FileNode, ...]) -> tuple[FileNode, ...]:
@@ -301,38 +292,3 @@ def _plain(node: FileNode, field: str) -> Any:
 
 def _size(node: FileNode) -> int:
     return 1 + sum(map(_size, (*node.entries.values(), *node.items)))
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """A path into a case, and the values to be put there."""
-
-    path: FieldPath
-    values: tuple[FileNode, ...]
-
-    def of(self, concrete: Concrete, ids: Collection[str]) -> Iterator[Concrete]:
-        """The case with each of the values, if it is one of those with these `ids`."""
-        if concrete.id not in ids:
-            return
-        for value in self.values:
-            if (node := put(concrete.node, self.path, value)) is None:
-                where = quoted(".".join(self.path))
-                raise UsageError(f"--sweep: {where} leads into a literal of {concrete.id}")
-            front, row, end = concrete.id.partition("#")
-            joint = "," if "@" in front else "@"
-            id = f"{front}{joint}{'.'.join(self.path)}={spell(value)}{row}{end}"
-            yield replace(concrete, id=id, node=node, sweep=concrete.id)
-
-
-def parse_sweep(text: str) -> Sweep:
-    """Parse `path=[value, value, …]`; raises UsageError where it is malformed."""
-    written, _, values = text.partition("=")
-    path, problems = parse_path(written.strip()), Problems()
-    if path is None:
-        raise UsageError(f"--sweep {quoted(text)}: {quoted(written)} is no path", PATHS_ARE)
-    node = read_text(values, "--sweep", problems)
-    problems.raise_if_any()
-    if node is None or not isinstance(node.value, tuple) or len(node.value) < 2:
-        hint = "such as --sweep 'inputs.input.shape=[[1, 1000], [16, 1000]]'"
-        raise UsageError(f"--sweep {quoted(text)}: two values or more are needed, in a list", hint)
-    return Sweep(path, node.value)

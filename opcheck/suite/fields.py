@@ -392,12 +392,6 @@ class CaseEntry(CaseFields):
     rows: list[RowFields] | None = Field(None, min_length=1)
 
 
-class BenchEntry(CaseEntry):
-    """A case that is timed, perhaps in several sizes."""
-
-    sweep: MatrixField | None = _optional("Like matrix; how times grow with it is shown.")
-
-
 class HeadFields(CaseFields):
     """A case file whose entries are looked at one by one."""
 
@@ -416,7 +410,7 @@ class FileFields(HeadFields):
     )
 
     cases: list[CaseEntry] = Field([], min_length=1, description="What `opcheck run` judges.")
-    bench: list[BenchEntry] = Field([], min_length=1, description="What `opcheck bench` times.")
+    bench: list[CaseEntry] = Field([], min_length=1, description="What `opcheck bench` times.")
 
 
 def json_schema() -> dict[str, Any]:

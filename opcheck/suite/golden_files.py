@@ -28,7 +28,7 @@ from pydantic import (
 
 from opcheck import dtypes, model
 from opcheck.dtypes import content
-from opcheck.graph.folders import DATA_SET, MODEL, array_from, read_whole, tensor_bytes
+from opcheck.graph.folders import DATA_SET, MODEL, read_whole, tensor_bytes
 from opcheck.graph.test_data import DATA, FileMessages
 from opcheck.model import Alternative, AnyOf, Array, Case, Given, Rejected, Tolerance, Typed, Values
 
@@ -62,9 +62,6 @@ class Tensor(ManifestFields):
     def of(cls, name: str, array: Array) -> "Tensor":
         """Describe an array of this name."""
         return cls(name=name, dtype=str(dtypes.of(array)), shape=array.shape)
-
-    def __str__(self) -> str:
-        return f"{self.dtype}{list(self.shape)} {self.name!r}"
 
 
 class Special(ManifestFields):
@@ -134,19 +131,13 @@ class TestFields(ManifestFields):
     outputs: tuple[Tensor, ...]
     files: dict[str, Sha256]
 
-    @property
-    def tensors(self) -> dict[str, Tensor]:
-        """The tensors by their files, in the order in which they are written."""
-        kinds = ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
-        inputs = {f"input_{number}": one for number, one in enumerate(self.inputs)}
-        outputs = {
-            f"{kind}_{number}": one for number, one in enumerate(self.outputs) for kind in kinds
-        }
-        return {f"{DATA_SET}/{stem}.pb": one for stem, one in (inputs | outputs).items()}
-
     def file_names(self) -> set[str]:
         """The files that such a test has."""
-        return {MODEL, *([] if self.refused else [DATA]), *self.tensors}
+        kinds = ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
+        stems = [f"input_{number}" for number in range(len(self.inputs))]
+        stems += [f"{kind}_{number}" for number in range(len(self.outputs)) for kind in kinds]
+        tensors = (f"{DATA_SET}/{stem}.pb" for stem in stems)
+        return {MODEL, *([] if self.refused else [DATA]), *tensors}
 
 
 class ManifestCase(ManifestFields):
@@ -272,17 +263,6 @@ def spelt(value: Any) -> Any:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return Special(number=str(value))  # type: ignore[arg-type]
     return value
-
-
-def value_of(stored: Any) -> Any:
-    """The value that `spelt` wrote."""
-    if isinstance(stored, OtherType):
-        return Typed(stored.type, value_of(stored.value))
-    if isinstance(stored, TensorValue):
-        return array_from(bytes.fromhex(stored.tensor))
-    if isinstance(stored, tuple):
-        return tuple(map(value_of, stored))
-    return float(stored.number) if isinstance(stored, Special) else stored
 
 
 _NAME_THE_WHOLE = f"name the folder of {MANIFEST}"

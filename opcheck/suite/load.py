@@ -1,21 +1,21 @@
 """Load cases from case files, folders, test data, models, and node tests."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from opcheck import opset, reading
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level, Source
 from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
-from opcheck.suite.expand import CaseFile, Concrete, Expansion
-from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields, validate
+from opcheck.suite.expand import CaseFile, Expansion
+from opcheck.suite.fields import CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
 from opcheck.suite.select import EVERYTHING, LEVELS, Selection
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
-#: Where cases stand in a file, those to be judged and those to be timed, and their form.
-_LISTS: Mapping[str, type[CaseEntry]] = {"cases": CaseEntry, "bench": BenchEntry}
+#: Where cases stand in a file, those to be judged and those to be timed.
+_LISTS = ("cases", "bench")
 #: The node tests of the installed onnx package, `onnx-node/PATTERN` for some of them.
 NODE_TESTS = "onnx-node"
 _UNREADABLE = "this folder cannot be read: {}"
@@ -48,21 +48,14 @@ def load(
     return _load(paths) if paths else _shipped(frozenset(ops), frozenset(levels))
 
 
-#: Several sizes of a concrete case.
-Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
-
-
-def load_bench(
-    paths: Sequence[Path] = (), ops: Collection[str] = (), sizes: Sizes | None = None
-) -> tuple[Case, ...]:
+def load_bench(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
     """The cases to time: the list `bench` of a file or, unless it is shipped, else its cases."""
-    return _load(paths, ops, sizes, bench=True)
+    return _load(paths, ops, bench=True)
 
 
 def _load(
     paths: Sequence[Path],
     ops: Collection[str] = (),
-    sizes: Sizes | None = None,
     *,
     levels: frozenset[Level] = frozenset(LEVELS),
     bench: bool = False,
@@ -76,7 +69,7 @@ def _load(
             # A shipped file without a list to be timed has nothing for a bench.
             if root is not None and (paths or not bench or root.get("bench")):
                 timed = bench and root.get("bench")
-                cases += _cases(file, root, sizes, ops)["bench" if timed else "cases"]
+                cases += _cases(file, root, ops)["bench" if timed else "cases"]
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -146,9 +139,7 @@ def _real(path: Path) -> Path:
     return path
 
 
-def _cases(
-    file: CaseFile, root: FileNode, sizes: Sizes | None, ops: Collection[str]
-) -> Mapping[str, list[Case]]:
+def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str, list[Case]]:
     """The cases of both lists, so that problems of both are reported; those of `ops`, if any."""
     head, rest, lost = validate(HeadFields, root, file.name, file.problems)
     names = root.get("op")
@@ -163,18 +154,17 @@ def _cases(
     if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
         file.problems.add(file.name, root.mark, "'cases' is missing")
     cases: dict[str, list[Case]] = {}
-    for part, form in _LISTS.items():
+    for part in _LISTS:
         entries = root.get(part)
         cases[part] = []
         for entry in entries.items if entries else ():
-            fields, sound, lacks = validate(form, entry, file.name, file.problems)
+            fields, sound, lacks = validate(CaseEntry, entry, file.name, file.problems)
             _check_operators(file, sound, named)
             if not fields:
                 continue
             reported: set[tuple[Mark, str]] = set()
             for expansion in expansions:
                 concretes = [*expansion.expand(fields.name, sound, lacks)]
-                concretes = [*chain.from_iterable(map(sizes, concretes))] if sizes else concretes
                 opsets = (concrete.node.get("opset") for concrete in concretes)
                 numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
                 of_entry = replace(expansion.file, opsets=frozenset(numbers), reported=reported)

@@ -91,7 +91,6 @@ class Resolver:
             timeout=self.fields.timeout,
             clause=self.fields.clause or "",
             empty=self.fields.empty or "",
-            sweep=self.concrete.sweep,
             source=Source(self.file.name, mark.line, mark.column, self.file.shipped),
         )
         expect = self.expectation_of(case)

@@ -83,7 +83,7 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
             hint = did_you_mean(dtype, DTYPES) or f"known: {', '.join(DTYPES)}"
             raise UsageError(f"unknown dtype {dtype!r}", hint)
     # A mistyped one would go unnoticed next to one that is not.
-    here = {id for case in cases for id in (case.id, case.sweep) if id}
+    here = {case.id for case in cases}
     names = {case.op.name.lower(): case.op.name for case in cases}
     for wanted in selection.ids:
         if wanted not in here:
@@ -128,7 +128,7 @@ def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
         case
         for case in cases
         if case.level in levels
-        and (not ids or {case.id, case.sweep} & ids)
+        and (not ids or case.id in ids)
         and matches(case.id.lower())
         and (not ops or case.op.name.lower() in ops)
         and (not selection.opsets or case.opset in selection.opsets)

@@ -14,10 +14,10 @@ from opcheck.report import timing_store
 from opcheck.timing import Compared, Missing, TimingChange
 from tests.execution.bench.suite import CASES, SPINNING
 
-SWEPT = """\
+THREE = """\
 - name: three
-  inputs: {input: {shape: [1, 30], normal: [0, 1]}}
-  sweep: {inputs.input.shape: [[1, 30], [10, 300], [100, 3000]]}
+  inputs: {input: {normal: [0, 1]}}
+  matrix: {inputs.input.shape: [[1, 30], [10, 300], [100, 3000]]}
 """
 SPIN = f"{SPINNING}Spin"
 LIES = f"{SPINNING}Ends?how=lies&after=0"
@@ -33,7 +33,7 @@ def _fewer_processes():
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "f.yaml"
-    path.write_text(CASES + SWEPT, encoding="utf-8")
+    path.write_text(CASES + THREE, encoding="utf-8")
     return str(path)
 
 
@@ -89,7 +89,7 @@ def test_what_was_saved_is_shown_again_as_it_was(bench, run, tmp_path):
 def saved(tmp_path_factory):
     """What was kept of a backend that takes 1 ms for one case, and for another."""
     folder = tmp_path_factory.mktemp("saved")
-    (folder / "f.yaml").write_text(CASES + SWEPT, encoding="utf-8")
+    (folder / "f.yaml").write_text(CASES + THREE, encoding="utf-8")
     words = "bench", str(folder / "f.yaml"), "--quick", "-b", f"{SPIN}?seconds=0.001"
     found = CliRunner().invoke(program, [*words, "-k", "one or two", "--save", str(folder / "a")])
     assert found.exit_code == 0, found.stderr
@@ -221,16 +221,10 @@ def test_a_row_that_cannot_be_compared_is_not_clear():
 
 
 @pytest.mark.gate
-def test_a_sweep_shows_the_times_of_each_size(bench):
+def test_a_case_may_be_timed_in_several_sizes(bench):
     found = bench("-b", "numpy", "-k", "three", code=0)
     for size in ("[1, 30]", "[10, 300]", "[100, 3000]"):
         assert size in found.stdout
-
-
-def test_a_sweep_may_be_asked_for(bench):
-    found = bench("-b", "numpy", "-k", "one", "--sweep", "inputs.input.shape=[[1, 9], [9, 99]]")
-    assert found.exit_code == 0, found.stderr
-    assert "Hardmax/one@inputs.input.shape=9x99" in found.stdout
 
 
 @pytest.mark.parametrize(
@@ -243,8 +237,6 @@ def test_a_sweep_may_be_asked_for(bench):
         (["--unclear", "fail"], 2, "--unclear needs --baseline, --compare or --max-regression"),
         (["--max-regression", "-5%"], 2, "-0.05 is not in the range"),
         (["--max-regression", "2%", "--baseline", "x"], 2, "2%: 3% is the least"),
-        (["--sweep", "attrs.axis=0"], 2, "two values or more are needed"),
-        (["--sweep", "axis=[0, 1]"], 2, "'axis' is no path"),
         (["--baseline", "nowhere.jsonl"], 2, "nowhere.jsonl"),
         (["--workers", "2"], 2, "2 is not in the range"),
         (["--save", "no/a.jsonl"], 2, "--save no/a.jsonl: there is no folder no"),

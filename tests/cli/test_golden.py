@@ -1,4 +1,4 @@
-"""`opcheck golden write` and `opcheck golden check`, as they are typed."""
+"""`opcheck golden write`, as it is typed, and what is run of its folders."""
 
 import shutil
 import signal
@@ -11,8 +11,9 @@ from textwrap import dedent
 import pytest
 
 from opcheck.cli import golden
+from opcheck.graph.folders import read_tensor, tensor_bytes
 from tests.cli.conftest import ROOT
-from tests.execution.golden.made import FOUR, RANDOM
+from tests.execution.golden.made import FOUR, RANDOM, rewrite
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def mine(tmp_path):
 
 def test_help_names_every_command_with_its_line(run):
     found = run("golden")
-    assert [*golden.command.commands] == ["write", "check"]
+    assert [*golden.command.commands] == ["write"]
     for name, command in golden.command.commands.items():
         line = command.help.partition(".")[0]
         assert f"  {name} " in found.output
@@ -41,21 +42,28 @@ def test_what_is_written_is_told_and_is_right(run, mine):
     assert "open give one of each case's 2 8" in lines
     assert "rejected refuse the model 1 2" in lines
     assert lines[-1] == "exit 0: 4 cases are in golden"
-    assert run("golden", "check", "golden", "-j", "1", code=0).stdout == (
-        "exit 0: consistent, and right by this opcheck: 4 cases, 6 tests, 28 files\n"
-    )
+    found = run("run", "golden", "-b", "numpy?mode=exact", code=0)
+    assert found.stdout.endswith("exit 0: conforms: 5 results, nothing unexpected\n")
 
 
-def test_what_is_wrong_is_told_a_line_a_file(run, mine):
+def test_damage_is_told_before_any_backend_is_asked(run, mine):
     run("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
     path = f"golden/{RANDOM}/test_data_set_0/output_0.pb"
     Path(path).write_bytes(Path(path).read_bytes()[:-3])
-    Path("golden/notes.txt").touch()
-    found = run("golden", "check", "golden", "-j", "1", code=1)
-    first, second, end = found.stdout.splitlines()
-    assert first.startswith(f"{path}: was changed: its SHA-256 is ")
-    assert second == "golden/notes.txt: is not in the manifest.json"
-    assert end.startswith("exit 1: 2 paths wrong; 4 cases, 6 tests")
+    found = run("run", "golden", "-b", "numpy?mode=exact", code=2)
+    assert f"{path}: was changed: its SHA-256 is " in found.output
+
+
+def test_a_forged_answer_is_told_by_the_engine(run, mine):
+    run("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
+    path = Path(f"golden/{RANDOM}/test_data_set_0/output_0.pb")
+    array = read_tensor(path).copy()
+    array[1, 3] = 0.75
+    path.write_bytes(tensor_bytes(array, "output"))
+    rewrite(Path("golden"), lambda data: None)
+    found = run("run", "golden", "-b", "numpy?mode=exact", code=2)
+    assert "1 of 10 elements differ" in found.stdout
+    assert "at [1, 3] the case says 0.75, the engine 0." in found.stdout
 
 
 #: Nothing is said of the last output of no steps.
@@ -89,13 +97,12 @@ def test_oracles_that_disagree_are_told_and_exit_with_1(run, mine):
     assert "WRONG Softmax/written_out" in found.stdout
     assert "contradict each other" in found.stdout
     assert found.stdout.endswith("exit 1: 1 case is wrong; 3 cases are in golden\n")
-    assert run("golden", "check", "golden", "-j", "1").exit_code == 0
+    assert run("run", "golden", "-b", "numpy?mode=exact").exit_code == 0
 
 
-def test_nothing_to_write_and_nothing_to_check_are_no_success(run, mine):
+def test_nothing_to_write_is_no_success(run, mine):
     run("golden", "write", "my.yaml", "-o", "golden", "-k", "nothing_like_it", code=5)
     assert not Path("golden").exists()
-    assert "is no golden folder" in run("golden", "check", ".", code=2).output
 
 
 def test_a_folder_that_is_there_is_kept_unless_forced(run, mine):

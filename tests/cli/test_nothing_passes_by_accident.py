@@ -3,7 +3,6 @@
 import datetime as real_datetime
 import json
 import os
-import re
 import sys
 import time
 from datetime import datetime, timedelta
@@ -176,16 +175,13 @@ def test_two_backends_of_one_name(run, tmp_path, words, said):
     assert said in run(*WORDS, *words, code=2).stderr
 
 
-def test_one_name_for_two_backends_in_runs_that_are_joined_or_resumed(run, tmp_path):
+def test_one_name_for_two_backends_in_runs_that_are_joined(run, tmp_path):
     for number, address in enumerate(["numpy", "reference"], 1):
         text = f'[backends.mine]\naddress = "{address}"\n'
         (tmp_path / "opcheck.toml").write_text(text)
         words = ["--shard", f"{number}/2", "--report", f"json=part-{number}"]
         run(*WORDS, "-b", "mine", *words)
-    assert run("merge", "part-1", "part-2", "-o", "joined").exit_code == 2
-    lines = Path("part-1").read_text().splitlines(keepends=True)
-    Path("part-1").write_text("".join(lines[:-1]))
-    found = run(*WORDS, "-b", "mine", "--shard", "1/2", "--resume", "part-1", code=2)
+    found = run("merge", "part-1", "part-2", "-o", "joined", code=2)
     assert "'mine' has " in found.stderr
 
 
@@ -367,14 +363,6 @@ def test_a_run_is_held_against_itself(run):
     assert "are one file" in found.stderr
 
 
-def test_a_failure_of_before_is_not_lost_where_a_run_goes_on(run):
-    words = ["run", "cases.yaml", "-b", "narrow"]
-    run(*words, "-x", "--report", "json=part")
-    for _ in range(2):
-        found = run(*words, "--resume", "part", code=1)
-        assert last(found) == "exit 1: does not conform: 4 fail"
-
-
 def test_what_an_earlier_command_left_is_not_taken_for_the_run(run):
     Path("new").write_bytes(Path("whole").read_bytes())
     run("run", "cases.yaml", "-b", "narrow", "-x", "--report", "json=new", code=1)
@@ -408,11 +396,6 @@ def test_the_clock_is_set_back(run, monkeypatch):
     assert other.ending is not None
     assert 0 <= other.ending.seconds < 600
     assert run("diff", "whole", "joined").exit_code == GREEN
-    text = Path("joined").read_text().splitlines(keepends=True)
-    Path("joined").write_text("".join(text[:2]))
-    # Nobody can tell how old it is.
-    found = run(*WORDS, "-b", "right", "--resume", "joined", code=2)
-    assert re.search(r"joined began \d+\.\d hours from now, and after 12 hours", found.stderr)
 
 
 @pytest.mark.gate

@@ -18,14 +18,13 @@ COMMANDS = {
     "report": ["run", "cases.yaml", "-b", "right", "--report", "json=out"],
     "glued": ["run", "cases.yaml", "-b", "right", "--report=junit=./out"],
     "saved": ["run", "cases.yaml", "-b", "right", "--save-outputs", "out"],
-    "resumed": ["run", "cases.yaml", "-b", "right", "--resume", "out"],
     "samples": ["bench", "cases.yaml", "-b", "numpy", "--save=out"],
     "page": ["report", "whole", "-oout"],
     "changes": ["diff", "whole", "half", "--output", "out"],
     "whole": ["merge", "whole", "-o", "out"],
     "golden": ["golden", "write", "my.yaml", "--force", "-j", "1", "-o", "out"],
 }
-MADE = ("report", "saved", "resumed", "golden")
+MADE = ("report", "saved", "golden")
 
 
 @pytest.fixture(autouse=True)
@@ -70,8 +69,7 @@ def test_what_was_set_aside_goes_once_there_is_a_new_output(run, name):
     for _ in range(2):
         assert run(*COMMANDS[name]).exit_code in (0, 1)
     assert out.exists()
-    # A complete run is kept, because --resume promises to lose none.
-    assert Path("out.stale").exists() is (name == "resumed")
+    assert not Path("out.stale").exists()
 
 
 @pytest.mark.parametrize(
@@ -120,13 +118,12 @@ def _busy(*_):
     raise OSError(16, "Device or resource busy")
 
 
-@pytest.mark.parametrize("name", ["report", "resumed"])
-def test_two_commands_do_not_write_one_file(run, name):
+def test_two_commands_do_not_write_one_file(run):
     run("run", "cases.yaml", "-b", "right", "-x", "--report", "json=out")
     before = Path("out").read_bytes()
     with Path("out").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        found = run(*COMMANDS[name])
+        found = run(*COMMANDS["report"])
     assert found.exit_code == 4
     assert "out cannot be written: another command is writing it" in found.stderr
     assert Path("out").read_bytes() == before

@@ -115,9 +115,7 @@ def shipped(op: str) -> tuple[model.Case, ...]:
 def judged(cases: Sequence[model.Case], answer: Answer) -> list[model.Record]:
     """The records of a run of a wrong backend, as they are in the end."""
     red, recorder = reds(), Recorder(cases, ["fake"])
-    stream = Scheduler(
-        cases, [Miniature(answer)], {}, is_unexplained=lambda one: is_failure(one, red)
-    )
+    stream = Scheduler(cases, [Miniature(answer)], is_unexplained=lambda one: is_failure(one, red))
     return stream.settled([recorder.record(cast(model.LiveResult, result)) for result in stream])
 
 

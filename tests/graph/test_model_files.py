@@ -120,7 +120,7 @@ def test_a_model_that_is_written_states_its_task_and_is_valid(tmp_path: Path) ->
     for task in (TASK, POOL, task_of("ThresholdedRelu", 10, {"alpha": math.nan}, X)):
         path = tmp_path / "model.onnx"
         path.write_bytes(model_bytes(task, ()))
-        model = read_model(path, valid=False, alone=True)
+        model = read_model(path, valid=False)
         assert substance(model) == substance(model_of(task))
         assert invalid(model) is None
 
@@ -148,20 +148,9 @@ def test_models_of_different_tasks_differ(other) -> None:
     assert substance(model) != substance(model_of(other))
 
 
-def test_no_file_beside_a_model_is_read(tmp_path: Path) -> None:
-    model = onnx.ModelProto.FromString(model_bytes(TASK, ()))
-    stored = TensorProto(name="c", data_type=1, data_location=TensorProto.EXTERNAL)
-    stored.external_data.add(key="location", value="/etc/passwd")
-    model.graph.initializer.append(stored)
-    path = tmp_path / "model.onnx"
-    path.write_bytes(model.SerializeToString())
-    with pytest.raises(ValueError, match="'c' is kept in another file"):
-        read_model(path, valid=False, alone=True)
-
-
 @pytest.mark.parametrize("data", [b"\xff", b"\x3a\xff\xff\xff\xff\x0f"])
 def test_what_is_no_model_is_told(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(data)
     with pytest.raises(ValueError, match="this is no readable model"):
-        read_model(path, valid=False, alone=True)
+        read_model(path, valid=False)

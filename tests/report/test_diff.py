@@ -1,6 +1,5 @@
-"""What changed from one run to another, on a terminal, as JSON lines and as a page."""
+"""What changed from one run to another, on a terminal and as a page."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -83,27 +82,6 @@ def test_every_kind_of_change_as_a_page(snapshot):
     assert {tag for tag, _ in page.tags} <= TAGS | {"h3"}
 
 
-def test_every_kind_of_change_as_json_lines():
-    new = newer(NEW)
-    found = compare(OLD, new)
-    head, *rest, footer = map(json.loads, diff.lines(OLD, new, found, common=False))
-    assert (head["type"], head["format"]) == ("diff", 1)
-    assert head["differences"]["platform"] == ["somewhere", "elsewhere"]
-    assert head["differences"]["backend acme"] == ["1.5", "1.6"]
-    changes = rest
-    assert [(c["kind"], c["regression"]) for c in changes[:2]] == [
-        ("newly failing", True),
-        ("failing, and no longer as known", True),
-    ]
-    first = changes[0]
-    assert (first["old"]["verdict"], first["new"]["verdict"]) == ("pass", "fail")
-    assert first["new"]["looks"] == ["last_of_ties"]
-    assert first["repeat"] == NEW.records[0].repeat
-    assert footer["exit_code"] == 4
-    assert footer["left_out"] == 1
-    assert sum(footer["counts"].values()) == len(changes)
-
-
 def test_two_runs_that_are_alike_are_one_line():
     assert (
         shown(OLD, OLD).text
@@ -145,8 +123,6 @@ def test_whatever_a_backend_says_is_harmless(text):
     tags = [tag for tag, _ in seen(lines).tags]
     assert {*tags} <= TAGS | {"h3"}
     assert tags.count("tr") - tags.count("table") == len(found.changes)
-    for line in diff.lines(old, new, found, common=False):
-        assert json.loads(line)
 
 
 def test_a_page_is_never_longer_than_github_takes():

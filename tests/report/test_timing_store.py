@@ -28,7 +28,7 @@ ROWS = (
             timing("bolt?threads=2", 3e-9),
         ),
     ),
-    row("Softmax/none", (), copy=(), yardstick=samples(1e-3, workers=1), sweep="Softmax/n"),
+    row("Softmax/none", (), copy=(), yardstick=samples(1e-3, workers=1)),
 )
 LINES = [*timing_store.lines(BENCH, ROWS, complete=True)]
 
@@ -49,7 +49,7 @@ def test_a_line_is_what_any_reader_of_json_takes():
     assert (
         list(found)
         == """
-        type case op dtype shapes moved timings copy yardstick sweep digest
+        type case op dtype shapes moved timings copy yardstick digest
     """.split()
     )
     acme, bolt = found["timings"]
@@ -60,6 +60,12 @@ def test_a_line_is_what_any_reader_of_json_takes():
     assert acme["samples"]["seconds"] == [sample.seconds for sample in ROWS[0].timings[0].samples]
     assert bolt["samples"] == {"round": [], "worker": [], "loops": [], "seconds": [], "waited": []}
     assert bolt["why_not"] == "it is “so”, and wrong"
+
+
+def test_a_file_from_when_cases_were_swept_over_sizes_is_read(file):
+    lines = [line.replace(',"digest":', ',"sweep":"Softmax/n","digest":') for line in LINES]
+    assert lines != LINES
+    assert timing_store.read(file(lines)).rows == ROWS
 
 
 def test_a_file_from_before_waiting_was_measured_is_read(file):

@@ -13,12 +13,11 @@ import numpy as np
 from opcheck import dtypes, model
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.bounded import ends as ends_of_bound
-from opcheck.compare.elements import distance, stepped, wide
-from opcheck.compare.outputs import computed_want, in_its_dtype
+from opcheck.compare.elements import stepped, wide
+from opcheck.compare.outputs import in_its_dtype
 from opcheck.compare.verdict import Answer, Refusal
 from opcheck.dtypes import parts
 from opcheck.engine import any_order, operator_of
-from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
 from opcheck.execution.expected import (
@@ -31,7 +30,7 @@ from opcheck.execution.expected import (
     question,
 )
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
-from opcheck.suite.golden_files import LeftOut, ManifestMethod, StatedTolerance
+from opcheck.suite.golden_files import LeftOut, ManifestMethod
 
 
 class UnsoundArithmetic(OpcheckError):
@@ -94,46 +93,6 @@ def same(one: Array, other: Array) -> Any:
     return (equal & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))
 
 
-def answered_today(
-    task: Task, inputs: Tensors, stored: Sequence[Array], *, bound: bool
-) -> dict[str, Array] | None:
-    """The tensors that are written today of a question, by stems of files; None as `outputs`.
-
-    If `bound`, also the ends of the error bound around the `stored` outputs.
-    """
-    found = outputs(task, inputs)
-    if found is None:
-        return None
-    tensors = {f"output_{number}": array for number, array in enumerate(found.arrays)}
-    answers = exactly(node_of(task, inputs)) if bound else ()
-    for number, (answer, output) in enumerate(zip(answers, stored, strict=False)):
-        want = computed_want(task.op, "", answer)
-        if want.values.shape == output.shape:
-            around = ends(want, output, None)
-            tensors |= {f"lowest_{number}": around.lowest, f"highest_{number}": around.highest}
-    return tensors
-
-
-def difference(
-    got: Array, want: Array, *, ulp: int = 0, rtol: float = 0.0, atol: float = 0.0
-) -> str:
-    """Return how a stored tensor differs from today's by more than `ulp`, or rtol and atol."""
-    if (want.dtype, want.shape) != (got.dtype, got.shape):
-        holds, gives = (f"{dtypes.of(one)}{list(one.shape)}" for one in (got, want))
-        return f"holds {holds}, the oracle gives {gives}"
-    wrong = ~same(want, got)
-    if ulp and wrong.any():
-        wrong &= distance(want, got) > ulp
-    if (rtol or atol) and wrong.any():
-        with np.errstate(all="ignore"):
-            wrong &= ~np.isclose(got, want, rtol, atol, equal_nan=True)
-    if not wrong.any():
-        return ""
-    place = tuple(map(int, np.argwhere(wrong)[0]))
-    count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
-    return f"{count}: at {list(place)} it has {got[place]!s}, the oracle {want[place]!s}"
-
-
 @dataclass(frozen=True, eq=False)
 class Ends:
     """The lowest and the highest right values around those that are `written`."""
@@ -177,7 +136,6 @@ def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
             continue
         low, at, high = (wide(array) for array in (one.lowest, one.written, one.highest))
         with np.errstate(invalid="ignore"):
-            # In files from strangers an end may lie on the wrong side.
             need = np.maximum(np.abs(high - at), np.abs(at - low))
         part = np.isfinite(need) & (need > 0)
         needs.append(need[part])
@@ -194,9 +152,7 @@ def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
     return rtol, _upwards(1.1 * float(need.max()))
 
 
-def rtol_and_atol(
-    stated: Tolerance | StatedTolerance | None, found: Sequence[Ends]
-) -> tuple[float, float]:
+def rtol_and_atol(stated: Tolerance | None, found: Sequence[Ends]) -> tuple[float, float]:
     """The rtol and atol of data.json: those that are `stated`, or else those of the ends."""
     if stated is None or stated.ulp is not None:
         return as_rtol_and_atol(found)

@@ -1,0 +1,217 @@
+"""What is wrong with a golden folder is told, whoever made it, and nothing outside it is read."""
+
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from onnx import TensorProto
+
+from benchmarks.golden_corruptions import DAMAGES, fates
+from benchmarks.golden_corruptions import made as made_to_be_damaged
+from opcheck.errors import CaseFileError
+from opcheck.suite import load_all
+from opcheck.suite.golden_files import MANIFEST, SUMS
+from tests.asking import at, places_in
+from tests.execution.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite
+
+INPUT, OUTPUT = (f"{RANDOM}/test_data_set_0/{name}_0.pb" for name in ("input", "output"))
+MODEL = f"{RANDOM}/model.onnx"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("whole")
+    golden(place)
+    return place / "golden"
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A golden folder to be spoilt."""
+    return Path(shutil.copytree(whole, tmp_path / "golden"))
+
+
+def all_tests(data: Any) -> list[Any]:
+    return [test for case in data["cases"] for test in case["tests"]]
+
+
+def unchanged(_: Any) -> None:
+    """Only checksums are made anew."""
+
+
+@pytest.mark.parametrize("name", [INPUT, OUTPUT, MODEL, f"{RANDOM}/data.json"])
+def test_a_flipped_bit_is_told_with_its_file(folder: Path, name: str) -> None:
+    data = bytearray((folder / name).read_bytes())
+    data[len(data) // 2] ^= 4
+    (folder / name).write_bytes(data)
+    found = findings(folder)
+    assert set(found) == {name}
+    assert "was changed: its SHA-256 is" in found[name]
+
+
+def test_everything_is_told_at_once(folder: Path) -> None:
+    (folder / INPUT).unlink()
+    (folder / MODEL).write_bytes(b"")
+    unlisted = {"must/more", f"{WRITTEN_OUT}/notes.txt"}
+    (folder / "must" / "more").mkdir()
+    (folder / WRITTEN_OUT / "notes.txt").write_text("mine")
+    found = findings(folder)
+    assert found.keys() == {INPUT, MODEL, *unlisted}
+    assert found[INPUT] == "is missing"
+    assert {found[path] for path in unlisted} == {"is not in the manifest.json"}
+
+
+@pytest.mark.parametrize("name", [MANIFEST, SUMS])
+def test_the_manifest_and_the_sums_vouch_for_each_other(folder: Path, name: str) -> None:
+    text = (folder / name).read_bytes()
+    (folder / name).write_bytes(text.replace(b"e", b"f", 1))
+    assert findings(folder).keys() & {MANIFEST, SUMS}
+    (folder / name).write_bytes(text + b"\n")
+    assert findings(folder).keys() & {MANIFEST, SUMS}
+    (folder / name).unlink()
+    told = "cannot be read: there is no such file" if name == MANIFEST else "is missing"
+    assert findings(folder)[name].startswith(told)
+
+
+@pytest.mark.gate
+def test_damages_drawn_at_random_are_found_each(tmp_path: Path) -> None:
+    folder = tmp_path / "golden"
+    made_to_be_damaged(folder)
+    assert findings(folder) == {}
+    found = fates(folder, 6 * len(DAMAGES), seed=1)
+    assert {what for _, what in found} <= {"found", "harmless"}, found
+    assert sum(count for (_, what), count in found.items() if what == "found") > 5 * len(DAMAGES)
+
+
+def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_bytes((folder / INPUT).read_bytes())
+    (folder / INPUT).unlink()
+    (folder / INPUT).symlink_to(outside / "secret")
+    (folder / "must" / "up").symlink_to(outside, target_is_directory=True)
+    found = findings(folder)
+    assert found[INPUT] == "is no plain file"
+    assert found["must/up"] == "is not in the manifest.json"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes")
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    (folder / OUTPUT).unlink()
+    os.mkfifo(folder / OUTPUT)
+    assert findings(folder)[OUTPUT] == "is no plain file"
+    (folder / MANIFEST).unlink()
+    os.mkfifo(folder / MANIFEST)
+    assert findings(folder).keys() == {MANIFEST}
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a\\..\\b", "x/../../y", "a/./b"])
+def test_no_path_of_a_manifest_leads_out(folder: Path, name: str) -> None:
+    text = (folder / MANIFEST).read_text()
+    for old in ('"model.onnx"', f'"{RANDOM}"'):
+        quoted = name.replace("\\", "\\\\")
+        (folder / MANIFEST).write_text(text.replace(old, f'"{quoted}"', 1))
+        told = findings(folder)
+        assert told.keys() == {MANIFEST}
+        assert "is damaged" in told[MANIFEST]
+
+
+def told(folder: Path) -> str:
+    """What is wrong with tests whose files are all vouched for."""
+    rewrite(folder, unchanged)
+    with pytest.raises(CaseFileError) as caught:
+        load_all([folder])
+    return "\n".join(problem.message for problem in caught.value.problems)
+
+
+def test_a_tensor_that_is_kept_elsewhere_is_not_read(folder: Path) -> None:
+    stored = TensorProto.FromString((folder / INPUT).read_bytes())
+    stored.ClearField("raw_data")
+    stored.data_location = TensorProto.EXTERNAL
+    stored.external_data.add(key="location", value="../../../../../etc/passwd")
+    (folder / INPUT).write_bytes(stored.SerializeToString())
+    assert "it keeps its data in another file" in told(folder)
+    model = onnx.load(folder / MODEL)
+    model.graph.initializer.append(stored)
+    (folder / MODEL).write_bytes(model.SerializeToString())
+    assert "this path leads out of the model's folder" in told(folder)
+
+
+@pytest.mark.parametrize("dims", [[1 << 40], [1 << 31, 1 << 31], [0, 1 << 62], [-1, 10]])
+def test_absurd_shapes_take_no_memory(folder: Path, dims: list[int]) -> None:
+    stored = TensorProto.FromString((folder / INPUT).read_bytes())
+    stored.ClearField("dims")
+    stored.dims.extend(dims)
+    (folder / INPUT).write_bytes(stored.SerializeToString())
+    assert "input_0.pb" in told(folder)
+
+
+STRANGE = (0, -1, 1 << 40, 1.5, "", "x", "Relu", "float64", [], [1, "a"], {"number": "nan"}, None)
+
+
+def test_no_manifest_leads_to_a_crash(folder: Path) -> None:
+    draw = random.Random(3)
+    text = (folder / MANIFEST).read_text()
+    for _ in range(120):
+        data = json.loads(text)
+        *path, last = draw.choice(places_in(data["cases"]))
+        at(data["cases"], path)[last] = draw.choice(STRANGE)
+        raw = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        (folder / MANIFEST).write_text(raw)
+        assert raw == text or findings(folder)
+
+
+def _twice(data: Any) -> None:
+    data["cases"].append(data["cases"][0])
+
+
+def _under_should(data: Any) -> None:
+    all_tests(data)[0]["folder"] = WRITTEN_OUT.replace("must/", "should/")
+
+
+def _no_outputs(data: Any) -> None:
+    all_tests(data)[0]["outputs"] = []
+
+
+def _no_tests(data: Any) -> None:
+    data["cases"][0]["tests"] = []
+
+
+def _another_file(data: Any) -> None:
+    files = all_tests(data)[0]["files"]
+    files["other"] = files.pop("model.onnx")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (_twice, "softmax/written_out is there 2 times"),
+        (_under_should, "belongs into must/, by its rule"),
+        (_no_outputs, "has not 1 outputs"),
+        (_no_tests, "Softmax/written_out has no test"),
+        (_another_file, "lists other files than such a test has"),
+    ],
+)
+def test_a_manifest_that_contradicts_itself_is_told(folder, change, told):
+    rewrite(folder, change)
+    assert findings(folder).keys() == {MANIFEST}
+    assert told in findings(folder)[MANIFEST]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b"[" * 100_000, b'{"a": 1, "a": 2}', b"\xff", b'{"type": "x"}']
+)
+def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes) -> None:
+    (folder / MANIFEST).write_bytes(data)
+    assert findings(folder).keys() == {MANIFEST}
+
+
+def test_a_manifest_of_a_later_format_is_told_as_that(folder: Path) -> None:
+    text = (folder / MANIFEST).read_text()
+    (folder / MANIFEST).write_text(text.replace('"format": 3', '"format": 4'))
+    assert "has format 4; this opcheck reads 3" in findings(folder)[MANIFEST]

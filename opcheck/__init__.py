@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from opcheck.api import Result, Session, diff, load, read, run
+    from opcheck.api import Result, Session, bench, diff, load, read, run
     from opcheck.errors import BackendUnavailable, CaseFileError, OpcheckError, UsageError
     from opcheck.model import Case, Verdict
 
 __all__ = [
     "BackendUnavailable", "Case", "CaseFileError", "OpcheckError", "Result", "Session",
-    "UsageError", "Verdict", "__version__", "diff", "load", "read", "run",
+    "UsageError", "Verdict", "__version__", "bench", "diff", "load", "read", "run",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # to a type checker, every name would be there

@@ -20,10 +20,12 @@ from opcheck import analysis
 from opcheck import session as sessions
 from opcheck.analysis import Difference, is_failure, reds
 from opcheck.errors import UsageError
-from opcheck.execution.workers import facts_of
+from opcheck.execution.bench import entered, planned, why_not
+from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, check, load_user_ledgers
 from opcheck.model import Case, Level, Record
 from opcheck.model import Run as StoredRun
+from opcheck.model.timing import Timed
 from opcheck.report import store, summary
 from opcheck.report.files import why_no_report, write_text
 from opcheck.report.html.run_page import fragment
@@ -213,6 +215,56 @@ def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:
 def as_result(record: Record) -> Result:
     """Return a record as a result."""
     return Result(**{field.name: getattr(record, field.name) for field in fields(Record)})
+
+
+def bench(
+    cases: Iterable[Case],
+    backends: Sequence[str] | str = (),
+    *,
+    base: str | None = None,
+    threads: int = 1,
+    workers: int | None = None,
+    seconds: float | None = None,
+    cold: bool = False,
+    quick: bool = False,
+    timeout: float | None = None,
+    memory_limit: str | None = None,
+) -> tuple[Timed, ...]:
+    """Time backends against each other on cases that they answer rightly.
+
+    Args:
+        cases: What `load` returns, without cases that expect a refusal.
+        backends: Addresses as for `opcheck bench -b`; no functions and objects.
+        base: Address of the backend that ratios are relative to; the first by default.
+        threads: Threads of each backend.
+        workers: Processes of each backend; 5 by default, 3 if `quick`.
+        seconds: At most so many for a case; 20 by default.
+        cold: Empty the processor's caches before every call.
+        quick: A first look: few rounds, wide intervals.
+        timeout: Seconds that a backend has for a case when it is judged.
+        memory_limit: What each process may take, such as "2GiB".
+
+    Returns:
+        The samples of each case in seconds, by backend. A backend without samples has a reason.
+
+    Raises:
+        UsageError: no case, or one that cannot be timed.
+        BackendUnavailable: a backend that cannot be used here.
+    """
+    wanted = _some(cases)
+    for case in wanted:
+        if reason := why_not(case):
+            raise UsageError(f"{case.id} cannot be timed: {reason}")
+    plan = planned(workers, seconds, cold=cold, quick=quick)
+    addresses: tuple[Any, ...] = _several(backends)
+    if others := [one for one in addresses if not isinstance(one, str)]:
+        hint = "a timed backend has its own processes: write it as an address, such as py:pkg.mod"
+        raise UsageError(f"{others[0]!r} cannot be timed in this process", hint)
+    limits = Limits(timeout, memory_limit)
+    with entered(addresses, wanted, limits, plan, threads, base) as (_, benchmark):
+        for _visit in benchmark.visits():
+            pass
+        return benchmark.rows()
 
 
 def read(path: AnyPath) -> StoredRun:

@@ -192,6 +192,17 @@ def test_a_backend_that_cannot_be_used_says_so_each_time() -> None:
     assert "no_such_module" in said[0]
 
 
+def test_bench_times_the_right_and_says_why_others_have_no_time() -> None:
+    cases = opcheck.load(ids=[TIES])
+    backends = ["numpy", "py:tests.cli.fakes:LAST_OF_TIES"]
+    (row,) = opcheck.bench(cases, backends, quick=True, seconds=0.05)
+    right, wrong = row.timings
+    assert right.samples
+    assert all(sample.seconds > 0 for sample in right.samples)
+    assert not wrong.samples
+    assert wrong.why_not.startswith("fail: ")
+
+
 def test_a_run_that_was_saved_can_be_read_and_compared(tmp_path: Path, monkeypatch: Any) -> None:
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
     for kernel, path in ((softmax, old), (overflowing, new)):
@@ -229,6 +240,7 @@ def test_diff_counts_what_became_worse(tmp_path: Path) -> None:
         (lambda cases: opcheck.run(cases, softmax, jobs=0), "jobs is a whole number from 1"),
         (lambda cases: opcheck.run(cases, softmax, repeat=0), "repeat is a whole number from 1"),
         (lambda cases: opcheck.run(cases, softmax, timeout=-1), "timeout is a number of seconds"),
+        (lambda cases: opcheck.bench(cases, [softmax]), "cannot be timed"),  # type: ignore[list-item]
     ],
 )
 def test_an_argument_that_makes_no_sense_is_a_usage_error(call: Any, said: str) -> None:

@@ -89,7 +89,7 @@ class Backend:
     `opcheck.errors.BackendUnavailable` where the backend turns out to be another than the one asked
     for, `UnusableAnswer`, `ProcessDied`, and `Defect`. SystemExit, which ends the caller's process,
     is no refusal either. Refusals of a type in `documented_errors` are shown as meant, others as
-    accidents.
+    accidents. `declares` says which tasks it implements.
 
     A prepared task may have `declared()`, which returns the dtype's name and the shape of each
     output, and is then held to them: None, or a size that is no whole number from 0, where the
@@ -99,3 +99,4 @@ class Backend:
     info: BackendInfo
     documented_errors: tuple[type[BaseException], ...]
     prepare: Callable[[Task], Prepared]
+    declares: Callable[[Task], bool | None] | None = None

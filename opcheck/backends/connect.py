@@ -22,12 +22,16 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import quote, unquote
+
+import numpy as np
 
 import opcheck
 from opcheck.backends import adapters
 from opcheck.backends.address import Address, built_in, entry_points, parse
 from opcheck.backends.base import Backend, Prepared, TaskCall, UnusableAnswer, only_nodes
 from opcheck.backends.isolation.cleanup import SCRATCH
+from opcheck.dtypes import DType
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, did_you_mean
 from opcheck.model import Array, BackendInfo, Task, Typed
 
@@ -239,10 +243,10 @@ def made(
             lacks = "a prepare that is no method" if hasattr(backend, "prepare") else "no prepare"
             hint = "a backend has prepare(task), which returns an object with run(inputs)"
             raise UsageError(f"backend {address!r}: {type(backend).__name__} has {lacks}", hint)
-        stated = _stated(backend, address)
+        stated, declares = _stated(backend, address), getattr(backend, "declares", None)
     documented = stated.pop("documented_errors", ())
     info = replace(BackendInfo(address, address.partition(":")[0], version), **stated)
-    return Backend(info, documented, lambda task: runnable(backend.prepare(task)))
+    return Backend(info, documented, lambda task: runnable(backend.prepare(task)), declares)
 
 
 def runnable(prepared: Any) -> Prepared:
@@ -327,6 +331,54 @@ def _stated(backend: Any, address: str) -> dict[str, Any]:
                 raise UsageError(f"backend {address!r}: its {name} is {value!r}, not {meant}")
             found[name] = tuple(value) if isinstance(value, list) else value
     return found
+
+
+def address_of(address: str) -> str:
+    """Return the address of a backend whose answers are the declarations of `address`.
+
+    A backend may have a method `declares(task)`, which returns True, False, or None if it does not
+    say. It may break, hang or die like any other, so it is asked in a process of its own.
+    """
+    # Quoted, because options of its own would be taken for this one's.
+    return f"py:{__name__}:Declarations?of={quote(address, safe='')}"
+
+
+def meant(answer: Array) -> bool | None:
+    """Interpret the answer of such a backend."""
+    return None if answer < 0 else bool(answer)
+
+
+def lead_dtype(task: Task) -> DType | None:
+    """Return the dtype that kernels differ by; None where that is of a constant input."""
+    from opcheck.engine import dtype_of, leading
+
+    name = leading(task.op, task.slots)
+    lead = next((tensor.dtype for tensor in task.inputs if tensor.name == name), None)
+    return dtype_of(task.op, task.attrs, lead)
+
+
+class Declarations:
+    """The backend of `address_of`."""
+
+    repeatable = False
+
+    def __init__(self, of: str) -> None:
+        self._declares = connect(unquote(of)).declares
+
+    def prepare(self, task: Task) -> TaskCall:
+        """Ask; whatever comes up is the answer."""
+        return declaration(self._declares(task) if self._declares else None)
+
+
+def declaration(answer: bool | None) -> TaskCall:
+    """Return a task that answers with a tensor: 1, 0, or -1 for nothing."""
+
+    def run(inputs: Sequence[Array]) -> list[Array]:
+        if answer not in (True, False, None):
+            raise TypeError(f"declares returned {answer!r}, not True, False or None")
+        return [np.array(-1 if answer is None else answer, np.int8)]
+
+    return TaskCall(run)
 
 
 #: What is installed here belongs to somebody, whatever folder it is in.

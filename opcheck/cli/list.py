@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +202,9 @@ def _matrix(
     one: "Offer", asked: "Asked", folder: Path, timeout: float | None, step: Callable[[], None]
 ) -> "Matrix":
     """Ask one backend, in processes of its own."""
+    from opcheck.backends.connect import address_of
     from opcheck.backends.isolation.process import BackendSettings
+    from opcheck.backends.offers import about_kind
     from opcheck.execution.support import probe
     from opcheck.execution.workers import connect, started
     from opcheck.report.support import Matrix
@@ -209,8 +212,9 @@ def _matrix(
     profile, info, address = one.profile, one.info, str(one.profile.address)
     limits = timeout or profile.timeout or PATIENCE, profile.memory_limit
     mine = BackendSettings(address, folder, profile.environment, *limits)
-    with started([mine], 1) as (backend,):
+    twins = [mine, replace(mine, address=address_of(address))]
+    with started(twins, 1) as (backend, declaring):
         connect([backend])
-        cells = probe(asked, backend, step)
+        cells = probe(asked, backend, declaring, step)
     title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
-    return Matrix(one.name, title, cells)
+    return Matrix(one.name, title, about_kind(profile.address.kind).declares, cells)

@@ -9,11 +9,13 @@ from functools import partial
 from typing import TypeAlias
 
 from opcheck import model, opset
+from opcheck.backends.connect import meant
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
+from opcheck.execution.expected import question
 from opcheck.execution.scheduler import judge_all
-from opcheck.execution.workers import AskableBackend, each
-from opcheck.model import Case, Cell, Floor, LiveResult, Support
+from opcheck.execution.workers import AskableBackend, Driver, each, once
+from opcheck.model import Case, Cell, Floor, LiveResult, Support, Verdict
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (
@@ -84,35 +86,60 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
 
 def probe(
-    asked: Asked, backend: AskableBackend, step: Callable[[], None] = lambda: None
+    asked: Asked,
+    backend: AskableBackend,
+    declaring: AskableBackend,
+    step: Callable[[], None] = lambda: None,
 ) -> list[Support]:
-    """Probe each cell of `backend`; call `step` for each model."""
+    """Probe each cell of `backend`, and its declarations; call `step` for each model."""
     results = []
     for result in judge_all([case for cases in asked.values() for case in cases], [backend]):
         results.append(result)
         step()
-    return support(asked, results)
+    return support(asked, results, declared(asked, declaring))
 
 
-def support(asked: Asked, results: Iterable[LiveResult]) -> list[Support]:
-    """Derive the support of each cell from the `results` of one backend."""
+def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
+    """Ask a backend of `opcheck.backends.connect` about each cell; None: no usable answer."""
+    found: dict[Cell, bool | None] = dict.fromkeys(asked)
+    todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
+    driver: Driver[Cell, model.Reply] = Driver()
+    while todo or driver.is_busy:
+        while todo and backend.has_room:
+            cell, case = todo.pop(0)
+            driver.start(backend, once(question(case)), cell)
+        for cell, reply in driver.collect():
+            match reply.outcome:
+                case model.Produced(outputs=(answer,)) if not isinstance(answer, model.Foreign):
+                    found[cell] = meant(answer)
+                case model.Crashed() | model.TimedOut() | model.OutOfMemory():
+                    todo.clear()  # it is no use to wait for that again and again
+    return found
+
+
+def support(
+    asked: Asked, results: Iterable[LiveResult], declarations: Mapping[Cell, bool | None]
+) -> list[Support]:
+    """Derive the support of each cell from the `results` of one backend and its declarations."""
     by_case = {result.case.id: result for result in results}
     return [
-        _support(cell, [by_case[c.id] for c in cases if c.id in by_case])
+        _support(cell, declarations.get(cell), [by_case[c.id] for c in cases if c.id in by_case])
         for cell, cases in asked.items()
     ]
 
 
-def _support(cell: Cell, results: Sequence[LiveResult]) -> Support:
+def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]) -> Support:
     if not results:
-        return Support(cell, None)
+        return Support(cell, declaration, None)
     verdict = min((one.verdict for one in results), key=lambda one: _WORST.index(one.name))
     those = [result for result in results if result.verdict is verdict]
     return Support(
         cell,
+        declaration,
         verdict,
         count=len(results),
         share=len(those),
         case=those[0].case.id,
         reason=those[0].reason,
+        works=any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results),
     )

@@ -272,18 +272,32 @@ class Floor:
 
 @dataclass(frozen=True)
 class Support:
-    """One cell of one backend.
+    """One cell of one backend; `declared` is None if the backend declares nothing.
 
     `verdict` is the worst of its `count` models, None without any; `share` of them met it, `case`
-    first, for this `reason`.
+    first, for this `reason`. `works`: one of them came out right.
     """
 
     cell: Cell
+    declared: bool | None
     verdict: Verdict | None
     count: int = 0
     share: int = 0
     case: str = ""
     reason: str = ""
+    works: bool = False
+
+    @property
+    def is_declared_but_failing(self) -> bool:
+        """Return True if the backend declares more than it does."""
+        # With a poorer arithmetic than expected it still has the operator.
+        fine = (None, Verdict.NOT_RUN, Verdict.BAD_CASE, Verdict.PASS, Verdict.WARN)
+        return self.declared is True and self.verdict not in fine
+
+    @property
+    def is_undeclared_but_working(self) -> bool:
+        """Return True if the backend does more than it declares."""
+        return self.declared is False and self.works
 
 
 @dataclass(frozen=True, slots=True)

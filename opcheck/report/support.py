@@ -38,23 +38,27 @@ _LEGEND = (
     " stand versions, unless it is all that have the type. A few small models are asked of each"
     " cell, and the worst answer counts; opcheck run asks all cases. refuses: an error on a legal"
     " model. unsupported: by the backend's own not-implemented signal. not asked: opcheck has no"
-    " such model."
+    " such model. !: it declares support. +: it is right, and declares none."
 )
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """One backend, its name and version, and its cells."""
+    """One backend, its name and version, how its kind `declares` support, and its cells."""
 
     address: str
     title: str
+    declares: str
     cells: Sequence[Support]
 
     @property
     def heading(self) -> str:
-        """The title, and how much it was asked."""
+        """The title, whether it declares anything, and how much it was asked."""
+        says = any(cell.declared is not None for cell in self.cells)
         asked = f"{sum(c.count for c in self.cells):,} models of {len(self.cells):,} cells"
-        return plain_text.clean(f"{self.title}: {asked}")
+        return plain_text.clean(
+            f"{self.title} (declares {f'by {self.declares}' * says or 'nothing'}): {asked}"
+        )
 
 
 def show(console: Console, found: Sequence[Matrix]) -> None:
@@ -76,8 +80,11 @@ def show(console: Console, found: Sequence[Matrix]) -> None:
         if not table.row_count:
             console.print(Text(one.heading, "italic"), soft_wrap=True)
         put_all(console, table)
-        if whole:
-            say(console, f"right in every version and type: {', '.join(whole)}")
+        sections = {"right in every version and type": ", ".join(whole), **_declared(one)}
+        for name, said in sections.items():
+            if said:
+                say(console, f"{name}: {said}")
+        if any(sections.values()):
             console.print()
         put_all(console, _reasons(one.cells))
     say(console, _LEGEND)
@@ -113,9 +120,11 @@ def record(backend: str, support: Support) -> dict[str, Any]:
         "backend": backend,
         **plain_text.op_record(support.cell.op),
         "dtype": support.cell.dtype,
-        **plain_text.picked(support, "verdict case reason"),
+        **plain_text.picked(support, "verdict declared case reason"),
         "models": support.count,
         "with_this_verdict": support.share,
+        "declared_but_failing": support.is_declared_but_failing,
+        "undeclared_but_working": support.is_undeclared_but_working,
     }
 
 
@@ -128,6 +137,14 @@ def missed(floor: Floor, one: Matrix) -> str:
     said = [f"{op}: {', '.join(text for _, text in otherwise)}" for op, otherwise in pairs]
     text = f"{one.address}: {floor.text} is required, but {'; '.join(said)}"
     return plain_text.clean(text) if said else ""
+
+
+def _declared(one: Matrix) -> dict[str, str]:
+    """What is declared and does not work, and the other way round."""
+    return {
+        "! declared but failing": _listed(c for c in one.cells if c.is_declared_but_failing),
+        "+ undeclared but working": _listed(c for c in one.cells if c.is_undeclared_but_working),
+    }
 
 
 def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
@@ -184,6 +201,12 @@ def _by_dtype(cells: Iterable[Support]) -> dict[str, list[Support]]:
 
 def _word(support: Support) -> str:
     return _WORDS.get(support.verdict, str(support.verdict))
+
+
+def _listed(supports: Iterable[Support]) -> str:
+    """`Softmax (float16, float64), Hardmax (float16)`."""
+    by_op = _by_operator(supports)
+    return ", ".join(f"{op} ({', '.join(_by_dtype(cells))})" for op, cells in by_op.items())
 
 
 def _reasons(supports: Iterable[Support]) -> Table:

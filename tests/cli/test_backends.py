@@ -42,6 +42,9 @@ MODULE = """
             np.put_along_axis(out, np.expand_dims(x.argmax(self.axis), self.axis), 1, self.axis)
             return [out]
 
+        def declares(self, task):
+            return task.op.name == "Hardmax" and task.inputs[0].dtype.name in ("float32", "float64")
+
     def broken():
         raise OSError("libnpu.so is missing")
 

@@ -18,17 +18,19 @@ def support(run, tmp_path, monkeypatch):
 HARDMAX = ("-b", "npu", "--op", "Hardmax")
 
 
-def test_what_a_backend_has_of_each_operator_is_told(support):
+def test_what_a_backend_does_stands_beside_what_it_declares(support):
     found = support("-b", "npu", "--op", "Hardmax", "--op", "Softmax", code=0, COLUMNS="80")
     lines = found.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    assert any(line.startswith("npu 3.5-beta: ") for line in lines)
+    assert any(line.startswith("npu 3.5-beta (declares by its own method): ") for line in lines)
     printed = " ".join(found.stdout.split())
     # It raises for float64, and is right in 16 bits.
     assert (
         "Hardmax 3/10 unsupported: float16 float32 float64 (1, 11) refuses: float64 (13)" in printed
     )
     assert "Softmax 0/10 unsupported: float16 float32 float64 bfloat16" in printed
+    assert "+ undeclared but working: Hardmax (float16, bfloat16)" in lines
+    assert "! declared but failing: Hardmax (float32, float64)" in lines
     assert "raised on a legal model: ValueError: no float64" in found.stdout
     assert "Hardmax-13 only" in found.stdout
     assert "right in every" not in found.stdout
@@ -96,7 +98,7 @@ def test_the_page_shows_every_cell(support):
     assert 'title="Hardmax-13 float64: refuses: raised on a legal model: ValueError' in page
 
 
-def test_json_has_every_cell(support):
+def test_json_has_what_the_registry_of_onnxruntime_does_not_say(support):
     found = support(
         "-b", "onnxruntime", "--op", "Hardmax", "--op", "Softmax", "--format", "json", code=0
     )
@@ -104,8 +106,14 @@ def test_json_has_every_cell(support):
     assert {one["backend"] for one in cells} == {"onnxruntime"}
     of = {(one["op"], one["since"], one["dtype"]): one for one in cells}
     double = of["Hardmax", 13, "float64"]
-    assert double["verdict"] == "unsupported"
+    assert (double["declared"], double["verdict"]) == (False, "unsupported")
     # It puts conversions around its kernel of float32.
     half = of["Hardmax", 13, "float16"]
-    assert half["verdict"] == "pass"
-    assert of["Softmax", 13, "float32"]["verdict"] == "pass"
+    assert (half["declared"], half["verdict"]) == (False, "pass")
+    assert half["undeclared_but_working"]
+    single = of["Softmax", 13, "float32"]
+    assert (single["declared"], single["verdict"], single["declared_but_failing"]) == (
+        True,
+        "pass",
+        False,
+    )

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from opcheck import opset
+from opcheck.backends.connect import declaration
 from opcheck.dtypes import DTYPES
 from opcheck.engine.node import operator_of
 from opcheck.errors import NotSupported
 from opcheck.execution.support import floors, matrix, probe, support
-from opcheck.model import LiveResult, OpVersion, Task, Verdict
+from opcheck.model import LiveResult, OpVersion, Reply, Task, TimedOut, Verdict
 from opcheck.model.result import Cell, Support
 from opcheck.suite import load
 from tests.asking import cases_in
@@ -45,8 +46,9 @@ def asked(tmp_path: Path) -> Any:
     return matrix(cases_in(tmp_path, SUITE))
 
 
-def probed(asked: Any, backend: Any) -> dict[Cell, Support]:
-    found = probe(asked, Inline(backend))
+def probed(asked: Any, backend: Any, declares: Any = lambda task: None) -> dict[Cell, Support]:
+    declaring = Inline(Fake(lambda task: declaration(declares(task)).run))
+    found = probe(asked, Inline(backend), declaring)
     assert [support.cell for support in found] == [*asked]
     return {support.cell: support for support in found}
 
@@ -93,6 +95,7 @@ def test_a_right_backend_is_right_in_every_cell_that_has_models(asked: Any) -> N
     found = probed(asked, Hardmax())
     for where, one in found.items():
         assert one.verdict == (Verdict.PASS if asked[where] else None)
+        assert one.works is bool(asked[where])
         assert one.share == one.count == len(asked[where])
 
 
@@ -106,7 +109,7 @@ def test_a_right_backend_is_right_in_every_cell_that_has_models(asked: Any) -> N
 )
 def test_wrong_refused_and_unsupported_are_told_apart(asked, backend, verdict, reason):
     found = probed(asked, backend)[cell(1, "float16")]
-    assert found.verdict == verdict
+    assert (found.verdict, found.works) == (verdict, False)
     assert reason in found.reason
     assert found.case == "Hardmax/ties@opset=1,dtype=float16"
 
@@ -136,12 +139,54 @@ def _forgets(task: Task) -> Any:
 )
 def test_of_several_models_the_worst_counts_and_how_many_share_its_fate(asked, happens, verdict):
     found = probed(asked, Fake(_Partly(happens)))[cell(13, "float32")]
-    assert (found.verdict, found.share, found.count) == (verdict, 1, 2)
+    assert (found.verdict, found.share, found.count, found.works) == (verdict, 1, 2, True)
     assert found.case == "Hardmax/twice@attrs.axis=-1"
 
 
 def test_a_model_that_is_not_supported_counts_more_than_a_warning(asked):
     where = cell(13, "float32")
     verdicts = zip(asked[where], (Verdict.WARN, Verdict.UNSUPPORTED), strict=True)
-    found = support(asked, [LiveResult(case, "mine", one) for case, one in verdicts])
+    found = support(asked, [LiveResult(case, "mine", one) for case, one in verdicts], {})
     assert next(s.verdict for s in found if s.cell == where) is Verdict.UNSUPPORTED
+
+
+def test_a_declaration_stands_beside_what_was_found(asked: Any) -> None:
+    def declares(task: Task) -> bool | None:
+        return {"float16": True, "float32": False}.get(task.inputs[0].dtype.name)
+
+    found = probed(asked, Fake(_only_float32), declares)
+    half, single = found[cell(11, "float16")], found[cell(11, "float32")]
+    assert (half.declared, half.is_declared_but_failing) == (True, True)
+    assert (single.declared, single.is_undeclared_but_working) == (False, True)
+    # Nothing could be asked.
+    assert found[cell(13, "bfloat16")].declared is None
+
+
+def _only_float32(task: Task) -> Any:
+    if task.inputs[0].dtype.name != "float32":
+        raise NotSupported("float32 only")
+    return Hardmax().prepare(task).run
+
+
+def test_a_declaration_that_fails_is_none(asked: Any) -> None:
+    def declares(task: Task) -> bool:
+        raise RuntimeError("no device")
+
+    found = probed(asked, Hardmax(), declares)
+    assert {support.declared for support in found.values()} == {None}
+    assert found[cell(1, "float16")].verdict is Verdict.PASS
+
+
+@dataclass(eq=False)
+class _Hanging(Inline):
+    """Never answers in time."""
+
+    def replies(self, readable: Any) -> Any:
+        yield from ((ticket, Reply(TimedOut(1.0))) for ticket, _ in super().replies(readable))
+
+
+def test_a_declaration_that_hangs_is_not_waited_for_again_and_again(asked: Any) -> None:
+    declaring = _Hanging(answering(lambda inputs: [np.array(1)]))
+    found = probe(asked, Inline(refusing()), declaring)
+    assert {support.declared for support in found} == {None}
+    assert declaring._asked == 1

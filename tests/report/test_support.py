@@ -13,9 +13,10 @@ HARDMAX_11, HARDMAX_13 = (OpVersion("", "Hardmax", since) for since in (11, 13))
 LONG = OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1)
 
 
-def cell(op, dtype, verdict=Verdict.PASS, share=2, count=2, reason=""):
+def cell(op, dtype, declared=None, verdict=Verdict.PASS, share=2, count=2, reason="", works=None):
+    works = verdict is Verdict.PASS if works is None else works
     case = f"{op.name}/{'x' * 40}@dtype={dtype}"
-    return Support(Cell(op, dtype), verdict, count, share, case, reason)
+    return Support(Cell(op, dtype), declared, verdict, count, share, case, reason, works)
 
 
 NO_KERNEL = "NOT_IMPLEMENTED : Could not find an implementation for {}({}) node"
@@ -23,37 +24,64 @@ ACME = [
     cell(
         HARDMAX_11,
         "float16",
+        False,
         Verdict.ERROR,
         reason=f"takes the same model at opset 12; at opset 11: raised: {'no cast ' * 60}",
     ),
-    cell(HARDMAX_11, "float32"),
-    cell(HARDMAX_11, "float64", Verdict.UNSUPPORTED, reason=NO_KERNEL.format("Hardmax", 11)),
-    cell(HARDMAX_13, "float16"),
-    cell(HARDMAX_13, "bfloat16", None, 0, 0),
-    cell(HARDMAX_13, "float32", Verdict.FAIL, 1, 2, "output: 3 of 9 elements wrong"),
-    cell(HARDMAX_13, "float64", Verdict.UNSUPPORTED, reason=NO_KERNEL.format("Hardmax", 13)),
-    cell(LONG, "float16", Verdict.CRASH, 2, 7, "killed by SIGABRT"),
-    cell(LONG, "float32", Verdict.WARN, 6, 7, "exp kept in float16"),
+    cell(HARDMAX_11, "float32", True),
+    cell(HARDMAX_11, "float64", False, Verdict.UNSUPPORTED, reason=NO_KERNEL.format("Hardmax", 11)),
+    cell(HARDMAX_13, "float16", False),
+    cell(HARDMAX_13, "bfloat16", True, None, 0, 0, works=False),
+    cell(HARDMAX_13, "float32", True, Verdict.FAIL, 1, 2, "output: 3 of 9 elements wrong", True),
+    cell(HARDMAX_13, "float64", False, Verdict.UNSUPPORTED, reason=NO_KERNEL.format("Hardmax", 13)),
+    cell(LONG, "float16", True, Verdict.CRASH, 2, 7, "killed by SIGABRT"),
+    cell(LONG, "float32", False, Verdict.WARN, 6, 7, "exp kept in float16", True),
 ]
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_backend_is_a_matrix(snapshot, width):
+def test_a_backend_is_a_matrix_beside_what_it_declares(snapshot, width):
     page = Page(width)
-    support.show(page.console, [Matrix("acme", "acme 1.5", ACME)])
+    support.show(page.console, [Matrix("acme", "acme 1.5", "its manual", ACME)])
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"support_{width}", page.text)
+
+
+def test_who_declares_nothing_is_accused_of_nothing():
+    page = Page(80)
+    silent = [cell(HARDMAX_13, "float32", None, Verdict.FAIL, 1, 2, "wrong", True)]
+    support.show(page.console, [Matrix("acme", "acme 1.5", "its manual", silent)])
+    assert page.lines[0] == "acme 1.5 (declares nothing): 2 models of 1 cells"
+    assert "Hardmax     0/1  wrong: float32" in page.lines
+    assert "declared but" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("declared", "verdict", "works", "too_much", "too_little"),
+    [
+        (True, Verdict.PASS, True, False, False), (True, Verdict.WARN, True, False, False),
+        (True, Verdict.FAIL, True, True, False), (True, Verdict.UNSUPPORTED, False, True, False),
+        (True, Verdict.TIMEOUT, False, True, False), (True, Verdict.NOT_RUN, False, False, False),
+        (True, None, False, False, False), (False, Verdict.PASS, True, False, True),
+        (False, Verdict.FAIL, True, False, True), (False, Verdict.ERROR, False, False, False),
+        (None, Verdict.FAIL, False, False, False), (None, Verdict.PASS, True, False, False),
+    ],
+)  # fmt: skip
+def test_a_declaration_is_too_much_or_too_little(declared, verdict, works, too_much, too_little):
+    found = cell(HARDMAX_13, "float32", declared, verdict, works=works)
+    assert found.is_declared_but_failing is too_much
+    assert found.is_undeclared_but_working is too_little
 
 
 def test_why_is_told_once_a_kind_and_for_wrong_answers_once_a_case():
     def reasons(verdict, *cases):
         page = Page(100)
         found = [
-            replace(cell(HARDMAX_13, dtype, verdict, reason=f"{n} wrong"), case=case)
+            replace(cell(HARDMAX_13, dtype, None, verdict, reason=f"{n} wrong"), case=case)
             for n, (dtype, case) in enumerate(zip(("float16", "float32"), cases, strict=True))
         ]
-        support.show(page.console, [Matrix("acme", "acme", found)])
+        support.show(page.console, [Matrix("acme", "acme", "", found)])
         return [line.split()[1:3] for line in page.lines if "Hardmax/" in line]
 
     assert reasons(Verdict.FAIL, "Hardmax/ties@a", "Hardmax/ties@b") == [["2", "Hardmax/ties@a"]]
@@ -65,9 +93,9 @@ def test_why_is_told_once_a_kind_and_for_wrong_answers_once_a_case():
 
 def test_nothing_from_outside_steers_the_terminal():
     page = Page(80)
-    hostile = cell(HARDMAX_13, "float32", Verdict.ERROR, reason="\x1b[2J\u202e")
+    hostile = cell(HARDMAX_13, "float32", None, Verdict.ERROR, reason="\x1b[2J\u202e")
     name = "\x1b[2Jacme"
-    found = [Matrix(name, name, [hostile])]
+    found = [Matrix(name, name, name, [hostile])]
     support.show(page.console, found * 2)
     lines = [page.text, *support.html_lines(found)]
     lines.append(support.missed(Floor(name, frozenset({hostile.cell})), *found))
@@ -75,7 +103,7 @@ def test_nothing_from_outside_steers_the_terminal():
 
 
 def test_the_page_has_cells_that_no_model_asks_about():
-    page = "\n".join(support.html_lines([Matrix("acme", "acme 1.5", ACME)]))
+    page = "\n".join(support.html_lines([Matrix("acme", "acme 1.5", "its manual", ACME)]))
     assert 'title="Hardmax-13 bfloat16: not asked"' in page
 
 
@@ -91,6 +119,9 @@ def test_a_record_is_json():
         "verdict": "fail",
         "models": 2,
         "with_this_verdict": 1,
+        "declared": True,
+        "declared_but_failing": True,
+        "undeclared_but_working": False,
         "case": ACME[5].case,
         "reason": "output: 3 of 9 elements wrong",
     }

@@ -16,7 +16,7 @@ class About:
 
     `distribution` is the name of its package on PyPI, None where there is none, and `extra` if it
     comes with the extra of that name. `threads`: it has the option of this name. `included` is the
-    part of its times that is not its own work.
+    part of its times that is not its own work, `declares` the source of what it declares.
     """
 
     summary: str
@@ -24,6 +24,7 @@ class About:
     extra: bool = False
     threads: bool = False
     included: str = ""
+    declares: str = "its own method"
 
     @property
     def install(self) -> str:

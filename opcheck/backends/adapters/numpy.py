@@ -8,12 +8,15 @@ import numpy as np
 
 from opcheck.backends.adapters import About, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes, own_part
-from opcheck.engine import Node, operator_of
+from opcheck.backends.connect import lead_dtype
+from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.native import natively
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About("opcheck's own engine", "numpy", threads=True)
+ABOUT = About(
+    "opcheck's own engine", "numpy", threads=True, declares="the schemas of its operators"
+)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
@@ -32,7 +35,10 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
             raise NotSupported(f"the engine has no formula for {task.op}")
         return PreparedNode(task, compute)
 
-    return Backend(info, (InvalidNode,), prepare)
+    def declares(task: Task) -> bool:
+        return str(lead_dtype(task)) in dtypes_of(task.op)
+
+    return Backend(info, (InvalidNode,), prepare, declares)
 
 
 def _mode(text: str) -> str:

@@ -17,7 +17,9 @@ from opcheck.errors import NotSupported, UsageError
 from opcheck.graph import NotExpressible, model_of, output_names
 from opcheck.model import BackendInfo, Task, Tensors
 
-ABOUT = About("a class or module with ONNX's Backend interface, onnx:pkg.mod:Class")
+ABOUT = About(
+    "a class or module with ONNX's Backend interface, onnx:pkg.mod:Class", declares="is_compatible"
+)
 
 _WAYS = ("prepare", "run_model", "run_node")
 #: Exceptions that ONNX's own tests of the interface take for "not here", by name, because
@@ -39,13 +41,22 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         with blamed(f"backend {address!r} cannot be made"):
             interface = interface()
     info = BackendInfo(address, "onnx", version, devices=(device,))
-    return Backend(info, (ValidationError,), partial(_prepared, interface, way, device))
+    declares = getattr(interface, "declares", None) or partial(_declares, interface, device)
+    return Backend(info, (ValidationError,), partial(_prepared, interface, way, device), declares)
 
 
 def _own(interface: Any, way: str) -> bool:
     """Return True if it defines the method itself, instead of inheriting the empty one."""
     method = getattr(interface, way, None)
     return callable(method) and getattr(method, "__module__", "") != "onnx.backend.base"
+
+
+def _declares(interface: Any, device: str, task: Task) -> bool | None:
+    """Return the interface's own answer; the inherited method says yes to everything."""
+    if not _own(interface, "is_compatible"):
+        return None
+    ask, arguments = interface.is_compatible, (model_of(task), device)
+    return bool(ask(*arguments) if accepts(ask, *arguments) else ask(arguments[0]))
 
 
 def _prepared(interface: Any, way: str, device: str, task: Task) -> TaskCall:

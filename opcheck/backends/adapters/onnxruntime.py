@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, numpy_helper, parser
 
+from opcheck import opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Backend, Bare, own_part
+from opcheck.backends.connect import lead_dtype
 from opcheck.dtypes import BY_TEXT, of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About("ONNX Runtime", "onnxruntime", threads=True)
+ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
 
 _CPU = "CPUExecutionProvider"
 #: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
@@ -64,7 +66,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     own = (it for it in vars(state).values() if isinstance(it, type) and issubclass(it, Exception))
     documented = (*own, RuntimeError, ValueError)
     prepare = partial(_prepared, ort, provider, count)
-    return Backend(info, documented, prepare)
+    return Backend(info, documented, prepare, partial(_declares, provider))
 
 
 def _check_works(ort: Any, provider: str) -> None:
@@ -82,6 +84,32 @@ def _check_works(ort: Any, provider: str) -> None:
         raise BackendUnavailable(f"{provider} does not work here: {error}", hint) from error
     if got[:1] != [provider]:
         raise BackendUnavailable(f"{provider} does not work here: got {', '.join(got)}", hint)
+
+
+def _declares(provider: str, task: Task) -> bool | None:
+    """Return True if each node has its own kernel; others may be converted or expanded."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    kernels = getattr(state, "get_all_opkernel_def", lambda: None)()
+    lead = lead_dtype(task)
+    if not kernels or lead is None:
+        return None
+    model = model_of(task)
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+
+    def has_kernel(node: Any) -> bool:
+        schema = opset.describe(node.domain, node.op_type, versions[node.domain])
+        assert schema
+        return any(
+            kernel.provider == provider
+            and (kernel.op_name, kernel.domain) == (node.op_type, node.domain)
+            and kernel.version_range[0] <= schema.op.since <= kernel.version_range[1]
+            and {lead.text, f"seq({lead.text})"}
+            & {*kernel.type_constraints.get(schema.typed.constraint, [lead.text])}
+            for kernel in kernels
+        )
+
+    return all(map(has_kernel, model.graph.node))
 
 
 def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSession":

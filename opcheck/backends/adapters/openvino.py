@@ -15,7 +15,7 @@ from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About("OpenVINO", "openvino", extra=True, threads=True)
+ABOUT = About("OpenVINO", "openvino", extra=True, threads=True, declares="query_model")
 
 _BF16 = DTYPES["bfloat16"].numpy
 #: Those that are one device: AUTO and its like would choose, and fall back in silence.
@@ -58,7 +58,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         threads=settings.get("INFERENCE_NUM_THREADS"),
     )
     prepare = partial(prepared, core, device, settings)
-    return Backend(info, (RuntimeError,), prepare)
+    return Backend(info, (RuntimeError,), prepare, partial(_declares, core, device))
 
 
 def _precision(text: str) -> str:
@@ -74,6 +74,13 @@ def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) ->
         model = model_of(task).SerializeToString()
     with declining(_NOT_IMPLEMENTED, RuntimeError):
         return Compiled(task, core.compile_model(core.read_model(model), device, settings))
+
+
+def _declares(core: Any, device: str, task: Task) -> bool:
+    """Return True if the device supports each node that the front end makes of the model."""
+    model = core.read_model(model_of(task).SerializeToString())
+    supported = core.query_model(model, device)
+    return all(node.get_friendly_name() in supported for node in model.get_ops())
 
 
 @dataclass(frozen=True)

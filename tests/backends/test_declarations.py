@@ -1,0 +1,161 @@
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck.backends import connect
+from opcheck.backends.connect import address_of, meant
+from opcheck.backends.offers import about_kind
+from opcheck.errors import UsageError
+from opcheck.model import Task
+from tests.asking import dml_problem, task_of
+
+MODULE = """
+    from onnx.backend.base import Backend
+
+    class Npu:
+        def __init__(self, also="nothing"):
+            self.also = also
+
+        def prepare(self, task):
+            raise AssertionError("it is only asked what it declares")
+
+        def declares(self, task):
+            if task.op.name == "LpPool":
+                return "surely"
+            name = task.inputs[0].dtype.name
+            return True if name in ("float32", self.also) else None if name == "float64" else False
+
+    class Silent:
+        def prepare(self, task):
+            return self
+
+    class Picky(Backend):
+        @classmethod
+        def is_compatible(cls, model, device="CPU", **kwargs):
+            return device == "NPU" and model.graph.node[0].op_type == "Hardmax"
+
+        @classmethod
+        def prepare(cls, model, device="CPU", **kwargs):
+            raise AssertionError("it is only asked what it declares")
+
+    class Terse(Picky):
+        @classmethod
+        def is_compatible(cls, model):
+            return True
+
+    class Agreeable(Backend):
+        @classmethod
+        def prepare(cls, model, device="CPU", **kwargs):
+            raise AssertionError("it is only asked what it declares")
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some_declaring.py").write_text(dedent(MODULE))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+
+def asked(op: str, since: int, dtype: Any) -> Task:
+    attrs: dict[str, Any] = {"kernel_shape": (2,)} if op == "LpPool" else {}
+    return task_of(op, since, attrs, np.zeros((1, 1, 4), dtype))
+
+
+def declared(address: str, task: Task) -> bool | None:
+    """What comes through the backend that stands for the one at `address`."""
+    backend = connect(address_of(address))
+    assert not backend.info.repeatable
+    (answer,) = backend.prepare(task).run([])
+    return meant(answer)
+
+
+def test_the_engine_declares_the_dtypes_of_each_version() -> None:
+    assert declared("numpy", asked("Hardmax", 13, np.float64)) is True
+    assert declared("numpy", asked("Hardmax", 13, np.int32)) is False
+    assert declared("numpy", asked("ImageDecoder", 20, np.uint8)) is False
+
+
+@pytest.mark.parametrize(
+    ("op", "since", "dtype", "is_there"),
+    [
+        ("Softmax", 13, np.float32, True),
+        ("Softmax", 13, np.float64, True),
+        ("Softmax", 13, np.float16, False),
+        ("Hardmax", 11, np.float32, True),
+        ("Hardmax", 11, np.float64, False),
+        ("LpPool", 2, np.float32, True),
+        ("LpPool", 1, np.float32, False),
+    ],
+)
+def test_onnxruntime_declares_what_its_registry_has_a_kernel_for(op, since, dtype, is_there):
+    assert declared("onnxruntime", asked(op, since, dtype)) is is_there
+
+
+def test_an_operator_that_is_several_needs_a_kernel_for_each() -> None:
+    single, half = (dml_problem((0,), np.zeros((2, 2), dtype)) for dtype in ("f4", "f2"))
+    assert declared("onnxruntime", single) is True
+    assert declared("onnxruntime", half) is False
+
+
+def test_a_release_without_a_registry_to_look_at_declares_nothing(monkeypatch):
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    monkeypatch.delattr(state, "get_all_opkernel_def")
+    assert declared("onnxruntime", asked("Softmax", 13, np.float32)) is None
+
+
+def test_openvino_declares_what_its_device_takes() -> None:
+    pytest.importorskip("openvino", reason="not installed: openvino")
+    assert declared("openvino", asked("Hardmax", 13, np.float32)) is True
+
+
+def test_a_backend_of_anybody_may_have_a_method_for_it() -> None:
+    address = "py:some_declaring:Npu"
+    found = [declared(address, asked("Hardmax", 13, dtype)) for dtype in ("f4", "f2", "f8")]
+    assert found == [True, False, None]
+
+
+def test_options_and_what_is_declared_of_arithmetic_change_nothing() -> None:
+    address = "py:some_declaring:Npu?accumulate=float16&also=float16"
+    assert declared(address, asked("Hardmax", 13, np.float16)) is True
+
+
+def test_an_answer_that_is_none_is_no_answer() -> None:
+    with pytest.raises(TypeError, match="declares returned 'surely', not True, False or None"):
+        declared("py:some_declaring:Npu", asked("LpPool", 18, np.float32))
+
+
+@pytest.mark.parametrize("address", ["py:some_declaring:Silent", "reference"])
+def test_a_backend_without_that_method_declares_nothing(address: str) -> None:
+    assert declared(address, asked("Hardmax", 13, np.float32)) is None
+
+
+def test_onnx_s_interface_declares_by_is_compatible_if_that_is_its_own() -> None:
+    picky = "onnx:some_declaring:Picky?device=NPU"
+    assert declared(picky, asked("Hardmax", 13, np.float32)) is True
+    assert declared(picky, asked("Softmax", 13, np.float32)) is False
+    assert declared("onnx:some_declaring:Terse", asked("Softmax", 13, np.float32)) is True
+    # Inherited, it says yes to everything, which nobody meant.
+    assert declared("onnx:some_declaring:Agreeable", asked("Hardmax", 13, np.float32)) is None
+
+
+@pytest.mark.parametrize("address", ["numpy:fast", "nope"])
+def test_a_backend_that_cannot_be_used_is_told_as_ever(address: str) -> None:
+    with pytest.raises(UsageError, match=r"takes no detail, got 'fast'|unknown backend 'nope'"):
+        connect(address_of(address))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("onnxruntime", "its registry of kernels"),
+        ("py", "its own method"),
+        ("an entry point", "its own method"),
+    ],
+)
+def test_where_something_is_declared(kind: str, words: str) -> None:
+    assert about_kind(kind).declares == words

@@ -73,7 +73,7 @@ def locate(
         driver.start(backend, located(network, backend.info), 0)
         while driver.is_busy:
             found = next((one for _, one in driver.collect()), found)
-    if found.wrong and folder is not None and found.wrong.node:
+    if found.wrong and folder is not None and len(found.wrong.right):
         report.write(folder, found.wrong, address)
     report.show(output(), found, backend.info, folder)
     wrong = []

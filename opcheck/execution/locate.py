@@ -6,7 +6,7 @@ together: then the tensors that have to be outputs for the answer to be right ar
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from math import sqrt
 from typing import Any
@@ -22,93 +22,13 @@ from opcheck.engine import Expected, Node, any_order, operator_of
 from opcheck.engine.evaluate import exactly, rounded
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import node_of
-from opcheck.execution.network import Network, Part, Values, case_of
+from opcheck.execution.network import Network, Values, case_of
 from opcheck.execution.workers import Inquiry
-from opcheck.model import (
-    Array,
-    BackendInfo,
-    Case,
-    LiveResult,
-    Verdict,
-)
+from opcheck.model import Array, BackendInfo, Case, LiveResult, Verdict
+from opcheck.model.located import Depth, JudgedNode, Located, Part
 
-#: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
-_ROUNDINGS = 4
 #: How many tensors are shown, from the first to the last, with their errors.
 _DEPTHS = 16
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedNode:
-    """A node's result; `node` and `right` are what it was asked, and what the engine answers.
-
-    `harm` is how far off its outputs are, relative to their size.
-    """
-
-    part: Part
-    result: LiveResult
-    node: Node | None = None
-    right: tuple[Array, ...] = ()
-    harm: float = 0.0
-
-    @property
-    def fails(self) -> bool:
-        """True for wrong values, and for what is no answer."""
-        return self.result.failure not in (None, "precision")
-
-    @property
-    def is_small(self) -> bool:
-        """True if the outputs are off by no more than a few roundings, of their size."""
-        precision = max((d.precision for x in self.right if (d := dtypes.of(x))), default=0)
-        return precision > 0 and self.harm < 2.0 ** (_ROUNDINGS - precision)
-
-
-@dataclass(frozen=True)
-class Depth:
-    """The error of a tensor and what independent roundings explain, relative to its size."""
-
-    part: Part
-    error: float
-    expected: float
-    ratio: float
-
-
-@dataclass(frozen=True, eq=False)
-class Located:
-    """What came of a model on one backend.
-
-    `whole` is the verdict on the model as it is, None where nobody knows its answer. `exposed` says
-    why a pass came to nothing, or what making outputs of tensors changed. `together` is the node
-    whose outputs have to be the model's own for its answer to be right.
-    """
-
-    whole: LiveResult | None
-    judged: tuple[JudgedNode, ...]
-    around: tuple[tuple[Part, str], ...]
-    depths: tuple[Depth, ...] = ()
-    exposed: str = ""
-    together: Part | None = None
-
-    @property
-    def wrong(self) -> JudgedNode | None:
-        """The first node that fails, or else the first one in a poorer arithmetic."""
-        return next(chain(self.failing, filter(_is_poorer, self.judged)), None)
-
-    @property
-    def failing(self) -> list[JudgedNode]:
-        """The nodes that are wrong."""
-        return [one for one in self.judged if one.fails and not one.is_small]
-
-    @property
-    def small(self) -> list[JudgedNode]:
-        """The nodes that are wrong by so little that it may come of nodes computed together."""
-        return [one for one in self.judged if one.fails and one.is_small]
-
-
-def _is_poorer(one: JudgedNode) -> bool:
-    """Return True if errors scatter too far, or need a narrower type; a formulation is no error."""
-    remarks = [c.remark for c in one.result.comparisons if c.problem == "precision"]
-    return any("scatter" in remark or "declare accumulate" in remark for remark in remarks)
 
 
 def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
@@ -141,7 +61,7 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
             answered = dict(zip(given, run, strict=False))
             values = {**whole_numbers, **network.constants, **fed, **answered}
             for part in parts:
-                if not number or _differs(part, first, values):
+                if not number or _differs(network, part, first, values):
                     judged.append(_judged(network, part, values, backend, number))
         if whole.answer and not _same(whole.answer.outputs, runs[0]):
             notes.append("tensors as outputs change the answer: some nodes are computed together")
@@ -171,9 +91,9 @@ def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
     return all(arrays) and all(dtypes.identical(a, b) for a, b in pairs)
 
 
-def _differs(part: Part, first: Values, values: Values) -> bool:
+def _differs(network: Network, part: Part, first: Values, values: Values) -> bool:
     """Return True if a later run gave a node other inputs or outputs."""
-    names = [name for name in (*part.node.inputs, *part.node.outputs) if name in first]
+    names = [name for name in (*network.node(part).inputs, *part.outputs) if name in first]
     return not _same([first[n] for n in names], [values[n] for n in names])
 
 
@@ -182,17 +102,17 @@ def _judged(
 ) -> JudgedNode:
     """Judge a node by what the backend fed it, and gave."""
     case = case_of(network, part, values, later=run > 0)
-    got: list[Any] = [values.get(name) for name in part.node.outputs if name]
-    operands = tuple(values.get(name) if name else None for name in part.node.inputs)
+    got: list[Any] = [values.get(name) for name in part.outputs if name]
+    operands = tuple(values.get(name) if name else None for name in network.node(part).inputs)
     wrong = next((x for x in (*operands, *got) if isinstance(x, model.Foreign)), None)
     if wrong is not None:
         return JudgedNode(part, _unjudged(case, backend, f"{wrong} came in place of a tensor"))
-    plain: Any = part.node.attrs
+    plain: Any = network.node(part).attrs
     places = [one.place or 0 for one in case.outputs]
     while operands and operands[-1] is None:
         operands = operands[:-1]
-    constant = not {*network.constants}.isdisjoint(part.node.inputs)
-    node = Node(part.node.op, operands, plain, places, constant, case.opset)
+    constant = not {*network.constants}.isdisjoint(network.node(part).inputs)
+    node = Node(part.op, operands, plain, places, constant, case.opset)
     try:
         answers = exactly(node)
     except (InvalidNode, NotSupported) as error:
@@ -215,7 +135,7 @@ def _judged(
         return JudgedNode(part, result)
     right = tuple(map(rounded, answers))
     harm = max((_off(*pair) for pair in zip(right, got, strict=False)), default=np.inf)
-    return JudgedNode(part, result, node, right, harm)
+    return JudgedNode(part, result, right, harm)
 
 
 def _off(right: Array, got: Array) -> float:
@@ -238,7 +158,7 @@ def _together(network: Network, backend: BackendInfo) -> Inquiry[Part | None]:
     low, high = 0, len(every)
     while low < high:
         middle = (low + high) // 2
-        names = chain.from_iterable(part.node.outputs for part in every[: middle + 1])
+        names = chain.from_iterable(part.outputs for part in every[: middle + 1])
         outcome = (yield network.asking_for([*filter(None, names)])).outcome
         if isinstance(outcome, model.Produced):
             own = outcome.outputs[: len(network.case.outputs)]
@@ -254,12 +174,10 @@ def _sample(network: Network) -> dict[str, Part]:
     """Floating tensors from the first to the last, with the nodes that give them."""
     floats: dict[str, Part] = {}
     for part in network.parts:
-        info = network.types.get(part.node.outputs[0])
-        kind = info.type.tensor_type.elem_type if info else 0
-        dtype = dtypes.named(kind) if kind else None
-        moves = (operator := operator_of(part.node.op)) is None or operator.exact
+        dtype = network.whole.dtype(part.outputs[0])
+        moves = (operator := operator_of(part.op)) is None or operator.exact
         if dtype and dtype.kind == "float" and not moves and not network.why_not(part):
-            floats[part.node.outputs[0]] = part
+            floats[part.outputs[0]] = part
     places = np.linspace(0, len(floats) - 1, min(_DEPTHS, len(floats))).round().astype(int)
     names = [*floats]
     return {names[n]: floats[names[n]] for n in places.tolist()}

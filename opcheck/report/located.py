@@ -10,10 +10,10 @@ import numpy as np
 from rich.console import Console
 
 from opcheck import graph
-from opcheck.execution.locate import JudgedNode, Located
 from opcheck.graph.folders import folder_name, write_whole
 from opcheck.grouping import group_by
 from opcheck.model import BackendInfo, Given, Task, TensorType, Verdict
+from opcheck.model.located import JudgedNode, Located
 from opcheck.report import plain_text, summary
 from opcheck.report.formatting import Recorder
 from opcheck.report.style import Numbers, new_table, put
@@ -67,7 +67,7 @@ def show(console: Console, found: Located, backend: BackendInfo, folder: Path | 
     if found.wrong:
         _show_node(console, found.wrong, folder)
     elif found.together:
-        where = f"{found.together.name}, which gives {', '.join(found.together.node.outputs)}"
+        where = f"{found.together.name}, which gives {', '.join(found.together.outputs)}"
         console.print("No node is wrong by itself, and the model's answer is.")
         console.print(f"It is right if the output of node {found.together.place} is an output of")
         console.print(f"the model: {where}.", soft_wrap=True)
@@ -77,7 +77,7 @@ def show(console: Console, found: Located, backend: BackendInfo, folder: Path | 
         for one in found.depths:
             numbers = (f"{one.error:.1e}", f"{one.expected:.1e}", f"{one.ratio:.2g}")
             bar = "█" * round(_WIDTH * max(0.0, min(1.0, (log10(one.error or 1e-9) + 8) / 8)))
-            table.add_row(str(one.part.place), *numbers, one.part.node.op.name, bar)
+            table.add_row(str(one.part.place), *numbers, one.part.op.name, bar)
         console.print(f"How far off {backend} is, and independent roundings explain:")
         put(console, table)
         console.print()
@@ -99,7 +99,7 @@ def _counts(found: Located) -> Iterator[str]:
     said = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
     yield f"nodes      {len(found.judged):,} judged on their own inputs: {said or 'none'}"
     for those, how in ((found.failing, "wrong, by"), (found.small, "off by only")):
-        for op, some in group_by(those, lambda one: one.part.node.op.name).items():
+        for op, some in group_by(those, lambda one: one.part.op.name).items():
             most = max(one.harm for one in some)
             yield f"           {len(some):,} {op}: {how} {most:.1e} of the output's size at most"
     warned = (one.result for one in found.judged if one.result.verdict is Verdict.WARN)
@@ -125,8 +125,7 @@ def _show_node(console: Console, wrong: JudgedNode, folder: Path | None) -> None
 
 def write(folder: Path, wrong: JudgedNode, backend: str) -> Path:
     """Write a wrong node as a case file, and with a script that needs no opcheck; return where."""
-    node, case = wrong.node, wrong.result.case
-    assert node
+    case = wrong.result.case
     target = folder / folder_name(case.name)
     target.mkdir(parents=True, exist_ok=True)
     given = {spec.name: spec for spec in case.inputs}

@@ -1,0 +1,93 @@
+"""What became of a model's nodes on a backend."""
+
+from dataclasses import dataclass
+from itertools import chain
+
+from opcheck import dtypes
+from opcheck.model.case import Array, OpVersion
+from opcheck.model.result import LiveResult
+
+#: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
+_ROUNDINGS = 4
+
+
+@dataclass(frozen=True)
+class Part:
+    """A node of a model; `name` is its own, or made of its operator and place."""
+
+    place: int
+    name: str
+    op: OpVersion
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedNode:
+    """A node's result; `right` is what the engine answers, where it is wrong.
+
+    `harm` is how far off its outputs are, relative to their size.
+    """
+
+    part: Part
+    result: LiveResult
+    right: tuple[Array, ...] = ()
+    harm: float = 0.0
+
+    @property
+    def fails(self) -> bool:
+        """True for wrong values, and for what is no answer."""
+        return self.result.failure not in (None, "precision")
+
+    @property
+    def is_small(self) -> bool:
+        """True if the outputs are off by no more than a few roundings, of their size."""
+        precision = max((d.precision for x in self.right if (d := dtypes.of(x))), default=0)
+        return precision > 0 and self.harm < 2.0 ** (_ROUNDINGS - precision)
+
+
+@dataclass(frozen=True)
+class Depth:
+    """The error of a tensor and what independent roundings explain, relative to its size."""
+
+    part: Part
+    error: float
+    expected: float
+    ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """What came of a model on one backend.
+
+    `whole` is the verdict on the model as it is, None where nobody knows its answer. `exposed` says
+    why a pass came to nothing, or what making outputs of tensors changed. `together` is the node
+    whose outputs have to be the model's own for its answer to be right.
+    """
+
+    whole: LiveResult | None
+    judged: tuple[JudgedNode, ...]
+    around: tuple[tuple[Part, str], ...]
+    depths: tuple[Depth, ...] = ()
+    exposed: str = ""
+    together: Part | None = None
+
+    @property
+    def wrong(self) -> JudgedNode | None:
+        """The first node that fails, or else the first one in a poorer arithmetic."""
+        return next(chain(self.failing, filter(_is_poorer, self.judged)), None)
+
+    @property
+    def failing(self) -> list[JudgedNode]:
+        """The nodes that are wrong."""
+        return [one for one in self.judged if one.fails and not one.is_small]
+
+    @property
+    def small(self) -> list[JudgedNode]:
+        """The nodes that are wrong by so little that it may come of nodes computed together."""
+        return [one for one in self.judged if one.fails and one.is_small]
+
+
+def _is_poorer(one: JudgedNode) -> bool:
+    """Return True if errors scatter too far, or need a narrower type; a formulation is no error."""
+    remarks = [c.remark for c in one.result.comparisons if c.problem == "precision"]
+    return any("scatter" in remark or "declare accumulate" in remark for remark in remarks)

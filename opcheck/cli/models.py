@@ -1,7 +1,8 @@
 """`opcheck locate` and `opcheck extract`, about whole models."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import OutputCommand, OutputPath, declared, end, output
-from opcheck.errors import Exit, UsageError
+from opcheck.cli.options import OutputCommand, declared, end, output
+from opcheck.errors import Exit, Unwritable, UsageError
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from opcheck.model import Case
 
 
+#: A share of the time that is not worth a word.
+_LITTLE = 0.01
+_FOLDER = click.Path(file_okay=False, path_type=Path)
 _inputs_option = declared(
     "--inputs DIR: Feed these files, NAME.npy or input_0.pb …, and no numbers made up.",
     inputs={"type": click.Path(exists=True, file_okay=False, path_type=Path)},
@@ -31,7 +35,7 @@ _inputs_option = declared(
 @_inputs_option
 @declared(
     "-o --output folder DIR: Write the node there: a case file, and a script without opcheck.",
-    folder={"type": OutputPath()},
+    folder={"type": _FOLDER},
 )
 def locate(
     path: Path,
@@ -73,9 +77,16 @@ def locate(
         driver.start(backend, located(network, backend.info), 0)
         while driver.is_busy:
             found = next((one for _, one in driver.collect()), found)
-    if found.wrong and folder is not None and len(found.wrong.right):
-        report.write(folder, found.wrong, address)
-    report.show(output(), found, backend.info, folder)
+    sizes = [word for name in dims for word in ("--dim", f"{name}={dims[name]}")]
+    data = ["--inputs", str(inputs)] if inputs else []
+    again = ["opcheck", "locate", str(path), "-b", address, *sizes, *data]
+    if folder and found.wrong and found.wrong.right:
+        with _writing(folder):
+            written = report.write(folder, found.wrong, address)
+        again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
+    elif folder:
+        click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)
+    report.show(output(), found, backend.info, again)
     wrong = []
     if found.wrong:
         wrong.append(plural(max(1, len(found.failing)), "wrong node"))
@@ -86,12 +97,14 @@ def locate(
         end(Exit.NONCONFORMING, ", ".join(wrong))
     if not found.judged:
         end(Exit.NOTHING_JUDGED, "no node was judged")
-    end(Exit.CONFORMS, "no node is wrong")
+    judged = found.whole is not None and found.whole.verdict in ("pass", "warn")
+    end(Exit.CONFORMS, "no node is wrong" + "; the model as a whole is not judged" * (not judged))
 
 
 def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":
     """The model as a case; UsageError for what is no model of several nodes, or cannot be fed."""
     from opcheck.model import GRAPH, Given
+    from opcheck.opset import onnx_defs
     from opcheck.suite import load_all
     from opcheck.suite.models import fed_from
 
@@ -104,7 +117,22 @@ def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":
         raise UsageError(f"{path} is no model of several nodes", "opcheck run judges one node")
     if case.beyond:
         raise UsageError(f"{path}: {case.beyond}")
+    try:
+        nodes = onnx_defs.model_body(case.model).nodes
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}, which opcheck does not read") from None
+    if not (nodes and case.outputs):
+        raise UsageError(f"{path} has no nodes, or no outputs")
     return case
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Around what writes into a folder: raises Unwritable."""
+    try:
+        yield
+    except OSError as error:
+        raise Unwritable(folder, error) from None
 
 
 @click.command(name="extract", cls=OutputCommand)
@@ -116,7 +144,7 @@ def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":
     -o --output folder DIR: The folder for the case files, one for each operator.
     --profile FILE: A profile of ONNX Runtime: cases come by their share of the time.
     """,
-    folder={"type": OutputPath(), "required": True},
+    folder={"type": _FOLDER, "required": True},
 )
 def extract(
     path: Path, dims: dict[str, int], inputs: Path | None, folder: Path, profile: Path | None
@@ -141,11 +169,15 @@ def extract(
 
     network = Network(_model(path, dims, inputs))
     found, left = extracted(network, _times(profile) if profile else {})
-    folder.mkdir(parents=True, exist_ok=True)
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     for op, some in group_by(found, lambda one: one.case.op).items():
         cases = [replace(one.case, name=f"node_{n}") for n, one in enumerate(some)]
         notes = [_note(one, with_share=profile is not None) for one in some]
         write_text(folder / f"{name_of(op.name)}.yaml", case_file(cases, made_up, notes))
+    rest = 1 - sum(one.share for one in found)
+    if profile and rest > _LITTLE:
+        click.echo(f"opcheck: {rest:.0%} of the time is of nodes of other names: fused?", err=True)
     for part, why in left:
         click.echo(f"opcheck: left out: {one_line(part.name)}: {why}", err=True)
     if not found:

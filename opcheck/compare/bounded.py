@@ -442,7 +442,8 @@ def scattering(want: Want, got: Array) -> Scattering | None:
         fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
         with np.errstate(all="ignore"):
             error = elements.wide(elements.native(got)) - want.values
-            off = float(np.sqrt(np.nanmean(error**2) / np.nanmean(want.values**2)))
+            counts = np.isfinite(error)
+            off = float(np.sqrt(np.mean(error[counts] ** 2) / np.mean(want.values[counts] ** 2)))
         if not fine or not off < _MOST_OF_MODELS:
             said = f"{message}, and are {off:.2g} of its size: no narrower type explains that"
             return Scattering(times, said, explained=False)
@@ -477,13 +478,15 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
             error = error - part.rest
         arithmetic = bound.tiers()[0].arithmetic
         counts = np.isfinite(error) & (np.abs(part.values) > 16 * arithmetic.floor)
+        if not counts.any():
+            return
         # If the last rounding alone explains it, the deviation need not be computed.
         last = half_ulp(part.values[counts], bound.dtype) / np.sqrt(3)
         if not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER:
             yield 1.0
             return
         # What a model loses of its smallest numbers, as a part of the others, it may lose.
-        least = np.sqrt(np.mean(part.values[counts] ** 2)) if want.whole and counts.any() else 0.0
+        least = np.sqrt(np.mean(part.values[counts] ** 2)) if want.whole else 0.0
         for shift, deviation in bound.deviations(cut):
             deviation = np.hypot(deviation, arithmetic.u * least)
             of_it = counts & (deviation > 0)

@@ -522,6 +522,9 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
     from opcheck.engine.evaluate import evaluate
 
     operands = [named[name] for name in node.inputs]
+    schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
+    if schema and not node.graphs and any(x.listed for x in (*schema.inputs, *schema.outputs)):
+        raise NotSupported(f"{node.op} takes or gives a sequence or an optional within a graph")
     if not any(map(numbers.is_lifted, operands)) and not node.graphs:
         places = range(len(node.outputs))
         plain = Node(node.op, tuple(operands), node.attrs, places)  # type: ignore[arg-type]
@@ -540,9 +543,10 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
         raise NotSupported(
             f"what {node.op} does here depends on how numbers were rounded"
         ) from error
-    if moves or node.graphs or operator is None:
+    if moves:
+        return [numbers.lifted(x) if isinstance(x, np.ndarray) else x for x in outputs]
+    if node.graphs or schema is None:
         return outputs
-    schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
     bound = _bound_types(schema, [x if x is None else np.empty(0, x.dtype) for x in operands])
     attrs: dict[str, Any] = {one.name: one.default for one in schema.attributes.values()}
     attrs |= node.attrs

@@ -27,6 +27,8 @@ from opcheck.execution.workers import Inquiry
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Verdict
 from opcheck.model.located import Depth, JudgedNode, Located, Part
 
+#: Passes that come to nothing, and are asked in halves, before it is left at that.
+_PATIENCE = 40
 #: How many tensors are shown, from the first to the last, with their errors.
 _DEPTHS = 16
 
@@ -39,19 +41,30 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
     seen: dict[str, Any] = {}
     notes: list[str] = []
     sample = _sample(network)
-    for parts, names in network.passes():
+    todo = [parts for parts, _ in network.passes()]
+    patience = _PATIENCE
+    while todo:
+        parts = todo.pop(0)
+        names = network.names(parts)
         question = network.asking_for(names)
         outcome = (yield question).outcome
         whole_numbers: Values = {}
-        if not isinstance(outcome, model.Produced):
-            notes.append(f"with {len(names)} tensors as outputs: {_how(outcome)}")
+        if isinstance(outcome, model.Raised | model.Declined):
+            notes.append(f"with tensors as outputs: {_how(outcome)}")
             # Some engines give out no sizes: opcheck's own are exact.
             whole_numbers = network.whole_numbers
             question = network.asking_for([one for one in names if one not in whole_numbers])
             outcome = (yield question).outcome
-        if not isinstance(outcome, model.Produced):
-            notes.append(f"without tensors of integers: {_how(outcome)}")
+        count = len(outcome.outputs) if isinstance(outcome, model.Produced) else None
+        if count != len(question.task.outputs):
+            of = len(question.task.outputs)
+            said = _how(outcome) if count is None else f"it gave {count} of {of} outputs"
+            notes.append(f"with tensors as outputs: {said}")
+            patience -= 1
+            if len(parts) > 1 and patience > 0 and not isinstance(outcome, model.TimedOut):
+                todo[:0] = [parts[: len(parts) // 2], parts[len(parts) // 2 :]]
             continue
+        assert isinstance(outcome, model.Produced)
         given = [one.name for one in question.task.outputs]
         fed = question.task.feed(question.inputs)
         runs = [outcome.outputs, *(run for run in (outcome.between, outcome.again) if run)]
@@ -69,10 +82,11 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
         replace(whole.result, diagnoses=()) if known else None,
         tuple(sorted(judged, key=lambda one: one.part.place)),
         tuple((part, why) for part in network.parts if (why := network.why_not(part))),
+        len(network.parts),
         tuple(_depths(network, seen)) if known else (),
         "; ".join(dict.fromkeys(notes)),
     )
-    if known and found.wrong is None and whole.result.failure:
+    if known and found.wrong is None and whole.result.failure in ("values", "precision"):
         together = yield from _together(network, backend)
         found = replace(found, together=together)
     return found
@@ -104,9 +118,8 @@ def _judged(
     case = case_of(network, part, values, later=run > 0)
     got: list[Any] = [values.get(name) for name in part.outputs if name]
     operands = tuple(values.get(name) if name else None for name in network.node(part).inputs)
-    wrong = next((x for x in (*operands, *got) if isinstance(x, model.Foreign)), None)
-    if wrong is not None:
-        return JudgedNode(part, _unjudged(case, backend, f"{wrong} came in place of a tensor"))
+    if any(isinstance(x, model.Foreign) for x in operands):
+        return JudgedNode(part, _unjudged(case, backend, "it was fed no tensor"))
     plain: Any = network.node(part).attrs
     places = [one.place or 0 for one in case.outputs]
     while operands and operands[-1] is None:
@@ -115,7 +128,7 @@ def _judged(
     node = Node(part.op, operands, plain, places, constant, case.opset)
     try:
         answers = exactly(node)
-    except (InvalidNode, NotSupported) as error:
+    except (InvalidNode, NotSupported, MemoryError) as error:
         return JudgedNode(part, _unjudged(case, backend, f"unsupported by opcheck: {error}"))
     named = zip(case.outputs, answers, strict=True)
     wants = [replace(computed_want(node.op, o.name, answer), drawn=True) for o, answer in named]
@@ -138,9 +151,11 @@ def _judged(
     return JudgedNode(part, result, right, harm)
 
 
-def _off(right: Array, got: Array) -> float:
+def _off(right: Array, got: Any) -> float:
     """How far off an output is, relative to its size; infinity where that says nothing."""
-    if got.shape != right.shape or right.dtype.kind not in "fiu" or not right.size:
+    if isinstance(got, model.Foreign) or got.shape != right.shape or not right.size:
+        return np.inf
+    if got.dtype != right.dtype or right.dtype.kind not in "fiu":
         return np.inf
     with np.errstate(all="ignore"):
         y, x = right.astype(np.float64), got.astype(np.float64)
@@ -196,7 +211,7 @@ def _depths(network: Network, seen: Mapping[str, Any]) -> Iterator[Depth]:
     sample = _sample(network)
     try:
         answers = exactly(replace(node, attrs=changed))
-    except (InvalidNode, NotSupported):
+    except (InvalidNode, NotSupported, MemoryError):
         return
     for name, answer in zip(names, answers, strict=True):
         got = seen[name]
@@ -206,7 +221,9 @@ def _depths(network: Network, seen: Mapping[str, Any]) -> Iterator[Depth]:
         if (ratio := scatter(want, got)) is None:
             continue
         with np.errstate(all="ignore"):
-            size = sqrt(np.nanmean(answer.values**2))
-            off = sqrt(np.nanmean((got.astype(np.float64) - answer.values) ** 2))
+            error = got.astype(np.float64) - answer.values
+            counts = np.isfinite(error)
+            size = sqrt(np.mean(answer.values[counts] ** 2))
+            off = sqrt(np.mean(error[counts] ** 2))
         if size and np.isfinite(off):
             yield Depth(sample[name], off / size, off / size / ratio if ratio else 0.0, ratio)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,7 +66,7 @@ class Network:
             gives = tuple(filter(None, part.outputs))
             if all(name in named for name in reads):
                 one = Subgraph(Body(reads, gives, (self.node(part),)))
-                with suppress(NotSupported, InvalidNode), np.errstate(all="ignore"):
+                with suppress(NotSupported, InvalidNode, MemoryError), np.errstate(all="ignore"):
                     named |= zip(gives, one(*(named[name] for name in reads)), strict=True)
             yield part, named
             for name in done:
@@ -91,16 +92,20 @@ class Network:
         operator = operator_of(part.op)
         return f"{part.op.name} draws at random" if operator and operator.random else ""
 
+    def names(self, parts: Sequence[Part]) -> list[str]:
+        """The tensors that must be outputs for these nodes to be judged."""
+        fixed = {"", *self.constants, *(one.name for one in self.evaluation.question.task.inputs)}
+        every = ((*self.node(part).inputs, *part.outputs) for part in parts)
+        return [name for name in dict.fromkeys(chain.from_iterable(every)) if name not in fixed]
+
     def passes(self) -> Iterator[tuple[list[Part], list[str]]]:
         """Yield nodes that are judged together, and the tensors that must be outputs for it."""
-        fixed = {*self.constants, *(one.name for one in self.evaluation.question.task.inputs)}
         nodes: list[Part] = []
         names: dict[str, int] = {}
         for part in self.parts:
             if self.why_not(part) or part.op.name == "Constant":
                 continue
-            mine = {n for n in (*self.node(part).inputs, *part.outputs) if n} - fixed
-            more = {name: self.whole.nbytes(name) for name in mine}
+            more = {name: self.whole.nbytes(name) for name in self.names([part])}
             if nodes and sum((names | more).values()) > _ROOM:
                 yield nodes, [*names]
                 nodes, names = [], {}

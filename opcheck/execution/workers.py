@@ -156,7 +156,8 @@ def consulted(
 
 def check_company(cases: Sequence[Case], backends: int) -> None:
     """Raise UsageError where backends are to be compared with each other, and there is only one."""
-    alone = [f"{case.source}: {case.id}" for case in cases if case.expect.compares_backends]
+    asked = (case for case in cases if case.expect.compares_backends and not case.beyond)
+    alone = [f"{case.source}: {case.id}" for case in asked]
     if alone and backends < 2:
         raise UsageError(
             f"{few(alone)}: expect.agree compares backends with each other, and there is only one",

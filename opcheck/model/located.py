@@ -41,6 +41,8 @@ class JudgedNode:
     @property
     def is_small(self) -> bool:
         """True if the outputs are off by no more than a few roundings, of their size."""
+        if self.result.failure != "values":
+            return False
         precision = max((d.precision for x in self.right if (d := dtypes.of(x))), default=0)
         return precision > 0 and self.harm < 2.0 ** (_ROUNDINGS - precision)
 
@@ -59,7 +61,8 @@ class Depth:
 class Located:
     """What came of a model on one backend.
 
-    `whole` is the verdict on the model as it is, None where nobody knows its answer. `exposed` says
+    `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
+    nodes; `around` are those that are not judged, and why. `exposed` says
     why a pass came to nothing, or what making outputs of tensors changed. `together` is the node
     whose outputs have to be the model's own for its answer to be right.
     """
@@ -67,27 +70,38 @@ class Located:
     whole: LiveResult | None
     judged: tuple[JudgedNode, ...]
     around: tuple[tuple[Part, str], ...]
+    total: int
     depths: tuple[Depth, ...] = ()
     exposed: str = ""
     together: Part | None = None
 
     @property
     def wrong(self) -> JudgedNode | None:
-        """The first node that fails, or else the first one in a poorer arithmetic."""
-        return next(chain(self.failing, filter(_is_poorer, self.judged)), None)
+        """The first node that fails, or else the first one whose errors scatter too far."""
+        return next(chain(self.failing, filter(_is_poorer, self.nodes)), None)
+
+    @property
+    def nodes(self) -> list[JudgedNode]:
+        """One result of each node: a failure in any run, or else the first."""
+        found: dict[int, JudgedNode] = {}
+        for one in self.judged:
+            known = found.setdefault(one.part.place, one)
+            if one.fails and not known.fails:
+                found[one.part.place] = one
+        return [*found.values()]
 
     @property
     def failing(self) -> list[JudgedNode]:
         """The nodes that are wrong."""
-        return [one for one in self.judged if one.fails and not one.is_small]
+        return [one for one in self.nodes if one.fails and not one.is_small]
 
     @property
     def small(self) -> list[JudgedNode]:
         """The nodes that are wrong by so little that it may come of nodes computed together."""
-        return [one for one in self.judged if one.fails and one.is_small]
+        return [one for one in self.nodes if one.fails and one.is_small]
 
 
 def _is_poorer(one: JudgedNode) -> bool:
-    """Return True if errors scatter too far, or need a narrower type; a formulation is no error."""
+    """Return True if errors scatter too far; a formulation, or a type declared, is no error."""
     remarks = [c.remark for c in one.result.comparisons if c.problem == "precision"]
-    return any("scatter" in remark or "declare accumulate" in remark for remark in remarks)
+    return any("scatter" in remark for remark in remarks)

@@ -1,9 +1,10 @@
 """ONNX's operators, read from `onnx.defs`: nothing about them is listed by hand."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, cast, get_args
 
 from onnx import (
@@ -204,7 +205,20 @@ def model_body(data: bytes) -> Body:
     if sparse := [one.values.name for one in model.graph.sparse_initializer]:
         raise ValueError(f"the constant {sparse[0]!r} is sparse")
     found = _body(model.graph, imports, imports.get("", 1), known=False)
-    return replace(found, inputs=tuple(n for n in found.inputs if n not in found.constants))
+    read = {*found.outputs, *chain.from_iterable(node.reads for node in found.nodes)}
+    return replace(
+        found,
+        inputs=tuple(n for n in found.inputs if n not in found.constants),
+        nodes=tuple(replace(node, outputs=_read(node.outputs, read)) for node in found.nodes),
+    )
+
+
+def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
+    """The outputs without those that nobody reads; the first stays."""
+    names = [name if name in read or not n else "" for n, name in enumerate(outputs)]
+    while names and not names[-1]:
+        names.pop()
+    return tuple(names)
 
 
 def without_functions(model: ModelProto) -> ModelProto:

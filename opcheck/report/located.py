@@ -1,9 +1,10 @@
 """What `opcheck locate` found, in a terminal, and as files that show it without opcheck."""
 
+import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import log10
+from math import isfinite, log10
 from pathlib import Path
 
 import numpy as np
@@ -62,10 +63,14 @@ for (name, want), got in zip(wanted.items(), found):
 '''
 
 
-def show(console: Console, found: Located, backend: BackendInfo, folder: Path | None) -> None:
-    """Print the first wrong node, the errors by depth, and what was judged."""
+def show(console: Console, found: Located, backend: BackendInfo, again: Sequence[str]) -> None:
+    """Print the first wrong node, the errors by depth, and what was judged.
+
+    `again` are the words of the command that shows the node again.
+    """
     if found.wrong:
-        _show_node(console, found.wrong, folder)
+        record = Recorder([found.wrong.result.case]).record(found.wrong.result)
+        summary.show_failure(console, replace(record, repeat=shlex.join(again)))
     elif found.together:
         where = f"{found.together.name}, which gives {', '.join(found.together.outputs)}"
         console.print("No node is wrong by itself, and the model's answer is.")
@@ -74,6 +79,7 @@ def show(console: Console, found: Located, backend: BackendInfo, folder: Path | 
         console.print("What reads it is computed together with it, and wrong.\n")
     if found.depths:
         table = new_table(*map(Numbers, ("node", "error", "explained", "times")), "operator", "")
+        table.columns[-2].no_wrap = True
         for one in found.depths:
             numbers = (f"{one.error:.1e}", f"{one.expected:.1e}", f"{one.ratio:.2g}")
             bar = "█" * round(_WIDTH * max(0.0, min(1.0, (log10(one.error or 1e-9) + 8) / 8)))
@@ -93,16 +99,21 @@ def _counts(found: Located) -> Iterator[str]:
         yield f"the model  {whole.verdict}: {plain_text.one_line(whole.reason)}"
     else:
         yield f"the model  {whole.verdict}"
-    small = {id(one) for one in found.small}
-    verdicts = (Verdict.WARN if id(one) in small else one.result.verdict for one in found.judged)
-    counts = Counter(verdicts)
+    small = {one.part.place for one in found.small}
+    counts = Counter(
+        Verdict.WARN if one.part.place in small else one.result.verdict for one in found.nodes
+    )
     said = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
-    yield f"nodes      {len(found.judged):,} judged on their own inputs: {said or 'none'}"
+    yield f"nodes      {len(found.nodes):,} judged on their own inputs: {said or 'none'}"
+    if others := found.total - len(found.nodes) - len(found.around):
+        what = "constants, or not asked for" if found.exposed else "constants"
+        yield f"           {others:,} others of {found.total:,} are {what}"
     for those, how in ((found.failing, "wrong, by"), (found.small, "off by only")):
         for op, some in group_by(those, lambda one: one.part.op.name).items():
             most = max(one.harm for one in some)
-            yield f"           {len(some):,} {op}: {how} {most:.1e} of the output's size at most"
-    warned = (one.result for one in found.judged if one.result.verdict is Verdict.WARN)
+            far = f"{how} {most:.1e} of the output's size at most"
+            yield f"           {len(some):,} {op}: {far if isfinite(most) else 'wrong'}"
+    warned = (one.result for one in found.nodes if one.result.verdict is Verdict.WARN)
     why = Counter((r.case.op.name, r.comparisons[0].remark) for r in warned if r.comparisons)
     for (op, remark), count in why.most_common(3):
         yield f"           {count:,} {op}: {remark}"
@@ -110,17 +121,8 @@ def _counts(found: Located) -> Iterator[str]:
         yield f"around     {plain_text.plural(count, 'node')}: {reason}"
     if found.exposed:
         yield f"exposed    {plain_text.one_line(found.exposed)}"
-
-
-def _show_node(console: Console, wrong: JudgedNode, folder: Path | None) -> None:
-    case = wrong.result.case
-    record = Recorder([case]).record(wrong.result)
-    path = case.source.file
-    again = f"opcheck locate {path} -b {record.backend} -o DIR writes the node as a case"
-    if folder is not None:
-        file = folder / folder_name(case.name) / "case.yaml"
-        again = f"opcheck run {file} -b {record.backend} --no-known"
-    summary.show_failure(console, replace(record, repeat=again))
+    if not found.nodes:
+        yield "alone      opcheck extract writes nodes as cases, which opcheck run asks one by one"
 
 
 def write(folder: Path, wrong: JudgedNode, backend: str) -> Path:

@@ -164,7 +164,7 @@ def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case |
     case = _WholeModel(proto).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
     said = tuple(f"--dim={name}={sizes.given[name]}" for name in sorted(sizes.used))
     case = replace(case, beyond=beyond, said=said)
-    if not beyond and not unknown_operators(case.model or b""):
+    if not beyond and case.outputs and not unknown_operators(case.model or b""):
         return replace(case, expect=model.Computed(), empty="it is what the model gives")
     # How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
     # runner allows one node.
@@ -185,12 +185,23 @@ def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]
             if file.is_file():
                 array: Array = np.load(file, allow_pickle=False)
             else:
+                if not (folder / f"input_{number}.pb").exists():
+                    raise FileNotFoundError
                 array = read_tensor(folder / f"input_{number}.pb")
-            if dtypes.of(array) != dtype:
-                raise UsageError(f"{folder}: input {name!r} is {array.dtype}, and {dtype} is asked")
+            fits = len(shape or ()) == array.ndim and all(
+                isinstance(own, str) or own == size
+                for own, size in zip(shape or (), array.shape, strict=True)
+            )
+            if dtypes.of(array) != dtype or not fits:
+                asked = f"{dtype}[{', '.join(str(one) or '?' for one in shape or ())}]"
+                here = f"{dtypes.of(array) or array.dtype}{[*array.shape]}"
+                raise UsageError(f"{folder}: input {name!r} is {here}, and {asked} is asked for")
             found[name] = array
             axes = enumerate(zip(shape or (), array.shape, strict=True))
             sizes |= {f"{name}[{n}]": size for n, (own, size) in axes if isinstance(own, str)}
+    except FileNotFoundError:
+        message = f"{folder} has neither {name}.npy nor input_{number}.pb"
+        raise UsageError(message) from None
     except (OSError, ValueError, BeyondOpcheck) as error:
         raise UsageError(f"{folder}: {error}") from None
     return found, sizes
@@ -198,7 +209,10 @@ def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]
 
 def unknown_operators(data: bytes) -> tuple[str, ...]:
     """The operators of a model, in its graphs too, that the engine does not compute."""
-    todo, found = [onnx_defs.model_body(data)], dict[str, None]()
+    try:
+        todo, found = [onnx_defs.model_body(data)], dict[str, None]()
+    except ValueError as error:
+        return (str(error),)
     while todo:
         for node in todo.pop().nodes:
             todo += node.graphs

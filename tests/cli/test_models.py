@@ -201,7 +201,7 @@ def test_inputs_are_read_from_files(run, network, tmp_path):
     assert "12 judged" in found.stdout
     np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7.0))
     found = run("locate", network, "-b", "reference", "--inputs", "in", code=2)
-    assert "in: input 'x' is float64, and float32 is asked" in found.stderr
+    assert "'x' is float64[1, 3, 16, 16], and float32[1, 3, 16, 16] is asked for" in found.stderr
     (tmp_path / "in" / "x.npy").unlink()
     assert (
         "input_0.pb" in run("locate", network, "-b", "reference", "--inputs", "in", code=2).stderr

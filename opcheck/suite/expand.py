@@ -139,7 +139,7 @@ class Expansion:
         levels = _levels(base.node, [node for _, node, _ in points])
         for (id, node, shared), level in zip(points, levels, strict=True):
             if level in self.file.levels:
-                yield replace(base, id=id, node=node, sweep=shared, level=level)
+                yield Concrete(id, base.name, base.row, node, base.lost, shared, level)
 
     def _is_allowed(self, node: FileNode) -> bool:
         dtype, number = node.get("dtype"), node.get("opset")

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 from xdist.scheduler import LoadFileScheduling
 
 import opcheck
@@ -110,6 +110,11 @@ def of_part() -> Callable[[Sequence[T]], Sequence[T]]:
     return _of_part
 
 
+@pytest.fixture
+def each_gate() -> None:
+    """For a test marked `gate` that each gate is to ask."""
+
+
 def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     """What a gate of one part leaves to others, and to `.ci/whole`, which has a whole first run."""
     if PART in (None, "whole"):
@@ -119,7 +124,7 @@ def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
         item
         for item in items
         if {"gate", "mutation"} & {mark.name for mark in item.iter_markers()}
-        and not {"first_run", "of_part"} & _fixtures(item)
+        and not {"first_run", "of_part", "each_gate"} & _fixtures(item)
     ]
     return waiting | ({*marked} - {*_of_part(marked)})
 
@@ -144,12 +149,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
 
 
+#: Of the examples that Hypothesis draws, `pytest` asks the first third, and a gate all.
+SHARE = 3
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what `sampled` leaves to the gate; begin with what takes longest.
 
     What waits for the gate's first run comes last, so that no process waits while others work.
     """
+    drawn = {getattr(item, "obj", None) for item in items} if PART is None else set()
+    for test in filter(is_hypothesis_test, drawn):
+        all_ = test._hypothesis_internal_use_settings
+        few = settings(all_, max_examples=max(all_.max_examples // SHARE, 1))
+        test._hypothesis_internal_use_settings = few
     seen: Counter[str] = Counter()
     for item in items:
         if mark := item.get_closest_marker("sampled"):

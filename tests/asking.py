@@ -83,8 +83,8 @@ def dtype_of(array: Any) -> dtypes.DType:
     return dtype
 
 
-#: Whether all shipped cases are asked about. Reading them takes half a minute, so that `pytest` asks
-#: about those of some operators of each kind.
+#: Whether all shipped cases are asked about. Reading them takes half a minute, so that `pytest`
+#: asks about those of some operators of each kind.
 IS_GATE = "OPCHECK_PART" in os.environ
 SOME = (*WHOLE, *"""
     Add And BitShift Clip Conv Dropout Gather Gemm If LSTM Loop QLinearMatMul RandomNormal ReduceL2

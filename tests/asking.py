@@ -112,6 +112,8 @@ def shipped_cases(*ops: str) -> tuple[model.Case, ...]:
     """The shipped cases of these operators, or of all that are asked about, read once."""
     from opcheck.suite import load
 
+    if ops and {*ops} <= {*WHOLE}:
+        return tuple(case for case in load((), WHOLE) if case.op.name in ops)
     return load((), ops or (() if IS_GATE else SOME))
 
 

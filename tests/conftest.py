@@ -14,7 +14,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -67,10 +67,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 #: Which of so many parts a gate asks of what takes long, or "whole"; None where this is no gate.
-PARTS = 12
+PARTS = 24
 PART = os.environ.get("OPCHECK_PART")
 
-#: Files whose tests read all shipped suites, which takes half a minute: one process has them all.
+#: Files whose tests read all shipped suites in a gate, which takes half a minute: one process of a
+#: gate that asks a part has them all.
 READ_ALL = """
 cases/test_score_and_groups cases/test_twins engine/mutants/test_general execution/test_saving
 graph/test_folders known/test_shipped precise/test_golden_values suite/test_load test_cases
@@ -103,7 +104,7 @@ def _of_part(things: Sequence[T]) -> Sequence[T]:
 
 @pytest.fixture(scope="session")
 def of_part() -> Callable[[Sequence[T]], Sequence[T]]:
-    """What is asked of many things: all or, in a gate of one part, every twelfth from its number.
+    """What is asked of many things: all or, in a gate of one part, every 24th from its number.
 
     A test that uses this is asked by each gate; other tests marked `gate` or `mutation` are dealt.
     """
@@ -134,11 +135,11 @@ def _fixtures(item: pytest.Item) -> set[str]:
 
 
 class Scheduling(LoadFileScheduling):
-    """Each file in one process, and those that read all suites in one together."""
+    """Each file in one process, and those that read all suites, if any do, in one together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = _file(nodeid)
-        return "all suites" if file in READ_ALL and PART != "whole" else file
+        return "all suites" if file in READ_ALL and PART not in (None, "whole") else file
 
 
 def _file(nodeid: str) -> str:
@@ -149,7 +150,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
 
 
-#: Of the examples that Hypothesis draws, `pytest` asks the first third, and a gate all.
+#: Of so many examples that Hypothesis would draw one is asked, and each by `.ci/whole`.
 SHARE = 3
 
 
@@ -159,17 +160,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     What waits for the gate's first run comes last, so that no process waits while others work.
     """
-    drawn = {getattr(item, "obj", None) for item in items} if PART is None else set()
+    drawn = {getattr(item, "obj", None) for item in items} if PART != "whole" else set()
     for test in filter(is_hypothesis_test, drawn):
         all_ = test._hypothesis_internal_use_settings
         few = settings(all_, max_examples=max(all_.max_examples // SHARE, 1))
         test._hypothesis_internal_use_settings = few
-    seen: Counter[str] = Counter()
+    several = defaultdict[str, list[pytest.Item]](list)
     for item in items:
-        if mark := item.get_closest_marker("sampled"):
-            name = item.nodeid.partition("[")[0]
-            seen[name] += 1
-            if seen[name] > mark.args[0]:
+        several[item.nodeid.partition("[")[0]].append(item)
+    for those in several.values():
+        if mark := those[0].get_closest_marker("sampled"):
+            step = len(those) / mark.args[0] if mark.kwargs else 1
+            chosen = {int(number * step) for number in range(mark.args[0])}
+            for item in (item for number, item in enumerate(those) if number not in chosen):
                 item.add_marker("gate")
     if left := _left_out(items):
         config.hook.pytest_deselected(items=[*left])
@@ -200,7 +203,9 @@ def _suites_read_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     """Choose shipped cases among all, once a test has read all, which takes as long as most do."""
     folder = _of_all_processes(tmp_path_factory)
     module = sys.modules["opcheck.suite.load"]
-    read, kept = module._shipped.__wrapped__, defaultdict[str, list[Case]](list)
+    # What modules have read while tests were collected is there already.
+    some, kept = module._shipped, defaultdict[str, list[Case]](list)
+    read = some.__wrapped__
 
     @cache
     def chosen(ops: frozenset[str], levels: frozenset[str]) -> tuple[Case, ...]:
@@ -209,7 +214,7 @@ def _suites_read_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
                 kept[case.op.name.lower()].append(case)
         names = {op.lower() for op in ops or kept}
         if not kept or names - kept.keys():
-            return tuple(read(ops, levels))
+            return tuple(some(ops, levels))
         # All files come in their order, and the operators of each in theirs.
         those = chain.from_iterable(of for name, of in kept.items() if name in names)
         return tuple(case for case in those if case.level in levels)

@@ -189,6 +189,7 @@ def test_one_name_for_two_backends_in_runs_that_are_joined_or_resumed(run, tmp_p
     assert "'mine' has " in found.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("text", "words", "code"),
     [

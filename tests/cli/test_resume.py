@@ -62,6 +62,7 @@ def lines_of(path):
     return Path(path).read_bytes().splitlines(keepends=True)
 
 
+@pytest.mark.sampled(2, evenly=True)
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.98, 0.9999])
 def test_a_run_that_goes_on_leaves_the_stream_of_one_that_ran_through(run, whole, share):
     size = int(share * Path("whole.jsonl").stat().st_size)
@@ -283,7 +284,7 @@ cases:
 """
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("address", "file", "differs"),
     [

@@ -95,6 +95,7 @@ def test_answers_to_different_questions_are_not_joined(golden):
 OUTPUT = f"{RANDOM}/test_data_set_0/output_0.pb"
 
 
+@pytest.mark.sampled(11, evenly=True)
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -207,13 +207,23 @@ def _suites_read_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     some, kept = module._shipped, defaultdict[str, list[Case]](list)
     read = some.__wrapped__
 
+    def keep(cases: tuple[Case, ...]) -> None:
+        kept.clear()
+        for case in cases:
+            kept[case.op.name.lower()].append(case)
+
+    is_whole = False
+
     @cache
     def chosen(ops: frozenset[str], levels: frozenset[str]) -> tuple[Case, ...]:
-        if not (ops or kept):
-            for case in _read_by_one(folder, lambda: read(frozenset(), frozenset(LEVELS))):
-                kept[case.op.name.lower()].append(case)
+        nonlocal is_whole
+        if not (ops or is_whole):
+            keep(_read_by_one(folder, lambda: read(frozenset(), frozenset(LEVELS))))
+            is_whole = True
         names = {op.lower() for op in ops or kept}
-        if not kept or names - kept.keys():
+        if names - kept.keys():
+            if levels >= {*LEVELS} and len(names) > len(kept):
+                keep(some(ops, levels))
             return tuple(some(ops, levels))
         # All files come in their order, and the operators of each in theirs.
         those = chain.from_iterable(of for name, of in kept.items() if name in names)

@@ -206,8 +206,9 @@ def server() -> str:
 
 
 class Forked(subprocess.Popen[Any]):
-    """`opcheck`, or the `program` pytest, with these words, in a session of its own, without the files numbered `closed`.
+    """`opcheck` with these words, in a session of its own, without the files numbered `closed`.
 
+    The `program` may be pytest, too.
     A child of this process like any other: files, folder and environment are as for Popen.
     """
 

@@ -14,7 +14,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 from xdist.scheduler import LoadFileScheduling
 
 import opcheck
@@ -67,10 +67,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 #: Which of so many parts a gate asks of what takes long, or "whole"; None where this is no gate.
-PARTS = 12
+PARTS = 24
 PART = os.environ.get("OPCHECK_PART")
 
-#: Files whose tests read all shipped suites, which takes half a minute: one process has them all.
+#: Files whose tests read all shipped suites in a gate, which takes half a minute: one process of a
+#: gate that asks a part has them all.
 READ_ALL = """
 cases/test_score_and_groups cases/test_twins engine/mutants/test_general execution/test_saving
 graph/test_folders known/test_shipped precise/test_golden_values suite/test_load test_cases
@@ -103,11 +104,16 @@ def _of_part(things: Sequence[T]) -> Sequence[T]:
 
 @pytest.fixture(scope="session")
 def of_part() -> Callable[[Sequence[T]], Sequence[T]]:
-    """What is asked of many things: all or, in a gate of one part, every twelfth from its number.
+    """What is asked of many things: all or, in a gate of one part, every 24th from its number.
 
     A test that uses this is asked by each gate; other tests marked `gate` or `mutation` are dealt.
     """
     return _of_part
+
+
+@pytest.fixture
+def each_gate() -> None:
+    """For a test marked `gate` that each gate is to ask."""
 
 
 def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
@@ -119,7 +125,7 @@ def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
         item
         for item in items
         if {"gate", "mutation"} & {mark.name for mark in item.iter_markers()}
-        and not {"first_run", "of_part"} & _fixtures(item)
+        and not {"first_run", "of_part", "each_gate"} & _fixtures(item)
     ]
     return waiting | ({*marked} - {*_of_part(marked)})
 
@@ -129,11 +135,11 @@ def _fixtures(item: pytest.Item) -> set[str]:
 
 
 class Scheduling(LoadFileScheduling):
-    """Each file in one process, and those that read all suites in one together."""
+    """Each file in one process, and those that read all suites, if any do, in one together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = _file(nodeid)
-        return "all suites" if file in READ_ALL and PART != "whole" else file
+        return "all suites" if file in READ_ALL and PART not in (None, "whole") else file
 
 
 def _file(nodeid: str) -> str:
@@ -144,18 +150,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
 
 
+#: Of so many examples that Hypothesis would draw one is asked, and each by `.ci/whole`.
+SHARE = 3
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what `sampled` leaves to the gate; begin with what takes longest.
 
     What waits for the gate's first run comes last, so that no process waits while others work.
     """
-    seen: Counter[str] = Counter()
+    drawn = {getattr(item, "obj", None) for item in items} if PART != "whole" else set()
+    for test in filter(is_hypothesis_test, drawn):
+        all_ = test._hypothesis_internal_use_settings
+        few = settings(all_, max_examples=max(all_.max_examples // SHARE, 1))
+        test._hypothesis_internal_use_settings = few
+    several = defaultdict[str, list[pytest.Item]](list)
     for item in items:
-        if mark := item.get_closest_marker("sampled"):
-            name = item.nodeid.partition("[")[0]
-            seen[name] += 1
-            if seen[name] > mark.args[0]:
+        several[item.nodeid.partition("[")[0]].append(item)
+    for those in several.values():
+        if mark := those[0].get_closest_marker("sampled"):
+            step = len(those) / mark.args[0] if mark.kwargs else 1
+            chosen = {int(number * step) for number in range(mark.args[0])}
+            for item in (item for number, item in enumerate(those) if number not in chosen):
                 item.add_marker("gate")
     if left := _left_out(items):
         config.hook.pytest_deselected(items=[*left])
@@ -186,16 +203,28 @@ def _suites_read_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     """Choose shipped cases among all, once a test has read all, which takes as long as most do."""
     folder = _of_all_processes(tmp_path_factory)
     module = sys.modules["opcheck.suite.load"]
-    read, kept = module._shipped.__wrapped__, defaultdict[str, list[Case]](list)
+    # What modules have read while tests were collected is there already.
+    some, kept = module._shipped, defaultdict[str, list[Case]](list)
+    read = some.__wrapped__
+
+    def keep(cases: tuple[Case, ...]) -> None:
+        kept.clear()
+        for case in cases:
+            kept[case.op.name.lower()].append(case)
+
+    is_whole = False
 
     @cache
     def chosen(ops: frozenset[str], levels: frozenset[str]) -> tuple[Case, ...]:
-        if not (ops or kept):
-            for case in _read_by_one(folder, lambda: read(frozenset(), frozenset(LEVELS))):
-                kept[case.op.name.lower()].append(case)
+        nonlocal is_whole
+        if not (ops or is_whole):
+            keep(_read_by_one(folder, lambda: read(frozenset(), frozenset(LEVELS))))
+            is_whole = True
         names = {op.lower() for op in ops or kept}
-        if not kept or names - kept.keys():
-            return tuple(read(ops, levels))
+        if names - kept.keys():
+            if levels >= {*LEVELS} and len(names) > len(kept):
+                keep(some(ops, levels))
+            return tuple(some(ops, levels))
         # All files come in their order, and the operators of each in theirs.
         those = chain.from_iterable(of for name, of in kept.items() if name in names)
         return tuple(case for case in those if case.level in levels)

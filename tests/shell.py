@@ -52,6 +52,7 @@ import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect(sys.argv[1])
 wanted = {'words': sys.argv[2:], 'folder': os.getcwd(), 'environment': dict(os.environ)}
+wanted['program'] = 'opcheck'
 said = json.dumps(wanted | {'files': [0, 1, 2], 'ours': False}).encode()
 socket.send_fds(server, [said], [0, 1, 2])
 sys.exit(int(server.recv(9) or 70))
@@ -60,6 +61,8 @@ sys.exit(int(server.recv(9) or 70))
 
 def serve(path: str) -> None:
     """Have each process that is asked for be a fork of this one."""
+    import pytest  # noqa: F401
+
     from opcheck import diagnose, execution, known, suite  # noqa: F401
     from opcheck.backends import connect  # noqa: F401
     from opcheck.backends.adapters import numpy  # noqa: F401
@@ -110,6 +113,8 @@ def _become(
     """Be the process of this description for the rest of one's life; a shell is told its end."""
     import fcntl
 
+    import pytest
+
     from opcheck.backends.isolation import process, worker
     from opcheck.cli import main
 
@@ -154,14 +159,14 @@ def _become(
             worker.main(wanted["worker"])
             code = 0
         else:
-            sys.argv = ["opcheck", *wanted["words"]]
+            sys.argv = [wanted["program"], *wanted["words"]]
             sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
             if connection is None:
                 # As `python -m opcheck` has it.
                 sys.modules["__main__"].HERE = wanted["folder"]  # type: ignore[attr-defined]
                 sys.path.append(wanted["folder"])
             process.subprocess = Workers  # type: ignore[assignment]
-            main()
+            sys.exit(pytest.main()) if wanted["program"] == "pytest" else main()
             raise AssertionError("it has no end")
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -203,11 +208,18 @@ def server() -> str:
 class Forked(subprocess.Popen[Any]):
     """`opcheck` with these words, in a session of its own, without the files numbered `closed`.
 
+    The `program` may be pytest, too.
     A child of this process like any other: files, folder and environment are as for Popen.
     """
 
-    def __init__(self, words: Sequence[str], closed: Sequence[int] = (), **settings: Any) -> None:
-        self._without = closed
+    def __init__(
+        self,
+        words: Sequence[str],
+        closed: Sequence[int] = (),
+        program: str = "opcheck",
+        **settings: Any,
+    ) -> None:
+        self._without, self._program = closed, program
         super().__init__(words, **settings)
 
     def _execute_child(self, words: Any, *settings: Any) -> None:
@@ -227,7 +239,7 @@ class Forked(subprocess.Popen[Any]):
         self._close_pipe_fds(*pipes)
 
     def _wish(self, words: Any) -> dict[str, Any]:
-        return {"words": words}
+        return {"words": words, "program": self._program}
 
     def _fork(self, wanted: dict[str, Any], files: list[int]) -> int:
         adopt = functools.partial(ctypes.CDLL(None).prctl, PR_SET_CHILD_SUBREAPER)

@@ -227,12 +227,18 @@ def test_diff_counts_what_became_worse(tmp_path: Path) -> None:
     ("call", "said"),
     [
         (lambda cases: opcheck.load(level="huge"), "no level 'huge'"),  # type: ignore[arg-type]
-        (lambda cases: opcheck.load(dtypes=np.float32), "unknown dtype"),  # type: ignore[arg-type]
+        (
+            lambda cases: opcheck.load(ops=["Hardmax"], dtypes=np.float32),  # type: ignore[arg-type]
+            "unknown dtype",
+        ),
         (lambda cases: opcheck.run([LARGE], softmax), "is no case"),  # type: ignore[list-item]
         (lambda cases: opcheck.run(cases[0], softmax), "is a list of cases"),
         (lambda cases: opcheck.run(None, softmax), "is a list of cases"),  # type: ignore[arg-type]
         (lambda cases: opcheck.load(opsets="13"), "an opset is a whole number"),  # type: ignore[arg-type]
-        (lambda cases: opcheck.load(keywords="zzz"), "none of .* cases is of keywords zzz"),
+        (
+            lambda cases: opcheck.load(ops=["Hardmax"], keywords="zzz"),
+            "none of .* cases is of keywords zzz",
+        ),
         (lambda cases: opcheck.run(cases, softmax, memory_limit="1B"), "in this process"),
         (lambda cases: opcheck.run(cases, softmax, save="no/run.jsonl"), "there is no folder no"),
         (lambda cases: opcheck.run(cases, softmax, save="a.yaml"), "no report has a name in .yaml"),

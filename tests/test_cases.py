@@ -25,7 +25,7 @@ from opcheck.model import (
 from opcheck.reading import shipped_folder
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites
-from tests.asking import elements, judged_versions, kills, shipped_cases
+from tests.asking import IS_GATE, elements, judged_versions, kills, shipped_cases
 from tests.inline import judged
 from tests.node_tests import needs_known_releases
 
@@ -63,6 +63,8 @@ def told(cases: list[Case]) -> list[str]:
     return [f"{case.source}: {case.id}" for case in cases]
 
 
+@pytest.mark.gate
+@pytest.mark.usefixtures("each_gate")
 def test_every_file_has_cases_and_loads_alone():
     folder = shipped_suites()
     files = {f"cases/{file.relative_to(folder).as_posix()}" for file in folder.rglob("*.yaml")}
@@ -123,7 +125,11 @@ def test_another_engine_agrees_with_what_the_engine_computes():
     asked = {(case.op.name, case.name): case for case in small if not kills("onnxruntime", case)}
     found = [*judged(asked.values(), [backends.connect("onnxruntime")], shipped_ledgers())]
     assert [(one.case.id, one.reason) for one in found if one.verdict in reds()] == []
-    assert sum(one.verdict is Verdict.PASS for one in found) > len(found) / 2 > 200
+    assert (
+        sum(one.verdict is Verdict.PASS for one in found)
+        > len(found) / 2
+        > (200 if IS_GATE else 70)
+    )
 
 
 def test_the_engine_repeats_its_answers_and_leaves_its_inputs_as_they_are():
@@ -168,7 +174,7 @@ def test_every_version_and_type_has_literals():
     asked = [(op, dtype) for op, dtype in KERNELS if op.name != "SequenceEmpty"]
     poor = [k for k in asked if len(literals[k]) < 3 or len({*literals[k]}) < 2]
     assert all(literals[k] for k in KERNELS)
-    assert (len(KERNELS) > 300, poor) == (True, [])
+    assert (len(KERNELS) > (300 if IS_GATE else 100), poor) == (True, [])
 
 
 def test_every_version_has_a_literal_that_is_core():
@@ -182,7 +188,7 @@ def test_every_operator_has_a_handful_of_literals_that_are_smoke():
     )
     # Of the other operators that draw, only what is hardly drawn is known beforehand.
     drawn = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-    assert {op.name for op, _ in KERNELS} - count.keys() == drawn
+    assert {op.name for op, _ in KERNELS} - count.keys() == drawn & {op.name for op, _ in KERNELS}
     assert sum(count.values()) < 15 * len(count)
 
 

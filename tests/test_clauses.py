@@ -30,6 +30,8 @@ def _cases() -> None:
 of_every_operator = pytest.mark.parametrize(("domain", "name"), OPS, ids=lambda it: it)
 
 
+@pytest.mark.gate
+@pytest.mark.usefixtures("each_gate")
 def test_every_file_is_found_by_its_operator():
     named = {
         sentence.source.file

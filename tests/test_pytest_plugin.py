@@ -5,12 +5,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
+from subprocess import Popen
 from typing import Any, TypeAlias
 
 import pytest
 from junitparser import JUnitXml
+
+from tests.shell import Forked
 
 ROOT = Path(__file__).parent.parent
 PROJECT = ROOT / "examples" / "pytest_project"
@@ -108,21 +112,26 @@ def project(tmp_path: Path) -> Callable[..., Said]:
             "none.ini",
         ]
         (here / "none.ini").write_text("[pytest]\njunit_family = xunit1\n")
-        result = subprocess.run(
-            [sys.executable, "-m", "pytest", *plugin, *options, "--junitxml", "junit.xml", *words],
+        words = (*plugin, *options, "--junitxml", "junit.xml", *words)
+        # With all that is installed, and with processes of its own, it is one as users start it.
+        command = [sys.executable, "-m", "pytest", *words]
+        is_alone = alone and "-n1" not in words and sys.platform == "linux"
+        start = partial(Forked, words, program="pytest") if is_alone else partial(Popen, command)
+        process = start(
             cwd=here,
             env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{here}", **only},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
         )
+        printed = "".join(process.communicate())
         found = {}
         if (report := here / "junit.xml").exists():
             for suite in JUnitXml.fromfile(str(report)):
                 for case in suite:
                     outcome = [(type(one).__name__, str(one.message)) for one in case.result]
                     found[case.name] = outcome[0] if outcome else ("passed", "")
-        return result.returncode, found, result.stdout + result.stderr
+        return process.returncode, found, printed
 
     return run
 

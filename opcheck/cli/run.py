@@ -100,10 +100,12 @@ class Ledgers:
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
             _tell(f"{self.updated}: not updated, because not every case was judged")
             return []
+        lines = self.target.fields.known if self.target else ()
+        listed = {op for line in lines for place in line.where or () for op in place.ops}
         found = update_ledger(
             self.target,
             mine,
-            facts.all_cases,
+            facts.all_cases({*listed, *(record.op.name for record in mine)}),
             {record.case for record in mine if is_red(record, red)},
             backend.version,
             add=add,

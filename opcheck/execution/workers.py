@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Generator, Hashable, Iterable,
 from concurrent import futures
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -178,7 +179,7 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
             return "; ".join(line.strip() for line in error.lines())
         return None
 
-    return Facts(backends, cases, load, why_none, names_of)
+    return Facts(backends, cases, partial(load, ()), why_none, names_of)
 
 
 class AskableBackend(Protocol):

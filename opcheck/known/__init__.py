@@ -83,6 +83,11 @@ class Place(validation.Fields):
         fields = ((value_of, getattr(self, field)) for field, value_of in VALUES.items())
         return [(value_of, frozenset(items)) for value_of, items in fields if items is not None]
 
+    @property
+    def ops(self) -> list[str]:
+        """The operators whose cases may fit."""
+        return [*(self.op or ()), *(case.partition("/")[0] for case in self.case or ())]
+
     def may_be_about(self, op: str, name: str) -> bool:
         """Return True unless other operators are named, or cases of other names."""
         return (self.op is None or op in self.op) and (self.name is None or name in self.name)
@@ -457,20 +462,20 @@ _LISTED = 8
 class Facts:
     """Facts that ledgers are checked against; `cases` are all that were read, selected or not.
 
-    `elsewhere` reads the shipped suites, whose cases a ledger may list too. `why_none` returns why
-    an address names no backend, `looks` the mistakes that failures of an operator can look like.
+    `elsewhere` reads the shipped suites of operators, whose cases a ledger may list too. `why_none`
+    returns why an address names no backend, `looks` the mistakes that failures of an operator can
+    look like.
     """
 
     backends: Sequence[BackendInfo]
     cases: Sequence[Case]
-    elsewhere: Callable[[], Sequence[Case]]
+    elsewhere: Callable[[Collection[str]], Sequence[Case]]
     why_none: Callable[[str], str | None]
     looks: Callable[[model.OpVersion], Collection[str]]
 
-    @cached_property
-    def all_cases(self) -> tuple[Case, ...]:
-        """The cases that were read and those of the shipped suites, each once."""
-        return tuple({case.id: case for case in (*self.elsewhere(), *self.cases)}.values())
+    def all_cases(self, ops: Collection[str]) -> Sequence[Case]:
+        """The cases that were read and the shipped ones of operators, each once."""
+        return [*{case.id: case for case in (*self.elsewhere(ops), *self.cases)}.values()]
 
 
 def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
@@ -526,8 +531,9 @@ def _check_place(
         return
     about = [case for case in facts.cases if where.fits(case)]
     if _in_vain(where, about):
-        about = [case for case in facts.all_cases if where.fits(case)]
-        for field, items, message, hint in () if pruned else _nowhere(where, facts.all_cases):
+        every = facts.all_cases(where.ops)
+        about = [case for case in every if where.fits(case)]
+        for field, items, message, hint in () if pruned else _nowhere(where, every):
             mark = ledger.node.at((*path, field, *items))
             problems.add(ledger.file, mark, message, hint)
     for item, name in enumerate(entry.looks or ()):
@@ -556,7 +562,7 @@ def _nowhere(
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
     """Yield parts of a place that do not exist: field, item, message, and hint."""
     # The most general field first, and no more after one that leaves no case.
-    left, so_far = list(cases), "cases that were read"
+    left, so_far = cases, "cases that were read"
     gone: set[tuple[str, int]] = set()
     for name in VALUES:
         if (wanted := getattr(place, name)) is None:

@@ -525,7 +525,7 @@ class FileNode:
             if node is None:
                 return None
             if isinstance(step, str):
-                node = node.entries.get(step)
+                node = node.value.get(step) if isinstance(node.value, dict) else None
             else:
                 node = node.items[step] if 0 <= step < len(node.items) else None
         return node

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
@@ -96,6 +97,7 @@ def check(
     return None, paths
 
 
+@cache
 def aliases(model: type[BaseModel]) -> list[str]:
     """The keys of a model as files spell them."""
     return [field.alias or name for name, field in model.model_fields.items()]

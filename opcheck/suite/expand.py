@@ -5,7 +5,7 @@ Nearer fields win: file < case < row; a plain field also wins over a farther mat
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -132,7 +132,7 @@ class Expansion:
         levels = _levels(base.node, [node for _, node in points])
         for (id, node), level in zip(points, levels, strict=True):
             if level in self.file.levels:
-                yield replace(base, id=id, node=node, level=level)
+                yield Concrete(id, base.name, base.row, node, base.lost, level)
 
     def _is_allowed(self, node: FileNode) -> bool:
         dtype, number = node.get("dtype"), node.get("opset")

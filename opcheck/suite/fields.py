@@ -11,6 +11,7 @@ so that every value of a finished case still knows where it was written.
 import re
 from collections.abc import Collection, Iterable
 from enum import IntEnum
+from functools import lru_cache
 from typing import Annotated, Any, TypeAlias
 
 import pydantic
@@ -107,6 +108,9 @@ class AttributeTensorFields(validation.Fields):
 
 class TensorFields(validation.Fields):
     """A tensor: a literal `value`, a `shape` with one fill, or a `file`."""
+
+    # Cases share it, and what is made of it is found by it.
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     value: LiteralField = None
     dtype: DTypeName | None = _optional("Overrides the case's dtype.")
@@ -517,6 +521,25 @@ class Omitted(IntEnum):
     SOMETHING = 1
     #: The expectation, or a key that may be a misspelt one.
     EXPECTATION = 2
+
+
+_NO_FIELDS = CaseFields()
+
+
+@lru_cache(4096)  # Cases share most of their fields.
+def _validated(key: str, value: FileNode) -> Any:
+    return getattr(CaseFields.model_validate({key: value.plain()}), key)
+
+
+def validate_case(
+    node: FileNode, file: str, problems: Problems
+) -> tuple[CaseFields | None, FileNode, Omitted]:
+    """As `validate`, of a concrete case."""
+    try:
+        stated = {key: _validated(key, value) for key, value in node.entries.items()}
+        return _NO_FIELDS.model_copy(update=stated), node, Omitted.NOTHING
+    except pydantic.ValidationError:
+        return validate(CaseFields, node, file, problems)
 
 
 def validate(

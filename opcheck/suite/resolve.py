@@ -6,7 +6,7 @@ A case that expects (or admits) a rejection may break the schema, since it tests
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from math import inf, prod
 from typing import Any
 
@@ -30,7 +30,7 @@ MAX_ID = 200
 
 def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Case | None:
     """`concrete` as a Case, or None with every problem reported."""
-    fields, node, lost = f.validate(f.CaseFields, concrete.node, file.name, file.problems)
+    fields, node, lost = f.validate_case(concrete.node, file.name, file.problems)
     if fields is None:
         return None
     if lost:
@@ -61,6 +61,7 @@ class Resolver:
         self.may_be_illegal = unknown or refused
         self.dtype = DTYPES[self.fields.dtype] if self.fields.dtype else None
         self.places: dict[str, FileNode] = {}
+        self.folder = self.file.path.parent
 
     def case(self) -> Case | None:
         """The case; None where there is no operator to check it against."""
@@ -83,7 +84,7 @@ class Resolver:
             dtype=self.dtype,
             attrs=attrs,
             inputs=tensors,
-            slots=slots(schema.inputs, [spec.name for spec in tensors]),
+            slots=_ordered(schema.op, tuple(spec.name for spec in tensors)),
             outputs=tuple(self._outputs(schema, bound, attrs)),
             expect=Computed(),
             rule=self.fields.rule or "must",
@@ -109,6 +110,8 @@ class Resolver:
                 for one in case.outputs
             )
             case = replace(case, outputs=outputs)
+        if tolerance is None and expect == case.expect:
+            return case
         return replace(case, expect=expect, tolerance=tolerance)
 
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
@@ -185,7 +188,8 @@ class Resolver:
     ) -> TensorSpec | None:
         """The tensor written at `node`, or None with its problem reported."""
         try:
-            return read_tensor(name, node, fields, dtype, self.file.path.parent)
+            stated = fields if isinstance(fields, f.TensorFields) else None
+            return read_tensor(name, node, stated, dtype, self.folder)
         except InvalidTensor as refused:
             report = self.lacking if isinstance(refused, Lacking) else self.problem
             report(refused.mark, refused.message, refused.hint)
@@ -206,41 +210,28 @@ class Resolver:
         self, schema: Schema, bound: dict[str, DType], attrs: Attrs
     ) -> Iterator[OutputSpec]:
         stated = output_names(self.fields.expect)
-        known = spelt(schema.outputs)
-        has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
         names: list[str] = []
         for name, path in stated.items():
             # Of sequences, their tensors are asked for one by one.
             asked = isinstance(path[-1], int) and place(schema.outputs, name)
             names += [name] if asked else []
             if not (asked or (name == path[-1] and opset.states(schema.outputs, name))):
+                known = spelt(schema.outputs)
+                has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
                 message = f"{quoted(name)} is no output of {schema.op} ({has})"
                 hint = did_you_mean(name, {*known, *f.FORMS} - {name})
                 self.problem(self.node.at(path, key=True), message, hint)
         answers = _answers(self.fields.expect)
         for path, answer in answers:
             names += self.tensors(schema.outputs, _outputs(answer), path)
-        names = [*dict.fromkeys(names)]
         listed = next((p.name for p in schema.outputs if p.listed and p.option == "variadic"), "")
         refused = answers and all(isinstance(one, f.RejectedField) for _, one in answers)
         if listed and self.needs_answer and not (names or refused):
             message = f"expect must say how many tensors {listed} has"
             hint = f"a list of them, or computed: [{listed}_0, {listed}_1]"
             self.lacking(self.node.at(["expect"]), message, hint)
-        # A place is counted, so that whatever comes before one that is asked for is asked for too.
-        counts = [found[1] for name in names if (found := place(schema.outputs, name))]
-        stem = schema.outputs[-1].stem
-        before = (f"{stem}_{n}" for n in range(max(counts, default=0)))
-        names = [*dict.fromkeys([*names, *before, *missing(schema.outputs, names)])]
-        names = names or [*known]  # Nobody asks for nothing.
-        # An optional one may be left out before others.
-        for at, name in enumerate(slots(schema.outputs, names)):
-            if not name:
-                continue
-            found = place(schema.outputs, name)
-            output = schema.outputs[found[0]] if found else None
-            dtype = opset.output_dtype(schema, output, bound, attrs) if output else None
-            yield OutputSpec(name, dtype, at)
+        for at, name, output in _asked(schema.op, tuple(dict.fromkeys(names))):
+            yield OutputSpec(name, opset.output_dtype(schema, output, bound, attrs), at)
 
     def _tolerance(self, case: Case, specs: Iterable[TensorSpec]) -> Tolerance | None:
         if self.fields.tolerance is None:
@@ -371,18 +362,18 @@ class Resolver:
         given = {n: v for n, v in (self.fields.inputs or {}).items() if v is not None}
         stated = self.tensors(schema.inputs, given, ("inputs",))
         specs: dict[str, model.TensorSpec] = {}
-        known = spelt(schema.inputs)
         unknown = [n for n in self.fields.inputs or {} if not opset.states(schema.inputs, n)]
         for name in unknown:
+            known = spelt(schema.inputs)
             message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
             self.problem(self.at("inputs", name), message, did_you_mean(name, known))
         for name, (tensor, node) in stated.items():
-            if name in unknown or not (found := place(schema.inputs, name)):
+            if name in unknown or not (parameter := _input(schema.op, name)):
                 continue
             self.places[name] = node
-            allowed = _allowed(schema.inputs[found[0]].types)
+            allowed = _allowed(parameter.types)
             # Another input than the leading one may have one dtype alone, such as K of TopK.
-            only = len(allowed) == 1 and schema.inputs[found[0]] is not schema.typed
+            only = len(allowed) == 1 and parameter is not schema.typed
             dtype = allowed[0] if only else self.dtype
             if spec := self.tensor(name, node, tensor, dtype):
                 specs[name] = spec
@@ -401,15 +392,14 @@ class Resolver:
                     self.lacking(self.node.mark, f"{schema.op} needs input {name!r}")
         if self.file.domain == opset.DML and any(spec.initializer for spec in specs.values()):
             self.problem(self.at("inputs"), "DirectML's operators have no initializers")
-        return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
+        return tuple(specs[slot] for slot in _ordered(schema.op, tuple(specs)) if slot)
 
     def bindings(self, schema: Schema, inputs: tuple[model.TensorSpec, ...]) -> dict[str, DType]:
         """The dtype of each type constraint, by the first input with it."""
         bound: dict[str, DType] = {}
         for spec in inputs:
-            found = place(schema.inputs, spec.name)
-            assert found is not None
-            parameter = schema.inputs[found[0]]
+            parameter = _input(schema.op, spec.name)
+            assert parameter is not None
             if parameter.option == "variadic" and not parameter.homogeneous:
                 continue
             first = bound.setdefault(parameter.constraint, spec.dtype)
@@ -597,6 +587,33 @@ def _outputs(answer: object) -> dict[str, object]:
     if isinstance(answer, f.AlternativeOutputsField):
         return dict(answer.__pydantic_extra__ or {})
     return answer if isinstance(answer, dict) else {}
+
+
+# Of many cases in a row, the names are the same.
+@lru_cache
+def _input(op: model.OpVersion, name: str) -> Parameter | None:
+    inputs = opset.versions(op.domain, op.name)[op.since].inputs
+    found = place(inputs, name)
+    return inputs[found[0]] if found else None
+
+
+@lru_cache
+def _ordered(op: model.OpVersion, names: tuple[str, ...]) -> tuple[str, ...]:
+    return slots(opset.versions(op.domain, op.name)[op.since].inputs, names)
+
+
+@lru_cache
+def _asked(op: model.OpVersion, names: tuple[str, ...]) -> list[tuple[int, str, Parameter]]:
+    """The outputs of a node that is asked for these, with their places."""
+    outputs = opset.versions(op.domain, op.name)[op.since].outputs
+    # A place is counted, so that whatever comes before one that is asked for is asked for too.
+    counts = [found[1] for name in names if (found := place(outputs, name))]
+    before = (f"{outputs[-1].stem}_{n}" for n in range(max(counts, default=0)))
+    named = [*dict.fromkeys([*names, *before, *missing(outputs, names)])]
+    # Nobody asks for nothing. An optional one may be left out before others.
+    ordered = slots(outputs, named or spelt(outputs))
+    places = ((at, name, place(outputs, name)) for at, name in enumerate(ordered))
+    return [(at, name, outputs[found[0]]) for at, name, found in places if found]
 
 
 _SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}

@@ -207,11 +207,12 @@ def excess(elements: int, nbytes: int) -> str | None:
     return f"more than {MAX_BYTES >> 20} MiB" if nbytes > MAX_BYTES else None
 
 
+@lru_cache(1024)  # One tensor is asked in many versions.
 def read_tensor(
-    name: str, node: FileNode, fields: Any, dtype: DType | None, folder: Path
+    name: str, node: FileNode, fields: TensorFields | None, dtype: DType | None, folder: Path
 ) -> TensorSpec:
-    """The tensor `name` at `node`, of `dtype` unless it states its own; raises InvalidTensor."""
-    if not isinstance(fields, TensorFields):
+    """The tensor `name`, by default of `dtype`, or a literal at `node`; raises InvalidTensor."""
+    if fields is None:
         return _literal(name, node, dtype)
     if fields.dtype is not None:
         dtype = DTYPES[fields.dtype]
@@ -348,7 +349,6 @@ def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: 
     return TensorSpec(name, stored, array.shape, FromFile(found))
 
 
-@lru_cache(1024)  # One literal is asked in many versions.
 def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
     if dtype is None:
         raise Lacking(node.mark, f"{name}: its dtype is not stated", _STATE)

@@ -50,6 +50,7 @@ def pooled(name: str) -> Iterator[tuple[Want, Any]]:
             yield of, pools.HONEST[name](x[0], float(p)).reshape(of.values.shape)
 
 
+@pytest.mark.sampled(17, evenly=True)
 @pytest.mark.parametrize("name", honest.NAMES)
 def test_no_honest_softmax_scatters_a_third_as_far_as_is_warned_of(name, monkeypatch):
     found = [times(*each, monkeypatch) for each in softmax(name)]
@@ -57,6 +58,7 @@ def test_no_honest_softmax_scatters_a_third_as_far_as_is_warned_of(name, monkeyp
     assert max(found) < SCATTER / 3
 
 
+@pytest.mark.sampled(10, evenly=True)
 @pytest.mark.parametrize("name", pools.HONEST)
 def test_no_honest_pooling_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with np.errstate(all="ignore"):

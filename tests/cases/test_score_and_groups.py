@@ -2,7 +2,7 @@
 
 What takes minutes is asked of some operators in their newest version and float32 alone.
 One pass over all mutants serves all tests here; of WHOLE operators it stops at the second kill.
-A gate of one part asks this of a twelfth of the operators.
+A gate of one part asks this of a 24th of the operators.
 """
 
 import warnings

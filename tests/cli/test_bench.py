@@ -132,6 +132,7 @@ def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tm
     assert found.stdout.splitlines()[-1] == f"exit 4: {told}; 0 of 2 unclear"
 
 
+@pytest.mark.sampled(3, evenly=True)
 @pytest.mark.parametrize(
     ("words", "replaced", "said"),
     [
@@ -175,6 +176,7 @@ def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
     assert found.stdout.splitlines()[-1].startswith(said)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("new", "base", "code", "said"),
     [

@@ -76,7 +76,7 @@ def test_the_whole_may_go_to_standard_output(run, keep):
     assert Path("joined").read_text() == found.stdout
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2, evenly=True)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

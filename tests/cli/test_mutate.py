@@ -118,6 +118,7 @@ def test_a_wrong_case_is_wrong_usage(run, tmp_path):
 
 
 # ── Ctrl-C ────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
 @pytest.mark.parametrize("after", [0.3, 1.0])
 def test_an_interrupt_ends_it_and_its_processes_without_a_traceback(start, after):

@@ -185,6 +185,7 @@ def test_one_name_for_two_backends_in_runs_that_are_joined(run, tmp_path):
     assert "'mine' has " in found.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("text", "words", "code"),
     [

@@ -350,6 +350,7 @@ def test_a_bar_is_shown_while_the_output_goes_to_a_file(on_terminal, cases, tmp_
         assert lines[-1].startswith("exit 1: ")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("stdout", "stderr"), [(True, False), (False, True)])
 def test_a_pipe_gets_neither_colours_nor_a_bar(on_terminal, cases, stdout, stderr):
     seen, piped, _ = on_terminal(cases(10), "-b", NARROW, stdout=stdout, stderr=stderr)
@@ -432,6 +433,7 @@ def test_a_closed_output_is_told(command, words):
     assert err == "opcheck: the output cannot be written: standard output is closed\n"
 
 
+@pytest.mark.sampled(4, evenly=True)
 @pytest.mark.parametrize(
     ("words", "code"),
     [
@@ -454,7 +456,7 @@ def test_nothing_needs_standard_input(command, words):
     assert err == ""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("words", "changes"),
     [

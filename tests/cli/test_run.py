@@ -165,6 +165,7 @@ def test_case_means_exactly_this_one(run):
     assert [json.loads(line)["case"] for line in found.stdout.splitlines()] == ["Hardmax/ties"]
 
 
+@pytest.mark.sampled(2, evenly=True)
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "refuses"])
 def test_the_printed_command_repeats_the_failure(run, backend):
     found = run("run", "cases.yaml", "-b", backend, "-vv")

@@ -163,7 +163,7 @@ def test_the_stream_says_the_same_as_the_tables(first_run, run):
     assert {record["found"] for record in known} >= {"fail", "error", "warn"}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -48,6 +48,7 @@ def plain(records):
     return [replace(one, seconds=0.0, diagnoses=()) for one in records]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("total", [1, 4])
 def test_shards_that_are_joined_are_the_run_of_the_whole(run, total):
     whole = run("run", "many.yaml", *BACKENDS, "-q", "--report", "json=whole")

@@ -46,6 +46,7 @@ def test_of_several_backends_a_table_says_first_how_much_of_each_operator_is_rig
     assert "right in every version and type: Hardmax" in found.stdout
 
 
+@pytest.mark.sampled(2, evenly=True)
 @pytest.mark.parametrize(
     ("floor", "missed"),
     [

@@ -43,6 +43,7 @@ def classes(*probabilities):
     return np.array(rows, np.int32)
 
 
+@pytest.mark.sampled(2, evenly=True)
 @pytest.mark.parametrize(
     ("node", "draw"),
     [

@@ -193,6 +193,7 @@ def test_the_first_nan_wins_whatever_its_bits_are_and_warns_of_nothing(dtype: st
         assert np.isnan(shares.astype(np.float32)).all(axis=(1, 2)).tolist() == [False, True, False]
 
 
+@pytest.mark.sampled(12, evenly=True)
 @pytest.mark.parametrize("columns", [1, 2, 5, 17, 31, 33, 257, 1000])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_every_kind_of_row_is_right_alone_and_beside_all_others(dtype: str, columns: int) -> None:

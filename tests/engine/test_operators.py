@@ -290,6 +290,7 @@ def test_there_are_at_least_four_operators_each_in_every_version() -> None:
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FOUR)
 def test_an_operator_loads_no_other_ones_file(name: str) -> None:
     domain = "com.microsoft.dml" if name.startswith("DML") else ""

@@ -266,7 +266,7 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
 TOLD_BY_FEW = {"size_beyond_a_limit", "another_of_equal_maxima", "a_mistake_and_a_type"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", MINIATURES)
 def test_what_is_wrong_is_named_and_nothing_else(name: str) -> None:
     expected = MINIATURES[name][2]

@@ -348,6 +348,7 @@ def survivors(cases: Sequence[Case], *names: str) -> list[MutantId]:
     return [one.mutant for one in found if one.fate is Fate.SURVIVED]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_of_the_shipped_cases_the_smallest_that_kills_is_named(tmp_path: Path, jobs: int) -> None:
     cases = suite(tmp_path, NO_TIES.replace("name:", "matrix: {opset: [11, 13]}, name:"))

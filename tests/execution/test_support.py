@@ -13,8 +13,7 @@ from opcheck.errors import NotSupported
 from opcheck.execution.support import floors, matrix, probe, support
 from opcheck.model import LiveResult, OpVersion, Reply, Task, TimedOut, Verdict
 from opcheck.model.result import Cell, Support
-from opcheck.suite import load
-from tests.asking import cases_in
+from tests.asking import cases_in, shipped_cases
 from tests.hardmax import Hardmax
 from tests.inline import Inline
 from tests.miniatures import Fake, answering, refusing
@@ -80,7 +79,7 @@ def test_of_all_operators_only_what_can_be_asked_is_required(asked):
 
 
 def test_the_shipped_suites_have_models_for_every_version_and_dtype() -> None:
-    found = matrix(load(()))
+    found = matrix(shipped_cases())
     for domain, name in {(cell.op.domain, cell.op.name) for cell in found}:
         for schema in opset.versions(domain, name).values():
             operator = operator_of(schema.op)

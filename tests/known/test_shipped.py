@@ -434,6 +434,8 @@ def test_no_failure_is_explained_by_two_shipped_lines(explained_by):
     assert [key for key, count in causes.items() if count > 1] == []
 
 
+@pytest.mark.gate
+@pytest.mark.usefixtures("each_gate")
 def test_every_place_of_a_shipped_line_is_about_a_shipped_case(cases):
     # Of the lines about earlier releases, this is all that can be seen here.
     by_op = by_operator((case.op.name, case) for case in cases)

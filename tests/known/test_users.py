@@ -248,7 +248,7 @@ def told(*said, pruned=None, backends=(INFO,), cases=READ) -> list[str]:
     facts = Facts(
         backends,
         cases,
-        lambda: ELSEWHERE,
+        lambda _: ELSEWHERE,
         lambda name: "no such kind" if name == "acne" else None,
         lambda op: {"last_of_ties"} if op.name == "Hardmax" else set(),
     )

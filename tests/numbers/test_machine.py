@@ -40,6 +40,7 @@ def test_the_machine_has_every_function_that_rounds() -> None:
         assert xp.multiply(np.float32([1e-20, 1]), np.float32([1e-20, 1])).tolist() == [0, 1]
 
 
+@pytest.mark.sampled(3, evenly=True)
 @pytest.mark.parametrize("way", CHANGED)
 def test_a_way_changes_each_answer_that_it_is_about_a_little(way: str) -> None:
     for told in CHANGED[way]:

@@ -121,6 +121,7 @@ def test_ties_go_to_the_even_number_and_a_speck_beside_them_decides(name, row, p
     assert pooled([*row, 2.0 ** FORMATS[name][1]], name, p) == above
 
 
+@pytest.mark.sampled(11, evenly=True)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("p", [1, 2, 3, 7, 2.5, 3.7, 20, 1000])
 def test_windows_that_are_hard_to_round(name: str, p: float) -> None:

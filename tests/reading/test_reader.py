@@ -279,6 +279,7 @@ def test_each_alias_counts_as_much_as_what_it_names(monkeypatch: pytest.MonkeyPa
 
 
 # limits
+@pytest.mark.sampled(5, evenly=True)
 @both_parsers
 @pytest.mark.parametrize(
     ("text", "column"),

@@ -148,7 +148,7 @@ def test_a_run_whose_results_tell_all_has_no_suite_of_its_own(verdict):
     assert problems(run_of(record(), record(verdict))) == []
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_whatever_a_backend_says_is_text(text):
     run = hostile(text)

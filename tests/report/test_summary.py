@@ -117,6 +117,7 @@ def test_an_incomplete_run_says_so_first(snapshot):
     assert page.lines[0] == "INCOMPLETE: 0 of 8 results"
 
 
+@pytest.mark.sampled(2, evenly=True)
 @pytest.mark.parametrize("width", [1, 30, 80, 200])
 def test_counts_are_never_cut(width):
     results = [record() for _ in range(1234)]

@@ -95,6 +95,7 @@ def test_answers_to_different_questions_are_not_joined(golden):
 OUTPUT = f"{RANDOM}/test_data_set_0/output_0.pb"
 
 
+@pytest.mark.sampled(11, evenly=True)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -148,6 +149,9 @@ def test_a_file_that_cannot_be_read_hides_no_other(golden, monkeypatch):
     assert told(golden / RANDOM).count("it cannot be read: No such file") >= len(files) > 1
 
 
+# A damaged name of an operator has all suites read.
+@pytest.mark.gate
+@pytest.mark.usefixtures("each_gate")
 def test_no_damage_is_unsupported_and_none_is_held_against_a_backend(tmp_path):
     folder = tmp_path / "golden"
     corruptions.made(folder)

@@ -83,6 +83,7 @@ def test_preempted_samples_hardly_move_it():
 PLANS = Plan("old", processes=3, looks=(9,)), Plan("old")
 
 
+@pytest.mark.sampled(5, evenly=True)
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("kind", DISTURBED)
 def test_the_interval_covers_the_truth_in_95_of_100_runs(kind, plan):

@@ -50,6 +50,7 @@ def test_inputs_and_outputs_keep_their_order(backend: Any) -> None:
     assert (one.tolist(), two.tolist()) == ([[3], [3]], [[3, 1], [0, 3]])
 
 
+@pytest.mark.sampled(52, evenly=True)
 @pytest.mark.parametrize("name", BASIC)
 @pytest.mark.parametrize("shape", [(), (4,), (2, 2), (0, 3)])
 def test_a_tensor_keeps_its_type_shape_and_bits(backend, name, shape):

@@ -39,6 +39,7 @@ def assert_warned_of_at_worst(name: str, question: Question) -> None:
     assert found.problem is None or warned, (name, told(question, found))
 
 
+@pytest.mark.sampled(31, evenly=True)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_implementation_is_never_accused(name: str, dtype: np.dtype) -> None:

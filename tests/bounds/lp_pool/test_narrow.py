@@ -30,7 +30,7 @@ def questions(dtype: np.dtype) -> list[tuple[Question, Question]]:
     return pairs
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(5, evenly=True)
 @pytest.mark.parametrize("dtype", [FLOAT16, BFLOAT16], ids=str)
 @pytest.mark.parametrize("name", NARROW)
 def test_arithmetic_in_sixteen_bits_is_named_and_passes_where_it_is_declared(name, dtype):

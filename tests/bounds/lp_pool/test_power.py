@@ -79,7 +79,7 @@ def question(name: str, size: int, p: float, dtype: np.dtype = FLOAT32) -> Quest
     return ask(windows(name, (SIZES[size], size), p, dtype), p)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(5, evenly=True)
 @pytest.mark.parametrize("row", TABLE, ids=str)
 def test_a_mistake_is_seen(row: Seen) -> None:
     sizes = [size for size in SIZES if row.since <= size <= row.to]

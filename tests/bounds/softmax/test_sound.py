@@ -82,6 +82,7 @@ def backend_in(name: str) -> Fake:
     return Fake(prepared)
 
 
+@pytest.mark.sampled(17, evenly=True)
 @pytest.mark.parametrize("name", honest.NAMES)
 def test_an_honest_implementation_is_accused_on_no_kind_of_row(name: str) -> None:
     for dtype in rows.FLOATS:

@@ -42,7 +42,7 @@ def judged(name: str, letter: str, columns: int) -> Comparison:
     return found
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3, evenly=True)
 @pytest.mark.parametrize("name", SEEN)
 def test_a_mistake_is_seen_and_near_zero_as_more_than_a_warning(name: str) -> None:
     for columns, letters in SEEN[name].items():
@@ -115,7 +115,7 @@ def off_by_a_thousandth(x: Array) -> Array:
     return (e / s * np.float32(1.001)).astype(x.dtype)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4, evenly=True)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("letter", "UN1")
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ WORDS = {
 }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4, evenly=True)
 @pytest.mark.parametrize("dtype", SHORT)
 @pytest.mark.parametrize(
     ("word", "name"),

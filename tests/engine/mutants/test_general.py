@@ -102,6 +102,7 @@ def strange(op: OpVersion) -> Iterator[Node]:
             yield Node(op, (np.ones(shape, dtype),), stated)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("domain", "name"), OPERATORS)
 def test_every_mutant_answers_every_node_or_refuses_it(domain: str, name: str) -> None:
     op = max(op for op in OPS if op.name == name)
@@ -113,6 +114,7 @@ def test_every_mutant_answers_every_node_or_refuses_it(domain: str, name: str) -
                 mutant.made_on(node)
 
 
+@pytest.mark.sampled(40, evenly=True)
 @pytest.mark.parametrize(
     "mutant", [m for m in mutants_of(HARDMAX) if not m.primitive], ids=lambda mutant: mutant.name
 )

@@ -48,6 +48,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sampled(4, evenly=True)
 @pytest.mark.parametrize("name", [*RIGHT, *WRONG])
 def test_whatever_is_nearer_than_the_formula_is_right_and_other_functions_are_wrong(name):
     attrs, y = {**RIGHT, **WRONG}[name]

@@ -56,6 +56,7 @@ PADDINGS = ("zeros", "border", "reflection")
 MODES = [*product(("linear", "nearest", "cubic"), PADDINGS, (0, 1))]
 
 
+@pytest.mark.sampled(18, evenly=True)
 @pytest.mark.parametrize(("mode", "padding", "corners"), MODES)
 @pytest.mark.parametrize("lengths", [(5,), (4, 7), (5, 4, 4)])
 def test_values_are_those_of_loops_in_fractions(lengths, mode, padding, corners):

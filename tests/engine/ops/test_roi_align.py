@@ -60,6 +60,7 @@ def node(since, bins, ratio, scale, shift):
             "spatial_scale": scale, **later}  # fmt: skip
 
 
+@pytest.mark.sampled(11, evenly=True)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("since", "shift", "scale"), [(10, 0.0, 1.0), (16, 0.5, 0.75), (22, 0.0, 1.0), (22, 0.5, 0.5)]

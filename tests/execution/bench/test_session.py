@@ -101,6 +101,7 @@ def test_who_is_not_has_none_and_the_row_says_why(timed, place, said):
         assert said in row.timings[place].why_not
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("is_precise", "visits"), [(True, [0, 1]), (False, [0, 1] * 2)])
 def test_processes_come_again_while_a_ratio_is_not_precise(file, monkeypatch, is_precise, visits):
     monkeypatch.setattr("opcheck.execution.bench.precise", lambda found: is_precise)

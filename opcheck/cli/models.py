@@ -62,6 +62,7 @@ def locate(
     Exit codes: 0 no node and no answer is wrong, 1 some is, 2 wrong usage or model, 4 the backend
     could not be used, 5 nothing was judged.
     """
+    from opcheck.execution.expected import question
     from opcheck.execution.locate import located
     from opcheck.execution.network import Network
     from opcheck.execution.workers import Driver
@@ -81,8 +82,9 @@ def locate(
     data = ["--inputs", str(inputs)] if inputs else []
     again = ["opcheck", "locate", str(path), "-b", address, *sizes, *data]
     if folder and found.wrong and found.wrong.right:
+        asked = question(found.wrong.result.case)
         with _writing(folder):
-            written = report.write(folder, found.wrong, address)
+            written = report.write(folder, found.wrong, asked.task, asked.inputs, address)
         again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
     elif folder:
         click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)

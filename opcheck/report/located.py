@@ -13,7 +13,7 @@ from rich.console import Console
 from opcheck import graph
 from opcheck.graph.folders import folder_name, write_whole
 from opcheck.grouping import group_by
-from opcheck.model import BackendInfo, Given, Task, TensorType, Verdict
+from opcheck.model import BackendInfo, Task, Tensors, Verdict
 from opcheck.model.located import JudgedNode, Located
 from opcheck.report import plain_text, summary
 from opcheck.report.formatting import Recorder
@@ -22,45 +22,6 @@ from opcheck.suite.writing import case_file
 
 #: Characters of the bar of an error.
 _WIDTH = 24
-#: How the script runs the model, by the kind of backend.
-_RUNS = {
-    "onnxruntime": """\
-import onnxruntime
-session = onnxruntime.InferenceSession(model.SerializeToString())
-found = session.run(None, inputs)""",
-    "reference": """\
-from onnx.reference import ReferenceEvaluator
-found = ReferenceEvaluator(model).run(None, inputs)""",
-    "openvino": """\
-import openvino
-core = openvino.Core()
-compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
-found = [compiled(inputs)[port] for port in compiled.outputs]""",
-}
-_SCRIPT = '''\
-"""{title}
-
-It prints what {backend} gives, and what the specification asks for.
-"""
-
-from pathlib import Path
-
-import numpy as np
-import onnx
-
-here = Path(__file__).parent
-model = onnx.load(here / "node.onnx")
-inputs = {{info.name: np.load(here / f"{{info.name}}.npy") for info in model.graph.input}}
-wanted = {{info.name: np.load(here / f"{{info.name}}.npy") for info in model.graph.output}}
-{run}
-for (name, want), got in zip(wanted.items(), found):
-    got = np.asarray(got)
-    print(name, "got", got.dtype, got.shape, "want", want.dtype, want.shape)
-    if got.shape == want.shape and want.dtype.kind in "fiu":
-        off = np.abs(got.astype(np.float64) - want.astype(np.float64))
-        at = np.unravel_index(np.nanargmax(off), off.shape)
-        print("  largest difference at", [int(n) for n in at], "got", got[at], "want", want[at])
-'''
 
 
 def show(console: Console, found: Located, backend: BackendInfo, again: Sequence[str]) -> None:
@@ -125,36 +86,25 @@ def _counts(found: Located) -> Iterator[str]:
         yield "alone      opcheck extract writes nodes as cases, which opcheck run asks one by one"
 
 
-def write(folder: Path, wrong: JudgedNode, backend: str) -> Path:
-    """Write a wrong node as a case file, and with a script that needs no opcheck; return where."""
+def write(folder: Path, wrong: JudgedNode, task: Task, inputs: Tensors, backend: str) -> Path:
+    """Write a wrong node as a case file, and with a script that needs no opcheck; return where.
+
+    `task` and `inputs` are the question that the node is by itself.
+    """
     case = wrong.result.case
     target = folder / folder_name(case.name)
     target.mkdir(parents=True, exist_ok=True)
-    given = {spec.name: spec for spec in case.inputs}
-    arrays = {
-        n: spec.content.values for n, spec in given.items() if isinstance(spec.content, Given)
-    }
-    task = Task(
-        case.name,
-        case.op,
-        case.opset,
-        case.attrs,
-        case.slots,
-        tuple(TensorType(s.name, s.dtype, s.shape) for s in case.inputs if not s.initializer),
-        {name: arrays[name] for name, spec in given.items() if spec.initializer},
-        case.outputs,
-        dtype=case.dtype,
-    )
-    proto = graph.model_of(task)
-    write_whole(target / "node.onnx", proto.SerializeToString())
-    for name, array in (*arrays.items(), *zip(graph.output_names(task), wrong.right, strict=True)):
+    write_whole(target / "node.onnx", graph.model_of(task).SerializeToString())
+    right = zip(graph.output_names(task), wrong.right, strict=True)
+    for name, array in (*task.feed(inputs).items(), *task.initializers.items(), *right):
         np.save(target / f"{name}.npy", array)
     named = replace(case, name=f"node_{wrong.part.place}")
     text = case_file([named], lambda spec: {"file": f"{spec.name}.npy"})
     (target / "case.yaml").write_text(text, encoding="utf-8")
-    kind = backend.partition(":")[0].partition("?")[0]
-    run = _RUNS.get(kind, f'raise SystemExit("here {backend} runs the model, and gives `found`")')
+    script = Path(__file__).with_name("templates").joinpath("show.txt").read_text("utf-8")
     title = f"{case.op} as node {case.name} of {Path(case.source.file).name}."
-    script = _SCRIPT.format(title=title, backend=backend, run=run)
+    kind = backend.partition(":")[0].partition("?")[0]
+    for word, said in (("title", title), ("backend", backend), ("kind", kind)):
+        script = script.replace(f"@{word}@", said)
     (target / "show.py").write_text(script, encoding="utf-8")
     return target

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from opcheck.model import Case
 
 
-#: A share of the time that is not worth a word.
-_LITTLE = 0.01
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _inputs_option = declared(
     "--inputs DIR: Feed these files, NAME.npy or input_0.pb …, and no numbers made up.",
@@ -177,8 +175,7 @@ def extract(
         cases = [replace(one.case, name=f"node_{n}") for n, one in enumerate(some)]
         notes = [_note(one, with_share=profile is not None) for one in some]
         write_text(folder / f"{name_of(op.name)}.yaml", case_file(cases, made_up, notes))
-    rest = 1 - sum(one.share for one in found)
-    if profile and rest > _LITTLE:
+    if profile and (rest := round(1 - sum(one.share for one in found), 2)):
         click.echo(f"opcheck: {rest:.0%} of the time is of nodes of other names: fused?", err=True)
     for part, why in left:
         click.echo(f"opcheck: left out: {one_line(part.name)}: {why}", err=True)

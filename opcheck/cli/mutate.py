@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import counted, declared, end, leave, output, print_records
+from opcheck.cli.options import counted, declared, end, leave, output
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 @declared("--mutant names NAME...: Only this mutant.")
 @options.processes_option
 @declared("-v --verbose: Also what kills each, and every argument.")
-@options.format_option("json")
 def command(
     names: tuple[str, ...],
     jobs: int | None,
     verbose: bool,
-    form: str,
     **selection: Any,
 ) -> None:
     """Show which mutants the cases kill, and which survive.
@@ -63,9 +61,6 @@ def command(
     wrong = [f"{len(survivors):,} survived"] * bool(survivors)
     wrong += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    if form == "json":
-        print_records(report.records(power))
-        leave(code)
     report.show(output(), power, verbose=verbose)
     end(code, ", ".join(wrong) or "no mutant survives")
 

@@ -8,7 +8,6 @@ together: then the tensors that have to be outputs for the answer to be right ar
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
     seen: dict[str, Any] = {}
     notes: list[str] = []
     sample = _sample(network)
-    todo = [parts for parts, _ in network.passes()]
+    todo = [*network.passes()]
     patience = _PATIENCE
     while todo:
         parts = todo.pop(0)
@@ -55,17 +54,15 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
             whole_numbers = network.whole_numbers
             question = network.asking_for([one for one in names if one not in whole_numbers])
             outcome = (yield question).outcome
-        count = len(outcome.outputs) if isinstance(outcome, model.Produced) else None
-        if count != len(question.task.outputs):
-            of = len(question.task.outputs)
-            said = _how(outcome) if count is None else f"it gave {count} of {of} outputs"
+        given = [one.name for one in question.task.outputs]
+        is_answer = isinstance(outcome, model.Produced)
+        if not isinstance(outcome, model.Produced) or len(outcome.outputs) != len(given):
+            said = f"it gave another number than {len(given)}" if is_answer else _how(outcome)
             notes.append(f"with tensors as outputs: {said}")
             patience -= 1
             if len(parts) > 1 and patience > 0 and not isinstance(outcome, model.TimedOut):
                 todo[:0] = [parts[: len(parts) // 2], parts[len(parts) // 2 :]]
             continue
-        assert isinstance(outcome, model.Produced)
-        given = [one.name for one in question.task.outputs]
         fed = question.task.feed(question.inputs)
         runs = [outcome.outputs, *(run for run in (outcome.between, outcome.again) if run)]
         first = dict(zip(given, runs[0], strict=False))
@@ -83,7 +80,7 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
         tuple(sorted(judged, key=lambda one: one.part.place)),
         tuple((part, why) for part in network.parts if (why := network.why_not(part))),
         len(network.parts),
-        tuple(_depths(network, seen)) if known else (),
+        tuple(_depths(network, seen, sample)) if known else (),
         "; ".join(dict.fromkeys(notes)),
     )
     if known and found.wrong is None and whole.result.failure in ("values", "precision"):
@@ -169,7 +166,7 @@ def _unjudged(case: Case, backend: BackendInfo, reason: str) -> LiveResult:
 
 def _together(network: Network, backend: BackendInfo) -> Inquiry[Part | None]:
     """The first node whose outputs, with those before it, make the answer right as outputs."""
-    every = [part for parts, _ in network.passes() for part in parts]
+    every = [*chain.from_iterable(network.passes())]
     low, high = 0, len(every)
     while low < high:
         middle = (low + high) // 2
@@ -198,7 +195,7 @@ def _sample(network: Network) -> dict[str, Part]:
     return {names[n]: floats[names[n]] for n in places.tolist()}
 
 
-def _depths(network: Network, seen: Mapping[str, Any]) -> Iterator[Depth]:
+def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Iterator[Depth]:
     """Yield the errors of tensors that the backend gave, in the order of the nodes."""
     names = [name for name, array in seen.items() if isinstance(array, np.ndarray) and array.size]
     if not names:
@@ -206,11 +203,9 @@ def _depths(network: Network, seen: Mapping[str, Any]) -> Iterator[Depth]:
     question = network.evaluation.question
     node = node_of(question.task, question.inputs)
     graph: Any = node.attrs["graph"]
-    some = replace(graph, body=replace(graph.body, outputs=tuple(names)))
-    changed: Any = {"graph": some}
-    sample = _sample(network)
+    some: Any = {"graph": replace(graph, body=replace(graph.body, outputs=tuple(names)))}
     try:
-        answers = exactly(replace(node, attrs=changed))
+        answers = exactly(replace(node, attrs=some))
     except (InvalidNode, NotSupported, MemoryError):
         return
     for name, answer in zip(names, answers, strict=True):
@@ -220,10 +215,5 @@ def _depths(network: Network, seen: Mapping[str, Any]) -> Iterator[Depth]:
         want: Want = replace(computed_want(node.op, name, answer), drawn=True, whole=True)
         if (ratio := scatter(want, got)) is None:
             continue
-        with np.errstate(all="ignore"):
-            error = got.astype(np.float64) - answer.values
-            counts = np.isfinite(error)
-            size = sqrt(np.mean(answer.values[counts] ** 2))
-            off = sqrt(np.mean(error[counts] ** 2))
-        if size and np.isfinite(off):
-            yield Depth(sample[name], off / size, off / size / ratio if ratio else 0.0, ratio)
+        if np.isfinite(off := _off(answer.values, got.astype(np.float64))):
+            yield Depth(sample[name], off, off / ratio if ratio else 0.0, ratio)

@@ -98,8 +98,8 @@ class Network:
         every = ((*self.node(part).inputs, *part.outputs) for part in parts)
         return [name for name in dict.fromkeys(chain.from_iterable(every)) if name not in fixed]
 
-    def passes(self) -> Iterator[tuple[list[Part], list[str]]]:
-        """Yield nodes that are judged together, and the tensors that must be outputs for it."""
+    def passes(self) -> Iterator[list[Part]]:
+        """Yield nodes that are judged together."""
         nodes: list[Part] = []
         names: dict[str, int] = {}
         for part in self.parts:
@@ -107,12 +107,12 @@ class Network:
                 continue
             more = {name: self.whole.nbytes(name) for name in self.names([part])}
             if nodes and sum((names | more).values()) > _ROOM:
-                yield nodes, [*names]
+                yield nodes
                 nodes, names = [], {}
             nodes.append(part)
             names |= more
         if nodes:
-            yield nodes, [*names]
+            yield nodes
 
     def asking_for(self, names: Sequence[str]) -> Question:
         """The question for these tensors, after the model's outputs."""

@@ -34,10 +34,11 @@ def show(console: Console, found: Located, backend: BackendInfo, again: Sequence
         summary.show_failure(console, replace(record, repeat=shlex.join(again)))
     elif found.together:
         where = f"{found.together.name}, which gives {', '.join(found.together.outputs)}"
-        console.print("No node is wrong by itself, and the model's answer is.")
-        console.print(f"It is right if the output of node {found.together.place} is an output of")
-        console.print(f"the model: {where}.", soft_wrap=True)
-        console.print("What reads it is computed together with it, and wrong.\n")
+        console.print(
+            "No node is wrong by itself, and the model's answer is. It is right if an output of"
+            f" node {found.together.place} is one of the model: {where}. What reads it is computed"
+            " together with it, and wrong.\n"
+        )
     if found.depths:
         table = new_table(*map(Numbers, ("node", "error", "explained", "times")), "operator", "")
         table.columns[-2].no_wrap = True
@@ -56,10 +57,8 @@ def _counts(found: Located) -> Iterator[str]:
     whole = found.whole
     if whole is None:
         yield "the model  nobody knows its answer: opcheck lacks an operator of it"
-    elif whole.reason:
-        yield f"the model  {whole.verdict}: {plain_text.one_line(whole.reason)}"
     else:
-        yield f"the model  {whole.verdict}"
+        yield f"the model  {plain_text.one_line(f'{whole.verdict}: {whole.reason}')}"
     small = {one.part.place for one in found.small}
     counts = Counter(
         Verdict.WARN if one.part.place in small else one.result.verdict for one in found.nodes

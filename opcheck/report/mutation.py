@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -35,29 +34,9 @@ def show(console: Console, power: Power, *, verbose: bool) -> None:
     put_all(console, _scores(mutations))
 
 
-def records(power: Power) -> Iterator[dict[str, Any]]:
-    """Yield JSON records: one per mutant, version and dtype, then the score."""
-    for mutation in sorted(power.mutations, key=lambda mutation: mutation.mutant):
-        mutant = mutation.mutant
-        yield {
-            "type": "mutation",
-            **plain_text.op_record(mutant.op),
-            **plain_text.picked(mutant, "dtype any_type text"),
-            "mutant": mutant.name,
-            **plain_text.picked(mutation, "fate harmless contradicts killers noticers"),
-            "elsewhere": case.id if (case := power.elsewhere.get(mutant)) else None,
-        }
-    yield {"type": "score", **_counts(score(power.mutations))}
-
-
 def percent(score: Score) -> str:
     """A score rounded down, so that 100 % means all."""
     return "–" if score.share is None else f"{math.floor(1000 * score.share) / 10:g} %"
-
-
-def _counts(score: Score) -> dict[str, Any]:
-    counts = {str(fate): score[fate] for fate in Fate}
-    return {"mutants": score.total(), **counts, "score": score.share}
 
 
 def _scores(mutations: Sequence[Mutation]) -> Table:

@@ -1,6 +1,5 @@
 """What is said of the power of a suite."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -90,41 +89,6 @@ def test_a_whole_score_says_little():
 )  # fmt: skip
 def test_a_score_is_never_rounded_up(score, said):
     assert mutation.percent(score) == said
-
-
-def test_records_are_json():
-    found = [json.loads(json.dumps(record)) for record in mutation.records(POWER)]
-    assert [record["type"] for record in found] == ["mutation"] * 11 + ["score"]
-    [wraps] = [
-        record
-        for record in found[:11]
-        if (record["mutant"], record["dtype"]) == ("axis_wraps", "float16")
-    ]
-    assert wraps == {
-        "type": "mutation",
-        "op": "Hardmax",
-        "domain": "",
-        "since": 13,
-        "dtype": "float16",
-        "any_type": False,
-        "mutant": "axis_wraps",
-        "text": "an axis outside its range wrapped around",
-        "fate": "survived",
-        "harmless": None,
-        "contradicts": False,
-        "killers": [],
-        "noticers": [],
-        "elsewhere": "Hardmax/axis_out_of_range@opset=13",
-    }
-    assert found[-1] == {
-        "type": "score",
-        "mutants": 11,
-        "killed": 4,
-        "warned": 1,
-        "harmless": 1,
-        "survived": 5,
-        "score": 0.5,
-    }
 
 
 def test_an_argument_cannot_steer_the_terminal():

@@ -64,6 +64,7 @@ def locate(
     from opcheck.execution.locate import located
     from opcheck.execution.network import Network
     from opcheck.execution.workers import Driver
+    from opcheck.model import LOSSES
     from opcheck.report import located as report
     from opcheck.session import Session
 
@@ -92,6 +93,7 @@ def locate(
         wrong.append(plural(max(1, len(found.failing)), "wrong node"))
     if found.whole is not None and found.whole.failure:
         ways = {"precision": "the model's answer is off", "raised": "the model is refused"}
+        ways |= dict.fromkeys(LOSSES, f"the model has no answer: {found.whole.verdict}")
         wrong.append(ways.get(found.whole.failure, "the model's answer is wrong"))
     if wrong or found.together:
         end(Exit.NONCONFORMING, ", ".join(wrong))

@@ -435,7 +435,8 @@ def scattering(want: Want, got: Array) -> Scattering | None:
         return None
     times = min(found)
     name = want.expected.tiers()[0].name
-    message = f"errors scatter {times:,.0f} times as far as {name} arithmetic explains"
+    many = f"{times:,.0f}" if times < 10**9 else f"{times:.0e}"
+    message = f"errors scatter {many} times as far as {name} arithmetic explains"
     ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
     if want.whole:
         # A part of a model may be computed so, and the rest not.

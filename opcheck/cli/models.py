@@ -164,10 +164,11 @@ def extract(
     Exit codes: 0 written, 2 wrong usage or model, 4 the folder cannot be written, 5 there was
     nothing to write.
     """
+    from opcheck.engine.operators import snake
     from opcheck.execution.network import Network, extracted
     from opcheck.grouping import group_by
     from opcheck.report.files import write_text
-    from opcheck.suite.writing import case_file, made_up, name_of
+    from opcheck.suite.writing import case_file, made_up
 
     network = Network(_model(path, dims, inputs))
     found, left = extracted(network, _times(profile) if profile else {})
@@ -176,7 +177,7 @@ def extract(
     for op, some in group_by(found, lambda one: one.case.op).items():
         cases = [replace(one.case, name=f"node_{n}") for n, one in enumerate(some)]
         notes = [_note(one, with_share=profile is not None) for one in some]
-        write_text(folder / f"{name_of(op.name)}.yaml", case_file(cases, made_up, notes))
+        write_text(folder / f"{snake(op.name)}.yaml", case_file(cases, made_up, notes))
     if profile and (rest := round(1 - sum(one.share for one in found), 2)):
         click.echo(f"opcheck: {rest:.0%} of the time is of nodes of other names: fused?", err=True)
     for part, why in left:

@@ -424,7 +424,7 @@ def composite(name: str, domain: str = "", **options: Any) -> Operator:
 def find(domain: str, name: str) -> Operator | None:
     """The operator, from the one file that declares it; None where there is none."""
     if (domain, name) not in _DECLARED:
-        module = _modules().get(name) or _snake(name)
+        module = _modules().get(name) or snake(name)
         if module not in _files():
             return None
         _load(module)
@@ -463,7 +463,7 @@ def _misdeclared(module: str, modules: Mapping[str, str]) -> Iterator[str]:
     if not found:
         yield f"{module}.py declares no operator{meant(module, opset.operators(''))}"
     for one in found:
-        if (home := modules.get(one.name, _snake(one.name))) != module:
+        if (home := modules.get(one.name, snake(one.name))) != module:
             yield f"{one.name}: {module}.py declares it, but it is looked for in {home}.py"
         elif not one.formulas:
             yield f"{one.name}: it has no formula, or, as a composite, no function body"
@@ -520,13 +520,13 @@ def _modules() -> Mapping[str, str]:
     for module, path in _files().items():
         listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.M | re.S)
         for name in listed[1].split() if listed else ():
-            for other in {found.get(name, module), _snake(name)} & _files().keys() - {module}:
+            for other in {found.get(name, module), snake(name)} & _files().keys() - {module}:
                 place = _place(str(_files()[other]), 1)
                 raise WrongOperator(f"{place}: {name}: NAMES of {path.name} declares it too")
             found[name] = module
     return found
 
 
-def _snake(name: str) -> str:
-    """The name of a file of one: Where is in where.py, LayerNormalization in its words and _."""
+def snake(name: str) -> str:
+    """The name of an operator's file: Where is in where.py, LayerNormalization in its words."""
     return re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", name).lower()

@@ -348,20 +348,26 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
 
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
     """Compute `asked` on `inputs` with the engine's exact mode, with error bounds."""
+    wants = answers_of(case, node_of(asked.task, inputs))
+    if case.op == model.GRAPH:
+        return tuple(replace(want, drawn=True, whole=True) for want in wants)
+    # Scatter is no mistake on other data, which it is enough to judge once.
+    if inputs is asked.inputs and _is_drawn(case):
+        return tuple(replace(want, drawn=True) for want in wants)
+    return wants
+
+
+def answers_of(case: Case, node: Node) -> tuple[Want, ...]:
+    """The outputs of a case's node; WrongCase where the text forbids it or leaves it open."""
     try:
         with only_what_is_said():
-            outputs = exactly(node_of(asked.task, inputs))
+            outputs = exactly(node)
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     except NotSupported as error:
         raise Unsupported(f"opcheck's engine has no answer: {error}") from None
     pairs = zip(case.outputs, outputs, strict=True)
-    wants = [computed_want(case.op, output.name, answer) for output, answer in pairs]
-    if case.op == model.GRAPH:
-        wants = [replace(want, drawn=True, whole=True) for want in wants]
-    # Scatter is no mistake on other data, which it is enough to judge once.
-    elif inputs is asked.inputs and _is_drawn(case):
-        wants = [replace(want, drawn=True) for want in wants]
+    wants = (computed_want(case.op, output.name, answer) for output, answer in pairs)
     return _in_any_order(case, wants)
 
 

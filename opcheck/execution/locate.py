@@ -5,22 +5,23 @@ earlier error counts against a node. Where the backend is wrong and no node is, 
 together: then the tensors that have to be outputs for the answer to be right are searched for.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, model
+from opcheck import model
+from opcheck.backends import same_answers
 from opcheck.compare import Want, verdict
 from opcheck.compare.bounded import scatter
 from opcheck.compare.outputs import computed_want
 from opcheck.diagnose.suspects import Evidence, Suspects
-from opcheck.engine import Expected, Node, any_order, operator_of
-from opcheck.engine.evaluate import exactly, rounded
+from opcheck.engine import Expected, Node, operator_of
+from opcheck.engine.evaluate import exactly
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.execution.expected import node_of
+from opcheck.execution.expected import WrongCase, answers_of, node_of
 from opcheck.execution.network import Network, Values, case_of
 from opcheck.execution.workers import Inquiry
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Verdict
@@ -73,7 +74,8 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
             for part in parts:
                 if not number or _differs(network, part, first, values):
                     judged.append(_judged(network, part, values, backend, number))
-        if whole.answer and not _same(whole.answer.outputs, runs[0]):
+        own = runs[0][: len(network.case.outputs)]
+        if whole.answer and not same_answers(whole.answer.outputs, own):
             notes.append("tensors as outputs change the answer: some nodes are computed together")
     found = Located(
         replace(whole.result, diagnoses=()) if known else None,
@@ -96,16 +98,10 @@ def _how(outcome: model.Outcome) -> str:
     return f"{judgement.verdict}: {judgement.reason}"
 
 
-def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    pairs = [*zip(one, other, strict=False)]
-    arrays = (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) for a, b in pairs)
-    return all(arrays) and all(dtypes.identical(a, b) for a, b in pairs)
-
-
 def _differs(network: Network, part: Part, first: Values, values: Values) -> bool:
     """Return True if a later run gave a node other inputs or outputs."""
     names = [name for name in (*network.node(part).inputs, *part.outputs) if name in first]
-    return not _same([first[n] for n in names], [values[n] for n in names])
+    return not same_answers(*(tuple(some[name] for name in names) for some in (first, values)))
 
 
 def _judged(
@@ -117,20 +113,15 @@ def _judged(
     operands = tuple(values.get(name) if name else None for name in network.node(part).inputs)
     if any(isinstance(x, model.Foreign) for x in operands):
         return JudgedNode(part, _unjudged(case, backend, "it was fed no tensor"))
-    plain: Any = network.node(part).attrs
-    places = [one.place or 0 for one in case.outputs]
     while operands and operands[-1] is None:
         operands = operands[:-1]
-    constant = not {*network.constants}.isdisjoint(network.node(part).inputs)
-    node = Node(part.op, operands, plain, places, constant, case.opset)
+    constant = any(name in network.constants for name in network.node(part).inputs)
+    places = [one.place or 0 for one in case.outputs]
+    node = Node(part.op, operands, case.attrs, places, constant, case.opset)
     try:
-        answers = exactly(node)
-    except (InvalidNode, NotSupported, MemoryError) as error:
+        wants = [replace(want, drawn=True) for want in answers_of(case, node)]
+    except (WrongCase, MemoryError) as error:
         return JudgedNode(part, _unjudged(case, backend, f"unsupported by opcheck: {error}"))
-    named = zip(case.outputs, answers, strict=True)
-    wants = [replace(computed_want(node.op, o.name, answer), drawn=True) for o, answer in named]
-    axis = any_order(node.op, plain)
-    wants = [replace(want, any_order=axis) for want in wants]
     outcome = model.Produced(tuple(got), 0.0, once=True)
     like = next((x for x in operands if x is not None), None)
     judgement = verdict.judge(
@@ -138,12 +129,11 @@ def _judged(
     )
     result = LiveResult(case, backend.address, **vars(judgement))
     if judgement.failure not in (None, "precision"):
-        suspects = Suspects(lambda case: None)
         evidence = Evidence(node, tuple(got), [tuple(wants)])
-        result = replace(result, diagnoses=suspects.diagnose(evidence))
+        result = replace(result, diagnoses=Suspects(lambda case: None).diagnose(evidence))
     if judgement.failure is None:
         return JudgedNode(part, result)
-    right = tuple(map(rounded, answers))
+    right = tuple(one.bound.rounded() if one.bound else one.values for one in wants)
     harm = max((_off(*pair) for pair in zip(right, got, strict=False)), default=np.inf)
     return JudgedNode(part, result, right, harm)
 

@@ -94,23 +94,30 @@ class Network:
 
     def names(self, parts: Sequence[Part]) -> list[str]:
         """The tensors that must be outputs for these nodes to be judged."""
-        fixed = {"", *self.constants, *(one.name for one in self.evaluation.question.task.inputs)}
         every = ((*self.node(part).inputs, *part.outputs) for part in parts)
-        return [name for name in dict.fromkeys(chain.from_iterable(every)) if name not in fixed]
+        names = dict.fromkeys(chain.from_iterable(every))
+        return [name for name in names if name not in self._fixed]
+
+    @cached_property
+    def _fixed(self) -> set[str]:
+        """The names of nothing, of constants and of what is fed."""
+        return {"", *self.constants, *(one.name for one in self.evaluation.question.task.inputs)}
 
     def passes(self) -> Iterator[list[Part]]:
         """Yield nodes that are judged together."""
         nodes: list[Part] = []
-        names: dict[str, int] = {}
+        names: set[str] = set()
+        size = 0
         for part in self.parts:
             if self.why_not(part) or part.op.name == "Constant":
                 continue
-            more = {name: self.whole.nbytes(name) for name in self.names([part])}
-            if nodes and sum((names | more).values()) > _ROOM:
+            mine = {*self.names([part])}
+            size += sum(map(self.whole.nbytes, mine - names))
+            if nodes and size > _ROOM:
                 yield nodes
-                nodes, names = [], {}
+                nodes, names, size = [], set(), sum(map(self.whole.nbytes, mine))
             nodes.append(part)
-            names |= more
+            names |= mine
         if nodes:
             yield nodes
 
@@ -145,7 +152,7 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
         id=f"node {part.place} of {len(network.parts)}, {part.name}{tail}",
         name=part.name,
         op=op,
-        opset=network.whole.opsets.get(domain, op.since),
+        opset=network.whole.opset(domain) or op.since,
         dtype=inputs[0].dtype if inputs else None,
         attrs=plain,
         inputs=tuple(inputs),

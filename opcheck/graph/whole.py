@@ -1,5 +1,6 @@
 """A whole model: the names and types of its tensors, and copies that give more of them."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import prod
@@ -9,6 +10,7 @@ from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck.dtypes import DType, named
 from opcheck.graph import sized
+from opcheck.graph.test_data import opset_of
 from opcheck.model import TensorType
 from opcheck.opset import onnx_defs
 
@@ -24,12 +26,12 @@ class WholeModel:
     def nodes(self) -> tuple[str, ...]:
         """The names of the nodes, each its own; made of operator and place where it has none."""
         names = [one.name or f"{one.op_type}_{n}" for n, one in enumerate(self._proto.graph.node)]
-        return tuple(n if names.count(n) == 1 else f"{n}_{at}" for at, n in enumerate(names))
+        counts = Counter(names)
+        return tuple(n if counts[n] == 1 else f"{n}_{at}" for at, n in enumerate(names))
 
-    @property
-    def opsets(self) -> Mapping[str, int]:
-        """The opsets that it imports, by domain."""
-        return {onnx_defs.domain_of(one.domain): one.version for one in self._proto.opset_import}
+    def opset(self, domain: str) -> int:
+        """The opset of a domain that it imports, 0 if none."""
+        return opset_of(self._proto, domain)
 
     @cached_property
     def _types(self) -> Mapping[str, ValueInfoProto]:

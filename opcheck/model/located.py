@@ -1,6 +1,7 @@
 """What became of a model's nodes on a backend."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from opcheck import dtypes
@@ -62,9 +63,9 @@ class Located:
     """What came of a model on one backend.
 
     `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
-    nodes; `around` are those that are not judged, and why. `exposed` says
-    why a pass came to nothing, or what making outputs of tensors changed. `together` is the node
-    whose outputs have to be the model's own for its answer to be right.
+    nodes; `around` are those that are not judged, and why. `exposed` says why a pass came to
+    nothing, or what making outputs of tensors changed. `together` is the node whose outputs have to
+    be the model's own for its answer to be right.
     """
 
     whole: LiveResult | None
@@ -80,7 +81,7 @@ class Located:
         """The first node that fails, or else the first one whose errors scatter too far."""
         return next(chain(self.failing, filter(_is_poorer, self.nodes)), None)
 
-    @property
+    @cached_property
     def nodes(self) -> list[JudgedNode]:
         """One result of each node: a failure in any run, or else the first."""
         found: dict[int, JudgedNode] = {}
@@ -103,5 +104,5 @@ class Located:
 
 def _is_poorer(one: JudgedNode) -> bool:
     """Return True if errors scatter too far; a formulation, or a type declared, is no error."""
-    remarks = [c.remark for c in one.result.comparisons if c.problem == "precision"]
-    return any("scatter" in remark for remark in remarks)
+    # Whatever else is a matter of precision names the elements that need it.
+    return any(c.problem == "precision" and not c.wrong for c in one.result.comparisons)

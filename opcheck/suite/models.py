@@ -6,13 +6,11 @@ from math import prod
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-
 from opcheck import dtypes, model
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto, test_data
-from opcheck.graph.folders import BeyondOpcheck, initializers, read_tensor
+from opcheck.graph.folders import BeyondOpcheck, initializers, read_npy, read_tensor
 from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, opset_of, stated
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.opset import onnx_defs
@@ -183,22 +181,20 @@ def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]
         for number, (name, dtype, shape) in enumerate(declared):
             file = folder / f"{name}.npy"
             if file.is_file():
-                array: Array = np.load(file, allow_pickle=False)
+                array = read_npy(file)
             else:
                 if not (folder / f"input_{number}.pb").exists():
                     raise UsageError(f"{folder} has neither {name}.npy nor input_{number}.pb")
                 array = read_tensor(folder / f"input_{number}.pb")
-            fits = len(shape or ()) == array.ndim and all(
-                isinstance(own, str) or own == size
-                for own, size in zip(shape or (), array.shape, strict=True)
-            )
-            if dtypes.of(array) != dtype or not fits:
+            axes = [*zip(shape or (), array.shape, strict=False)]
+            fits = all(isinstance(own, str) or own == size for own, size in axes)
+            if dtypes.of(array) != dtype or len(shape or ()) != array.ndim or not fits:
                 asked = f"{dtype}[{', '.join(str(one) or '?' for one in shape or ())}]"
                 here = f"{dtypes.of(array) or array.dtype}{[*array.shape]}"
                 raise UsageError(f"{folder}: input {name!r} is {here}, and {asked} is asked for")
             found[name] = array
-            axes = enumerate(zip(shape or (), array.shape, strict=True))
-            sizes |= {f"{name}[{n}]": size for n, (own, size) in axes if isinstance(own, str)}
+            opened = (n for n, (own, _) in enumerate(axes) if isinstance(own, str))
+            sizes |= {f"{name}[{n}]": array.shape[n] for n in opened}
     except (OSError, ValueError, BeyondOpcheck) as error:
         raise UsageError(f"{folder}: {error}") from None
     return found, sizes

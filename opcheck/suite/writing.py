@@ -40,8 +40,7 @@ def case_file(cases: Sequence[Case], contents: Contents, notes: Sequence[str] = 
 
 def name_of(text: str) -> str:
     """A name that a case file may use: lower case, from a letter on."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
-    word = re.sub(r"[^a-z0-9]+", "_", apart.lower()).strip("_")
+    word = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     return word if word[:1].isalpha() else f"node_{word}".rstrip("_")
 
 

@@ -310,7 +310,7 @@ print(*(n.rpartition(".")[2] for n in sys.modules if n.startswith("opcheck.engin
      ("LayerNormalization", "layer_normalization"), ("DML_ACTIVATION_HARDMAX1",) * 2],
 )  # fmt: skip
 def test_a_file_is_named_as_its_operator(name: str, file: str) -> None:
-    assert operators._snake(name) == file.lower()
+    assert operators.snake(name) == file.lower()
 
 
 def test_a_family_lists_its_operators_and_is_loaded_for_them(monkeypatch, tmp_path):

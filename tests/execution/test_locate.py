@@ -326,3 +326,22 @@ def test_nodes_that_ask_the_same_are_one_case(tmp_path):
     assert names["query", "key", "value"] == 0.25
     assert next(iter(names)) == ("scores",)
     assert sum(map(len, names)) == 14
+
+
+def test_what_the_text_leaves_open_is_not_held_against_a_backend(tmp_path):
+    """Logarithms of negative numbers are NaN, of which nothing is said where they are clipped."""
+    text = """net (float[1, 40] x) => (float[1, 40] y) {
+[log] a = Log (x)
+[clip] b = Clip (a, low, high)
+y = Neg (b)
+}"""
+    proto = parse_model(f"{HEAD} {text}")
+    for name in ("low", "high"):
+        proto.graph.initializer.append(numpy_helper.from_array(np.asarray(GIVEN[name]), name))
+    path = tmp_path / "open.onnx"
+    onnx.save(proto, path)
+    found = found_by(path, Rewriting())
+    verdicts = {one.part.name: one.result.verdict for one in found.nodes}
+    assert verdicts["clip"] is Verdict.UNSUPPORTED
+    assert verdicts["log"] is Verdict.PASS
+    assert found.wrong is None

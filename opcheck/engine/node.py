@@ -509,7 +509,11 @@ def _run(
         lift(node.reads)
         if lacking := [name for name in node.inputs if name not in named]:
             raise InvalidNode(f"nothing is called {lacking[0]} there")
-        outputs = _typed(node, named) if attrs is None else _computed(node, named, attrs)
+        if attrs is None:
+            # What waits for its errors holds all that it is computed of.
+            outputs: Sequence[Any] = [*map(numbers.finished, _typed(node, named))]
+        else:
+            outputs = _computed(node, named, attrs)
         named |= dict(zip(node.outputs, outputs, strict=False))
         for name in done:
             named.pop(name, None)

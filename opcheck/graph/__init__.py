@@ -1,8 +1,10 @@
 """From a task to the model that backends run: at its own opset, with the lowest IR version."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 from math import prod
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from opcheck.model import (
     TensorType,
     Typed,
 )
-from opcheck.opset import onnx_defs
+from opcheck.opset import onnx_defs, weights
 
 #: The types of attributes that nodes are given here, by the words of case files.
 ATTRIBUTE_PROTOS = {
@@ -40,10 +42,14 @@ ATTRIBUTE_PROTOS = {
 }
 
 
-def model_of(task: Task) -> ModelProto:
-    """`task` as a model; raises NotExpressible for what ONNX cannot state."""
+def model_of(task: Task, *, whole: bool = True) -> ModelProto:
+    """`task` as a model; raises NotExpressible for what ONNX cannot state.
+
+    Unless `whole`, large weights may lie in a file, see `weights`.
+    """
     if task.model is not None:
-        return ModelProto.FromString(task.model)
+        pieces = weights.pieces(task.model) if whole else [task.model]
+        return ModelProto.FromString(b"".join(pieces))
     domain, at_opset, constants = task.op.domain, task.opset, dict[str, Array]()
     if domain == opset.DML:
         nodes, constants, at_opset = lower_hardmax1(task)
@@ -73,6 +79,22 @@ def model_of(task: Task) -> ModelProto:
     _state_ranks(model)
     _keep_rank(model)
     return model
+
+
+@contextmanager
+def opened(model: ModelProto, *, as_file: bool = False) -> Iterator[str | bytes]:
+    """A whole model as bytes; one with large weights, or if asked, as the path of a file.
+
+    The file has no name of its own, so that it is gone even after an abort.
+    """
+    data = model.SerializeToString()
+    if not (as_file or weights.are_outside(data)):
+        yield data
+        return
+    with TemporaryFile() as file:
+        file.writelines(weights.pieces(data))
+        file.seek(0)
+        yield f"/dev/fd/{file.fileno()}"
 
 
 def _inputs(task: Task) -> list[str]:

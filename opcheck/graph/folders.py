@@ -28,6 +28,7 @@ from onnx import ModelProto, OptionalProto, SequenceProto, TensorProto, TypeProt
 from opcheck.dtypes import DTYPES, DType, identical, named
 from opcheck.graph import substance
 from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Tensors, Value
+from opcheck.opset import weights
 
 MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
@@ -307,7 +308,7 @@ def read_tensor(path: Path) -> Array:
 def read_npy(path: Path) -> Array:
     """The array in a .npy file, in native byte order, never unpickled; raises ValueError."""
     with _decoding(path):
-        _check_size(path)
+        check_size(path)
         with path.open("rb") as file:
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
         if array.dtype.kind == "V":
@@ -336,13 +337,14 @@ def write_whole(path: Path, data: bytes) -> None:
 def read_whole(path: Path, most: int | None = None) -> bytes:
     """Return the bytes of a file; raises ValueError if it is no file, too large or unreadable."""
     try:
-        _check_size(path, most)
+        check_size(path, most)
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"it cannot be read: {error.strerror}") from None
 
 
-def _check_size(path: Path, most: int | None = None) -> None:
+def check_size(path: Path, most: int | None = None) -> None:
+    """Raise ValueError for what is no file, or is larger than a model may be, or than `most`."""
     limit = MAX_BYTES if most is None else most
     # A pipe would never end.
     if not path.is_file():
@@ -355,7 +357,7 @@ def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:
     """The constants of a model that have these names; raises ValueError for a damaged one."""
     found = (tensor for tensor in model.graph.initializer if tensor.name in names)
     try:
-        return {tensor.name: numpy_helper.to_array(tensor) for tensor in found}
+        return {tensor.name: weights.array(tensor) for tensor in found}
     except Exception as error:  # onnx and NumPy raise whatever they stumble over
         raise ValueError(f"has a damaged constant: {error}") from None
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, checker
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, helper
 
 from opcheck import graph, opset
 from opcheck.dtypes import DType
@@ -28,7 +28,7 @@ from opcheck.errors import did_you_mean
 from opcheck.graph import folders, model_of, state_rank
 from opcheck.graph.folders import MAX_BYTES, MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Task, Value
-from opcheck.opset import onnx_defs
+from opcheck.opset import onnx_defs, weights
 from opcheck.opset.onnx_defs import domain_of
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
@@ -205,10 +205,13 @@ def data_json(rtol: float, atol: float) -> bytes:
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
     """The model in a file, whole, and `valid` if asked; raises ValueError.
 
-    What it keeps in other files is read into it, and no path leads out of its folder.
+    What it keeps in other files is read into it, and no path leads out of its folder. Large weights
+    stay where they are, see `weights`.
     """
     try:
-        model = ModelProto.FromString(folders.read_whole(path))
+        folders.check_size(path)
+        data, places = weights.without(path)
+        model = ModelProto.FromString(data)
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise ValueError(f"this is no readable model: {error}") from error
     every = [*_messages(model)]
@@ -218,10 +221,15 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
         if is_name and any(isinstance(text, bytes) for text in (value, *value)):
             raise ValueError("this is no readable model: a name in it is no text in UTF-8")
     room = MAX_BYTES
+    held = [*model.graph.initializer]
+    may_stay = {*map(id, held)}
     for tensor in (one for one in every if isinstance(one, TensorProto)):
-        if tensor.data_location == TensorProto.EXTERNAL:
-            room -= _fetch(tensor, path.parent, room)
-    if valid and (message := invalid(_with_shapes(model))):
+        if weights.is_outside(tensor):
+            room -= _fetch(tensor, path.parent, room, may_stay=id(tensor) in may_stay)
+    for tensor, place in zip(held, places, strict=False):
+        if place:
+            weights.put_outside(tensor, path, *place)
+    if valid and (message := invalid(_for_checker(model))):
         raise ValueError(f"this is no valid model: {message}")
     return model
 
@@ -233,13 +241,26 @@ def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
     return tuple(one for one in model.graph.input if one.name not in constants)
 
 
-def _with_shapes(model: ModelProto) -> ModelProto:
-    """`model` for the checker, which wants shapes of inputs and outputs; ONNX's runner does not."""
+def _for_checker(model: ModelProto) -> ModelProto:
+    """`model` as onnx's checker wants it.
+
+    Inputs and outputs have shapes, which ONNX's runner does not ask for, and initializers have
+    their data: those that lie elsewhere are inputs.
+    """
     ends = (*model.graph.input, *model.graph.output)
-    if all(one.type.tensor_type.HasField("shape") for one in ends):
+    outside = [one for one in model.graph.initializer if weights.is_outside(one)]
+    if not outside and all(one.type.tensor_type.HasField("shape") for one in ends):
         return model  # Weights are not copied without need.
     copy = ModelProto()
     copy.CopyFrom(model)
+    del copy.graph.initializer[:]
+    copy.graph.initializer.extend(o for o in model.graph.initializer if not weights.is_outside(o))
+    declared = {one.name for one in model.graph.input}
+    copy.graph.input.extend(
+        helper.make_tensor_value_info(one.name, one.data_type, one.dims)
+        for one in outside
+        if one.name not in declared
+    )
     for info in (*copy.graph.input, *copy.graph.output):
         if info.type.HasField("tensor_type"):
             info.type.tensor_type.shape.SetInParent()
@@ -254,8 +275,11 @@ def inside(path: Path, folder: Path) -> bool:
         return False
 
 
-def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
-    """Read the data of a tensor from another file; returns their number of bytes."""
+def _fetch(tensor: TensorProto, folder: Path, room: int, *, may_stay: bool) -> int:
+    """Read the data of a tensor from another file; returns their number of bytes.
+
+    Large ones stay there if they may.
+    """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     what = f"the data of {tensor.name!r} in {location!r}"
@@ -274,6 +298,9 @@ def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
         raise ValueError(f"{what}: {length} bytes from {offset} on, of {size}")
     if length > room:
         raise ValueError(f"{what}: with it the model is larger than {MAX_BYTES >> 30} GiB")
+    if may_stay and weights.is_large(tensor, length):
+        weights.put_outside(tensor, path, offset, length)
+        return length
     with path.open("rb") as file:
         file.seek(offset)
         tensor.raw_data = file.read(length)

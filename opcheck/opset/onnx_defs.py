@@ -31,6 +31,7 @@ from opcheck.opset import (
     Parameter,
     Schema,
     is_of_optionals,
+    weights,
     with_outer,
     without_optionals,
     without_sequences,
@@ -247,7 +248,7 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = T
         nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
     ends = (graph.input, graph.output)
     inputs, outputs = (tuple(getattr(one, "name", one) for one in end) for end in ends)
-    held = {one.name: numpy_helper.to_array(one) for one in getattr(graph, "initializer", ())}
+    held = {one.name: weights.array(one) for one in getattr(graph, "initializer", ())}
     return Body(inputs, outputs, tuple(nodes), held)
 
 

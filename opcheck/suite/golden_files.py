@@ -31,6 +31,7 @@ from opcheck.dtypes import content
 from opcheck.graph.folders import DATA_SET, MODEL, read_whole, tensor_bytes
 from opcheck.graph.test_data import DATA, FileMessages
 from opcheck.model import Alternative, AnyOf, Array, Case, Given, Rejected, Tolerance, Typed, Values
+from opcheck.opset import weights
 
 #: How values came about: those of `engine.rounding`, or as the case states them.
 ManifestMethod: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
@@ -418,4 +419,4 @@ def _undecided(
 def _asked(case: Case) -> tuple[object, ...]:
     arrays = [spec.content.values for spec in case.inputs if isinstance(spec.content, Given)]
     tensors = [(one.dtype.name, one.shape, content(one)) for one in arrays]
-    return case.model, case.ports, tuple(tensors)
+    return case.model and weights.digest(case.model), case.ports, tuple(tensors)

@@ -198,7 +198,9 @@ def case_digest(case: model.Case) -> str:
     """Return the digest of `case`; files that it names are read."""
     parts = [case.id, _node(case), case.rule]
     if case.model is not None:
-        parts += [_sha256(case.model), _ports(case.ports), case.beyond]
+        from opcheck.opset import weights
+
+        parts += [weights.digest(case.model), _ports(case.ports), case.beyond]
     return _sha256(json.dumps(parts).encode())[:_LENGTH]
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Backend, Bare, only_tensors, own_part
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
-from opcheck.graph import model_of
+from opcheck.graph import model_of, opened
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("OpenVINO", "openvino", extra=True, threads=True, declares="query_model")
@@ -70,10 +71,11 @@ def _precision(text: str) -> str:
 def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) -> "Compiled":
     """Compile the one-node model for the device, by default settings except for threads."""
     only_tensors(task, "openvino")
-    with own_part():
-        model = model_of(task).SerializeToString()
-    with declining(_NOT_IMPLEMENTED, RuntimeError):
-        return Compiled(task, core.compile_model(core.read_model(model), device, settings))
+    with ExitStack() as stack:
+        with own_part():
+            model = stack.enter_context(opened(model_of(task, whole=False)))
+        with declining(_NOT_IMPLEMENTED, RuntimeError):
+            return Compiled(task, core.compile_model(core.read_model(model), device, settings))
 
 
 def _declares(core: Any, device: str, task: Task) -> bool:

@@ -1,15 +1,15 @@
 """`tract`: the engine tract on the CPU, by its own Python bindings."""
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, declining, importing, take
 from opcheck.backends.base import Backend, Bare, only_tensors, own_part
-from opcheck.graph import model_of, sized
+from opcheck.graph import model_of, opened, sized
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", extra=True)
@@ -35,16 +35,13 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":
     """Load the one-node model and optimize it as tract does by default."""
     only_tensors(task, "tract")
-    with own_part():
-        # It runs no model whose sizes are open.
-        model = sized(model_of(task), task.inputs).SerializeToString()
-    # tract reads from files only. This one has no name, so that it is gone even after an abort.
-    with tempfile.TemporaryFile() as file:
+    with ExitStack() as stack:
         with own_part():
-            file.write(model)
-            file.seek(0)
+            # It runs no model whose sizes are open, and reads from files only.
+            model = sized(model_of(task, whole=False), task.inputs)
+            path = stack.enter_context(opened(model, as_file=True))
         with declining(_NOT_IMPLEMENTED, failure):
-            read = loader.load(f"/dev/fd/{file.fileno()}").into_model()
+            read = loader.load(path).into_model()
             facts = [str(read.output_fact(n)) for n in range(read.output_count())]
             return Runnable(read.into_runnable(), facts)
 

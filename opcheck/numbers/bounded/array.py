@@ -7,7 +7,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +141,7 @@ class Bounded(Number):
         self.k, self.grid, self.least = k, grid or arithmetic.grid, least
         self.squared, self.shares = squared, shares
         self._errors = errors
-        self._settled: Bounded | None = None
+        self._settled: Bounded | Literal[True] | None = None
         self.for_logarithm: Bounded | None = None
 
     @property
@@ -176,8 +176,10 @@ class Bounded(Number):
 
     def settled(self) -> "Bounded":
         """Return the array with all its errors in `errors`, as an operation sees it."""
+        if self.exact or self._settled is True:
+            return self
         if self._settled is None:
-            self._settled = self if self.exact else self._settle()
+            self._settled = self._settle()
         return self._settled
 
     def _settle(self) -> "Bounded":
@@ -210,7 +212,7 @@ class Bounded(Number):
         errors = Errors(error, self.variance() if arithmetic.scatters else None, lost)
         squared = self.squared
         settled = Bounded(self.v, self.dtype, arithmetic, errors, least=self.sure, squared=squared)
-        settled._settled = settled
+        settled._settled = True  # and not itself, which only the garbage collector would free
         return settled
 
     def parted(self) -> tuple["Bounded", "Bounded"]:

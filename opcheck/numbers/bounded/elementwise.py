@@ -276,7 +276,7 @@ def _of_spread(
     down, up = (small, large) if divides else (large, small)
     errors = Errors(np.where(known, 0.0, spread.e), spread.q, spread.lost)
     rest = Bounded(spread.v, spread.dtype, spread.arithmetic, errors)
-    rest._settled = rest
+    rest._settled = True
     shape = (1,) * (rank - spread.ndim) + spread.shape
     group = np.arange(spread.size).reshape(shape)
     return arrays.Common(down.reshape(shape), up.reshape(shape), group), rest

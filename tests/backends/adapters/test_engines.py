@@ -87,7 +87,7 @@ def test_it_declares_what_it_returns_if_it_declares_anything(backend: Any) -> No
     "error", [AssertionError(), NotImplementedError("x"), RuntimeError("No conversion rule found")]
 )
 def test_a_bug_in_building_the_model_is_no_refusal(adapter, backend, error, monkeypatch):
-    def broken(_: object) -> Any:
+    def broken(*_: object, **__: object) -> Any:
         raise error
 
     monkeypatch.setattr(adapter, "model_of", broken)

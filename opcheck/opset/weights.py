@@ -1,0 +1,183 @@
+"""Large weights of a model, which stay in the file that they lie in.
+
+A model that is read from a file is held as bytes in which a large initializer is external data: an
+absolute path, an offset and a length. `array` maps it into memory; `pieces` gives the whole model.
+"""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from math import prod
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+from opcheck.model import Array
+
+Bytes: TypeAlias = bytes | memoryview
+#: An offset in a file, and a length.
+Place: TypeAlias = tuple[int, int]
+#: Initializers of fewer bytes stay in the model.
+_LARGE = 1 << 16
+#: Numbers of fields: of a model's graph, of its initializers, and of their data.
+_GRAPH, _INITIALIZER, _DATA = 7, 5, 9
+
+
+def without(path: Path) -> tuple[bytes, list[Place | None]]:
+    """The model in a file without the data of its large initializers, and where those lie.
+
+    There is a place for each initializer, None where its data are in the model. Raises ValueError
+    for what is no message of protobuf.
+    """
+    if path.stat().st_size < _LARGE:
+        return path.read_bytes(), []
+    mapped: Any = np.memmap(path, np.uint8, "r")
+    data = memoryview(mapped)
+    parts: list[Bytes] = []
+    places: list[Place | None] = []
+    for number, start, begin, end in _fields(data, 0, len(data)):
+        if number == _GRAPH:
+            parts += _message(_GRAPH, [*_smaller(data, begin, end, places)])
+        else:
+            parts.append(data[start:end])
+    return b"".join(parts), places
+
+
+def _smaller(
+    data: memoryview, first: int, last: int, places: list[Place | None]
+) -> Iterator[Bytes]:
+    """Yield a graph without the data of large initializers, whose places are added."""
+    for number, start, begin, end in _fields(data, first, last):
+        if number != _INITIALIZER:
+            yield data[start:end]
+            continue
+        fields = [*_fields(data, begin, end)]
+        held = [(at, stop - at) for field, _, at, stop in fields if field == _DATA]
+        rest = b"".join(data[at:stop] for field, at, _, stop in fields if field != _DATA)
+        if len(held) == 1 and is_large(TensorProto.FromString(rest), held[0][1]):
+            places.append(held[0])
+            yield from _message(_INITIALIZER, [rest])
+        else:
+            places.append(None)
+            yield data[start:end]
+
+
+def is_large(tensor: TensorProto, length: int) -> bool:
+    """Return True if a tensor's data of this length are worth mapping, and can be."""
+    if length < _LARGE or tensor.data_type in (TensorProto.UNDEFINED, TensorProto.STRING):
+        return False
+    # Elements of less than a byte are packed.
+    return length == prod(tensor.dims) * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+
+
+def put_outside(tensor: TensorProto, path: Path, offset: int, length: int) -> None:
+    """Let the data of a tensor lie in a file."""
+    tensor.ClearField("raw_data")
+    tensor.ClearField("external_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    entries = {"location": path.resolve(), "offset": offset, "length": length}
+    for key, value in entries.items():
+        tensor.external_data.add(key=key, value=str(value))
+
+
+def is_outside(tensor: TensorProto) -> bool:
+    """Return True if the data of a tensor lie in a file."""
+    return tensor.data_location == TensorProto.EXTERNAL
+
+
+def array(tensor: TensorProto) -> Array:
+    """The array of a tensor, mapped if its data lie in a file."""
+    if not is_outside(tensor):
+        return numpy_helper.to_array(tensor)
+    dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type).newbyteorder("<")
+    path, offset = (tensor.external_data[n].value for n in (0, 1))
+    return np.asarray(np.memmap(path, dtype, "r", int(offset), tuple(tensor.dims)))
+
+
+def are_outside(model: bytes) -> bool:
+    """Return True if large weights of a model lie in files."""
+    held = b"location" in model and ModelProto.FromString(model).graph.initializer
+    return any(map(is_outside, held or ()))
+
+
+def pieces(model: bytes) -> Iterator[Bytes]:
+    """Yield a model with all its weights, piece by piece; itself where it has no others."""
+    if b"location" not in model:
+        yield model
+        return
+    data = memoryview(model)
+    for number, start, begin, end in _fields(data, 0, len(data)):
+        if number == _GRAPH:
+            yield from _message(_GRAPH, [*_graph(data, begin, end)])
+        else:
+            yield data[start:end]
+
+
+def _graph(data: memoryview, start: int, end: int) -> Iterator[Bytes]:
+    for number, at, begin, stop in _fields(data, start, end):
+        tensor = TensorProto.FromString(bytes(data[begin:stop])) if number == _INITIALIZER else None
+        if tensor is None or not is_outside(tensor):
+            yield data[at:stop]
+            continue
+        mapped: Any = array(tensor).reshape(-1).view(np.uint8)
+        tensor.ClearField("external_data")
+        tensor.ClearField("data_location")
+        yield from _message(
+            _INITIALIZER, [tensor.SerializeToString(), *_message(_DATA, [memoryview(mapped)])]
+        )
+
+
+def digest(model: bytes) -> str:
+    """The SHA-256 of a whole model, wherever its weights lie."""
+    found = sha256()
+    for piece in pieces(model):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _message(number: int, content: Sequence[Bytes]) -> list[Bytes]:
+    """A field of bytes, or of a message."""
+    head = bytearray()
+    for value in (number << 3 | 2, sum(map(len, content))):
+        rest = value
+        while rest > 0x7F:
+            head.append(rest & 0x7F | 0x80)
+            rest >>= 7
+        head.append(rest)
+    return [bytes(head), *content]
+
+
+def _fields(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield each field of a message: number, where it begins, where its content does, and ends."""
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            value |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if byte <= 0x7F:
+                return value
+
+    while at < end:
+        start = at
+        key = varint()
+        begin = at
+        match key & 7:
+            case 0:
+                varint()
+            case 1:
+                at += 8
+            case 2:
+                size = varint()
+                begin = at
+                at += size
+            case 5:
+                at += 4
+            case kind:
+                raise ValueError(f"a field of type {kind}")
+        if at > end:
+            raise ValueError("it is cut off")
+        yield key >> 3, start, begin, at

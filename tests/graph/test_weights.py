@@ -1,0 +1,117 @@
+"""Large weights stay in their file, and no backend and no digest can tell."""
+
+import hashlib
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from opcheck.graph import test_data
+from opcheck.opset import onnx_defs, weights
+
+WIDE = 200  # 160,000 bytes of float32
+
+
+def net(dtype: type = np.float32, *, name: str = "w") -> onnx.ModelProto:
+    rng = np.random.default_rng(0)
+    code = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    large = numpy_helper.from_array(rng.standard_normal((WIDE, WIDE)).astype(dtype), name)
+    small = numpy_helper.from_array(np.arange(WIDE).astype(dtype), "b")
+    nodes = [helper.make_node("Gemm", ["x", name, "b"], ["y"], name="one")]
+    x, y = (helper.make_tensor_value_info(n, code, [2, WIDE]) for n in "xy")
+    graph = helper.make_graph(nodes, "net", [x], [y], [large, small])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def written(model: onnx.ModelProto, folder: Path, **options: object) -> Path:
+    path = folder / "net.onnx"
+    onnx.save(model, path, **options)
+    return path
+
+
+def held(path: Path) -> bytes:
+    data: bytes = test_data.read_model(path).SerializeToString(deterministic=True)
+    return data
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8])
+def test_a_model_is_held_without_its_large_weights_and_whole_again(dtype, tmp_path):
+    model = net(dtype)
+    if dtype == np.int8:  # no Gemm takes it
+        model.graph.node[0].CopyFrom(helper.make_node("MatMulInteger", ["x", "w"], ["y"]))
+        model.graph.output[0].type.tensor_type.elem_type = TensorProto.INT32
+        model.graph.initializer.pop()
+        model.graph.initializer[0].raw_data *= 2
+        model.graph.initializer[0].dims[1] *= 2
+    data = held(written(model, tmp_path))
+    assert len(data) < 2000
+    assert onnx.ModelProto.FromString(b"".join(weights.pieces(data))) == model
+    body = onnx_defs.model_body(data)
+    for tensor in model.graph.initializer:
+        np.testing.assert_array_equal(body.constants[tensor.name], numpy_helper.to_array(tensor))
+
+
+def test_the_digest_is_that_of_the_whole_model_wherever_it_lies(tmp_path):
+    found = set()
+    for n in range(2):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        found.add(weights.digest(held(written(net(), folder))))
+    assert found == {hashlib.sha256(net().SerializeToString(deterministic=True)).hexdigest()}
+    changed = net()
+    changed.graph.initializer[0].raw_data = changed.graph.initializer[0].raw_data[::-1]
+    assert weights.digest(held(written(changed, tmp_path))) not in found
+
+
+def test_weights_in_a_file_of_their_own_stay_there(tmp_path):
+    path = written(net(), tmp_path, save_as_external_data=True, size_threshold=1024)
+    assert path.stat().st_size < 2000
+    data = held(path)
+    (own,) = (one for one in tmp_path.iterdir() if one != path)
+    assert str(own) in data.decode(errors="replace")
+    whole = onnx.ModelProto.FromString(b"".join(weights.pieces(data)))
+    assert whole.graph.initializer[0].raw_data == net().graph.initializer[0].raw_data
+
+
+def test_a_graph_in_two_parts_is_one(tmp_path):
+    """Protobuf joins what is written one after the other."""
+    more = onnx.ModelProto()
+    more.graph.node.add().CopyFrom(helper.make_node("Gemm", ["x", "v"], ["z"], name="two"))
+    more.graph.initializer.add().CopyFrom(net(name="v").graph.initializer[0])
+    more.graph.output.add().CopyFrom(net().graph.output[0])
+    more.graph.output[0].name = "z"
+    path = tmp_path / "net.onnx"
+    path.write_bytes(net().SerializeToString() + more.SerializeToString())
+    data = held(path)
+    assert len(data) < 2000
+    whole = onnx.ModelProto.FromString(b"".join(weights.pieces(data)))
+    assert whole == onnx.ModelProto.FromString(path.read_bytes())
+
+
+@pytest.mark.parametrize("keep", [WIDE, 1000, 100_000, -1])
+def test_a_file_that_is_cut_off_is_no_model(keep, tmp_path):
+    path = written(net(), tmp_path)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ValueError, match="no readable model"):
+        test_data.read_model(path)
+
+
+@pytest.mark.parametrize("size", [WIDE - 1, WIDE + 1, -WIDE])
+def test_data_of_another_length_than_the_shape_are_not_mapped(size, tmp_path):
+    model = net()
+    model.graph.initializer[0].dims[0] = size
+    path = written(model, tmp_path)
+    try:
+        assert test_data.read_model(path) == model
+    except ValueError as error:
+        assert "no valid model" in str(error)
+
+
+def test_a_large_initializer_of_a_name_that_is_taken_is_no_valid_model(tmp_path):
+    model = net()
+    model.graph.initializer.add().CopyFrom(model.graph.initializer[0])
+    with pytest.raises(ValueError, match="no valid model"):
+        test_data.read_model(written(model, tmp_path))

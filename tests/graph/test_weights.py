@@ -104,10 +104,11 @@ def test_data_of_another_length_than_the_shape_are_not_mapped(size, tmp_path):
     model = net()
     model.graph.initializer[0].dims[0] = size
     path = written(model, tmp_path)
-    try:
+    if size == WIDE - 1:  # which onnx's checker lets pass
         assert test_data.read_model(path) == model
-    except ValueError as error:
-        assert "no valid model" in str(error)
+    else:
+        with pytest.raises(ValueError, match="no valid model"):
+            test_data.read_model(path)
 
 
 def test_a_large_initializer_of_a_name_that_is_taken_is_no_valid_model(tmp_path):

@@ -68,6 +68,7 @@ def load(
     dtypes: str | Iterable[str] = (),
     level: Level = "core",
     dims: Mapping[str, int] | None = None,
+    inputs: AnyPath | None = None,
 ) -> tuple[Case, ...]:
     """Return the cases of files, as `opcheck run` selects them.
 
@@ -81,6 +82,7 @@ def load(
         dtypes: Only this element type or these, such as "float32".
         level: "smoke", "core" (with smoke) or "deep" (all).
         dims: Sizes that a model leaves open.
+        inputs: A folder of files that a model is fed, NAME.npy or input_0.pb ….
 
     Raises:
         CaseFileError: with every problem of every file.
@@ -91,7 +93,7 @@ def load(
         raise UsageError(f"an opset is a whole number, got {wrong[0]!r}")
     names = tuple(map(str, _several(dtypes)))
     chosen = Selection(_several(ids), keywords, _several(ops), numbers, names, level)
-    cases = load_all(_paths(paths), dims, chosen)
+    cases = load_all(_paths(paths), dims, chosen, Path(inputs) if inputs else None)
     if found := choose(cases, chosen):
         return found
     raise UsageError(f"none of {len(cases):,} cases is of {chosen}")

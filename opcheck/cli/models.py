@@ -20,17 +20,13 @@ if TYPE_CHECKING:
 
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_inputs_option = declared(
-    "--inputs DIR: Feed these files, NAME.npy or input_0.pb …, and no numbers made up.",
-    inputs={"type": click.Path(exists=True, file_okay=False, path_type=Path)},
-)
 
 
 @click.command(name="locate", cls=OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path))
 @options.one_backend_options
 @options.dim_option
-@_inputs_option
+@options.inputs_option
 @declared(
     "-o --output folder DIR: Write the node there: a case file, and a script without opcheck.",
     folder={"type": _FOLDER},
@@ -105,16 +101,11 @@ def locate(
 
 def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":
     """The model as a case; UsageError for what is no model of several nodes, or cannot be fed."""
-    from opcheck.model import GRAPH, Given
+    from opcheck.model import GRAPH
     from opcheck.opset import onnx_defs
     from opcheck.suite import load_all
-    from opcheck.suite.models import fed_from
 
-    fed, sizes = fed_from(path, folder) if folder else ({}, {})
-    case = load_all((path,), {**dims, **sizes})[0]
-    if fed:
-        inputs = (replace(one, content=Given(fed[one.name])) for one in case.inputs)
-        case = replace(case, inputs=tuple(inputs))
+    case = load_all((path,), dims, inputs=folder)[0]
     if case.op != GRAPH or not case.model:
         raise UsageError(f"{path} is no model of several nodes", "opcheck run judges one node")
     if case.beyond:
@@ -140,7 +131,7 @@ def _writing(folder: Path) -> Iterator[None]:
 @click.command(name="extract", cls=OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path))
 @options.dim_option
-@_inputs_option
+@options.inputs_option
 @declared(
     """
     -o --output folder DIR: The folder for the case files, one for each operator.

@@ -182,6 +182,10 @@ dim_option = declared(
     """,
     dims={"callback": _dims},
 )
+inputs_option = declared(
+    "--inputs DIR: Feed a model these files, NAME.npy or input_0.pb …, and no numbers made up.",
+    inputs={"type": click.Path(exists=True, file_okay=False, path_type=Path)},
+)
 
 
 def chosen_cases(

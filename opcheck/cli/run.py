@@ -247,6 +247,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @click.command(name="run", cls=OutputCommand)
 @options.selection_options
 @options.dim_option
+@options.inputs_option
 @subset_options
 @options.worker_options
 @declared(
@@ -317,6 +318,7 @@ class Arguments:
 
     paths: tuple[Path, ...]
     dims: Mapping[str, int]
+    inputs: Path | None
     addresses: tuple[str, ...]
     jobs: int
     timeout: float | None
@@ -359,7 +361,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
         # checked against all there is.
         about = EVERYTHING if mine.gate.ledgers or mine.updated else selection
         interrupt.safe_place()
-        everything = load_all(given.paths, given.dims, about)
+        everything = load_all(given.paths, given.dims, about, given.inputs)
         gc.freeze()  # Cases stay to the end: the collector need not look through them.
         suite = choose(everything, selection)
         said = str(selection)

@@ -483,7 +483,8 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
             return
         # If the last rounding alone explains it, the deviation need not be computed.
         last = half_ulp(part.values[counts], bound.dtype) / np.sqrt(3)
-        if not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER:
+        is_rounded = not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER
+        if is_rounded and not want.whole:
             yield 1.0
             return
         # What a model loses of its smallest numbers, as a part of the others, it may lose.
@@ -494,6 +495,8 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
             if np.count_nonzero(of_it) >= enough:
                 off = (error - shift)[of_it] / deviation[of_it]
                 yield float(np.sqrt(np.mean(off**2)))
+        if is_rounded:
+            yield 1.0  # where nothing is expected to scatter
 
 
 #: The search for λ is Newton's on a convex function that consists of straight pieces. From the left

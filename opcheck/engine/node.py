@@ -513,7 +513,7 @@ def _run(
             # What waits for its errors holds all that it is computed of.
             outputs: Sequence[Any] = [*map(numbers.finished, _typed(node, named))]
         else:
-            outputs = _computed(node, named, attrs)
+            outputs = _computed(node, [named[name] for name in node.inputs], named, attrs)
         named |= dict(zip(node.outputs, outputs, strict=False))
         for name in done:
             named.pop(name, None)
@@ -527,8 +527,8 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
 
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
-    if schema and not node.graphs and any(x.listed for x in (*schema.inputs, *schema.outputs)):
-        raise NotSupported(f"{node.op} takes or gives a sequence or an optional within a graph")
+    if schema and any(x.listed for x in (*schema.inputs, *schema.outputs)):
+        return _of_lists(node, schema, operands)
     if not any(map(numbers.is_lifted, operands)) and not node.graphs:
         places = range(len(node.outputs))
         plain = Node(node.op, tuple(operands), node.attrs, places)  # type: ignore[arg-type]
@@ -537,9 +537,9 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
     moves = operator is not None and operator.exact and not node.graphs
     if moves:
         # A size, a ratio or a fill is an array like any other, where it is known.
-        named = {**named, **{name: numbers.if_known(named[name]) for name in node.inputs}}
+        operands = [*map(numbers.if_known, operands)]
     try:
-        outputs = _computed(node, named, {})
+        outputs = _computed(node, operands, named, {})
     except (TypeError, AttributeError, ValueError, IndexError) as error:
         # Formulas that move elements are written for arrays, and none reads what is not sure.
         if not moves and not any(map(numbers.is_unsure, operands)):
@@ -548,7 +548,7 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
             f"what {node.op} does here depends on how numbers were rounded"
         ) from error
     if moves:
-        return [numbers.lifted(x) if isinstance(x, np.ndarray) else x for x in outputs]
+        return _relifted(outputs)
     if node.graphs or schema is None:
         return outputs
     bound = _bound_types(schema, [x if x is None else np.empty(0, x.dtype) for x in operands])
@@ -557,6 +557,24 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
     declared = (schema.outputs[min(n, len(schema.outputs) - 1)] for n in range(len(outputs)))
     types = (opset.output_dtype(schema, one, bound, attrs) for one in declared)
     return [_kept(x, dtype) for x, dtype in zip(outputs, types, strict=True)]
+
+
+def _relifted(outputs: Iterable[Any]) -> list[Any]:
+    """Outputs of a formula that was fed plain arrays, as the kind of numbers in force."""
+    return [numbers.lifted(x) if isinstance(x, np.ndarray) else x for x in outputs]
+
+
+def _of_lists(node: BodyNode, schema: Schema, operands: Sequence[Any]) -> Sequence[Any]:
+    """The outputs of a node of sequences or optionals, which are lists of tensors in a graph."""
+    lists = [x for x in operands if isinstance(x, list)]
+    if node.graphs or len(lists) > 1 or (lists and node.op.name == "Optional"):
+        raise NotSupported(f"{node.op} of sequences within a graph")
+    fed = [numbers.if_known(x) for x in operands if not isinstance(x, list)]
+    if lists:
+        # The tensors of a sequence come last, and nobody is left out before them.
+        fed += [None] * (sum(not one.listed for one in schema.inputs) - len(fed)) + lists[0]
+    found = _relifted(_computed(node, fed, {}, {}))
+    return [[*found]] if schema.outputs[-1].listed else found
 
 
 def _kept(x: Any, dtype: DType | None) -> Any:
@@ -574,9 +592,13 @@ def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
     return dtype, numbers.shape(x)
 
 
-def _computed(node: BodyNode, named: Mapping[str, Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
-    """The outputs of one node of a body; raises NotSupported for an operator that is missing."""
-    operands = [named[name] for name in node.inputs]
+def _computed(
+    node: BodyNode, operands: Sequence[Any], named: Mapping[str, Any], attrs: Mapping[str, Any]
+) -> Sequence[Any]:
+    """The outputs of one node of a body; raises NotSupported for an operator that is missing.
+
+    `named` are the tensors that its graphs may use, `attrs` the attributes of the body's function.
+    """
     operator = operator_of(node.op)
     if operator is None:
         raise NotSupported(f"the engine has no formula for {node.op}, a part of it")

@@ -84,6 +84,7 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
         len(network.parts),
         tuple(_depths(network, seen, sample)) if known else (),
         "; ".join(dict.fromkeys(notes)),
+        taken=network.taken,
     )
     if known and found.wrong is None and whole.result.failure in ("values", "precision"):
         together = yield from _together(network, backend)
@@ -157,7 +158,8 @@ def _unjudged(case: Case, backend: BackendInfo, reason: str) -> LiveResult:
 def _together(network: Network, backend: BackendInfo) -> Inquiry[Part | None]:
     """The first node whose outputs, with those before it, make the answer right as outputs."""
     every = [*chain.from_iterable(network.passes())]
-    low, high = 0, len(every)
+    # Where branches stand in place of Ifs, that alone may make it right.
+    low, high = -1 if network.taken else 0, len(every)
     while low < high:
         middle = (low + high) // 2
         names = chain.from_iterable(part.outputs for part in every[: middle + 1])
@@ -169,7 +171,7 @@ def _together(network: Network, backend: BackendInfo) -> Inquiry[Part | None]:
             "must", network.evaluation.accepted_answers, outcome, network.case.tolerance
         )
         low, high = (low, middle) if judgement.failure is None else (middle + 1, high)
-    return every[low] if low < len(every) else None
+    return every[low] if 0 <= low < len(every) else None
 
 
 def _sample(network: Network) -> dict[str, Part]:
@@ -193,7 +195,8 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
     question = network.evaluation.question
     node = node_of(question.task, question.inputs)
     graph: Any = node.attrs["graph"]
-    some: Any = {"graph": replace(graph, body=replace(graph.body, outputs=tuple(names)))}
+    body = replace(network.body, inputs=graph.body.inputs, outputs=tuple(names))
+    some: Any = {"graph": replace(graph, body=body)}
     try:
         answers = exactly(replace(node, attrs=some))
     except (InvalidNode, NotSupported, MemoryError):

@@ -26,19 +26,36 @@ _ROOM = 256 << 20
 
 
 class Network:
-    """The model of a case, with its functions expanded."""
+    """The model of a case, with its functions expanded.
+
+    Of an If whose condition the engine computes, the branch stands in its place. `taken` counts
+    these.
+    """
 
     def __init__(self, case: Case) -> None:
         self.case = case
         self.evaluation = CaseEvaluation(case)
-        self.whole = WholeModel(case.model or b"", self.evaluation.question.task.inputs)
-        self.body: Body = onnx_defs.model_body(case.model or b"")
+        self.taken = 0
+        data: bytes | None = case.model or b""
+        while data is not None:
+            self.whole = WholeModel(data, self.evaluation.question.task.inputs)
+            self.body: Body = onnx_defs.model_body(data)
+            #: The nodes, in order.
+            self.parts = tuple(
+                Part(n, name, one.op, one.outputs)
+                for n, (name, one) in enumerate(zip(self.whole.nodes, self.body.nodes, strict=True))
+            )
+            data = self._with_a_branch()
+            self.taken += data is not None
 
-    @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        """The nodes, in order."""
-        named = enumerate(zip(self.whole.nodes, self.body.nodes, strict=True))
-        return tuple(Part(n, name, one.op, one.outputs) for n, (name, one) in named)
+    def _with_a_branch(self) -> bytes | None:
+        """The model with the branch of the first If that is decided, None where there is none."""
+        ifs = {part.place for part in self.parts if part.op.name == "If" and not part.op.domain}
+        for part, values in self.values() if ifs else ():
+            condition = values.get(self.node(part).inputs[0]) if part.place in ifs else None
+            if isinstance(condition, np.ndarray) and condition.size == 1:
+                return self.whole.with_branch(part.place, then=bool(condition.item()))
+        return None
 
     def node(self, part: Part) -> BodyNode:
         """What a node reads, and its attributes."""
@@ -78,7 +95,8 @@ class Network:
         found: dict[str, Any] = {}
         for part, values in self.values():
             those = {name: values[name] for name in part.outputs if name in values}
-            found |= {name: one for name, one in those.items() if one.dtype.kind in "iub"}
+            arrays = {name: x for name, x in those.items() if isinstance(x, np.ndarray)}
+            found |= {name: x for name, x in arrays.items() if x.dtype.kind in "iub"}
         return found
 
     def why_not(self, part: Part) -> str:

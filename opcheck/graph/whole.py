@@ -1,11 +1,12 @@
-"""A whole model: the names and types of its tensors, and copies that give more of them."""
+"""A whole model: the names and types of its tensors, and other forms of it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from math import prod
 
-from onnx import ModelProto, ValueInfoProto, helper
+from onnx import GraphProto, ModelProto, ValueInfoProto, helper
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck.dtypes import DType, named
@@ -58,6 +59,32 @@ class WholeModel:
         sizes = (one.dim_value for one in self._types[name].type.tensor_type.shape.dim)
         return prod(sizes) * dtype.numpy.itemsize
 
+    def with_branch(self, place: int, *, then: bool) -> bytes:
+        """The model with the branch that an If takes in place of the node.
+
+        What the branch computes is named after the node, so that no name is there twice.
+        """
+        copy = ModelProto.FromString(self._proto.SerializeToString())
+        node = copy.graph.node.pop(place)
+        attribute = "then_branch" if then else "else_branch"
+        branch = next(one.g for one in node.attribute if one.name == attribute)
+        given = chain.from_iterable(one.output for one in branch.node)
+        own = [name for name in (*given, *(one.name for one in branch.initializer)) if name]
+        new = {name: f"{self.nodes[place]}/{name}" for name in own}
+        _rename(branch, new)
+        for tensor in branch.initializer:
+            tensor.name = new[tensor.name]
+        for n, one in enumerate(branch.node):
+            one.name = f"{self.nodes[place]}/{one.name or f'{one.op_type}_{n}'}"
+        ends = zip((one.name for one in branch.output), node.output, strict=True)
+        gives = [helper.make_node("Identity", [new.get(a, a)], [b]) for a, b in ends if b]
+        nodes = [*copy.graph.node]
+        nodes[place:place] = (*branch.node, *gives)
+        copy.graph.initializer.extend(branch.initializer)
+        del copy.graph.node[:]
+        copy.graph.node.extend(nodes)
+        return copy.SerializeToString()
+
     def giving(self, names: Sequence[str]) -> tuple[bytes, list[str]]:
         """The model with these tensors as outputs after its own, and which were none before."""
         copy = ModelProto.FromString(self._proto.SerializeToString())
@@ -67,3 +94,15 @@ class WholeModel:
             self._types.get(name) or helper.make_empty_tensor_value_info(name) for name in more
         )
         return copy.SerializeToString(), more
+
+
+def _rename(graph: GraphProto, new: Mapping[str, str]) -> None:
+    """Give tensors other names in the nodes of a graph, and of the graphs in it."""
+    for node in graph.node:
+        node.input[:] = [new.get(name, name) for name in node.input]
+        node.output[:] = [new.get(name, name) for name in node.output]
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                _rename(inner, new)
+                for one in inner.output:
+                    one.name = new.get(one.name, one.name)

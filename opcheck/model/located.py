@@ -64,7 +64,8 @@ class Located:
 
     `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
     nodes; `around` are those that are not judged, and why. `exposed` says why a pass came to
-    nothing, or what making outputs of tensors changed. `together` is the node whose outputs have to
+    nothing, or what making outputs of tensors changed. `taken` is the number of Ifs in whose place
+    the branch stands that they take. `together` is the node whose outputs have to
     be the model's own for its answer to be right.
     """
 
@@ -75,6 +76,7 @@ class Located:
     depths: tuple[Depth, ...] = ()
     exposed: str = ""
     together: Part | None = None
+    taken: int = 0
 
     @property
     def wrong(self) -> JudgedNode | None:

@@ -77,6 +77,11 @@ def _counts(found: Located) -> Iterator[str]:
     why = Counter((r.case.op.name, r.comparisons[0].remark) for r in warned if r.comparisons)
     for (op, remark), count in why.most_common(3):
         yield f"           {count:,} {op}: {remark}"
+    if found.taken:
+        which = plain_text.plural(found.taken, "If")
+        unfound = whole and whole.failure and not found.wrong and not found.together
+        alone = ", and no node in it is wrong" if unfound else ""
+        yield f"branches   {which}: the branch that is taken stands in place of the node{alone}"
     for reason, count in Counter(why for _, why in found.around).most_common():
         yield f"around     {plain_text.plural(count, 'node')}: {reason}"
     if found.exposed:

@@ -221,12 +221,14 @@ def load_all(
     paths: Sequence[Path] = (),
     dims: Mapping[str, int] | None = None,
     selection: Selection = EVERYTHING,
+    inputs: Path | None = None,
 ) -> tuple[Case, ...]:
     """As `load`, from paths of any kind; `dims` are open sizes of models; raises UsageError.
 
-    Of shipped suites, cases that `selection` does not choose may be left out.
+    `inputs` is a folder of files that a model is fed, see `suite.models.fed_from`. Of shipped
+    suites, cases that `selection` does not choose may be left out.
     """
-    from opcheck.suite.models import DimSizes, case_of_model, cases_of
+    from opcheck.suite.models import DimSizes, case_of_model, cases_of, fed_from
 
     files = [path for path in paths if not _is_of_models(path)]
     # A mistyped opset is told from one that has no case of the level.
@@ -242,8 +244,12 @@ def load_all(
             models.append(path)
         else:
             cases += _test_data(path, messages)
-    sizes = DimSizes(dims or {})
-    cases += filter(None, (case_of_model(path, sizes, messages) for path in models))
+    if inputs and len(models) != 1:
+        raise UsageError(f"--inputs {inputs} is for one model, and {len(models)} are named")
+    fed, more = fed_from(models[0], inputs) if inputs else ({}, {})
+    sizes = DimSizes({**(dims or {}), **more})
+    for case in filter(None, (case_of_model(path, sizes, messages, fed) for path in models)):
+        cases.append(replace(case, said=(f"--inputs={inputs}",)) if inputs else case)
     sizes.check()
     for path, message in messages:
         problems.add(str(path), _WHOLE_FILE, message)

@@ -138,8 +138,13 @@ class DimSizes:
             raise UsageError(f"--dim {name}: no model here has a size of that name", hint)
 
 
-def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case | None:
-    """The model in a file as a case; None if it has problems, added to `messages`."""
+def case_of_model(
+    path: Path, sizes: DimSizes, messages: FileMessages, fed: Mapping[str, Array] | None = None
+) -> Case | None:
+    """The model in a file as a case; None if it has problems, added to `messages`.
+
+    Inputs are those `fed`, or made up.
+    """
     known = len(messages)
     if not (str(path).isprintable() and str(path).isascii()):
         messages.append((path, "the name must be printable ASCII"))
@@ -152,6 +157,8 @@ def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case |
         if random := test_data.random_outputs(proto):
             raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
         specs = [*_inputs(test_data.declared_inputs(proto), sizes, messages, path)]
+        if fed:
+            specs = [replace(one, content=model.Given(fed[one.name])) for one in specs]
     except BeyondOpcheck as error:
         beyond = str(error)
     except ValueError as error:
@@ -162,7 +169,8 @@ def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case |
     case = _WholeModel(proto).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
     said = tuple(f"--dim={name}={sizes.given[name]}" for name in sorted(sizes.used))
     case = replace(case, beyond=beyond, said=said)
-    if not beyond and case.outputs and _is_known(case.model or b""):
+    tensors = all(one.type.HasField("tensor_type") for one in proto.graph.output)
+    if not beyond and case.outputs and tensors and _is_known(case.model or b""):
         return replace(case, expect=model.Computed(), empty="it is what the model gives")
     # How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
     # runner allows one node.

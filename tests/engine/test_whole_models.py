@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
+from onnx.parser import parse_model
 
 from opcheck import opset
-from opcheck.engine import Node, Subgraph, rounded
+from opcheck.engine import Expected, Node, Subgraph, rounded
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.operators import every
 from opcheck.errors import InvalidNode, NotSupported
@@ -93,3 +95,58 @@ def test_an_operator_that_is_missing_is_named():
     graph: Any = {"graph": Subgraph(onnx_defs.subgraph(text, 20))}
     with pytest.raises(NotSupported, match="no formula for ImageDecoder-20"):
         exactly(Node(GRAPH, (np.ones(3, np.float32),), graph))
+
+
+SEQUENCES = {
+    "taken apart": """net (float[4, 6] x) => (float[8, 6] y, int64 n) {
+seq = SplitToSequence <axis = 0> (x, ones)
+zero = Constant <value_int = 0> ()
+first = SequenceAt (seq, zero)
+e = Exp (first)
+longer = SequenceInsert (seq, e)
+n = SequenceLength (longer)
+shorter = SequenceErase (longer, zero)
+k = ConcatFromSequence <axis = 0> (shorter)
+twice = SequenceConstruct (k, k)
+y = ConcatFromSequence <axis = 0> (twice)
+}""",
+    "in a loop": """net (float[4, 6] x) => (float[4, 6] y, int64 n) {
+seq = SequenceEmpty <dtype = 1> ()
+n = Constant <value_int = 4> ()
+all = Loop (n, , seq) <body = b (int64 i, bool c, seq(float[]) s) => (bool d, seq(float[]) t) {
+  d = Identity (c)
+  row = Gather (x, i)
+  f = Exp (row)
+  t = SequenceInsert (s, f)
+}>
+y = ConcatFromSequence <axis = 0, new_axis = 1> (all)
+}""",
+    "of one": """net (float[4, 6] x) => (float[4, 6] y, int64 n) {
+opt = Optional (x)
+has = OptionalHasElement (opt)
+n = Cast <to = 7> (has)
+got = OptionalGetElement (opt)
+y = If (has) <
+  then_branch = a () => (float[4, 6] p) { p = Exp (got) },
+  else_branch = b () => (float[4, 6] p) { p = Neg (got) }>
+}""",
+}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences_and_optionals_are_lists_within_a_graph(name):
+    proto = parse_model(f'<ir_version: 8, opset_import: ["": 18]> {SEQUENCES[name]}')
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones(4, np.int64), "ones"))
+    x = np.linspace(-2, 2, 24, dtype=np.float32).reshape(4, 6)
+    rows = [*x[1:], np.exp(x[0])]
+    want = {
+        "taken apart": (np.stack([*rows, *rows]), 5),
+        "in a loop": (np.exp(x), 4),
+        "of one": (np.exp(x), 1),
+    }
+    attrs: Any = {"graph": Subgraph(onnx_defs.model_body(proto.SerializeToString()))}
+    y, n = exactly(Node(GRAPH, (x,), attrs))
+    np.testing.assert_allclose(rounded(y), want[name][0], rtol=1e-6)
+    assert rounded(n) == want[name][1]
+    # What Exp rounded is no exact number, whatever it went through.
+    assert isinstance(y, Expected)

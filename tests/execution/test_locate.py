@@ -197,6 +197,10 @@ class Run:
 
 def found_by(path: Path, backend: object) -> Any:
     (case,) = load_all((path,), {})
+    return found_in(case, backend)
+
+
+def found_in(case: Any, backend: object) -> Any:
     with Session([backend]) as session:
         session.connect()
         (one,) = session.backends
@@ -284,6 +288,60 @@ def test_a_deep_model_is_judged_by_how_far_its_errors_scatter(change, verdict, w
     assert found.whole.comparisons[0].unjudged > found.whole.comparisons[0].total / 2
     assert found.whole.verdict is verdict
     assert re.search(words, found.whole.reason)
+
+
+BRANCHES = """net (float[2, 4] x, int64 n) => (float[2, 4] y, float[2, 4] z) {
+[size] big = Greater (n, one)
+[outer] y, unread = If (big) <
+  then_branch = a () => (float[2, 4] p, float[2, 4] u) {
+    [same] t = Tanh (x)
+    [inner] p = If (big) <
+      then_branch = c () => (float[2, 4] q) { [wide] q = Gelu (t) },
+      else_branch = d () => (float[2, 4] q) { q = Neg (t) }>
+    u = Exp (t)
+  },
+  else_branch = b () => (float[2, 4] p, float[2, 4] u) {
+    [same] t = Neg (x)
+    p = Identity (t)
+    u = Neg (t)
+  }>
+[last] h = Sigmoid (y)
+[mean] m = ReduceMean <keepdims = 0> (h)
+[few] less = Less (m, half)
+[open] z = If (less) <
+  then_branch = e () => (float[2, 4] r) { r = Identity (x) },
+  else_branch = f () => (float[2, 4] r) { [else] r = Softplus (h) }>
+}"""
+
+
+def with_branches(folder: Path) -> Path:
+    proto = parse_model(f'<ir_version: 9, opset_import: ["": 20]> {BRANCHES}')
+    for name, value in {"one": np.array(1), "half": np.float32(0.25)}.items():
+        proto.graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
+    onnx.save(proto, folder / "branches.onnx")
+    np.save(folder / "x.npy", np.linspace(-2, 2, 8, dtype=np.float32).reshape(2, 4))
+    np.save(folder / "n.npy", np.array(2))
+    return folder / "branches.onnx"
+
+
+@pytest.mark.parametrize("wrong", ["", "outer/same", "outer/inner/wide", "last", "open/else"])
+def test_the_branches_that_are_taken_are_judged_node_by_node(wrong, tmp_path):
+    path = with_branches(tmp_path)
+
+    def change(proto: onnx.ModelProto) -> None:
+        if wrong and any(one.name == wrong for one in proto.graph.node):
+            another(wrong, "Softsign")(proto)
+
+    (case,) = load_all((path,), {}, inputs=tmp_path)
+    found = found_in(case, Rewriting(change))
+    assert found.taken == 3
+    assert {"outer/same", "outer/inner/wide", "outer/Exp_2", "open/else"} <= {
+        one.part.name for one in found.judged
+    }
+    assert found.around == ()
+    assert [one.part.name for one in found.failing] == [wrong] * bool(wrong)
+    # The others are within graphs of the model, where the backend leaves them as they are.
+    assert found.whole.verdict is (Verdict.FAIL if wrong == "last" else Verdict.PASS)
 
 
 def test_an_operator_that_nobody_knows_is_left_out(tmp_path):

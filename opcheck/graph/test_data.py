@@ -26,7 +26,7 @@ from opcheck import graph, opset
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
 from opcheck.graph import folders, model_of, state_rank
-from opcheck.graph.folders import MAX_BYTES, MODEL, BeyondOpcheck, array_of, element, tensor_type
+from opcheck.graph.folders import MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Task, Value
 from opcheck.opset import onnx_defs, weights
 from opcheck.opset.onnx_defs import domain_of
@@ -35,6 +35,8 @@ _UNANSWERED = "there are no outputs, so nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 _NUMBERED = re.compile(r"(input|output)_\d+\.(pb|npy)")
 DATA = "data.json"
+#: Bytes of a model with all its weights: protobuf has no more.
+_MOST = (1 << 31) - 1
 #: The default tolerance of ONNX's runner.
 RTOL, ATOL = 1e-3, 1e-7
 
@@ -209,7 +211,7 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
     stay where they are, see `weights`.
     """
     try:
-        folders.check_size(path)
+        folders.check_size(path, _MOST)
         data, places = weights.without(path)
         model = ModelProto.FromString(data)
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
@@ -220,7 +222,7 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
         # Where a name is no text, protobuf gives its bytes.
         if is_name and any(isinstance(text, bytes) for text in (value, *value)):
             raise ValueError("this is no readable model: a name in it is no text in UTF-8")
-    room = MAX_BYTES
+    room = _MOST - path.stat().st_size
     held = [*model.graph.initializer]
     may_stay = {*map(id, held)}
     for tensor in (one for one in every if isinstance(one, TensorProto)):
@@ -297,7 +299,7 @@ def _fetch(tensor: TensorProto, folder: Path, room: int, *, may_stay: bool) -> i
     if offset < 0 or length < 0 or offset + length > size:
         raise ValueError(f"{what}: {length} bytes from {offset} on, of {size}")
     if length > room:
-        raise ValueError(f"{what}: with it the model is larger than {MAX_BYTES >> 30} GiB")
+        raise ValueError(f"{what}: with it the model is larger than 2 GiB")
     if may_stay and weights.is_large(tensor, length):
         weights.put_outside(tensor, path, offset, length)
         return length

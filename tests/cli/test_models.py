@@ -195,15 +195,18 @@ def test_a_networks_nodes_are_cases(run, network, tmp_path):
 def test_inputs_are_read_from_files(run, network, tmp_path):
     (tmp_path / "in").mkdir()
     np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7, np.float32))
-    found = run("locate", network, "-b", "reference", "--inputs", "in", code=0)
+    fed = ("-b", "reference", "--inputs", "in")
+    found = run("locate", network, *fed, code=0)
     assert "12 judged" in found.stdout
+    run("run", network, *fed, "--report", "json=run.jsonl", code=0)
+    assert "--inputs=in" in (tmp_path / "run.jsonl").read_text()
+    assert "is for one model, and 0 are named" in run("run", *fed, code=2).stderr
     np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7.0))
-    found = run("locate", network, "-b", "reference", "--inputs", "in", code=2)
-    assert "'x' is float64[1, 3, 16, 16], and float32[1, 3, 16, 16] is asked for" in found.stderr
+    for command in ("locate", "run"):
+        asked = "'x' is float64[1, 3, 16, 16], and float32[1, 3, 16, 16] is asked for"
+        assert asked in run(command, network, *fed, code=2).stderr
     (tmp_path / "in" / "x.npy").unlink()
-    assert (
-        "input_0.pb" in run("locate", network, "-b", "reference", "--inputs", "in", code=2).stderr
-    )
+    assert "input_0.pb" in run("locate", network, *fed, code=2).stderr
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,22 @@ def test_a_large_initializer_of_a_name_that_is_taken_is_no_valid_model(tmp_path)
     model.graph.initializer.add().CopyFrom(model.graph.initializer[0])
     with pytest.raises(ValueError, match="no valid model"):
         test_data.read_model(written(model, tmp_path))
+
+
+def test_a_model_beyond_two_gib_is_told(tmp_path):
+    """Protobuf has no larger ones; the files here are sparse."""
+    path = written(net(), tmp_path, save_as_external_data=True, size_threshold=1024)
+    (own,) = (one for one in tmp_path.iterdir() if one != path)
+    model = onnx.load(path, load_external_data=False)
+    entries = {one.key: one for one in model.graph.initializer[0].external_data}
+    entries["length"].value = str(2**31)
+    model.graph.initializer[0].dims[0] = 2**31 // (4 * WIDE)
+    path.write_bytes(model.SerializeToString())
+    with own.open("r+b") as file:
+        file.truncate(2**31)
+    with pytest.raises(ValueError, match="with it the model is larger than 2 GiB"):
+        test_data.read_model(path)
+    with path.open("r+b") as file:
+        file.truncate(2**31)
+    with pytest.raises(ValueError, match="it is larger than 2048 MiB"):
+        test_data.read_model(path)

@@ -127,6 +127,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
 
 
 @click.command(name="support")
+@click.argument("paths", nargs=-1, type=options.PATH, metavar="[PATH]...")
 @options.backends_option
 @declared(
     f"""
@@ -140,6 +141,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
 )
 @format_option("html", "json")
 def support(
+    paths: tuple[Path, ...],
     addresses: tuple[str, ...],
     ops: tuple[str, ...],
     required: str | None,
@@ -153,9 +155,10 @@ def support(
     opcheck support -b npu:0 -b onnxruntime          one beside the other
     opcheck support -b npu:0 --require '*@13+:float32'   a gate
     opcheck support -b npu:0 --format html > npu.html    every cell
+    opcheck support net -b npu:0                     what the cases in a folder use
 
-    A few small models of the shipped suites are asked of each cell. No ledger excuses a wrong
-    answer. Without -b, these are the backends of `opcheck run`.
+    A few small models of the shipped suites are asked of each cell, or the cases of PATH. No ledger
+    excuses a wrong answer. Without -b, these are the backends of `opcheck run`.
 
     Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend cannot
     be used.
@@ -163,13 +166,14 @@ def support(
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer, tried
-    from opcheck.execution.support import floors, matrix
+    from opcheck.execution.support import cells_of, floors, matrix
     from opcheck.execution.workers import each
     from opcheck.report import support as report
 
     known = profiles(Path.cwd())
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
-    asked = matrix(chosen_cases((), ops=ops)[0])
+    cases = chosen_cases(paths, ops=ops)[0]
+    asked = cells_of(cases) if paths else matrix(cases)
     wanted = floors(required, asked) if required is not None else []
     with guarded_folder() as folder:
         named = tried(offered, folder, timeout or PATIENCE)

@@ -151,6 +151,7 @@ def extract(
     opcheck extract model.onnx --dim batch=1 -o net
     opcheck run net -b mine                       is it right on what the network uses?
     opcheck bench net -b mine -b onnxruntime      and fast?
+    opcheck support net -b mine                   by operator, version and type
 
     Exit codes: 0 written, 2 wrong usage or model, 4 the folder cannot be written, 5 there was
     nothing to write.

@@ -85,6 +85,21 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     return {cell: [*by_name.values()] for cell, by_name in found.items()}
 
 
+def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
+    """The versions and dtypes of a user's own cases `must`; those of first inputs if unsaid.
+
+    Raises UsageError if there are none.
+    """
+    found: dict[Cell, list[Case]] = {}
+    for case in (case for case in cases if case.rule == "must"):
+        dtype = case.dtype or (case.inputs[0].dtype if case.inputs else None)
+        if dtype and not case.model:
+            found.setdefault(Cell(case.op, dtype.name), []).append(case)
+    if not found:
+        raise UsageError(f"none of {len(cases):,} cases is a node of some type that must be right")
+    return found
+
+
 def probe(
     asked: Asked,
     backend: AskableBackend,

@@ -192,6 +192,19 @@ def test_a_networks_nodes_are_cases(run, network, tmp_path):
     ]
 
 
+def test_support_is_asked_of_what_a_network_uses(run, network):
+    run("extract", network, "-o", "net", code=0)
+    found = run("support", "net", "-b", "onnxruntime", "--require", "*:float32", "--format", "json")
+    assert found.exit_code == 0
+    cells = [json.loads(line) for line in found.stdout.splitlines()]
+    names = {one["op"]: one["verdict"] for one in cells if one.get("op")}
+    assert {"Conv", "Relu", "Sigmoid", "BatchNormalization"} <= {*names}
+    assert len(names) < 15
+    assert run("support", network, "-b", "onnxruntime", code=2).stderr.startswith(
+        "opcheck: none of 1 cases is a node"
+    )
+
+
 def test_inputs_are_read_from_files(run, network, tmp_path):
     (tmp_path / "in").mkdir()
     np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7, np.float32))

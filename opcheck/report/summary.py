@@ -6,6 +6,7 @@ most important comes last, next to the prompt. If verbose, they count every verd
 """
 
 import io
+import shlex
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from rich.text import Text
 from opcheck.analysis import is_failure, is_judged, outcome, reds_of
 from opcheck.errors import Exit, few
 from opcheck.grouping import group_by
-from opcheck.model import ComparisonRecord, Header, LiveResult, Record, Run, Verdict
+from opcheck.model import GRAPH, ComparisonRecord, Header, LiveResult, Record, Run, Verdict
 from opcheck.report import plain_text, style, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
 
@@ -81,6 +82,9 @@ def show_failure(console: Console, result: Record) -> None:
         _line(console, "printed", plain_text.ending(result.printed))
     _line(console, "written", str(result.source))
     _line(console, "repeat", result.repeat)
+    if result.op == GRAPH and result.source.file.endswith(".onnx"):
+        asked, *_ = result.repeat.replace(" run ", " locate ", 1).partition(" --case ")
+        _line(console, "locate", f"{asked} -b {shlex.quote(result.backend)}")
     console.print()
 
 
@@ -97,7 +101,7 @@ def failure_text(result: Record) -> str:
 def _line(console: Console, label: str, text: str) -> None:
     said = plain_text.block(text)
     # A pipe has no width: its lines stay whole, for grep. Some are copied, or their blanks matter.
-    if console.file.isatty() and label not in ("printed", "written", "repeat"):
+    if console.file.isatty() and label not in ("printed", "written", "repeat", "locate"):
         width = max(console.width - _INDENT, _INDENT)
         folded = (plain_text.folded(line, width) or [""] for line in said.split("\n"))
         said = "\n".join(chain.from_iterable(folded))

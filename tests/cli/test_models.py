@@ -92,6 +92,8 @@ def test_a_model_is_judged_by_the_engine(run, network, tmp_path):
     assert run("run", "m.onnx", "--dim", "batch=4", "-b", "onnxruntime", code=0)
     found = run("run", network, "-b", "onnxruntime", "--format", "json", code=0)
     assert '"reason":"y: as far off as float32 arithmetic explains, ' in found.stdout
+    found = run("run", network, "-b", "py:tests.models:Negating", code=1)
+    assert f"  locate  opcheck locate {network} -b py:tests.models:Negating\n" in found.stdout
 
 
 def test_a_backend_that_differs_is_told_with_the_command_that_repeats_it(run, tmp_path):

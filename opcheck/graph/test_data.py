@@ -223,14 +223,19 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
         if is_name and any(isinstance(text, bytes) for text in (value, *value)):
             raise ValueError("this is no readable model: a name in it is no text in UTF-8")
     room = _MOST - path.stat().st_size
-    held = [*model.graph.initializer]
-    may_stay = {*map(id, held)}
+    held = {id(one): one for one in model.graph.initializer}
+    placed = dict(zip(held, places, strict=False))
     for tensor in (one for one in every if isinstance(one, TensorProto)):
-        if weights.is_outside(tensor):
-            room -= _fetch(tensor, path.parent, room, may_stay=id(tensor) in may_stay)
-    for tensor, place in zip(held, places, strict=False):
-        if place:
+        if place := placed.get(id(tensor)):
             weights.put_outside(tensor, path, *place)
+        elif weights.is_outside(tensor):
+            room -= _fetch(tensor, path.parent, room, may_stay=id(tensor) in held)
+        try:
+            weights.array(tensor)
+        except Exception as error:  # onnx and NumPy raise whatever they stumble over
+            raise ValueError(
+                f"this is no valid model: the tensor {tensor.name!r} is damaged: {error}"
+            ) from None
     if valid and (message := invalid(_for_checker(model))):
         raise ValueError(f"this is no valid model: {message}")
     return model

@@ -76,7 +76,8 @@ class WholeModel:
             tensor.name = new[tensor.name]
         for n, one in enumerate(branch.node):
             one.name = f"{self.nodes[place]}/{one.name or f'{one.op_type}_{n}'}"
-        ends = zip((one.name for one in branch.output), node.output, strict=True)
+        # The last outputs of a node may be left out.
+        ends = zip((one.name for one in branch.output), node.output, strict=False)
         gives = [helper.make_node("Identity", [new.get(a, a)], [b]) for a, b in ends if b]
         nodes = [*copy.graph.node]
         nodes[place:place] = (*branch.node, *gives)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+from opcheck.dtypes import named
 from opcheck.model import Array
 
 Bytes: TypeAlias = bytes | memoryview
@@ -55,7 +56,8 @@ def _smaller(
         fields = [*_fields(data, begin, end)]
         held = [(at, stop - at) for field, _, at, stop in fields if field == _DATA]
         rest = b"".join(data[at:stop] for field, at, _, stop in fields if field != _DATA)
-        if len(held) == 1 and is_large(TensorProto.FromString(rest), held[0][1]):
+        tensor = TensorProto.FromString(rest)
+        if len(held) == 1 and is_large(tensor, held[0][1]) and not is_outside(tensor):
             places.append(held[0])
             yield from _message(_INITIALIZER, [rest])
         else:
@@ -65,10 +67,11 @@ def _smaller(
 
 def is_large(tensor: TensorProto, length: int) -> bool:
     """Return True if a tensor's data of this length are worth mapping, and can be."""
-    if length < _LARGE or tensor.data_type in (TensorProto.UNDEFINED, TensorProto.STRING):
+    dtype = named(tensor.data_type)
+    if length < _LARGE or dtype is None or dtype.kind == "string":
         return False
     # Elements of less than a byte are packed.
-    return length == prod(tensor.dims) * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+    return length == prod(tensor.dims) * dtype.numpy.itemsize
 
 
 def put_outside(tensor: TensorProto, path: Path, offset: int, length: int) -> None:

@@ -193,7 +193,7 @@ systems = pytest.mark.parametrize("system", [GitHub, GitLab])
 
 @systems
 def test_right_backends_pass_and_all_their_results_are_joined(system, tmp_path):
-    ci = system(tmp_path, ["mine", "other"])
+    ci = system(tmp_path, ["mine", "other"], require="Hardmax@13+:float32")
     assert ci.shards() == [0, 0, 0, 0]
     status, printed = ci.gate()
     assert (status, printed.splitlines()[-1]) == (
@@ -257,16 +257,14 @@ def test_words_that_opcheck_refuses_end_each_shard(system, tmp_path):
     assert ci.gate()[0] == 4
 
 
-def test_what_is_required_but_not_right_is_red_though_all_cases_pass(tmp_path):
-    ci = GitHub(tmp_path, ["mine"], require="Hardmax@13+:float32")
-    assert ci.shards() == [0, 0]
-    assert ci.gate()[0] == 0
-    ci = GitHub(tmp_path / "more", ["mine"], require="Hardmax@11:float32")
-    shutil.copytree(tmp_path / "repository", tmp_path / "more" / "repository")
-    assert ci.shards() == [1, 0]
+@systems
+def test_what_is_required_but_not_right_is_red_though_all_cases_pass(system, tmp_path):
+    ci = system(tmp_path, ["mine"], require="Hardmax@11:float32")
+    assert ci.shards() == [1, 0]  # which is enough for GitLab, where pipelines are judged
     status, printed = ci.gate()
-    assert status == 1
-    assert printed.splitlines()[-1] == "gate: a job of a shard ended with: failure"
+    if system is GitHub:
+        assert status == 1
+        assert printed.splitlines()[-1] == "gate: a job of a shard ended with: failure"
 
 
 def test_the_image_is_made_of_what_the_wheel_is_made_of_and_its_entry_is_a_gate(repository):

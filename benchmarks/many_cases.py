@@ -2,15 +2,16 @@
 
     python benchmarks/many_cases.py [CASES [JOBS]]
 
-`opcheck run -b onnxruntime -j JOBS` on a case file made for it, whose processes are looked at after
+`opcheck run -b onnxruntime -j JOBS` on case files made for it, whose processes are looked at after
 every tenth of the results; next to it a bare loop over the same models, which makes a session for
 each and runs it once. opcheck runs each three times, and judges it. With two jobs or more, a run of
-one job comes first.
+one job comes first. docs/scale.md has figures.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -30,18 +31,18 @@ ROOT = Path(__file__).parent.parent
 AXES = (-1, 0)
 
 
-def case_file(folder: Path, count: int) -> Path:
-    """`count` cases of Hardmax on two axes, each with other numbers."""
-    lines = ["op: Hardmax", "opset: 13", "dtype: float32", "clause: many", "cases:"]
-    for number in range(count):
-        lines += [
-            f"- name: c{number}",
-            f"  attrs: {{axis: {AXES[number % 2]}}}",
-            f"  inputs: {{input: {{shape: [3, 5], permutation: [0, 1], seed: {number}}}}}",
-        ]
-    file = folder / "many.yaml"
-    file.write_text("\n".join(lines))
-    return file
+def case_files(folder: Path, count: int) -> Path:
+    """`count` cases of Hardmax on two axes, each with other numbers, in files of 10,000."""
+    for first in range(0, count, 10_000):
+        lines = ["op: Hardmax", "opset: 13", "dtype: float32", "clause: many", "cases:"]
+        for number in range(first, min(first + 10_000, count)):
+            lines += [
+                f"- name: c{number}",
+                f"  attrs: {{axis: {AXES[number % 2]}}}",
+                f"  inputs: {{input: {{shape: [3, 5], permutation: [0, 1], seed: {number}}}}}",
+            ]
+        (folder / f"many-{first}.yaml").write_text("\n".join(lines))
+    return folder
 
 
 def mebibytes(process: psutil.Process) -> float:
@@ -57,20 +58,21 @@ def kind(process: psutil.Process, parent: psutil.Process) -> str:
     return "judge" if line == parent.cmdline() else "guard"
 
 
-def isolated(file: Path, count: int, jobs: int) -> float:
-    """Cases a second of a whole run, counted from its first result; prints its memory."""
+def isolated(files: Path, count: int, jobs: int) -> float:
+    """Cases a second of a whole run, counted from its first result; prints memory and bytes."""
     words = ["-m", "opcheck", "run", "-b", "onnxruntime", "--format", "json", "-j", str(jobs)]
+    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     run = subprocess.Popen(
-        [sys.executable, *words, file],
+        [sys.executable, *words, files],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
     )
     assert run.stdout
     with run:
-        run.stdout.readline()
+        size = len(run.stdout.readline())
         parent = psutil.Process(run.pid)
         for number in range(1, count + 1):
-            run.stdout.readline()
+            size += len(run.stdout.readline())
             if number == 1:
                 start = time.perf_counter()
                 others = parent.children(recursive=True)
@@ -80,7 +82,13 @@ def isolated(file: Path, count: int, jobs: int) -> float:
                 print(f"{number:>8} {mebibytes(parent):>10.1f}", end="")
                 print(*(f" {mebibytes(other):>9.1f}" for other in others), flush=True)
         took = time.perf_counter() - start
-        run.stdout.read()
+        size += len(run.stdout.read())
+    whole = time.perf_counter() - begin
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    print(f"first result after {start - begin:.1f} s, end after {whole:.1f} s;", end=" ")
+    print(f"{busy:.1f} s of processors, largest process {used.ru_maxrss / 1024:.0f} MiB;", end=" ")
+    print(f"{size:,} bytes, {size / count:,.0f} a result", flush=True)
     return count / took
 
 
@@ -99,14 +107,14 @@ def main() -> None:
     given = [int(word) for word in sys.argv[1:]]
     count, jobs = [*given, *(10_000, 1)[len(given) :]]
     with tempfile.TemporaryDirectory() as folder:
-        file = case_file(Path(folder), count)
-        asked = [question(case) for case in load([file])]
+        files = case_files(Path(folder), count)
+        asked = [question(case) for case in load([files])]
         models = []
         for one in asked:
             inputs = [np.array(array) for array in one.inputs]
             models.append((model_of(one.task).SerializeToString(), one.task.feed(inputs)))
         before = bare(models)
-        rates = {each: isolated(file, count, each) for each in sorted({1, jobs})}
+        rates = {each: isolated(files, count, each) for each in sorted({1, jobs})}
         after = bare(models)
     loop = (before + after) / 2
     for each, rate in rates.items():

@@ -62,7 +62,8 @@ def status(
     results, ending = list(results), ending or Ending()
     red = reds_of(header)
     total = Counter(result.verdict for result in results)
-    idle = {one.address: why for one in header.backends if (why := _why_idle(one, results))}
+    mine = group_by(results, lambda result: result.backend)
+    idle = {b.address: why for b in header.backends if (why := _why_idle(mine.get(b.address, [])))}
     idly = [f"{', '.join(some)} {why}" for why, some in group_by(idle, idle.__getitem__).items()]
     failed = [result for result in results if is_red(result, red)]
     wrong = [_spelt(Counter(result.verdict for result in failed))] * bool(failed)
@@ -126,9 +127,8 @@ def several_builds(whole: Header) -> Iterator[str]:
             yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
 
 
-def _why_idle(backend: model.BackendInfo, results: Iterable[Record]) -> str:
-    """Return why a backend was judged on nothing, or ""."""
-    mine = [result for result in results if result.backend == backend.address]
+def _why_idle(mine: Sequence[Record]) -> str:
+    """Return why a backend with these results was judged on nothing, or ""."""
     judged = [result for result in mine if is_judged(result)]
     # Agreeing with itself proves nothing; the engine's exact mode is another answer.
     if judged and all(

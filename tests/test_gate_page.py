@@ -1,14 +1,14 @@
-"""The recipes of docs/gate.md work: their shell steps are taken from the page, and run."""
+"""The recipes of docs/gate.md work: their commands are taken from the page, and run.
+
+Those for CI systems are in test_ci_files.py.
+"""
 
 import os
 import re
-import shutil
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from opcheck.errors import Exit
 from opcheck.report import store
@@ -16,10 +16,7 @@ from tests.shell import ROOT, shell
 
 PAGE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
 SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-(WORKFLOW,) = [
-    yaml.load(text, yaml.BaseLoader) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-]
-PLAIN, COMPARED, WHEEL, SPEED = SHELL
+PLAIN, COMPARED, _, WHEEL, SPEED = SHELL
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 
@@ -78,117 +75,6 @@ def test_a_gate_that_compares_lets_old_failures_pass_and_no_new_one(folder: Path
     assert status == 2
     assert "regression" not in printed
     assert shell(folder, "opcheck diff main.jsonl new.jsonl")[0] == 2
-
-
-# ── on GitHub ─────────────────────────────────────────────────────────────────────────────────
-SHARDS = WORKFLOW["jobs"]["shard"]["strategy"]["matrix"]["shard"]
-
-
-def step(job: str, name: str) -> str:
-    """What a step runs."""
-    (found,) = [one for one in WORKFLOW["jobs"][job]["steps"] if one.get("name") == name]
-    return str(found["run"])
-
-
-def run_shard(folder: Path, number: str) -> tuple[int, str]:
-    # As GitHub runs a step: https://docs.github.com/actions/reference/workflow-syntax
-    commands = step("shard", "run").replace("${{ matrix.shard }}", number)
-    return shell(folder, f"set -e\n{commands}")
-
-
-def run_gate(folder: Path) -> tuple[list[int], str]:
-    """Exit statuses of `join` and `judge`, and what they print."""
-    joined, said = shell(folder, f"set -e\n{step('gate', 'join')}")
-    summary = f"export GITHUB_STEP_SUMMARY={folder}/summary.md\n"
-    judged, printed = shell(folder, f"set -e\n{summary}{step('gate', 'judge')}")
-    return [joined, judged], said + printed
-
-
-@pytest.fixture(scope="module")
-def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the shards of six cases have run."""
-    folder = tmp_path_factory.mktemp("workflow")
-    cases = "".join(TIES.replace("ties", f"ties_{n}") for n in range(3))
-    cases += "".join(NONE.replace("none", f"none_{n}") for n in range(3))
-    (folder / "my.yaml").write_text(HEAD + cases)
-    mine(folder, RIGHT)
-    for number in SHARDS:
-        assert run_shard(folder, number)[0] == 0
-    return folder
-
-
-@pytest.fixture
-def workflow(shards: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
-    return Path(shutil.copytree(shards, tmp_path / "workflow"))
-
-
-def test_shards_are_joined_and_judged(workflow: Path) -> None:
-    statuses, printed = run_gate(workflow)
-    assert statuses == [0, 0]
-    assert last(printed) == "exit 0: conforms: 6 results, nothing unexpected"
-    assert "conforms" in (workflow / "summary.md").read_text()
-
-
-def test_a_failure_in_one_shard_is_red_at_the_gate_and_an_annotation(workflow: Path) -> None:
-    mine(workflow, WRONG)
-    found = [run_shard(workflow, number) for number in SHARDS]
-    assert [status for status, _ in found] == [0, 0, 0]
-    assert any("::error file=my.yaml,line=" in printed for _, printed in found)
-    statuses, printed = run_gate(workflow)
-    assert statuses == [0, 1]
-    assert "exit 1: does not conform: 3 fail" in printed
-    assert "3 fail" in (workflow / "summary.md").read_text()
-
-
-def test_a_shard_that_was_killed_or_did_not_come_or_came_twice_is_red(workflow: Path) -> None:
-    second = workflow / "shard-2.jsonl"
-    text = second.read_text()
-    second.write_text(text[: len(text) // 2])
-    statuses, printed = run_gate(workflow)
-    assert statuses == [4, 4]
-    assert "shard-2.jsonl was cut short" in printed
-    second.unlink()
-    statuses, printed = run_gate(workflow)
-    assert statuses == [4, 4]
-    assert "shard 2 of 3 is missing" in printed
-    (workflow / "run.jsonl").unlink()
-    (workflow / "shard-1-again.jsonl").write_text((workflow / "shard-1.jsonl").read_text())
-    statuses, printed = run_gate(workflow)
-    assert statuses == [2, 2]
-    assert "results that stand in both" in printed
-
-
-def test_cases_that_were_lost_are_red_in_a_shard_already(workflow: Path) -> None:
-    text = (workflow / "my.yaml").read_text().splitlines(keepends=True)
-    (workflow / "my.yaml").write_text("".join(text[:-3]))
-    status, printed = run_shard(workflow, SHARDS[0])
-    assert status == 2
-    assert "--expect-cases 6: there are 3 cases" in printed
-
-
-def test_the_gate_is_not_skipped_where_a_shard_fails() -> None:
-    gate = WORKFLOW["jobs"]["gate"]
-    assert (gate["needs"], gate["if"]) == ("shard", "always()")
-    assert len(SHARDS) == int(re.findall(r"matrix.shard }}/(\d+)", step("shard", "run"))[0])
-    assert WORKFLOW["jobs"]["shard"]["strategy"]["fail-fast"] == "false"
-
-
-def test_what_is_not_tried_is_listed() -> None:
-    told = PAGE[PAGE.index("## What of this page is tried") :]
-    steps: list[dict[str, Any]] = [one for job in WORKFLOW["jobs"].values() for one in job["steps"]]
-    for one in steps:
-        if "uses" in one:
-            name = one["uses"].removeprefix("actions/").partition("@")[0]
-            assert f"`{name}`" in told
-        elif one["name"] == "install":
-            assert "the steps `install`" in told
-        else:
-            assert one["name"] in ("run", "join", "judge")
-    assert "`${{ matrix.shard }}`" in told
-    # Nothing else stands in braces, and no step is written in another language.
-    assert {*re.findall(r"\$\{\{.*?\}\}", PAGE)} == {"${{ matrix.shard }}"}
-    assert {*re.findall(r"```(\w+)", PAGE)} == {"sh", "yaml"}
 
 
 # ── a wheel ───────────────────────────────────────────────────────────────────────────────────

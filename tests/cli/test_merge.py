@@ -1,6 +1,7 @@
 """`opcheck merge` on runs of small files and fakes."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,37 @@ def test_shards_are_the_whole(run, keep):
     one, other = (store.read(Path(name)) for name in (whole, "joined"))
     assert (one.header, one.records) == (other.header, other.records)
     assert run("report", "joined").stdout == run("report", whole).stdout
+
+
+MINE = """
+import os
+
+class Mine:
+    def prepare(self, task): return self
+    def run(self, inputs):
+        if len(inputs[0]) == 6:
+            print("the last words", flush=True)
+            os._exit(9)
+        return [inputs[0] * 0]
+"""
+
+
+def comparable(name):
+    """A run without times, and without diagnoses, for which a shard has less evidence."""
+    text = re.sub(r'"(seconds|started)":("[^"]*"|[\d.e-]+)', r'"\1":0', Path(name).read_text())
+    return re.sub(r'"diagnoses":\[.*?\],"printed"', '"printed"', text)
+
+
+def test_shards_of_processes_are_the_run_of_one_to_the_byte_but_for_times(run, keep, tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    backends = "py:mine", "numpy"
+    keep("whole", *backends)
+    parts = [keep(f"part-{n}", *backends, words=["--shard", f"{n}/3"]) for n in (3, 1, 2)]
+    run("merge", *parts, "-o", "joined", code=0)
+    whole = store.read(Path("whole"))
+    assert {result.verdict for result in whole.records} == {"fail", "crash", "warn", "pass"}
+    assert {store.read(Path(part)).header.cases for part in parts} == {1, 2}
+    assert comparable("joined").splitlines() == comparable("whole").splitlines()
 
 
 def test_a_missing_shard_is_told_and_the_whole_is_incomplete(run, keep):

@@ -20,7 +20,8 @@ from opcheck.cli import options
 from opcheck.cli import reports as report_files
 from opcheck.cli.options import OutputCommand, OutputPath, check_files, declared
 from opcheck.errors import Exit, Unwritable, UsageError, few
-from opcheck.report.plain_text import one_line, picked, plural
+from opcheck.grouping import picked
+from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
     from opcheck.cli.output import JsonOutput, PrettyOutput
@@ -376,10 +377,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
             paths=tuple(map(str, given.paths)),
             shipped_ledgers=not given.no_known,
             gate=mine.gate,
-            repeat=given.repeat,
-            strict=given.strict,
-            require_supported=given.require_supported,
-            require_reproducible=given.require_reproducible,
+            **picked(given, "repeat strict require_supported require_reproducible"),
         )
         checked = mine.check(session.infos, everything)
         run = LiveRun(session, request)

@@ -92,8 +92,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
         body = replace(graph.body, inputs=tuple(one.name for one in task.inputs))
         attrs: Any = {"graph": replace(graph, body=body)}
         return Node(task.op, operands, attrs, opset=task.opset)
-    constant = bool(task.initializers)
-    return Node(task.op, operands, task.attrs, task.places, constant, task.opset)
+    return Node(task.op, operands, task.attrs, task.places, bool(task.initializers), task.opset)
 
 
 class OracleUnavailable(Exception):

@@ -302,10 +302,7 @@ def _computed_data(case: Case, asked: Question) -> ComputedData:
 
 
 def _data(
-    asked: Question,
-    wants: Sequence[Want],
-    found: NodeOutputs | None,
-    tolerance: Tolerance | None,
+    asked: Question, wants: Sequence[Want], found: NodeOutputs | None, tolerance: Tolerance | None
 ) -> ComputedData:
     """The data with the outputs `found`, or else those that the case states."""
     found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
@@ -486,8 +483,6 @@ def _write(stage: Path, case: Case) -> _Done:
             path.write_bytes(data)
         tests.append(fields)
     manifest_case = gm.ManifestCase(
-        **picked(case, "id rule level clause"),
-        digest=case_digest(case),
-        tests=tuple(tests),
+        **picked(case, "id rule level clause"), digest=case_digest(case), tests=tuple(tests)
     )
     return manifest_case, tuple(left)

@@ -432,8 +432,7 @@ class Resolver:
                 unknown.append(name)
                 has = f"has: {', '.join(schema.attributes) or 'none'}"
                 message = f"{quoted(name)} is no attribute of {schema.op} ({has})"
-                hint = did_you_mean(name, schema.attributes)
-                self.problem(self.at("attrs", name), message, hint)
+                self.problem(self.at("attrs", name), message, did_you_mean(name, schema.attributes))
             elif is_tensor or (attribute.type == "tensor" and not isinstance(value, dict | None)):
                 if (array := self._attribute_tensor(attribute, value)) is not None:
                     found[name] = array

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from opcheck.report.timing_store import Stored, read
+from opcheck.report.timings import Stored, read
 from opcheck.timing import Ratio, ratio
 
 

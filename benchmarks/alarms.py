@@ -21,7 +21,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from opcheck.report.timing_store import read
+from opcheck.report.timings import read
 from opcheck.timing import compare_runs
 
 ROOT = Path(__file__).parent.parent

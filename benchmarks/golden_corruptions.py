@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from opcheck.execution.golden.writing import write
+from opcheck.execution.golden import write
 from opcheck.suite import golden_files, load
 from opcheck.suite.golden_files import MANIFEST, SUMS
 

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from opcheck.report.timing_store import read
+from opcheck.report.timings import read
 
 ROOT = Path(__file__).parent.parent
 SECONDS = (200e-6, 2e-3, 20e-3)

@@ -304,7 +304,7 @@ def compare(old: Run, new: Run) -> Difference:
     applied = [(run.header.known, bool(run.header.ledgers)) for run in (old, new)]
     as_found = applied[0] != applied[1]
     before, after = (
-        {pair: _without_ledgers(one, as_found) for pair, one in run.by_pair.items()}
+        {(one.case, one.backend): _without_ledgers(one, as_found) for one in run.records}
         for run in (old, new)
     )
     heads = old.header, new.header

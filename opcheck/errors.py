@@ -122,8 +122,20 @@ class InvalidNode(NodeError):
     """The node breaks its specification; the message names operator, value and allowed range."""
 
 
+def illegal(why: str, when: object) -> None:
+    """Raise InvalidNode, `when` that holds."""
+    if when:
+        raise InvalidNode(why)
+
+
 class NotSupported(NodeError):
     """The node is not implemented here."""
+
+
+def unsupported(why: str, when: object) -> None:
+    """Raise NotSupported, `when` that holds."""
+    if when:
+        raise NotSupported(why)
 
 
 class NotExpressible(NotSupported):

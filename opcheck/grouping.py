@@ -1,7 +1,7 @@
-"""Things that are alike."""
+"""Group things that are alike, and pick fields that have the same names elsewhere."""
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -13,3 +13,8 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     for item in items:
         found.setdefault(key(item), []).append(item)
     return found
+
+
+def picked(one: object, names: str) -> dict[str, Any]:
+    """The attributes of an object that have these names."""
+    return {name: getattr(one, name) for name in names.split()}

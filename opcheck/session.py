@@ -17,10 +17,10 @@ from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import Scheduler, environment, workers
 from opcheck.execution.scheduler import CAN_FORK, Judges
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
+from opcheck.grouping import picked
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
 from opcheck.report.formatting import Recorder
-from opcheck.report.plain_text import picked
 
 
 class Preparing(Protocol):

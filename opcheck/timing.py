@@ -319,10 +319,7 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
     missing = []
     for row in {**after, **before}:
         case, backend = row[0], row[-1]
-        reasons = {
-            "in the old run": _why_not(row, before),
-            "in the new run": _why_not(row, after),
-        }
+        reasons = {"in the old run": _why_not(row, before), "in the new run": _why_not(row, after)}
         if any(reasons.values()):
             missing.append(_missing(case, backend, reasons))
         elif _company(before[row][0]) != _company(after[row][0]):
@@ -357,8 +354,7 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
                 continue
             if one := ratio(new, old):
                 changes.append(TimingChange(row.case, new.backend, one.value, one.low, one.high))
-                by_worker = medians(new.samples, old.samples)
-                by_backend.setdefault(new.backend, []).append(by_worker)
+                by_backend.setdefault(new.backend, []).append(medians(new.samples, old.samples))
             else:
                 reasons = {f"of {base}": _untimed(old), "of the backend itself": _untimed(new)}
                 missing.append(_missing(row.case, new.backend, reasons))

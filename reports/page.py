@@ -22,7 +22,7 @@ from opcheck.analysis import reds
 from opcheck.grouping import group_by
 from opcheck.model import Record, Verdict
 from opcheck.model.timing import Bench, Timed
-from opcheck.report import plain_text, timing_store
+from opcheck.report import plain_text, timings
 from opcheck.report.markdown import block, table
 from opcheck.timing import means, ratio, spread
 from opcheck.timing import words as verdict_on
@@ -69,7 +69,7 @@ class Site:
     """The pages of all engines, which link to each other."""
 
     runs: Sequence[Published]
-    bench: timing_store.Stored
+    bench: timings.Stored
     models: Sequence[Model]
     #: Runs without ledgers, of fewer cases.
     more: Sequence[Published] = ()
@@ -572,7 +572,7 @@ def _unseen(one: Published) -> Iterator[str]:
 # ── timings ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _bench(stored: timing_store.Stored) -> Iterator[str]:
+def _bench(stored: timings.Stored) -> Iterator[str]:
     bench = stored.bench
     machine = bench.machine
     backends = [f"{address} {version}".rstrip() for address, version in bench.backends.items()]

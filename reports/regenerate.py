@@ -35,7 +35,7 @@ from opcheck import analysis, suite  # noqa: E402
 from opcheck.analysis import RunPart  # noqa: E402
 from opcheck.errors import CaseFileError, UsageError  # noqa: E402
 from opcheck.model import Case, Run, Suite  # noqa: E402
-from opcheck.report import store, timing_store  # noqa: E402
+from opcheck.report import store, timings  # noqa: E402
 from reports import weights  # noqa: E402
 from reports.by_hand import CHECKS  # noqa: E402
 from reports.page import Site  # noqa: E402
@@ -95,7 +95,7 @@ def main() -> int:
 def stored() -> Site:
     """Return the pages, of the files that are stored."""
     models = weights.read(HERE / "weights.json")
-    return Site(published(HERE), timing_store.read(BENCH), models, others(HERE))
+    return Site(published(HERE), timings.read(BENCH), models, others(HERE))
 
 
 def pages(folder: Path) -> set[Path]:

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import get_args
 
 from opcheck.engine import rounding
-from opcheck.execution.golden.answers import AnswerKind
-from opcheck.execution.golden.writing import METHOD_TEXTS
+from opcheck.execution.golden import METHOD_TEXTS, AnswerKind
 from opcheck.graph.test_data import DATA
 from opcheck.suite.golden_files import MANIFEST, SUMS, read_manifest
 from tests.execution.golden.made import golden

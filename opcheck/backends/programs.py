@@ -420,5 +420,4 @@ def from_json(said: Any, what: str) -> Array:
         raise BrokenProtocol(f"{what}: {message}")
     if dtype.kind == "bool" and data.strip(b"\0\1"):
         raise BrokenProtocol(f"{what}: a bool is a byte that is 0 or 1")
-    stored = np.frombuffer(data, dtype.numpy.newbyteorder("<")).reshape(shape)
-    return stored.astype(dtype.numpy)
+    return np.frombuffer(data, dtype.numpy.newbyteorder("<")).reshape(shape).astype(dtype.numpy)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opcheck.execution.bench import Benchmark
     from opcheck.model import Case
     from opcheck.model.timing import Bench, Rows
-    from opcheck.report.timing_store import Stored
+    from opcheck.report.timings import Stored
     from opcheck.timing import Compared
 
 #: The exit code of a gate that fails, else None, and its part of the last line.
@@ -87,7 +87,7 @@ def asked_gate(
 
 def saved_benchmark(path: Path) -> Stored:
     """Return a saved benchmark; warn if it was cut short."""
-    from opcheck.report.timing_store import read
+    from opcheck.report.timings import read
 
     stored = read(path)
     if not stored.complete:
@@ -226,7 +226,6 @@ def command(
     from opcheck.execution.bench import entered, planned
     from opcheck.execution.workers import Limits
     from opcheck.report import timings
-    from opcheck.report.timing_store import Stored, write
 
     # All errors of the command line come before any process is started.
     cases = _chosen(**selection)
@@ -246,7 +245,7 @@ def command(
 
         def save(rows: Rows, *, complete: bool = False) -> None:
             if saved:
-                write(saved, about, rows, complete=complete)
+                timings.write(saved, about, rows, complete=complete)
 
         save(())
         rows, error = _measured(session, save)
@@ -254,7 +253,7 @@ def command(
     code, meaning = Exit.CONFORMS, ""
     if gate and rows:
         console.print()
-        stored = Stored(about, tuple(rows), complete=True)
+        stored = timings.Stored(about, tuple(rows), complete=True)
         failed, meaning = show_changes(console, gate, old, stored)
         code = failed or code
     if error:

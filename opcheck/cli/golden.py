@@ -34,7 +34,7 @@ def command() -> None:
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what opcheck wrote, with --force."""
-    from opcheck.execution.golden.writing import check_place
+    from opcheck.execution.golden import check_place
 
     if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
         return False
@@ -71,8 +71,8 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
-    from opcheck.execution.golden.writing import check_place
-    from opcheck.execution.golden.writing import write as write_cases
+    from opcheck.execution.golden import check_place
+    from opcheck.execution.golden import write as write_cases
     from opcheck.execution.workers import processors
     from opcheck.suite.load import check_case_files
 

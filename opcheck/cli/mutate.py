@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 @declared("--mutant names NAME...: Only this mutant.")
 @options.processes_option
 @declared("-v --verbose: Also what kills each, and every argument.")
-def command(
-    names: tuple[str, ...],
-    jobs: int | None,
-    verbose: bool,
-    **selection: Any,
-) -> None:
+def command(names: tuple[str, ...], jobs: int | None, verbose: bool, **selection: Any) -> None:
     """Show which mutants the cases kill, and which survive.
 
     Everything that somebody could get wrong about an operator is made a backend, once for each

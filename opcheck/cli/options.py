@@ -244,8 +244,7 @@ class OutputCommand(click.Command):
             _set_aside(ctx, words, self._named_in(ctx, words))
             _clean(ctx)
             raise
-        values = ((one.type, ctx.params.get(str(one.name))) for one in self.params)
-        _set_aside(ctx, words, values)
+        _set_aside(ctx, words, ((one.type, ctx.params.get(str(one.name))) for one in self.params))
         return rest
 
     def invoke(self, ctx: Context) -> Any:
@@ -285,15 +284,12 @@ def _clean(ctx: Context) -> None:
     """Remove earlier outputs that have been replaced; name the others."""
     for path, stale, moved in ctx.meta.pop(_STALE, ()):
         if stale.exists() and not path.exists():
-            _tell(path, stale)
+            said = f"{path.name} of an earlier command is {stale.name} now"
+            click.echo(f"opcheck: {said}", err=True)
         elif stale.is_file():
             stale.unlink()
         elif moved:
             shutil.rmtree(stale)
-
-
-def _tell(path: Path, stale: Path) -> None:
-    click.echo(f"opcheck: {path.name} of an earlier command is {stale.name} now", err=True)
 
 
 def _is_stale(path: Path, kind: OutputPath, words: Sequence[str]) -> bool:

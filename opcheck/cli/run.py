@@ -20,7 +20,8 @@ from opcheck.cli import options
 from opcheck.cli import reports as report_files
 from opcheck.cli.options import OutputCommand, OutputPath, check_files, declared
 from opcheck.errors import Exit, Unwritable, UsageError, few
-from opcheck.report.plain_text import one_line, picked, plural
+from opcheck.grouping import picked
+from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
     from opcheck.cli.output import JsonOutput, PrettyOutput

@@ -79,11 +79,11 @@ def _is_benchmark(path: Path) -> bool:
 
 
 def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
-    from opcheck.report import timing_store, timings
+    from opcheck.report import timings
 
     if form != "pretty":
         raise UsageError(f"{path} is a benchmark, which is shown as pretty, not as {form}")
-    kept = timing_store.read(path)
+    kept = timings.read(path)
     with options.printed(out) as console:
         timings.show(console, kept.bench, kept.rows, complete=kept.complete)
     if not kept.complete:

@@ -356,8 +356,7 @@ def _next_to_their_group(
     )
     grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
     tolerance = absolute / np.abs(divisor) * grown + 2.0**-51 * np.abs(off)
-    tolerance = np.where(part, tolerance, np.inf)
-    each = row_shares(off, tolerance, 1 - 1 / (1 + down), up)[1]
+    each = row_shares(off, np.where(part, tolerance, np.inf), 1 - 1 / (1 + down), up)[1]
     found = np.empty(y.size)
     found[index.reshape(-1)] = each.reshape(-1)
     return found.reshape(own.shape)

@@ -183,11 +183,7 @@ def _by_bound(
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
         whole = spread() if want.whole else None
         words = whole.message if whole else ""
-        why = (
-            ROWS_DISAGREE * decision.apart,
-            even and f"too far off even for {even}",
-            words,
-        )
+        why = (ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}", words)
         problem, remark = "values", "; ".join(filter(None, why))
     elif 2 * decision.found.unjudged > got.size and not (want.whole and spread()):
         problem, remark = "undecided", UNDECIDED

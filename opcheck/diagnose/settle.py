@@ -227,8 +227,7 @@ class _CellGroup:
         found = group_by(self._left(wrong), lambda s: resemblance(s.case, s.record.diagnoses))
         for text, those in found.items():
             if text and len(those) >= FEWEST:
-                counts = len(those), len(wrong), 0, 0
-                self._choose(Diagnosis(None, text, counts), those)
+                self._choose(Diagnosis(None, text, (len(those), len(wrong), 0, 0)), those)
 
     def _rule(self, left: list[Seen], group: Sequence[Seen]) -> tuple[Diagnosis, list[Seen]] | None:
         """Return the rule that covers the most of those left, and these."""

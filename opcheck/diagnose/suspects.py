@@ -293,14 +293,10 @@ class Fault:
     @property
     def text(self) -> str:
         """A sentence that fits after "as if"."""
-        match self.kind:
-            case "output":
-                return f"the output was {self.dtype} whatever the input"
-            case "computed":
-                return f"it was computed in {self.dtype}"
-            case "saturated":
-                limit = f"what leaves its range became {limits(self.dtype)[1]:.3g}"
-                return f"it was computed in {self.dtype}, where {limit}"
+        if self.kind == "output":
+            return f"the output was {self.dtype} whatever the input"
+        limit = f", where what leaves its range became {limits(self.dtype)[1]:.3g}"
+        return f"it was computed in {self.dtype}{limit * (self.kind == 'saturated')}"
 
     def beside(self, mutant: Mutant | None = None) -> Mutant:
         """Return the fault as a mutant, combined with another one if given."""

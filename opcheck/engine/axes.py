@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import by_step, check_one_of
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
 from opcheck.numbers.faulty import bare
@@ -42,8 +42,7 @@ def distinct(
 ) -> tuple[int, ...]:
     """Axes counted from the front; NotSupported where one is named twice: no text decides that."""
     found = tuple(counted(axis, rank) for axis in axes)
-    if len({*found}) < len(found):
-        raise NotSupported("nothing is said of axes that are named twice")
+    unsupported("nothing is said of axes that are named twice", len({*found}) < len(found))
     return found
 
 
@@ -57,8 +56,7 @@ def from_the_front(axis: int, rank: int) -> int:
 
 def listed(name: str, numbers: Any) -> list[int]:
     """Whole numbers of an attribute, or of a tensor; raises InvalidNode where it is no list."""
-    if np.ndim(numbers) != 1:
-        raise InvalidNode(f"{name} of shape {list(np.shape(numbers))} is no list")
+    illegal(f"{name} of shape {list(np.shape(numbers))} is no list", np.ndim(numbers) != 1)
     return [int(one) for one in numbers]
 
 
@@ -76,8 +74,7 @@ _MOST_AXES, _LARGEST = 64, 1 << 28
 
 def check_size(shape: Sequence[int]) -> None:
     """Raise MemoryError for an output that is too large, NotSupported for too many axes."""
-    if len(shape) > _MOST_AXES:
-        raise NotSupported(f"NumPy has no arrays of {len(shape)} axes")
+    unsupported(f"NumPy has no arrays of {len(shape)} axes", len(shape) > _MOST_AXES)
     # NumPy counts an empty axis as one element where it addresses them.
     addressed = 8 * prod(size or 1 for size in shape) <= np.iinfo(np.intp).max
     if not addressed or prod(shape) > _LARGEST:
@@ -266,13 +263,11 @@ class AxisWindows:
         """
         ends = (self.size + 1) * self.stride + self.begin + self.length
         wide = ends + self.kernel * self.dilation >= 1 << 62
-        i = numbers.astype(object if wide else np.int64)
-        start = i * self.stride - self.begin
+        start = numbers.astype(object if wide else np.int64) * self.stride - self.begin
         low = np.maximum(0, -(start // self.dilation))
         high = np.minimum(self.kernel - 1, (self.length - 1 - start) // self.dilation)
         count = np.maximum(0, high - low + 1).astype(np.intp)
-        first = np.where(count > 0, start + low * self.dilation, 0)
-        return first.astype(np.intp), count
+        return np.where(count > 0, start + low * self.dilation, 0).astype(np.intp), count
 
 
 @dataclass(frozen=True)
@@ -483,8 +478,7 @@ def windows_of(
     Raises InvalidNode for what the text forbids; MemoryError for an output that is too large.
     """
     spatial = shape[2:]
-    if not spatial:
-        raise InvalidNode(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
+    illegal(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn", not spatial)
     kernel_shape = for_axes("kernel_shape", kernel_shape, len(spatial))
     strides = for_axes("strides", strides, len(spatial))
     dilations = for_axes("dilations", dilations, len(spatial))

@@ -197,8 +197,7 @@ class CaseEvaluation:
         case = self.case
         # An operator is the same at every opset from its version to the next.
         for number in opset.later(case.op, case.opset):
-            task = replace(self.question.task, opset=number)
-            reply = yield replace(self.question, task=task)
+            reply = yield replace(self.question, task=replace(self.question.task, opset=number))
             if isinstance(reply.outcome, model.Crashed | model.TimedOut | model.OutOfMemory):
                 message = verdict.by_itself(case.rule, reply.outcome).reason
                 message = f"{refused.reason}; the same model at opset {number}: {message}"

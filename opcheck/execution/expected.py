@@ -20,7 +20,7 @@ from opcheck.engine.evaluate import exactly
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.graph.folders import read_tensor
-from opcheck.grouping import group_by
+from opcheck.grouping import group_by, picked
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.opset import leads, onnx_defs
 from opcheck.suite import materialize, unrounded
@@ -47,16 +47,10 @@ def question(case: Case) -> Question:
     inputs = tuple(materialize(spec) for spec in fed)
     task = Task(
         case=case.id,
-        op=case.op,
-        opset=case.opset,
         attrs={name: _stored(value) for name, value in case.attrs.items()},
-        slots=case.slots,
         inputs=tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
         initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
-        outputs=case.outputs,
-        model=case.model,
-        ports=case.ports,
-        dtype=case.dtype,
+        **picked(case, "op opset slots outputs model ports dtype"),
     )
     operator = operator_of(case.op)
     known, draws = operator is not None, operator is not None and operator.random
@@ -98,8 +92,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
         body = replace(graph.body, inputs=tuple(one.name for one in task.inputs))
         attrs: Any = {"graph": replace(graph, body=body)}
         return Node(task.op, operands, attrs, opset=task.opset)
-    constant = bool(task.initializers)
-    return Node(task.op, operands, task.attrs, task.places, constant, task.opset)
+    return Node(task.op, operands, task.attrs, task.places, bool(task.initializers), task.opset)
 
 
 class OracleUnavailable(Exception):

@@ -411,8 +411,7 @@ class Judges:
         with ExitStack() as stack:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]
             oracles = dict(zip(self._run.oracles, pools[len(self._run.backends) :], strict=True))
-            backends = pools[: len(self._run.backends)]
-            run = replace(self._run, backends=backends, oracles=oracles)
+            run = replace(self._run, backends=pools[: len(self._run.backends)], oracles=oracles)
             for answers in run.answers(self._take):
                 if self._stopped.value:
                     break

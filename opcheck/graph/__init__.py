@@ -55,8 +55,7 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
         nodes, constants, at_opset = lower_hardmax1(task)
         domain = ""
     else:
-        inputs = _inputs(task)
-        node = helper.make_node(task.op.name, inputs, _output_slots(task), domain=domain)
+        node = helper.make_node(task.op.name, _inputs(task), _output_slots(task), domain=domain)
         node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
         for attribute in node.attribute:
             _state_types(task, attribute.g)

@@ -534,8 +534,7 @@ def _check_place(
         every = facts.all_cases(where.ops)
         about = [case for case in every if where.fits(case)]
         for field, items, message, hint in () if pruned else _nowhere(where, every):
-            mark = ledger.node.at((*path, field, *items))
-            problems.add(ledger.file, mark, message, hint)
+            problems.add(ledger.file, ledger.node.at((*path, field, *items)), message, hint)
     for item, name in enumerate(entry.looks or ()):
         looks = {look for op in {case.op for case in about} for look in facts.looks(op)}
         if about and name not in looks:

@@ -123,8 +123,7 @@ class _Sheet:
         """Write the list of entries as empty, or no longer so."""
         head, colon, rest = self.lines[key.line - 1].partition(":")
         rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
-        changed = f"{head}{colon}{' []' * empty}{rest}"
-        self.edits.append(((key.line - 1, key.line, 0), [changed]))
+        self.edits.append(((key.line - 1, key.line, 0), [f"{head}{colon}{' []' * empty}{rest}"]))
 
     def text(self) -> str:
         lines = [*self.lines]

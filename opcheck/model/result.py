@@ -6,7 +6,6 @@ A stored run is all that any report knows of it: plain values, no arrays, no cas
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from typing import Generic, Literal, TypeAlias, TypeVar, get_args
 
 from opcheck.dtypes import DType
@@ -428,11 +427,6 @@ class Run:
     header: Header
     records: tuple[Record, ...] = ()
     ending: Ending | None = None
-
-    @cached_property
-    def by_pair(self) -> Mapping[tuple[str, str], Record]:
-        """The results by case and backend."""
-        return {(record.case, record.backend): record for record in self.records}
 
     @property
     def complete(self) -> bool:

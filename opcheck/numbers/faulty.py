@@ -30,8 +30,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     found = getattr(plain, name)
 
     def function(*operands: Any, **options: Any) -> Any:
-        plain_ones = map(bare, operands)
-        return _wrapped(numbers.called(name, found, *plain_ones, **options))
+        return _wrapped(numbers.called(name, found, *map(bare, operands), **options))
 
     return function
 

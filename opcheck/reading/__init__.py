@@ -152,8 +152,7 @@ def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
             if char == "\t":
                 _, message, *hints = _WORDS[0]
             shown = repr(char) if char.strip() else "the end of the line"
-            where = f"line {start.line}, column {start.column}"
-            message = message.format(began=where, char=shown)
+            message = message.format(began=f"line {start.line}, column {start.column}", char=shown)
             hint = _HINTS.get(hints[0], hints[0]) if hints else None
             return Unreadable(start if _AT_BEGIN.search(problem) else mark, message, hint)
     return Unreadable(mark, f"no valid YAML: {problem[:120].splitlines()[0]}")

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from opcheck.grouping import picked as picked
+
 if TYPE_CHECKING:
     from opcheck.model import OpVersion
 
@@ -23,11 +25,6 @@ _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 _LINES, _LENGTH = 20, 200
 _TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _BYTES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
-
-
-def picked(one: object, names: str) -> dict[str, Any]:
-    """The attributes of an object that have these names, as a record of JSON."""
-    return {name: getattr(one, name) for name in names.split()}
 
 
 def op_record(op: "OpVersion") -> dict[str, Any]:

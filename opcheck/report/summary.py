@@ -312,8 +312,7 @@ class Pretty:
                 for column, cell in zip(columns, cells, strict=True)
             )
             groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
-        head = ["operator", "backend", *map(Numbers, columns)]
-        return grouped(head, groups.items())
+        return grouped(["operator", "backend", *map(Numbers, columns)], groups.items())
 
     def _open_answers(self) -> Table:
         right = Verdict.PASS, Verdict.WARN
@@ -327,8 +326,7 @@ class Pretty:
             row = backend, f"{count:,}", plain_text.brief(answer)
             groups.setdefault(plain_text.brief(case), []).append(row)
         title = "Where the text leaves it open, the answer each backend gives"
-        head = ["case", "backend", Numbers("times"), "answer"]
-        return grouped(head, groups.items(), title=title)
+        return grouped(["case", "backend", Numbers("times"), "answer"], groups.items(), title=title)
 
     def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
         """The results by name of their backend."""
@@ -352,7 +350,7 @@ class Pretty:
             said += f"\n{plain_text.one_line(known.link)}" if known.link else ""
             groups.setdefault(address, []).append((f"{count:,}", said))
         named = ((self.names[address], rows) for address, rows in groups.items())
-        return self._listing(title, "cause", named)
+        return grouped(["backend", Numbers("cases"), "cause"], named, title=title)
 
     def _passing(self) -> Table:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
@@ -380,13 +378,7 @@ class Pretty:
         for name, mine in self._named(one for one in results if one.verdict is verdict):
             reasons = (f"{f'{one.op.name}/{one.name}: ' * by_name}{one.reason}" for one in mine)
             groups.append((name, [*_kinds(reasons)]))
-        return self._listing(title, "reason", groups)
-
-    def _listing(
-        self, title: str, last: str, groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]
-    ) -> Table:
-        head = ["backend", Numbers("cases"), last]
-        return grouped(head, groups, title=title)
+        return grouped(["backend", Numbers("cases"), "reason"], groups, title=title)
 
     def _overview(self) -> None:
         console, header, names, results = self.console, self.header, self.names, self.results

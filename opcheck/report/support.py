@@ -100,8 +100,7 @@ def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
     for one in found:
         by_op = group_by(one.cells, lambda cell: cell.cell.op).items()
         rows = [(op, {cell.cell.dtype: cell for cell in cells}) for op, cells in by_op]
-        counts = Counter((cell.verdict, _word(cell)) for cell in one.cells)
-        matrices.append((one, counts, rows))
+        matrices.append((one, Counter((cell.verdict, _word(cell)) for cell in one.cells), rows))
     yield from document(
         "support.html",
         drawings={},

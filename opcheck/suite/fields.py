@@ -36,7 +36,7 @@ _ATTRIBUTE = {
             "propertyNames": {"enum": list(ATTRIBUTE_TYPES)},
         },
         {"type": "array", "items": {"type": _LITERAL["type"]}},
-    ],
+    ]
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 #: A list of all would hide the message.

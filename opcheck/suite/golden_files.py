@@ -1,7 +1,7 @@
 """The manifest of a golden folder, and its files against it; both may come from a stranger.
 
 The manifest is one JSON file, the same bytes for the same content. Nothing outside the folder is
-read. What is in the files is for `execution.golden.writing`.
+read. What is in the files is for `execution.golden`.
 """
 
 import json
@@ -408,8 +408,7 @@ def _undecided(
     if beyond:
         return replace(first, beyond=beyond)
     expects = [case.expect for case in cases if isinstance(case.expect, Values)]
-    names = (one.alternative for one in answers)
-    alternatives = map(Alternative, names, expects)
+    alternatives = map(Alternative, (one.alternative for one in answers), expects)
     stated = [case.tolerance or Tolerance() for case in cases]
     rtol, atol = max(one.rtol for one in stated), max(one.atol for one in stated)
     tolerance = Tolerance(rtol=rtol, atol=atol)

@@ -14,6 +14,7 @@ from opcheck import dtypes, model, opset
 from opcheck.dtypes import DTYPES, DType, content, limits
 from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
+from opcheck.grouping import picked
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
 from opcheck.reading import FileNode, Mark, Problems, quoted
@@ -76,9 +77,7 @@ class Resolver:
         attrs = self.resolve_attributes(schema)
         bound = self.bindings(schema, tensors)
         case = Case(
-            id=self.concrete.id,
-            name=self.concrete.name,
-            row=self.concrete.row,
+            **picked(self.concrete, "id name row level"),
             op=schema.op,
             opset=self.fields.opset or 0,
             dtype=self.dtype,
@@ -88,7 +87,6 @@ class Resolver:
             outputs=tuple(self._outputs(schema, bound, attrs)),
             expect=Computed(),
             rule=self.fields.rule or "must",
-            level=self.concrete.level,
             timeout=self.fields.timeout,
             clause=self.fields.clause or "",
             empty=self.fields.empty or "",
@@ -434,8 +432,7 @@ class Resolver:
                 unknown.append(name)
                 has = f"has: {', '.join(schema.attributes) or 'none'}"
                 message = f"{quoted(name)} is no attribute of {schema.op} ({has})"
-                hint = did_you_mean(name, schema.attributes)
-                self.problem(self.at("attrs", name), message, hint)
+                self.problem(self.at("attrs", name), message, did_you_mean(name, schema.attributes))
             elif is_tensor or (attribute.type == "tensor" and not isinstance(value, dict | None)):
                 if (array := self._attribute_tensor(attribute, value)) is not None:
                     found[name] = array

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from opcheck.cli.bench import TimingGate
 from opcheck.cli.group import program
 from opcheck.errors import Unwritable
-from opcheck.report import timing_store
+from opcheck.report import timings
 from opcheck.timing import Compared, Missing, TimingChange
 from tests.execution.bench.suite import CASES, SPINNING
 
@@ -254,14 +254,14 @@ def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
 
 
 def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(bench, tmp_path, monkeypatch):
-    write = timing_store.write
+    write = timings.write
 
     def full(path, *rows, complete):
         if complete:
             raise Unwritable(path, OSError("the disk is full"))
         write(path, *rows, complete=complete)
 
-    monkeypatch.setattr(timing_store, "write", full)
+    monkeypatch.setattr(timings, "write", full)
     found = bench("-b", "numpy", "-k", "one", "--save", str(tmp_path / "a.jsonl"), code=4)
     assert "GB/s" in found.stdout
     assert "a.jsonl cannot be written: the disk is full" in found.stderr

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from opcheck.cli.group import program
-from opcheck.report import store, timing_store
+from opcheck.report import store, timings
 from tests.cli.fakes import FAKES
 from tests.cli.test_run import CASES, EACH
 from tests.report.timed import stored as stored_benchmark
@@ -285,7 +285,7 @@ def timed(tmp_path):
     def keep(*, complete=True, rows=None):
         kept = stored_benchmark(complete=complete)
         found = kept.rows if rows is None else rows
-        timing_store.write(tmp_path / "bench.jsonl", kept.bench, found, complete=complete)
+        timings.write(tmp_path / "bench.jsonl", kept.bench, found, complete=complete)
         return "bench.jsonl"
 
     return keep

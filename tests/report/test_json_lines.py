@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.errors import CaseFileError
-from opcheck.report import store, timing_store
+from opcheck.report import store, timings
 from tests.report import made, test_store_reading, test_timing_store
 
 
@@ -35,7 +35,7 @@ RUN = Kind(
 )
 BENCH = Kind(
     *("benchmark", "bench", 1, "`opcheck bench --save FILE` writes one"),
-    *(timing_store.read, test_timing_store.LINES),
+    *(timings.read, test_timing_store.LINES),
 )
 
 pytestmark = pytest.mark.parametrize("kind", [RUN, BENCH], ids=lambda kind: kind.name)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from opcheck.errors import CaseFileError, Unwritable
 from opcheck.model.timing import Timing
-from opcheck.report import timing_store
-from opcheck.report.timing_store import Stored
+from opcheck.report import timings
+from opcheck.report.timings import Stored
 from tests.report import made
 from tests.report.timed import bench, row, samples, timing
 
@@ -30,15 +30,15 @@ ROWS = (
     ),
     row("Softmax/none", (), copy=(), yardstick=samples(1e-3, workers=1)),
 )
-LINES = [*timing_store.lines(BENCH, ROWS, complete=True)]
+LINES = [*timings.lines(BENCH, ROWS, complete=True)]
 
 
 def complaint(path):
-    return made.complaint(timing_store.read, path)
+    return made.complaint(timings.read, path)
 
 
 def test_what_was_written_is_read_to_the_last_bit(file):
-    assert timing_store.read(file(LINES)) == Stored(BENCH, ROWS, complete=True)
+    assert timings.read(file(LINES)) == Stored(BENCH, ROWS, complete=True)
 
 
 def test_a_line_is_what_any_reader_of_json_takes():
@@ -65,46 +65,46 @@ def test_a_line_is_what_any_reader_of_json_takes():
 def test_a_file_from_when_cases_were_swept_over_sizes_is_read(file):
     lines = [line.replace(',"digest":', ',"sweep":"Softmax/n","digest":') for line in LINES]
     assert lines != LINES
-    assert timing_store.read(file(lines)).rows == ROWS
+    assert timings.read(file(lines)).rows == ROWS
 
 
 def test_a_file_from_before_waiting_was_measured_is_read(file):
     lines = [re.sub(r',"waited":\[[^]]*\]', "", line) for line in LINES]
     assert lines != LINES
-    assert timing_store.read(file(lines)).rows == ROWS
+    assert timings.read(file(lines)).rows == ROWS
 
 
 def test_a_file_has_all_that_was_written_last_and_nothing_of_before(tmp_path):
     path = tmp_path / "stored.jsonl"
     path.write_text("something of another day\n" * 100)
-    timing_store.write(path, BENCH, (), complete=False)
-    assert timing_store.read(path) == Stored(BENCH, (), complete=False)
-    timing_store.write(path, BENCH, ROWS[:2], complete=True)
-    assert timing_store.read(path) == Stored(BENCH, ROWS[:2], complete=True)
+    timings.write(path, BENCH, (), complete=False)
+    assert timings.read(path) == Stored(BENCH, (), complete=False)
+    timings.write(path, BENCH, ROWS[:2], complete=True)
+    assert timings.read(path) == Stored(BENCH, ROWS[:2], complete=True)
     assert [entry.name for entry in tmp_path.iterdir()] == ["stored.jsonl"]
 
 
 def test_a_benchmark_that_was_interrupted_is_read_and_is_not_complete(file):
-    ended = timing_store.lines(BENCH, ROWS[:2], complete=False)
-    assert timing_store.read(file(ended)) == Stored(BENCH, ROWS[:2], complete=False)
+    ended = timings.lines(BENCH, ROWS[:2], complete=False)
+    assert timings.read(file(ended)) == Stored(BENCH, ROWS[:2], complete=False)
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(Unwritable, match=r"stored\.jsonl cannot be written: No such file"):
-        timing_store.write(tmp_path / "nowhere" / "stored.jsonl", BENCH, ROWS, complete=True)
+        timings.write(tmp_path / "nowhere" / "stored.jsonl", BENCH, ROWS, complete=True)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 def test_a_full_disk_is_no_traceback():
     with pytest.raises(Unwritable, match="/dev/full cannot be written: No space left"):
-        timing_store.write(Path("/dev/full"), BENCH, ROWS, complete=True)
+        timings.write(Path("/dev/full"), BENCH, ROWS, complete=True)
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_a_line_cut_short_is_told(file, end):
     [said] = complaint(file([*LINES[:3], LINES[3][:80]], end=end))
     assert said.startswith(":4:1: Invalid JSON: ")
-    assert timing_store.read(file(LINES[:3])).rows == ROWS[:2]
+    assert timings.read(file(LINES[:3])).rows == ROWS[:2]
     [said] = complaint(file([LINES[0][:80]], end=end))
     assert said.startswith(":1:1: this is no stored benchmark")
 
@@ -160,18 +160,18 @@ def test_no_load_is_infinite(file):
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(monkeypatch, file):
-    monkeypatch.setattr(timing_store._BenchReading, "limit", 1 << 20)
+    monkeypatch.setattr(timings._BenchReading, "limit", 1 << 20)
     assert complaint(file(["x" * (1 << 20)])) == [": the file is larger than 1 MiB"]
 
 
-WHOLE = "\n".join(timing_store.lines(BENCH, [replace(ROWS[1], copy=())], complete=True)).encode()
+WHOLE = "\n".join(timings.lines(BENCH, [replace(ROWS[1], copy=())], complete=True)).encode()
 
 
 def read_or_complain(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "garbage"
     path.write_bytes(data)
     try:
-        return timing_store.read(path)
+        return timings.read(path)
     except CaseFileError:
         return None
 
@@ -181,5 +181,5 @@ def read_or_complain(tmp_path_factory, data):
 def test_a_damaged_file_is_refused_or_holds_what_can_be_used(tmp_path_factory, data):
     stored = read_or_complain(tmp_path_factory, data)
     for one in stored.rows if stored else ():
-        assert len([*timing_store.lines(stored.bench, [one], complete=True)]) == 3
+        assert len([*timings.lines(stored.bench, [one], complete=True)]) == 3
         assert all(sample.seconds > 0 for timing in one.timings for sample in timing.samples)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opcheck.model.timing import Bench, Machine, Sample, Timed, Timing
-from opcheck.report.timing_store import Stored
+from opcheck.report.timings import Stored
 
 MACHINE = Machine(
     processor="Acme Fast CPU @ 3.00GHz",

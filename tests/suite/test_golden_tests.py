@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 from benchmarks import golden_corruptions as corruptions
 from opcheck.errors import CaseFileError
-from opcheck.execution.golden.writing import write
+from opcheck.execution.golden import write
 from opcheck.model import AnyOf, Rejected, Values
 from opcheck.suite import case_digest, load, load_all
 from opcheck.suite.golden_files import MANIFEST, SUMS

@@ -11,7 +11,7 @@ from opcheck.backends.base import Backend, Bare, only_nodes, own_part
 from opcheck.backends.connect import lead_dtype
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.native import natively
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, unsupported
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About(
@@ -31,8 +31,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 
     def prepare(task: Task) -> PreparedNode:
         only_nodes(task, "opcheck's engine")
-        if operator_of(task.op) is None:
-            raise NotSupported(f"the engine has no formula for {task.op}")
+        unsupported(f"the engine has no formula for {task.op}", operator_of(task.op) is None)
         return PreparedNode(task, compute)
 
     def declares(task: Task) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, only_nodes, own_part
 from opcheck.backends.connect import accepts, blamed, find, runnable
-from opcheck.errors import NotSupported, UsageError
+from opcheck.errors import NotSupported, UsageError, unsupported
 from opcheck.graph import NotExpressible, model_of, output_names
 from opcheck.model import BackendInfo, Task, Tensors
 
@@ -84,8 +84,7 @@ def _answering(interface: Any, way: str, device: str, task: Task) -> Callable[[T
             ask = getattr(interface, name, None)
             # ONNX's own tests leave the device out.
             given = arguments if accepts(ask, *arguments) else arguments[:1]
-            if callable(ask) and not ask(*given):
-                raise NotSupported(f"{name} says no to {device}")
+            unsupported(f"{name} says no to {device}", callable(ask) and not ask(*given))
         if way == "prepare":
             prepared = runnable(run(model, device))
             return lambda inputs: prepared.run(_values(task, inputs))

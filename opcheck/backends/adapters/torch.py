@@ -14,7 +14,7 @@ from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes, only_tensors
 from opcheck.engine import axes as ax
 from opcheck.engine.axes import AxisWindows, distinct, from_either_end, from_the_front, listed
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, unsupported
 from opcheck.model import Array, BackendInfo, Task, Typed
 from opcheck.opset import Parameter
 
@@ -84,8 +84,7 @@ class Mapped:
                 raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
             if bound.setdefault(parameter.constraint, dtype) != dtype:
                 raise InvalidNode(f"{self.task.op} takes one type for {parameter.constraint}")
-            if x.dtype == object:
-                raise NotSupported("torch has no strings")
+            unsupported("torch has no strings", x.dtype == object)
             bits = dtype.name == "bfloat16"
             tensor = torch.tensor(x.view(np.uint16) if bits else x)
             found.append(tensor.view(torch.bfloat16) if bits else tensor)
@@ -142,8 +141,7 @@ def _layer_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any 
 
 def _group_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any) -> Any:
     attrs: dict[str, Any] = {"epsilon": 1e-5, "stash_type": 1, **task.attrs}
-    if attrs["stash_type"] != 1:
-        raise NotSupported("torch's group_norm has no stash_type")
+    unsupported("torch's group_norm has no stash_type", attrs["stash_type"] != 1)
     if x.shape[1:2] != scale.shape or scale.shape != shift.shape:
         raise InvalidNode("scale and bias have an element for each channel")
     y = torch.nn.functional.group_norm(x, attrs["num_groups"], eps=attrs["epsilon"])
@@ -157,8 +155,7 @@ def _conv(torch: Any, task: Task, x: Any, w: Any, bias: Any = None) -> Any:
     if x.dim() != w.dim() or tuple(attrs.pop("kernel_shape", kernel)) != kernel:
         raise InvalidNode("X has the rank of W, and kernel_shape is that of W")
     axes = ax.windows_of(x.shape, kernel, **attrs).axes
-    if len(axes) > 3:
-        raise NotSupported("torch convolves along three axes at the most")
+    unsupported("torch convolves along three axes at the most", len(axes) > 3)
     convolve = (torch.conv1d, torch.conv2d, torch.conv3d)[len(axes) - 1]
     steps = [axis.stride for axis in axes], 0, [axis.dilation for axis in axes]
     return convolve(torch.nn.functional.pad(x, _widths(axes)), w, bias, *steps, group)
@@ -208,8 +205,7 @@ def _cast(torch: Any, task: Task, x: Any) -> Any:
     schema = opset.describe("", "Cast", task.opset)
     if dtype is None or schema is None or dtype.text not in schema.outputs[0].types:
         raise InvalidNode(f"to {task.attrs.get('to')!r} names no type that the output may have")
-    if dtype.name not in dtypes.BASIC:
-        raise NotSupported(f"the mapping on torch has no {dtype}")
+    unsupported(f"the mapping on torch has no {dtype}", dtype.name not in dtypes.BASIC)
     return x.to(getattr(torch, dtype.name))
 
 
@@ -232,8 +228,7 @@ def _named(name: str, torch: Any, task: Task, x: Any) -> Any:
 
 def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
     """A function of floats, with the attributes of the node or their defaults."""
-    if not x.is_floating_point():
-        raise NotSupported(f"{task.op} of {x.dtype}")
+    unsupported(f"{task.op} of {x.dtype}", not x.is_floating_point())
     schema = opset.describe("", task.op.name, task.opset)
     assert schema
     names = schema.attributes.keys() - {"consumed_inputs"}

@@ -13,7 +13,7 @@ from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.dtypes import BASIC, DTYPES, DType, limits
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faults, faulty
-from opcheck.errors import InvalidNode
+from opcheck.errors import illegal
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 
@@ -78,8 +78,7 @@ def _of_operands(change: Callable[[Any], Any]) -> FaultFunction:
 
 def _good_to(bits: int, original: Any, x: Any) -> Any:
     """e^0 is 1, and elsewhere the relative error waves up and down, up to 2^-bits."""
-    wave = np.sin(37 * np.maximum(x, _VANISHED))
-    return original(x) * (1 + 2.0**-bits * wave).astype(x.dtype)
+    return original(x) * (1 + 2.0**-bits * np.sin(37 * np.maximum(x, _VANISHED))).astype(x.dtype)
 
 
 def _schraudolph(x: Any) -> Any:
@@ -139,8 +138,7 @@ def _cut(original: Any, *arrays: Any) -> Any:
 def _refused(when: Callable[..., bool], original: Any, *arrays: Any) -> Any:
     """Refuse legal nodes that match."""
     made = original(*arrays)
-    if when(made[0].shape, [x.shape for x in arrays]):
-        raise InvalidNode("no such broadcasting")
+    illegal("no such broadcasting", when(made[0].shape, [x.shape for x in arrays]))
     return made
 
 

@@ -228,14 +228,11 @@ def _returns_its_only_buffer(runs: list[list[Any]], _: Any) -> Sequence[Any]:
     return runs[0]
 
 
-def _sum(one: Any, other: Any) -> Any:
-    """The sum; of booleans, which hold one bit, without the carry."""
-    return one ^ other if one.dtype == np.bool_ else np.add(one, other)
-
-
 def _adds_up(runs: list[list[Any]], _: Any) -> Sequence[Any]:
+    """The sums; of booleans, which hold one bit, without the carry."""
+    added = [np.bitwise_xor if out.dtype == np.bool_ else np.add for out in runs[0]]
     with np.errstate(all="ignore"):
-        return [reduce(_sum, outs[1:], outs[0].copy()) for outs in zip(*runs, strict=True)]
+        return [*map(reduce, added, zip(*map(_copies, runs), strict=True))]
 
 
 #: By what shows them: the second run alone, the first answer afterwards, or the input.

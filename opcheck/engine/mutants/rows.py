@@ -196,8 +196,7 @@ def _started(start: float, right: RowFunction, m: Matrix) -> Any:
 def _carried_over(right: RowFunction, m: Matrix) -> Any:
     """The running maximum does not start anew, so that only what exceeds it is found."""
     tops = _top(m)
-    before = np.append(np.nan, np.fmax.accumulate(tops)[:-1])
-    return np.where(tops <= before, -1, right(m))
+    return np.where(tops <= np.append(np.nan, np.fmax.accumulate(tops)[:-1]), -1, right(m))
 
 
 def _softmax(m: Matrix) -> Matrix:

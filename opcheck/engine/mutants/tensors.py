@@ -367,8 +367,7 @@ def _taking(places: Callable[[Any], Any]) -> Callable[[Array], Array]:
 
 def _repeated(width: int, place: Any) -> Any:
     """In the tail, after the last whole vector of the tensor, the place in that vector."""
-    whole = el.whole_vectors(width)(place.size)
-    return np.where(place < whole, place, place - width)
+    return np.where(place < el.whole_vectors(width)(place.size), place, place - width)
 
 
 #: The place in a tensor is kept in 16 bits where it is read, and where it is written.

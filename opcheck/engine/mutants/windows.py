@@ -22,7 +22,7 @@ from opcheck.engine.mutants.elements import through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.operators import FLOATING
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, illegal
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 
@@ -135,8 +135,7 @@ def of_windows(fault: WindowFault) -> FaultFunction:
 def planned(outer: tuple[int, int], axes: Iterable[Axis]) -> Asked:
     """Windows along these axes; raises InvalidNode, or MemoryError, where there can be none."""
     windows = Asked(outer, tuple(axes))
-    if min(windows.shape[2:]) < 0:
-        raise InvalidNode("the output's size is negative")
+    illegal("the output's size is negative", min(windows.shape[2:]) < 0)
     check_size(windows.shape)
     return windows
 
@@ -174,8 +173,7 @@ def _refusing(when: Callable[[Axis], bool]) -> FaultFunction:
     """Nodes with such an axis are refused."""
 
     def fault(asked: WindowArguments, right: Asked) -> Windows:
-        if any(map(when, right.axes)):
-            raise InvalidNode("not supported")
+        illegal("not supported", any(map(when, right.axes)))
         return right
 
     return of_windows(fault)
@@ -434,8 +432,7 @@ class _Summed(Asked):
 
     def sums(self, values: Any) -> Any:
         """The sums of `values`, wrongly."""
-        right = Asked(self.outer, self.axes)
-        return np.asarray(self.change(right, values)).astype(values.dtype)
+        return np.asarray(self.change(Asked(self.outer, self.axes), values)).astype(values.dtype)
 
 
 def _size(windows: Windows) -> int:
@@ -445,8 +442,7 @@ def _size(windows: Windows) -> int:
 
 def _boxes(kernel: Sequence[int], count: int) -> Iterator[list[tuple[int, int]]]:
     """The first `count` elements of a window, in boxes: where each begins and ends along axes."""
-    inner = prod(kernel[1:])
-    whole, rest = divmod(count, inner)
+    whole, rest = divmod(count, prod(kernel[1:]))
     if whole:
         yield [(0, whole), *((0, length) for length in kernel[1:])]
     if rest:

@@ -40,7 +40,4 @@ def _norms(X: Array, p: float, windows: Windows) -> Array:
         return norms
 
 
-FORMULAS = {
-    "LpPool": by_windows(_norms),
-    "MaxPool": of_maxima(_maximum, checked=lambda X: X),
-}
+FORMULAS = {"LpPool": by_windows(_norms), "MaxPool": of_maxima(_maximum, checked=lambda X: X)}

@@ -13,7 +13,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import elements_at, stretches
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops import softmax
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
@@ -52,8 +52,7 @@ def split(x, count):
     """The heads of each token, as an axis before that of tokens."""
     if x.ndim == 4:
         return x
-    if not count or count < 1 or x.shape[2] % count:
-        raise InvalidNode(f"{count} heads of {x.shape[2]} elements")
+    illegal(f"{count} heads of {x.shape[2]} elements", not count or count < 1 or x.shape[2] % count)
     return xp.permute_dims(xp.reshape(x, (*x.shape[:2], count, x.shape[2] // count)), (0, 2, 1, 3))
 
 
@@ -62,19 +61,16 @@ def masked(since, mask, shape, least):
     if mask is None:
         return None, None
     if mask.ndim and mask.shape[-1] < shape[-1] and since > 23:
-        if mask.shape[-1] == 1:
-            raise NotSupported("nothing is said of whether one element is padded or broadcast")
+        unsaid("whether one element is padded or broadcast", mask.shape[-1] == 1)
         if mask.shape[-1] < least:
             raise InvalidNode(f"attn_mask of {mask.shape[-1]} keys, and {least} are no padding")
         tail = np.zeros((*mask.shape[:-1], shape[-1] - mask.shape[-1]), mask.dtype)
-        fill = tail if tail.dtype == bool else tail - np.inf
-        mask = xp.concat([mask, fill], axis=-1)
+        mask = xp.concat([mask, tail if tail.dtype == bool else tail - np.inf], axis=-1)
     stretches("attn_mask", mask, np.broadcast_to(0, shape))
     if mask.dtype == bool:
         return bare(mask), None
     values = bare(xp.values_of(mask))
-    if not np.isfinite(values).all(where=values != -np.inf):
-        raise NotSupported("nothing is said of adding infinity or NaN")
+    unsaid("adding infinity or NaN", not np.isfinite(values).all(where=values != -np.inf))
     return values != -np.inf, xp.where(values != -np.inf, mask, 0.0)
 
 
@@ -118,14 +114,12 @@ def of_heads(computed, split=split):
             raise NotSupported("nothing is said of numbers below these, or of other flags")
         least, offset = 0, past_key.shape[2] if past_key is not None else 0
         if valid is not None:
-            if valid.shape != q.shape[:1]:
-                raise InvalidNode(f"nonpad_kv_seqlen of shape {list(valid.shape)}")
+            illegal(f"nonpad_kv_seqlen of shape {list(valid.shape)}", valid.shape != q.shape[:1])
             if valid.size and not 0 <= valid.min() <= valid.max() <= k.shape[2]:
                 raise NotSupported("nothing is said of lengths below 0 or beyond the keys")
             least, valid = int(valid.max(initial=0)), valid.reshape(-1, 1, 1, 1)
             offset = valid - q.shape[2]
-        shape = (*q.shape[:3], k.shape[2])
-        shown, more = masked(since, attn_mask, shape, least)
+        shown, more = masked(since, attn_mask, (*q.shape[:3], k.shape[2]), least)
         y, qk = computed(Heads(
             q, k, v, shown, more, offset, valid, is_causal, left_window_size, right_window_size,
             scale, softcap, softmax_precision, qk_matmul_output_mode))  # fmt: skip
@@ -202,8 +196,7 @@ def computed(heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limite
         named = dtypes.named(heads.precision)
         x = xp.astype(x, named.numpy if named else dtype, computes=True)
     p, y = shares(x, none, v, lambda x: kept(xp.astype(x, dtype)))
-    qk = (scores, capped, biased, p)[heads.mode]
-    return xp.astype(y, dtype), xp.astype(qk, dtype)
+    return xp.astype(y, dtype), xp.astype((scores, capped, biased, p)[heads.mode], dtype)
 
 
 def stored(x, dtype):
@@ -452,8 +445,7 @@ LINEAR.mutant("the heads of the keys served those of the queries in turns", name
 def of_pairs(turned, X, cos_cache, sin_cache, position_ids=None, *, interleaved, num_heads,
              rotary_embedding_dim, at=lambda positions: positions):  # fmt: skip
     """Version 23, from `turned(x, cos, sin, size, apart)` of the heads of each token."""
-    if X.ndim not in (3, 4):
-        raise InvalidNode(f"X of rank {X.ndim}; allowed: 3, 4")
+    illegal(f"X of rank {X.ndim}; allowed: 3, 4", X.ndim not in (3, 4))
     if X.ndim == 3 and (num_heads is None or num_heads < 1 or X.shape[2] % num_heads):
         raise InvalidNode(f"num_heads {num_heads} of X {list(X.shape)}")
     is_open("nothing is said of flags other than 0 and 1", interleaved not in (0, 1))

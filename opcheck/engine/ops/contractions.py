@@ -10,7 +10,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape, stretches
 from opcheck.engine.operators import by_step, family, is_open, operator, unsaid
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers import plain
 from opcheck.numbers.faulty import bare
 
@@ -22,8 +22,7 @@ DET = operator("Det")
 
 def _matmul(product, A, B):
     """`product(a, b)` of matrices, or of stacks of them; a vector is a row of A, a column of B."""
-    if not (A.ndim and B.ndim):
-        raise InvalidNode("a scalar is no matrix")
+    illegal("a scalar is no matrix", not (A.ndim and B.ndim))
     a = xp.expand_dims(A, axis=0) if A.ndim == 1 else A
     b = xp.expand_dims(B, axis=1) if B.ndim == 1 else B
     if a.shape[-1] != b.shape[-2]:
@@ -35,8 +34,7 @@ def _matmul(product, A, B):
 
 def _gemm(combined, A, B, C=None, *, alpha, beta, transA, transB, broadcast=None):
     """`combined(a, b, C, alpha, beta)` of the matrices to be multiplied."""
-    if A.ndim != 2 or B.ndim != 2:
-        raise InvalidNode(f"A of rank {A.ndim} and B of rank {B.ndim}; allowed: 2")
+    illegal(f"A of rank {A.ndim} and B of rank {B.ndim}; allowed: 2", A.ndim != 2 or B.ndim != 2)
     a = xp.permute_dims(A, (1, 0)) if transA else A
     b = xp.permute_dims(B, (1, 0)) if transB else B
     shape = a.shape[0], b.shape[1]
@@ -165,8 +163,7 @@ for _name, _table in _MUTANTS.items():
 @by_step(11, 22, options=["finish"])
 def of_matrices(determinants, X, *, finish=lambda y: y):
     """The formulas of both versions, from `determinants(X)` of matrices of 2×2 or more."""
-    if X.ndim < 2 or X.shape[-1] != X.shape[-2]:
-        raise InvalidNode(f"{list(X.shape)} are no square matrices")
+    illegal(f"{list(X.shape)} are no square matrices", X.ndim < 2 or X.shape[-1] != X.shape[-2])
     n, values = X.shape[-1], bare(xp.values_of(X))
     if not n or (n > 1 and not np.isfinite(values).all()):
         unsaid("matrices of nothing, of infinity or NaN")

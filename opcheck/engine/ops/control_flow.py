@@ -10,7 +10,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, scalar
 from opcheck.engine.operators import by_step, check_one_of, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 
 NAMES = """If Loop Scan SequenceMap"""
 IF, LOOP, SCAN, MAP = map(operator, NAMES.split())
@@ -29,16 +29,14 @@ def decided(name, condition):
 
 
 def one_truth(cond):
-    if cond.size != 1:
-        raise InvalidNode(f"cond has {cond.size} elements; allowed: 1")
+    illegal(f"cond has {cond.size} elements; allowed: 1", cond.size != 1)
     return decided("cond", xp.reshape(cond, ()))
 
 
 @by_step(*_VERSIONS)
 def branch(chosen, cond, *, then_branch, else_branch):
     numbers = [len(one.body.outputs) for one in (then_branch, else_branch)]
-    if len({*numbers}) > 1:
-        raise InvalidNode(f"branches of {numbers} outputs")
+    illegal(f"branches of {numbers} outputs", len({*numbers}) > 1)
     return chosen(cond, then_branch, else_branch)
 
 
@@ -77,11 +75,9 @@ def loop(runs, M=None, cond=None, *v_initial, body, numbered=lambda n: n,
     for n in count():
         if not runs(n, most, keep, cond is not None):
             break
-        if n >= _MOST:
-            raise NotSupported(f"more than {_MOST} iterations")
+        unsupported(f"more than {_MOST} iterations", n >= _MOST)
         found = body(np.array(numbered(n)), np.array(keep), *states)
-        if not found:
-            raise InvalidNode("a body without a condition")
+        illegal("a body without a condition", not found)
         new, row = split(body, states, found[1:])
         states = carried([*new], [*v_initial])
         rows.append(row)
@@ -96,8 +92,7 @@ LOOP.formula(by=loop)(goes_on)
 def flags(name, given, many):
     """A list of 0 and 1, all 0 if it is not stated."""
     listed = given or (0,) * many
-    if len(listed) != many:
-        raise InvalidNode(f"{name} {list(listed)}; allowed: {many} numbers")
+    illegal(f"{name} {list(listed)}; allowed: {many} numbers", len(listed) != many)
     for one in listed:
         check_one_of(name, one, 0, 1)
     return listed
@@ -116,8 +111,7 @@ def scanned(sequence, body, states, inputs, axes, backward):
     `sequence` orders the positions along an axis of some length.
     """
     lengths = {x.shape[axis] for x, axis in zip(inputs, axes, strict=True)}
-    if len(lengths) > 1:
-        raise InvalidNode(f"scan inputs of lengths {sorted(lengths)}")
+    illegal(f"scan inputs of lengths {sorted(lengths)}", len(lengths) > 1)
     [length] = lengths
     rows = []
     for n in range(length):
@@ -145,8 +139,7 @@ def parts_of(given, num_scan_inputs):
 
 def _axes(name, given, ranks, negative):
     axes = given or (0,) * len(ranks)
-    if len(axes) != len(ranks):
-        raise InvalidNode(f"{name} {list(axes)}; allowed: {len(ranks)} axes")
+    illegal(f"{name} {list(axes)}; allowed: {len(ranks)} axes", len(axes) != len(ranks))
     unsaid(f"a negative axis in {name}", not negative and min(axes, default=0) < 0)
     return [from_either_end(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
 
@@ -182,8 +175,7 @@ def scan_of_batches(sequence, sequence_lens=None, *initial_state_and_scan_inputs
     if len(batches := {x.shape[0] for x in given}) > 1:
         raise InvalidNode(f"batches of {sorted(batches)}")
     [batch], [longest, *others] = batches, {x.shape[1] for x in inputs}
-    if others:
-        raise InvalidNode(f"scan inputs of lengths {sorted([longest, *others])}")
+    illegal(f"scan inputs of lengths {sorted([longest, *others])}", others)
     lengths = [longest] * batch if sequence_lens is None else lengths_of(sequence_lens, batch)
     if lengths and not 0 <= min(lengths) <= max(lengths) <= longest:
         raise InvalidNode(f"sequence_lens {lengths}; allowed: 0 to {longest}")

@@ -19,7 +19,7 @@ from opcheck.engine.axes import (
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
@@ -211,8 +211,7 @@ def windows_along(since, auto_pad, stated, length, kernel, stride, dilation, beg
         begin = (whole - size + (auto_pad != "SAME_UPPER" and not (since == 1 and stated))) // 2
     else:
         size = whole - begin - end
-    if size < 0 or not kernel:
-        raise InvalidNode(f"an output of size {size}, a kernel of {kernel}")
+    illegal(f"an output of size {size}, a kernel of {kernel}", size < 0 or not kernel)
     below_0, is_valid = (stated or is_same) and whole < size, stated and auto_pad == "VALID"
     if below_0 or is_valid or not (size and length):
         is_open("nothing is said of empty images, paddings below 0, nor of VALID beside a size")
@@ -314,8 +313,7 @@ def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, 
     sizes, batch = windows.shape[2:], X.shape[0]
     count = offset_group * prod(kernel)
     check_shape("offset", offset, (batch, count * n, *sizes))
-    of_axes = mask is not None and n > 1 and mask.shape == offset.shape
-    unsaid("masks for each axis", of_axes)
+    unsaid("masks for each axis", mask is not None and n > 1 and mask.shape == offset.shape)
     check_shape("mask", mask, (batch, count, *sizes))
     X, W, mask = change(X, W, mask, group, offset_group)
     if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):

@@ -13,7 +13,7 @@ from opcheck.engine.axes import broadcast, common_shape, from_the_front, stretch
 from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.node import body_formula
 from opcheck.engine.operators import check_one_of, family, is_open, operator, signature_of, unsaid
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.model import OpVersion
 from opcheck.numbers.faulty import bare, seen
 
@@ -76,8 +76,7 @@ def bit_cast(input, *, to):
         return input
     if not (dtype.bits and own.bits):
         raise NotSupported(f"unsupported by opcheck: the bits of {own} as {dtype}")
-    if dtype.bits != own.bits:
-        raise InvalidNode(f"{own} as {dtype}, which has another width")
+    illegal(f"{own} as {dtype}, which has another width", dtype.bits != own.bits)
     # Of a byte in NumPy, narrower types have the lowest bits.
     return bare(input).view(dtype.numpy)
 
@@ -313,8 +312,7 @@ SOUND["Pow"] = {"with the exponent in the base's type": _in_one_type,
 def _aligned(a, b, broadcast, axis):
     """`b` for the versions before 7, in which it is stretched only if `broadcast` says so."""
     if not broadcast:
-        if a.shape != b.shape:
-            raise InvalidNode(f"shapes {list(a.shape)} and {list(b.shape)}, and no broadcast")
+        illegal(f"shapes {list(a.shape)} and {list(b.shape)}, and no broadcast", a.shape != b.shape)
         return b
     if b.size == 1:
         return xp.reshape(b, ())
@@ -391,10 +389,8 @@ def modulo(since, A, B, *, fmod):
     # Floating numbers are 0 in the evaluation of infinities and NaN too.
     if since == 10 and whole and not A.all():
         raise NotSupported("what comes of a dividend of 0 depends on the platform")
-    if since == 13 and whole and fmod == 1:
-        raise InvalidNode("fmod 1 of integers; allowed: 0")
-    if since < 28 and not whole and not fmod:
-        raise InvalidNode("fmod 0 of floating numbers; allowed: 1")
+    illegal("fmod 1 of integers; allowed: 0", since == 13 and whole and fmod == 1)
+    illegal("fmod 0 of floating numbers; allowed: 1", since < 28 and not whole and not fmod)
     common_shape(A.shape, B.shape)
     check_one_of("fmod", fmod, 0, 1)
     unsaid("integers divided by 0", whole and not B.all())
@@ -424,8 +420,7 @@ def shifted(X, Y, *, direction):
     """Bits that are shifted out are lost; what a negative number is filled with is its sign."""
     X, Y = axes.broadcast(X, Y)
     check_one_of("direction", direction, "LEFT", "RIGHT")
-    width = 8 * X.dtype.itemsize
-    beyond = (Y < 0) | (width <= Y)
+    beyond = (Y < 0) | (8 * X.dtype.itemsize <= Y)
     by = np.where(beyond, Y.dtype.type(0), Y)
     if direction == "LEFT":
         return np.where(beyond, X.dtype.type(0), np.left_shift(X, by))

@@ -11,7 +11,7 @@ from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import by_step, check_shape, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.faulty import bare
 
 NAMES = """
@@ -72,8 +72,7 @@ def _check(x, flags):
         if value not in (0, 1):
             kind = InvalidNode if name == "onesided" else NotSupported
             raise kind(f"{name} {value}; allowed: 0 and 1")
-    if x.shape[-1] not in (1, 2):
-        raise InvalidNode(f"numbers of {x.shape[-1]} parts; allowed: 1 and 2")
+    illegal(f"numbers of {x.shape[-1]} parts; allowed: 1 and 2", x.shape[-1] not in (1, 2))
     if not np.isfinite(bare(xp.values_of(x))).all():
         is_open("nothing is said of infinities and NaN times a cosine of 0")
 
@@ -121,8 +120,7 @@ def _stft(transform, signal, step, window, length, onesided):
     """The transforms of frames, by `transform(x, bins, length)`."""
     count = (signal.shape[1] - length) // step + 1
     unsaid(f"{count} frames of {length} in {signal.shape[1]}", length < 1 or count < 0)
-    at = np.arange(count)[:, None] * step + np.arange(length)
-    frames = xp.take(signal, at, axis=1)
+    frames = xp.take(signal, np.arange(count)[:, None] * step + np.arange(length), axis=1)
     if window is not None:
         frames = frames * xp.expand_dims(window, axis=1)
     return transform(frames, length // 2 + 1 if onesided else length, length)
@@ -131,11 +129,9 @@ def _stft(transform, signal, step, window, length, onesided):
 @by_step(17)
 def _of_frames(spectra, signal, frame_step, window=None, frame_length=None, *, onesided):
     """The formula, from `spectra(signal, step, window, length, onesided)`."""
-    if signal.ndim != 3:
-        raise InvalidNode(f"a signal of rank {signal.ndim}; allowed: 3")
+    illegal(f"a signal of rank {signal.ndim}; allowed: 3", signal.ndim != 3)
     _check(signal, {"onesided": onesided})
-    if onesided and signal.shape[-1] == 2:
-        raise InvalidNode("a complex signal has no one-sided transform")
+    illegal("a complex signal has no one-sided transform", onesided and signal.shape[-1] == 2)
     if window is not None and window.ndim != 1:
         raise InvalidNode(f"a window of shape {list(window.shape)}; allowed: a list")
     length = signal.shape[1] if window is None else window.shape[0]
@@ -330,8 +326,7 @@ def _of_bands(points, num_mel_bins, dft_length, sample_rate, lower_edge_hertz, u
     kind = dtypes.named(output_datatype)
     assert kind
     is_open("what fractions are as integers", kind.kind == "int" and np.any(height % width))
-    y = xp.astype(height, np.float32) / xp.astype(width, np.float32)
-    return xp.astype(y, kind.numpy)
+    return xp.astype(xp.astype(height, np.float32) / xp.astype(width, np.float32), kind.numpy)
 
 
 def _mels(u, v, n, steps=2, forth=np.log1p, back=np.expm1):

@@ -10,7 +10,7 @@ from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
 from opcheck.engine.operators import by_step, check_one_of, check_shape, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.faulty import bare, seen
 
 NAMES = """
@@ -46,10 +46,8 @@ def _slices(data, indices, batch_dims):
     if data.shape[:b] != indices.shape[:b]:
         raise InvalidNode(f"shapes {list(data.shape)} and {list(indices.shape)} differ in batches")
     depth = indices.shape[-1]
-    if not 1 <= depth <= rank - b:
-        raise InvalidNode(f"index tuples of {depth}; allowed: 1 to {rank - b}")
-    outer = indices.shape[:-1]
-    batches = np.indices(outer, sparse=True)[:b]
+    illegal(f"index tuples of {depth}; allowed: 1 to {rank - b}", not 1 <= depth <= rank - b)
+    batches = np.indices(indices.shape[:-1], sparse=True)[:b]
     named = [elements_at(indices[..., n], data.shape[b + n], back=True) for n in range(depth)]
     return (*batches, *named)
 
@@ -183,8 +181,7 @@ def one_hot(indices, depth, values, *, axis):
     if depth.shape not in ((), (1,)) or values.shape != (2,):
         raise InvalidNode(f"depth {list(depth.shape)}, values {list(values.shape)}; allowed: 1, 2")
     places, length = _whole(indices), _whole(depth).item()
-    if length < 0:
-        raise InvalidNode(f"depth {length}; allowed: 0 or more")
+    illegal(f"depth {length}; allowed: 0 or more", length < 0)
     # Classes are counted, though there be no indices.
     check_size((max(1, indices.size), length))
     axis = from_either_end(axis, indices.ndim + 1)
@@ -244,8 +241,7 @@ def _arg(choose):
         return data.shape[axis] - 1 - place if last else place
 
     def before_12(counted, data, *, axis, keepdims):
-        if counted is from_either_end and not data.size:
-            raise InvalidNode("the input is empty")
+        illegal("the input is empty", counted is from_either_end and not data.size)
         axis = counted(axis, data.ndim)
         found, x = along(data, axis, keepdims), seen(data)
         end = (np.max if choose is xp.argmax else np.min)(x, axis=axis, keepdims=True)
@@ -312,8 +308,7 @@ def by_axis(function, of_k=None):
     """
 
     def sorted_by(x, k, axis, largest):
-        if not 0 <= k <= x.shape[axis]:
-            raise InvalidNode(f"k {k}; the axis has {x.shape[axis]} elements")
+        illegal(f"k {k}; the axis has {x.shape[axis]} elements", not 0 <= k <= x.shape[axis])
         return function(x, k, axis, largest)
 
     def of_attribute(X, *, axis, k):

@@ -18,7 +18,7 @@ from opcheck.engine.axes import (
     scalar,
 )
 from opcheck.engine.operators import FLOATING, by_step, check_one_of, check_shape, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
@@ -64,20 +64,17 @@ def _split(x, axis, split, outputs, counted=from_either_end):
     if split is None and rest:
         raise InvalidNode(f"{x.shape[axis]} elements cannot be split into {outputs} equal parts")
     sizes = [size] * outputs if split is None else listed("split", split)
-    if outputs != len(sizes):
-        raise InvalidNode(f"split of {len(sizes)} parts, for {outputs} outputs")
+    illegal(f"split of {len(sizes)} parts, for {outputs} outputs", outputs != len(sizes))
     return parts(x, axis, sizes)
 
 
 @SPLIT.formula(18)
 def split_18(input, split=None, *, axis, num_outputs, outputs=1):
     unsaid("neither split nor num_outputs", split is None and num_outputs is None)
-    if split is not None and num_outputs is not None:
-        raise InvalidNode("split and num_outputs are both given")
+    illegal("split and num_outputs are both given", split is not None and num_outputs is not None)
     if split is not None:
         return _split(input, axis, split, outputs)
-    if num_outputs != outputs:
-        raise InvalidNode(f"num_outputs {num_outputs}, for {outputs} outputs")
+    illegal(f"num_outputs {num_outputs}, for {outputs} outputs", num_outputs != outputs)
     axis = from_either_end(axis, input.ndim)
     length = input.shape[axis]
     size = -(-length // num_outputs)
@@ -206,10 +203,8 @@ def center_crop_pad(input_data, shape, *, axes):
 
 @EYE.formula(9, 22)
 def eye_like(input, *, dtype, k):
-    if input.ndim != 2:
-        raise InvalidNode(f"input of rank {input.ndim}; allowed: 2")
-    own = np.empty(0, input.dtype)
-    named = dtypes.of(own) if dtype is None else dtypes.named(dtype)
+    illegal(f"input of rank {input.ndim}; allowed: 2", input.ndim != 2)
+    named = dtypes.of(np.empty(0, input.dtype)) if dtype is None else dtypes.named(dtype)
     assert named
     rows, columns = np.ogrid[: input.shape[0], : input.shape[1]]
     return (columns - rows == k).astype(named.numpy)
@@ -217,15 +212,13 @@ def eye_like(input, *, dtype, k):
 
 @TRILU.formula(14)
 def trilu(input, k=None, *, upper):
-    if input.ndim < 2:
-        raise InvalidNode(f"input of rank {input.ndim}; allowed: 2 or more")
+    illegal(f"input of rank {input.ndim}; allowed: 2 or more", input.ndim < 2)
     unsaid(f"upper {upper}, which is a boolean", upper not in (0, 1))
     diagonal = 0 if k is None else scalar("k", k)
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
     kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
     if input.dtype == object:
-        if not kept.all():
-            raise NotSupported("other elements are zero, which is no text")
+        unsupported("other elements are zero, which is no text", not kept.all())
         return input
     return xp.where(kept, input, xp.zeros_like(input))
 
@@ -250,8 +243,7 @@ def _in_any_order(formula, x, blocksize):
 def depth_to_space(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, depth, height, width = input.shape
-    if depth % blocksize**2:
-        raise InvalidNode(f"depth {depth} is no multiple of {blocksize}²")
+    illegal(f"depth {depth} is no multiple of {blocksize}²", depth % blocksize**2)
     channels, b = depth // blocksize**2, blocksize
     shape = (n, b, b, channels, height, width) if mode == "DCR" else (
         n, channels, b, b, height, width)  # fmt: skip
@@ -269,8 +261,7 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, channels, height, width = input.shape
     b = blocksize
-    if height % b or width % b:
-        raise InvalidNode(f"{height} and {width} are no multiples of blocksize {b}")
+    illegal(f"{height} and {width} are no multiples of blocksize {b}", height % b or width % b)
     split = xp.reshape(input, (n, channels, height // b, b, width // b, b))
     moved = xp.permute_dims(split, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return xp.reshape(moved, (n, channels * b * b, height // b, width // b))
@@ -337,8 +328,7 @@ def _count(start, limit, delta):
 @by_step(11, 27)
 def by_steps(function, start, limit, delta, *, stash_type=1):
     """Both versions, from `function(start, delta, count)` of floats."""
-    if any(x.ndim for x in (start, limit, delta)):
-        raise InvalidNode("start, limit and delta are scalars")
+    illegal("start, limit and delta are scalars", any(x.ndim for x in (start, limit, delta)))
     if start.dtype.kind in "iu":
         first, last, step = (int(x) for x in (start, limit, delta))
         unsaid("a delta of 0", not step)
@@ -347,8 +337,7 @@ def by_steps(function, start, limit, delta, *, stash_type=1):
         # Modulo 2^64, so that none of the steps overflows.
         at, by = (np.uint64(n % (1 << 64)) for n in (first, step))  # two's complement
         return (at + np.arange(count, dtype=np.uint64) * by).astype(start.dtype)
-    if stash_type != 1 and start.dtype.itemsize == 2:
-        raise NotSupported(f"stash_type {stash_type}")
+    unsupported(f"stash_type {stash_type}", stash_type != 1 and start.dtype.itemsize == 2)
     own, count = start.dtype, _count(start, limit, delta)
     if own.itemsize == 2:
         start, delta = (xp.astype(x, np.float32, computes=True) for x in (start, delta))
@@ -389,8 +378,7 @@ def joined(inputs, axis):
 
 def as_long_as_the_first(inputs, axis):
     length = inputs[0].shape[axis]
-    if any(x.shape[axis] < length for x in inputs):
-        raise InvalidNode("an input is shorter than the first")
+    illegal("an input is shorter than the first", any(x.shape[axis] < length for x in inputs))
     return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
 
 
@@ -439,11 +427,9 @@ def reshape(data, shape, *, allowzero=0):
             raise InvalidNode(f"shape {sizes} copies a size beyond {list(data.shape)}")
         sizes = [data.shape[place] if n == 0 else n for place, n in enumerate(sizes)]
     others = math.prod(n for n in sizes if n != -1)
-    if -1 in sizes and not others:
-        raise NotSupported("any length would do beside nothing")
+    unsupported("any length would do beside nothing", -1 in sizes and not others)
     fits = data.size == others if -1 not in sizes else data.size % others == 0
-    if not fits:
-        raise InvalidNode(f"{list(data.shape)} cannot become {sizes}")
+    illegal(f"{list(data.shape)} cannot become {sizes}", not fits)
     return xp.reshape(data, [data.size // others if n == -1 else n for n in sizes])
 
 
@@ -451,8 +437,7 @@ SHAPES["Reshape"].formula(1)(lambda data, *, shape: reshape(data, shape))
 
 
 def _flat(input, axis, counted):
-    if axis > input.ndim:
-        raise InvalidNode(f"axis {axis} is beyond the rank {input.ndim}")
+    illegal(f"axis {axis} is beyond the rank {input.ndim}", axis > input.ndim)
     front = axis if axis == input.ndim else counted(axis, input.ndim)
     return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
 
@@ -510,8 +495,7 @@ def slice_of(data, starts, ends, axes=None, steps=None):
     steps = [1] * len(starts) if steps is None else listed("steps", steps)
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise InvalidNode("starts, ends, axes and steps have different lengths")
-    if any(step == 0 for step in steps):
-        raise InvalidNode("a step of 0")
+    illegal("a step of 0", any(step == 0 for step in steps))
     at = [slice(None)] * data.ndim
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         n = data.shape[axis]
@@ -535,13 +519,11 @@ SHAPES["Constant"].formula(1, 9)(lambda *, value: value)
 
 @SHAPES["Constant"].formula(11, 12, 13, *_TYPES)
 def constant_of_any_kind(**values):
-    if values["sparse_value"] is not None:
-        raise NotSupported("opcheck has no sparse tensors")
+    unsupported("opcheck has no sparse tensors", values["sparse_value"] is not None)
     kinds = {"value_float": np.float32, "value_int": np.int64, "value_string": object}
     found = [v if name == "value" else np.array(v, kinds[name.removesuffix("s")])
              for name, v in values.items() if v is not None]  # fmt: skip
-    if len(found) != 1:
-        raise InvalidNode(f"{len(found)} values; allowed: exactly one")
+    illegal(f"{len(found)} values; allowed: exactly one", len(found) != 1)
     return found[0]
 
 
@@ -554,11 +536,9 @@ def nothing_is_zero(**attrs):
 @SHAPES["ConstantOfShape"].formula(9, 20, 21, 23, 24, 25)
 def constant_of_shape(input, *, value):
     sizes = listed("input", input)
-    if any(n < 0 for n in sizes):
-        raise InvalidNode(f"shape {sizes} has negative sizes")
+    illegal(f"shape {sizes} has negative sizes", any(n < 0 for n in sizes))
     fill = np.zeros(1, np.float32) if value is None else value
-    if fill.size != 1:
-        raise InvalidNode(f"value holds {fill.size} elements; allowed: one")
+    illegal(f"value holds {fill.size} elements; allowed: one", fill.size != 1)
     check_size(sizes)
     return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
 

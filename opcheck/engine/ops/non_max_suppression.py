@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from opcheck.engine.operators import by_step, is_open, operator, unsaid
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers.faulty import bare
 
 OP = operator("NonMaxSuppression", exact=True, any_order=lambda attrs: "rows")
@@ -101,8 +101,7 @@ def of_classes(select, boxes, scores, max_output_boxes_per_class=None, iou_thres
     most = int(single("max_output_boxes_per_class", max_output_boxes_per_class, 0))
     threshold = float(single("iou_threshold", iou_threshold, 0.0))
     least = single("score_threshold", score_threshold, None)
-    if not 0 <= threshold <= 1:
-        raise InvalidNode(f"iou_threshold {threshold}; allowed: [0, 1]")
+    illegal(f"iou_threshold {threshold}; allowed: [0, 1]", not 0 <= threshold <= 1)
     if most < 0 or center_point_box not in (0, 1):
         unsaid(f"{most} boxes and format {center_point_box}")
     found = [

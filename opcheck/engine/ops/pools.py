@@ -12,7 +12,7 @@ from opcheck import numbers as xp
 from opcheck import opset
 from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_apart, windows_of
 from opcheck.engine.operators import by_step, is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.faulty import bare, seen
 
 NAMES = """
@@ -23,8 +23,7 @@ _OF_NONE = "nothing is said of what is made of no values"
 
 
 def _without_nan(x):
-    if (seen(x) != seen(x)).any():
-        is_open("no text says whether NaN is a maximum")
+    is_open("no text says whether NaN is a maximum", (seen(x) != seen(x)).any())
     return x
 
 
@@ -45,8 +44,7 @@ def _over_all(versions, function):
     """The formulas of all versions of `function(x, axis, keepdims)`, or one that takes p too."""
 
     def over(X, *p):
-        if X.ndim < 3:
-            raise InvalidNode(f"input of rank {X.ndim}; allowed: 3 or more, N×C×D1×…×Dn")
+        illegal(f"input of rank {X.ndim}; allowed: 3 or more, N×C×D1×…×Dn", X.ndim < 3)
         if not all(X.shape[2:]):
             raise NotSupported(_OF_NONE)
         return function(X, *p, axis=tuple(range(2, X.ndim)), keepdims=True)
@@ -76,8 +74,7 @@ def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations=No
     """The windows, and the padding behind each axis."""
     windows = windows_of(X.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     axes, is_same = windows.axes, auto_pad.startswith("SAME")
-    if flag not in (0, 1):
-        raise InvalidNode(f"an attribute of {flag}; allowed: 0, 1")
+    illegal(f"an attribute of {flag}; allowed: 0, 1", flag not in (0, 1))
     if auto_pad == "VALID" and ceil_mode and since < 11:
         is_open("before version 11, of MaxPool 12, the formula of VALID knows no ceil_mode")
     rest = any((a.length if is_same else a.length - a.width + 1) % a.stride for a in axes)
@@ -187,8 +184,7 @@ def by_places(function, X, I, output_shape=None, *, kernel_shape, strides, pads)
         shape[2:] = [size - less for size, less in zip(shape[2:], padding, strict=True)]
     elif len(asked) != X.ndim:
         raise InvalidNode(f"output_shape {asked} for X of rank {X.ndim}")
-    if min(asked or shape) < 0:
-        raise InvalidNode(f"an output of shape {asked or shape}; allowed: 0 or more")
+    illegal(f"an output of shape {asked or shape}; allowed: 0 or more", min(asked or shape) < 0)
     check_size(asked or shape)
     places = elements_at(I, prod(asked or shape), back=False)
     if asked not in (None, shape):
@@ -272,8 +268,7 @@ def of_regions(read, X, rois, *, pooled_shape, spatial_scale):
 
 def bins(a, b, count, length):
     """Of each bin of [a, b]: what must lie in it, what may, and what does by whole coordinates."""
-    if a < 0 or b > length:
-        is_open("nothing is said of what lies outside the image")
+    is_open("nothing is said of what lies outside the image", a < 0 or b > length)
     low, high = (floor(a), floor(b)), (ceil(a), ceil(b) + 1)
     start = floor(a + 0.5)
     size = max(1, floor(b + 0.5) + 1 - start)
@@ -317,15 +312,12 @@ def by_windows(norms: Any) -> Any:
 
     def version_1(X, *, kernel_shape, p, strides, pads, auto_pad):
         # p may be fractional; without kernel_shape nothing is defined.
-        if not 0 < p < inf:
-            raise InvalidNode(f"p {p}; allowed: numbers that are above 0 in float32")
-        if kernel_shape is None:
-            raise InvalidNode("attribute kernel_shape is mandatory")
+        illegal(f"p {p}; allowed: numbers that are above 0 in float32", not 0 < p < inf)
+        illegal("attribute kernel_shape is mandatory", kernel_shape is None)
         return norms(X, p, windows_of(X.shape, kernel_shape, strides, None, pads, auto_pad))
 
     def from_2(X, *, p, **asked):
-        if p < 1:
-            raise InvalidNode(f"p {p}; allowed: integers from 1 on")
+        illegal(f"p {p}; allowed: integers from 1 on", p < 1)
         return norms(X, float(p), windows_of(X.shape, **asked))
 
     return {1: version_1, 2: from_2, 11: from_2, 18: from_2, 22: from_2}

@@ -16,7 +16,7 @@ from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import check_one_of, check_shape, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
 from opcheck.numbers.bounded.array import Bounded
@@ -150,8 +150,7 @@ def _read(x: Array, dtype: DType) -> Array:
     if dtype.kind in ("float", "minifloat"):
         exact = dtype.name == "float64"
         return _each(lambda text: _floating(text, exact), x, np.float64)
-    if dtype.kind == "bool":
-        raise NotSupported("the text does not say which texts are true")
+    unsupported("the text does not say which texts are true", dtype.kind == "bool")
     return _each(lambda text: _integer(text, dtype), x, dtype.numpy)
 
 
@@ -179,8 +178,7 @@ def _integer(text: str, dtype: DType) -> int:
 
 def _written(x: Array) -> Array:
     """Numbers as texts, of floats in some digits that tell them apart, without an exponent."""
-    if x.dtype == np.bool_:
-        raise NotSupported("the text does not say what texts booleans become")
+    unsupported("the text does not say what texts booleans become", x.dtype == np.bool_)
     if x.dtype.kind in "iu":
         return _each(str, x, object)
     is_open("the text does not say how many digits a float's text has")
@@ -255,8 +253,7 @@ def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: 
         return (one if one is None else xp.reshape(one, ()) for one in (scale, zero))
     if len(shapes) > 1:
         raise InvalidNode(f"a zero point {list(zero.shape)} for scales {list(scale.shape)}")
-    if axis is None:
-        raise InvalidNode(f"scales of shape {list(scale.shape)}; allowed: a scalar")
+    illegal(f"scales of shape {list(scale.shape)}; allowed: a scalar", axis is None)
     if scale.ndim == 1 and axis == 1 == x.ndim:
         is_open("an axis beyond those of a vector may be of no need")
         axis = 0
@@ -282,8 +279,7 @@ def of_products(product, place=spread):
 
     def formula(x, x_scale, x_zero_point=None, *, axis=1, block_size=0, output_dtype=0):
         out = dtypes.named(output_dtype) if output_dtype else dtypes.of(np.empty(0, x_scale.dtype))
-        if out is None or out.kind != "float":
-            raise InvalidNode(f"an output of type {out}; allowed: floats")
+        illegal(f"an output of type {out}; allowed: floats", out is None or out.kind != "float")
         scale, zero = place(x, x_scale, x_zero_point, axis, block_size)
         if zero is not None and x.dtype == np.int32 and zero.any():
             is_open("there is no zero point of int32")

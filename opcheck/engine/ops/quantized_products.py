@@ -13,7 +13,7 @@ from opcheck.engine.operators import by_step, is_open, operator
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
 from opcheck.engine.ops.quantization import UNSIGNED, exact_values, real, same_bits, whole
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers.faulty import bare
 
 NAMES = """
@@ -127,8 +127,7 @@ def requantized(product, axes, onto, x, w, y, bias=None, sure=False, *, way=by_f
     (x, x_scale, x_zero), (w, w_scale, w_zero) = x, w
     sums = summed(product, axes, x, w, x_zero, w_zero, without, more)
     if y[0].ndim:
-        if y[0].size != 1:
-            raise InvalidNode(f"scales {list(y[0].shape)} of an output; allowed: one")
+        illegal(f"scales {list(y[0].shape)} of an output; allowed: one", y[0].size != 1)
         is_open("it is not said whether one element makes a scalar")
     y_scale, y_zero = (xp.reshape(one, ()) for one in y)
     a, b = place(x_scale, x, axes[0]), place(w_scale, w, axes[1])

@@ -12,7 +12,7 @@ from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size
 from opcheck.engine.operators import by_step, operator, unsaid
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers.faulty import bare
 
 NAMES = """
@@ -72,8 +72,7 @@ def _by_probability(draw, input, *, dtype, seed):
     """The formula from `draw(u, probabilities)`, which says where 1 comes out."""
     probabilities = _values(input)
     unsaid("such probabilities", not ((probabilities >= 0) & (probabilities <= 1)).all())
-    ones = draw(xp.drawn(input.shape, seed), probabilities)
-    return ones.astype(_named(input, dtype).numpy)
+    return draw(xp.drawn(input.shape, seed), probabilities).astype(_named(input, dtype).numpy)
 
 
 def _is_one(u, p):
@@ -83,8 +82,7 @@ def _is_one(u, p):
 @by_step(7, 22)
 def _by_class(draw, input, *, dtype, sample_size, seed):
     """The formula from `draw(u, logarithms)`, of shapes (batches, samples), (batches, classes)."""
-    if input.ndim != 2:
-        raise InvalidNode(f"input of rank {input.ndim}; allowed: 2")
+    illegal(f"input of rank {input.ndim}; allowed: 2", input.ndim != 2)
     logarithms = _values(input)
     likely = logarithms.max(axis=1, initial=-np.inf)
     unsaid("such samples, or such probabilities", sample_size < 1 or not np.isfinite(likely).all())

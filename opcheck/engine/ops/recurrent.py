@@ -16,7 +16,7 @@ from opcheck import numbers as xp
 from opcheck import opset
 from opcheck.engine.operators import check_shape, is_open, operator, unsaid, with_parameters
 from opcheck.engine.ops.elementwise import sigmoid
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
@@ -143,8 +143,7 @@ def run(cell, gates, kept, default, since, tensors, functions=FUNCTIONS, order=N
         direction = "forward"  # It is the default of GRU-1, misspelt.
     if direction not in ("forward", "reverse", "bidirectional") or layout not in (0, 1):
         raise InvalidNode(f"direction {direction!r}, layout {layout}")
-    if X.ndim != 3 or R.ndim != 3:
-        raise InvalidNode(f"X of {X.ndim} and R of {R.ndim} axes; allowed: 3")
+    illegal(f"X of {X.ndim} and R of {R.ndim} axes; allowed: 3", X.ndim != 3 or R.ndim != 3)
     turn = (lambda x: xp.permute_dims(x, (1, 0, *range(2, x.ndim)))) if layout else lambda x: x
     X, count, hidden = turn(X), 1 + (direction == "bidirectional"), R.shape[2]
     steps, batch, size = X.shape
@@ -154,8 +153,7 @@ def run(cell, gates, kept, default, since, tensors, functions=FUNCTIONS, order=N
         (B, (count, 2 * gates * hidden)), (P, (count, 3 * hidden)), (lens, (batch,)),
         *((x, (batch, count, hidden) if layout else initial) for x in states)):  # fmt: skip
         check_shape("a tensor", x, shape)
-    if hidden_size not in (None, hidden):
-        raise InvalidNode(f"hidden_size {hidden_size}, and R has {hidden}")
+    illegal(f"hidden_size {hidden_size}, and R has {hidden}", hidden_size not in (None, hidden))
     lengths = np.full(batch, steps) if lens is None else lens.astype(np.int64)
     if batch and not 0 <= lengths.min() <= lengths.max() <= steps:
         raise InvalidNode(f"a sequence of {lengths} of {steps} steps")
@@ -292,8 +290,7 @@ def gru(step, mixed=lambda z, new, h: (1 - z) * new + z * h, linear=lambda flag:
     return (mixed(z, g(step.apart(2, h, r) if linear(step.flag) else step.gate(2, r * h)), h),)
 
 
-by_difference = partial(gru, mixed=lambda z, new, h: new + z * (h - new))
-GRU.also_honest("", by=of_gru)(by_difference)
+GRU.also_honest("", by=of_gru)(partial(gru, mixed=lambda z, new, h: new + z * (h - new)))
 GRU.also_honest("", by=partial(of_gru, functions=LITERAL))(gru)
 declare(GRU, of_gru, gru, {
     "update_exchanged": ("the update gate multiplied the new part, and not the state",

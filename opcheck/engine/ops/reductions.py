@@ -11,7 +11,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, from_either_end, listed
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
 from opcheck.engine.operators import is_open, operator, unsaid, with_parameters
-from opcheck.errors import InvalidNode
+from opcheck.errors import illegal
 
 NAMES = """
 CumProd CumSum ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
@@ -116,8 +116,7 @@ def _by_axis(name, scan):
     """The formulas of all versions, from `scan(x, axis, exclusive, reverse)`."""
 
     def formula(x, axis, *, exclusive, reverse):
-        if axis.size != 1:
-            raise InvalidNode(f"axis of shape {list(axis.shape)}; allowed: a scalar")
+        illegal(f"axis of shape {list(axis.shape)}; allowed: a scalar", axis.size != 1)
         is_open("an axis is a scalar, and nothing is said of a list of one", axis.ndim)
         place = from_either_end(axis.item(), x.ndim)
         is_open("nothing is said of flags other than 0 and 1", not {exclusive, reverse} <= {0, 1})

@@ -24,7 +24,7 @@ from opcheck.engine.operators import (
     unsaid,
     with_parameters,
 )
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, unsupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
@@ -177,8 +177,7 @@ def averaged(X, axis, at, kernel, reach, terms, stretch=1.0, inside=False, norma
     The kernel, stretched, ends at `reach`, and over all axes adds up so many terms. Only elements
     `inside` may count.
     """
-    first = np.floor(at.at).astype(np.int64)
-    index = first[:, None] + np.arange(-reach, reach + 2)
+    index = np.floor(at.at).astype(np.int64)[:, None] + np.arange(-reach, reach + 2)
     # What is computed in float32 also of float64 tensors rounds so often in units of theirs.
     wide = 2.0**29 if X.dtype == np.float64 else 1.0
     of_float32 = partial(xp.inexact, roundoffs=_ROUNDINGS * wide)
@@ -244,8 +243,7 @@ def upsampled(X, scales, mode):
             y = xp.take(y, np.zeros(axis.size, np.int64), axis=number)
         else:
             is_open("it is not said where elements lie")
-            if not is_real(X):
-                raise NotSupported("averages are of real numbers")
+            unsupported("averages are of real numbers", not is_real(X))
             y = averaged(y, number, first, linear, 1, 2**X.ndim)
     return xp.astype(y, X.dtype) if is_real(X) else y
 
@@ -329,8 +327,7 @@ def sized(X, axes, roi, scales, sizes, policy):
         given = checked_scales(scales, len(numbers), 2.0**-149)
         for n, (start, end), scale in zip(numbers, parts, given, strict=True):
             unsaid("a part that ends before it starts", end < start)
-            axis = axis_of(found[n].length, scale, end - start)
-            found[n] = replace(axis, start=start, end=end)
+            found[n] = replace(axis_of(found[n].length, scale, end - start), start=start, end=end)
         return found
     wanted = [int(size) for size in sizes.reshape(-1)]
     if sizes.shape != (len(numbers),) or min(wanted, default=0) < 0:

@@ -9,7 +9,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import from_either_end, listed, scalar
 from opcheck.engine.operators import by_step, operator, unsaid
 from opcheck.engine.ops.movement import CONCAT, parts
-from opcheck.errors import InvalidNode
+from opcheck.errors import illegal
 
 NAMES = """
 ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct
@@ -59,8 +59,7 @@ def insert(counted, tensor, position=None, *input_sequence, made=list):
 def counted(position, low, high, default):
     """A position from `low` to `high`, as Python counts it from either end."""
     place = default if position is None else scalar("position", position)
-    if not low <= place <= high:
-        raise InvalidNode(f"position {place} is outside [{low}, {high}]")
+    illegal(f"position {place} is outside [{low}, {high}]", not low <= place <= high)
     return place
 
 
@@ -76,8 +75,7 @@ def along(tensors, axis, new_axis):
     if not new_axis:
         return CONCAT.formulas[13](*tensors, axis=axis)
     shapes = [x.shape for x in tensors]
-    if len({*shapes}) > 1:
-        raise InvalidNode(f"shapes {shapes} differ")
+    illegal(f"shapes {shapes} differ", len({*shapes}) > 1)
     return xp.stack(tensors, axis=from_either_end(axis, len(shapes[0]) + 1))
 
 
@@ -90,8 +88,7 @@ def split_to(chunks, input, split=None, *, axis, keepdims, read=None, ignores=Tr
         sizes = read(sizes, length) if read else sizes
     else:
         size = 1 if split is None else scalar("split", split)
-        if size < 0:
-            raise InvalidNode(f"split {size}")
+        illegal(f"split {size}", size < 0)
         unsaid("parts of no length, or of nothing", not size * length)
         sizes = chunks(length, size)
     made = parts(input, axis, sizes)
@@ -168,8 +165,7 @@ INSERT.mutant("it was inserted after a negative position", name="after_negative"
 
 
 def alike(tensors):
-    if len({x.shape for x in tensors}) > 1:
-        raise InvalidNode("tensors of several shapes")
+    illegal("tensors of several shapes", len({x.shape for x in tensors}) > 1)
     return tensors
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import by_rows, rows_apart
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, illegal
 from opcheck.opset import DML, MAX_RANK, invalid_axes
 
 NAMES = """
@@ -336,8 +336,7 @@ def of_rank(accepted, InputTensor, *, Axes):
 
 
 def refusing_unsorted(InputTensor, *, Axes):
-    if list(Axes) != sorted(Axes):
-        raise InvalidNode("Axes are not sorted")
+    illegal("Axes are not sorted", list(Axes) != sorted(Axes))
     return over_axes(InputTensor, Axes=Axes)
 
 
@@ -423,8 +422,7 @@ def of_likelihood(averaged, input, target, weight=None, *, ignore_index, reducti
 @by_step(12, 13, options=["averaged"])
 def of_scores(logarithms, scores, labels, weights=None, *, ignore_index, reduction, averaged):
     """Both versions of the loss of scores, from `logarithms(x, axis)` of their shares."""
-    empty = scores.ndim < 2 or not scores.size
-    logs = scores if empty else logarithms(scores, 1)
+    logs = scores if scores.ndim < 2 or not scores.size else logarithms(scores, 1)
     return _loss(averaged, logs, labels, weights, ignore_index, reduction, True), logs
 
 

@@ -101,8 +101,7 @@ def _normal(clean, X, *, case_change_action, is_case_sensitive, locale, stopword
         clean(X.reshape(-1).tolist(), stopwords or (),
               str if is_case_sensitive else of[key], of.get(case_change_action, str))
         for of, key in ((_WIDE, "LOWER"), (_WIDE, "UPPER"), (_NARROW, "LOWER")))  # fmt: skip
-    if any(other != found for other in others):
-        is_open("the locale decides on letters beyond ASCII")
+    is_open("the locale decides on letters beyond ASCII", any(other != found for other in others))
     return np.array(found, object).reshape(*X.shape[:-1], len(found))
 
 

@@ -249,15 +249,13 @@ def _sharing(
             found = _of_spread(spread.settled(), other, len(shape), divides)
             if found is not None:
                 common, rest = found
-                pair_ = (other.settled(), rest) if place else (rest, other.settled())
-                return *pair_, common
+                return *((other.settled(), rest) if place else (rest, other.settled())), common
     for place in (0,) if divides else (0, 1):
         keeps, other = (a, b)[place], (a, b)[1 - place]
         own = keeps.errors.common if keeps.shares else None
         if own is not None and keeps.shape == shape:
             plain = keeps.like(keeps.v, replace(keeps.errors, common=None)).settled()
-            pair_ = (other.settled(), plain) if place else (plain, other.settled())
-            return *pair_, own
+            return *((other.settled(), plain) if place else (plain, other.settled())), own
     return a.settled(), b.settled(), None
 
 

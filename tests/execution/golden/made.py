@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from opcheck.execution.golden.writing import write
+from opcheck.execution.golden import write
 from opcheck.suite.golden_files import (
     MANIFEST,
     SUMS,

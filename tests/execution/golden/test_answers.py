@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from opcheck.engine.rounding import Unrounded
-from opcheck.execution.golden import answers
-from opcheck.execution.golden.answers import Made, made_of
+from opcheck.execution import golden
+from opcheck.execution.golden import Made, made_of
 from opcheck.model import Case
 from tests.asking import cases_in, shipped_cases
 from tests.execution.golden.made import FOUR
@@ -105,7 +105,7 @@ def test_what_is_not_certain_is_not_written(tmp_path, monkeypatch):
     def uncertain(*_: Any) -> Any:
         raise Unrounded("nobody knows")
 
-    monkeypatch.setattr(answers, "correctly_rounded", uncertain)
+    monkeypatch.setattr(golden, "correctly_rounded", uncertain)
     found = made(tmp_path)
     for name in ("written_out", "random"):
         (left,) = found[name].left_out

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from onnx.backend.test.runner import Runner
 
 from opcheck.compare.elements import stepped
-from opcheck.execution.golden.answers import Ends, as_rtol_and_atol, stated_ends
+from opcheck.execution.golden import Ends, as_rtol_and_atol, stated_ends
 
 NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6)
 

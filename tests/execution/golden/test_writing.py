@@ -14,8 +14,7 @@ from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 
 from opcheck.errors import Unwritable, UsageError
-from opcheck.execution.golden import writing
-from opcheck.execution.golden.writing import write
+from opcheck.execution.golden import write
 from opcheck.suite.golden_files import MANIFEST, SUMS, read_manifest
 from tests.asking import cases_in
 from tests.execution.golden.made import FOUR, RANDOM, WRITTEN_OUT, golden
@@ -222,10 +221,10 @@ def test_where_no_test_can_be_written_there_is_no_folder(tmp_path: Path) -> None
           inputs: {InputTensor: [1, 2]}
           expect: {rejected: no such type, legal: {dtype: float32}}
     """
-    found = writing.write(tmp_path / "golden", cases_in(tmp_path, text), "")
+    found = write(tmp_path / "golden", cases_in(tmp_path, text), "")
     assert [left.what for left in found.left_out] == ["the case"]
     assert [test.legal_twin for test in found.tests] == [True]
     assert "not expressible" in found.left_out[0].reason
-    nothing = writing.write(tmp_path / "other", (), "")
+    nothing = write(tmp_path / "other", (), "")
     assert nothing.tests == []
     assert not (tmp_path / "other").exists()

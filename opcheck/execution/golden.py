@@ -1,25 +1,32 @@
-"""From a case to the tests that are written of it: each a question with its right answers.
+"""Golden files: cases with their right answers, in the layout of ONNX's test data.
 
-Outputs are correctly rounded, with the allowed errors.
+Each test is a question with its right answers: outputs correctly rounded, with the allowed errors.
+Folders are written next to their place, and moved there when complete; names and bytes of all files
+are the same on every machine. docs/golden-files.md describes them. None is called `node`: for that,
+ONNX's loader would load the tests of its own package.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from importlib import metadata
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+import opcheck
 from opcheck import dtypes, model
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.elements import stepped, wide
 from opcheck.compare.outputs import in_its_dtype
 from opcheck.compare.verdict import Answer, Refusal
-from opcheck.dtypes import parts
 from opcheck.engine import any_order, operator_of
 from opcheck.engine.rounding import correctly_rounded
-from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
+from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
 from opcheck.execution.expected import (
     Unsupported,
     WrongCase,
@@ -29,8 +36,14 @@ from opcheck.execution.expected import (
     node_of,
     question,
 )
+from opcheck.execution.saving import check_foreign, is_free, staged
+from opcheck.execution.workers import Counted, in_parallel
+from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
+from opcheck.graph.test_data import DATA, data_json, model_bytes
+from opcheck.grouping import picked
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
-from opcheck.suite.golden_files import LeftOut, ManifestMethod
+from opcheck.suite import case_digest
+from opcheck.suite import golden_files as gm
 
 
 class UnsoundArithmetic(OpcheckError):
@@ -43,7 +56,7 @@ class NodeOutputs(NamedTuple):
     """The outputs of a node and how they came about."""
 
     arrays: tuple[Array, ...]
-    method: ManifestMethod
+    method: gm.ManifestMethod
 
 
 def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
@@ -79,18 +92,6 @@ def require_sound_arithmetic() -> None:
             "floating-point numbers are not rounded to nearest here, or lose their subnormals",
             "something in this process changed the processor's floating-point mode",
         )
-
-
-def same(one: Array, other: Array) -> Any:
-    """Compare elements: NaN equals NaN, +0 differs from −0."""
-    if one.dtype.kind == "c":
-        return np.all(same(parts(one), parts(other)), axis=-1)
-    equal, known = np.asarray(one == other), dtypes.of(one)
-    if known is not None and known.kind == "minifloat":
-        return one.view(np.uint8) == other.view(np.uint8)
-    if known is None or known.kind != "float":
-        return equal
-    return (equal & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +214,7 @@ class ComputedData:
 
     inputs: tuple[Array, ...]
     outputs: tuple[Ends, ...]
-    method: ManifestMethod | None
+    method: gm.ManifestMethod | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,35 +242,38 @@ class Made:
     """The tests of a case, and what is left out of it."""
 
     tests: tuple[Test, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[gm.LeftOut, ...] = ()
 
 
 def made_of(case: Case) -> Made:
     """The tests of `case`; one that contradicts itself or the oracle is left out as `wrong`."""
+
+    def left_out(reason: str, *, wrong: bool = False) -> Made:
+        return Made((), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),))
+
     try:
         asked = question(case)
         match case.expect:
             case model.Rejected(reason, legal):
                 return _rejected(case, asked, reason, legal)
             case model.Oracle() | model.Agreement():
-                message = "what must come out is what backends answer, which nobody vouches for"
-                return Made((), (LeftOut(case.id, "the case", message),))
+                reason = "what must come out is what backends answer, which nobody vouches for"
+                return left_out(reason)
             case _ if any_order(case.op, case.attrs) is not None:
-                return Made((), (LeftOut(case.id, "the case", _ANY_ORDER),))
+                return left_out(_ANY_ORDER)
             case _ if asked.random:
-                message = "its outputs are drawn at random"
-                return Made((), (LeftOut(case.id, "the case", message),))
+                return left_out("its outputs are drawn at random")
             case model.AnyOf():
                 return Made(tuple(_alternatives(case, asked)))
             case _:
                 return _answered(case, asked)
     except Unsupported as error:
-        return Made((), (LeftOut(case.id, "the case", str(error)),))
+        return left_out(str(error))
     except (ValueError, MemoryError) as error:
-        message = str(error) or "it takes too much memory"
+        return left_out(str(error) or "it takes too much memory", wrong=True)
     except InvalidNode as error:
         message = f"the case takes this model for legal, the oracle does not: {error}"
-    return Made((), (LeftOut(case.id, "the case", message, wrong=True),))
+        return left_out(message, wrong=True)
 
 
 def _answered(case: Case, asked: Question) -> Made:
@@ -298,10 +302,7 @@ def _computed_data(case: Case, asked: Question) -> ComputedData:
 
 
 def _data(
-    asked: Question,
-    wants: Sequence[Want],
-    found: NodeOutputs | None,
-    tolerance: Tolerance | None,
+    asked: Question, wants: Sequence[Want], found: NodeOutputs | None, tolerance: Tolerance | None
 ) -> ComputedData:
     """The data with the outputs `found`, or else those that the case states."""
     found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
@@ -323,7 +324,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
         if any_order(legal.op, legal.attrs) is not None:
             raise ValueError(_ANY_ORDER)
     except _NO_ANSWER as error:
-        left = LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
+        left = gm.LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
         return Made((refused,), (left,))
     kind: AnswerKind = "should" if case.rule == "should" else "must"
     accepted = _test(twin.task.case, kind, twin.task, legal, data)
@@ -346,3 +347,142 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
                 data, reason = _data(asked, wants, found, case.tolerance), ""
         test = _test(f"{case.id}~{alternative.name}", "open", asked.task, case, data)
         yield replace(test, alternative=alternative.name, reason=reason)
+
+
+METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
+    "exact": "nothing had to be rounded",
+    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
+    "mpmath": "correctly rounded from as many digits as it takes",
+    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
+}
+#: The written and the omitted tests of a case.
+_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
+
+
+def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
+    """Return the manifest's entry for `test`, and its files by path in the test's folder.
+
+    Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
+    """
+    stated, task = test.tolerance, test.task
+    found = test.data.outputs
+    rtol, atol = rtol_and_atol(stated, found)
+    floor = max((one.floor for one in found), default=0.0)
+    files = {MODEL: model_bytes(task, test.ranks)}
+    if not test.reason:
+        files[DATA] = data_json(rtol, atol)
+    pairs = zip(task.inputs, test.data.inputs, strict=True)
+    tensors = {f"input_{n}": (spec.name, array) for n, (spec, array) in enumerate(pairs)}
+    for n, ends in enumerate(found):
+        name = task.outputs[n].name
+        tensors[f"output_{n}"] = name, ends.written
+        if test.bound:
+            tensors[f"lowest_{n}"] = name, ends.lowest
+            tensors[f"highest_{n}"] = name, ends.highest
+    for stem, (name, array) in tensors.items():
+        files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
+    outputs = zip(task.outputs, found, strict=bool(found))
+    same_for_all = gm.StatedTolerance(
+        **picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor
+    )
+    fields = gm.TestFields(
+        folder=f"{test.kind}/test_{folder_name(test.name)}",
+        node=gm.ManifestNode(
+            domain=task.op.domain,
+            op=task.op.name,
+            since=task.op.since,
+            opset=task.opset,
+            attrs={name: gm.spelt(value) for name, value in task.attrs.items()},
+            slots=task.slots,
+            outputs=task.output_slots,
+        ),
+        inputs=tuple(
+            gm.Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape) for one in task.inputs
+        ),
+        alternative=test.alternative,
+        legal_twin=test.legal_twin,
+        refused=test.reason,
+        tolerance="bound" if test.bound else same_for_all,
+        rtol=rtol,
+        atol=atol,
+        method=test.data.method,
+        outputs=tuple(gm.Tensor.of(spec.name, one.written) for spec, one in outputs),
+        files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
+    )
+    return fields, files
+
+
+def write(
+    folder: Path,
+    cases: Sequence[Case],
+    selection: str,
+    processes: int = 1,
+    *,
+    force: bool = False,
+    counted: Counted[_Done] = iter,
+) -> gm.Manifest:
+    """Write `cases` to `folder`, whole or not at all; raises UsageError and Unwritable."""
+    check_place(folder, force=force)
+    with staged(folder) as (stage, put):
+        order = {case.id: number for number, case in enumerate(cases)}
+        # Closed before the stage is removed: other processes may be writing there.
+        with closing(in_parallel(partial(_write, stage), cases, processes)) as found:
+            done = sorted(counted(found), key=lambda one: order[one[0].id])
+        written_cases = tuple(case for case, _ in done if case.tests)
+        used = {test.method for case in written_cases for test in case.tests}
+        manifest = gm.Manifest(
+            type="opcheck golden files",
+            format=3,
+            opcheck=opcheck.__version__,
+            # Values may depend on these.
+            packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},
+            selection=selection,
+            methods={method: text for method, text in METHOD_TEXTS.items() if method in used},
+            cases=written_cases,
+            left_out=tuple(one for _, left_out in done for one in left_out),
+        )
+        if manifest.cases:
+            data = manifest.data()
+            (stage / gm.MANIFEST).write_bytes(data)
+            (stage / gm.SUMS).write_bytes(gm.sums(manifest, sha256(data).hexdigest()))
+            put()
+    return manifest
+
+
+def check_place(folder: Path, *, force: bool) -> None:
+    """Raise UsageError where something is at `folder` that must not be replaced."""
+    if is_free(folder):
+        return
+    if not force:
+        hint = "--force replaces golden files that opcheck wrote, and nothing else"
+        raise UsageError(f"-o {folder}: this folder is not empty", hint)
+    try:
+        manifest, _ = gm.read_manifest(folder)
+    except gm.NotReadable as error:
+        message = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
+        hint = "nothing is removed: choose a new folder, or remove this one"
+        raise UsageError(message, hint) from None
+    known = {gm.MANIFEST, gm.SUMS, *(path for path, _ in manifest.files)}
+    check_foreign(folder, known.__contains__)
+
+
+def _write(stage: Path, case: Case) -> _Done:
+    made = made_of(case)
+    tests: list[gm.TestFields] = []
+    left = list(made.left_out)
+    for test in made.tests:
+        what = "its legal twin" if test.legal_twin else "the case"
+        try:
+            fields, files = written(test)
+        except (NotExpressible, ValueError) as error:
+            left.append(gm.LeftOut(case.id, what, str(error), isinstance(error, ValueError)))
+            continue
+        for name, data in files.items():
+            path = stage / fields.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        tests.append(fields)
+    manifest_case = gm.ManifestCase(
+        **picked(case, "id rule level clause"), digest=case_digest(case), tests=tuple(tests)
+    )
+    return manifest_case, tuple(left)

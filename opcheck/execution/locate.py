@@ -85,7 +85,10 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
         tuple(_depths(network, seen, sample)) if known else (),
         "; ".join(dict.fromkeys(notes)),
     )
-    if known and found.wrong is None and whole.result.failure in ("values", "precision"):
+    if known and found.wrong and (before := network.up_to(found.wrong.part)).case.outputs:
+        # What it reads may be wrong where it is no output.
+        network, whole = before, (yield from before.evaluation.on(backend))
+    if known and whole.result.failure in ("values", "precision"):
         together = yield from _together(network, backend)
         found = replace(found, together=together)
     return found

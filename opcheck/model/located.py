@@ -65,7 +65,7 @@ class Located:
     `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
     nodes; `around` are those that are not judged, and why. `exposed` says why a pass came to
     nothing, or what making outputs of tensors changed. `together` is the node whose outputs have to
-    be the model's own for its answer to be right.
+    be the model's own for its answer to be right, or for what the wrong node reads.
     """
 
     whole: LiveResult | None

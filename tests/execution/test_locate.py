@@ -260,6 +260,17 @@ def test_nodes_that_are_wrong_together_are_searched_for(tmp_path):
     assert found.whole.verdict is Verdict.FAIL
 
 
+def test_nodes_that_are_wrong_together_are_searched_for_before_a_wrong_node(tmp_path):
+    def change(proto: onnx.ModelProto) -> None:
+        fused_wrongly("a", "second", "Tanh")(proto)
+        another("gate", "Tanh")(proto)
+
+    found = found_by(made("convolutions", tmp_path), Rewriting(change))
+    assert (found.wrong.part.name, found.together.name) == ("gate", "first")
+    found = found_by(made("convolutions", tmp_path), Rewriting(another("gate", "Tanh")))
+    assert (found.wrong.part.name, found.together) == ("gate", None)
+
+
 @pytest.mark.parametrize(
     ("change", "verdict", "words"),
     [

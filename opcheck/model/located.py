@@ -9,7 +9,7 @@ from opcheck.model.case import Array, OpVersion
 from opcheck.model.result import LiveResult
 
 #: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
-_ROUNDINGS = 4
+_ROUNDINGS = 6
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class JudgedNode:
 
     @property
     def is_small(self) -> bool:
-        """True if the outputs are off by no more than a few roundings, of their size."""
+        """True if the outputs are off by no more than 64 roundings, of their size."""
         if self.result.failure != "values":
             return False
         precision = max((d.precision for x in self.right if (d := dtypes.of(x))), default=0)

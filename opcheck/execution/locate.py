@@ -73,7 +73,14 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
             values = {**whole_numbers, **network.constants, **fed, **answered}
             for part in parts:
                 if not number or _differs(network, part, first, values):
-                    judged.append(_judged(network, part, values, backend, number))
+                    one, evidence = _judged(network, part, values, backend, number)
+                    # To say what a node looks like takes long; the first wrong one is shown.
+                    if evidence and not any(
+                        it.is_wrong and it.part.place < part.place for it in judged
+                    ):
+                        looks = Suspects(lambda case: None).diagnose(evidence)
+                        one = replace(one, result=replace(one.result, diagnoses=looks))
+                    judged.append(one)
         own = runs[0][: len(network.case.outputs)]
         if whole.answer and not same_answers(whole.answer.outputs, own):
             notes.append("tensors as outputs change the answer: some nodes are computed together")
@@ -86,7 +93,10 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
         "; ".join(dict.fromkeys(notes)),
         taken=network.taken,
     )
-    if known and found.wrong is None and whole.result.failure in ("values", "precision"):
+    if known and found.wrong and (before := network.up_to(found.wrong.part)).case.outputs:
+        # What it reads may be wrong where it is no output.
+        network, whole = before, (yield from before.evaluation.on(backend))
+    if known and whole.result.failure in ("values", "precision"):
         together = yield from _together(network, backend)
         found = replace(found, together=together)
     return found
@@ -107,13 +117,13 @@ def _differs(network: Network, part: Part, first: Values, values: Values) -> boo
 
 def _judged(
     network: Network, part: Part, values: Values, backend: BackendInfo, run: int
-) -> JudgedNode:
-    """Judge a node by what the backend fed it, and gave."""
+) -> tuple[JudgedNode, Evidence | None]:
+    """Judge a node by what the backend fed it, and gave; then the evidence against a wrong one."""
     case = case_of(network, part, values, later=run > 0)
     got: list[Any] = [values.get(name) for name in part.outputs if name]
     operands = tuple(values.get(name) if name else None for name in network.node(part).inputs)
     if any(isinstance(x, model.Foreign) for x in operands):
-        return JudgedNode(part, _unjudged(case, backend, "it was fed no tensor"))
+        return JudgedNode(part, _unjudged(case, backend, "it was fed no tensor")), None
     while operands and operands[-1] is None:
         operands = operands[:-1]
     constant = any(name in network.constants for name in network.node(part).inputs)
@@ -122,21 +132,19 @@ def _judged(
     try:
         wants = [replace(want, drawn=True) for want in answers_of(case, node)]
     except (WrongCase, MemoryError) as error:
-        return JudgedNode(part, _unjudged(case, backend, f"unsupported by opcheck: {error}"))
+        return JudgedNode(part, _unjudged(case, backend, f"unsupported by opcheck: {error}")), None
     outcome = model.Produced(tuple(got), 0.0, once=True)
     like = next((x for x in operands if x is not None), None)
     judgement = verdict.judge(
         "must", [verdict.Answer(tuple(wants))], outcome, None, like, backend.accumulate
     )
     result = LiveResult(case, backend.address, **vars(judgement))
-    if judgement.failure not in (None, "precision"):
-        evidence = Evidence(node, tuple(got), [tuple(wants)])
-        result = replace(result, diagnoses=Suspects(lambda case: None).diagnose(evidence))
     if judgement.failure is None:
-        return JudgedNode(part, result)
+        return JudgedNode(part, result), None
     right = tuple(one.bound.rounded() if one.bound else one.values for one in wants)
     harm = max((_off(*pair) for pair in zip(right, got, strict=False)), default=np.inf)
-    return JudgedNode(part, result, right, harm)
+    judged = JudgedNode(part, result, right, harm)
+    return judged, Evidence(node, tuple(got), [tuple(wants)]) if judged.is_wrong else None
 
 
 def _off(right: Array, got: Any) -> float:

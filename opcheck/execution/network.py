@@ -139,6 +139,13 @@ class Network:
         if nodes:
             yield nodes
 
+    def up_to(self, part: Part) -> "Network":
+        """The model that gives what a node reads, and nothing else."""
+        reads = [name for name in self.node(part).inputs if name not in self._fixed]
+        data, names = self.whole.giving(reads, alone=True)
+        outputs = tuple(OutputSpec(name, None) for name in names)
+        return Network(replace(self.case, model=data, outputs=outputs))
+
     def asking_for(self, names: Sequence[str]) -> Question:
         """The question for these tensors, after the model's outputs."""
         asked = self.evaluation.question

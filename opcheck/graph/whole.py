@@ -86,9 +86,14 @@ class WholeModel:
         copy.graph.node.extend(nodes)
         return copy.SerializeToString()
 
-    def giving(self, names: Sequence[str]) -> tuple[bytes, list[str]]:
-        """The model with these tensors as outputs after its own, and which were none before."""
+    def giving(self, names: Sequence[str], *, alone: bool = False) -> tuple[bytes, list[str]]:
+        """The model with these tensors as outputs after its own, and which were none before.
+
+        `alone`: its own are none any more.
+        """
         copy = ModelProto.FromString(self._proto.SerializeToString())
+        if alone:
+            del copy.graph.output[:]
         own = {one.name for one in copy.graph.output}
         more = [name for name in dict.fromkeys(names) if name not in own]
         copy.graph.output.extend(

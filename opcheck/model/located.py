@@ -9,7 +9,7 @@ from opcheck.model.case import Array, OpVersion
 from opcheck.model.result import LiveResult
 
 #: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
-_ROUNDINGS = 4
+_ROUNDINGS = 6
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,13 @@ class JudgedNode:
         return self.result.failure not in (None, "precision")
 
     @property
+    def is_wrong(self) -> bool:
+        """True if it fails, and by more than may come of nodes computed together."""
+        return self.fails and not self.is_small
+
+    @property
     def is_small(self) -> bool:
-        """True if the outputs are off by no more than a few roundings, of their size."""
+        """True if the outputs are off by no more than 64 roundings, of their size."""
         if self.result.failure != "values":
             return False
         precision = max((d.precision for x in self.right if (d := dtypes.of(x))), default=0)
@@ -65,8 +70,8 @@ class Located:
     `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
     nodes; `around` are those that are not judged, and why. `exposed` says why a pass came to
     nothing, or what making outputs of tensors changed. `taken` is the number of Ifs in whose place
-    the branch stands that they take. `together` is the node whose outputs have to
-    be the model's own for its answer to be right.
+    the branch stands that they take. `together` is the node whose outputs have to be the model's
+    own for its answer to be right, or for what the wrong node reads.
     """
 
     whole: LiveResult | None
@@ -96,7 +101,7 @@ class Located:
     @property
     def failing(self) -> list[JudgedNode]:
         """The nodes that are wrong."""
-        return [one for one in self.nodes if one.fails and not one.is_small]
+        return [one for one in self.nodes if one.is_wrong]
 
     @property
     def small(self) -> list[JudgedNode]:

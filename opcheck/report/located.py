@@ -32,12 +32,14 @@ def show(console: Console, found: Located, backend: BackendInfo, again: Sequence
     if found.wrong:
         record = Recorder([found.wrong.result.case]).record(found.wrong.result)
         summary.show_failure(console, replace(record, repeat=shlex.join(again)))
-    elif found.together:
+    if found.together:
         where = f"{found.together.name}, which gives {', '.join(found.together.outputs)}"
+        what = "No node is wrong by itself, and the model's answer is."
+        if found.wrong:
+            what = "No node before it is wrong by itself, and what it reads is."
         console.print(
-            "No node is wrong by itself, and the model's answer is. It is right if an output of"
-            f" node {found.together.place} is one of the model: {where}. What reads it is computed"
-            " together with it, and wrong.\n"
+            f"{what} It is right if an output of node {found.together.place} is one of the model:"
+            f" {where}. What reads it is computed together with it, and wrong.\n"
         )
     if found.depths:
         table = new_table(*map(Numbers, ("node", "error", "explained", "times")), "operator", "")

@@ -264,6 +264,44 @@ def test_nodes_that_are_wrong_together_are_searched_for(tmp_path):
     assert found.whole.verdict is Verdict.FAIL
 
 
+def test_a_normalization_folded_into_its_convolution_is_a_warning(tmp_path):
+    """It is some 40 roundings off: the convolution is computed twice, of numbers that cancel."""
+    text = """net (float[1, 8, 8, 8] x) => (float[1, 8, 6, 6] y) {
+[shift] h = Add (x, thirty)
+[conv] a = Conv (h, w)
+[norm] y = BatchNormalization <epsilon = 0.00001> (a, s, o, m, v)
+}"""
+    proto = parse_model(f"{HEAD} {text}")
+    rng = np.random.default_rng(0)
+    w, s, o = (rng.standard_normal(shape) for shape in ((8, 8, 3, 3), 8, 8))
+    w -= w.mean((1, 2, 3), keepdims=True)
+    given = {"thirty": np.array(30), "w": w, "s": s, "o": o, "m": np.zeros(8), "v": np.ones(8)}
+    given["folded"] = w * (s / np.sqrt(1 + 1e-5))[:, None, None, None]
+    for name, values in given.items():
+        proto.graph.initializer.append(numpy_helper.from_array(values.astype(np.float32), name))
+    path = tmp_path / "folded.onnx"
+    onnx.save(proto, path)
+
+    def folded(proto: onnx.ModelProto) -> None:
+        node(proto, "norm").CopyFrom(onnx.helper.make_node("Conv", ["h", "folded", "o"], ["y"]))
+
+    found = found_by(path, Rewriting(folded))
+    assert found.wrong is None
+    assert [one.part.name for one in found.small] == ["norm"]
+    assert 2**-20 < found.small[0].harm < 2**-18
+
+
+def test_nodes_that_are_wrong_together_are_searched_for_before_a_wrong_node(tmp_path):
+    def change(proto: onnx.ModelProto) -> None:
+        fused_wrongly("a", "second", "Tanh")(proto)
+        another("gate", "Tanh")(proto)
+
+    found = found_by(made("convolutions", tmp_path), Rewriting(change))
+    assert (found.wrong.part.name, found.together.name) == ("gate", "first")
+    found = found_by(made("convolutions", tmp_path), Rewriting(another("gate", "Tanh")))
+    assert (found.wrong.part.name, found.together) == ("gate", None)
+
+
 @pytest.mark.parametrize(
     ("change", "verdict", "words"),
     [

@@ -42,7 +42,8 @@ def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     known = {name.lower(): (d, name) for d in opset.domains() for name in opset.operators(d)}
     for op in ops:
         if op.lower() not in known:
-            raise UsageError(f"no operator {op!r}", did_you_mean(op, dict(known.values()).values()))
+            hint = did_you_mean(op, (name for _, name in known.values()))
+            raise UsageError(f"no operator {op!r}", hint)
     asked = {op.lower() for op in ops}
     table = json.loads((shipped_suites() / FILE).read_text(encoding="utf-8"))
     for lower, (domain, name) in sorted(known.items(), key=lambda pair: pair[1]):

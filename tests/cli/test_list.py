@@ -188,7 +188,7 @@ def test_a_version_or_operator_that_the_suites_do_not_know_is_listed_without_the
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (["--op", "Tyle"], "no operator 'Tyle'"),
+        (["--op", "Tyle"], "no operator 'Tyle'\n  did you mean 'Tile'"),
         (["-k", "x"], "--operators takes no -k"),
         (["cases.yaml"], "--operators takes no PATH"),
         (["--clauses"], "--operators takes no --clauses"),

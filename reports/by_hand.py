@@ -6689,6 +6689,9 @@ def dropped() -> Iterator[Check]:
          Holds("numbers of float32", lambda y: y.dtype == np.float32), "data are of float16", none),
         ("reference", "Dropout in training refuses seeds", trained(np.float32, half, seed=-1),
          Raises("Seed must be between"), "a seed is an INT", none),
+        ("reference", "Dropout in training refuses a node", replace(
+            none, opset=22, more=(None, none.more[1])), Raises("Issues with types"),
+         "“if not specified it will default to 0.5”", none),
         ("onnxruntime", "Dropout in training reads a ratio", trained(np.float64, tenth),
          Holds("no number within 1e-10 of 1/0.9",
                lambda y: (abs(y - 1 / 0.9) > 1e-10).all() and y.any()),

@@ -125,14 +125,15 @@ def _dropout_in_inference(drop, data, *, ratio, outputs=1):
     return data
 
 
-@by_step(12, 13, 22)
-def _dropout(drop, data, ratio=None, training_mode=None, *, seed):
+@by_step(each={12: True, 13: True, 22: False})
+def _dropout(drop, or_copied, data, ratio=None, training_mode=None, *, seed):
     share = 0.5 if ratio is None else scalar("ratio", ratio)
     trains = training_mode is not None and scalar("training_mode", training_mode)
     if not 0 <= share < 1:
         # "value in [0, 1)", and without training "ratio is ignored".
         kind = InvalidNode if trains else NotSupported
         raise kind(f"ratio {share}; allowed: at least 0 and below 1")
+    unsaid("a ratio that is left out", or_copied and trains and ratio is None)
     if trains and share:
         scale, of_ratio = 1 / (1 - share), data.dtype if ratio is None else ratio.dtype
         is_exact = of_ratio.itemsize >= data.dtype.itemsize or float(of_ratio.type(scale)) == scale

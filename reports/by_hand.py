@@ -6682,7 +6682,7 @@ def dropped() -> Iterator[Check]:
         return Model("Dropout", 13, attrs, ones.astype(dtype), more=(ratio, np.array(True)))
 
     half, tenth = np.array(0.5, np.float32), np.array(0.1)
-    none = trained(np.float32, 0 * half)
+    none = trained(np.float32, np.array(0, np.float32))
     test = Model("Dropout", 1, {"is_test": 1}, ones.astype(np.float32))
     for engine, cause, model, shows, why, control in (
         ("reference", "Dropout in training gives outputs", trained(np.float16, half),

@@ -7,6 +7,7 @@ A test finds a mutant if it fails it, by the tolerance of ONNX's runner, which a
 
 import argparse
 import importlib
+import pkgutil
 import re
 import warnings
 from collections.abc import Iterable
@@ -44,18 +45,19 @@ _PACKAGE = "onnx.backend.test.case.node"
 
 def node_tests(op: str) -> tuple[ModelTest, ...]:
     """ONNX's tests of one node of its operator `op`, not of graphs that operators expand to."""
-    try:
-        # Importing the module of an operator makes its tests, which the package keeps in a list.
-        # NumPy warns of NaN, infinity and overflow in them.
-        with warnings.catch_warnings(action="ignore"):
-            importlib.import_module(f"{_PACKAGE}.{op.lower()}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{_PACKAGE}.{op.lower()}":
-            raise
+    package = importlib.import_module(_PACKAGE)
+    modules = {
+        one.name.replace("_", ""): one.name for one in pkgutil.iter_modules(package.__path__)
+    }
+    if op.lower() not in modules:
         return ()
+    # Importing the module of an operator makes its tests, which the package keeps in a list. NumPy
+    # warns of NaN, infinity and overflow in them.
+    with warnings.catch_warnings(action="ignore"):
+        importlib.import_module(f"{_PACKAGE}.{modules[op.lower()]}")
     return tuple(
         whole(case)
-        for case in importlib.import_module(_PACKAGE)._NodeTestCases
+        for case in package._NodeTestCases
         if [(node.domain, node.op_type) for node in case.model.graph.node] == [("", op)]
         and not re.search(r"_expanded(_ver\d+)?$", case.name)
     )

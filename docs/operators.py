@@ -1,22 +1,21 @@
-"""Makes `docs/operators.md`: what opcheck knows of every operator of ONNX.
+"""Makes `docs/operators.md` and `cases/judged.json`: what opcheck knows of every operator of ONNX.
 
 python docs/operators.py
 """
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
+import json
 from collections.abc import Iterator
-from itertools import chain
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
-from opcheck.engine import operator_of
-from opcheck.model import OpVersion, OutputSpec, Rejected, TensorSpec
-from opcheck.opset import Parameter, Schema
 from opcheck.suite import Selection, load, select
+from opcheck.suite.coverage import FILE, coverage, judged_by
+from opcheck.suite.load import shipped_suites
 
 PAGE = Path(__file__).with_suffix("").with_name("operators.md")
 _INTRODUCTION = """\
@@ -26,6 +25,7 @@ _INTRODUCTION = """\
 
 A *cell* is an operator in one of its versions with one element type of its first type variable,
 that of the first input or, without inputs, of the first output. Deprecated versions have none.
+`opcheck list --operators` prints this page's numbers by operator, with `--format json` the types.
 
 - **computed**: opcheck's engine has a formula, so that it judges your own cases, and nodes of your
   models, by their exact answers. Nodes of other operators are judged by
@@ -55,15 +55,28 @@ def text() -> str:
     return "\n".join(_lines()) + "\n"
 
 
+@cache
+def judged() -> str:
+    """The types that shipped cases ask for an answer in, by domain, operator and version."""
+    asked = judged_by(select(load(), Selection()))
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for op in sorted(asked, key=lambda op: (op.domain, op.name, op.since)):
+        of_op = found.setdefault(op.domain, {}).setdefault(op.name, {})
+        of_op[str(op.since)] = " ".join(one for one in DTYPES if one in asked[op])
+    for name, why in _WHY.items():
+        found[""][name]["why"] = why
+    return json.dumps(found, indent=1) + "\n"
+
+
 def _lines() -> Iterator[str]:
-    asked = _asked()
-    counts = {name: _counted(name, asked) for name in opset.operators("")}
-    versions, cells, computed, judged = map(sum, zip(*counts.values(), strict=True))
+    table: dict[str, dict[str, Any]] = json.loads(judged())[""]
+    counts = {name: _counted(name, table.get(name, {})) for name in opset.operators("")}
+    versions, cells, computed, suited = map(sum, zip(*counts.values(), strict=True))
     known, suites = (sum(row[n] > 0 for row in counts.values()) for n in (2, 3))
     yield _INTRODUCTION
     yield (
         f"Of ONNX's {len(counts)} operators in {versions:,} versions, {known} are computed in "
-        f"{computed:,} of {cells:,} cells, and {suites} are judged in {judged:,}."
+        f"{computed:,} of {cells:,} cells, and {suites} are judged in {suited:,}."
     )
     yield ""
     yield "| operator | versions | cells | computed | judged |"
@@ -75,47 +88,21 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "| operator | cells | why |"
     yield "|---|---:|---|"
-    for name, (_, cells, _, judged) in counts.items():
-        if 0 < judged < cells:
-            yield f"| {name} | {cells - judged} | {_WHY[name]} |"
+    for name, (_, cells, _, met) in counts.items():
+        if 0 < met < cells:
+            yield f"| {name} | {cells - met} | {_WHY[name]} |"
 
 
-def _first(schema: Schema) -> Parameter:
-    # A sequence is the first where it is declared so, though cases have its tensors last.
-    name = next(chain(*schema.formals)).name
-    return next(one for one in (*schema.inputs, *schema.outputs) if one.name == name)
-
-
-def _asked() -> dict[OpVersion, set[str]]:
-    """The types of the first type variable that the shipped suites ask for an answer in."""
-    found: dict[OpVersion, set[str]] = defaultdict(set)
-    for case in select(load(), Selection()):
-        if isinstance(case.expect, Rejected):
-            continue
-        schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
-        formals = (*schema.inputs, *schema.outputs)
-        stems = {one.stem for one in formals if one.constraint == _first(schema).constraint}
-        tensors: list[TensorSpec | OutputSpec] = [*case.inputs, *case.outputs]
-        for tensor in tensors:
-            if tensor.dtype and re.sub(r"_\d+$", "", tensor.name) in stems:
-                found[case.op].add(tensor.dtype.text)
-    return found
-
-
-def _counted(name: str, asked: dict[OpVersion, set[str]]) -> tuple[int, int, int, int]:
+def _counted(name: str, stated: dict[str, Any]) -> tuple[int, int, int, int]:
     """The versions of an operator, its cells, those computed, and those judged."""
-    schemas = [one for one in opset.versions("", name).values() if not one.deprecated]
-    cells = computed = judged = 0
-    for schema in schemas:
-        first = _first(schema).types
-        operator = operator_of(schema.op)
-        cells += len(next(chain(*schema.formals)).types)
-        if operator:
-            computed += len(first & {dtype.text for dtype in DTYPES.values()})
-        judged += len(first & asked[schema.op])
-    return len(schemas), cells, computed, judged
+    rows = [*coverage("", name, stated)]
+    counted = (
+        sum(len(getattr(row, one)) for row in rows) for one in ("types", "computed", "judged")
+    )
+    return len(rows), *counted  # type: ignore[return-value]
 
 
 if __name__ == "__main__":
     PAGE.write_text(text(), encoding="utf-8")
+    (shipped_suites() / FILE).write_text(judged(), encoding="utf-8")
     print(PAGE)

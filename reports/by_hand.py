@@ -6674,6 +6674,59 @@ def bands() -> Iterator[Check]:
                 Raises("Expect all inputs to be constants"), why, made, right)  # fmt: skip
 
 
+def dropped() -> Iterator[Check]:
+    """Dropout of ones in training, and with a ratio of 0, with which nothing is dropped."""
+    ones = np.ones(200)
+
+    def trained(dtype: Any, ratio: Array, **attrs: Any) -> Model:
+        return Model("Dropout", 13, attrs, ones.astype(dtype), more=(ratio, np.array(True)))
+
+    half, tenth = np.array(0.5, np.float32), np.array(0.1)
+    none = trained(np.float32, np.array(0, np.float32))
+    test = Model("Dropout", 1, {"is_test": 1}, ones.astype(np.float32))
+    for engine, cause, model, shows, why, control in (
+        ("reference", "Dropout in training gives outputs", trained(np.float16, half),
+         Holds("numbers of float32", lambda y: y.dtype == np.float32), "data are of float16", none),
+        ("reference", "Dropout in training refuses seeds", trained(np.float32, half, seed=-1),
+         Raises("Seed must be between"), "a seed is an INT", none),
+        ("reference", "Dropout in training refuses a node", replace(
+            none, opset=22, more=(None, none.more[1])), Raises("Issues with types"),
+         "“if not specified it will default to 0.5”", none),
+        ("onnxruntime", "Dropout in training reads a ratio", trained(np.float64, tenth),
+         Holds("no number within 1e-10 of 1/0.9",
+               lambda y: (abs(y - 1 / 0.9) > 1e-10).all() and y.any()),
+         "1. / (1. - ratio) is 1/0.9 where the ratio is a double", none),
+        ("tract", "Dropout-1 and Dropout-6 drop", replace(test, attrs={}),
+         Holds("200 ones", lambda y: (y == 1).all()),
+         "“if nonzero, run dropout in test mode”, and 0 is the default", test),
+    ):  # fmt: skip
+        yield Check(engine, cause, model, [()], shows, why, control, ones)
+
+
+def images() -> Iterator[Check]:
+    """An image of a single pixel, of gray, of color and of two colors."""
+    gray, color, white = (
+        np.frombuffer(text, np.uint8) for text in (b"P5 1 1 255 *", b"P6 1 1 255 *+,", b"P1 1 1 0")
+    )
+    one = Model("ImageDecoder", 20, {}, color)
+    right = [[[42, 43, 44]]]
+    why = '“Can be one of "RGB"”: there are three channels'
+    blue = _with(one, pixel_format="BGR")
+    for cause, model, want, shows, reason in (
+        ("gives what a file stores", replace(one, x=gray), [[[42, 42, 42]]], Gives([[42]]), why),
+        ("gives images of two colors", replace(one, x=white), [[[255, 255, 255]]],
+         Gives([[True]], "bool"), "0 is white in P1, and the output is of uint8"),
+        ("refuses BGR of files", replace(blue, x=gray), [[[42, 42, 42]]],
+         Raises("too many indices"), why),
+        ("raises where a stream", replace(one, x=color[:7]), np.zeros((0, 0, 3)),
+         Raises("Reached EOF"), "“it will return an empty matrix”"),
+    ):  # fmt: skip
+        yield Check("reference", f"ImageDecoder {cause}", model, [want], shows, reason, one, right)
+    signed = replace(one, x=color.astype(np.int8), gives="uint8")
+    yield _taken("reference", "ImageDecoder takes streams", signed, right,
+                 "“Constrain input types to 8-bit unsigned integer tensor.”", one)  # fmt: skip
+
+
 def optionals() -> Iterator[Check]:
     """An optional of 1 and 2, and one without an element."""
     half = Model("OptionalGetElement", 28, {}, _PAIR.astype(np.float16), sequence=1)
@@ -7892,5 +7945,5 @@ CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
     *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
-    *draws(), *bands(), *optionals(), *flows(),
+    *draws(), *bands(), *images(), *dropped(), *optionals(), *flows(),
 )  # fmt: skip

@@ -41,6 +41,11 @@ def test_links_within_it_lead_to_its_sections():
     assert set(links) <= anchors
 
 
+def test_the_table_of_cells_is_up_to_date():
+    there = (operators.shipped_suites() / operators.FILE).read_text(encoding="utf-8")
+    assert operators.judged() == there, "write it with: python docs/operators.py"
+
+
 def test_a_field_that_changes_changes_the_page(monkeypatch):
     schema = json.loads(json.dumps(json_schema()))
     schema["properties"]["level"]["description"] = "Another meaning."

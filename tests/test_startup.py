@@ -76,6 +76,12 @@ def test_a_command_imports_what_it_needs_only():
     assert {"numpy", "onnx", "opcheck.backends.isolation.pool"} <= found
 
 
+@pytest.mark.gate
+def test_operators_are_listed_without_loading_a_case():
+    [found] = after("list --operators")
+    assert not found & {"opcheck.backends", "opcheck.graph", "opcheck.execution", *VENDORS}
+
+
 def test_a_stored_run_is_shown_without_anything_that_runs_cases(tmp_path):
     path, other = tmp_path / "run.jsonl", tmp_path / "other.jsonl"
     for one in (path, other):

@@ -1,7 +1,7 @@
 """What there is: `opcheck list`, `opcheck schema`, `opcheck backends` and `opcheck support`."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import click
 from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli.options import chosen_cases, declared, format_option, leave, output, print_records
-from opcheck.errors import Exit
+from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from opcheck.backends.offers import Offer
@@ -25,16 +25,21 @@ if TYPE_CHECKING:
 @declared(
     """
     --clauses: The sentences of the specification instead, each with the cases that test it.
+    --operators: All operators instead, with their versions and how many of their cells, a version
+        with a type, the shipped suites judge; of other options it takes --op and --format.
     --save-questions folder DIR: Write models and inputs, for a machine that has no opcheck.
     """
 )
 @format_option("json")
-def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> None:
+def command(
+    clauses: bool, operators: bool, folder: Path | None, form: str, **selection: Any
+) -> None:
     """Show the cases that files expand to, without running anything.
 
     \b
     opcheck list --op Hardmax --opset 13 -k 'ties and float32'
     opcheck list my.yaml && echo "my.yaml is well formed"
+    opcheck list --operators              which operators are judged, and which not, and why
     opcheck list --clauses --op Hardmax   which sentences of its text are tested, and how
     opcheck list --clauses my.yaml        the same of any ONNX operator, for my cases
     opcheck list my.yaml --save-questions DIR && ./device DIR && opcheck run my.yaml -b saved:DIR
@@ -45,6 +50,9 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     from opcheck.report import listing
     from opcheck.suite import load
 
+    if operators:
+        _list_operators(form, selection["ops"])
+        return
     cases, said = chosen_cases(**selection)
     if clauses:
         # Files of clauses are about operators too that were not asked for.
@@ -66,6 +74,19 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     if not cases:
         click.echo(f"opcheck: no case matches ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
+
+
+def _list_operators(form: str, ops: Sequence[str]) -> None:
+    from opcheck.report import listing
+    from opcheck.suite.coverage import shipped_coverage
+
+    if extra := options.given_besides("operators", "ops", "form"):
+        raise UsageError(f"--operators takes no {extra[0]}", "it takes --op and --format")
+    found = [*shipped_coverage(ops)]
+    if form == "json":
+        print_records(map(listing.coverage_record, found))
+    else:
+        listing.show_coverage(output(), found)
 
 
 @click.command(name="schema")

@@ -10,7 +10,7 @@ middle, of elements that are one, a row, and half of the tensor apart.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -50,17 +50,26 @@ def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
     ends = draw.quantiles(0.0), draw.quantiles(math.nextafter(1.0, 0.0))
     low, high = np.minimum(*ends), np.maximum(*ends)
     least, most = low, high
+    size: Callable[[Array], Array] = np.asarray
     if dtype.kind == "float":
         with np.errstate(over="ignore"):
             least, most = stepped(low, -_BEYOND), stepped(high, _BEYOND)
     impossible = ~((least <= got) & (got <= most))
+    if draw.related and dtype.kind == "float":
+        # What is computed of two numbers is rounded; 0 is 0.
+        for end in (low, high):
+            with np.errstate(over="ignore"):
+                near = (stepped(end, -_BEYOND) <= got) & (got <= stepped(end, _BEYOND))
+            got = np.where(near & (end != 0), end, got)
+        # Of elements of either sign, all that are dropped are in the first bins.
+        low, high, got, size = *np.sort(np.abs([low, high]), axis=0), np.abs(got), np.abs
     if (low == high).all():
         return Judged(least, most, impossible)
     before, last = np.zeros(got.shape, np.int64), np.zeros(got.shape, np.int64)
     of_two = np.ones(got.shape, np.bool_)
     profile = np.zeros(got.shape)
     for level in _LEVELS:
-        quantile = draw.quantiles(level)
+        quantile = size(draw.quantiles(level))
         before += quantile < got
         last += quantile <= got
         of_two &= (quantile == low) | (quantile == high)

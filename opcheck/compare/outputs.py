@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from math import prod
 from string import ascii_letters
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -315,13 +315,29 @@ def compare_outputs(
         elements.check(tolerance)
     if len(got) == len(wants):
         parts = [_parts(*pair) for pair in zip(_in_order_of(got, wants), got, strict=True)]
-        return tuple(
+        found = tuple(
             part if isinstance(part, Comparison) else compare(*part, tolerance, like, declared)
             for part in chain.from_iterable(parts)
         )
+        return _related(wants, got, found)
     name = wants[len(got)].name if len(got) < len(wants) else f"output {len(wants)}"
     detail = f"{len(got)} output{'s' * (len(got) != 1)}, want {len(wants)}"
     return (Comparison(name, "count", detail, used=math.inf),)
+
+
+def _related(
+    wants: Sequence[Want], got: Sequence[Any], found: tuple[Comparison, ...]
+) -> tuple[Comparison, ...]:
+    """`found`, but for the last of several outputs that contradict each other."""
+    draw = wants[0].distribution if len(wants) > 1 else None
+    if draw is None or draw.related is None or any(one.problem for one in found):
+        return found
+    apart = draw.related(got)
+    if not apart.any():
+        return found
+    detail = f"{np.count_nonzero(apart)} of {apart.size} elements contradict {wants[0].name}"
+    last = replace(found[-1], problem="values", detail=detail, where=describe(apart), used=math.inf)
+    return (*found[:-1], last)
 
 
 def are_plainly_right(

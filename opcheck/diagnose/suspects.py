@@ -545,7 +545,7 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
     if len(evidence.got) != len(answer) or not all(map(_same_kind, evidence.got, answer)):
         return False
     operator = operator_of(evidence.node.op)
-    if operator is not None and operator.random:
+    if evidence.node.draws:
         return _draws_alike(mutant, evidence)
     rounded = operator is not None and not operator.exact
     for place, (got, given) in enumerate(zip(evidence.got, answer, strict=True)):

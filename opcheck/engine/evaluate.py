@@ -582,11 +582,13 @@ _SECOND_ORDER = 1.005
 class Drawn:
     """An output of numbers drawn at random, each apart from all others.
 
-    `answer` draws all outputs, of which this one is at `place`.
+    `answer` draws all outputs, of which this one is at `place`. Where they are computed of what was
+    drawn, `related` finds in all outputs where they contradict each other.
     """
 
     answer: Callable[[], Sequence[Array]]
     place: int
+    related: Callable[[Sequence[Array]], Any] | None = None
 
     def quantiles(self, share: float) -> Array:
         """For each element the number below which this share of what may be drawn lies.
@@ -607,8 +609,11 @@ def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
     Raises what `evaluate` raises.
     """
     evaluation = Evaluation(node)
-    if evaluation.bound.operator.random:
-        return tuple(Drawn(partial(evaluate, node), place) for place in range(len(node.plain)))
+    if node.draws:
+        check = evaluation.bound.operator.related
+        related = partial(check, node.inputs) if check else None
+        count = len(node.plain)
+        return tuple(Drawn(partial(evaluate, node), place, related) for place in range(count))
     # What kind of output a part has, the whole has too.
     outputs = evaluation.parts[0][1].expected
     found: list[Array | Expected | Drawn] = []

@@ -121,6 +121,14 @@ class Node:
         return frozenset(found)
 
     @cached_property
+    def draws(self) -> bool:
+        """True if outputs are drawn at random, which inputs and attributes may decide."""
+        operator = operator_of(self.op)
+        if operator is None or operator.related is None:
+            return operator is not None and operator.random
+        return "drawn" in self.primitives
+
+    @cached_property
     def is_legal(self) -> bool:
         """True if the engine computes the node; what a specification forbids it does not."""
         return not isinstance(self._right, Exception)
@@ -487,7 +495,8 @@ class Subgraph:
         """
         if len(inputs) != len(self.body.inputs):
             raise InvalidNode(f"a graph of {len(self.body.inputs)} inputs is fed {len(inputs)}")
-        return _run(self.body, inputs, self.around)
+        with numbers.undrawn():
+            return _run(self.body, inputs, self.around)
 
 
 def _run(

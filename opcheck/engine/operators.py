@@ -94,7 +94,10 @@ class Operator:
         of_shapes: It reads no elements of its inputs, only their shapes.
         of_integers: It computes with floating numbers even where no input has any.
         random: Its outputs are drawn at random, by `opcheck.numbers.drawn`.
+        related: Of one that computes with what it draws, on some nodes: from the inputs and all
+            outputs, where the outputs contradict each other.
         of_scalars: Dtypes of inputs that are scalars, which are the same in each run.
+        other: Other legal data in place of an input's, for a second run; None for the usual.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
     """
@@ -112,7 +115,9 @@ class Operator:
     of_shapes: bool = False
     of_integers: bool = False
     random: bool = False
+    related: Callable[[Sequence[Any], Sequence[Any]], Any] | None = None
     of_scalars: tuple[str, ...] = ()
+    other: Callable[[Any], Any] | None = None
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)

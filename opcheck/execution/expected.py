@@ -53,7 +53,7 @@ def question(case: Case) -> Question:
         **picked(case, "op opset slots outputs model ports dtype"),
     )
     operator = operator_of(case.op)
-    known, draws = operator is not None, operator is not None and operator.random
+    known, draws = operator is not None, operator is not None and node_of(task, inputs).draws
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
     # Booleans and texts are no indices or shapes, and some operators have nothing else; sizes of
     # ConstantOfShape make a shape in any order.
@@ -63,6 +63,8 @@ def question(case: Case) -> Question:
     moved = [n for n, moves in enumerate(may_move) if known and moves]
     # Where numbers are drawn at random, inputs are probabilities.
     second = tuple(second_data(inputs, may_negate=known and not draws, moved=moved))
+    if operator and operator.other:
+        second = tuple(map(operator.other, inputs))
     # Negated parameters, such as a depth or a ratio, may make the node illegal.
     pairs = zip(inputs, second, strict=True)
     unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)

@@ -26,6 +26,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from opcheck.errors import NotSupported
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Kind, Number
 
@@ -190,6 +191,12 @@ def __getattr__(name: str) -> Any:
 
 
 _share: ContextVar[float | None] = ContextVar("share", default=None)
+_in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
+
+
+def undrawn() -> AbstractContextManager[None]:
+    """Let nothing be drawn, in a graph whose other nodes would compute with it."""
+    return setting(_in_graph, True)
 
 
 def at_share(share: float) -> AbstractContextManager[None]:
@@ -202,6 +209,10 @@ def drawn(shape: Sequence[int], seed: float | None) -> Any:
 
     The same `seed` gives the same ones, None others each time.
     """
+    if _in_graph.get():
+        raise NotSupported("what is computed of numbers drawn at random")
+    if (trace := _context.get().trace) is not None:
+        trace.add("drawn")
     if (share := _share.get()) is not None:
         return np.full(shape, share)
     bits = None if seed is None else int(np.float32(seed).view(np.uint32))

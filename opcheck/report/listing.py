@@ -1,6 +1,6 @@
 """A list of cases, with their questions and expected answers, without running them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -12,7 +12,8 @@ from opcheck import model
 from opcheck.clauses import CheckedSentence, Survey
 from opcheck.grouping import group_by
 from opcheck.report import formatting, plain_text
-from opcheck.report.style import Numbers, new_table, put
+from opcheck.report.style import Numbers, new_table, put, say
+from opcheck.suite.coverage import Coverage
 
 #: The most names of cases shown for a sentence.
 _NAMES = 4
@@ -113,6 +114,56 @@ def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
     for clause, cases in group_by(survey.strays, attrgetter("clause")).items():
         yield op | {"stray": clause, "cases": [case.id for case in cases]}
     yield from (op | {"problem": str(problem)} for problem in survey.problems)
+
+
+def show_coverage(console: Console, found: Sequence[Coverage]) -> None:
+    """Print a row for each operator with cells, and the totals, by domain."""
+    for domain, rows in group_by(found, lambda row: row.op.domain).items():
+        title = domain or "ai.onnx"
+        table = new_table("operator", "versions", Numbers("judged"), "not judged", title=title)
+        by_name = group_by(rows, lambda row: row.op.name)
+        for name, some in by_name.items():
+            since = ", ".join(str(row.op.since) for row in some)
+            met, cells = _judged(some)
+            style, why = ("green", "") if met == cells else ("yellow", _why_not(some))
+            table.add_row(name, since, Text(f"{met:,}/{cells:,}", style), why)
+        met, cells = _judged(rows)
+        count = sum(any(row.judged for row in some) for some in by_name.values())
+        total = (
+            f"{title}: {plain_text.plural(len(by_name), 'operator')} in"
+            f" {plain_text.plural(len(rows), 'version')}, {count:,} judged"
+        )
+        if met:
+            put(console, table)
+            say(console, f"{total}, in {met:,} of {cells:,} cells")
+        else:
+            say(console, f"{total}: {', '.join(by_name)}. {_why_not(rows)}")
+        console.print()
+
+
+def coverage_record(row: Coverage) -> dict[str, Any]:
+    """A version of an operator as JSON, with its types as ONNX writes them."""
+    left = row.types - row.judged
+    return {
+        **plain_text.op_record(row.op),
+        "judged": sorted(row.judged),
+        "not_judged": sorted(left),
+        "computed": sorted(row.computed),
+        "why": _why_not([row]) if left else None,
+    }
+
+
+def _judged(rows: Iterable[Coverage]) -> tuple[int, int]:
+    """The cells that are judged, and all."""
+    return sum(len(row.judged) for row in rows), sum(len(row.types) for row in rows)
+
+
+def _why_not(rows: Sequence[Coverage]) -> str:
+    if rows[0].why:
+        return rows[0].why
+    if any(row.computed for row in rows):
+        return "No shipped case asks for an answer."
+    return "The engine has no formula: backends are compared with one another."
 
 
 def _cells(checked: CheckedSentence) -> tuple[Text, Text]:

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from opcheck import opset
 from opcheck.clauses import pages_of, shipped_pages
 
 CASES = """\
@@ -146,3 +147,52 @@ def test_clauses_without_cases_are_no_success(run):
     found = run("list", "--clauses", "cases.yaml", "-k", "nothing_matches")
     assert (found.exit_code, found.stdout) == (5, "")
     assert found.stderr == "opcheck: no case matches (keywords nothing_matches, level core)\n"
+
+
+def rows_of(stdout):
+    rows = (line.split("  ") for line in stdout.splitlines())
+    return {row[0]: [cell.strip() for cell in row[1:] if cell] for row in rows}
+
+
+def test_all_operators_are_listed_with_what_is_not_judged_and_why(run):
+    found = run("list", "--operators", code=0)
+    rows = rows_of(found.stdout)
+    assert set(opset.operators("")) <= rows.keys()
+    assert rows["Abs"] == ["1, 6, 13", "26/26"]
+    assert rows["Tile"][:2] == ["1, 6, 13", "31/34"]
+    assert rows["Tile"][2].startswith("Version 1 says both")
+    assert "com.microsoft.dml: 1 operator in 1 version, 1 judged, in 2 of 2 cells" in found.stdout
+    assert "ai.onnx.preview.training: 4 operators in 4 versions, 0 judged: Adagrad" in found.stdout
+
+
+def test_operators_as_json_have_the_types_of_each_version(run):
+    found = run("list", "--operators", "--op", "tile", "--format", "json", code=0)
+    first, *_, last = map(json.loads, found.stdout.splitlines())
+    assert (first["op"], first["since"], first["judged"]) == ("Tile", 1, [])
+    assert first["not_judged"] == ["tensor(double)", "tensor(float)", "tensor(float16)"]
+    assert first["why"].startswith("Version 1 says both")
+    assert (last["since"], last["not_judged"], last["why"]) == (13, [], None)
+
+
+def test_a_version_or_operator_that_the_suites_do_not_know_is_listed_without_them(run, tmp_path):
+    """As a later release of onnx has some: its cells are not judged, and nothing is made up."""
+    (tmp_path / "judged.json").write_text('{"": {"Abs": {"1": "float16"}}}')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("opcheck.suite.coverage.shipped_suites", lambda: tmp_path)
+        found = run("list", "--operators", "--op", "Abs", "--op", "Acos", code=0)
+    rows = rows_of(found.stdout)
+    assert rows["Abs"] == ["1, 6, 13", "1/26", "No shipped case asks for an answer."]
+    assert rows["Acos"][1:] == ["0/7", "No shipped case asks for an answer."]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["--op", "Tyle"], "no operator 'Tyle'\n  did you mean 'Tile'"),
+        (["-k", "x"], "--operators takes no -k"),
+        (["cases.yaml"], "--operators takes no PATH"),
+        (["--clauses"], "--operators takes no --clauses"),
+    ],
+)
+def test_operators_are_those_of_the_shipped_suites(run, line, message):
+    assert message in run("list", "--operators", *line, code=2).stderr

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from opcheck.compare import compare_outputs
 from opcheck.compare.draws import judged
+from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Drawn, exactly
+from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
 
 SHAPE = (20, 1000)
@@ -102,3 +105,58 @@ def test_groups_of_one_distribution_are_judged_apart():
 def test_few_numbers_are_no_evidence():
     node = OpVersion("", "RandomNormal", 22), (), {"shape": [8]}
     assert used(node, float32(np.zeros(8))) < 1
+
+
+DATA = RNG.uniform(-2, 2, SHAPE).astype(np.float32)
+
+
+def dropped(ratio=0.3, scale=None, data=DATA, mask=None):
+    """Output and mask of Dropout by another generator, in float32."""
+    mask = RNG.random(data.shape) >= ratio if mask is None else mask
+    scale = np.float32(1) / (np.float32(1) - np.float32(ratio)) if scale is None else scale
+    return np.where(mask, data * scale, 0).astype(data.dtype), mask
+
+
+def of_dropout(got, data=DATA):
+    """The problems of an answer to Dropout of a ratio of 0.3, by output."""
+    op = OpVersion("", "Dropout", 22)
+    draws = exactly(op, (data, np.float32(0.3), np.array(True)), {}, 2)
+    wants = [computed_want(op, name, one) for name, one in zip(("y", "m"), draws, strict=True)]
+    return [one.problem for one in compare_outputs(wants, got)]
+
+
+def test_no_honest_dropout_is_accused():
+    assert all(of_dropout(dropped()) == [None, None] for _ in range(6))
+
+
+@pytest.mark.parametrize(
+    ("got", "problems"),
+    [
+        (dropped(0.35, np.float32(1 / 0.7)), ["distribution", "distribution"]),
+        (dropped(scale=np.float32(1)), ["values", None]),
+        (dropped(scale=np.float32(1.00001 / 0.7)), ["values", None]),
+        ((dropped()[0], dropped()[1]), [None, "values"]),
+        ((dropped()[0], np.ones(SHAPE, bool)), [None, "distribution"]),
+        (dropped(mask=np.repeat(RNG.random((1, 1000)) >= 0.3, 20, 0)),
+         ["distribution", "distribution"]),
+    ],
+    ids="ratio unscaled scale apart ones rows".split(),
+)  # fmt: skip
+def test_a_wrong_dropout_is_seen(got, problems):
+    assert of_dropout(got) == problems
+
+
+def test_one_element_that_contradicts_the_mask_is_enough():
+    output, mask = dropped()
+    other = np.where(np.arange(mask.size).reshape(SHAPE) == 7, ~mask, mask)
+    assert of_dropout((output, other)) == [None, "values"]
+    # Where the data are 0, so is the output, kept or not.
+    zeros = np.where(np.arange(DATA.size).reshape(SHAPE) % 3, DATA, np.float32(0))
+    assert of_dropout(dropped(data=zeros), zeros) == [None, None]
+
+
+def test_what_a_graph_computes_of_numbers_drawn_is_not_judged():
+    body = "() => (y) { y = RandomUniform <shape = [3]>() }"
+    attrs = {"then_branch": body, "else_branch": body}
+    with pytest.raises(NotSupported, match="numbers drawn at random"):
+        exactly(OpVersion("", "If", 25), (np.array(True),), attrs)

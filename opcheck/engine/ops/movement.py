@@ -22,18 +22,17 @@ from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-CenterCropPad Concat DepthToSpace Dropout Expand EyeLike Pad Range ReverseSequence SpaceToDepth
+CenterCropPad Concat DepthToSpace Expand EyeLike Pad Range ReverseSequence SpaceToDepth
 Split Tile Trilu
 
 Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
 """
 _MOVING, _SHAPING = NAMES.split("\n\n")
 _OPTIONS: dict[str, Any] = {
-    "Dropout": {"exact": True, "ignores": ("consumed_inputs", "seed", "ratio")},
     "EyeLike": {"exact": True, "of_shapes": True},
     "Range": {"of_scalars": ("int16", "int32", "int64")},
 }
-CENTER, CONCAT, DEPTH, DROPOUT, EXPAND, EYE, PAD, RANGE, REVERSE, SPACE, SPLIT, TILE, TRILU = (
+CENTER, CONCAT, DEPTH, EXPAND, EYE, PAD, RANGE, REVERSE, SPACE, SPLIT, TILE, TRILU = (
     operator(name, **_OPTIONS.get(name, {"exact": True})) for name in _MOVING.split()
 )
 
@@ -280,32 +279,6 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     place = np.where(time < lens, lens - 1 - time, time)
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
     return xp.take_along_axis(input, place, time_axis)
-
-
-@DROPOUT.formula(1, 6)
-def dropout_of_test(data, *, is_test, outputs=1):
-    if not is_test:
-        raise NotSupported("what is dropped in training is random")
-    return dropout_in_inference(data, outputs=outputs)
-
-
-@DROPOUT.formula(7, 10)
-def dropout_in_inference(data, *, outputs=1):
-    unsaid("the mask where nothing is dropped", outputs > 1)
-    return data
-
-
-@DROPOUT.formula(12, 13, 22)
-def dropout(data, ratio=None, training_mode=None):
-    share = 0.5 if ratio is None else scalar("ratio", ratio)
-    trains = training_mode is not None and scalar("training_mode", training_mode)
-    if not 0 <= share < 1:
-        # "value in [0, 1)", and without training "ratio is ignored".
-        kind = InvalidNode if trains else NotSupported
-        raise kind(f"ratio {share}; allowed: at least 0 and below 1")
-    if trains and share:
-        raise NotSupported("what is dropped in training is random")
-    return data, np.ones(data.shape, np.bool_)
 
 
 def _count(start, limit, delta):

@@ -1,4 +1,4 @@
-"""Numbers drawn at random: normal, uniform, 0 or 1 with a probability, and of classes.
+"""Numbers drawn at random: normal, uniform, 0 or 1 with a probability, of classes, and Dropout.
 
 A formula makes an element of a number that is drawn for it from [0, 1), and rises with it, so that
 it gives the quantiles too, by which backends are judged.
@@ -10,13 +10,13 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import check_size
+from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import by_step, operator, unsaid
-from opcheck.errors import InvalidNode, illegal
+from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike
+Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike
 """
 
 NORMAL, UNIFORM, NORMAL_LIKE, UNIFORM_LIKE, BERNOULLI, MULTINOMIAL = (
@@ -100,6 +100,63 @@ def _of_weights(u, weights):
     return (ends[:, None, :] <= u[..., None]).sum(axis=-1)
 
 
+def _contradicting(inputs, outputs):
+    """Where an element is dropped that the mask keeps, or kept that it drops."""
+    [data, *_], [output, *mask] = inputs, outputs
+    return ((output == 0) == mask[0]) & (data != 0) if mask else np.zeros(1, np.bool_)
+
+
+_IDLE = ("consumed_inputs", "seed")
+DROPOUT = operator("Dropout", exact=True, related=_contradicting, ignores=_IDLE)
+
+
+@by_step(1, 6)
+def _dropout_of_test(drop, data, *, is_test, ratio, outputs=1):
+    unsaid("the mask", outputs > 1)
+    unsaid(f"a ratio of {ratio}", not is_test and not 0 <= ratio < 1)
+    return data if is_test or not ratio else _masked(drop, data, ratio, None)[0]
+
+
+@by_step(7, 10)
+def _dropout_in_inference(drop, data, *, ratio, outputs=1):
+    unsaid("the mask where nothing is dropped", outputs > 1)
+    return data
+
+
+@by_step(each={12: True, 13: True, 22: False})
+def _dropout(drop, or_copied, data, ratio=None, training_mode=None, *, seed):
+    share = 0.5 if ratio is None else scalar("ratio", ratio)
+    trains = training_mode is not None and scalar("training_mode", training_mode)
+    if not 0 <= share < 1:
+        # "value in [0, 1)", and without training "ratio is ignored".
+        kind = InvalidNode if trains else NotSupported
+        raise kind(f"ratio {share}; allowed: at least 0 and below 1")
+    unsaid("a ratio that is left out", or_copied and trains and ratio is None)
+    if trains and share:
+        scale, of_ratio = 1 / (1 - share), data.dtype if ratio is None else ratio.dtype
+        is_exact = of_ratio.itemsize >= data.dtype.itemsize or float(of_ratio.type(scale)) == scale
+        unsaid("the type that the scale is rounded to", not is_exact)
+        return _masked(drop, data, share, seed)
+    return data, np.ones(data.shape, np.bool_)
+
+
+def _masked(drop, data, ratio, seed):
+    """The output and the mask from `drop(u, values, ratio)`, which has them in float64."""
+    values = _values(data)
+    with np.errstate(over="ignore"):
+        output, mask = drop(xp.drawn(data.shape, seed), values, ratio)
+        made = output.astype(data.dtype)
+    finite = np.isfinite(made.astype(np.float64)).all()
+    unsaid("what is dropped of infinities and NaN", not finite or not np.isfinite(values).all())
+    few = data.dtype.itemsize == 1 and (made.astype(np.float64) != output).any()
+    unsaid("how so few bits are rounded", few)
+    return made, mask
+
+
+def _drop(u, values, ratio):
+    return np.where(u < ratio, 0, values / (1 - ratio)), u >= ratio
+
+
 def _repeated(u, some):
     return np.resize(some, u.shape) if u.size else u
 
@@ -127,6 +184,30 @@ for _one, _by, _step in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, 
             _step(change(u), *more, **how))
         for name, (text, change) in _SOURCES.items()
     }, by=_by)  # fmt: skip
+
+for _by in (_dropout_of_test, _dropout_in_inference, _dropout):
+    DROPOUT.formula(by=_by)(_drop)
+for _by in (_dropout_of_test, _dropout):
+    DROPOUT.mutant_table({
+        **{name: (text, lambda u, *more, change=change: _drop(change(u), *more))
+           for name, (text, change) in _SOURCES.items()},
+        "not_scaled": ("nothing was scaled", lambda u, x, ratio: (x * (u >= ratio), u >= ratio)),
+        "scaled_by_the_ratio": ("what is kept was divided by the ratio", lambda u, x, ratio: (
+            np.where(u < ratio, 0, x / ratio), u >= ratio)),
+        "ratio_is_kept": ("the ratio was the part that is kept", lambda u, x, ratio:
+            _drop(u, x, 1 - ratio)),
+        "fair_dropout": ("one half was dropped", lambda u, x, ratio: (
+            np.where(u < 0.5, 0, x / (1 - ratio)), u >= 0.5)),
+        "nothing_dropped": ("nothing was dropped", lambda u, x, ratio: (x, u >= 0)),
+    }, by=_by)  # fmt: skip
+DROPOUT.mutant_table({
+    "mask_inverted": ("the mask was true where an element is dropped", lambda u, x, ratio: (
+        _drop(u, x, ratio)[0], u < ratio)),
+    "mask_drawn_apart": ("the mask was drawn apart from the output", lambda u, x, ratio: (
+        _drop(u, x, ratio)[0], xp.drawn(u.shape, None) >= ratio)),
+    "mask_of_ones": ("the mask was all ones in training too", lambda u, x, ratio: (
+        _drop(u, x, ratio)[0], u >= 0)),
+}, by=_dropout)  # fmt: skip
 
 for _one, _by in ((NORMAL, _of_shape), (NORMAL_LIKE, _of_input)):
     _one.mutant_table({

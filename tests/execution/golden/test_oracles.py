@@ -13,10 +13,12 @@ from opcheck.execution.golden import NodeOutputs, UnsoundArithmetic, outputs
 from opcheck.model import OpVersion, OutputSpec, Task, TensorType
 
 
-def asked(name: str, values: Any, since: int = 13, **attrs: Any) -> NodeOutputs | None:
+def asked(
+    name: str, values: Any, since: int = 13, domain: str = "", **attrs: Any
+) -> NodeOutputs | None:
     x = np.array(values, np.float32)
     known = (TensorType("X", DTYPES["float32"], x.shape),)
-    op = OpVersion("", name, since)
+    op = OpVersion(domain, name, since)
     return outputs(Task("a", op, since, attrs, ("X",), known, {}, (OutputSpec("Y", None),)), [x])
 
 
@@ -48,7 +50,7 @@ def test_an_invalid_node_has_no_answer() -> None:
 
 
 def test_what_the_engine_lacks_nobody_answers() -> None:
-    assert asked("ImageDecoder", [0], since=20) is None
+    assert asked("Scaler", [0], since=1, domain="ai.onnx.ml") is None
 
 
 #: Where glibc keeps the bits that say how SSE rounds and what it does with subnormals.

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from opcheck.dtypes import BASIC, NARROW, of
-from opcheck.errors import NodeError, NotExpressible, NotSupported, WrongOperator
+from opcheck.errors import (
+    BackendUnavailable,
+    NodeError,
+    NotExpressible,
+    NotSupported,
+    UsageError,
+    WrongOperator,
+)
 from opcheck.model import Array, BackendInfo, Task
 
 
@@ -27,8 +34,10 @@ def own_part() -> Iterator[None]:
     """Around an adapter's own work: raises Defect for its bugs, which would look like refusals."""
     try:
         yield
-    except (NodeError, WrongOperator, MemoryError):
+    except (NodeError, WrongOperator, BackendUnavailable, MemoryError):
         raise
+    except (OSError, UsageError) as error:  # a full disk, or a model's file that has changed
+        raise BackendUnavailable(str(error)) from error
     except Exception as error:
         raise Defect(f"{type(error).__name__}: {error}") from error
 

@@ -29,7 +29,7 @@ import numpy as np
 import opcheck
 from opcheck.backends import adapters
 from opcheck.backends.address import Address, built_in, entry_points, parse
-from opcheck.backends.base import Backend, Prepared, TaskCall, UnusableAnswer, only_nodes
+from opcheck.backends.base import Backend, Prepared, TaskCall, UnusableAnswer, only_nodes, own_part
 from opcheck.backends.isolation.cleanup import SCRATCH
 from opcheck.dtypes import DType
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, did_you_mean
@@ -246,7 +246,16 @@ def made(
         stated, declares = _stated(backend, address), getattr(backend, "declares", None)
     documented = stated.pop("documented_errors", ())
     info = replace(BackendInfo(address, address.partition(":")[0], version), **stated)
-    return Backend(info, documented, lambda task: runnable(backend.prepare(task)), declares)
+
+    def prepare(task: Task) -> Prepared:
+        if task.model is not None:
+            from opcheck.graph import with_weights
+
+            with own_part():
+                task = with_weights(task)
+        return runnable(backend.prepare(task))
+
+    return Backend(info, documented, prepare, declares)
 
 
 def runnable(prepared: Any) -> Prepared:

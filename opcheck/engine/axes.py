@@ -23,6 +23,7 @@ from opcheck.engine.operators import by_step, check_one_of
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
+from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
 #: A tensor seen as (outer, length, inner): its rows run along the axis in the middle.
@@ -62,10 +63,12 @@ def listed(name: str, numbers: Any) -> list[int]:
 
 def scalar(name: str, x: Any) -> Any:
     """The single number of a tensor of rank 0, as Python has it."""
+    x = bare(x)
+    unsupported(f"rounding decides {name}", isinstance(x, Kind))
     if x.ndim:
         kind = NotSupported if x.size == 1 else InvalidNode
         raise kind(f"{name} of shape {list(x.shape)}; allowed: a scalar")
-    return bare(x).item()
+    return x.item()
 
 
 #: The most axes of NumPy's arrays, and elements of an output: no memory is to be tried for more.

@@ -13,7 +13,7 @@ import numpy as np
 from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, Formula, Operator, find, keywords, signature_of
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, unsupported
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
 from opcheck.opset import (
     OUTER,
@@ -536,9 +536,11 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
 
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
-    if schema and any(x.listed for x in (*schema.inputs, *schema.outputs)):
-        return _of_lists(node, schema, operands)
-    if not any(map(numbers.is_lifted, operands)) and not node.graphs:
+    listed = schema and any(x.listed for x in (*schema.inputs, *schema.outputs))
+    if not (listed or node.graphs) and any(isinstance(x, list) for x in operands):
+        unsupported(f"{node.op} of a sequence within a graph", node.op.name != "Identity")
+        return operands
+    if not (listed or node.graphs or any(map(numbers.is_lifted, operands))):
         places = range(len(node.outputs))
         plain = Node(node.op, tuple(operands), node.attrs, places)  # type: ignore[arg-type]
         return [numbers.lifted(array) for array in evaluate(plain)]
@@ -548,6 +550,8 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
         # A size, a ratio or a fill is an array like any other, where it is known.
         operands = [*map(numbers.if_known, operands)]
     try:
+        if schema and listed:
+            return _of_lists(node, schema, operands)
         outputs = _computed(node, operands, named, {})
     except (TypeError, AttributeError, ValueError, IndexError) as error:
         # Formulas that move elements are written for arrays, and none reads what is not sure.
@@ -568,6 +572,10 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
     return [_kept(x, dtype) for x, dtype in zip(outputs, types, strict=True)]
 
 
+class _Optional(list[Any]):
+    """An optional: the tensor that it holds, or nothing."""
+
+
 def _relifted(outputs: Iterable[Any]) -> list[Any]:
     """Outputs of a formula that was fed plain arrays, as the kind of numbers in force."""
     return [numbers.lifted(x) if isinstance(x, np.ndarray) else x for x in outputs]
@@ -576,14 +584,16 @@ def _relifted(outputs: Iterable[Any]) -> list[Any]:
 def _of_lists(node: BodyNode, schema: Schema, operands: Sequence[Any]) -> Sequence[Any]:
     """The outputs of a node of sequences or optionals, which are lists of tensors in a graph."""
     lists = [x for x in operands if isinstance(x, list)]
-    if node.graphs or len(lists) > 1 or (lists and node.op.name == "Optional"):
-        raise NotSupported(f"{node.op} of sequences within a graph")
+    of_optionals = opset.is_of_optionals(node.op.name)
+    odd = of_optionals and any(not isinstance(x, _Optional) for x in lists)
+    unsupported(f"{node.op} of sequences within a graph", node.graphs or len(lists) > 1 or odd)
     fed = [numbers.if_known(x) for x in operands if not isinstance(x, list)]
     if lists:
         # The tensors of a sequence come last, and nobody is left out before them.
         fed += [None] * (sum(not one.listed for one in schema.inputs) - len(fed)) + lists[0]
     found = _relifted(_computed(node, fed, {}, {}))
-    return [[*found]] if schema.outputs[-1].listed else found
+    kind = _Optional if of_optionals else list
+    return [kind(found)] if schema.outputs[-1].listed else found
 
 
 def _kept(x: Any, dtype: DType | None) -> Any:

@@ -22,7 +22,7 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.graph.folders import read_tensor
 from opcheck.grouping import group_by, picked
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
-from opcheck.opset import leads, onnx_defs
+from opcheck.opset import leads, onnx_defs, weights
 from opcheck.suite import materialize, unrounded
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
@@ -90,6 +90,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
         if array is not None:
             array.flags.writeable = False
     if task.op == model.GRAPH:
+        weights.are_outside(task.model or b"")  # raises UsageError for a file that has changed
         graph = Subgraph(onnx_defs.model_body(task.model or b""))
         body = replace(graph.body, inputs=tuple(one.name for one in task.inputs))
         attrs: Any = {"graph": replace(graph, body=body)}

@@ -53,8 +53,10 @@ class Network:
         ifs = {part.place for part in self.parts if part.op.name == "If" and not part.op.domain}
         for part, values in self.values() if ifs else ():
             condition = values.get(self.node(part).inputs[0]) if part.place in ifs else None
-            if isinstance(condition, np.ndarray) and condition.size == 1:
-                return self.whole.with_branch(part.place, then=bool(condition.item()))
+            if not isinstance(condition, np.ndarray) or condition.size != 1:
+                continue
+            if data := self.whole.with_branch(part.place, then=bool(condition.item())):
+                return data
         return None
 
     def node(self, part: Part) -> BodyNode:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product
 from math import prod
 from tempfile import TemporaryFile
@@ -78,6 +79,13 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
     _state_ranks(model)
     _keep_rank(model)
     return model
+
+
+def with_weights(task: Task) -> Task:
+    """`task` with the weights in its model, for code that reads `task.model` by itself."""
+    if task.model is None or not weights.are_outside(task.model):
+        return task
+    return replace(task, model=b"".join(weights.pieces(task.model)))
 
 
 @contextmanager

@@ -266,7 +266,8 @@ def _for_checker(model: ModelProto) -> ModelProto:
     copy.graph.input.extend(
         helper.make_tensor_value_info(one.name, one.data_type, one.dims)
         for one in outside
-        if one.name not in declared
+        # In older models, an initializer is the default of an input.
+        if one.name not in declared and model.ir_version > 3
     )
     for info in (*copy.graph.input, *copy.graph.output):
         if info.type.HasField("tensor_type"):

@@ -1,12 +1,12 @@
 """A whole model: the names and types of its tensors, and other forms of it."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from math import prod
 
-from onnx import GraphProto, ModelProto, ValueInfoProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto, helper
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck.dtypes import DType, named
@@ -59,28 +59,43 @@ class WholeModel:
         sizes = (one.dim_value for one in self._types[name].type.tensor_type.shape.dim)
         return prod(sizes) * dtype.numpy.itemsize
 
-    def with_branch(self, place: int, *, then: bool) -> bytes:
+    def with_branch(self, place: int, *, then: bool) -> bytes | None:
         """The model with the branch that an If takes in place of the node.
 
-        What the branch computes is named after the node, so that no name is there twice.
+        What the branch computes is named after the node, so that no name is there twice. None for
+        a branch with a sparse constant, or with graphs that give a tensor of it another meaning.
         """
         copy = ModelProto.FromString(self._proto.SerializeToString())
+        for name, each in zip(self.nodes, copy.graph.node, strict=True):
+            each.name = name
         node = copy.graph.node.pop(place)
         attribute = "then_branch" if then else "else_branch"
         branch = next(one.g for one in node.attribute if one.name == attribute)
-        given = chain.from_iterable(one.output for one in branch.node)
-        own = [name for name in (*given, *(one.name for one in branch.initializer)) if name]
-        new = {name: f"{self.nodes[place]}/{name}" for name in own}
+        own = [*chain.from_iterable(one.output for one in branch.node)]
+        own += [one.name for one in branch.initializer]
+        inner = chain.from_iterable(map(_graphs, branch.node))
+        hidden = chain.from_iterable(_declared(graph) for graph in inner)
+        if branch.sparse_initializer or not {*own}.isdisjoint({*hidden} - {""}):
+            return None
+        prefix, taken = f"{node.name}/", {*_every_name(copy.graph)}
+        while any(f"{prefix}{name}" in taken for name in own):
+            prefix += "_"
+        new = {name: f"{prefix}{name}" for name in own if name}
+        # The last outputs of a node may be left out.
+        ends = [(a.name, b) for a, b in zip(branch.output, node.output, strict=False) if b]
+        same = []
+        for a, b in ends:
+            if a in own and new[a].startswith(prefix) and new[a] not in node.output:
+                new[a] = b
+            else:
+                same.append(helper.make_node("Identity", [new.get(a, a)], [b]))
         _rename(branch, new)
         for tensor in branch.initializer:
             tensor.name = new[tensor.name]
         for n, one in enumerate(branch.node):
-            one.name = f"{self.nodes[place]}/{one.name or f'{one.op_type}_{n}'}"
-        # The last outputs of a node may be left out.
-        ends = zip((one.name for one in branch.output), node.output, strict=False)
-        gives = [helper.make_node("Identity", [new.get(a, a)], [b]) for a, b in ends if b]
+            one.name = f"{node.name}/{one.name or f'{one.op_type}_{n}'}"
         nodes = [*copy.graph.node]
-        nodes[place:place] = (*branch.node, *gives)
+        nodes[place:place] = (*branch.node, *same)
         copy.graph.initializer.extend(branch.initializer)
         del copy.graph.node[:]
         copy.graph.node.extend(nodes)
@@ -102,13 +117,32 @@ class WholeModel:
         return copy.SerializeToString(), more
 
 
+def _graphs(node: NodeProto) -> Iterator[GraphProto]:
+    """Yield the graphs of a node, and those in them."""
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            yield graph
+            yield from chain.from_iterable(map(_graphs, graph.node))
+
+
+def _declared(graph: GraphProto) -> Iterator[str]:
+    """Yield the names that a graph gives to tensors."""
+    yield from (one.name for one in graph.input)
+    yield from (one.name for one in graph.initializer)
+    yield from chain.from_iterable(node.output for node in graph.node)
+
+
+def _every_name(graph: GraphProto) -> Iterator[str]:
+    """Yield the names of all tensors in a graph and in those of its nodes."""
+    for one in (graph, *chain.from_iterable(map(_graphs, graph.node))):
+        yield from _declared(one)
+
+
 def _rename(graph: GraphProto, new: Mapping[str, str]) -> None:
     """Give tensors other names in the nodes of a graph, and of the graphs in it."""
-    for node in graph.node:
-        node.input[:] = [new.get(name, name) for name in node.input]
-        node.output[:] = [new.get(name, name) for name in node.output]
-        for attribute in node.attribute:
-            for inner in (attribute.g, *attribute.graphs):
-                _rename(inner, new)
-                for one in inner.output:
-                    one.name = new.get(one.name, one.name)
+    for one in (graph, *chain.from_iterable(map(_graphs, graph.node))):
+        for node in one.node:
+            node.input[:] = [new.get(name, name) for name in node.input]
+            node.output[:] = [new.get(name, name) for name in node.output]
+        for output in one.output if one is not graph else ():
+            output.name = new.get(output.name, output.name)

@@ -110,7 +110,7 @@ def value_of(proto: Any) -> AttrValue:
             return str(value.decode(errors="replace"))
         case AttributeProto.STRINGS:
             return tuple(item.decode(errors="replace") for item in value)
-        case AttributeProto.INT | AttributeProto.FLOAT:
+        case AttributeProto.INT | AttributeProto.FLOAT | AttributeProto.TYPE_PROTO:
             return cast(AttrValue, value)
         case _:
             return tuple(value)
@@ -203,8 +203,6 @@ def model_body(data: bytes) -> Body:
     """
     model = without_functions(ModelProto.FromString(data))
     imports = {domain_of(one.domain): one.version for one in model.opset_import}
-    if sparse := [one.values.name for one in model.graph.sparse_initializer]:
-        raise ValueError(f"the constant {sparse[0]!r} is sparse")
     found = _body(model.graph, imports, imports.get("", 1), known=False)
     read = {*found.outputs, *chain.from_iterable(node.reads for node in found.nodes)}
     return replace(
@@ -234,6 +232,8 @@ def domain_of(name: str) -> str:
 
 def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = True) -> Body:
     """A function, which names its inputs and outputs, or a graph, which declares them."""
+    if sparse := [one.values.name for one in getattr(graph, "sparse_initializer", ())]:
+        raise ValueError(f"the constant {sparse[0]!r} is sparse")
     nodes = []
     for node in graph.node:
         domain = domain_of(node.domain)

@@ -1,7 +1,8 @@
 """Large weights of a model, which stay in the file that they lie in.
 
 A model that is read from a file is held as bytes in which a large initializer is external data: an
-absolute path, an offset and a length. `array` maps it into memory; `pieces` gives the whole model.
+absolute path, an offset and a length, and how to know a file that has changed since. `array` maps
+it into memory; `pieces` gives the whole model. Both raise UsageError for a file that has changed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,9 +12,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from opcheck.dtypes import named
+from opcheck.errors import UsageError
 from opcheck.model import Array
 
 Bytes: TypeAlias = bytes | memoryview
@@ -23,13 +26,17 @@ Place: TypeAlias = tuple[int, int]
 _LARGE = 1 << 16
 #: Numbers of fields: of a model's graph, of its initializers, and of their data.
 _GRAPH, _INITIALIZER, _DATA = 7, 5, 9
+#: Bits of the longest numbers, seven a byte.
+_LONGEST = 70
+#: Fields of an initializer that hold its data in other ways.
+_OTHER_DATA = {4, 5, 6, 7, 10, 11}
 
 
 def without(path: Path) -> tuple[bytes, list[Place | None]]:
     """The model in a file without the data of its large initializers, and where those lie.
 
-    There is a place for each initializer, None where its data are in the model. Raises ValueError
-    for what is no message of protobuf.
+    There is a place for each initializer, None where its data are in the model. What is no message
+    of protobuf comes back as it is.
     """
     if path.stat().st_size < _LARGE:
         return path.read_bytes(), []
@@ -37,11 +44,14 @@ def without(path: Path) -> tuple[bytes, list[Place | None]]:
     data = memoryview(mapped)
     parts: list[Bytes] = []
     places: list[Place | None] = []
-    for number, start, begin, end in _fields(data, 0, len(data)):
-        if number == _GRAPH:
-            parts += _message(_GRAPH, [*_smaller(data, begin, end, places)])
-        else:
-            parts.append(data[start:end])
+    try:
+        for number, start, begin, end in _fields(data, 0, len(data)):
+            if number == _GRAPH:
+                parts += _message(_GRAPH, [*_smaller(data, begin, end, places)])
+            else:
+                parts.append(data[start:end])
+    except (ValueError, IndexError, DecodeError):
+        return bytes(data), []
     return b"".join(parts), places
 
 
@@ -57,7 +67,8 @@ def _smaller(
         held = [(at, stop - at) for field, _, at, stop in fields if field == _DATA]
         rest = b"".join(data[at:stop] for field, at, _, stop in fields if field != _DATA)
         tensor = TensorProto.FromString(rest)
-        if len(held) == 1 and is_large(tensor, held[0][1]) and not is_outside(tensor):
+        alone = len(held) == 1 and _OTHER_DATA.isdisjoint(field for field, *_ in fields)
+        if alone and is_large(tensor, held[0][1]) and not is_outside(tensor):
             places.append(held[0])
             yield from _message(_INITIALIZER, [rest])
         else:
@@ -68,20 +79,26 @@ def _smaller(
 def is_large(tensor: TensorProto, length: int) -> bool:
     """Return True if a tensor's data of this length are worth mapping, and can be."""
     dtype = named(tensor.data_type)
-    if length < _LARGE or dtype is None or dtype.kind == "string":
-        return False
     # Elements of less than a byte are packed.
+    if length < _LARGE or dtype is None or dtype.kind == "string" or 0 < dtype.bits < 8:
+        return False
     return length == prod(tensor.dims) * dtype.numpy.itemsize
 
 
 def put_outside(tensor: TensorProto, path: Path, offset: int, length: int) -> None:
     """Let the data of a tensor lie in a file."""
+    was_stated = tensor.HasField("data_location")
     tensor.ClearField("raw_data")
     tensor.ClearField("external_data")
     tensor.data_location = TensorProto.EXTERNAL
     entries = {"location": path.resolve(), "offset": offset, "length": length}
-    for key, value in entries.items():
+    for key, value in (entries | {"state": _state(path), "was_stated": was_stated}).items():
         tensor.external_data.add(key=key, value=str(value))
+
+
+def _state(path: Path) -> str:
+    found = path.stat()
+    return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
 
 
 def is_outside(tensor: TensorProto) -> bool:
@@ -94,14 +111,19 @@ def array(tensor: TensorProto) -> Array:
     if not is_outside(tensor):
         return numpy_helper.to_array(tensor)
     dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type).newbyteorder("<")
-    path, offset = (tensor.external_data[n].value for n in (0, 1))
-    return np.asarray(np.memmap(path, dtype, "r", int(offset), tuple(tensor.dims)))
+    path, offset, _, state, _ = (one.value for one in tensor.external_data)
+    try:
+        if state == _state(Path(path)):
+            return np.asarray(np.memmap(path, dtype, "r", int(offset), tuple(tensor.dims)))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read any more: {error.strerror}") from None
+    raise UsageError(f"{path} has changed since it was read")
 
 
 def are_outside(model: bytes) -> bool:
-    """Return True if large weights of a model lie in files."""
+    """Return True if large weights of a model lie in files, which have not changed."""
     held = b"location" in model and ModelProto.FromString(model).graph.initializer
-    return any(map(is_outside, held or ()))
+    return len([array(one) for one in held or () if is_outside(one)]) > 0
 
 
 def pieces(model: bytes) -> Iterator[Bytes]:
@@ -124,11 +146,17 @@ def _graph(data: memoryview, start: int, end: int) -> Iterator[Bytes]:
             yield data[at:stop]
             continue
         mapped: Any = array(tensor).reshape(-1).view(np.uint8)
+        was_stated = tensor.external_data[-1].value == str(True)
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")
-        yield from _message(
-            _INITIALIZER, [tensor.SerializeToString(), *_message(_DATA, [memoryview(mapped)])]
-        )
+        if was_stated:
+            tensor.data_location = TensorProto.DEFAULT
+        rest = memoryview(tensor.SerializeToString())
+        # By number, as protobuf writes fields.
+        places = [begin for field, begin, *_ in _fields(rest, 0, len(rest)) if field > _DATA]
+        after = min(places, default=len(rest))
+        filled = [rest[:after], *_message(_DATA, [memoryview(mapped)]), rest[after:]]
+        yield from _message(_INITIALIZER, filled)
 
 
 def digest(model: bytes) -> str:
@@ -157,12 +185,13 @@ def _fields(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int
     def varint() -> int:
         nonlocal at
         value = shift = 0
-        while True:
+        while shift < _LONGEST:
             byte = data[at]
             value |= (byte & 0x7F) << shift
             at, shift = at + 1, shift + 7
             if byte <= 0x7F:
                 return value
+        raise ValueError("a number of more than 64 bits")
 
     while at < end:
         start = at
@@ -181,6 +210,6 @@ def _fields(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int
                 at += 4
             case kind:
                 raise ValueError(f"a field of type {kind}")
-        if at > end:
-            raise ValueError("it is cut off")
+        if at > end or key < 8:
+            raise ValueError("it is cut off, or a field has no number")
         yield key >> 3, start, begin, at

@@ -83,8 +83,9 @@ def show_failure(console: Console, result: Record) -> None:
     _line(console, "written", str(result.source))
     _line(console, "repeat", result.repeat)
     if result.op == GRAPH and result.source.file.endswith(".onnx"):
-        asked, *_ = result.repeat.replace(" run ", " locate ", 1).partition(" --case ")
-        _line(console, "locate", f"{asked} -b {shlex.quote(result.backend)}")
+        words = shlex.split(result.repeat)
+        asked = words[2 : words.index("--case", 3)]
+        _line(console, "locate", shlex.join(["opcheck", "locate", *asked, "-b", result.backend]))
     console.print()
 
 

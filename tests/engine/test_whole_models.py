@@ -150,3 +150,40 @@ def test_sequences_and_optionals_are_lists_within_a_graph(name):
     assert rounded(n) == want[name][1]
     # What Exp rounded is no exact number, whatever it went through.
     assert isinstance(y, Expected)
+
+
+NO_ANSWER = {
+    "an optional of a sequence": "s = SequenceConstruct (x, x) y = OptionalGetElement (s)",
+    "an empty sequence": "s = SequenceEmpty () h = OptionalHasElement (s) y = Cast <to = 1> (h)",
+    "an unknown position": """s = SequenceConstruct (x, x) e = ReduceSum <keepdims = 0> (x)
+        f = Exp (e) p = Cast <to = 7> (f) y = SequenceAt (s, p)""",
+    "an unknown number of rounds": """e = ReduceSum <keepdims = 0> (x) f = Exp (e)
+        n = Cast <to = 7> (f)
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] v) => (bool d, float[2] w) {
+          d = Identity (c) w = Neg (v) }>""",
+    "a sum of sequences": "s = SequenceConstruct (x, x) y = Add (s, x)",
+}
+
+
+@pytest.mark.parametrize("name", NO_ANSWER)
+def test_what_sequences_leave_open_has_no_answer(name):
+    text = f"net (float[2] x) => (float[2] y) {{ {NO_ANSWER[name]} }}"
+    proto = parse_model(f'<ir_version: 8, opset_import: ["": 18]> {text}')
+    attrs: Any = {"graph": Subgraph(onnx_defs.model_body(proto.SerializeToString()))}
+    with pytest.raises(NotSupported):
+        exactly(Node(GRAPH, (np.float32([0.3, -0.2]),), attrs))
+
+
+def test_sequences_pass_through_what_only_hands_them_on():
+    text = """net (float[2] x) => (float[2] y) {
+        e = Exp (x) s = SequenceConstruct (x, e) t = Identity (s)
+        one = Constant <value_int = 1> () c = Cast <to = 9> (one)
+        u = If (c) <then_branch = a () => (seq(float[2]) p) { p = Identity (t) },
+                    else_branch = b () => (seq(float[2]) p) { p = SequenceConstruct (x) }>
+        y = SequenceAt (u, one)
+    }"""
+    proto = parse_model(f'<ir_version: 8, opset_import: ["": 18]> {text}')
+    attrs: Any = {"graph": Subgraph(onnx_defs.model_body(proto.SerializeToString()))}
+    x = np.float32([0.3, -0.2])
+    (y,) = exactly(Node(GRAPH, (x,), attrs))
+    np.testing.assert_allclose(rounded(y), np.exp(x), rtol=1e-6)

@@ -382,6 +382,30 @@ def test_the_branches_that_are_taken_are_judged_node_by_node(wrong, tmp_path):
     assert found.whole.verdict is (Verdict.FAIL if wrong == "last" else Verdict.PASS)
 
 
+HIDDEN = {
+    "a name that is taken": ("a/p = Neg (x)", "", "p = Exp (x)", 1),
+    "a loop with the same name": ("", "", """p = Exp (x)
+      q = Loop (one, , x) <body = l (int64 i, bool c, float[4] p) => (bool d, float[4] r) {
+        d = Identity (c) r = Neg (p) }>""", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_names_in_a_branch_mean_what_they_did(name, tmp_path):
+    before, _, branch, taken = HIDDEN[name]
+    text = f"""net (float[4] x) => (float[4] y) {{
+        {before.replace("a/p", '"a/p"')} big = Greater (one, zero)
+        [a] y = If (big) <then_branch = t () => (float[4] p) {{ {branch} }},
+                          else_branch = e () => (float[4] p) {{ p = Neg (x) }}> }}"""
+    proto = parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
+    for n, each in enumerate(("zero", "one")):
+        proto.graph.initializer.append(numpy_helper.from_array(np.array(n), each))
+    onnx.save(proto, tmp_path / "hidden.onnx")
+    found = found_by(tmp_path / "hidden.onnx", Rewriting())
+    assert (found.taken, found.failing, found.exposed) == (taken, [], "")
+    assert found.whole.verdict is Verdict.PASS
+
+
 def test_an_operator_that_nobody_knows_is_left_out(tmp_path):
     path = made("convolutions", tmp_path)
     proto = onnx.load(path)

@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from opcheck.errors import UsageError
 from opcheck.graph import test_data
 from opcheck.opset import onnx_defs, weights
 
@@ -54,16 +55,34 @@ def test_a_model_is_held_without_its_large_weights_and_whole_again(dtype, tmp_pa
         np.testing.assert_array_equal(body.constants[tensor.name], numpy_helper.to_array(tensor))
 
 
-def test_the_digest_is_that_of_the_whole_model_wherever_it_lies(tmp_path):
-    found = set()
-    for n in range(2):
-        folder = tmp_path / str(n)
-        folder.mkdir()
-        found.add(weights.digest(held(written(net(), folder))))
-    assert found == {hashlib.sha256(net().SerializeToString(deterministic=True)).hexdigest()}
-    changed = net()
-    changed.graph.initializer[0].raw_data = changed.graph.initializer[0].raw_data[::-1]
-    assert weights.digest(held(written(changed, tmp_path))) not in found
+@pytest.mark.parametrize("form", ["plain", "doc_string", "data_location", "elsewhere"])
+def test_the_digest_is_that_of_the_whole_model_wherever_it_lies(form, tmp_path):
+    model = net()
+    if form == "doc_string":
+        model.graph.initializer[0].doc_string = "a field after the data"
+    if form in ("data_location", "elsewhere"):
+        model.graph.initializer[0].data_location = TensorProto.DEFAULT
+    whole = hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()
+    elsewhere = {"save_as_external_data": True, "size_threshold": 1024}
+    found = held(written(model, tmp_path, **(elsewhere if form == "elsewhere" else {})))
+    assert len(found) < 2000
+    assert weights.digest(found) == whole
+
+
+def test_a_file_that_has_changed_is_told_from_the_one_that_was_read(tmp_path):
+    path = written(net(), tmp_path)
+    data = held(path)
+    body = onnx_defs.model_body(data)
+    other = net()
+    other.graph.initializer[0].raw_data = other.graph.initializer[0].raw_data[::-1]
+    written(other, tmp_path.parent).replace(path)
+    with pytest.raises(UsageError, match="has changed since it was read"):
+        weights.digest(data)
+    again = held(path)
+    assert not np.array_equal(onnx_defs.model_body(again).constants["w"], body.constants["w"])
+    path.unlink()
+    with pytest.raises(UsageError, match="cannot be read any more: No such file"):
+        weights.are_outside(again)
 
 
 def test_weights_in_a_file_of_their_own_stay_there(tmp_path):
@@ -141,3 +160,30 @@ def test_weights_of_a_type_that_is_none_are_no_valid_model(large, tmp_path):
     path.write_bytes(model.SerializeToString())
     with pytest.raises(ValueError, match="no valid model: the tensor 'w' is damaged: 77"):
         test_data.read_model(path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff" * 100_000, bytes(100_000), b"\x3a\xff\xff\xff\x7f" * 20_000]
+)
+def test_what_is_no_message_is_no_model(data, tmp_path):
+    (tmp_path / "net.onnx").write_bytes(data)
+    with pytest.raises(ValueError, match="no readable model"):
+        test_data.read_model(tmp_path / "net.onnx")
+
+
+@pytest.mark.parametrize("change", ["two values", "no input at IR version 3"])
+def test_onnx_checks_initializers_wherever_they_lie(change, tmp_path):
+    model = net()
+    if change == "two values":
+        model.graph.initializer[0].float_data.append(1)
+    else:
+        model.ir_version = 3
+    with pytest.raises(ValueError, match="no valid model"):
+        test_data.read_model(written(model, tmp_path))
+
+
+def test_a_field_that_nobody_knows_is_left_to_protobuf(tmp_path):
+    path = tmp_path / "net.onnx"
+    group = bytes([0xA3, 0x06, 0xA4, 0x06])  # number 100, begins and ends
+    path.write_bytes(net().SerializeToString() + group)
+    assert test_data.read_model(path).graph.initializer[0].raw_data

@@ -334,9 +334,8 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
         adjusted = stats.false_discovery_control([one.p for one in changes])
         changes = [replace(one, p=float(p)) for one, p in zip(changes, adjusted, strict=True)]
     changes = [_called(one, beyond, is_clear=one.p <= ALARM) for one in changes]
-    return Compared(
-        tuple(changes[: len(both)]), tuple(missing), tuple(changes[len(both) :]), beyond
-    )
+    own, together = changes[: len(both)], changes[len(both) :]
+    return Compared(tuple(own), tuple(missing), tuple(together), beyond)
 
 
 def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:

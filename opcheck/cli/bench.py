@@ -95,12 +95,8 @@ def saved_benchmark(path: Path) -> Stored:
     return stored
 
 
-def check_baseline(
-    path: Path | None, stored: Stored | None, about: Bench, cases: Sequence[Case]
-) -> None:
+def check_baseline(path: Path, stored: Stored, about: Bench, cases: Sequence[Case]) -> None:
     """Raise UsageError where the saved benchmark cannot be compared with what will be measured."""
-    if stored is None:
-        return
     from opcheck.report import timings
     from opcheck.suite import case_digest
 
@@ -237,7 +233,8 @@ def command(
     limits = Limits(timeout, memory_limit)
     plan = planned(workers, seconds, cold=cold, quick=quick)
     with entered(addresses, cases, limits, plan, threads, base) as (about, session):
-        check_baseline(baseline, old, about, cases)
+        if baseline and old:
+            check_baseline(baseline, old, about, cases)
         console = output()
         timings.show_head(console, about)
         for pool in session.oracles.values():

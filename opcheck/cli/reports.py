@@ -47,13 +47,11 @@ class _ReportFile(OutputPath):
         return Target(form, Path(path))
 
 
-def check_targets(
-    targets: Sequence[Target], read_from: Iterable[Path], *, stdout_is_stream: bool
-) -> None:
+def check_targets(targets: Sequence[Target], read_from: Iterable[Path], *, as_json: bool) -> None:
     """Raise UsageError with every file that cannot be written, before anything is."""
     wrong = []
     for one in (one for one in targets if one.path == STANDARD):
-        if stdout_is_stream:
+        if as_json:
             wrong.append(f"{one}: --format json has standard output to itself")
         elif one.form != "github":  # which is read from logs
             instead = f"`opcheck report RUN --format {one.form}` prints this"

@@ -347,7 +347,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
     # All errors of files come before anything starts.
     as_json = given.form == "json"
     read_from = [*given.paths, *filter(None, [subset.failed_in])]
-    report_files.check_targets(given.targets, [*read_from, *mine.ledgers], stdout_is_stream=as_json)
+    report_files.check_targets(given.targets, [*read_from, *mine.ledgers], as_json=as_json)
     taken = [*read_from, *(target.path for target in given.targets)]
     check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
     most_failures = 1 if given.exitfirst else given.max_fail

@@ -70,7 +70,7 @@ def compare(
     if want.random:
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
     if want.distribution is not None:
-        return _by_distribution(want, want.distribution, got, dtype, like)
+        return _as_drawn(want, want.distribution, got, dtype, like)
     if values is not want.values or want.high is not None:
         want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
@@ -168,10 +168,8 @@ def _shares(
         yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
 
 
-def _by_bound(
-    want: Want, got: Array, dtype: DType, like: Array | None, declared: Names
-) -> Comparison:
-    decision = examine(want, got, dtype, declared)
+def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
+    decision = examine(want, got, dtype, named)
     tier = decision.tier
     problem: ComparisonProblem | None = None
     remark = ""
@@ -198,9 +196,7 @@ def _by_bound(
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
 
 
-def _by_distribution(
-    want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None
-) -> Comparison:
+def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None) -> Comparison:
     if not got.size:
         return Comparison(want.name, None, dtype=dtype)
     seen = judged(draw, got, dtype)

@@ -268,9 +268,7 @@ def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
         said = f"{comparison.output}: {comparison.unjudged} of {comparison.total} elements unjudged"
     if comparison.problem == "values":
         said = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements {how}"
-    if comparison.problem == "precision" or (
-        comparison.problem == "values" and not comparison.wrong
-    ):
+    if comparison.problem == "precision" or (comparison.problem, comparison.wrong) == ("values", 0):
         said = f"{comparison.output}: {comparison.remark}"
         few = f"; {comparison.wrong} of {comparison.total} elements need it"
         return said + few * bool(comparison.wrong)

@@ -126,9 +126,8 @@ def _of_sequence(bound: BoundNode, tensors: Sequence[Any]) -> Sequence[Any]:
         dtype = opset.output_dtype(bound.schema, bound.schema.outputs[-1], {}, bound.attrs)
         return length, np.empty(0, dtype.numpy if dtype else None)
     if len(tensors) < bound.node.count - 1:
-        raise InvalidNode(
-            f"{bound.node.op}: a sequence of {len(tensors)}, too few for what is asked"
-        )
+        few = f"a sequence of {len(tensors)}, too few for what is asked"
+        raise InvalidNode(f"{bound.node.op}: {few}")
     return length, *tensors
 
 

@@ -339,10 +339,8 @@ def settle_by_agreement(
     infos = {backend.address: backend for backend in backends}
     outcomes = {one.result.backend: one.open for one in judged if one.open}
     case, like = evaluation.case, evaluation.like if outcomes else None
-    judgements = judge_among(case.op, case.rule, outcomes, case.outputs, case.tolerance, like)
-    return [
-        _settled(one, judgements[one.result.backend], infos) if one.open else one for one in judged
-    ]
+    found = judge_among(case.op, case.rule, outcomes, case.outputs, case.tolerance, like)
+    return [_settled(e, found[e.result.backend], infos) if e.open else e for e in judged]
 
 
 def _settled(

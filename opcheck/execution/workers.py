@@ -349,34 +349,30 @@ def _read(path: Path) -> str:
     return ""
 
 
-def in_parallel(
-    work: Callable[[Job], Made], jobs: Sequence[Job], processes: int
-) -> Generator[Made]:
-    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes."""
-    if processes == 1 or len(jobs) <= 1:
+def in_parallel(work: Callable[[Job], Made], jobs: Sequence[Job], count: int) -> Generator[Made]:
+    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the count."""
+    if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
         return
     context = multiprocessing.get_context("spawn")
-    # Where processes inherit no mask, they ignore Ctrl-C from their start on.
+    # Where count inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN
-    pool = futures.ProcessPoolExecutor(min(processes, len(jobs)), context, signal.signal, ignoring)
-    waiting: set[futures.Future[Made]] = set()
+    pool = futures.ProcessPoolExecutor(min(count, len(jobs)), context, signal.signal, ignoring)
+    left: set[futures.Future[Made]] = set()
     try:
         # Processes started meanwhile inherit that Ctrl-C is held back, and this one ends them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            waiting |= {pool.submit(work, job) for job in jobs}
+            left |= {pool.submit(work, job) for job in jobs}
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        while waiting:
-            done, waiting = futures.wait(
-                waiting, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED
-            )
+        while left:
+            done, left = futures.wait(left, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
             for future in done:
                 yield future.result()
     finally:
-        if waiting:
+        if left:
             # A job may take minutes. Python 3.14 has a method for this.
             for process in [*(pool._processes or {}).values()]:
                 process.terminate()

@@ -8,30 +8,15 @@ from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
-from onnx import (
-    AttributeProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    ValueInfoProto,
-    helper,
-    numpy_helper,
-)
+import onnx
+from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES, DType, of
 from opcheck.errors import NotExpressible
-from opcheck.model import (
-    ATTRIBUTE_TYPES,
-    Array,
-    AttrValue,
-    OpVersion,
-    OutputSpec,
-    Task,
-    TensorType,
-    Typed,
-)
+from opcheck.model import Array, OutputSpec, Task, TensorType, Typed
+from opcheck.model.case import ATTRIBUTE_TYPES, AttrValue, OpVersion
 from opcheck.opset import onnx_defs, weights
 
 #: The types of attributes that nodes are given here, by the words of case files.
@@ -106,7 +91,7 @@ def _inputs(task: Task) -> list[str]:
     return inputs
 
 
-def _state_types(task: Task, graph: GraphProto) -> None:
+def _state_types(task: Task, graph: onnx.GraphProto) -> None:
     """Give a subgraph's inputs and outputs types that runtimes ask for, where it states none."""
     types: list[tuple[DType, Sequence[None] | None]] = []
     outputs: Sequence[ValueInfoProto] = ()

@@ -7,16 +7,8 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, cast, get_args
 
-from onnx import (
-    AttributeProto,
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    TensorProto,
-    defs,
-    helper,
-    numpy_helper,
-)
+import onnx
+from onnx import AttributeProto, ModelProto, defs, helper
 from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
@@ -96,7 +88,7 @@ def _attribute(attribute: Any) -> Attribute:
         # Concat-1 and SequenceEmpty-11 state it in words alone.
         words = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
         named = "The default type is 'float'" in attribute.description
-        default = int(words[1]) if words else TensorProto.FLOAT if named else None
+        default = int(words[1]) if words else onnx.TensorProto.FLOAT if named else None
     return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
 
 
@@ -105,7 +97,7 @@ def value_of(proto: Any) -> AttrValue:
     value = helper.get_attribute_value(proto)
     match proto.type:
         case AttributeProto.TENSOR:
-            return cast(AttrValue, numpy_helper.to_array(value))
+            return cast(AttrValue, onnx.numpy_helper.to_array(value))
         case AttributeProto.STRING:
             return str(value.decode(errors="replace"))
         case AttributeProto.STRINGS:
@@ -159,13 +151,13 @@ def body(
         )
     else:
         return None
-    function = FunctionProto.FromString(data)
+    function = onnx.FunctionProto.FromString(data)
     imports = {one.domain: one.version for one in function.opset_import}
     # Of attributes that it has no body for, onnx makes an empty one.
     return _body(function, imports, opset) if function.node else None
 
 
-def graph(text: str, name: str) -> GraphProto:
+def graph(text: str, name: str) -> onnx.GraphProto:
     """A graph in ONNX's textual syntax, which begins with its inputs: `(x) => (y) { … }`.
 
     Raises ValueError with the parser's message.

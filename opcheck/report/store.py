@@ -396,9 +396,8 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         if record.backend not in self.addresses:
             self.fail(number, f"the header knows no backend {shown(record.backend)}")
         if self.records.setdefault((case, record.backend), record) is not record:
-            self.fail(
-                number, f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
-            )
+            of = f"{shown(record.backend)} on {shown(case)}"
+            self.fail(number, f"the result of {of} occurs twice")
         is_same = self.cases.setdefault(case, about) == about
         is_alone = self.places.setdefault(record.place, case) == case
         if not (is_same and is_alone and record.place < self.header.suite.cases):

@@ -165,10 +165,8 @@ class Resolver:
                     self.problem(item.mark, f"an item of {name} must be a tensor, got null")
                 if one.option == "variadic":
                     del found[name]
-                    items = [
-                        (self._item(item), item) for item in node.items if item.value is not None
-                    ]
-                    found |= {f"{name}_{n}": item for n, item in enumerate(items)}
+                    items = [item for item in node.items if item.value is not None]
+                    found |= {f"{name}_{n}": (self._item(it), it) for n, it in enumerate(items)}
         return found
 
     def _item(self, node: FileNode) -> Any:

@@ -245,12 +245,8 @@ class LiveRun:
         revised = [one for one, was in zip(settled, records, strict=True) if one is not was]
         died, left = self._session.endings()
         complete = len(records) == self.header.results
-        ending = Ending(
-            complete,
-            seconds=round(time.monotonic() - self._began, 3),
-            accidents=died,
-            partings=left,
-        )
+        took = round(time.monotonic() - self._began, 3)
+        ending = Ending(complete, seconds=took, accidents=died, partings=left)
         code, meaning = status(self.header, records, ending, interrupted=stopped and not complete)
         ending = replace(ending, exit_code=int(code), meaning=meaning)
         return Run(self.header, tuple(settled), ending), revised

@@ -171,9 +171,8 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
         values = [logs[number] for number in common]
         # Student's: a handful of cases has no tails that a bootstrap could draw from.
         low, high = student(values)
-        if high - low > math.log(SPAN):
-            low, high = -math.inf, math.inf
-        value, low, high = map(math.exp, (fmean(values), low, high))
+        ends = (-math.inf, math.inf) if high - low > math.log(SPAN) else (low, high)
+        value, low, high = map(math.exp, (fmean(values), *ends))
         averages.append(Mean(backend, value, low, high, len(values), len(timed)))
     return tuple(averages)
 

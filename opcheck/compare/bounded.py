@@ -373,11 +373,11 @@ def _described(judged: ElementShares, y: Floats, i: int) -> str:
 
 
 def ends(
-    bound: Expected, right: Array, low: float | None, high: float | None
+    bound: Expected, written: Array, low: float | None, high: float | None
 ) -> tuple[Array, Array]:
     """The lowest and the highest right value of each element, in the output's dtype.
 
-    `right` is the value rounded; if it is infinite or NaN, so are both ends.
+    `written` is the value rounded; if it is infinite or NaN, so are both ends.
     """
     dtype = bound.dtype
     room = bound.room(bound.tiers()[0])
@@ -388,7 +388,7 @@ def ends(
         end = y + (rest + sign * slack)
         end = end if low is None else np.maximum(end, low)
         end = end if high is None else np.minimum(end, high)
-        found.append(np.where(np.isfinite(elements.wide(right)), round_to(end, dtype), right))
+        found.append(np.where(np.isfinite(elements.wide(written)), round_to(end, dtype), written))
     return found[0], found[1]
 
 

@@ -96,8 +96,7 @@ def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diag
 
 class _CellGroup:
     def __init__(self, results: Sequence[Seen], suspects: Suspects) -> None:
-        self.suspects = suspects
-        self.all = results
+        self.suspects, self.all = suspects, results
         beside = [one.accepted for one in results if one.accepted]
         # Their answers are wrong, but the models were accepted.
         unanswered = (None, "accepted", *_SILENT)

@@ -395,9 +395,7 @@ class Windows:
             yield portion, values.reshape(len(values), -1)
 
 
-def _reduced_along(
-    x: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
-) -> Array:
+def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padding: Any) -> Array:
     a, b = prod(x.shape[:n]), prod(x.shape[n + 1 :])
     span = axis.begin + max(axis.length, axis.span - axis.begin)
     shape = (*x.shape[:n], axis.size, *x.shape[n + 1 :])
@@ -408,7 +406,7 @@ def _reduced_along(
         if span > axis.length:
             blocks = np.full((a, span, b), of_padding, x.dtype)
             blocks[:, axis.begin : axis.begin + axis.length] = x.reshape(a, axis.length, b)
-        found = _from_each(blocks.reshape(-1), axis.kernel, axis.dilation * b, function)
+        found = _from_each(blocks.reshape(-1), axis.kernel, axis.dilation * b, ufunc)
         strides = [x.itemsize * step for step in (span * b, axis.stride * b, 1)]
         return np.ascontiguousarray(as_strided(found, (a, axis.size, b), strides)).reshape(shape)
     out: Array = np.empty(shape, x.dtype)
@@ -419,18 +417,18 @@ def _reduced_along(
         reached = sorted(map(axis.reach, axis.offsets), key=lambda pair: pair[0] != every)
         if len(reached) > 1 and reached[1][0] == every:
             (_, one), (_, other), *reached = reached
-            function(x[*before, one], x[*before, other], out=out)
+            ufunc(x[*before, one], x[*before, other], out=out)
         else:
             out[...] = of_padding
         for windows, elements in reached:
             target = out[*before, windows]
-            function(target, x[*before, elements], out=target)
+            ufunc(target, x[*before, elements], out=target)
         return out
     # A few long windows, such as one over the whole axis.
     firsts, counts = axis.spans(np.arange(axis.size))
     for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
         some = x[*before, slice(first, first + count * axis.dilation, axis.dilation)]
-        found = function.reduce(some, axis=n, keepdims=True) if count else of_padding
+        found = ufunc.reduce(some, axis=n, keepdims=True) if count else of_padding
         out[*before, i : i + 1] = found
     return out
 

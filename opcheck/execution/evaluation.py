@@ -52,8 +52,7 @@ class CaseEvaluation:
     """One case; its data and its answers, by the `oracle_answer` if any, are made once for all."""
 
     def __init__(self, case: Case, oracle_answer: expected.OracleAnswer | None = None) -> None:
-        self.case = case
-        self.oracle_answer = oracle_answer
+        self.case, self.oracle_answer = case, oracle_answer
 
     @property
     def for_the_oracle(self) -> Question | None:
@@ -127,10 +126,8 @@ class CaseEvaluation:
         produced = outcome if isinstance(outcome, model.Produced) else None
         if silent or case.expect.compares_backends:
             outcome = steady(case.op, outcome, case.outputs, case.tolerance)
-        seconds = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
-        result = LiveResult(
-            case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds
-        )
+        took = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
+        result = LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=took)
         if case.expect.compares_backends:
             return EvaluatedCase(result, open=outcome, answer=produced)
         if silent:
@@ -161,9 +158,8 @@ class CaseEvaluation:
         if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
             outcome = replace(produced, unstable=judgement.reason)
         failed = (True, twin) if legal and twin else (False, outcome)
-        return EvaluatedCase(
-            result, failed, answer=produced if judgement.failure == "precision" else None
-        )
+        kept = produced if judgement.failure == "precision" else None
+        return EvaluatedCase(result, failed, answer=kept)
 
     def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:
         result = LiveResult(self.case, backend.address, Verdict.UNSUPPORTED, reason)

@@ -63,8 +63,7 @@ class CaseKills:
     """One case, shown any number of mutants of `dtype` and of dtypes that are not allowed."""
 
     def __init__(self, case: Case, dtype: str) -> None:
-        self.case = case
-        self.dtype = dtype
+        self.case, self.dtype = case, dtype
         self.evaluation = CaseEvaluation(case)
         #: Verdicts on answers, by digest.
         self._verdicts: dict[bytes | None, Verdict] = {}
@@ -417,10 +416,8 @@ class ArgumentsFields(validation.Fields):
 def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None:
     """Return the argument that no input distinguishes it from the formula; None without one."""
     names = {mutant.name, *mutant.within}
-    for one in arguments(op):
-        if not names.isdisjoint(one.mutants) and (not one.dtypes or dtype in one.dtypes):
-            return one.why
-    return None
+    about = (one for one in arguments(op) if not names.isdisjoint(one.mutants))
+    return next((one.why for one in about if not one.dtypes or dtype in one.dtypes), None)
 
 
 @cache

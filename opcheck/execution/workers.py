@@ -211,8 +211,7 @@ class InProcess:
     connections: "Sequence[Connection[Any, Any]]" = ()
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self.info = backend.info
+        self._backend, self.info = backend, backend.info
         self._done: deque[tuple[int, Reply]] = deque()
         self._asked = 0
 
@@ -324,9 +323,8 @@ def machine() -> Machine:
 
 def processors() -> int:
     """Return the number of processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    known = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
 def beyond_caches() -> int:
@@ -369,8 +367,7 @@ def in_parallel(work: Callable[[Job], Made], jobs: Sequence[Job], count: int) ->
         while left:
             done, left = futures.wait(left, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
-            for future in done:
-                yield future.result()
+            yield from (future.result() for future in done)
     finally:
         if left:
             # A job may take minutes. Python 3.14 has a method for this.

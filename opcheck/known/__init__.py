@@ -587,8 +587,7 @@ def _nowhere(
 def _hint(value: str, known: list[str]) -> str | None:
     if (near := did_you_mean(value, known)) or not known:
         return near
-    more = ", …" if len(known) > _LISTED else ""
-    return f"there are {', '.join(known[:_LISTED])}{more}"
+    return f"there are {', '.join([*known[:_LISTED], *['…'] * (len(known) > _LISTED)])}"
 
 
 def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:

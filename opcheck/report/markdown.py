@@ -55,8 +55,7 @@ def _parts(run: Run) -> Iterator[Section]:
     failures = [result for result in records if is_failure(result, red)]
     if failures:
         yield from (f"### {plain_text.plural(len(failures), 'failure')}", "")
-    for result in failures:
-        yield "failure", rendered("failure.md", result=result)
+    yield from (("failure", rendered("failure.md", result=result)) for result in failures)
 
 
 def rendered(template: str, **values: Any) -> Iterator[str]:

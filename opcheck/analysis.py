@@ -18,7 +18,6 @@ from opcheck.model import WRONG, Ending, Header, Record, Run, Verdict
 from opcheck.model.result import Diagnosis, Failure
 from opcheck.reading import quoted
 
-_RED = frozenset([*WRONG, Verdict.UNEXPECTED_PASS])
 _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
 UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
@@ -26,7 +25,7 @@ UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
     """The verdicts that make a run fail."""
     asked = {Verdict.WARN: strict, Verdict.UNSUPPORTED: require_supported}
-    return _RED.union(verdict for verdict, is_asked in asked.items() if is_asked)
+    return frozenset([*WRONG, Verdict.UNEXPECTED_PASS, *(one for one in asked if asked[one])])
 
 
 def reds_of(header: Header) -> frozenset[Verdict]:

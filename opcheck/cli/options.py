@@ -400,12 +400,10 @@ def read_runs(*paths: Path) -> "list[Run]":
     problems: list[Problem] = []
     for path in paths:
         try:
-            if path != STANDARD:
-                runs.append(store.read(path))
-            elif sys.stdin is None:  # closed, as by <&-
+            if path == STANDARD and sys.stdin is None:  # closed, as by <&-
                 raise UsageError("standard input is closed")
-            else:
-                runs.append(store.read(Path("<stdin>"), sys.stdin.buffer))
+            given = (Path("<stdin>"), sys.stdin.buffer) if path == STANDARD else (path,)
+            runs.append(store.read(*given))
         except CaseFileError as error:
             problems += error.problems
     if problems:
@@ -452,10 +450,8 @@ def output() -> "Console":
         sys.stdout.reconfigure(errors="opcheck.spelt")
     from opcheck.report.style import THEME
 
-    is_plain = bool(os.environ.get("NO_COLOR"))
-    return new_console(
-        is_wide=not sys.stdout.isatty(), color_system=None if is_plain else "auto", theme=THEME
-    )
+    colours = None if os.environ.get("NO_COLOR") else "auto"
+    return new_console(is_wide=not sys.stdout.isatty(), color_system=colours, theme=THEME)
 
 
 def print_records(records: Iterable[Mapping[str, Any]]) -> None:

@@ -228,16 +228,14 @@ def _unchecked(case: Case, outcome: Outcome) -> str:
             return ""
 
 
-def repeated(
-    evaluation: CaseEvaluation, backend: BackendInfo, times: int
-) -> Inquiry[list[EvaluatedCase]]:
+def repeated(case: CaseEvaluation, info: BackendInfo, times: int) -> Inquiry[list[EvaluatedCase]]:
     """The inquiry of one backend, made so many times; of a case that is wrong, once."""
     judged: list[EvaluatedCase] = []
     first: model.Produced | None = None
     for _ in range(times):
-        one = yield from evaluation.on(backend)
+        one = yield from case.on(info)
         first, answer = first or one.answer, one.answer
-        random = first and evaluation.question.random
+        random = first and case.question.random
         if first and answer and not (random or same_answers(first.outputs, answer.outputs)):
             message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
             one = one.changed(reason=one.result.reason or message, irreproducible=True)

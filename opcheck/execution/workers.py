@@ -348,12 +348,12 @@ def _read(path: Path) -> str:
 
 
 def in_parallel(work: Callable[[Job], Made], jobs: Sequence[Job], count: int) -> Generator[Made]:
-    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the count."""
+    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes."""
     if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
         return
     context = multiprocessing.get_context("spawn")
-    # Where count inherit no mask, they ignore Ctrl-C from their start on.
+    # Where processes inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN
     pool = futures.ProcessPoolExecutor(min(count, len(jobs)), context, signal.signal, ignoring)
     left: set[futures.Future[Made]] = set()

@@ -129,7 +129,7 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
 
 
 def other_question(path: Path, model: ModelProto | None, task: Task, inputs: Tensors) -> str | None:
-    """Return how a path differs from this model on these inputs; missing files do not count."""
+    """Return how a folder differs from this model on these inputs; missing files do not count."""
     written = path / MODEL
     if model is not None and written.exists():
         try:

@@ -323,9 +323,7 @@ _Line: TypeAlias = model.Record | dict[str, Any]
 class _RunReading(Reading[model.Header, _Line, model.Run]):
     name = "run"
     hint = "`opcheck run --report json=FILE` writes one"
-    format = FORMAT
-    limit = LIMIT
-    longest = LONGEST
+    format, limit, longest = FORMAT, LIMIT, LONGEST
     may_be_cut_short = True
 
     @staticmethod

@@ -103,11 +103,8 @@ def status(
     remarks += [f"{other:,} not reproducible to the bit"] * bool(other)
     remarks += [f"{address} {why}" for address, why in idle.items()]
     passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
-    remarks += [
-        f"{backend.address} passed no case: all that it fails is listed"
-        for backend in header.backends
-        if backend.address not in {*passed, *idle}
-    ]
+    failing = (one.address for one in header.backends if one.address not in {*passed, *idle})
+    remarks += [f"{address} passed no case: all that it fails is listed" for address in failing]
     remarks += [f"{header.part} only"] * bool(header.part)
     remarks += [*several_builds(header), *ending.partings]
     head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
@@ -130,10 +127,8 @@ def _why_idle(mine: Sequence[Record]) -> str:
     """Return why a backend with these results was judged on nothing, or ""."""
     judged = [result for result in mine if is_judged(result)]
     # Agreeing with itself proves nothing; the engine's exact mode is another answer.
-    if judged and all(
-        result.verdict is Verdict.PASS and result.self_check and (result.oracle or result.against)
-        for result in judged
-    ):
+    alone = (r.verdict is Verdict.PASS and r.self_check and (r.oracle or r.against) for r in judged)
+    if judged and all(alone):
         return "was compared with itself only"
     declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
     # Refusing invalid models proves nothing if no legal model of the dtype is supported.
@@ -500,10 +495,8 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
         shard=None,
     )
     order = {address: number for number, address in enumerate(backends)}
-    records = sorted(
-        (record for part in parts for record in part.run.records),
-        key=lambda record: (record.place, order[record.backend]),
-    )
+    every = (record for part in parts for record in part.run.records)
+    records = sorted(every, key=lambda record: (record.place, order[record.backend]))
     lacks = tuple(_lacks(parts, header))
     endings = [part.run.ending for part in parts if part.run.ending]
     ending = Ending(
@@ -521,11 +514,8 @@ def _whole(infos: Iterable[model.BackendInfo]) -> dict[str, model.BackendInfo]:
     """Merge the backends by address, with all digests of their files."""
     found: dict[str, model.BackendInfo] = {}
     for info in infos:
-        before = found.get(info.address, info).made_of
-        made = {
-            name: _each([before.get(name, "none"), info.made_of.get(name, "none")])
-            for name in {**before, **info.made_of}
-        }
+        both = found.get(info.address, info).made_of, info.made_of
+        made = {n: _each(one.get(n, "none") for one in both) for n in {**both[0], **both[1]}}
         found[info.address] = replace(info, made_of=made)
     return found
 

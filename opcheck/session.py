@@ -171,17 +171,13 @@ class Session:
             judges.close()
         for pool in everybody.values():
             pool.close()
-        accidents = tuple(
-            f"{name}: {said}{f' (×{count})' if count > 1 else ''}"
-            for name, pool in everybody.items()
-            for said, count in pool.accidents.items()
-        )
-        partings = tuple(
-            f"{name}: when its process was to leave, it {how}"
-            for name, pool in everybody.items()
-            for how in pool.partings
-        )
-        return accidents, partings
+        accidents, partings = [], []
+        for name, pool in everybody.items():
+            died = (f"{how}{f' (×{n})' if n > 1 else ''}" for how, n in pool.accidents.items())
+            accidents += [f"{name}: {how}" for how in died]
+            left = "when its process was to leave, it"
+            partings += [f"{name}: {left} {how}" for how in pool.partings]
+        return tuple(accidents), tuple(partings)
 
 
 class LiveRun:

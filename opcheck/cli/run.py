@@ -355,9 +355,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
         # It would not know all failures.
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
     _ = subset.last  # read now, which may fail
-    with Session(
-        given.addresses, jobs=given.jobs, timeout=given.timeout, memory_limit=given.memory_limit
-    ) as session:
+    with Session(given.addresses, **picked(given, "jobs timeout memory_limit")) as session:
         # Backends start while the ledgers and the cases are read. A ledger of the user's own is
         # checked against all there is.
         about = EVERYTHING if mine.gate.ledgers or mine.updated else selection

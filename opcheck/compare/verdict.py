@@ -315,10 +315,8 @@ def judge_among(
             answers[name] = tuple(o for o in outcome.outputs if isinstance(o, np.ndarray))
     wants = {name: wants_of(op, answer, outputs) for name, answer in answers.items()}
     everybody = [name for name in outcomes if name not in found]
-    compared = {
-        (mine, other): compare_outputs(wants[other], answers[mine], tolerance, like)
-        for mine, other in permutations(answers, 2)
-    }
+    pairs = permutations(answers, 2)
+    compared = {(a, b): compare_outputs(wants[b], answers[a], tolerance, like) for a, b in pairs}
     meeting = _Meeting(rule, everybody, refusals, wants, tolerance, compared)
     return {name: found.get(name) or meeting.judgement(name) for name in outcomes}
 
@@ -390,11 +388,8 @@ class _Meeting:
     def majority(self) -> tuple[str, ...]:
         """The largest group that agrees with each other, if it is more than half and unique."""
         for size in range(min(len(self.wants), _MOST), len(self.everybody) // 2, -1):
-            groups = [
-                group
-                for group in combinations(self.wants, size)
-                if all(self._agree(*pair) for pair in combinations(group, 2))
-            ]
+            of_size = combinations(self.wants, size)
+            groups = [g for g in of_size if all(self._agree(*two) for two in combinations(g, 2))]
             if groups:
                 return groups[0] if len(groups) == 1 else ()
         return ()

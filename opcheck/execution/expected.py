@@ -367,12 +367,8 @@ def answers_of(case: Case, node: Node) -> tuple[Want, ...]:
 def _is_drawn(case: Case) -> bool:
     """Return True if all numbers that are not whole are drawn at random."""
     real = [one for one in case.inputs if one.dtype.kind == "float" and math.prod(one.shape) > 1]
-    return bool(real) and all(
-        isinstance(one.content, model.Fill)
-        and one.content.kind in ("uniform", "normal")
-        and not one.put
-        for one in real
-    )
+    kinds = {one.content.kind if isinstance(one.content, model.Fill) else "" for one in real}
+    return bool(real) and kinds <= {"uniform", "normal"} and not any(one.put for one in real)
 
 
 def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:

@@ -434,13 +434,9 @@ class Gate:
             and (entry.looks is None or any(map(looks, entry.looks)))
         )
         verdict = Verdict.UNEXPECTED_PASS if passed else result.verdict
-        return replace(
-            result,
-            verdict=Verdict.KNOWN if is_as_listed else verdict,
-            found=result.verdict,
-            known=listed.known(),
-            unexpected=not is_as_listed,
-        )
+        verdict = Verdict.KNOWN if is_as_listed else verdict
+        found = replace(result, found=result.verdict, known=listed.known())
+        return replace(found, verdict=verdict, unexpected=not is_as_listed)
 
 
 def says(reason: str, pattern: str) -> bool:

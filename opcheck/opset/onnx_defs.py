@@ -142,10 +142,8 @@ def body(
     if plain:
         data = schema.get_function_with_opset_version(max(plain))
     elif contextual:
-        types = [
-            helper.make_tensor_type_proto(*((one[0].onnx, list(one[1])) if one else (0, None)))
-            for one in inputs
-        ]
+        given = [(one[0].onnx, list(one[1])) if one else (0, None) for one in inputs]
+        types = [helper.make_tensor_type_proto(*one) for one in given]
         data = schema.get_context_dependent_function_with_opset_version(
             max(contextual), node.SerializeToString(), [one.SerializeToString() for one in types]
         )

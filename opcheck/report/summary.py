@@ -307,10 +307,9 @@ class Pretty:
         columns, rows = totals.table(self.header.backends, self.results)
         groups: dict[str, list[list[str | Text]]] = {}
         for op, backend, cells in rows:
-            styled = (
-                Text(cell, "bright_black" if cell == "·" else STYLES.get(column, ""))
-                for column, cell in zip(columns, cells, strict=True)
-            )
+            styles = (STYLES.get(column, "") for column in columns)
+            pairs = zip(cells, styles, strict=True)
+            styled = (Text(cell, "bright_black" if cell == "·" else style) for cell, style in pairs)
             groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
         return grouped(["operator", "backend", *map(Numbers, columns)], groups.items())
 
@@ -387,11 +386,8 @@ class Pretty:
         rows = totals.by_operator(header.backends, results, _OPERATORS)
         occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
         kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
-        tables = [
-            _by_operator(names, rows, kinds, _NAME),
-            _by_operator(names, rows, kinds, _HEAD),
-            _by_backend(names, rows, kinds),
-        ]
+        tables = [_by_operator(names, rows, kinds, width) for width in (_NAME, _HEAD)]
+        tables.append(_by_backend(names, rows, kinds))
         fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
         table = next(fitting, tables[-1])
         found = group_by(totals.known(header.backends, results), lambda one: one[0])

@@ -150,11 +150,8 @@ def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
 
 def _beside(found: Sequence[Matrix]) -> Table:
     """How many cells of each operator are right on each backend, where one lacks some."""
-    table = new_table(
-        "operator",
-        *(Numbers(plain_text.clean(one.address)) for one in found),
-        title="right, of all cells",
-    )
+    backends = (Numbers(plain_text.clean(one.address)) for one in found)
+    table = new_table("operator", *backends, title="right, of all cells")
     by_op = [_by_operator(one.cells) for one in found]
     for op in by_op[0]:
         said = [_summary(of[op])[0] for of in by_op]

@@ -101,13 +101,11 @@ class Resolver:
         tolerance = self._tolerance(case, stated)
         if schema.graphs or any(one.listed for one in (*schema.inputs, *schema.outputs)):
             known = {spec.name: spec for spec in stated}
-            outputs = tuple(
-                replace(one, rank=len(spec.shape), dtype=one.dtype or spec.dtype)
-                if (spec := known.get(one.name))
-                else one
-                for one in case.outputs
-            )
-            case = replace(case, outputs=outputs)
+            outputs = [*case.outputs]
+            for n, one in enumerate(outputs):
+                if spec := known.get(one.name):
+                    outputs[n] = replace(one, rank=len(spec.shape), dtype=one.dtype or spec.dtype)
+            case = replace(case, outputs=tuple(outputs))
         if tolerance is None and expect == case.expect:
             return case
         return replace(case, expect=expect, tolerance=tolerance)

@@ -425,10 +425,8 @@ def _through(name: str) -> Callable[[Array], Array]:
 
 def _truncated(node: Node) -> Sequence[Any]:
     """Cut off towards zero where the right answer is rounded away from it."""
-    return [
-        el.cut_off(right, exact.values) if isinstance(exact, Expected) else right
-        for exact, right in zip(exactly(node), node.right, strict=True)
-    ]
+    pairs = zip(exactly(node), node.right, strict=True)
+    return [el.cut_off(y, x.values) if isinstance(x, Expected) else y for x, y in pairs]
 
 
 def _flushed(x: Array) -> Array:

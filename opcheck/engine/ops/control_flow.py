@@ -115,10 +115,8 @@ def scanned(sequence, body, states, inputs, axes, backward):
     [length] = lengths
     rows = []
     for n in range(length):
-        elements = [
-            part(x, sequence(length, n, back), axis)
-            for x, axis, back in zip(inputs, axes, backward, strict=True)
-        ]
+        triples = zip(inputs, axes, backward, strict=True)
+        elements = [part(x, sequence(length, n, back), axis) for x, axis, back in triples]
         states, row = split(body, states, body(*states, *elements))
         rows.append(row)
     unsaid("scan outputs of no iteration", not rows and len(body.body.outputs) > len(states))

@@ -55,13 +55,8 @@ def document(template: str, **values: Any) -> str:
     """A whole page, which runs only its own script and fetches nothing."""
     script = _source("report.js")
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return render(
-        template,
-        style=Markup(_source("style.css")),
-        script=Markup(script),
-        script_hash=f"sha256-{digest}",
-        **values,
-    )
+    own = {"style": Markup(_source("style.css")), "script": Markup(script)}
+    return render(template, **own, script_hash=f"sha256-{digest}", **values)
 
 
 def _left(text: str, limit: int) -> str:

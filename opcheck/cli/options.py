@@ -493,11 +493,9 @@ def progress(*, pausing: bool) -> "Progress":
     if sys.stderr.isatty() and not sys.stdout.isatty():
         # A program that reads it, as a pager does, may write to the same terminal.
         shown = not stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        *(*columns, TimeElapsedColumn()),
         console=Console(stderr=True),
         transient=True,
         redirect_stdout=sys.stdout.isatty(),

@@ -103,17 +103,11 @@ class Ledgers:
             return []
         lines = self.target.fields.known if self.target else ()
         listed = {op for line in lines for place in line.where or () for op in place.ops}
-        found = update_ledger(
-            self.target,
-            mine,
-            facts.all_cases({*listed, *(record.op.name for record in mine)}),
-            {record.case for record in mine if is_red(record, red)},
-            backend.version,
-            add=add,
-            prune=self.prune,
-        )
-        path, target = self.updated, self.target
+        every = facts.all_cases({*listed, *(record.op.name for record in mine)})
+        failing = {record.case for record in mine if is_red(record, red)}
+        path, target, prune = self.updated, self.target, self.prune
         assert path is not None
+        found = update_ledger(target, mine, every, failing, backend.version, add=add, prune=prune)
         if found.revision:
             if target and not target.is_unchanged():
                 _tell(f"{path}: not updated, because somebody else changed it meanwhile")

@@ -257,14 +257,9 @@ def _mismatch(
     wanted, actual = elements.native(want.values.flat[[place]]), elements.native(got.flat[[place]])
     wanted = elements.once_rounded(wanted, dtype)
     steps = int(elements.distance(wanted, actual)[0]) if dtype.kind == "float" else UNORDERED
-    return Mismatch(
-        index=index,
-        want=wanted.item(0),
-        got=actual.item(0),
-        ulp=None if steps == UNORDERED else steps,
-        allowed=allowed,
-        input=like.item(index) if like is not None and like.shape == got.shape else None,
-    )
+    ulp = None if steps == UNORDERED else steps
+    beside = like.item(index) if like is not None and like.shape == got.shape else None
+    return Mismatch(index, wanted.item(0), actual.item(0), ulp, allowed, input=beside)
 
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:

@@ -148,13 +148,6 @@ def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]
         return Support(cell, declaration, None)
     verdict = min((one.verdict for one in results), key=lambda one: _WORST.index(one.name))
     those = [result for result in results if result.verdict is verdict]
-    return Support(
-        cell,
-        declaration,
-        verdict,
-        count=len(results),
-        share=len(those),
-        case=those[0].case.id,
-        reason=those[0].reason,
-        works=any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results),
-    )
+    works = any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results)
+    seen = len(results), len(those), those[0].case.id, those[0].reason
+    return Support(cell, declaration, verdict, *seen, works=works)

@@ -66,14 +66,10 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
         if wanted.count(text) > 1:
             raise UsageError(f"backend {text!r} is named twice")
         profile = resolve(text, known)
-        return BackendSettings(
-            str(profile.address),
-            folder,
-            profile.environment,
-            limits.timeout or profile.timeout or TIMEOUT,
-            limit or profile.memory_limit,
-            name=profile.name if profile.name in known else None,
-        )
+        timeout, most = limits.timeout or profile.timeout or TIMEOUT, limit or profile.memory_limit
+        where = str(profile.address), folder, profile.environment
+        name = profile.name if profile.name in known else None
+        return BackendSettings(*where, timeout, most, name=name)
 
     return each(settings, wanted or DEFAULT)
 

@@ -109,15 +109,9 @@ def value_of(proto: Any) -> AttrValue:
 
 
 def _parameter(parameter: Any, least: int) -> Parameter:
-    return Parameter(
-        parameter.name,
-        parameter.type_str,
-        frozenset(parameter.types),
-        parameter.option.name.lower(),
-        parameter.description,
-        max(0, least),
-        parameter.is_homogeneous,
-    )
+    types, option = frozenset(parameter.types), parameter.option.name.lower()
+    more = parameter.description, max(0, least), parameter.is_homogeneous
+    return Parameter(parameter.name, parameter.type_str, types, option, *more)
 
 
 def body(
@@ -130,13 +124,9 @@ def body(
     """The function body of `op` at `opset`, if any; omitted `inputs` are None."""
     # onnx's type stubs lack the members used below.
     schema: Any = defs.get_schema(op.name, op.since, op.domain)
-    node: Any = helper.make_node(
-        op.name,
-        [f"input_{n}" if given else "" for n, given in enumerate(inputs)],
-        [f"output_{n}" for n in range(outputs)],
-        domain=op.domain,
-        **dict[str, Any](attrs),
-    )
+    names = [f"input_{n}" if given else "" for n, given in enumerate(inputs)]
+    made, stated = [f"output_{n}" for n in range(outputs)], dict[str, Any](attrs)
+    node: Any = helper.make_node(op.name, names, made, domain=op.domain, **stated)
     plain = [number for number in schema.function_opset_versions if number <= opset]
     contextual = [n for n in schema.context_dependent_function_opset_versions if n <= opset]
     if plain:
@@ -197,11 +187,9 @@ def model_body(data: bytes) -> Body:
         raise ValueError(f"the constant {sparse[0]!r} is sparse")
     found = _body(model.graph, imports, imports.get("", 1), known=False)
     read = {*found.outputs, *chain.from_iterable(node.reads for node in found.nodes)}
-    return replace(
-        found,
-        inputs=tuple(n for n in found.inputs if n not in found.constants),
-        nodes=tuple(replace(node, outputs=_read(node.outputs, read)) for node in found.nodes),
-    )
+    inputs = tuple(n for n in found.inputs if n not in found.constants)
+    nodes = tuple(replace(node, outputs=_read(node.outputs, read)) for node in found.nodes)
+    return replace(found, inputs=inputs, nodes=nodes)
 
 
 def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:

@@ -33,11 +33,9 @@ LIKELIEST, _NAMED = 3, 6
 
 def show_failure(console: Console, result: Record) -> None:
     """Print one result that is no pass."""
-    title = Text.assemble(
-        (result.verdict.upper(), f"bold {COLOURS[result.verdict]}"),
-        (f" {plain_text.one_line(result.backend)}", "bold"),
-        f"  {plain_text.one_line(result.case)}",
-    )
+    verdict = result.verdict.upper(), f"bold {COLOURS[result.verdict]}"
+    backend, case = map(plain_text.one_line, (result.backend, result.case))
+    title = Text.assemble(verdict, (f" {backend}", "bold"), f"  {case}")
     # Never folded: ids and commands are to be copied.
     console.print(title, soft_wrap=True)
     _line(console, "asked", result.question)
@@ -285,13 +283,10 @@ class Pretty:
         judged = set() if self.verbose else {one.backend for one in results if is_judged(one)}
         idle = [result for result in results if result.backend not in judged]
         warnings = "Warnings (in full with -vv, red with --strict)"
-        put_all(
-            console,
-            self._passing(),
-            self._reasons(results, Verdict.NOT_RUN, "Not run"),
-            self._reasons(idle, Verdict.UNSUPPORTED, "Not supported"),
-            self._reasons(results, Verdict.WARN, warnings, by_name=True),
-        )
+        not_run = self._reasons(results, Verdict.NOT_RUN, "Not run")
+        lacking = self._reasons(idle, Verdict.UNSUPPORTED, "Not supported")
+        warned = self._reasons(results, Verdict.WARN, warnings, by_name=True)
+        put_all(console, self._passing(), not_run, lacking, warned)
         remarks = [*totals.oracles(results), *self._irreproducible()]
         if self.verbose:
             remarks += [*self._unjudged(), *_outdated(results)]

@@ -499,12 +499,10 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     records = sorted(every, key=lambda record: (record.place, order[record.backend]))
     lacks = tuple(_lacks(parts, header))
     endings = [part.run.ending for part in parts if part.run.ending]
-    ending = Ending(
-        not lacks,
-        seconds=round(sum(one.seconds for one in endings), 3),
-        accidents=tuple(said for one in endings for said in one.accidents),
-        partings=tuple(said for one in endings for said in one.partings),
-    )
+    took = round(sum(one.seconds for one in endings), 3)
+    died = tuple(said for one in endings for said in one.accidents)
+    left = tuple(said for one in endings for said in one.partings)
+    ending = Ending(not lacks, seconds=took, accidents=died, partings=left)
     code, meaning = status(header, records, ending, cut_short=bool(lacks))
     ending = replace(ending, exit_code=int(code), meaning=meaning)
     return Run(header, tuple(records), ending), lacks

@@ -222,16 +222,11 @@ class LiveRun:
         request = self.request
         is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)
         self._began = time.monotonic()
-        self._judging = Scheduler(
-            request.asked,
-            self.backends,
-            shipped_ledgers() if is_excused else (),
-            is_shown or (lambda result: is_failure(result, red)),
-            self._session.oracles,
-            request.gate,
-            times=request.repeat,
-            reproducible=request.require_reproducible,
-        )
+        ledgers = shipped_ledgers() if is_excused else ()
+        is_shown = is_shown or (lambda result: is_failure(result, red))
+        about = request.asked, self.backends, ledgers, is_shown, self._session.oracles, request.gate
+        is_strict = request.require_reproducible
+        self._judging = Scheduler(*about, times=request.repeat, reproducible=is_strict)
         results = self._session.judged(self._judging, self.recorder)
         return (one if isinstance(one, Record) else self.recorder.record(one) for one in results)
 

@@ -382,12 +382,10 @@ out_option = declared(
 def given_besides(*names: str) -> list[str]:
     """Return the other options and PATH that this command line gives."""
     context = click.get_current_context()
-    return [
-        param.opts[-1] if isinstance(param, click.Option) else "PATH"
-        for param in context.command.params
-        if param.name not in names
-        and context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
-    ]
+    others = (param for param in context.command.params if param.name not in names)
+    sources = ((param, context.get_parameter_source(str(param.name))) for param in others)
+    given = (param for param, source in sources if source is ParameterSource.COMMANDLINE)
+    return [param.opts[-1] if isinstance(param, click.Option) else "PATH" for param in given]
 
 
 def read_runs(*paths: Path) -> "list[Run]":
@@ -495,7 +493,8 @@ def progress(*, pausing: bool) -> "Progress":
         shown = not stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     return Progress(
-        *(*columns, TimeElapsedColumn()),
+        *columns,
+        TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
         redirect_stdout=sys.stdout.isatty(),

@@ -264,17 +264,10 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
     there = [one for one in judged if one.result.verdict is not Verdict.NOT_RUN]
     worst = max(there, key=lambda one: _badness(one.result), default=judged[0])
     if len({_answer(one.result) for one in there}) > 1:
-        result = replace(
-            worst.result,
-            verdict=Verdict.UNSTABLE,
-            failure="unstable",
-            reason=_contradiction([one.result for one in there], len(judged)),
-            refused=False,
-            self_check=False,
-            verdicts=verdicts,
-            seconds=seconds,
-        )
-        return EvaluatedCase(result)
+        reason = _contradiction([one.result for one in there], len(judged))
+        found = replace(worst.result, verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
+        found = replace(found, refused=False, self_check=False, verdicts=verdicts, seconds=seconds)
+        return EvaluatedCase(found)
     # Right answers are too few if one is missing.
     if len(there) < len(judged) and worst.result.failure is None:
         worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)

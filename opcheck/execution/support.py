@@ -65,13 +65,12 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
     They are those of level smoke in any version and dtype, and some of level core if few.
     """
-    found: dict[Cell, dict[str, Case]] = {
-        Cell(schema.op, dtype.name): {}
-        for domain, name in sorted({(case.op.domain, case.op.name) for case in cases})
-        for schema in opset.versions(domain, name).values()
-        for dtype in DTYPES.values()
-        if dtype.text in schema.typed.types
-    }
+    names = sorted({(case.op.domain, case.op.name) for case in cases})
+    schemas = [schema for name in names for schema in opset.versions(*name).values()]
+    pairs = (
+        (one.op, d.name) for one in schemas for d in DTYPES.values() if d.text in one.typed.types
+    )
+    found: dict[Cell, dict[str, Case]] = {Cell(*pair): {} for pair in pairs}
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
     core = [(case.op.name, case.name, case.row) not in smoke for case in cases]
     for is_core, case in sorted(zip(core, cases, strict=True), key=lambda pair: pair[0]):

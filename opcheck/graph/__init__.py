@@ -51,13 +51,10 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
     infos = [(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in task.inputs]
     for name, array in tensors.items() if version < 4 else ():
         infos.append((name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
-    graph = helper.make_graph(
-        nodes,
-        task.op.name,
-        [helper.make_tensor_value_info(name, code, list(shape)) for name, code, shape in infos],
-        [*map(_output_info, output_names(task), task.outputs)],
-        [numpy_helper.from_array(array, name) for name, array in tensors.items()],
-    )
+    inputs = [helper.make_tensor_value_info(name, code, list(shape)) for name, code, shape in infos]
+    outputs = [*map(_output_info, output_names(task), task.outputs)]
+    held = [numpy_helper.from_array(array, name) for name, array in tensors.items()]
+    graph = helper.make_graph(nodes, task.op.name, inputs, outputs, held)
     imports = [helper.make_opsetid(domain, at_opset)]
     model = helper.make_model(graph, opset_imports=imports, ir_version=version)
     _state_ranks(model)

@@ -118,15 +118,12 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
     columns = (*["input"] * beside_input, wanted, "got", "ULP", "allowed")
     table = new_table("index", *map(Numbers, columns))
     table.columns[0].no_wrap = True
-    for element in comparison.worst:
-        table.add_row(
-            plain_text.index(element.index),
-            *([plain_text.brief(element.input)] if beside_input else []),
-            Text(plain_text.brief(element.want), "green"),
-            Text(plain_text.brief(element.got), "red"),
-            "" if element.ulp is None else f"{element.ulp:,}",
-            plain_text.brief(element.allowed),
-        )
+    brief = plain_text.brief
+    for one in comparison.worst:
+        given = [brief(one.input)] if beside_input else []
+        values = Text(brief(one.want), "green"), Text(brief(one.got), "red")
+        ulp = "" if one.ulp is None else f"{one.ulp:,}"
+        table.add_row(plain_text.index(one.index), *given, *values, ulp, brief(one.allowed))
     return table
 
 

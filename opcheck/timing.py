@@ -368,11 +368,8 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
 
 
 def _rows(run: Iterable[Timed]) -> _Run:
-    return {
-        (one.case, one.dtype, one.shapes, one.digest, timing.backend): (one, timing)
-        for one in run
-        for timing in one.timings
-    }
+    pairs = ((row, one) for row in run for one in row.timings)
+    return {(r.case, r.dtype, r.shapes, r.digest, one.backend): (r, one) for r, one in pairs}
 
 
 def _untimed(timing: Timing) -> str:
@@ -411,10 +408,8 @@ def _relative(*runs: tuple[Timed, Timing]) -> Sequence[_Logs]:
 def _mixed(work: _Logs, copy: _Logs) -> _Logs:
     """Return logarithms relative to a mix of both rulers, the copy weighted by its part."""
     part = min(1.0, math.exp(-fmean(fmean(run.values()) for run in copy)))
-    return [
-        {one: (1 - part) * mine[one] + part * beside[one] for one in mine if one in beside}
-        for mine, beside in zip(work, copy, strict=True)
-    ]
+    pairs = zip(work, copy, strict=True)
+    return [{n: (1 - part) * a[n] + part * b[n] for n in a if n in b} for a, b in pairs]
 
 
 def _together(

@@ -448,11 +448,8 @@ def _product(mask: Mask, count: int) -> str:
 
 def _lines(wrong: Mask) -> str:
     """Name the axes along which every line is all wrong or all right."""
-    axes = [
-        str(axis)
-        for axis, size in enumerate(wrong.shape)
-        if size > 1 and np.array_equal(wrong.any(axis), wrong.all(axis))
-    ]
+    long = (axis for axis, size in enumerate(wrong.shape) if size > 1)
+    axes = [str(axis) for axis in long if np.array_equal(wrong.any(axis), wrong.all(axis))]
     return f"whole lines along {'axes' if len(axes) > 1 else 'axis'} {', '.join(axes)}" * bool(axes)
 
 

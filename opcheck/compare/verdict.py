@@ -102,11 +102,10 @@ def judge(
         return lesser(rule, Verdict.FAIL, f"accepts an invalid model: {reasons}", "accepted")
     names = [str(answer.name) for answer in admitted]
 
+    how = tolerance, like, declared
+
     def judged(outputs: Sequence[Array | question.Foreign]) -> Judgement:
-        attempts = [
-            (compare_outputs(one.wants, outputs, tolerance, like, declared), one.name)
-            for one in answers
-        ]
+        attempts = [(compare_outputs(one.wants, outputs, *how), one.name) for one in answers]
         return _judge_outputs(rule, attempts, names)
 
     found = judged(outcome.outputs)

@@ -45,13 +45,11 @@ def question(case: Case) -> Question:
     """The question that `case` asks; raises ValueError where its data cannot be made."""
     fed = [spec for spec in case.inputs if not spec.initializer]
     inputs = tuple(materialize(spec) for spec in fed)
-    task = Task(
-        case=case.id,
-        attrs={name: _stored(value) for name, value in case.attrs.items()},
-        inputs=tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
-        initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
-        **picked(case, "op opset slots outputs model ports dtype"),
-    )
+    attrs = {name: _stored(value) for name, value in case.attrs.items()}
+    types = tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed)
+    held = {spec.name: materialize(spec) for spec in case.inputs if spec.initializer}
+    rest = picked(case, "op opset slots outputs model ports dtype")
+    task = Task(case=case.id, attrs=attrs, inputs=types, initializers=held, **rest)
     operator = operator_of(case.op)
     known, draws = operator is not None, operator is not None and operator.random
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
@@ -188,10 +186,8 @@ def accepted_answers(
             refused = [a for a in alternatives if a.expect.rejection]
             refusals = {a.name: _one(case, asked, a.expect, a.name) for a in refused}
             twins = [want for answer in refusals.values() for want in answer.wants]
-            answers = [
-                refusals.get(a.name) or _one(case, asked, a.expect, a.name, twins)
-                for a in alternatives
-            ]
+            pairs = ((refusals.get(a.name), a) for a in alternatives)
+            answers = [known or _one(case, asked, a.expect, a.name, twins) for known, a in pairs]
         case model.Oracle():
             if oracle_answer is None:
                 raise OracleUnavailable("the oracle was not asked: there was no memory left")

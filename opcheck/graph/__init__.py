@@ -102,10 +102,8 @@ def _state_types(task: Task, graph: onnx.GraphProto) -> None:
         given = [known[name] for name in _inputs(task)[first:]]
         count = task.attrs.get("num_scan_inputs")
         states = len(given) - (count if isinstance(count, int) else 0)
-        types = [
-            (dtype, [None] * max(0, rank - less - (n >= states)))
-            for n, (dtype, rank) in enumerate(given)
-        ]
+        ranks = [(one, rank - less - (n >= states)) for n, (one, rank) in enumerate(given)]
+        types = [(dtype, [None] * max(0, rank)) for dtype, rank in ranks]
     if task.op.name == "SequenceMap" and task.dtype:
         types, outputs = [(task.dtype, None)], graph.output
     for one, (dtype, shape) in (*zip(graph.input, types, strict=False), *product(outputs, types)):

@@ -667,8 +667,6 @@ def changed_defaults(op: model.OpVersion, opsets: frozenset[int]) -> tuple[str, 
     versions = opset.versions(op.domain, op.name)
     others = [opset.describe(op.domain, op.name, number) for number in opsets]
     declared = [schema.attributes for schema in [*filter(None, others)] or versions.values()]
-    return tuple(
-        name
-        for name, attribute in versions[op.since].attributes.items()
-        if {those[name].default for those in declared if name in those} - {attribute.default}
-    )
+    own = {name: one.default for name, one in versions[op.since].attributes.items()}
+    known = {name: {one[name].default for one in declared if name in one} for name in own}
+    return tuple(name for name in own if known[name] - {own[name]})

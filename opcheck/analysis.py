@@ -401,10 +401,8 @@ def _listed(record: Record) -> tuple[object, ...]:
 def _looks_otherwise(was: Record, now: Record) -> bool:
     """Return True if both failures were diagnosed, and differently; known defects are not."""
     # The order of mistakes, and learned rules, depend on other results.
-    looks = [
-        {said.mistake or said.text for said in one.diagnoses if said.mistake or not said.counts}
-        for one in (was, now)
-    ]
+    said = ([d for d in one.diagnoses if d.mistake or not d.counts] for one in (was, now))
+    looks = [{one.mistake or one.text for one in some} for some in said]
     return all(looks) and looks[0] != looks[1]
 
 

@@ -181,12 +181,9 @@ def place_of(error: BaseException) -> str:
     if not theirs:
         return ""
     folder = Path(theirs[0][0]).parent
-    near = [
-        f"{file}:{line}"
-        for file, line in theirs
-        if Path(file).is_relative_to(folder)
-        and "site-packages" not in Path(file).relative_to(folder).parts
-    ]
+    places = ((Path(file), f"{file}:{line}") for file, line in theirs)
+    inside = ((path.relative_to(folder), at) for path, at in places if path.is_relative_to(folder))
+    near = [at for path, at in inside if "site-packages" not in path.parts]
     return near[-1]
 
 

@@ -238,14 +238,12 @@ def _compared(
     )
     if found.wrong is None:
         return comparison
+    places = sorted((place, allowed) for _, place, allowed in found.worst)
     return replace(
         comparison,
         detail=f"{found.count} of {got.size} elements wrong",
         where=describe(found.wrong.reshape(got.shape)),
-        worst=tuple(
-            _mismatch(want, got, dtype, place, allowed, like)
-            for place, allowed in sorted((place, allowed) for _, place, allowed in found.worst)
-        ),
+        worst=tuple(_mismatch(want, got, dtype, *place, like) for place in places),
         picture=partial(picture, want.values, got, dtype, shares),
     )
 

@@ -342,10 +342,8 @@ def steady(
 def misfit(answer: Sequence[Array | Foreign], outputs: Sequence[OutputSpec]) -> Comparison | None:
     """Return a mistake in the number, types or known dtypes of outputs, None if there is none."""
     given = chain(answer, repeat(_NO_TENSOR))
-    wants = [
-        Want(output.name, output.dtype, one if isinstance(one, np.ndarray) else _NO_TENSOR)
-        for output, one in zip(outputs, given, strict=False)
-    ]
+    tensors = (one if isinstance(one, np.ndarray) else _NO_TENSOR for one in given)
+    wants = [Want(it.name, it.dtype, one) for it, one in zip(outputs, tensors, strict=False)]
     return next((found for found in compare_outputs(wants, answer) if found.problem), None)
 
 

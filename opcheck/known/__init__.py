@@ -544,12 +544,9 @@ def _check_place(
 
 def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
     """The fields and items of a place that none of its cases has."""
-    return [
-        (field, number)
-        for field in VALUES
-        for number, value in enumerate(getattr(place, field) or ())
-        if value not in {VALUES[field](case) for case in about}
-    ]
+    there = {field: {value_of(case) for case in about} for field, value_of in VALUES.items()}
+    stated = ((field, getattr(place, field) or ()) for field in VALUES)
+    return [(f, n) for f, items in stated for n, item in enumerate(items) if item not in there[f]]
 
 
 def _nowhere(

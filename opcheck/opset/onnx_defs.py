@@ -218,10 +218,8 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = T
         since = imports.get(domain, opset)
         if known or defs.has(node.op_type, since, domain):
             since = defs.get_schema(node.op_type, since, domain).since_version
-        attrs = {
-            proto.name: _body_attribute(proto, imports, opset, known=known)
-            for proto in node.attribute
-        }
+        stated = node.attribute
+        attrs = {one.name: _body_attribute(one, imports, opset, known=known) for one in stated}
         op = OpVersion(domain, node.op_type, since)
         nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
     ends = (graph.input, graph.output)

@@ -227,10 +227,8 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
     ):  # fmt: skip
 
         def answer(node: Node, read: Any = read) -> Sequence[Any]:
-            attrs = {
-                key: read(declared.get(key), value) if isinstance(value, Typed) else value
-                for key, value in node.attrs.items()
-            }
+            stated = node.attrs.items()
+            attrs = {k: read(declared.get(k), v) if isinstance(v, Typed) else v for k, v in stated}
             return node.with_attrs(**attrs).right
 
         if is_possible:

@@ -251,10 +251,7 @@ class NamedAxes:
     def _not_transposed_back(self, node: Node) -> Sequence[Any]:
         right, found = node.right, self.found(node)
         order = sorted(range(node.rank), key=lambda axis: (axis in found, axis))
-        return [
-            out.transpose(order).reshape(out.shape) if out.ndim == len(order) else out
-            for out in right
-        ]
+        return [y.transpose(order).reshape(y.shape) if y.ndim == node.rank else y for y in right]
 
     def _without_the_last(self, node: Node) -> Sequence[Any]:
         right, x = node.right, node.given[0]

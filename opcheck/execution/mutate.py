@@ -360,10 +360,10 @@ def killed_elsewhere(
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
     by_op = group_by(survivors, lambda one: one.op)
     asked = {(case.id, case.source) for case in cases}
-    others = {
-        op: [one for one in _shipped(op) if (one.id, one.source) not in asked] for op in by_op
-    }
-    batches = [(those, others[op]) for op, those in by_op.items()]
+    batches = [
+        (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
+        for op, those in by_op.items()
+    ]
     yield from chain.from_iterable(in_parallel(_killing, batches, jobs))
 
 

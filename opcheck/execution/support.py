@@ -135,11 +135,9 @@ def support(
     asked: Asked, results: Iterable[LiveResult], declarations: Mapping[Cell, bool | None]
 ) -> list[Support]:
     """Derive the support of each cell from the `results` of one backend and its declarations."""
-    by_case = {result.case.id: result for result in results}
-    return [
-        _support(cell, declarations.get(cell), [by_case[c.id] for c in cases if c.id in by_case])
-        for cell, cases in asked.items()
-    ]
+    found = {result.case.id: result for result in results}
+    there = ((cell, [found[c.id] for c in some if c.id in found]) for cell, some in asked.items())
+    return [_support(cell, declarations.get(cell), mine) for cell, mine in there]
 
 
 def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]) -> Support:

@@ -87,9 +87,8 @@ def stored(
         names = read.model_fields_set - {"type_", "format_"}
         return (make or cls)(**{name[:-1]: getattr(read, name) for name in names})
 
-    return Annotated[
-        pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields), AfterValidator(made)
-    ]
+    found = pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields)
+    return Annotated[found, AfterValidator(made)]
 
 
 class _Format(pydantic.BaseModel):

@@ -18,7 +18,6 @@ from opcheck.model import WRONG, Ending, Header, Record, Run, Verdict
 from opcheck.model.result import Diagnosis, Failure
 from opcheck.reading import quoted
 
-_RED = frozenset([*WRONG, Verdict.UNEXPECTED_PASS])
 _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
 UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
@@ -26,7 +25,7 @@ UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
     """The verdicts that make a run fail."""
     asked = {Verdict.WARN: strict, Verdict.UNSUPPORTED: require_supported}
-    return _RED.union(verdict for verdict, is_asked in asked.items() if is_asked)
+    return frozenset([*WRONG, Verdict.UNEXPECTED_PASS, *(one for one in asked if asked[one])])
 
 
 def reds_of(header: Header) -> frozenset[Verdict]:
@@ -104,11 +103,8 @@ def status(
     remarks += [f"{other:,} not reproducible to the bit"] * bool(other)
     remarks += [f"{address} {why}" for address, why in idle.items()]
     passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
-    remarks += [
-        f"{backend.address} passed no case: all that it fails is listed"
-        for backend in header.backends
-        if backend.address not in {*passed, *idle}
-    ]
+    failing = (one.address for one in header.backends if one.address not in {*passed, *idle})
+    remarks += [f"{address} passed no case: all that it fails is listed" for address in failing]
     remarks += [f"{header.part} only"] * bool(header.part)
     remarks += [*several_builds(header), *ending.partings]
     head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
@@ -131,10 +127,8 @@ def _why_idle(mine: Sequence[Record]) -> str:
     """Return why a backend with these results was judged on nothing, or ""."""
     judged = [result for result in mine if is_judged(result)]
     # Agreeing with itself proves nothing; the engine's exact mode is another answer.
-    if judged and all(
-        result.verdict is Verdict.PASS and result.self_check and (result.oracle or result.against)
-        for result in judged
-    ):
+    alone = (r.verdict is Verdict.PASS and r.self_check and (r.oracle or r.against) for r in judged)
+    if judged and all(alone):
         return "was compared with itself only"
     declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
     # Refusing invalid models proves nothing if no legal model of the dtype is supported.
@@ -407,10 +401,8 @@ def _listed(record: Record) -> tuple[object, ...]:
 def _looks_otherwise(was: Record, now: Record) -> bool:
     """Return True if both failures were diagnosed, and differently; known defects are not."""
     # The order of mistakes, and learned rules, depend on other results.
-    looks = [
-        {said.mistake or said.text for said in one.diagnoses if said.mistake or not said.counts}
-        for one in (was, now)
-    ]
+    said = ([d for d in one.diagnoses if d.mistake or not d.counts] for one in (was, now))
+    looks = [{one.mistake or one.text for one in some} for some in said]
     return all(looks) and looks[0] != looks[1]
 
 
@@ -501,18 +493,14 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
         shard=None,
     )
     order = {address: number for number, address in enumerate(backends)}
-    records = sorted(
-        (record for part in parts for record in part.run.records),
-        key=lambda record: (record.place, order[record.backend]),
-    )
+    every = (record for part in parts for record in part.run.records)
+    records = sorted(every, key=lambda record: (record.place, order[record.backend]))
     lacks = tuple(_lacks(parts, header))
     endings = [part.run.ending for part in parts if part.run.ending]
-    ending = Ending(
-        not lacks,
-        seconds=round(sum(one.seconds for one in endings), 3),
-        accidents=tuple(said for one in endings for said in one.accidents),
-        partings=tuple(said for one in endings for said in one.partings),
-    )
+    took = round(sum(one.seconds for one in endings), 3)
+    died = tuple(said for one in endings for said in one.accidents)
+    left = tuple(said for one in endings for said in one.partings)
+    ending = Ending(not lacks, seconds=took, accidents=died, partings=left)
     code, meaning = status(header, records, ending, cut_short=bool(lacks))
     ending = replace(ending, exit_code=int(code), meaning=meaning)
     return Run(header, tuple(records), ending), lacks
@@ -522,11 +510,8 @@ def _whole(infos: Iterable[model.BackendInfo]) -> dict[str, model.BackendInfo]:
     """Merge the backends by address, with all digests of their files."""
     found: dict[str, model.BackendInfo] = {}
     for info in infos:
-        before = found.get(info.address, info).made_of
-        made = {
-            name: _each([before.get(name, "none"), info.made_of.get(name, "none")])
-            for name in {**before, **info.made_of}
-        }
+        both = found.get(info.address, info).made_of, info.made_of
+        made = {n: _each(one.get(n, "none") for one in both) for n in {**both[0], **both[1]}}
         found[info.address] = replace(info, made_of=made)
     return found
 

@@ -46,8 +46,7 @@ class OpcheckError(Exception):
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint = message, hint
         if hint:
             self.add_note(hint)  # which a traceback shows in Python
 

@@ -171,17 +171,13 @@ class Session:
             judges.close()
         for pool in everybody.values():
             pool.close()
-        accidents = tuple(
-            f"{name}: {said}{f' (×{count})' if count > 1 else ''}"
-            for name, pool in everybody.items()
-            for said, count in pool.accidents.items()
-        )
-        partings = tuple(
-            f"{name}: when its process was to leave, it {how}"
-            for name, pool in everybody.items()
-            for how in pool.partings
-        )
-        return accidents, partings
+        accidents, partings = [], []
+        for name, pool in everybody.items():
+            died = (f"{how}{f' (×{n})' if n > 1 else ''}" for how, n in pool.accidents.items())
+            accidents += [f"{name}: {how}" for how in died]
+            left = "when its process was to leave, it"
+            partings += [f"{name}: {left} {how}" for how in pool.partings]
+        return tuple(accidents), tuple(partings)
 
 
 class LiveRun:
@@ -226,16 +222,11 @@ class LiveRun:
         request = self.request
         is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)
         self._began = time.monotonic()
-        self._judging = Scheduler(
-            request.asked,
-            self.backends,
-            shipped_ledgers() if is_excused else (),
-            is_shown or (lambda result: is_failure(result, red)),
-            self._session.oracles,
-            request.gate,
-            times=request.repeat,
-            reproducible=request.require_reproducible,
-        )
+        ledgers = shipped_ledgers() if is_excused else ()
+        is_shown = is_shown or (lambda result: is_failure(result, red))
+        about = request.asked, self.backends, ledgers, is_shown, self._session.oracles, request.gate
+        is_strict = request.require_reproducible
+        self._judging = Scheduler(*about, times=request.repeat, reproducible=is_strict)
         results = self._session.judged(self._judging, self.recorder)
         return (one if isinstance(one, Record) else self.recorder.record(one) for one in results)
 
@@ -245,12 +236,8 @@ class LiveRun:
         revised = [one for one, was in zip(settled, records, strict=True) if one is not was]
         died, left = self._session.endings()
         complete = len(records) == self.header.results
-        ending = Ending(
-            complete,
-            seconds=round(time.monotonic() - self._began, 3),
-            accidents=died,
-            partings=left,
-        )
+        took = round(time.monotonic() - self._began, 3)
+        ending = Ending(complete, seconds=took, accidents=died, partings=left)
         code, meaning = status(self.header, records, ending, interrupted=stopped and not complete)
         ending = replace(ending, exit_code=int(code), meaning=meaning)
         return Run(self.header, tuple(settled), ending), revised

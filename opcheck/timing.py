@@ -171,9 +171,8 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
         values = [logs[number] for number in common]
         # Student's: a handful of cases has no tails that a bootstrap could draw from.
         low, high = student(values)
-        if high - low > math.log(SPAN):
-            low, high = -math.inf, math.inf
-        value, low, high = map(math.exp, (fmean(values), low, high))
+        ends = (-math.inf, math.inf) if high - low > math.log(SPAN) else (low, high)
+        value, low, high = map(math.exp, (fmean(values), *ends))
         averages.append(Mean(backend, value, low, high, len(values), len(timed)))
     return tuple(averages)
 
@@ -334,9 +333,8 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
         adjusted = stats.false_discovery_control([one.p for one in changes])
         changes = [replace(one, p=float(p)) for one, p in zip(changes, adjusted, strict=True)]
     changes = [_called(one, beyond, is_clear=one.p <= ALARM) for one in changes]
-    return Compared(
-        tuple(changes[: len(both)]), tuple(missing), tuple(changes[len(both) :]), beyond
-    )
+    own, together = changes[: len(both)], changes[len(both) :]
+    return Compared(tuple(own), tuple(missing), tuple(together), beyond)
 
 
 def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:
@@ -370,11 +368,8 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
 
 
 def _rows(run: Iterable[Timed]) -> _Run:
-    return {
-        (one.case, one.dtype, one.shapes, one.digest, timing.backend): (one, timing)
-        for one in run
-        for timing in one.timings
-    }
+    pairs = ((row, one) for row in run for one in row.timings)
+    return {(r.case, r.dtype, r.shapes, r.digest, one.backend): (r, one) for r, one in pairs}
 
 
 def _untimed(timing: Timing) -> str:
@@ -413,10 +408,8 @@ def _relative(*runs: tuple[Timed, Timing]) -> Sequence[_Logs]:
 def _mixed(work: _Logs, copy: _Logs) -> _Logs:
     """Return logarithms relative to a mix of both rulers, the copy weighted by its part."""
     part = min(1.0, math.exp(-fmean(fmean(run.values()) for run in copy)))
-    return [
-        {one: (1 - part) * mine[one] + part * beside[one] for one in mine if one in beside}
-        for mine, beside in zip(work, copy, strict=True)
-    ]
+    pairs = zip(work, copy, strict=True)
+    return [{n: (1 - part) * a[n] + part * b[n] for n in a if n in b} for a, b in pairs]
 
 
 def _together(

@@ -21,7 +21,7 @@ from dataclasses import replace
 from hashlib import file_digest, sha256
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -39,6 +39,7 @@ from opcheck.model import Array, BackendInfo, Task, Typed
 _NOT_THEIRS = ("<frozen ", *(f"{m.__path__[0]}{os.sep}" for m in (opcheck, importlib)))
 #: Modules whose classes are what others derive from.
 _BASES = ("opcheck.", "onnx.backend.base")
+Options: TypeAlias = Mapping[str, str]
 
 
 @contextmanager
@@ -180,12 +181,9 @@ def place_of(error: BaseException) -> str:
     if not theirs:
         return ""
     folder = Path(theirs[0][0]).parent
-    near = [
-        f"{file}:{line}"
-        for file, line in theirs
-        if Path(file).is_relative_to(folder)
-        and "site-packages" not in Path(file).relative_to(folder).parts
-    ]
+    places = ((Path(file), f"{file}:{line}") for file, line in theirs)
+    inside = ((path.relative_to(folder), at) for path, at in places if path.is_relative_to(folder))
+    near = [at for path, at in inside if "site-packages" not in path.parts]
     return near[-1]
 
 
@@ -221,9 +219,7 @@ def connect(address: Address | str) -> Backend:
     return replace(backend, info=info)
 
 
-def made(
-    maker: Any, address: str, detail: str | None, options: Mapping[str, str], version: str
-) -> Backend:
+def made(maker: Any, address: str, detail: str | None, options: Options, version: str) -> Backend:
     """Return the backend `maker(detail, **options)`, or `maker(**options)` without a detail.
 
     A `maker` that cannot be called is the backend itself. `version` is for one that states none.
@@ -297,9 +293,7 @@ def of_object(thing: Any) -> Backend:
     return Backend(BackendInfo(address, IN_PROCESS, ""), (), prepare)
 
 
-def _check_call(
-    maker: Any, address: str, arguments: tuple[str, ...], options: Mapping[str, str]
-) -> None:
+def _check_call(maker: Any, address: str, arguments: tuple[str, ...], options: Options) -> None:
     """Raise UsageError for what its signature does not allow, if it has one."""
     try:
         signature = inspect.signature(maker)

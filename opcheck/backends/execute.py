@@ -232,12 +232,9 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         kept = _changed(seen.first, seen.kept, "the first result, once the second run is over,")
         differs = _changed(seen.first, seen.again, "the third run, on the first run's data,")
         alike = question.random or [*map(_form, seen.first)] == [*map(_form, seen.again)]
-        contradictions += [
-            kept,
-            None if alike else differs,
-            _of_other_kind(seen.first, seen.between),
-            _of_other_kind(seen.first, seen.again, "third"),
-        ]
+        contradictions += [kept, None if alike else differs]
+        contradictions.append(_of_other_kind(seen.first, seen.between))
+        contradictions.append(_of_other_kind(seen.first, seen.again, "third"))
     is_other = differs is not None and not question.random
     pairs = zip(question.inputs, question.second, strict=True)
     other_data = any(not dtypes.identical(one, other) for one, other in pairs)

@@ -361,14 +361,8 @@ class Persistent:
             path = conversation.new_file(model)
         except OSError as error:
             raise BackendUnavailable(f"the model cannot be written down: {error}") from error
-        request = {
-            "do": "prepare",
-            "case": task.case,
-            "op": task.op.name,
-            "opset": task.opset,
-            "model": str(path),
-            "bytes": base64.b64encode(model).decode(),
-        }
+        about = {"case": task.case, "op": task.op.name, "opset": task.opset, "model": str(path)}
+        request = {"do": "prepare", **about, "bytes": base64.b64encode(model).decode()}
         if conversation.ask(request, "ready") is not True:
             raise BrokenProtocol("'ready' must be true")
         conversation.model = model

@@ -16,7 +16,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 
 #: The modules of commands that share one, by their names there; others have one, `command`.
 _MODULES = dict.fromkeys(("backends", "support", "schema"), "list")
-_MODULES |= dict.fromkeys(("report", "diff", "merge"), "stored")
+_MODULES |= dict.fromkeys(("report", "diff", "merge"), "reports")
 _MODULES |= dict.fromkeys(("locate", "extract"), "models")
 #: The line of each command stands here so that `--help` need not import it.
 COMMANDS = {

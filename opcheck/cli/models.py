@@ -84,9 +84,7 @@ def locate(
     elif folder:
         click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)
     report.show(output(), found, backend.info, again)
-    wrong = []
-    if found.wrong:
-        wrong.append(plural(max(1, len(found.failing)), "wrong node"))
+    wrong = [plural(max(1, len(found.failing)), "wrong node")] * bool(found.wrong)
     if found.whole is not None and found.whole.failure:
         ways = {"precision": "the model's answer is off", "raised": "the model is refused"}
         ways |= dict.fromkeys(LOSSES, f"the model has no answer: {found.whole.verdict}")

@@ -382,12 +382,10 @@ out_option = declared(
 def given_besides(*names: str) -> list[str]:
     """Return the other options and PATH that this command line gives."""
     context = click.get_current_context()
-    return [
-        param.opts[-1] if isinstance(param, click.Option) else "PATH"
-        for param in context.command.params
-        if param.name not in names
-        and context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
-    ]
+    others = (param for param in context.command.params if param.name not in names)
+    sources = ((param, context.get_parameter_source(str(param.name))) for param in others)
+    given = (param for param, source in sources if source is ParameterSource.COMMANDLINE)
+    return [param.opts[-1] if isinstance(param, click.Option) else "PATH" for param in given]
 
 
 def read_runs(*paths: Path) -> "list[Run]":
@@ -400,12 +398,10 @@ def read_runs(*paths: Path) -> "list[Run]":
     problems: list[Problem] = []
     for path in paths:
         try:
-            if path != STANDARD:
-                runs.append(store.read(path))
-            elif sys.stdin is None:  # closed, as by <&-
+            if path == STANDARD and sys.stdin is None:  # closed, as by <&-
                 raise UsageError("standard input is closed")
-            else:
-                runs.append(store.read(Path("<stdin>"), sys.stdin.buffer))
+            given = (Path("<stdin>"), sys.stdin.buffer) if path == STANDARD else (path,)
+            runs.append(store.read(*given))
         except CaseFileError as error:
             problems += error.problems
     if problems:
@@ -452,10 +448,8 @@ def output() -> "Console":
         sys.stdout.reconfigure(errors="opcheck.spelt")
     from opcheck.report.style import THEME
 
-    is_plain = bool(os.environ.get("NO_COLOR"))
-    return new_console(
-        is_wide=not sys.stdout.isatty(), color_system=None if is_plain else "auto", theme=THEME
-    )
+    colours = None if os.environ.get("NO_COLOR") else "auto"
+    return new_console(is_wide=not sys.stdout.isatty(), color_system=colours, theme=THEME)
 
 
 def print_records(records: Iterable[Mapping[str, Any]]) -> None:
@@ -497,10 +491,9 @@ def progress(*, pausing: bool) -> "Progress":
     if sys.stderr.isatty() and not sys.stdout.isatty():
         # A program that reads it, as a pager does, may write to the same terminal.
         shown = not stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+        *columns,
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,

@@ -1,9 +1,10 @@
-"""The files that a run is written to, as it goes or at its end."""
+"""The files that a run is written to, and `opcheck report`, `diff` and `merge`, which read them."""
 
 from __future__ import annotations
 
 import io
 import os
+import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli.options import STANDARD, OutputPath, check_files, declared, lock
-from opcheck.errors import Exit, Unwritable, did_you_mean
+from opcheck.cli import options
+from opcheck.cli.options import STANDARD, OutputCommand, OutputPath, declared
+from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
 from opcheck.report.files import FORMATS, lines, why_no_report, write_text
+from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
     from opcheck.model import Ending, Header, Record, Run
@@ -44,13 +47,11 @@ class _ReportFile(OutputPath):
         return Target(form, Path(path))
 
 
-def check_targets(
-    targets: Sequence[Target], read_from: Iterable[Path], *, stdout_is_stream: bool
-) -> None:
+def check_targets(targets: Sequence[Target], read_from: Iterable[Path], *, as_json: bool) -> None:
     """Raise UsageError with every file that cannot be written, before anything is."""
     wrong = []
     for one in (one for one in targets if one.path == STANDARD):
-        if stdout_is_stream:
+        if as_json:
             wrong.append(f"{one}: --format json has standard output to itself")
         elif one.form != "github":  # which is read from logs
             instead = f"`opcheck report RUN --format {one.form}` prints this"
@@ -58,7 +59,7 @@ def check_targets(
     for one in targets:
         if message := why_no_report(one.path):
             wrong.append(f"{one}: {message}")
-    check_files([(target, target.path) for target in targets], read_from, wrong)
+    options.check_files([(target, target.path) for target in targets], read_from, wrong)
 
 
 @dataclass(eq=False)
@@ -75,7 +76,7 @@ class _File:
         """Open the file for this process alone, and empty it; raises Unwritable."""
         try:
             self.raw = io.FileIO(self.target.path, "a")
-            lock(self.raw.fileno())
+            options.lock(self.raw.fileno())
             if self.target.path.is_file():
                 self.raw.truncate(0)
             self.size = os.fstat(self.raw.fileno()).st_size
@@ -193,3 +194,166 @@ report_options = declared(
     """,
     targets={"type": _ReportFile()},
 )
+
+
+#: What a saved benchmark begins with.
+_BENCHMARK = b'{"type":"bench"'
+_WHOLE = {"type": OutputPath(), "required": True}
+
+
+@click.command(name="report", cls=OutputCommand)
+@click.argument("path", type=options.PATH, metavar="RUN")
+@options.format_option(
+    *FORMATS,
+    show_default=True,
+    help="; ".join(f"{name}: {about}" for name, about in FORMATS.items()) + ".",
+)
+@options.out_option
+@options.pretty_options
+def report(path: Path, form: str, out: Path | None, quiet: bool, verbose: int) -> None:
+    """Show a stored run, as `opcheck run` did or in another format.
+
+    RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
+    and nothing judged anew. A benchmark that `opcheck bench --save` kept is shown too.
+
+    \b
+    opcheck report run.jsonl                   every failure, and the tables
+    opcheck report run.jsonl -q -o run.txt     the tables, in a file
+    opcheck report run.jsonl --format html -o run.html    a page to look at and to send around
+    opcheck report run.jsonl --format json | jq -r 'select(.verdict == "fail") | .case'
+    ssh there opcheck run --format json | opcheck report -
+
+    Exit codes: those of the run, but 4 for one that is incomplete; also 4 if the output cannot be
+    written, 2 if RUN cannot be read.
+    """
+    from opcheck.analysis import outcome
+
+    if (quiet or verbose) and form != "pretty":
+        raise UsageError(f"-q and -v are for --format pretty, not for {form}")
+    options.check_files([(f"-o {out}", out)], [path])
+    if _is_benchmark(path):
+        if quiet or verbose:
+            raise UsageError(f"-q and -v are for runs; {path} is a benchmark")
+        options.leave(_benchmark(path, form, out))
+    (run,) = options.read_runs(path)
+    code, meaning = outcome(run)
+    if form == "pretty":
+        from opcheck.report import summary
+
+        with options.printed(out) as console:
+            summary.show(console, run, quiet=quiet, verbose=verbose)
+    else:
+        options.write_lines(out, lines(form, run))
+        if not run.complete:
+            click.echo(f"opcheck: {path}: {meaning}", err=True)
+    options.leave(code)
+
+
+def _is_benchmark(path: Path) -> bool:
+    """Return True if a file, packed or not, begins as `opcheck bench --save` writes it."""
+    from opcheck.report.store import unpacked
+
+    try:
+        # A pipe cannot be read twice.
+        if path == STANDARD or not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return unpacked(file).read(len(_BENCHMARK)) == _BENCHMARK
+    except (OSError, ValueError, EOFError, zlib.error):
+        return False
+
+
+def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
+    from opcheck.report import timings
+
+    if form != "pretty":
+        raise UsageError(f"{path} is a benchmark, which is shown as pretty, not as {form}")
+    kept = timings.read(path)
+    with options.printed(out) as console:
+        timings.show(console, kept.bench, kept.rows, complete=kept.complete)
+    if not kept.complete:
+        click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
+        return Exit.UNUSABLE
+    timed = any(timing.samples for row in kept.rows for timing in row.timings)
+    return Exit.CONFORMS if timed else Exit.NOTHING_JUDGED
+
+
+@click.command(name="diff", cls=OutputCommand)
+@click.argument("old_path", type=options.PATH, metavar="OLD")
+@click.argument("new_path", type=options.PATH, metavar="NEW")
+@declared("--common: Where NEW was asked for less than OLD, compare what both were asked for.")
+@options.format_option("markdown", help="markdown: a page for pull requests.")
+@options.out_option
+@declared("-v --verbose: Every change, however many there are.")
+def diff(
+    old_path: Path, new_path: Path, common: bool, form: str, out: Path | None, verbose: bool
+) -> None:
+    """Show what changed from one stored run to another: a gate that lets old failures pass.
+
+    Results are held against each other by case and by the address of the backend. A regression is
+    what is red now and was not, what is no longer supported or no longer run, and what is missing
+    in NEW though it was asked for. A case that was edited is reported, and not compared.
+
+    \b
+    opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl
+    opcheck diff main.jsonl new.jsonl --format markdown -o comment.md
+    opcheck diff all.jsonl some.jsonl --common       NEW has fewer cases, on purpose
+
+    Exit codes: 0 no regression, 1 some, 2 a file cannot be read, or is both, 4 a run is
+    incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
+    compared.
+    """
+    from opcheck.analysis import apart, compare, judged
+    from opcheck.report import diff as shown
+
+    if verbose and form != "pretty":
+        raise UsageError(f"-v is for --format pretty, not for {form}")
+    options.check_files([(f"-o {out}", out)], [old_path, new_path])
+    old, new = options.read_runs(old_path, new_path)
+    if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
+        raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
+    if apart(old.header, new.header) < 0:
+        click.echo(f"opcheck: {new_path} began before {old_path}: is it NEW?", err=True)
+    found = compare(old, new)
+    if form == "pretty":
+        with options.printed(out) as console:
+            shown.show(console, old, new, found, common=common, verbose=verbose)
+    else:
+        options.write_lines(out, shown.markdown_lines(old, new, found, common=common))
+    options.leave(judged(old, new, found, common=common)[0])
+
+
+@click.command(name="merge", cls=OutputCommand)
+@click.argument("paths", nargs=-1, required=True, type=options.PATH, metavar="RUN...")
+@declared("-o --output out FILE: The whole; `-` is standard output.", out=_WHOLE)
+def merge(paths: tuple[Path, ...], out: Path) -> None:
+    """Join stored runs of one suite into one: other backends, or other parts of the cases.
+
+    What they were asked has to be one selection of the same cases, judged by the same rules, and no
+    result may stand in two of them. Where shards are missing, or a run was cut short, so is the
+    whole, and missing results are reported.
+
+    \b
+    opcheck merge cpu.jsonl gpu.jsonl -o all.jsonl
+    opcheck merge shard-*.jsonl -o all.jsonl && opcheck report all.jsonl
+
+    Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
+    no parts of one whole; 4 it is incomplete, or cannot be written.
+    """
+    from opcheck import analysis
+    from opcheck.analysis import several_builds
+    from opcheck.report import store
+
+    options.check_files([(f"-o {out}", out)], paths)
+    runs = options.read_runs(*paths)
+    parts = [analysis.RunPart(str(path), run) for path, run in zip(paths, runs, strict=True)]
+    whole, lacks = analysis.merge(parts)
+    options.write_lines(out, store.lines(whole))
+    header = whole.header
+    for said in (*lacks, *several_builds(header)):
+        click.echo(f"opcheck: {one_line(said)}", err=True)
+    counts = len(whole.records), header.cases, len(header.backends)
+    message = ", ".join(map(plural, counts, ("result", "case", "backend")))
+    code = Exit.CONFORMS if whole.complete else Exit.UNUSABLE
+    meaning = "joined" if whole.complete else "incomplete"
+    options.end(code, f"{meaning}: {message}", err=str(out) == "-")

@@ -103,17 +103,11 @@ class Ledgers:
             return []
         lines = self.target.fields.known if self.target else ()
         listed = {op for line in lines for place in line.where or () for op in place.ops}
-        found = update_ledger(
-            self.target,
-            mine,
-            facts.all_cases({*listed, *(record.op.name for record in mine)}),
-            {record.case for record in mine if is_red(record, red)},
-            backend.version,
-            add=add,
-            prune=self.prune,
-        )
-        path, target = self.updated, self.target
+        every = facts.all_cases({*listed, *(record.op.name for record in mine)})
+        failing = {record.case for record in mine if is_red(record, red)}
+        path, target, prune = self.updated, self.target, self.prune
         assert path is not None
+        found = update_ledger(target, mine, every, failing, backend.version, add=add, prune=prune)
         if found.revision:
             if target and not target.is_unchanged():
                 _tell(f"{path}: not updated, because somebody else changed it meanwhile")
@@ -347,7 +341,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
     # All errors of files come before anything starts.
     as_json = given.form == "json"
     read_from = [*given.paths, *filter(None, [subset.failed_in])]
-    report_files.check_targets(given.targets, [*read_from, *mine.ledgers], stdout_is_stream=as_json)
+    report_files.check_targets(given.targets, [*read_from, *mine.ledgers], as_json=as_json)
     taken = [*read_from, *(target.path for target in given.targets)]
     check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
     most_failures = 1 if given.exitfirst else given.max_fail
@@ -355,9 +349,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments)
         # It would not know all failures.
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
     _ = subset.last  # read now, which may fail
-    with Session(
-        given.addresses, jobs=given.jobs, timeout=given.timeout, memory_limit=given.memory_limit
-    ) as session:
+    with Session(given.addresses, **picked(given, "jobs timeout memory_limit")) as session:
         # Backends start while the ledgers and the cases are read. A ledger of the user's own is
         # checked against all there is.
         about = EVERYTHING if mine.gate.ledgers or mine.updated else selection

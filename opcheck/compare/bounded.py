@@ -349,11 +349,8 @@ def _next_to_their_group(
     part = part & (size > 16 * (2.0**-125)) & (absolute < UNJUDGED * size)
     divisor = np.where(part, y, 1.0)
     off = np.where(part, error / divisor, 0.0)
-    down, up = (
-        rows_of(np.broadcast_to(end, part.shape if end.shape == () else own.shape))[:, :1]
-        * _SECOND_ORDER
-        for end in (shared.down, shared.up)
-    )
+    sides = ((end, own.shape if end.shape else part.shape) for end in (shared.down, shared.up))
+    down, up = (rows_of(np.broadcast_to(*end))[:, :1] * _SECOND_ORDER for end in sides)
     grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
     tolerance = absolute / np.abs(divisor) * grown + 2.0**-51 * np.abs(off)
     each = row_shares(off, np.where(part, tolerance, np.inf), 1 - 1 / (1 + down), up)[1]

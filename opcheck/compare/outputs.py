@@ -70,7 +70,7 @@ def compare(
     if want.random:
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
     if want.distribution is not None:
-        return _by_distribution(want, want.distribution, got, dtype, like)
+        return _as_drawn(want, want.distribution, got, dtype, like)
     if values is not want.values or want.high is not None:
         want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
@@ -168,10 +168,8 @@ def _shares(
         yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
 
 
-def _by_bound(
-    want: Want, got: Array, dtype: DType, like: Array | None, declared: Names
-) -> Comparison:
-    decision = examine(want, got, dtype, declared)
+def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
+    decision = examine(want, got, dtype, named)
     tier = decision.tier
     problem: ComparisonProblem | None = None
     remark = ""
@@ -198,9 +196,7 @@ def _by_bound(
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
 
 
-def _by_distribution(
-    want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None
-) -> Comparison:
+def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None) -> Comparison:
     if not got.size:
         return Comparison(want.name, None, dtype=dtype)
     seen = judged(draw, got, dtype)
@@ -242,14 +238,12 @@ def _compared(
     )
     if found.wrong is None:
         return comparison
+    places = sorted((place, allowed) for _, place, allowed in found.worst)
     return replace(
         comparison,
         detail=f"{found.count} of {got.size} elements wrong",
         where=describe(found.wrong.reshape(got.shape)),
-        worst=tuple(
-            _mismatch(want, got, dtype, place, allowed, like)
-            for place, allowed in sorted((place, allowed) for _, place, allowed in found.worst)
-        ),
+        worst=tuple(_mismatch(want, got, dtype, *place, like) for place in places),
         picture=partial(picture, want.values, got, dtype, shares),
     )
 
@@ -261,14 +255,9 @@ def _mismatch(
     wanted, actual = elements.native(want.values.flat[[place]]), elements.native(got.flat[[place]])
     wanted = elements.once_rounded(wanted, dtype)
     steps = int(elements.distance(wanted, actual)[0]) if dtype.kind == "float" else UNORDERED
-    return Mismatch(
-        index=index,
-        want=wanted.item(0),
-        got=actual.item(0),
-        ulp=None if steps == UNORDERED else steps,
-        allowed=allowed,
-        input=like.item(index) if like is not None and like.shape == got.shape else None,
-    )
+    ulp = None if steps == UNORDERED else steps
+    beside = like.item(index) if like is not None and like.shape == got.shape else None
+    return Mismatch(index, wanted.item(0), actual.item(0), ulp, allowed, input=beside)
 
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
@@ -473,11 +462,8 @@ def _product(mask: Mask, count: int) -> str:
 
 def _lines(wrong: Mask) -> str:
     """Name the axes along which every line is all wrong or all right."""
-    axes = [
-        str(axis)
-        for axis, size in enumerate(wrong.shape)
-        if size > 1 and np.array_equal(wrong.any(axis), wrong.all(axis))
-    ]
+    long = (axis for axis, size in enumerate(wrong.shape) if size > 1)
+    axes = [str(axis) for axis in long if np.array_equal(wrong.any(axis), wrong.all(axis))]
     return f"whole lines along {'axes' if len(axes) > 1 else 'axis'} {', '.join(axes)}" * bool(axes)
 
 

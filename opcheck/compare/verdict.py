@@ -102,11 +102,10 @@ def judge(
         return lesser(rule, Verdict.FAIL, f"accepts an invalid model: {reasons}", "accepted")
     names = [str(answer.name) for answer in admitted]
 
+    how = tolerance, like, declared
+
     def judged(outputs: Sequence[Array | question.Foreign]) -> Judgement:
-        attempts = [
-            (compare_outputs(one.wants, outputs, tolerance, like, declared), one.name)
-            for one in answers
-        ]
+        attempts = [(compare_outputs(one.wants, outputs, *how), one.name) for one in answers]
         return _judge_outputs(rule, attempts, names)
 
     found = judged(outcome.outputs)
@@ -268,9 +267,7 @@ def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
         said = f"{comparison.output}: {comparison.unjudged} of {comparison.total} elements unjudged"
     if comparison.problem == "values":
         said = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements {how}"
-    if comparison.problem == "precision" or (
-        comparison.problem == "values" and not comparison.wrong
-    ):
+    if comparison.problem == "precision" or (comparison.problem, comparison.wrong) == ("values", 0):
         said = f"{comparison.output}: {comparison.remark}"
         few = f"; {comparison.wrong} of {comparison.total} elements need it"
         return said + few * bool(comparison.wrong)
@@ -317,10 +314,8 @@ def judge_among(
             answers[name] = tuple(o for o in outcome.outputs if isinstance(o, np.ndarray))
     wants = {name: wants_of(op, answer, outputs) for name, answer in answers.items()}
     everybody = [name for name in outcomes if name not in found]
-    compared = {
-        (mine, other): compare_outputs(wants[other], answers[mine], tolerance, like)
-        for mine, other in permutations(answers, 2)
-    }
+    pairs = permutations(answers, 2)
+    compared = {(a, b): compare_outputs(wants[b], answers[a], tolerance, like) for a, b in pairs}
     meeting = _Meeting(rule, everybody, refusals, wants, tolerance, compared)
     return {name: found.get(name) or meeting.judgement(name) for name in outcomes}
 
@@ -347,10 +342,8 @@ def steady(
 def misfit(answer: Sequence[Array | Foreign], outputs: Sequence[OutputSpec]) -> Comparison | None:
     """Return a mistake in the number, types or known dtypes of outputs, None if there is none."""
     given = chain(answer, repeat(_NO_TENSOR))
-    wants = [
-        Want(output.name, output.dtype, one if isinstance(one, np.ndarray) else _NO_TENSOR)
-        for output, one in zip(outputs, given, strict=False)
-    ]
+    tensors = (one if isinstance(one, np.ndarray) else _NO_TENSOR for one in given)
+    wants = [Want(it.name, it.dtype, one) for it, one in zip(outputs, tensors, strict=False)]
     return next((found for found in compare_outputs(wants, answer) if found.problem), None)
 
 
@@ -392,11 +385,8 @@ class _Meeting:
     def majority(self) -> tuple[str, ...]:
         """The largest group that agrees with each other, if it is more than half and unique."""
         for size in range(min(len(self.wants), _MOST), len(self.everybody) // 2, -1):
-            groups = [
-                group
-                for group in combinations(self.wants, size)
-                if all(self._agree(*pair) for pair in combinations(group, 2))
-            ]
+            of_size = combinations(self.wants, size)
+            groups = [g for g in of_size if all(self._agree(*two) for two in combinations(g, 2))]
             if groups:
                 return groups[0] if len(groups) == 1 else ()
         return ()

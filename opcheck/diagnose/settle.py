@@ -96,8 +96,7 @@ def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diag
 
 class _CellGroup:
     def __init__(self, results: Sequence[Seen], suspects: Suspects) -> None:
-        self.suspects = suspects
-        self.all = results
+        self.suspects, self.all = suspects, results
         beside = [one.accepted for one in results if one.accepted]
         # Their answers are wrong, but the models were accepted.
         unanswered = (None, "accepted", *_SILENT)
@@ -171,13 +170,11 @@ class _CellGroup:
     def _cover(self, group: Sequence[Seen], standing: Counter[str], *, with_rules: bool) -> None:
         """Repeatedly choose the cause that explains the most of what is left of a group."""
         while left := self._left(group):
-            places: dict[str, list[int]] = defaultdict(list)
+            rank: dict[str, list[int]] = defaultdict(list)
             for one in left:
                 for place, name in enumerate(self.names[one.case.id]):
-                    places[name].append(place)
-            best = max(
-                places, key=lambda n: (len(places[n]), standing[n], -sum(places[n])), default=""
-            )
+                    rank[name].append(place)
+            best = max(rank, key=lambda n: (len(rank[n]), standing[n], -sum(rank[n])), default="")
             mine = [one for one in left if best in self.names[one.case.id]]
             # A mutant can fit a few of many failures by chance.
             asked = {self.questions[self.numbers[id(one.subject)]] for one in mine}

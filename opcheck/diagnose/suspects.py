@@ -401,10 +401,8 @@ class Evidence:
 
     def passes(self, place: int, output: Output) -> bool:
         """Return True if an output at this place would have passed, whatever the others are."""
-        return any(
-            compare_outputs([want], [output], self.tolerance)[0].problem is None
-            for want in self._wants(place)
-        )
+        found = (compare_outputs([want], [output], self.tolerance) for want in self._wants(place))
+        return any(one.problem is None for (one,) in found)
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
         """Mask elements that may differ so much between two correct implementations; or False."""
@@ -437,11 +435,8 @@ class Evidence:
         if isinstance(got, Foreign) or dtype is None or dtype.kind != "float":
             return None
         wants = [some[place] for some in self.admitted if len(some) == len(self.got or ())]
-        right = [
-            round_to(want.values.astype(np.float64), dtype)
-            for want in wants
-            if want.values.shape == got.shape and want.values.dtype.kind != "b"
-        ]
+        fitting = (want.values for want in wants if want.values.shape == got.shape)
+        right = [round_to(x.astype(np.float64), dtype) for x in fitting if x.dtype.kind != "b"]
         if len(right) < 2 or not got.size:
             return next(iter(right), None)
         return min(right, key=lambda one: int(distance(one, got).max()))

@@ -398,23 +398,21 @@ class Windows:
             yield portion, values.reshape(len(values), -1)
 
 
-def _reduced_along(
-    values: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
-) -> Array:
-    a, b = prod(values.shape[:n]), prod(values.shape[n + 1 :])
+def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padding: Any) -> Array:
+    a, b = prod(x.shape[:n]), prod(x.shape[n + 1 :])
     span = axis.begin + max(axis.length, axis.span - axis.begin)
-    shape = (*values.shape[:n], axis.size, *values.shape[n + 1 :])
+    shape = (*x.shape[:n], axis.size, *x.shape[n + 1 :])
     costs = len(axis.offsets) * axis.size, (_FROM_EACH if b > 1 else _FROM_EACH // 3) * span
     is_near = axis.begin >= 0 and span <= 2 * axis.length
-    if costs[0] > costs[1] and is_near and values.dtype != object:
-        blocks = values.reshape(a, axis.length, b)
+    if costs[0] > costs[1] and is_near and x.dtype != object:
+        blocks = x.reshape(a, axis.length, b)
         if span > axis.length:
-            blocks = np.full((a, span, b), of_padding, values.dtype)
-            blocks[:, axis.begin : axis.begin + axis.length] = values.reshape(a, axis.length, b)
-        found = _from_each(blocks.reshape(-1), axis.kernel, axis.dilation * b, function)
-        strides = [values.itemsize * step for step in (span * b, axis.stride * b, 1)]
+            blocks = np.full((a, span, b), of_padding, x.dtype)
+            blocks[:, axis.begin : axis.begin + axis.length] = x.reshape(a, axis.length, b)
+        found = _from_each(blocks.reshape(-1), axis.kernel, axis.dilation * b, ufunc)
+        strides = [x.itemsize * step for step in (span * b, axis.stride * b, 1)]
         return np.ascontiguousarray(as_strided(found, (a, axis.size, b), strides)).reshape(shape)
-    out: Array = np.empty(shape, values.dtype)
+    out: Array = np.empty(shape, x.dtype)
     before = (slice(None),) * n
     if len(axis.offsets) <= axis.size:
         every = slice(0, axis.size)
@@ -422,18 +420,18 @@ def _reduced_along(
         reached = sorted(map(axis.reach, axis.offsets), key=lambda pair: pair[0] != every)
         if len(reached) > 1 and reached[1][0] == every:
             (_, one), (_, other), *reached = reached
-            function(values[*before, one], values[*before, other], out=out)
+            ufunc(x[*before, one], x[*before, other], out=out)
         else:
             out[...] = of_padding
         for windows, elements in reached:
             target = out[*before, windows]
-            function(target, values[*before, elements], out=target)
+            ufunc(target, x[*before, elements], out=target)
         return out
     # A few long windows, such as one over the whole axis.
     firsts, counts = axis.spans(np.arange(axis.size))
     for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
-        some = values[*before, slice(first, first + count * axis.dilation, axis.dilation)]
-        found = function.reduce(some, axis=n, keepdims=True) if count else of_padding
+        some = x[*before, slice(first, first + count * axis.dilation, axis.dilation)]
+        found = ufunc.reduce(some, axis=n, keepdims=True) if count else of_padding
         out[*before, i : i + 1] = found
     return out
 

@@ -126,9 +126,8 @@ def _of_sequence(bound: BoundNode, tensors: Sequence[Any]) -> Sequence[Any]:
         dtype = opset.output_dtype(bound.schema, bound.schema.outputs[-1], {}, bound.attrs)
         return length, np.empty(0, dtype.numpy if dtype else None)
     if len(tensors) < bound.node.count - 1:
-        raise InvalidNode(
-            f"{bound.node.op}: a sequence of {len(tensors)}, too few for what is asked"
-        )
+        few = f"a sequence of {len(tensors)}, too few for what is asked"
+        raise InvalidNode(f"{bound.node.op}: {few}")
     return length, *tensors
 
 
@@ -151,9 +150,8 @@ def _typed(bound: BoundNode, place: int, output: Any) -> Array:
     if dtype.kind == "float" and array.dtype.kind == "f":
         if dtype.numpy.itemsize == 2 and array.dtype == np.float32:
             with np.errstate(invalid="ignore"):
-                return dtypes.narrowed(np.ascontiguousarray(array), dtype.numpy).reshape(
-                    array.shape
-                )
+                found = dtypes.narrowed(np.ascontiguousarray(array), dtype.numpy)
+                return found.reshape(array.shape)
         return round_to(array.astype(np.float64), dtype)
     if dtype.kind == "int" and array.dtype.kind in "iu":
         return array.astype(dtype.numpy)
@@ -415,11 +413,8 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
     """The outputs with this many binary digits, as `numbers.precise.Precise` or plain arrays."""
     from opcheck.numbers.precise import digits, precise
 
-    def lift(array: Any) -> Any:
-        return precise(array) if is_real(array) else array
-
     with digits(bits):
-        return _called(bind(node), lift, node.inputs)
+        return _called(bind(node), lambda x: precise(x) if is_real(x) else x, node.inputs)
 
 
 @dataclass(frozen=True, eq=False)

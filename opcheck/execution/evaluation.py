@@ -52,8 +52,7 @@ class CaseEvaluation:
     """One case; its data and its answers, by the `oracle_answer` if any, are made once for all."""
 
     def __init__(self, case: Case, oracle_answer: expected.OracleAnswer | None = None) -> None:
-        self.case = case
-        self.oracle_answer = oracle_answer
+        self.case, self.oracle_answer = case, oracle_answer
 
     @property
     def for_the_oracle(self) -> Question | None:
@@ -127,10 +126,8 @@ class CaseEvaluation:
         produced = outcome if isinstance(outcome, model.Produced) else None
         if silent or case.expect.compares_backends:
             outcome = steady(case.op, outcome, case.outputs, case.tolerance)
-        seconds = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
-        result = LiveResult(
-            case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds
-        )
+        took = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
+        result = LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=took)
         if case.expect.compares_backends:
             return EvaluatedCase(result, open=outcome, answer=produced)
         if silent:
@@ -161,9 +158,8 @@ class CaseEvaluation:
         if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
             outcome = replace(produced, unstable=judgement.reason)
         failed = (True, twin) if legal and twin else (False, outcome)
-        return EvaluatedCase(
-            result, failed, answer=produced if judgement.failure == "precision" else None
-        )
+        kept = produced if judgement.failure == "precision" else None
+        return EvaluatedCase(result, failed, answer=kept)
 
     def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:
         result = LiveResult(self.case, backend.address, Verdict.UNSUPPORTED, reason)
@@ -232,16 +228,14 @@ def _unchecked(case: Case, outcome: Outcome) -> str:
             return ""
 
 
-def repeated(
-    evaluation: CaseEvaluation, backend: BackendInfo, times: int
-) -> Inquiry[list[EvaluatedCase]]:
+def repeated(case: CaseEvaluation, info: BackendInfo, times: int) -> Inquiry[list[EvaluatedCase]]:
     """The inquiry of one backend, made so many times; of a case that is wrong, once."""
     judged: list[EvaluatedCase] = []
     first: model.Produced | None = None
     for _ in range(times):
-        one = yield from evaluation.on(backend)
+        one = yield from case.on(info)
         first, answer = first or one.answer, one.answer
-        random = first and evaluation.question.random
+        random = first and case.question.random
         if first and answer and not (random or same_answers(first.outputs, answer.outputs)):
             message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
             one = one.changed(reason=one.result.reason or message, irreproducible=True)
@@ -270,17 +264,10 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
     there = [one for one in judged if one.result.verdict is not Verdict.NOT_RUN]
     worst = max(there, key=lambda one: _badness(one.result), default=judged[0])
     if len({_answer(one.result) for one in there}) > 1:
-        result = replace(
-            worst.result,
-            verdict=Verdict.UNSTABLE,
-            failure="unstable",
-            reason=_contradiction([one.result for one in there], len(judged)),
-            refused=False,
-            self_check=False,
-            verdicts=verdicts,
-            seconds=seconds,
-        )
-        return EvaluatedCase(result)
+        reason = _contradiction([one.result for one in there], len(judged))
+        found = replace(worst.result, verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
+        found = replace(found, refused=False, self_check=False, verdicts=verdicts, seconds=seconds)
+        return EvaluatedCase(found)
     # Right answers are too few if one is missing.
     if len(there) < len(judged) and worst.result.failure is None:
         worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
@@ -339,10 +326,8 @@ def settle_by_agreement(
     infos = {backend.address: backend for backend in backends}
     outcomes = {one.result.backend: one.open for one in judged if one.open}
     case, like = evaluation.case, evaluation.like if outcomes else None
-    judgements = judge_among(case.op, case.rule, outcomes, case.outputs, case.tolerance, like)
-    return [
-        _settled(one, judgements[one.result.backend], infos) if one.open else one for one in judged
-    ]
+    found = judge_among(case.op, case.rule, outcomes, case.outputs, case.tolerance, like)
+    return [_settled(e, found[e.result.backend], infos) if e.open else e for e in judged]
 
 
 def _settled(

@@ -45,13 +45,11 @@ def question(case: Case) -> Question:
     """The question that `case` asks; raises ValueError where its data cannot be made."""
     fed = [spec for spec in case.inputs if not spec.initializer]
     inputs = tuple(materialize(spec) for spec in fed)
-    task = Task(
-        case=case.id,
-        attrs={name: _stored(value) for name, value in case.attrs.items()},
-        inputs=tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
-        initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
-        **picked(case, "op opset slots outputs model ports dtype"),
-    )
+    attrs = {name: _stored(value) for name, value in case.attrs.items()}
+    types = tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed)
+    held = {spec.name: materialize(spec) for spec in case.inputs if spec.initializer}
+    rest = picked(case, "op opset slots outputs model ports dtype")
+    task = Task(case=case.id, attrs=attrs, inputs=types, initializers=held, **rest)
     operator = operator_of(case.op)
     known, draws = operator is not None, operator is not None and node_of(task, inputs).draws
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
@@ -191,10 +189,8 @@ def accepted_answers(
             refused = [a for a in alternatives if a.expect.rejection]
             refusals = {a.name: _one(case, asked, a.expect, a.name) for a in refused}
             twins = [want for answer in refusals.values() for want in answer.wants]
-            answers = [
-                refusals.get(a.name) or _one(case, asked, a.expect, a.name, twins)
-                for a in alternatives
-            ]
+            pairs = ((refusals.get(a.name), a) for a in alternatives)
+            answers = [known or _one(case, asked, a.expect, a.name, twins) for known, a in pairs]
         case model.Oracle():
             if oracle_answer is None:
                 raise OracleUnavailable("the oracle was not asked: there was no memory left")
@@ -370,12 +366,8 @@ def answers_of(case: Case, node: Node) -> tuple[Want, ...]:
 def _is_drawn(case: Case) -> bool:
     """Return True if all numbers that are not whole are drawn at random."""
     real = [one for one in case.inputs if one.dtype.kind == "float" and math.prod(one.shape) > 1]
-    return bool(real) and all(
-        isinstance(one.content, model.Fill)
-        and one.content.kind in ("uniform", "normal")
-        and not one.put
-        for one in real
-    )
+    kinds = {one.content.kind if isinstance(one.content, model.Fill) else "" for one in real}
+    return bool(real) and kinds <= {"uniform", "normal"} and not any(one.put for one in real)
 
 
 def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:

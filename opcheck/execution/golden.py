@@ -27,15 +27,8 @@ from opcheck.compare.verdict import Answer, Refusal
 from opcheck.engine import any_order, operator_of
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
-from opcheck.execution.expected import (
-    Unsupported,
-    WrongCase,
-    accepted_answers,
-    check_agreement,
-    computed,
-    node_of,
-    question,
-)
+from opcheck.execution import expected
+from opcheck.execution.expected import accepted_answers, question
 from opcheck.execution.saving import check_foreign, is_free, staged
 from opcheck.execution.workers import Counted, in_parallel
 from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
@@ -68,7 +61,7 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
         return None
     require_sound_arithmetic()
     try:
-        arrays, method = correctly_rounded(node_of(task, inputs))
+        arrays, method = correctly_rounded(expected.node_of(task, inputs))
     except NotSupported:
         return None
     # NaNs are positive and quiet: their bits depend on the processor.
@@ -267,7 +260,7 @@ def made_of(case: Case) -> Made:
                 return Made(tuple(_alternatives(case, asked)))
             case _:
                 return _answered(case, asked)
-    except Unsupported as error:
+    except expected.Unsupported as error:
         return left_out(str(error))
     except (ValueError, MemoryError) as error:
         return left_out(str(error) or "it takes too much memory", wrong=True)
@@ -281,7 +274,7 @@ def _answered(case: Case, asked: Question) -> Made:
     assert isinstance(answer, Answer)
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, model.Computed):
-        check_agreement(compare_outputs(answer.wants, found.arrays, case.tolerance))
+        expected.check_agreement(compare_outputs(answer.wants, found.arrays, case.tolerance))
     data = _data(asked, answer.wants, found, case.tolerance)
     kind: AnswerKind = "should" if case.rule == "should" else "must"
     return Made((_test(case.id, kind, asked.task, case, data),))
@@ -298,7 +291,7 @@ def _computed_data(case: Case, asked: Question) -> ComputedData:
     found = outputs(asked.task, asked.inputs)
     if found is None:
         raise ValueError("opcheck lacks the operator")
-    return _data(asked, computed(case, asked, asked.inputs), found, case.tolerance)
+    return _data(asked, expected.computed(case, asked, asked.inputs), found, case.tolerance)
 
 
 def _data(
@@ -315,7 +308,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     accepted_answers(case, asked)
     with suppress(InvalidNode):
         if outputs(asked.task, asked.inputs) is not None:
-            raise WrongCase("the case takes this model for invalid, the oracle accepts it")
+            raise expected.WrongCase("the case takes this model for invalid, the oracle accepts it")
     unanswered = ComputedData(asked.inputs, (), None)
     refused = replace(_test(case.id, "rejected", asked.task, case, unanswered), reason=reason)
     try:
@@ -382,9 +375,8 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     for stem, (name, array) in tensors.items():
         files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
     outputs = zip(task.outputs, found, strict=bool(found))
-    same_for_all = gm.StatedTolerance(
-        **picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor
-    )
+    rules = picked(stated or EXACT, "ulp rtol atol signed_zeros")
+    alike = gm.StatedTolerance(**rules, floor=floor)
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         node=gm.ManifestNode(
@@ -402,7 +394,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         alternative=test.alternative,
         legal_twin=test.legal_twin,
         refused=test.reason,
-        tolerance="bound" if test.bound else same_for_all,
+        tolerance="bound" if test.bound else alike,
         rtol=rtol,
         atol=atol,
         method=test.data.method,

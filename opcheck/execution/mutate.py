@@ -63,8 +63,7 @@ class CaseKills:
     """One case, shown any number of mutants of `dtype` and of dtypes that are not allowed."""
 
     def __init__(self, case: Case, dtype: str) -> None:
-        self.case = case
-        self.dtype = dtype
+        self.case, self.dtype = case, dtype
         self.evaluation = CaseEvaluation(case)
         #: Verdicts on answers, by digest.
         self._verdicts: dict[bytes | None, Verdict] = {}
@@ -149,11 +148,8 @@ def same_outputs(one: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
     """Both refusals, or the same outputs bit for bit."""
     if isinstance(one, InvalidNode) or isinstance(other, InvalidNode):
         return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
-    return one is other or (
-        len(one) == len(other)
-        and all(isinstance(array, np.ndarray) for array in (*one, *other))
-        and all(map(identical, one, other))
-    )
+    arrays = len(one) == len(other) and all(isinstance(x, np.ndarray) for x in (*one, *other))
+    return one is other or (arrays and all(map(identical, one, other)))
 
 
 def digest(outputs: Sequence[Any]) -> bytes | None:
@@ -308,10 +304,8 @@ def _work(batch: MutantBatch) -> list[Mutation]:
 
 def _each(batch: MutantBatch) -> Iterator[Mutation]:
     # Small cases are quick to ask, and easy to read if they kill.
-    kills_of_cases = {
-        cell: [CaseKills(case, cell.dtype) for case in sorted(cases, key=size)]
-        for cell, cases in batch.cells.items()
-    }
+    ordered = ((cell, sorted(cases, key=size)) for cell, cases in batch.cells.items())
+    kills_of_cases = {cell: [CaseKills(one, cell.dtype) for one in some] for cell, some in ordered}
     for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
         _ = case_kills.judges  # A wrong case is told before anything else.
     # Cases that kill a mutant in one cell are asked first in the others.
@@ -417,10 +411,8 @@ class ArgumentsFields(validation.Fields):
 def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None:
     """Return the argument that no input distinguishes it from the formula; None without one."""
     names = {mutant.name, *mutant.within}
-    for one in arguments(op):
-        if not names.isdisjoint(one.mutants) and (not one.dtypes or dtype in one.dtypes):
-            return one.why
-    return None
+    about = (one for one in arguments(op) if not names.isdisjoint(one.mutants))
+    return next((one.why for one in about if not one.dtypes or dtype in one.dtypes), None)
 
 
 @cache

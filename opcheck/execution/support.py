@@ -65,13 +65,12 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
     They are those of level smoke in any version and dtype, and some of level core if few.
     """
-    found: dict[Cell, dict[str, Case]] = {
-        Cell(schema.op, dtype.name): {}
-        for domain, name in sorted({(case.op.domain, case.op.name) for case in cases})
-        for schema in opset.versions(domain, name).values()
-        for dtype in DTYPES.values()
-        if dtype.text in schema.typed.types
-    }
+    names = sorted({(case.op.domain, case.op.name) for case in cases})
+    schemas = [schema for name in names for schema in opset.versions(*name).values()]
+    pairs = (
+        (one.op, d.name) for one in schemas for d in DTYPES.values() if d.text in one.typed.types
+    )
+    found: dict[Cell, dict[str, Case]] = {Cell(*pair): {} for pair in pairs}
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
     core = [(case.op.name, case.name, case.row) not in smoke for case in cases]
     for is_core, case in sorted(zip(core, cases, strict=True), key=lambda pair: pair[0]):
@@ -136,11 +135,9 @@ def support(
     asked: Asked, results: Iterable[LiveResult], declarations: Mapping[Cell, bool | None]
 ) -> list[Support]:
     """Derive the support of each cell from the `results` of one backend and its declarations."""
-    by_case = {result.case.id: result for result in results}
-    return [
-        _support(cell, declarations.get(cell), [by_case[c.id] for c in cases if c.id in by_case])
-        for cell, cases in asked.items()
-    ]
+    found = {result.case.id: result for result in results}
+    there = ((cell, [found[c.id] for c in some if c.id in found]) for cell, some in asked.items())
+    return [_support(cell, declarations.get(cell), mine) for cell, mine in there]
 
 
 def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]) -> Support:
@@ -148,13 +145,6 @@ def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]
         return Support(cell, declaration, None)
     verdict = min((one.verdict for one in results), key=lambda one: _WORST.index(one.name))
     those = [result for result in results if result.verdict is verdict]
-    return Support(
-        cell,
-        declaration,
-        verdict,
-        count=len(results),
-        share=len(those),
-        case=those[0].case.id,
-        reason=those[0].reason,
-        works=any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results),
-    )
+    works = any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results)
+    seen = len(results), len(those), those[0].case.id, those[0].reason
+    return Support(cell, declaration, verdict, *seen, works=works)

@@ -66,14 +66,10 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
         if wanted.count(text) > 1:
             raise UsageError(f"backend {text!r} is named twice")
         profile = resolve(text, known)
-        return BackendSettings(
-            str(profile.address),
-            folder,
-            profile.environment,
-            limits.timeout or profile.timeout or TIMEOUT,
-            limit or profile.memory_limit,
-            name=profile.name if profile.name in known else None,
-        )
+        timeout, most = limits.timeout or profile.timeout or TIMEOUT, limit or profile.memory_limit
+        where = str(profile.address), folder, profile.environment
+        name = profile.name if profile.name in known else None
+        return BackendSettings(*where, timeout, most, name=name)
 
     return each(settings, wanted or DEFAULT)
 
@@ -211,8 +207,7 @@ class InProcess:
     connections: "Sequence[Connection[Any, Any]]" = ()
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self.info = backend.info
+        self._backend, self.info = backend, backend.info
         self._done: deque[tuple[int, Reply]] = deque()
         self._asked = 0
 
@@ -324,9 +319,8 @@ def machine() -> Machine:
 
 def processors() -> int:
     """Return the number of processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    known = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
 def beyond_caches() -> int:
@@ -349,34 +343,29 @@ def _read(path: Path) -> str:
     return ""
 
 
-def in_parallel(
-    work: Callable[[Job], Made], jobs: Sequence[Job], processes: int
-) -> Generator[Made]:
+def in_parallel(work: Callable[[Job], Made], jobs: Sequence[Job], count: int) -> Generator[Made]:
     """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes."""
-    if processes == 1 or len(jobs) <= 1:
+    if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
         return
     context = multiprocessing.get_context("spawn")
     # Where processes inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN
-    pool = futures.ProcessPoolExecutor(min(processes, len(jobs)), context, signal.signal, ignoring)
-    waiting: set[futures.Future[Made]] = set()
+    pool = futures.ProcessPoolExecutor(min(count, len(jobs)), context, signal.signal, ignoring)
+    left: set[futures.Future[Made]] = set()
     try:
         # Processes started meanwhile inherit that Ctrl-C is held back, and this one ends them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            waiting |= {pool.submit(work, job) for job in jobs}
+            left |= {pool.submit(work, job) for job in jobs}
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        while waiting:
-            done, waiting = futures.wait(
-                waiting, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED
-            )
+        while left:
+            done, left = futures.wait(left, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
-            for future in done:
-                yield future.result()
+            yield from (future.result() for future in done)
     finally:
-        if waiting:
+        if left:
             # A job may take minutes. Python 3.14 has a method for this.
             for process in [*(pool._processes or {}).values()]:
                 process.terminate()

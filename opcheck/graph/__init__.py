@@ -9,30 +9,15 @@ from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
-from onnx import (
-    AttributeProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    ValueInfoProto,
-    helper,
-    numpy_helper,
-)
+import onnx
+from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES, DType, of
 from opcheck.errors import NotExpressible
-from opcheck.model import (
-    ATTRIBUTE_TYPES,
-    Array,
-    AttrValue,
-    OpVersion,
-    OutputSpec,
-    Task,
-    TensorType,
-    Typed,
-)
+from opcheck.model import Array, OutputSpec, Task, TensorType, Typed
+from opcheck.model.case import ATTRIBUTE_TYPES, AttrValue, OpVersion
 from opcheck.opset import onnx_defs, weights
 
 #: The types of attributes that nodes are given here, by the words of case files.
@@ -67,13 +52,10 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
     infos = [(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in task.inputs]
     for name, array in tensors.items() if version < 4 else ():
         infos.append((name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
-    graph = helper.make_graph(
-        nodes,
-        task.op.name,
-        [helper.make_tensor_value_info(name, code, list(shape)) for name, code, shape in infos],
-        [*map(_output_info, output_names(task), task.outputs)],
-        [numpy_helper.from_array(array, name) for name, array in tensors.items()],
-    )
+    inputs = [helper.make_tensor_value_info(name, code, list(shape)) for name, code, shape in infos]
+    outputs = [*map(_output_info, output_names(task), task.outputs)]
+    held = [numpy_helper.from_array(array, name) for name, array in tensors.items()]
+    graph = helper.make_graph(nodes, task.op.name, inputs, outputs, held)
     imports = [helper.make_opsetid(domain, at_opset)]
     model = helper.make_model(graph, opset_imports=imports, ir_version=version)
     _state_ranks(model)
@@ -114,7 +96,7 @@ def _inputs(task: Task) -> list[str]:
     return inputs
 
 
-def _state_types(task: Task, graph: GraphProto) -> None:
+def _state_types(task: Task, graph: onnx.GraphProto) -> None:
     """Give a subgraph's inputs and outputs types that runtimes ask for, where it states none."""
     types: list[tuple[DType, Sequence[None] | None]] = []
     outputs: Sequence[ValueInfoProto] = ()
@@ -128,10 +110,8 @@ def _state_types(task: Task, graph: GraphProto) -> None:
         given = [known[name] for name in _inputs(task)[first:]]
         count = task.attrs.get("num_scan_inputs")
         states = len(given) - (count if isinstance(count, int) else 0)
-        types = [
-            (dtype, [None] * max(0, rank - less - (n >= states)))
-            for n, (dtype, rank) in enumerate(given)
-        ]
+        ranks = [(one, rank - less - (n >= states)) for n, (one, rank) in enumerate(given)]
+        types = [(dtype, [None] * max(0, rank)) for dtype, rank in ranks]
     if task.op.name == "SequenceMap" and task.dtype:
         types, outputs = [(task.dtype, None)], graph.output
     for one, (dtype, shape) in (*zip(graph.input, types, strict=False), *product(outputs, types)):

@@ -128,11 +128,9 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
     write_whole(path, data)
 
 
-def other_question(
-    folder: Path, model: ModelProto | None, task: Task, inputs: Tensors
-) -> str | None:
+def other_question(path: Path, model: ModelProto | None, task: Task, inputs: Tensors) -> str | None:
     """Return how a folder differs from this model on these inputs; missing files do not count."""
-    written = folder / MODEL
+    written = path / MODEL
     if model is not None and written.exists():
         try:
             found = ModelProto.FromString(written.read_bytes())
@@ -142,7 +140,7 @@ def other_question(
             return "computed for another model"
     values = task.values(inputs).items() if task.ports else [("", array) for array in inputs]
     expected = {f"input_{number}.pb": item for number, item in enumerate(values)}
-    data = folder / DATA_SET
+    data = path / DATA_SET
     for name in _names_in(data):
         if not _INPUT.fullmatch(name):
             continue

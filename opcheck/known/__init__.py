@@ -434,13 +434,9 @@ class Gate:
             and (entry.looks is None or any(map(looks, entry.looks)))
         )
         verdict = Verdict.UNEXPECTED_PASS if passed else result.verdict
-        return replace(
-            result,
-            verdict=Verdict.KNOWN if is_as_listed else verdict,
-            found=result.verdict,
-            known=listed.known(),
-            unexpected=not is_as_listed,
-        )
+        verdict = Verdict.KNOWN if is_as_listed else verdict
+        found = replace(result, found=result.verdict, known=listed.known())
+        return replace(found, verdict=verdict, unexpected=not is_as_listed)
 
 
 def says(reason: str, pattern: str) -> bool:
@@ -548,12 +544,9 @@ def _check_place(
 
 def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
     """The fields and items of a place that none of its cases has."""
-    return [
-        (field, number)
-        for field in VALUES
-        for number, value in enumerate(getattr(place, field) or ())
-        if value not in {VALUES[field](case) for case in about}
-    ]
+    there = {field: {value_of(case) for case in about} for field, value_of in VALUES.items()}
+    stated = ((field, getattr(place, field) or ()) for field in VALUES)
+    return [(f, n) for f, items in stated for n, item in enumerate(items) if item not in there[f]]
 
 
 def _nowhere(
@@ -587,8 +580,7 @@ def _nowhere(
 def _hint(value: str, known: list[str]) -> str | None:
     if (near := did_you_mean(value, known)) or not known:
         return near
-    more = ", …" if len(known) > _LISTED else ""
-    return f"there are {', '.join(known[:_LISTED])}{more}"
+    return f"there are {', '.join([*known[:_LISTED], *['…'] * (len(known) > _LISTED)])}"
 
 
 def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:

@@ -127,10 +127,8 @@ class _Sheet:
 
     def text(self) -> str:
         lines = [*self.lines]
-        for (begin, end, _), others in sorted(
-            self.edits, key=lambda edit: edit[0][0], reverse=True
-        ):
-            lines[begin:end] = others
+        for (begin, end, _), new in sorted(self.edits, key=lambda edit: edit[0][0], reverse=True):
+            lines[begin:end] = new
         return "\n".join(lines) + "\n"
 
 

@@ -201,9 +201,7 @@ def _real(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _divided(a: Any, b: Any) -> Any:
-    if b == 0:
-        return _NAN if a == 0 else a * _INF
-    return a / b
+    return a / b if b != 0 else _NAN if a == 0 else a * _INF
 
 
 def _power(x: Any, p: Any) -> Any:

@@ -7,16 +7,8 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, cast, get_args
 
-from onnx import (
-    AttributeProto,
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    TensorProto,
-    defs,
-    helper,
-    numpy_helper,
-)
+import onnx
+from onnx import AttributeProto, ModelProto, defs, helper
 from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
@@ -96,7 +88,7 @@ def _attribute(attribute: Any) -> Attribute:
         # Concat-1 and SequenceEmpty-11 state it in words alone.
         words = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
         named = "The default type is 'float'" in attribute.description
-        default = int(words[1]) if words else TensorProto.FLOAT if named else None
+        default = int(words[1]) if words else onnx.TensorProto.FLOAT if named else None
     return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
 
 
@@ -105,7 +97,7 @@ def value_of(proto: Any) -> AttrValue:
     value = helper.get_attribute_value(proto)
     match proto.type:
         case AttributeProto.TENSOR:
-            return cast(AttrValue, numpy_helper.to_array(value))
+            return cast(AttrValue, onnx.numpy_helper.to_array(value))
         case AttributeProto.STRING:
             return str(value.decode(errors="replace"))
         case AttributeProto.STRINGS:
@@ -117,15 +109,9 @@ def value_of(proto: Any) -> AttrValue:
 
 
 def _parameter(parameter: Any, least: int) -> Parameter:
-    return Parameter(
-        parameter.name,
-        parameter.type_str,
-        frozenset(parameter.types),
-        parameter.option.name.lower(),
-        parameter.description,
-        max(0, least),
-        parameter.is_homogeneous,
-    )
+    types, option = frozenset(parameter.types), parameter.option.name.lower()
+    more = parameter.description, max(0, least), parameter.is_homogeneous
+    return Parameter(parameter.name, parameter.type_str, types, option, *more)
 
 
 def body(
@@ -138,34 +124,28 @@ def body(
     """The function body of `op` at `opset`, if any; omitted `inputs` are None."""
     # onnx's type stubs lack the members used below.
     schema: Any = defs.get_schema(op.name, op.since, op.domain)
-    node: Any = helper.make_node(
-        op.name,
-        [f"input_{n}" if given else "" for n, given in enumerate(inputs)],
-        [f"output_{n}" for n in range(outputs)],
-        domain=op.domain,
-        **dict[str, Any](attrs),
-    )
+    names = [f"input_{n}" if given else "" for n, given in enumerate(inputs)]
+    made, stated = [f"output_{n}" for n in range(outputs)], dict[str, Any](attrs)
+    node: Any = helper.make_node(op.name, names, made, domain=op.domain, **stated)
     plain = [number for number in schema.function_opset_versions if number <= opset]
     contextual = [n for n in schema.context_dependent_function_opset_versions if n <= opset]
     if plain:
         data = schema.get_function_with_opset_version(max(plain))
     elif contextual:
-        types = [
-            helper.make_tensor_type_proto(*((one[0].onnx, list(one[1])) if one else (0, None)))
-            for one in inputs
-        ]
+        given = [(one[0].onnx, list(one[1])) if one else (0, None) for one in inputs]
+        types = [helper.make_tensor_type_proto(*one) for one in given]
         data = schema.get_context_dependent_function_with_opset_version(
             max(contextual), node.SerializeToString(), [one.SerializeToString() for one in types]
         )
     else:
         return None
-    function = FunctionProto.FromString(data)
+    function = onnx.FunctionProto.FromString(data)
     imports = {one.domain: one.version for one in function.opset_import}
     # Of attributes that it has no body for, onnx makes an empty one.
     return _body(function, imports, opset) if function.node else None
 
 
-def graph(text: str, name: str) -> GraphProto:
+def graph(text: str, name: str) -> onnx.GraphProto:
     """A graph in ONNX's textual syntax, which begins with its inputs: `(x) => (y) { … }`.
 
     Raises ValueError with the parser's message.
@@ -205,11 +185,9 @@ def model_body(data: bytes) -> Body:
     imports = {domain_of(one.domain): one.version for one in model.opset_import}
     found = _body(model.graph, imports, imports.get("", 1), known=False)
     read = {*found.outputs, *chain.from_iterable(node.reads for node in found.nodes)}
-    return replace(
-        found,
-        inputs=tuple(n for n in found.inputs if n not in found.constants),
-        nodes=tuple(replace(node, outputs=_read(node.outputs, read)) for node in found.nodes),
-    )
+    inputs = tuple(n for n in found.inputs if n not in found.constants)
+    nodes = tuple(replace(node, outputs=_read(node.outputs, read)) for node in found.nodes)
+    return replace(found, inputs=inputs, nodes=nodes)
 
 
 def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
@@ -240,10 +218,8 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = T
         since = imports.get(domain, opset)
         if known or defs.has(node.op_type, since, domain):
             since = defs.get_schema(node.op_type, since, domain).since_version
-        attrs = {
-            proto.name: _body_attribute(proto, imports, opset, known=known)
-            for proto in node.attribute
-        }
+        stated = node.attribute
+        attrs = {one.name: _body_attribute(one, imports, opset, known=known) for one in stated}
         op = OpVersion(domain, node.op_type, since)
         nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
     ends = (graph.input, graph.output)

@@ -173,8 +173,7 @@ class Builder:
 
     def __init__(self, file: str, problems: Problems) -> None:
         self.last = Mark(1, 1)
-        self._file = file
-        self._problems = problems
+        self._file, self._problems = file, problems
         self._problem_limit = len(problems) + PROBLEM_LIMIT
         #: Values that aliases may stand for, each with its count of values and its depth; the event
         #: of one that is not finished.

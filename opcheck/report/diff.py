@@ -104,8 +104,7 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
         title, more = f"{kind.capitalize()}: {len(changes):,}", len(changes) - _SHOWN
         if kind in analysis.REGRESSIONS:
             yield from (f"### {title}", "", *table(_COLUMNS, ()))
-            for change in changes:
-                yield "change", (f"| {' | '.join(_cells(change))} |",)
+            yield from (("change", (f"| {' | '.join(_cells(one))} |",)) for one in changes)
             yield ""
         else:
             lines = [f"<details><summary>{title}</summary>", ""]

@@ -33,11 +33,9 @@ def _parts(run: Run) -> Iterator[Section]:
     header, records = run.header, run.records
     code_, meaning = outcome(run)
     columns, rows = totals.table(header.backends, records)
-    passing = [
-        (address, place, advice)
-        for address, mine in totals.of_backends(header.backends, records).items()
-        for place, _, advice in totals.outdated_lines(mine)
-    ]
+    by_backend = totals.of_backends(header.backends, records).items()
+    found = ((who, one) for who, mine in by_backend for one in totals.outdated_lines(mine))
+    passing = [(address, place, advice) for address, (place, _, advice) in found]
     head = rendered(
         "run.md",
         header=header,
@@ -55,8 +53,7 @@ def _parts(run: Run) -> Iterator[Section]:
     failures = [result for result in records if is_failure(result, red)]
     if failures:
         yield from (f"### {plain_text.plural(len(failures), 'failure')}", "")
-    for result in failures:
-        yield "failure", rendered("failure.md", result=result)
+    yield from (("failure", rendered("failure.md", result=result)) for result in failures)
 
 
 def rendered(template: str, **values: Any) -> Iterator[str]:

@@ -87,9 +87,8 @@ def stored(
         names = read.model_fields_set - {"type_", "format_"}
         return (make or cls)(**{name[:-1]: getattr(read, name) for name in names})
 
-    return Annotated[
-        pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields), AfterValidator(made)
-    ]
+    found = pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields)
+    return Annotated[found, AfterValidator(made)]
 
 
 class _Format(pydantic.BaseModel):
@@ -323,9 +322,7 @@ _Line: TypeAlias = model.Record | dict[str, Any]
 class _RunReading(Reading[model.Header, _Line, model.Run]):
     name = "run"
     hint = "`opcheck run --report json=FILE` writes one"
-    format = FORMAT
-    limit = LIMIT
-    longest = LONGEST
+    format, limit, longest = FORMAT, LIMIT, LONGEST
     may_be_cut_short = True
 
     @staticmethod
@@ -396,9 +393,8 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         if record.backend not in self.addresses:
             self.fail(number, f"the header knows no backend {shown(record.backend)}")
         if self.records.setdefault((case, record.backend), record) is not record:
-            self.fail(
-                number, f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
-            )
+            of = f"{shown(record.backend)} on {shown(case)}"
+            self.fail(number, f"the result of {of} occurs twice")
         is_same = self.cases.setdefault(case, about) == about
         is_alone = self.places.setdefault(record.place, case) == case
         if not (is_same and is_alone and record.place < self.header.suite.cases):

@@ -26,14 +26,8 @@ COLOURS = {
 #: Of the 256 colours, those that are readable on white and on black, with a contrast of at least
 #: 3.8; a terminal's own are not, nor is its dim text, which is grey here.
 _CODES = {"green": 28, "cyan": 30, "yellow": 130, "red": 160, "magenta": 133, "bright_black": 243}
-THEME = Theme(
-    {
-        f"{weight}{name}": f"{weight}color({number})"
-        for name, number in _CODES.items()
-        for weight in ("", "bold ")
-    }
-    | {"dim": f"color({_CODES['bright_black']})"}
-)
+_STYLES = {f"{w}{name}": f"{w}color({n})" for name, n in _CODES.items() for w in ("", "bold ")}
+THEME = Theme(_STYLES | {"dim": _STYLES["bright_black"]})
 #: The shape of tables in ASCII: like others, except for the rule.
 _ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 #: Blanks between two columns.

@@ -33,11 +33,9 @@ LIKELIEST, _NAMED = 3, 6
 
 def show_failure(console: Console, result: Record) -> None:
     """Print one result that is no pass."""
-    title = Text.assemble(
-        (result.verdict.upper(), f"bold {COLOURS[result.verdict]}"),
-        (f" {plain_text.one_line(result.backend)}", "bold"),
-        f"  {plain_text.one_line(result.case)}",
-    )
+    verdict = result.verdict.upper(), f"bold {COLOURS[result.verdict]}"
+    backend, case = map(plain_text.one_line, (result.backend, result.case))
+    title = Text.assemble(verdict, (f" {backend}", "bold"), f"  {case}")
     # Never folded: ids and commands are to be copied.
     console.print(title, soft_wrap=True)
     _line(console, "asked", result.question)
@@ -121,15 +119,12 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
     columns = (*["input"] * beside_input, wanted, "got", "ULP", "allowed")
     table = new_table("index", *map(Numbers, columns))
     table.columns[0].no_wrap = True
-    for element in comparison.worst:
-        table.add_row(
-            plain_text.index(element.index),
-            *([plain_text.brief(element.input)] if beside_input else []),
-            Text(plain_text.brief(element.want), "green"),
-            Text(plain_text.brief(element.got), "red"),
-            "" if element.ulp is None else f"{element.ulp:,}",
-            plain_text.brief(element.allowed),
-        )
+    brief = plain_text.brief
+    for one in comparison.worst:
+        given = [brief(one.input)] if beside_input else []
+        values = Text(brief(one.want), "green"), Text(brief(one.got), "red")
+        ulp = "" if one.ulp is None else f"{one.ulp:,}"
+        table.add_row(plain_text.index(one.index), *given, *values, ulp, brief(one.allowed))
     return table
 
 
@@ -286,13 +281,10 @@ class Pretty:
         judged = set() if self.verbose else {one.backend for one in results if is_judged(one)}
         idle = [result for result in results if result.backend not in judged]
         warnings = "Warnings (in full with -vv, red with --strict)"
-        put_all(
-            console,
-            self._passing(),
-            self._reasons(results, Verdict.NOT_RUN, "Not run"),
-            self._reasons(idle, Verdict.UNSUPPORTED, "Not supported"),
-            self._reasons(results, Verdict.WARN, warnings, by_name=True),
-        )
+        not_run = self._reasons(results, Verdict.NOT_RUN, "Not run")
+        lacking = self._reasons(idle, Verdict.UNSUPPORTED, "Not supported")
+        warned = self._reasons(results, Verdict.WARN, warnings, by_name=True)
+        put_all(console, self._passing(), not_run, lacking, warned)
         remarks = [*totals.oracles(results), *self._irreproducible()]
         if self.verbose:
             remarks += [*self._unjudged(), *_outdated(results)]
@@ -308,10 +300,9 @@ class Pretty:
         columns, rows = totals.table(self.header.backends, self.results)
         groups: dict[str, list[list[str | Text]]] = {}
         for op, backend, cells in rows:
-            styled = (
-                Text(cell, "bright_black" if cell == "·" else STYLES.get(column, ""))
-                for column, cell in zip(columns, cells, strict=True)
-            )
+            styles = (STYLES.get(column, "") for column in columns)
+            pairs = zip(cells, styles, strict=True)
+            styled = (Text(cell, "bright_black" if cell == "·" else style) for cell, style in pairs)
             groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
         return grouped(["operator", "backend", *map(Numbers, columns)], groups.items())
 
@@ -388,11 +379,8 @@ class Pretty:
         rows = totals.by_operator(header.backends, results, _OPERATORS)
         occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
         kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
-        tables = [
-            _by_operator(names, rows, kinds, _NAME),
-            _by_operator(names, rows, kinds, _HEAD),
-            _by_backend(names, rows, kinds),
-        ]
+        tables = [_by_operator(names, rows, kinds, width) for width in (_NAME, _HEAD)]
+        tables.append(_by_backend(names, rows, kinds))
         fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
         table = next(fitting, tables[-1])
         found = group_by(totals.known(header.backends, results), lambda one: one[0])

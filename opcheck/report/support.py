@@ -71,9 +71,7 @@ def show(console: Console, found: Sequence[Matrix]) -> None:
         for op, cells in _by_operator(one.cells).items():
             right, otherwise = _summary(cells)
             if otherwise:
-                lines = (
-                    Text(said, COLOURS[verdict] if verdict else "") for verdict, said in otherwise
-                )
+                lines = (Text(said, COLOURS[how] if how else "") for how, said in otherwise)
                 table.add_row(op, right, Text("\n").join(lines))
             else:
                 whole.append(op)
@@ -152,11 +150,8 @@ def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
 
 def _beside(found: Sequence[Matrix]) -> Table:
     """How many cells of each operator are right on each backend, where one lacks some."""
-    table = new_table(
-        "operator",
-        *(Numbers(plain_text.clean(one.address)) for one in found),
-        title="right, of all cells",
-    )
+    backends = (Numbers(plain_text.clean(one.address)) for one in found)
+    table = new_table("operator", *backends, title="right, of all cells")
     by_op = [_by_operator(one.cells) for one in found]
     for op in by_op[0]:
         said = [_summary(of[op])[0] for of in by_op]
@@ -183,9 +178,7 @@ def _summary(
             continue
         versions = {d: {c.cell.op.since for c in those} for d, those in _by_dtype(some).items()}
         # Types with the same versions stand together; all that have the type are not named.
-        named = {
-            d: () if versions[d] == all_of[d] else tuple(sorted(versions[d])) for d in versions
-        }
+        named = {d: () if of == all_of[d] else tuple(sorted(of)) for d, of in versions.items()}
         parts = []
         for since, names in group_by(named, named.__getitem__).items():
             numbers = ", ".join(map(str, since))

@@ -209,21 +209,19 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
         console.print()
 
 
-def _cells(
-    row: Timed, timing: Timing, found: Spread, one: Ratio | None, verdict: str
-) -> tuple[str, ...]:
+def _cells(row: Timed, its: Timing, seen: Spread, one: Ratio | None, word: str) -> tuple[str, ...]:
     copy = spread(row.copy)
     return (
-        brief(timing.backend),
-        seconds(found.median),
+        brief(its.backend),
+        seconds(seen.median),
         # Half the distance of the quartiles.
-        f"±{percent((found.high - found.low) / found.median / 2)}",
-        digits(one.value) if one else "1" if verdict == "baseline" else "–",
+        f"±{percent((seen.high - seen.low) / seen.median / 2)}",
+        digits(one.value) if one else "1" if word == "baseline" else "–",
         interval(one.low, one.high) if one else "–",
-        verdict,
-        plain_text.rate(row.moved, found.median),
-        percent(copy.median / found.median) if copy else "–",
-        seconds(median(timing.prepared)) if timing.prepared else "–",
+        word,
+        plain_text.rate(row.moved, seen.median),
+        percent(copy.median / seen.median) if copy else "–",
+        seconds(median(its.prepared)) if its.prepared else "–",
     )
 
 

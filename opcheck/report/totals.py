@@ -195,9 +195,7 @@ def by_backend(
     found = group_by(records, lambda record: record.backend)
     for backend in header.backends:
         mine = found.get(backend.address, [])
-        judged = [
-            one for one in mine if one.verdict not in analysis.UNJUDGED and not one.self_check
-        ]
+        judged = [r for r in mine if r.verdict not in analysis.UNJUDGED and not r.self_check]
         conforming = sum(record.verdict is Verdict.PASS for record in judged)
         yield backend.address, counted(mine, red), conforming, len(judged)
 

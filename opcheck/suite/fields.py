@@ -275,10 +275,8 @@ class AlternativeOutputsField(pydantic.BaseModel):
 
 
 def _expect_form(value: object) -> str:
-    for form in FORMS:
-        if isinstance(value, dict) and form in value:
-            return f"<{form}>"
-    return "<outputs>"
+    found = (form for form in FORMS if isinstance(value, dict) and form in value)
+    return f"<{next(found, 'outputs')}>"
 
 
 AlternativeField: TypeAlias = Annotated[

@@ -16,15 +16,9 @@ from stat import S_ISREG
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+import pydantic
 import pydantic.dataclasses
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from opcheck import dtypes, model
 from opcheck.dtypes import content
@@ -178,7 +172,7 @@ class Manifest(ManifestFields):
     cases: tuple[ManifestCase, ...]
     left_out: tuple[LeftOut, ...]
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _is_consistent(self) -> "Manifest":
         """Raise ValueError where the manifest contradicts itself."""
         ids = Counter(case.id.casefold() for case in self.cases)
@@ -233,7 +227,7 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
         raise NotReadable(f"cannot be read: {error}") from None
     try:
         found = Manifest.model_validate_json(data)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["loc"] == ("format",) and isinstance(first["input"], int):
             raise NotReadable(f"has format {first['input']}; this opcheck reads 3") from None

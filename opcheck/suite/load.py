@@ -260,9 +260,8 @@ def load_all(
 
 def check_case_files(paths: Sequence[Path], command: str) -> None:
     """Raise UsageError for a path of models, which `command` does not take."""
-    for path in paths:
-        if _is_of_models(path):
-            raise UsageError(f"{path}: opcheck {command} takes case files only, no models")
+    if path := next(filter(_is_of_models, paths), None):
+        raise UsageError(f"{path}: opcheck {command} takes case files only, no models")
 
 
 def _is_of_models(path: Path) -> bool:

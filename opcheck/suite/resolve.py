@@ -101,13 +101,11 @@ class Resolver:
         tolerance = self._tolerance(case, stated)
         if schema.graphs or any(one.listed for one in (*schema.inputs, *schema.outputs)):
             known = {spec.name: spec for spec in stated}
-            outputs = tuple(
-                replace(one, rank=len(spec.shape), dtype=one.dtype or spec.dtype)
-                if (spec := known.get(one.name))
-                else one
-                for one in case.outputs
-            )
-            case = replace(case, outputs=outputs)
+            outputs = [*case.outputs]
+            for n, one in enumerate(outputs):
+                if spec := known.get(one.name):
+                    outputs[n] = replace(one, rank=len(spec.shape), dtype=one.dtype or spec.dtype)
+            case = replace(case, outputs=tuple(outputs))
         if tolerance is None and expect == case.expect:
             return case
         return replace(case, expect=expect, tolerance=tolerance)
@@ -165,10 +163,8 @@ class Resolver:
                     self.problem(item.mark, f"an item of {name} must be a tensor, got null")
                 if one.option == "variadic":
                     del found[name]
-                    items = [
-                        (self._item(item), item) for item in node.items if item.value is not None
-                    ]
-                    found |= {f"{name}_{n}": item for n, item in enumerate(items)}
+                    items = [item for item in node.items if item.value is not None]
+                    found |= {f"{name}_{n}": (self._item(it), it) for n, it in enumerate(items)}
         return found
 
     def _item(self, node: FileNode) -> Any:
@@ -671,8 +667,6 @@ def changed_defaults(op: model.OpVersion, opsets: frozenset[int]) -> tuple[str, 
     versions = opset.versions(op.domain, op.name)
     others = [opset.describe(op.domain, op.name, number) for number in opsets]
     declared = [schema.attributes for schema in [*filter(None, others)] or versions.values()]
-    return tuple(
-        name
-        for name, attribute in versions[op.since].attributes.items()
-        if {those[name].default for those in declared if name in those} - {attribute.default}
-    )
+    own = {name: one.default for name, one in versions[op.since].attributes.items()}
+    known = {name: {one[name].default for one in declared if name in one} for name in own}
+    return tuple(name for name in own if known[name] - {own[name]})

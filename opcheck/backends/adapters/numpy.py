@@ -26,13 +26,10 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=number)
     is_exact = taken.get("mode") == "exact"
 
-    def compute(node: Node) -> tuple[Array, ...]:
-        return node.right if is_exact else natively(node, number)
-
     def prepare(task: Task) -> PreparedNode:
         only_nodes(task, "opcheck's engine")
         unsupported(f"the engine has no formula for {task.op}", operator_of(task.op) is None)
-        return PreparedNode(task, compute)
+        return PreparedNode(task, lambda it: it.right if is_exact else natively(it, number))
 
     def declares(task: Task) -> bool:
         return str(lead_dtype(task)) in dtypes_of(task.op)

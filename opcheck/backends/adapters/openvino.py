@@ -131,10 +131,8 @@ class Compiled:
         return {**named, **{port: feed[n] for port, n in zip(ports, first, strict=True)}}
 
     def _arrays(self, found: Any) -> list[Array]:
-        return [
-            found[port].view(_BF16) if port.element_type.to_string() == "bf16" else found[port]
-            for port in self.compiled.outputs
-        ]
+        pairs = [(found[one], one.element_type.to_string()) for one in self.compiled.outputs]
+        return [array.view(_BF16) if kind == "bf16" else array for array, kind in pairs]
 
 
 def _in_order(sizes: Iterable[object], named: Iterable[tuple[str, object]]) -> list[str] | None:

@@ -142,8 +142,7 @@ class Repeated:
     """A call that is timed again and again."""
 
     def __init__(self, call: Callable[[], object]) -> None:
-        self._call = call
-        self._last = 0.0
+        self._call, self._last = call, 0.0
         self._other = zeros(0, uint8)
 
     def elapsed(self, asked: Measure) -> Elapsed:

@@ -100,12 +100,8 @@ class Process:
     """
 
     def __init__(self, settings: BackendSettings) -> None:
-        self.connected = False
-        self.handled = 0
-        self.since = monotonic()
-        self._settings = settings
-        self._last_look = 0.0
-        self._killed = False
+        self.connected, self.handled, self.since = False, 0, monotonic()
+        self._settings, self._last_look, self._killed = settings, 0.0, False
         try:
             self._start()
         except (OSError, ValueError) as error:  # the latter is about the environment

@@ -60,9 +60,7 @@ class Channel:
     """
 
     def __init__(self, connection: "Connection[Any, Any]", file: int, *, at_worker: bool) -> None:
-        self.connection = connection
-        self._file = file
-        self._at_worker = at_worker
+        self.connection, self._file, self._at_worker = connection, file, at_worker
 
     def at_work(self) -> int:
         """Return the number of the last question that the worker received, 0 if there is none."""
@@ -100,9 +98,7 @@ class Channel:
                 self._note(_MARK, number)
             if inline:
                 body = memoryview(data)[_HEAD.size :]
-                return number, _split(
-                    count, len(body), lambda place, size: bytearray(body[place : place + size])
-                )
+                return number, _split(count, len(body), lambda at, n: bytearray(body[at : at + n]))
             length = min(self._noted(_UNREAD), os.fstat(self._file).st_size) - _START
             try:
                 if not fits(length):
@@ -313,10 +309,8 @@ def _same(one: Array, other: Array) -> bool:
         return False
     # As bytes, for a backend may have changed how NumPy compares; in pieces that are soon copied.
     left, right = _bytes(one), _bytes(other)
-    for place in range(0, len(left), _PIECE):
-        if left[place : place + _PIECE].tobytes() != right[place : place + _PIECE].tobytes():
-            return False
-    return True
+    pieces = (slice(place, place + _PIECE) for place in range(0, len(left), _PIECE))
+    return all(left[piece].tobytes() == right[piece].tobytes() for piece in pieces)
 
 
 @lru_cache(64)

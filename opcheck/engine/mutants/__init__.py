@@ -54,10 +54,8 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
             wrong = f"{operator.name}: the schema makes a mutant {one.name!r} already"
             raise WrongOperator(f"{located(one.function)}: {wrong}")
     answers = [(one, evaluated(one.function)) for one in own]
-    ours = (
-        Mutant(one.name, one.text, Accepting(how) if one.of_validity else how, only=one.only)
-        for one, how in answers
-    )
+    repaired = ((one, Accepting(how) if one.of_validity else how) for one, how in answers)
+    ours = (Mutant(one.name, one.text, how, only=one.only) for one, how in repaired)
     for mutant in chain(ours, made, general):
         # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
         if (mutant.name, "") not in found:

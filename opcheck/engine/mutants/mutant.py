@@ -148,11 +148,9 @@ def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Onl
                   calls or primitive, only, **where)  # fmt: skip
 
 
-def faulty_where(
-    when: Callable[[Node], Any], primitive: str, fault: FaultFunction
-) -> AnswerFunction:
+def faulty_where(when: Callable[[Node], Any], name: str, fault: FaultFunction) -> AnswerFunction:
     """The fault of some nodes alone."""
-    return lambda node: evaluate(node, faults={primitive: fault}) if when(node) else node.right
+    return lambda node: evaluate(node, faults={name: fault}) if when(node) else node.right
 
 
 def faults(

@@ -227,10 +227,8 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
     ):  # fmt: skip
 
         def answer(node: Node, read: Any = read) -> Sequence[Any]:
-            attrs = {
-                key: read(declared.get(key), value) if isinstance(value, Typed) else value
-                for key, value in node.attrs.items()
-            }
+            stated = node.attrs.items()
+            attrs = {k: read(declared.get(k), v) if isinstance(v, Typed) else v for k, v in stated}
             return node.with_attrs(**attrs).right
 
         if is_possible:
@@ -395,12 +393,8 @@ def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:
     right, where = node.right, [condition.holds(node) for condition in path]
     if not all(map(np.any, where)):
         return right
-    return [
-        np.where(where[0], mutant.another(out), out)
-        if out.shape == np.shape(where[0])
-        else mutant.another(out)
-        for out in right
-    ]
+    on, others = where[0], [(out, mutant.another(out)) for out in right]
+    return [np.where(on, y, out) if out.shape == np.shape(on) else y for out, y in others]
 
 
 def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:

@@ -251,10 +251,7 @@ class NamedAxes:
     def _not_transposed_back(self, node: Node) -> Sequence[Any]:
         right, found = node.right, self.found(node)
         order = sorted(range(node.rank), key=lambda axis: (axis in found, axis))
-        return [
-            out.transpose(order).reshape(out.shape) if out.ndim == len(order) else out
-            for out in right
-        ]
+        return [y.transpose(order).reshape(y.shape) if y.ndim == node.rank else y for y in right]
 
     def _without_the_last(self, node: Node) -> Sequence[Any]:
         right, x = node.right, node.given[0]
@@ -425,10 +422,8 @@ def _through(name: str) -> Callable[[Array], Array]:
 
 def _truncated(node: Node) -> Sequence[Any]:
     """Cut off towards zero where the right answer is rounded away from it."""
-    return [
-        el.cut_off(right, exact.values) if isinstance(exact, Expected) else right
-        for exact, right in zip(exactly(node), node.right, strict=True)
-    ]
+    pairs = zip(exactly(node), node.right, strict=True)
+    return [el.cut_off(y, x.values) if isinstance(x, Expected) else y for x, y in pairs]
 
 
 def _flushed(x: Array) -> Array:

@@ -273,9 +273,7 @@ def as_the_undilated(axis: Axis) -> Axis:
 
 
 #: The padding before the input is made a multiple of the stride.
-_whole_strides = where(
-    lambda a: not a.same, lambda a: replace(a, begin=a.begin // a.stride * a.stride)
-)
+_by_stride = where(lambda a: not a.same, lambda a: replace(a, begin=a.begin // a.stride * a.stride))
 
 PLANS = _faults(
     lambda plan: of_windows(lambda asked, right: planned(right.outer, map(plan, right.axes))),
@@ -290,10 +288,10 @@ PLANS = _faults(
      lambda a: replace(a, dilation=1), "dilations"),
     ("beginning_rounded_to_the_dilation",
      "where the dilation was the stride, the padding before the input was rounded down to it",
-     where(lambda a: a.stride == a.dilation, _whole_strides), "dilations"),
+     where(lambda a: a.stride == a.dilation, _by_stride), "dilations"),
     ("beginning_rounded_to_the_stride",
      "the padding before the input was rounded down to a multiple of the stride",
-     _whole_strides, "pads"),
+     _by_stride, "pads"),
     ("pads_in_the_size_only",
      "pads counted for the output's size, but the first window began in the input",
      lambda a: replace(a, begin=0), "pads"),
@@ -555,9 +553,7 @@ SUMS: tuple[MutantRow, ...] = (
 
 
 def _adding_up(change: SumsChange, plan: WindowChange = lambda axis: axis) -> WindowFault:
-    return lambda asked, right: _Summed(
-        right.outer, planned(right.outer, map(plan, right.axes)).axes, change
-    )
+    return lambda _, own: _Summed(own.outer, planned(own.outer, map(plan, own.axes)).axes, change)
 
 
 FAULTS: tuple[Mutant, ...] = (

@@ -459,9 +459,8 @@ def of_pairs(turned, X, cos_cache, sin_cache, position_ids=None, *, interleaved,
     if position_ids is not None:
         if position_ids.shape != first or any(t.ndim != 2 for t in tables):
             raise InvalidNode(f"position_ids {list(position_ids.shape)} of {list(first)}")
-        tables = tuple(
-            xp.take(t, elements_at(at(position_ids), t.shape[0], back=True), axis=0) for t in tables
-        )
+        ids = at(position_ids)
+        tables = tuple(xp.take(t, elements_at(ids, t.shape[0], back=True), axis=0) for t in tables)
     if any(t.shape != (*first, size // 2) for t in tables):
         raise InvalidNode(f"caches of the shapes {[list(t.shape) for t in tables]}")
     y = turned(x, *(xp.expand_dims(t, axis=2) for t in tables), size, interleaved)

@@ -115,10 +115,8 @@ def scanned(sequence, body, states, inputs, axes, backward):
     [length] = lengths
     rows = []
     for n in range(length):
-        elements = [
-            part(x, sequence(length, n, back), axis)
-            for x, axis, back in zip(inputs, axes, backward, strict=True)
-        ]
+        triples = zip(inputs, axes, backward, strict=True)
+        elements = [part(x, sequence(length, n, back), axis) for x, axis, back in triples]
         states, row = split(body, states, body(*states, *elements))
         rows.append(row)
     unsaid("scan outputs of no iteration", not rows and len(body.body.outputs) > len(states))
@@ -184,12 +182,10 @@ def scan_of_batches(sequence, sequence_lens=None, *initial_state_and_scan_inputs
     for n, length in enumerate(lengths):
         begun = [part(x, n) for x in inputs]
         cut = [xp.take(x, np.arange(length), axis=0) for x in begun]
-        states, rows = scanned(
-            sequence, body, [part(x, n) for x in first], cut, [0] * len(cut), backward
-        )
-        unsaid(
-            "what is beyond a sequence", length < longest and len(body.body.outputs) > len(states)
-        )
+        begin = [part(x, n) for x in first]
+        states, rows = scanned(sequence, body, begin, cut, [0] * len(cut), backward)
+        has_rows = len(body.body.outputs) > len(states)
+        unsaid("what is beyond a sequence", length < longest and has_rows)
         found.append((*states, *(stacked([*column]) for column in zip(*rows, strict=True))))
     return tuple(stacked([*column]) for column in zip(*found, strict=True))
 

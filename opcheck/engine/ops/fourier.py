@@ -93,9 +93,8 @@ def _dft(transform, input, dft_length, axis, inverse, onesided):
     order = [n for n in range(rank - 1) if n != place] + [place, rank - 1]
     x = xp.permute_dims(input, order)
     used = min(x.shape[-2], length // 2 + 1 if folded else length)
-    if folded and np.any(
-        bare(xp.values_of(x))[..., [n for n in range(used) if 2 * n % length == 0], 1]
-    ):
+    real = [n for n in range(used) if 2 * n % length == 0]
+    if folded and np.any(bare(xp.values_of(x))[..., real, 1]):
         is_open("a real signal has no imaginary part of these frequencies")
     bins = length // 2 + 1 if onesided and not inverse else length
     y = transform(x[..., :used, :], bins, length, inverse, folded)

@@ -93,14 +93,12 @@ def along(placed, since, way, g, length):
     return xp.clip(place, *ends), [one.astype(np.int64) for one in (low, index, high)]
 
 
-def nearest(X, found, held=True):
+def nearest(X, at, held=True):
     """The pixels at the indices along each axis, either of two where unsure; 0 outside."""
     (batch, channels, *lengths), flat = X.shape, np.zeros(1, np.int64)
-    for axis, (low, own, high) in enumerate(found):
+    for axis, (low, own, high) in enumerate(at):
         if not np.array_equal(low, high) and is_real(X):
-            ends = (
-                nearest(X, [*found[:axis], [end] * 3, *found[axis + 1 :]]) for end in (high, low)
-            )
+            ends = (nearest(X, [*at[:axis], [end] * 3, *at[axis + 1 :]]) for end in (high, low))
             return xp.where(either(low, own, high, (batch, 1, -1)), *ends)
         is_open("float32 cannot tell which pixel is nearer", (low != high).any())
         flat = flat * lengths[axis] + np.clip(own, 0, lengths[axis] - 1)

@@ -104,12 +104,9 @@ def of_classes(select, boxes, scores, max_output_boxes_per_class=None, iou_thres
     illegal(f"iou_threshold {threshold}; allowed: [0, 1]", not 0 <= threshold <= 1)
     if most < 0 or center_point_box not in (0, 1):
         unsaid(f"{most} boxes and format {center_point_box}")
-    found = [
-        (batch, kind, box)
-        for batch, classes in enumerate(scores)
-        for kind, each in enumerate(classes)
-        for box in select(boxes[batch], each, most, threshold, least, center_point_box)
-    ]
+    each = ((n, kind, row) for n, some in enumerate(scores) for kind, row in enumerate(some))
+    how = most, threshold, least, center_point_box
+    found = [(n, kind, box) for n, kind, row in each for box in select(boxes[n], row, *how)]
     return change(np.array(found, np.int64).reshape(-1, 3), most)
 
 

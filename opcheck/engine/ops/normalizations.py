@@ -257,9 +257,8 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
         types = {str(x.dtype) for x in (X, scale, *old)}
         if (len(types) > 1 and "float64" in types) or (training and not X.size):
             unsaid("mixing float64, or of statistics of no elements")
-        scale, B, *old = (
-            xp.reshape(x, shape if apart else (-1, *[1] * (X.ndim - 2))) for x in (scale, B, *old)
-        )
+        along = shape if apart else (-1, *[1] * (X.ndim - 2))
+        scale, B, *old = (xp.reshape(x, along) for x in (scale, B, *old))
         now, outputs = old, []
         if training:
             axes = (0,) if apart else tuple(axis for axis in range(X.ndim) if axis != 1)

@@ -149,14 +149,12 @@ def over_matrices(a, b, x, w):
 
 
 @by_step(10, 21)
-def qlinear_matmul(
-    options, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
-):
+def qlinear_matmul(how, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point):
     # Sums and products with powers of two that float32 holds exactly, in any order.
     """QLinearMatMul with other steps."""
     sure = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)
     operands = (a, a_scale, a_zero_point), (b, b_scale, b_zero_point), (y_scale, y_zero_point)
-    return requantized(of_matrices, MATRICES, over_matrices, *operands, None, sure, **options)
+    return requantized(of_matrices, MATRICES, over_matrices, *operands, None, sure, **how)
 
 
 @by_step(10)

@@ -14,23 +14,16 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
+from opcheck.engine import operators
 from opcheck.engine.axes import check_size, from_either_end, listed
-from opcheck.engine.operators import (
-    by_step,
-    check_one_of,
-    check_shape,
-    is_open,
-    operator,
-    unsaid,
-    with_parameters,
-)
+from opcheck.engine.operators import check_one_of, is_open, unsaid
 from opcheck.errors import InvalidNode, unsupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
 AffineGrid Resize Upsample
 """
-AFFINE_GRID, RESIZE, UPSAMPLE = map(operator, NAMES.split())
+AFFINE_GRID, RESIZE, UPSAMPLE = map(operators.operator, NAMES.split())
 
 #: How far a term of a coordinate may be off: six roundings, those of a scale made anew among them.
 _ROUNDINGS = 6
@@ -320,7 +313,7 @@ def sized(X, axes, roi, scales, sizes, policy):
     parts = [(Fraction(0), Fraction(1))] * len(numbers)
     if roi is not None:
         ends = bare(xp.values_of(roi))
-        check_shape("roi", ends, (2 * len(numbers),))
+        operators.check_shape("roi", ends, (2 * len(numbers),))
         unsaid("a part without numbers", not np.isfinite(ends).all())
         parts = [*zip(*np.vectorize(Fraction, [object])(ends).reshape(2, -1), strict=True)]
     if sizes is None:
@@ -336,9 +329,8 @@ def sized(X, axes, roi, scales, sizes, policy):
     each = [Fraction(size, X.shape[n]) for n, size in zip(numbers, wanted, strict=True)]
     if policy != "stretch" and each:
         each = [min(each) if policy == "not_larger" else max(each)] * len(each)
-        wanted = [
-            floor(s * X.shape[n] + Fraction(1, 2)) for n, s in zip(numbers, each, strict=True)
-        ]
+        exact = [s * X.shape[n] for n, s in zip(numbers, each, strict=True)]
+        wanted = [floor(size + Fraction(1, 2)) for size in exact]
     for n, (start, end), size, scale in zip(numbers, parts, wanted, each, strict=True):
         found[n] = Axis(X.shape[n], size, scale, scale * X.shape[n], start, end)
     return found
@@ -385,7 +377,7 @@ def of_resize(along, sized=sized, outside=outside):
         return upsampled(X, checked_scales(scales, X.ndim, 2.0**-149), mode)
 
     def later(since, schema):
-        return with_parameters(partial(formula, since), schema, schema.attributes)
+        return operators.with_parameters(partial(formula, since), schema, schema.attributes)
 
     return {10: first} | {n: later(n, schemas[n]) for n in schemas if n > 10}
 
@@ -476,7 +468,7 @@ def in_steps(first, length, corners):
     return first * (xp.real(2.0) / max(length, 1)) + (xp.real(1.0) / max(length, 1) - 1)
 
 
-@by_step(20, options=["change"])
+@operators.by_step(20, options=["change"])
 def of_places(places, theta, size, *, align_corners,
               change=lambda theta, lengths, axes: (theta, lengths, axes)):  # fmt: skip
     """The formula, from the places along an axis, and a change of the matrix, sizes and axes."""

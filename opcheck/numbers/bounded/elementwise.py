@@ -40,14 +40,12 @@ def result(
 
     Where results are stored in a narrower type, that rounding comes last.
     """
-    arithmetic = like.arithmetic
-    made = Bounded(
-        v, like.dtype, arithmetic, errors, k=k, least=least, squared=squared, shares=shares
-    )
-    if arithmetic.stored is None:
+    own = like.arithmetic
+    made = Bounded(v, like.dtype, own, errors, k=k, least=least, squared=squared, shares=shares)
+    if own.stored is None:
         return made
     return Bounded(
-        v, like.dtype, arithmetic, lambda: made.settled().errors, k=1.0, grid=arithmetic.stored,
+        v, like.dtype, own, lambda: made.settled().errors, k=1.0, grid=own.stored,
         least=made.sure, squared=squared,
     )  # fmt: skip
 
@@ -421,15 +419,12 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, arrays.M
     power = real("pow")
     x_e, p_e = (np.zeros(()) if one.e is None else arrays.reach(one.v, one.e) for one in (x, p))
     low = x.v - x_e
-    if x.never_negative():
-        low = np.where((x.v >= 0) & (low < 0), low * 0, low)
+    low = np.where((x.v >= 0) & (low < 0), low * 0, low) if x.never_negative() else low
     ends = [power(base, exponent) for base in (low, x.v + x_e) for exponent in
             ((p.v,) if p.e is None else (p.v - p_e, p.v + p_e))]  # fmt: skip
     spread = np.max([size_of(end - v) for end in ends], axis=0)
     unknown = ~np.isfinite(spread) & is_finite(v)
-    if not unknown.any():
-        return spread, None
-    return np.where(unknown, np.inf, spread), unknown
+    return (np.where(unknown, np.inf, spread), unknown) if unknown.any() else (spread, None)
 
 
 def _through(

@@ -15,7 +15,7 @@ from opcheck.dtypes import DType, limits
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Floats, is_finite, pair, size_of
+from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, is_finite, pair, size_of
 from opcheck.numbers.bounded.choice import Indices, extreme, trunc, truth
 from opcheck.numbers.bounded.elementwise import divide, either, plus, result
 
@@ -36,9 +36,7 @@ def _counted(e: Floats, v: Any) -> Floats:
     return e if np.isfinite(e).all() else np.where(is_finite(np.asarray(v)), e, 0.0)
 
 
-def _in_sum(
-    lost: arrays.Lost | None, total: Floats, v: Any, arithmetic: Arithmetic
-) -> arrays.Lost | None:
+def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
     """Lost elements of sums `v`, from those of their terms and from `total`, the sum of |terms|.
 
     In some order a partial sum is as large as all terms of one sign together. What compensates for
@@ -130,7 +128,7 @@ def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
     )
 
 
-def _lost(add_up: Callable[[Any], Any], lost: arrays.Lost | None) -> arrays.Lost | None:
+def _lost(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
     """Lost elements of what `add_up` adds up."""
     return None if lost is None else np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
 
@@ -344,11 +342,9 @@ def _joined(join: Callable[..., Any], given: Sequence[Any], axis: int = 0) -> Bo
         filled = [np.full(x.shape, default) if part is None else part for x, part in pairs]
         return join(filled, axis=axis)
 
-    def errors() -> Errors:
-        return Errors(of("e", 0.0), of("q", 0.0), of("lost", 0))
-
     least = builtins.min(x.least if alike else x.sure for x in parts)
-    return parts[0].beside(v, errors, alike, least)
+    first = parts[0]
+    return first.beside(v, lambda: Errors(of("e", 0.0), of("q", 0.0), of("lost", 0)), alike, least)
 
 
 concat, stack = partial(_joined, np.concat), partial(_joined, np.stack)

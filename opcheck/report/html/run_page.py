@@ -55,13 +55,8 @@ def document(template: str, **values: Any) -> str:
     """A whole page, which runs only its own script and fetches nothing."""
     script = _source("report.js")
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return render(
-        template,
-        style=Markup(_source("style.css")),
-        script=Markup(script),
-        script_hash=f"sha256-{digest}",
-        **values,
-    )
+    own = {"style": Markup(_source("style.css")), "script": Markup(script)}
+    return render(template, **own, script_hash=f"sha256-{digest}", **values)
 
 
 def _left(text: str, limit: int) -> str:
@@ -229,13 +224,11 @@ def _histogram(picture: Picture) -> tuple[Drawing, str]:
     width = min(max(_WIDTH[0], _BAR * (places[-1] + 0.4)), _WIDEST)
     heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
     wide, high = width / (places[-1] + 0.6), _HIGH / (max(heights) * 1.18 + 0.2)
+    sized = zip(bars, places, heights, strict=True)
     drawing = drawn(
         *("histogram.svg", width, _HIGH, (_MARGINS[1], *_MARGINS[1:])),
         label="ULP off",
-        bars=[
-            (*bar, wide * place, high * height)
-            for bar, place, height in zip(bars, places, heights, strict=True)
-        ],
+        bars=[(*bar, wide * place, high * height) for bar, place, height in sized],
         wide=wide,
         # Labels for which there is room.
         some=ceil(_BAR * len(bars) / _WIDEST),
@@ -312,6 +305,7 @@ def fragment(record: Record) -> str:
 
 def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collection[Verdict]) -> str:
     (count,) = counted([record], red)
+    telling = [one for one in record.comparisons if one.worst or one.unjudged or one.picture]
     return render(
         "failure.html",
         record=record,
@@ -320,11 +314,7 @@ def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collecti
         wanted=wanted(record),
         number=rows[id(record)],
         count=count,
-        evidence=[
-            (one, drawn.of(one.picture) if one.picture else [])
-            for one in record.comparisons
-            if one.worst or one.unjudged or one.picture
-        ],
+        evidence=[(one, drawn.of(one.picture) if one.picture else []) for one in telling],
         likeliest=summary.LIKELIEST,
     )
 

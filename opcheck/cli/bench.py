@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,34 +31,49 @@ if TYPE_CHECKING:
 Verdict = tuple[Exit | None, str]
 
 
-def verdict_of(found: Compared, base: str = "", unfair: str = "") -> Verdict:
-    """Return what a comparison with `base` or an older run means, and if it is `unfair`."""
-    than, by = base or "before", f"by more than {100 * found.beyond:g} %"
-    slower = sum(one.verdict == "slower" for one in found.changes)
-    together = any(one.verdict == "slower" for one in found.together)
-    rows = len(found.changes) + len(found.missing)
-    code, said = None, [f"nothing is seen to be slower than {than} {by}"]
-    if unfair:
-        code, said = Exit.NOTHING_JUDGED, [f"the runs cannot be compared: {unfair}"]
-    elif slower or together:
-        mean = ", and so are all together" if together else ""
-        code, said = Exit.SLOWER, [f"{slower:,} slower than {than} {by}{mean}"]
-    if lost := sum(one.lost for one in found.missing):
-        had = f"have a time on {base}" if base else "had a time before"
-        also = said if code else []
-        code, said = Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *also]
-    if code is None and not found.changes:
-        code, said = Exit.NOTHING_JUDGED, ["nothing could be compared"]
-    if code is None and not found.is_decided:
-        code, said = Exit.NOTHING_JUDGED, [f"undecided whether slower than {than} {by}"]
-    return code, "; ".join([*said, f"{found.unclear:,} of {rows:,} unclear"])
+@dataclass(frozen=True)
+class TimingGate:
+    """Limit on slowdowns; `unclear` None is "fail" where nothing is clear, else "pass"."""
+
+    most: float
+    unclear: str | None
+
+    def verdict(self, found: Compared, base: str = "", unfair: str = "") -> Verdict:
+        """Return what a comparison with `base` or an older run means, and if it is `unfair`."""
+        than, by = base or "before", f"by more than {100 * found.beyond:g} %"
+        slower = sum(one.verdict == "slower" for one in found.changes)
+        together = any(one.verdict == "slower" for one in found.together)
+        rows = len(found.changes) + len(found.missing)
+        unclear = f"{found.unclear:,} of {rows:,} unclear"
+        code, said = None, []
+        if unfair:
+            code, said = Exit.NOTHING_JUDGED, [f"the runs cannot be compared: {unfair}"]
+        elif slower or together:
+            mean = ", and so are all together" if together else ""
+            code, said = Exit.SLOWER, [f"{slower:,} slower than {than} {by}{mean}"]
+        if lost := sum(one.lost for one in found.missing):
+            had = f"have a time on {base}" if base else "had a time before"
+            code, said = Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *said]
+        if code is None and not found.changes:
+            code, said = Exit.NOTHING_JUDGED, ["nothing could be compared"]
+        fails = found.unclear if self.unclear == "fail" else not found.is_decided
+        if code is None and fails and self.unclear != "pass":
+            code, said = Exit.NOTHING_JUDGED, [f"undecided whether slower than {than} {by}"]
+        said = said or [f"nothing is seen to be slower than {than} {by}"]
+        return code, "; ".join([*said, unclear])
 
 
-def asked_limit(most: float | None, *, stored: bool, base: str | None = None) -> float | None:
-    """Return the limit on slowdowns; UsageError without `stored` or `base`, or if too small."""
+def asked_gate(
+    most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
+) -> TimingGate | None:
+    """Return the gate; raise UsageError without `stored` or `base`, or for too small a limit."""
     from opcheck.timing import FINEST, FINEST_WITHIN, USUAL
 
-    if not stored and base is None and most is not None:
+    if not stored and most is None:
+        if unclear:
+            raise UsageError("--unclear needs --baseline, --compare or --max-regression")
+        return None
+    if not stored and base is None:
         # Else the first backend would be the old build, whichever it is.
         raise UsageError("--max-regression needs --base BACKEND, or a saved --baseline FILE")
     least = FINEST if stored else FINEST_WITHIN
@@ -66,7 +82,7 @@ def asked_limit(most: float | None, *, stored: bool, base: str | None = None) ->
             f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be detected",
             "two builds in one run show less: -b old -b new --base old" if stored else None,
         )
-    return USUAL if stored and most is None else most
+    return TimingGate(USUAL if most is None else most, unclear)
 
 
 def saved_benchmark(path: Path) -> Stored:
@@ -103,21 +119,21 @@ def check_baseline(path: Path, stored: Stored, about: Bench, cases: Sequence[Cas
         raise UsageError(few(lacking), hint)
 
 
-def show_changes(console: Console, most: float, old: Stored | None, new: Stored) -> Verdict:
+def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
     """Print and judge a benchmark, compared with an old one or with its own baseline."""
     from opcheck.report import timings
     from opcheck.timing import compare_backends, compare_runs
 
     if old is None:
         base = new.bench.baseline
-        found = compare_backends(new.rows, base, most)
+        found = compare_backends(new.rows, base, gate.most)
         timings.show_changes(console, {}, found, base)
-        return verdict_of(found, base)
+        return gate.verdict(found, base)
     cases = ([row.case for row in stored.rows] for stored in (old, new))
     differences = timings.differences(old.bench, new.bench, *cases)
-    found = compare_runs(old.rows, new.rows, most)
+    found = compare_runs(old.rows, new.rows, gate.most)
     timings.show_changes(console, differences, found)
-    return verdict_of(found, unfair=timings.unfair(differences))
+    return gate.verdict(found, unfair=timings.unfair(differences))
 
 
 _READ = {"type": click.Path(path_type=Path, dir_okay=False)}
@@ -138,6 +154,8 @@ _READ = {"type": click.Path(path_type=Path, dir_okay=False)}
     --baseline FILE: Compare the times with a saved benchmark.
     --max-regression most SHARE: How much slower is too slow: than the backend that --base names, 2%
         or more, or than a --baseline, 3% or more. [default: 5% with --baseline]
+    --unclear: What a row makes of a gate that may be too slow or not, exit code 5 or none.
+        [default: fail where no row is clear]
     --compare compared OLD NEW: Compare two saved benchmarks, and measure nothing.
     """,
     threads={"type": click.IntRange(min=1), "default": 1, "show_default": True},
@@ -146,6 +164,7 @@ _READ = {"type": click.Path(path_type=Path, dir_okay=False)}
     saved={"type": OutputPath(dir_okay=False)},
     baseline=_READ,
     most={"type": options.SHARE},
+    unclear={"type": click.Choice(["fail", "pass"])},
     compared={**_READ, "nargs": 2},
 )
 def command(
@@ -161,6 +180,7 @@ def command(
     saved: Path | None,
     baseline: Path | None,
     most: float | None,
+    unclear: str | None,
     compared: tuple[Path, Path] | None,
     **selection: Any,
 ) -> NoReturn:
@@ -192,11 +212,11 @@ def command(
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
     if compared:
-        for name in given_besides("compared", "most"):
+        for name in given_besides("compared", "most", "unclear"):
             raise UsageError(f"--compare measures nothing: {name} has no place beside it")
-        limit = asked_limit(most, stored=True)
-        assert limit
-        code, meaning = show_changes(output(), limit, *map(saved_benchmark, compared))
+        gate = asked_gate(most, unclear, stored=True)
+        assert gate
+        code, meaning = show_changes(output(), gate, *map(saved_benchmark, compared))
         end(code or Exit.CONFORMS, meaning)
     from opcheck.backends.address import DEFAULT
     from opcheck.execution.bench import entered, planned
@@ -206,9 +226,9 @@ def command(
     # All errors of the command line come before any process is started.
     cases = _chosen(**selection)
     options.check_files([(f"--save {saved}", saved)], [baseline])
-    limit = asked_limit(most, stored=baseline is not None, base=base)
+    gate = asked_gate(most, unclear, stored=baseline is not None, base=base)
     old = saved_benchmark(baseline) if baseline else None
-    if limit and not baseline and len(addresses or DEFAULT) < 2:
+    if gate and not baseline and len(addresses or DEFAULT) < 2:
         raise UsageError("--max-regression compares with --base: name another backend by -b")
     limits = Limits(timeout, memory_limit)
     plan = planned(workers, seconds, cold=cold, quick=quick)
@@ -228,10 +248,10 @@ def command(
         rows, error = _measured(session, save)
     timings.show_results(console, about, rows)
     code, meaning = Exit.CONFORMS, ""
-    if limit and rows:
+    if gate and rows:
         console.print()
         stored = timings.Stored(about, tuple(rows), complete=True)
-        failed, meaning = show_changes(console, limit, old, stored)
+        failed, meaning = show_changes(console, gate, old, stored)
         code = failed or code
     if error:
         raise error

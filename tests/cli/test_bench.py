@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opcheck.cli.bench import verdict_of
+from opcheck.cli.bench import TimingGate
 from opcheck.cli.group import program
 from opcheck.errors import Unwritable
 from opcheck.report import timings
@@ -72,7 +72,7 @@ def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
     assert header["bench"]["machine"]["cores"] > 0
     assert row["case"] == "Hardmax/one"
     assert footer["complete"] is True
-    limit = "--max-regression", "900%"
+    limit = "--max-regression", "900%", "--unclear", "pass"
     again = bench(*words, "--save", new, "--baseline", old, *limit, code=0)
     assert "nothing is seen to be slower than before by more than 900 %" in again.stdout
     assert "Hardmax/one" in run("bench", "--compare", old, new, *limit, code=0).stdout
@@ -171,7 +171,7 @@ def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
     alone = tmp_path / "b.jsonl"
     alone.write_text(Path(old()).read_text())
     both = old(('"backends":{', '"backends":{"numpy":"1",'))
-    found = run("bench", "--compare", both, str(alone), code=5)
+    found = run("bench", "--compare", both, str(alone), "--unclear", "pass", code=5)
     said = "exit 5: the runs cannot be compared: backend numpy 1 there, absent here; "
     assert found.stdout.splitlines()[-1].startswith(said)
 
@@ -201,20 +201,24 @@ CLEAR, UNCLEAR = (
 
 
 @pytest.mark.parametrize(
-    ("changes", "code"),
-    [((UNCLEAR,), 5), ((CLEAR, UNCLEAR), None), ((CLEAR,), None), ((), 5)],
-)
-def test_a_gate_asks_for_one_clear_row_and_always_counts_unclear_ones(changes, code):
-    found, said = verdict_of(Compared(changes, ()))
+    ("changes", "unclear", "code"),
+    [
+        ((UNCLEAR,), None, 5), ((UNCLEAR,), "fail", 5), ((UNCLEAR,), "pass", None),
+        ((CLEAR, UNCLEAR), None, None), ((CLEAR, UNCLEAR), "fail", 5), ((CLEAR,), "fail", None),
+        ((), "pass", 5),
+    ],
+)  # fmt: skip
+def test_a_gate_may_ask_for_a_clear_answer_and_always_counts_unclear_ones(changes, unclear, code):
+    found, said = TimingGate(0.05, unclear).verdict(Compared(changes, ()))
     assert found == code
     assert said.endswith(f"; {changes.count(UNCLEAR)} of {len(changes)} unclear")
 
 
 def test_a_row_that_cannot_be_compared_is_not_clear():
-    found = Compared((UNCLEAR,), (Missing("y", "b", "no such case"),))
-    assert verdict_of(found) == (
+    found = Compared((CLEAR,), (Missing("y", "b", "no such case"),))
+    assert TimingGate(0.05, "fail").verdict(found) == (
         5,
-        "undecided whether slower than before by more than 5 %; 2 of 2 unclear",
+        "undecided whether slower than before by more than 5 %; 1 of 2 unclear",
     )
 
 
@@ -232,6 +236,7 @@ def test_a_case_may_be_timed_in_several_sizes(bench):
         (["--max-regression", "5%"], 2, "--max-regression needs --base BACKEND, or a saved"),
         (["--max-regression", "5%", "--base", "numpy"], 2, "name another backend by -b"),
         (["--max-regression", "1%", "--base", "numpy"], 2, "1%: 2% is the least"),
+        (["--unclear", "fail"], 2, "--unclear needs --baseline, --compare or --max-regression"),
         (["--max-regression", "-5%"], 2, "-0.05 is not in the range"),
         (["--max-regression", "2%", "--baseline", "x"], 2, "2%: 3% is the least"),
         (["--baseline", "nowhere.jsonl"], 2, "nowhere.jsonl"),

@@ -190,9 +190,11 @@ def support(
     from opcheck.execution.support import cells_of, floors, matrix
     from opcheck.execution.workers import each
     from opcheck.report import support as report
+    from opcheck.suite import check_case_files
 
     known = profiles(Path.cwd())
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
+    check_case_files(paths, "support")
     cases = chosen_cases(paths, ops=ops)[0]
     asked = cells_of(cases) if paths else matrix(cases)
     wanted = floors(required, asked) if required is not None else []

@@ -73,6 +73,9 @@ def locate(
         driver.start(backend, located(network, backend.info), 0)
         while driver.is_busy:
             found = next((one for _, one in driver.collect()), found)
+    if found.whole is not None and found.whole.verdict == "bad case":
+        hint = None if inputs else "numbers that are made up may not fit: give others by --inputs"
+        raise UsageError(f"{path}: {found.whole.reason}", hint)
     sizes = [word for name in dims for word in ("--dim", f"{name}={dims[name]}")]
     data = ["--inputs", str(inputs)] if inputs else []
     again = ["opcheck", "locate", str(path), "-b", address, *sizes, *data]
@@ -89,6 +92,8 @@ def locate(
         ways = {"precision": "the model's answer is off", "raised": "the model is refused"}
         ways |= dict.fromkeys(LOSSES, f"the model has no answer: {found.whole.verdict}")
         wrong.append(ways.get(found.whole.failure, "the model's answer is wrong"))
+        if found.around and not (found.wrong or found.together):
+            wrong.append(f"by {plural(len(found.around), 'node')} that nobody judged, or several")
     if wrong or found.together:
         end(Exit.NONCONFORMING, ", ".join(wrong))
     if not found.judged:
@@ -163,7 +168,8 @@ def extract(
     network = Network(_model(path, dims, inputs))
     found, left = extracted(network, _times(profile) if profile else {})
     with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        if found:
+            folder.mkdir(parents=True, exist_ok=True)
     for op, some in group_by(found, lambda one: one.case.op).items():
         cases = [replace(one.case, name=f"node_{n}") for n, one in enumerate(some)]
         notes = [_note(one, with_share=profile is not None) for one in some]

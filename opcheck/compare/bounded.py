@@ -485,13 +485,15 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
             return
         # What a model loses of its smallest numbers, as a part of the others, it may lose.
         least = np.sqrt(np.mean(part.values[counts] ** 2)) if want.whole else 0.0
+        found = False
         for shift, deviation in bound.deviations(cut):
             deviation = np.hypot(deviation, arithmetic.u * least)
             of_it = counts & (deviation > 0)
             if np.count_nonzero(of_it) >= enough:
                 off = (error - shift)[of_it] / deviation[of_it]
                 yield float(np.sqrt(np.mean(off**2)))
-        if is_rounded:
+                found = True
+        if is_rounded and not found:
             yield 1.0  # where nothing is expected to scatter
 
 

@@ -2,8 +2,8 @@
 specification's own function bodies, node by node, as formulas."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -26,6 +26,7 @@ from opcheck.opset import (
 )
 
 T = TypeVar("T")
+_INNER = "in the graph, "
 _SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
 
 
@@ -520,7 +521,8 @@ def _run(
             raise InvalidNode(f"nothing is called {lacking[0]} there")
         if attrs is None:
             # What waits for its errors holds all that it is computed of.
-            outputs: Sequence[Any] = [*map(numbers.finished, _typed(node, named))]
+            with _naming(node):
+                outputs: Sequence[Any] = [*map(numbers.finished, _typed(node, named))]
         else:
             outputs = _computed(node, [named[name] for name in node.inputs], named, attrs)
         named |= dict(zip(node.outputs, outputs, strict=False))
@@ -528,6 +530,19 @@ def _run(
             named.pop(name, None)
     lift(body.outputs)
     return tuple(named.get(name) for name in body.outputs)
+
+
+@contextmanager
+def _naming(node: BodyNode) -> Iterator[None]:
+    """Around a node of a graph: what forbids it names the innermost one."""
+    try:
+        yield
+    except InvalidNode as error:
+        if str(error).startswith(_INNER):
+            raise
+        raise InvalidNode(
+            f"{_INNER}{node.op.name}, which gives {node.outputs[0]!r}: {error}"
+        ) from None
 
 
 def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:

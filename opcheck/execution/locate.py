@@ -20,7 +20,7 @@ from opcheck.compare.outputs import computed_want
 from opcheck.diagnose.suspects import Evidence, Suspects
 from opcheck.engine import Expected, Node, operator_of
 from opcheck.engine.evaluate import exactly
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, few
 from opcheck.execution.expected import WrongCase, answers_of, node_of
 from opcheck.execution.network import Network, Values, case_of
 from opcheck.execution.workers import Inquiry
@@ -29,6 +29,8 @@ from opcheck.model.located import Depth, JudgedNode, Located, Part
 
 #: Passes that come to nothing, and are asked in halves, before it is left at that.
 _PATIENCE = 40
+#: Characters of what a backend says of a pass.
+_LONGEST = 300
 #: How many tensors are shown, from the first to the last, with their errors.
 _DEPTHS = 16
 
@@ -37,6 +39,8 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
     """The inquiry of one backend about the nodes of a model."""
     whole = yield from network.evaluation.on(backend)
     known = not network.case.expect.compares_backends
+    if known and whole.result.verdict is Verdict.BAD_CASE:
+        return Located(whole.result, (), (), len(network.parts))
     judged: list[JudgedNode] = []
     seen: dict[str, Any] = {}
     notes: list[str] = []
@@ -90,10 +94,11 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
         tuple((part, why) for part in network.parts if (why := network.why_not(part))),
         len(network.parts),
         tuple(_depths(network, seen, sample)) if known else (),
-        "; ".join(dict.fromkeys(notes)),
+        few([note[:_LONGEST] for note in dict.fromkeys(notes)]) if notes else "",
         taken=network.taken,
     )
-    if known and found.wrong and (before := network.up_to(found.wrong.part)).case.outputs:
+    wrong = found.by_itself
+    if known and wrong and (before := network.up_to(wrong.part)).case.outputs:
         # What it reads may be wrong where it is no output.
         network, whole = before, (yield from before.evaluation.on(backend))
     if known and whole.result.failure in ("values", "precision"):

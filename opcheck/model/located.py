@@ -85,6 +85,12 @@ class Located:
 
     @property
     def wrong(self) -> JudgedNode | None:
+        """The first node that is wrong by itself, or else is off where the answer is beyond it."""
+        is_off = self.whole is not None and self.whole.failure == "values" and not self.together
+        return self.by_itself or (next(iter(self.small), None) if is_off else None)
+
+    @property
+    def by_itself(self) -> JudgedNode | None:
         """The first node that fails, or else the first one whose errors scatter too far."""
         return next(chain(self.failing, filter(_is_poorer, self.nodes)), None)
 

@@ -60,7 +60,8 @@ def _counts(found: Located) -> Iterator[str]:
     if whole is None:
         yield "the model  nobody knows its answer: opcheck lacks an operator of it"
     else:
-        yield f"the model  {plain_text.one_line(f'{whole.verdict}: {whole.reason}')}"
+        said = f"{whole.verdict}: {whole.reason}" if whole.reason else str(whole.verdict)
+        yield f"the model  {plain_text.one_line(said)}"
     small = {one.part.place for one in found.small}
     counts = Counter(
         Verdict.WARN if one.part.place in small else one.result.verdict for one in found.nodes
@@ -81,14 +82,15 @@ def _counts(found: Located) -> Iterator[str]:
         yield f"           {count:,} {op}: {remark}"
     if found.taken:
         which = plain_text.plural(found.taken, "If")
-        unfound = whole and whole.failure and not found.wrong and not found.together
+        named = found.wrong or found.together
+        unfound = found.nodes and whole and whole.failure and not named
         alone = ", and no node in it is wrong" if unfound else ""
         yield f"branches   {which}: the branch that is taken stands in place of the node{alone}"
     for reason, count in Counter(why for _, why in found.around).most_common():
         yield f"around     {plain_text.plural(count, 'node')}: {reason}"
     if found.exposed:
         yield f"exposed    {plain_text.one_line(found.exposed)}"
-    if not found.nodes:
+    if not found.nodes and len(found.around) < found.total:
         yield "alone      opcheck extract writes nodes as cases, which opcheck run asks one by one"
 
 

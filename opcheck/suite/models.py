@@ -126,8 +126,11 @@ class DimSizes:
         if isinstance(size, int):
             return size
         self.known |= {key for key in (size, place) if key}
-        keys = [key for key in (place, size) if key in self.given][:1]
-        self.used.update(keys)
+        keys = [key for key in (place, size) if key in self.given]
+        if len({self.given[key] for key in keys}) > 1:
+            said = " and ".join(f"{key} is {self.given[key]}" for key in keys)
+            raise UsageError(f"axis {axis} of {name!r} has two sizes: {said}")
+        self.used.update(keys[:1])
         return self.given[keys[0]] if keys else None
 
     def check(self) -> None:

@@ -424,6 +424,53 @@ def test_an_operator_that_nobody_knows_is_left_out(tmp_path):
     assert len(found.judged) == 11
 
 
+@dataclass
+class Scaled(Rewriting):
+    """A backend whose answer is too large by a factor."""
+
+    factor: float = 1.0
+
+    def prepare(self, task: Any) -> Any:
+        prepared, own = super().prepare(task), [one.name for one in task.outputs]
+        run, place = prepared.run, own.index("y")
+
+        def scaled(inputs: Any) -> Any:
+            found = run(inputs)
+            found[place] = found[place] * np.float32(self.factor)
+            return found
+
+        prepared.run = scaled
+        return prepared
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-6, 1 + 3e-6])
+def test_a_node_that_is_off_by_a_few_roundings_is_named_where_the_answer_is_beyond_its_bound(
+    factor, tmp_path
+):
+    proto = parse_model(f"{HEAD} net (float[64] x) => (float[64] y) {{ n = Neg (x) y = Tanh (n) }}")
+    onnx.save(proto, tmp_path / "net.onnx")
+    found = found_by(tmp_path / "net.onnx", Scaled(factor=factor))
+    assert found.whole.failure == "values"
+    assert (found.failing, found.wrong.part.name) == ([], "Tanh_1")
+    assert found.wrong.is_small
+    # What roundings explain depends on no answer.
+    (depth,) = found.depths
+    assert depth.error == pytest.approx(factor - 1, rel=0.2)
+    assert depth.expected < 1e-7
+
+
+def test_a_model_that_the_engine_takes_for_illegal_accuses_no_node(tmp_path):
+    text = "net (float[2, 3] x, int64[1] n) => (float[] y) { a = Exp (x) y = Unsqueeze (a, n) }"
+    onnx.save(parse_model(f"{HEAD} {text}"), tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", np.ones((2, 3), np.float32))
+    np.save(tmp_path / "n.npy", np.array([7]))
+    (case,) = load_all((tmp_path / "net.onnx",), {}, inputs=tmp_path)
+    found = found_in(case, Rewriting())
+    assert found.whole.verdict is Verdict.BAD_CASE
+    assert "in the graph, Unsqueeze, which gives 'y': " in found.whole.reason
+    assert found.judged == ()
+
+
 def test_tensors_are_asked_for_in_as_many_passes_as_memory_needs(tmp_path, monkeypatch):
     (case,) = load_all((made("convolutions", tmp_path),), {})
     every = [part.name for part in Network(case).parts]

@@ -117,10 +117,13 @@ class Compiled:
         """Return the inputs by name, or by port that which is handed on and bears another name."""
         feed: dict[Any, Array] = {**self.task.feed(inputs)}
         ports = [one for one in self.compiled.inputs if not one.get_names() & feed.keys()]
+        names = {name for one in self.compiled.inputs for name in one.get_names()}
+        if not ports and self.task.model is not None:
+            # Of a model that is read from bytes, it drops inputs that nothing reads.
+            return {name: array for name, array in feed.items() if name in names}
         if not ports:
             return feed  # An input that OpenVINO dropped is refused, as whoever feeds it sees.
         # OpenVINO names such inputs after the outputs, and drops those that nothing reads.
-        names = {name for one in self.compiled.inputs for name in one.get_names()}
         sizes = [_sizes(port.get_partial_shape()) for port in ports]
         others = {name: [*array.shape] for name, array in feed.items() if name not in names}
         first = _in_order(sizes, others.items())

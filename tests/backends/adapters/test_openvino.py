@@ -9,6 +9,7 @@ import pytest
 
 from opcheck.backends.adapters import openvino as adapter
 from opcheck.errors import BackendUnavailable, UsageError
+from opcheck.graph import model_of
 from opcheck.model import Declined, Raised, Task
 from tests.asking import outcome_of, output_of, task_of
 
@@ -201,3 +202,10 @@ def test_an_input_that_it_dropped_is_refused_as_whoever_feeds_it_sees(vino: Any)
     outcome = outcome_of(vino, task_of("ReduceSum", 13, {}, X, axes), X, axes)
     assert isinstance(outcome, Raised)
     assert "Port for tensor name" in outcome.detail
+
+
+def test_of_a_model_it_is_not_fed_what_it_dropped(vino: Any) -> None:
+    axes = np.zeros(0, np.int64)
+    task = task_of("ReduceSum", 13, {}, X, axes)
+    whole = replace(task, model=model_of(task).SerializeToString())
+    assert output_of(vino, whole, X, axes).shape == (1,) * X.ndim

@@ -64,10 +64,10 @@ def listed(name: str, numbers: Any) -> list[int]:
 def scalar(name: str, x: Any) -> Any:
     """The single number of a tensor of rank 0, as Python has it."""
     x = bare(x)
-    unsupported(f"rounding decides {name}", isinstance(x, Kind))
     if x.ndim:
         kind = NotSupported if x.size == 1 else InvalidNode
         raise kind(f"{name} of shape {list(x.shape)}; allowed: a scalar")
+    unsupported(f"rounding decides {name}", isinstance(x, Kind))
     return x.item()
 
 

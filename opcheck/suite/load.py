@@ -247,7 +247,7 @@ def load_all(
     if inputs and len(models) != 1:
         raise UsageError(f"--inputs {inputs} is for one model, and {len(models)} are named")
     fed, more = fed_from(models[0], inputs) if inputs else ({}, {})
-    sizes = DimSizes({**(dims or {}), **more})
+    sizes = DimSizes(dims or {}, more)
     for case in filter(None, (case_of_model(path, sizes, messages, fed) for path in models)):
         cases.append(replace(case, said=(f"--inputs={inputs}",)) if inputs else case)
     sizes.check()

@@ -115,8 +115,10 @@ def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
 class DimSizes:
     """The sizes that a user gave, by the names of dimensions or as INPUT[AXIS]."""
 
-    def __init__(self, given: Mapping[str, int]) -> None:
-        self.given = given
+    def __init__(self, given: Mapping[str, int], fed: Mapping[str, int] | None = None) -> None:
+        #: Those that the files of inputs have, as INPUT[AXIS], come first.
+        self.fed = fed or {}
+        self.given = {**given, **self.fed}
         self.known: set[str] = set()
         self.used: set[str] = set()
 
@@ -127,7 +129,7 @@ class DimSizes:
             return size
         self.known |= {key for key in (size, place) if key}
         keys = [key for key in (place, size) if key in self.given]
-        if len({self.given[key] for key in keys}) > 1:
+        if place in self.fed and len({self.given[key] for key in keys}) > 1:
             said = " and ".join(f"{key} is {self.given[key]}" for key in keys)
             raise UsageError(f"axis {axis} of {name!r} has two sizes: {said}")
         self.used.update(keys[:1])

@@ -14,8 +14,10 @@ from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("the evaluator onnx.reference", "onnx")
 #: Its sentences for something missing, besides NotImplementedError, such as an assertion that
-#: "ceil_mode is not supported with auto_pad".
-_NOT_IMPLEMENTED = re.compile(r"\b[Nn]ot (yet )?(supported|implemented)\b|^Unsupported ")
+#: "ceil_mode is not supported with auto_pad", or the name of a package that it lacks.
+_NOT_IMPLEMENTED = re.compile(
+    r"\b[Nn]ot (yet )?(supported|implemented)\b|^Unsupported |\bmust be installed to use\b"
+)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:

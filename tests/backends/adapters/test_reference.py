@@ -1,3 +1,4 @@
+import sys
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,15 @@ def test_its_signal_for_not_implemented_is_heard_in_both_stages(kind, monkeypatc
 
     monkeypatch.setattr(onnx.reference, "ReferenceEvaluator", unprepared)
     assert outcome_of(REFERENCE, task, X) == Declined("nor here")
+
+
+def test_a_package_that_it_lacks_is_no_refusal_of_the_model(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    stream = np.frombuffer(b"P6 1 1 255 \7\b\t", np.uint8)
+    outcome = outcome_of(REFERENCE, task_of("ImageDecoder", 20, {}, stream), stream)
+    assert isinstance(outcome, Declined)
+    assert "Pillow must be installed" in outcome.reason
 
 
 def test_an_assertion_that_something_is_not_supported_is_declined() -> None:

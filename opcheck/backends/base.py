@@ -1,7 +1,7 @@
 """The protocol of a backend: prepare a task once, run it on any data of its shapes."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -40,6 +40,17 @@ def own_part() -> Iterator[None]:
         raise BackendUnavailable(str(error)) from error
     except Exception as error:
         raise Defect(f"{type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def handed_over(make: Callable[[], Any], *, as_file: bool = False) -> Iterator[str | bytes]:
+    """Around what reads the model that an adapter makes, as `graph.opened` gives it."""
+    from opcheck.graph import opened
+
+    with ExitStack() as stack:
+        with own_part():
+            model = stack.enter_context(opened(make(), as_file=as_file))
+        yield model
 
 
 def only_nodes(task: Task, whose: str) -> None:

@@ -287,12 +287,17 @@ class OneCase:
         if not self.is_judged or (self._left() and not self.rounds):
             return None
         case = self.case
-        dtypes = ", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs))
-        shapes = ", ".join(f"{list(spec.shape)}" for spec in case.inputs)
-        timings = tuple(part.timing() for part in self.parts)
-        about, rulers = (case.id, str(case.op)), (tuple(self.copy), tuple(self.yardstick))
-        digest = case_digest(case)
-        return Timed(*about, dtypes, shapes, self.moved, timings, *rulers, digest=digest)
+        return Timed(
+            case=case.id,
+            op=str(case.op),
+            dtype=", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs)),
+            shapes=", ".join(f"{list(spec.shape)}" for spec in case.inputs),
+            moved=self.moved,
+            timings=tuple(part.timing() for part in self.parts),
+            copy=tuple(self.copy),
+            yardstick=tuple(self.yardstick),
+            digest=case_digest(case),
+        )
 
     def _left(self) -> list[_Rival]:
         return [part for part in self.parts if not part.why_not]

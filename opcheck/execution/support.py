@@ -92,7 +92,7 @@ def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     found: dict[Cell, list[Case]] = {}
     for case in (case for case in cases if case.rule == "must"):
         dtype = case.dtype or (case.inputs[0].dtype if case.inputs else None)
-        if dtype and not case.model:
+        if dtype:
             found.setdefault(Cell(case.op, dtype.name), []).append(case)
     if not found:
         raise UsageError(f"none of {len(cases):,} cases is a node of some type that must be right")
@@ -145,6 +145,13 @@ def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]
         return Support(cell, declaration, None)
     verdict = min((one.verdict for one in results), key=lambda one: _WORST.index(one.name))
     those = [result for result in results if result.verdict is verdict]
-    works = any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results)
-    seen = len(results), len(those), those[0].case.id, those[0].reason
-    return Support(cell, declaration, verdict, *seen, works=works)
+    return Support(
+        cell,
+        declaration,
+        verdict,
+        count=len(results),
+        share=len(those),
+        case=those[0].case.id,
+        reason=those[0].reason,
+        works=any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results),
+    )

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, helper
 
 from opcheck import graph, opset
 from opcheck.dtypes import DType
@@ -324,6 +324,11 @@ def _messages(message: Any) -> Iterator[Any]:
         if field.message_type:
             for one in (value,) if hasattr(value, "ListFields") else value:
                 yield from _messages(one)
+
+
+def graphs_in(graph: GraphProto) -> Iterator[GraphProto]:
+    """Yield a graph and all in its nodes."""
+    return (one for one in _messages(graph) if isinstance(one, GraphProto))
 
 
 #: Name, type and sizes of an input; a size is a number, a name, or "". None if the rank is open.

@@ -6,12 +6,12 @@ from functools import cached_property
 from itertools import chain
 from math import prod
 
-from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto, helper
+from onnx import GraphProto, ModelProto, ValueInfoProto, helper
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck.dtypes import DType, named
 from opcheck.graph import sized
-from opcheck.graph.test_data import opset_of
+from opcheck.graph.test_data import graphs_in, opset_of
 from opcheck.model import TensorType
 from opcheck.opset import onnx_defs
 
@@ -73,11 +73,12 @@ class WholeModel:
         branch = next(one.g for one in node.attribute if one.name == attribute)
         own = [*chain.from_iterable(one.output for one in branch.node)]
         own += [one.name for one in branch.initializer]
-        inner = chain.from_iterable(map(_graphs, branch.node))
-        hidden = chain.from_iterable(_declared(graph) for graph in inner)
+        _, *inner = graphs_in(branch)
+        hidden = chain.from_iterable(map(_declared, inner))
         if branch.sparse_initializer or not {*own}.isdisjoint({*hidden} - {""}):
             return None
-        prefix, taken = f"{node.name}/", {*_every_name(copy.graph)}
+        prefix = f"{node.name}/"
+        taken = {*chain.from_iterable(map(_declared, graphs_in(copy.graph)))}
         while any(f"{prefix}{name}" in taken for name in own):
             prefix += "_"
         new = {name: f"{prefix}{name}" for name in own if name}
@@ -85,7 +86,7 @@ class WholeModel:
         ends = [(a.name, b) for a, b in zip(branch.output, node.output, strict=False) if b]
         same = []
         for a, b in ends:
-            if a in own and new[a].startswith(prefix) and new[a] not in node.output:
+            if a in own and new[a] not in node.output:
                 new[a] = b
             else:
                 same.append(helper.make_node("Identity", [new.get(a, a)], [b]))
@@ -117,14 +118,6 @@ class WholeModel:
         return copy.SerializeToString(), more
 
 
-def _graphs(node: NodeProto) -> Iterator[GraphProto]:
-    """Yield the graphs of a node, and those in them."""
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs):
-            yield graph
-            yield from chain.from_iterable(map(_graphs, graph.node))
-
-
 def _declared(graph: GraphProto) -> Iterator[str]:
     """Yield the names that a graph gives to tensors."""
     yield from (one.name for one in graph.input)
@@ -132,17 +125,11 @@ def _declared(graph: GraphProto) -> Iterator[str]:
     yield from chain.from_iterable(node.output for node in graph.node)
 
 
-def _every_name(graph: GraphProto) -> Iterator[str]:
-    """Yield the names of all tensors in a graph and in those of its nodes."""
-    for one in (graph, *chain.from_iterable(map(_graphs, graph.node))):
-        yield from _declared(one)
-
-
 def _rename(graph: GraphProto, new: Mapping[str, str]) -> None:
     """Give tensors other names in the nodes of a graph, and of the graphs in it."""
-    for one in (graph, *chain.from_iterable(map(_graphs, graph.node))):
-        for node in one.node:
-            node.input[:] = [new.get(name, name) for name in node.input]
-            node.output[:] = [new.get(name, name) for name in node.output]
-        for output in one.output if one is not graph else ():
-            output.name = new.get(output.name, output.name)
+    outer, *inner = graphs_in(graph)
+    for node in chain.from_iterable(one.node for one in (outer, *inner)):
+        node.input[:] = [new.get(name, name) for name in node.input]
+        node.output[:] = [new.get(name, name) for name in node.output]
+    for output in chain.from_iterable(one.output for one in inner):
+        output.name = new.get(output.name, output.name)

@@ -3,7 +3,7 @@
 import ctypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,11 +13,11 @@ from onnx import TensorProto, numpy_helper, parser
 
 from opcheck import opset
 from opcheck.backends.adapters import About, importing, take, threads
-from opcheck.backends.base import Backend, Bare, own_part
+from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.backends.connect import lead_dtype
 from opcheck.dtypes import BY_TEXT, of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
-from opcheck.graph import NotExpressible, model_of, opened
+from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
@@ -119,12 +119,9 @@ def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSess
     options.log_severity_level = 4
     if provider != _CPU:
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    with ExitStack() as stack:
-        with own_part():
-            model = stack.enter_context(opened(model_of(task, whole=False)))
-        with _declining():
-            # Left enabled, the fallback moves a session that fails to the CPU in silence.
-            session = ort.InferenceSession(model, options, [provider], enable_fallback=0)
+    with handed_over(lambda: model_of(task, whole=False)) as model, _declining():
+        # Left enabled, the fallback moves a session that fails to the CPU in silence.
+        session = ort.InferenceSession(model, options, [provider], enable_fallback=0)
     if session.get_providers()[:1] != [provider]:
         got = ", ".join(session.get_providers())
         raise BackendUnavailable(f"asked for {provider}, got {got}")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from opcheck.backends.adapters import About, declining, importing, take, threads
-from opcheck.backends.base import Backend, Bare, only_tensors, own_part
+from opcheck.backends.base import Backend, Bare, handed_over, only_tensors
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
-from opcheck.graph import model_of, opened
+from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("OpenVINO", "openvino", extra=True, threads=True, declares="query_model")
@@ -71,11 +70,9 @@ def _precision(text: str) -> str:
 def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) -> "Compiled":
     """Compile the one-node model for the device, by default settings except for threads."""
     only_tensors(task, "openvino")
-    with ExitStack() as stack:
-        with own_part():
-            model = stack.enter_context(opened(model_of(task, whole=False)))
-        with declining(_NOT_IMPLEMENTED, RuntimeError):
-            return Compiled(task, core.compile_model(core.read_model(model), device, settings))
+    reading = declining(_NOT_IMPLEMENTED, RuntimeError)
+    with handed_over(lambda: model_of(task, whole=False)) as model, reading:
+        return Compiled(task, core.compile_model(core.read_model(model), device, settings))
 
 
 def _declares(core: Any, device: str, task: Task) -> bool:

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, declining, importing, take
-from opcheck.backends.base import Backend, Bare, only_tensors, own_part
-from opcheck.graph import model_of, opened, sized
+from opcheck.backends.base import Backend, Bare, handed_over, only_tensors
+from opcheck.graph import ModelProto, model_of, sized
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", extra=True)
@@ -35,15 +34,15 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":
     """Load the one-node model and optimize it as tract does by default."""
     only_tensors(task, "tract")
-    with ExitStack() as stack:
-        with own_part():
-            # It runs no model whose sizes are open, and reads from files only.
-            model = sized(model_of(task, whole=False), task.inputs)
-            path = stack.enter_context(opened(model, as_file=True))
-        with declining(_NOT_IMPLEMENTED, failure):
-            read = loader.load(path).into_model()
-            facts = [str(read.output_fact(n)) for n in range(read.output_count())]
-            return Runnable(read.into_runnable(), facts)
+
+    def made() -> ModelProto:
+        # It runs no model whose sizes are open, and reads from files only.
+        return sized(model_of(task, whole=False), task.inputs)
+
+    with handed_over(made, as_file=True) as path, declining(_NOT_IMPLEMENTED, failure):
+        read = loader.load(path).into_model()
+        facts = [str(read.output_fact(n)) for n in range(read.output_count())]
+        return Runnable(read.into_runnable(), facts)
 
 
 @dataclass(frozen=True)

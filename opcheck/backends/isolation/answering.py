@@ -27,7 +27,14 @@ from opcheck.backends.address import parse
 from opcheck.backends.base import Backend
 from opcheck.backends.connect import connect, loaded, made_of
 from opcheck.backends.execute import CallFailure, Observed, Outputs, execute, message_of
-from opcheck.backends.isolation.wire import Channel, Damaged, Failure, answer_parts, read_question
+from opcheck.backends.isolation.wire import (
+    Channel,
+    Damaged,
+    Failure,
+    answer_parts,
+    locked,
+    read_question,
+)
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Array, Question
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
@@ -112,10 +119,11 @@ class Answering:
                 stream.flush()
         self._flush_c(None)
         with suppress(OSError):  # or have closed this
-            if size := os.fstat(self._log).st_size:
+            with locked(self._log):
+                size = os.fstat(self._log).st_size
                 tail = os.pread(self._log, _TAIL, max(0, size - _TAIL))
                 os.ftruncate(self._log, 0)
-                return tail.decode(errors="replace")
+            return tail.decode(errors="replace")
         return ""
 
     def _end_if_forked(self) -> None:

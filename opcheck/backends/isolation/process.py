@@ -22,13 +22,23 @@ import psutil
 
 import opcheck
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended, kill_marked
-from opcheck.backends.isolation.wire import INLINE, Answer, Channel, Damaged, Failure, read_answer
+from opcheck.backends.isolation.wire import (
+    INLINE,
+    Answer,
+    Channel,
+    Damaged,
+    Failure,
+    locked,
+    read_answer,
+)
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
 _TAIL = 8 << 10
+#: The size at which a worker's log is shortened to its end, in bytes.
+_LONG = 16 << 20
 #: Seconds between the end of a connection and the end of its process.
 _MOMENT = 1.0
 #: Seconds that a killed process may take to be gone; one that a driver holds may take for ever.
@@ -227,12 +237,18 @@ class Process:
         if moment - self._last_look < _MEASURE and not now:
             return False
         self._last_look = moment
-        if os.fstat(self._log).st_size > 16 << 20:
-            tail = self._printed()
-            os.ftruncate(self._log, 0)
-            os.write(self._log, tail)
+        if os.fstat(self._log).st_size > _LONG:
+            self._shorten_log()
         limit = self._settings.memory_limit
         return limit is not None and self._memory() > limit
+
+    def _shorten_log(self) -> None:
+        """Leave the end of the log, which the worker may be taking: then it is left to that."""
+        with suppress(BlockingIOError), locked(self._log, wait=False):
+            if os.fstat(self._log).st_size > _LONG:
+                tail = self._printed()
+                os.ftruncate(self._log, 0)
+                os.write(self._log, tail)
 
     def _memory(self) -> int:
         """Resident memory of the process and its children in bytes, 0 when it is gone."""

@@ -12,8 +12,10 @@ left when both are gone. The reader marks it as read; only then the next one is 
 import io
 import os
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, lockf
 from functools import lru_cache
 from json import dumps
 from json import loads as read_json
@@ -46,6 +48,16 @@ _NUMBER = struct.Struct("<q")
 _KEPT = 32 << 20
 #: Seconds between a worker's checks that its last answer was read.
 _NAP = 0.0005
+
+
+@contextmanager
+def locked(file: int, *, wait: bool = True) -> Iterator[None]:
+    """Hold a file's lock; raise BlockingIOError if the other process has it, unless to `wait`."""
+    lockf(file, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+    try:
+        yield
+    finally:
+        lockf(file, LOCK_UN)
 
 
 class Damaged(Exception):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 from opcheck.backends.base import Defect
 from opcheck.backends.execute import Observed
 from opcheck.backends.isolation import process
+from opcheck.backends.isolation.wire import locked
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Crashed, NotRun, OutOfMemory, Produced, Question, Raised, TimedOut
 from tests.backends.isolation.asked import (
@@ -314,6 +316,39 @@ def test_a_thread_that_prints_for_ever_fills_no_memory():
         look_until(pool, was_cut)
         [reply] = replies(pool, questions("b"))
     assert isinstance(reply.outcome, Produced)
+
+
+#: Holds the lock of a log, as a worker does that takes what was printed, until it is told to end.
+LOCKING = "import fcntl, sys; fcntl.lockf(int(sys.argv[1]), fcntl.LOCK_EX); print(flush=True)"
+
+
+def test_a_log_is_not_shortened_while_the_worker_takes_it():
+    with pool_of("Faulty") as pool:
+        log = pool._slots[0].process._log
+        os.write(log, bytes(17 * MEBI))
+        with subprocess.Popen(
+            [sys.executable, "-c", f"{LOCKING}; input()", str(log)],
+            pass_fds=(log,),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as worker:
+            worker.stdout.readline()
+            pool._slots[0].process.takes_too_much(now=True)
+            assert os.fstat(log).st_size == 17 * MEBI
+            worker.communicate(b"\n")
+        pool._slots[0].process.takes_too_much(now=True)
+        assert os.fstat(log).st_size == 8 << 10
+
+
+def test_a_log_is_not_taken_while_it_is_shortened():
+    with pool_of("Faulty") as pool:
+        log = pool._slots[0].process._log
+        with locked(log):
+            tickets = [pool.ask(question) for question in questions("b")]
+            assert not wait(pool.connections, 0.3)
+            os.write(log, b"the end of it\n")
+        [reply] = wait_for(pool, tickets)
+    assert reply.printed == "the end of it\n"
 
 
 @on_linux

@@ -227,10 +227,8 @@ def widened(x: NDArray[Any]) -> NDArray[np.float32]:
         return wide
 
 
-def narrowed(
-    values: NDArray[np.float32], dtype: np.dtype[Any], out: NDArray[Any] | None = None
-) -> NDArray[Any]:
-    """`values` as `dtype`, float16 or bfloat16, to nearest, ties to even, in `out` if given.
+def narrowed(values: NDArray[np.float32], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """`values` as `dtype`, float16 or bfloat16, to nearest, ties to even.
 
     What is too large becomes infinite. NaN stays NaN with its sign; one that signals may warn.
     """
@@ -246,32 +244,9 @@ def narrowed(
         np.right_shift(power, 13, out=power)
         np.subtract(power, 113 << 10, out=power)
         np.add(rounded, power, out=rounded)
-        cast = rounded.astype(np.uint16, order="C").view(np.float16)
-    else:
-        with np.errstate(over="ignore", under="ignore"):
-            cast = values.astype(dtype.newbyteorder("="), order="C")
-    if out is None:
-        return cast
-    # Strided casts are slow.
-    np.copyto(_bits(out, "u2"), _bits(cast, "u2"))
-    return out
-
-
-def ordered(x: NDArray[Any]) -> NDArray[np.int16]:
-    """Integers that compare as the numbers `x` of float16 or bfloat16 do, -0 and +0 alike.
-
-    All of NaN are one integer, above that of infinity, so that the first maximum is the first NaN.
-    """
-    bits = _bits(x, "i2")
-    sign = np.right_shift(bits, 15, dtype=np.int16, order="C")
-    # Two's complement in place of sign and size.
-    keys: NDArray[np.int16] = np.bitwise_and(bits, 0x7FFF, dtype=np.int16, order="C")
-    np.bitwise_xor(keys, sign, out=keys)
-    np.subtract(keys, sign, out=keys)
-    infinity = 0x7C00 if x.dtype.kind == "f" else 0x7F80
-    if keys.max(initial=0) > infinity or keys.min(initial=0) < -infinity:
-        np.copyto(keys, 0x7FFF, where=np.abs(keys) > infinity)
-    return keys
+        return rounded.astype(np.uint16, order="C").view(np.float16)
+    with np.errstate(over="ignore", under="ignore"):
+        return values.astype(dtype.newbyteorder("="), order="C")
 
 
 def _bits(x: NDArray[Any], code: str) -> NDArray[Any]:

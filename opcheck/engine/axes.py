@@ -26,9 +26,6 @@ from opcheck.numbers import primitive
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
-#: A tensor seen as (outer, length, inner): its rows run along the axis in the middle.
-Rows: TypeAlias = tuple[int, int, int]
-
 
 @primitive
 def from_either_end(axis: int, rank: int) -> int:
@@ -166,18 +163,13 @@ def rows_apart(
 _RUN = 1 << 8
 
 
-def parts_along(
-    axes: Collection[int], shape: Sequence[int], size: int, run: int = _RUN
-) -> Iterator[Any]:
-    """Index parts of an array of this shape, cut along `axes` into at most `size` elements.
-
-    `run` of them lie side by side at the least, even if that is more.
-    """
+def parts_along(axes: Collection[int], shape: Sequence[int], size: int) -> Iterator[Any]:
+    """Index parts of an array of this shape, cut along `axes` into some `size` elements."""
     if prod(shape) <= size:
         return iter([tuple(slice(0, length) for length in shape)] if prod(shape) else [])
     lengths = [1 if axis in axes else length for axis, length in enumerate(shape)]
     for axis in sorted(axes, reverse=True):
-        most = max(1, size // prod(lengths), run // prod(lengths[axis + 1 :]))
+        most = max(1, size // prod(lengths), _RUN // prod(lengths[axis + 1 :]))
         lengths[axis] = min(shape[axis], most)
     return product(*map(slices, shape, lengths))
 

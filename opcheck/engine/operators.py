@@ -100,6 +100,7 @@ class Operator:
         other: Other legal data in place of an input's, for a second run; None for the usual.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
+        native: What the `numpy` backend computes in place of a version's formula.
     """
 
     domain: str
@@ -119,6 +120,7 @@ class Operator:
     of_scalars: tuple[str, ...] = ()
     other: Callable[[Any], Any] | None = None
     formulas: dict[int, Formula] = field(default_factory=dict)
+    native: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
 
@@ -132,6 +134,19 @@ class Operator:
 
         def declare(function: Formula) -> Formula:
             self.formulas.update(self._by_version(function, versions, by, self.formulas))
+            return function
+
+        return declare
+
+    def natively(self, *versions: int, by: Versions | None = None) -> Callable[[Formula], Formula]:
+        """Declare a formula of plain arrays that is faster, or more precise, than the formula.
+
+        The `numpy` backend computes it; verdicts do not depend on it.
+        """
+        self._check_call("natively", *versions)
+
+        def declare(function: Formula) -> Formula:
+            self.native.update(self._by_version(function, versions, by, self.native))
             return function
 
         return declare

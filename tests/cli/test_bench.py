@@ -300,6 +300,6 @@ def test_nothing_timed_is_no_success(bench):
 
 
 def test_threads_are_asked_for_and_shown(bench):
-    found = bench("-b", "numpy", "-k", "one", "--threads", "2", code=0)
-    assert "numpy?threads=2" in found.stdout
+    found = bench("-b", "onnxruntime", "-k", "one", "--threads", "2", code=0)
+    assert "onnxruntime?threads=2" in found.stdout
     assert "; threads: 2; " in found.stdout

@@ -163,7 +163,12 @@ def test_a_worker_ends_as_if_all_was_well(run, tmp_path, monkeypatch, backend, c
     [
         (["-b", "right", "-b", "right"], "backend 'right' is named twice"),
         (
-            ["-b", "numpy?mode=exact&threads=1", "-b", "numpy?threads=1&mode=exact"],
+            [
+                "-b",
+                "onnxruntime?threads=1&accumulate=float16",
+                "-b",
+                "onnxruntime?accumulate=float16&threads=1",
+            ],
             "name the same backend",
         ),
         (["-b", "mine", "-b", "numpy"], "a profile cannot be called like a kind of backend"),

@@ -1,12 +1,8 @@
-"""Kernels answer as the formulas do: within their bounds, whichever way they take.
-
-Small arrays take all the ways that large ones do where the sizes on which ways depend are small.
-"""
+"""What the `numpy` backend computes lies within the bounds of the formulas."""
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,10 +14,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES, limits
-from opcheck.engine import Expected, Node, dtypes_of, exactly_node
-from opcheck.engine import native as package
-from opcheck.engine.native import natively, softmax
-from opcheck.errors import InvalidNode
+from opcheck.engine import Expected, Node, dtypes_of, evaluate_node, exactly_node, operator_of
 from opcheck.model import OpVersion
 from tests.bounds.softmax import rows
 from tests.engine.ops.test_rows import LAYOUTS
@@ -30,27 +23,17 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 HARDMAX, SOFTMAX = OpVersion("", "Hardmax", 13), OpVersion("", "Softmax", 13)
 NAN, INF = math.nan, math.inf
 
-#: Sizes on which ways depend: those with which small arrays take every way, and their own.
-SIZES: Mapping[str, tuple[int, ...]] = {
-    "_HARD_BLOCK": (8, 64, 1 << 18), "_BESIDE": (1, 2, 64), "_BLOCK": (16, 64, 1 << 20),
-    "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
-    "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14), "_IN_ORDER": (1, 2, 512),
-}  # fmt: skip
+
+def natively(node: Node) -> Any:
+    operator = operator_of(node.op)
+    assert operator
+    return evaluate_node(node, operator.native.get(node.op.since))
 
 
-@contextmanager
-def sizes_from(data: st.DataObject) -> Iterator[None]:
-    """With any of the sizes."""
-    with pytest.MonkeyPatch.context() as patch:
-        for size, some in SIZES.items():
-            patch.setattr(softmax, size, data.draw(st.sampled_from(some)))
-        yield
-
-
-def kernel(op: OpVersion, x: Any, attrs: Mapping[str, Any], threads: int = 1) -> Any:
+def answered(op: OpVersion, x: Any, attrs: Mapping[str, Any]) -> Any:
     before, was = x.tobytes(), x.flags.writeable
     x.flags.writeable = False
-    (out,) = natively(Node(op, (x,), attrs), threads)
+    (out,) = natively(Node(op, (x,), attrs))
     x.flags.writeable = was
     assert x.tobytes() == before
     assert not np.shares_memory(out, x)
@@ -60,10 +43,10 @@ def kernel(op: OpVersion, x: Any, attrs: Mapping[str, Any], threads: int = 1) ->
     return out
 
 
-def assert_right(op: OpVersion, x: Any, attrs: Mapping[str, Any], threads: int = 1) -> None:
-    """The kernel's answer is exact, or within the bound with nothing to be said of it."""
+def assert_right(op: OpVersion, x: Any, attrs: Mapping[str, Any]) -> None:
+    """The answer is exact, or within the bound with nothing to be said of it."""
     (right,) = exactly_node(Node(op, (x,), attrs))
-    got = kernel(op, x, attrs, threads)
+    got = answered(op, x, attrs)
     found = compare(computed_want(op, "y", right), got)
     if found.problem == "undecided" and isinstance(right, Expected):
         # No kind of number holds the powers, so that nothing is known of their errors.
@@ -102,9 +85,7 @@ def test_any_tensor_is_answered_as_the_formula_says(name, dtype, data):
     x = data.draw(tensors(dtype))
     since = data.draw(st.sampled_from([1, 11, 13] if dtype != "bfloat16" else [13]))
     axis = data.draw(st.integers(0 if since == 1 else -x.ndim, x.ndim - 1))
-    with sizes_from(data):
-        threads = data.draw(st.sampled_from([1, 1, 1, 2]))
-        assert_right(OpVersion("", name, since), x, {"axis": axis}, threads)
+    assert_right(OpVersion("", name, since), x, {"axis": axis})
 
 
 def numbers(shape: tuple[int, ...], kind: str, dtype: str) -> Any:
@@ -142,7 +123,7 @@ def places(ones: Any, axis: int = -1) -> Any:
 def test_a_tie_in_one_row_and_nan_in_another_are_not_taken_for_two_single_maxima(dtype, beside):
     x = np.zeros((3, 40, 2 * beside), DTYPES[dtype].numpy)
     x[:, 7], x[:, 9, ::2], x[:, 30, 1::2] = 1, 1, np.nan
-    assert places(kernel(HARDMAX, x, {"axis": 1}), 1) == [[7, 30] * beside] * 3
+    assert places(answered(HARDMAX, x, {"axis": 1}), 1) == [[7, 30] * beside] * 3
 
 
 @pytest.mark.parametrize(
@@ -158,9 +139,9 @@ def test_signs_zeros_and_nan_of_16_bits(dtype: str, row: list[float], place: int
     for filling in (0, 40):
         x = np.array([row + [-INF] * filling, [5.0] + [1.0] * (len(row) - 1 + filling)], np.float32)
         x = x.astype(DTYPES[dtype].numpy)
-        assert places(kernel(HARDMAX, x, {})) == [place, 0]
+        assert places(answered(HARDMAX, x, {})) == [place, 0]
         beside = np.ascontiguousarray(np.repeat(x[:, :, np.newaxis], 70, axis=2))
-        assert places(kernel(HARDMAX, beside, {"axis": 1}), 1) == [[place] * 70, [0] * 70]
+        assert places(answered(HARDMAX, beside, {"axis": 1}), 1) == [[place] * 70, [0] * 70]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -171,7 +152,7 @@ def test_every_number_of_16_bits_beats_those_below_it(dtype: str) -> None:
         want = np.stack([x, x[other]], axis=1).astype(np.float32).argmax(axis=1).tolist()
     for axis in (0, 1):
         pairs = np.ascontiguousarray(np.stack([x, x[other]], axis=axis))
-        assert places(kernel(HARDMAX, pairs, {"axis": axis}), axis) == want
+        assert places(answered(HARDMAX, pairs, {"axis": axis}), axis) == want
 
 
 NAN_BITS = {
@@ -187,8 +168,8 @@ def test_the_first_nan_wins_whatever_its_bits_are_and_warns_of_nothing(dtype: st
         bits = x.view(f"u{x.itemsize}")
         bits[1, 20], bits[1, 30] = first, second
         with np.errstate(all="raise"):
-            got = [kernel(HARDMAX, x, {"axis": axis}) for axis in range(3)]
-            shares = kernel(SOFTMAX, x, {"axis": 1})
+            got = [answered(HARDMAX, x, {"axis": axis}) for axis in range(3)]
+            shares = answered(SOFTMAX, x, {"axis": 1})
         assert places(got[1], 1) == [[0] * 100, [20] * 100, [0] * 100]
         assert np.isnan(shares.astype(np.float32)).all(axis=(1, 2)).tolist() == [False, True, False]
 
@@ -210,66 +191,24 @@ def test_equal_elements_have_equal_shares_and_one_element_all() -> None:
     for dtype in FLOATS:
         for value in (-20.0, 0.0, 3.0, 1000.0):
             for length in (1, 3, 64, 300):
-                got = kernel(SOFTMAX, np.full((5, length), value).astype(DTYPES[dtype].numpy), {})
+                got = answered(SOFTMAX, np.full((5, length), value).astype(DTYPES[dtype].numpy), {})
                 assert [len(set(row.tolist())) for row in got] == [1] * 5
                 assert length > 1 or (got == 1).all()
 
 
-def test_what_a_formula_refuses_its_kernel_refuses_in_the_same_words() -> None:
-    for op, attrs in (
-        (SOFTMAX, {"axis": 2}), (OpVersion("", "Hardmax", 1), {"axis": -1}),
-        (HARDMAX, {"axes": 1}),
-    ):  # fmt: skip
-        said = []
-        for compute in (exactly_node, natively):
-            with pytest.raises(InvalidNode) as error:
-                compute(Node(op, (np.ones((1, 1, 3), np.float32)[0],), attrs))
-            said.append(str(error.value))
-        assert said[0] == said[1]
-
-
-def test_an_operator_without_a_kernel_is_computed_by_its_formula(monkeypatch):
-    monkeypatch.setattr(package, "_module", lambda name: None)
-    x = np.array([[1.0, 2.0, 2.0]], np.float32)
-    assert kernel(HARDMAX, x, {}).tolist() == [[0, 1, 0]]
-    assert_right(SOFTMAX, x, {})
-
-
-@pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("op", [HARDMAX, SOFTMAX], ids=str)
-def test_threads_change_no_bit(op: OpVersion, dtype: str, threads: int) -> None:
-    x = np.random.default_rng(8).standard_normal((20, 300, 100)).astype(dtype)
-    x.flat[17] = 100
-    for array in (x, np.asfortranarray(x), x.reshape(2, -1), x.reshape(2, -1, 3)):
-        for axis in range(array.ndim):
-            alone = kernel(op, array, {"axis": axis})
-            assert kernel(op, array, {"axis": axis}, threads).tobytes() == alone.tobytes()
-
-
-# ── kernels of products, windows and normalized rows ────────────────────────────────────────────
 def of(name: str, since: int, *shapes: tuple[int, ...], **attrs: Any) -> Any:
     return pytest.param(OpVersion("", name, since), shapes, attrs, id=f"{name}{len(repr(attrs))}")
 
 
 SMALL = [
-    of("MatMul", 13, (3, 5), (5, 2)),
-    of("MatMul", 13, (5,), (4, 5, 2)),
-    of("MatMul", 13, (2, 1, 3, 4), (6, 4, 1)),
-    of("MatMul", 13, (2, 0), (0, 3)),
-    of("MatMul", 13, (2, 3, 1, 5), (5, 2)),
-    of("MatMul", 13, (2, 0, 5), (5, 2)),
-    of("MatMul", 9, (2, 3, 0), (0, 2)),
     of("LpPool", 22, (2, 3, 7, 6), kernel_shape=(3, 2), strides=(2, 3), pads=(1, 1, 0, 1)),
     of("LpPool", 18, (1, 2, 9), kernel_shape=(3,), dilations=(2,), p=5, pads=(2, 1)),
     of("LpPool", 1, (1, 2, 5, 4), kernel_shape=(5, 4), p=2.5),
     of("MaxPool", 22, (2, 3, 7, 6), kernel_shape=(3, 2), strides=(2, 3), pads=(1, 1, 0, 1)),
     of("MaxPool", 12, (1, 2, 9), kernel_shape=(4,), dilations=(2,), strides=(3,), pads=(3, 2)),
     of("MaxPool", 8, (1, 2, 5, 4), kernel_shape=(5, 4)),
-    of("LayerNormalization", 17, (3, 4, 5), (5,), (5,)),
-    of("LayerNormalization", 17, (3, 4, 5), (4, 5), axis=1, epsilon=0.5),
-    of("LayerNormalization", 17, (2, 0, 5), (5,)),
-    of("LayerNormalization", 17, (3, 600), (600,), (600,)),
+    of("LogSoftmax", 13, (3, 40, 2), axis=1),
+    of("LogSoftmax", 1, (3, 4, 2)),
 ]  # fmt: skip
 
 
@@ -282,7 +221,7 @@ SMALL = [
         if dtype in dtypes_of(one.values[0])
     ],
 )
-def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dtype):
+def test_operators_with_other_native_formulas_answer_within_the_bound(op, shapes, attrs, dtype):
     rng = np.random.default_rng(8)
     plain = [rows.rounded(rng.normal(size=shape), dtype) for shape in shapes]
     for layout in LAYOUTS.values():
@@ -296,19 +235,6 @@ def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dt
             assert not any(np.shares_memory(got, x) for x in given)
         assert np.getbufsize() == 8192
         assert [x.tobytes() for x in given] == before
-
-
-@pytest.mark.parametrize(
-    ("op", "shapes", "attrs"),
-    [
-        of("MatMul", 13, (3, 5), (4, 2)),
-        of("MaxPool", 22, (1, 3, 5), kernel_shape=(9,)),
-        of("LayerNormalization", 17, (3, 5), (4,)),
-    ],
-)
-def test_kernels_refuse_what_the_formulas_refuse(op, shapes, attrs):
-    with pytest.raises(InvalidNode, match=op.name):
-        natively(Node(op, tuple(np.ones(shape, np.float32) for shape in shapes), attrs))
 
 
 def test_integers_have_maxima_too():

@@ -6,30 +6,28 @@ from functools import partial
 
 import numpy as np
 
-from opcheck.backends.adapters import About, take, threads
+from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend, Bare, only_nodes, own_part
 from opcheck.backends.connect import lead_dtype
 from opcheck.engine import Node, dtypes_of, operator_of
-from opcheck.engine.native import natively
+from opcheck.engine.evaluate import evaluate
 from opcheck.errors import InvalidNode, unsupported
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About(
-    "opcheck's own engine", "numpy", threads=True, declares="the schemas of its operators"
-)
+ABOUT = About("opcheck's own engine", "numpy", declares="the schemas of its operators")
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
-    """Return the engine, `mode=native` (the default) or `mode=exact`, in `threads=` threads."""
-    taken = take("numpy", options, {"mode": _mode, "threads": threads}, detail)
-    number = taken.get("threads", 1)
-    info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=number)
-    is_exact = taken.get("mode") == "exact"
+    """Return the engine, `mode=native` (the default) or `mode=exact`."""
+    is_exact = take("numpy", options, {"mode": _mode}, detail).get("mode") == "exact"
+    info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=1)
 
     def prepare(task: Task) -> PreparedNode:
         only_nodes(task, "opcheck's engine")
-        unsupported(f"the engine has no formula for {task.op}", operator_of(task.op) is None)
-        return PreparedNode(task, lambda it: it.right if is_exact else natively(it, number))
+        operator = operator_of(task.op)
+        unsupported(f"the engine has no formula for {task.op}", operator is None)
+        native = operator.native.get(task.op.since) if operator else None
+        return PreparedNode(task, lambda it: it.right if is_exact else evaluate(it, native))
 
     def declares(task: Task) -> bool:
         return str(lead_dtype(task)) in dtypes_of(task.op)

@@ -153,6 +153,15 @@ def maximum(X, windows, storage_order, outputs):
     return y, *(np.ravel_multi_index(one, X.shape, order=order).astype(np.int64) for one in at)
 
 
+@OPS["MaxPool"].natively(by=partial(of_maxima, checked=lambda X: X))
+def by_axes(X, windows, storage_order, outputs):
+    """The maxima along one axis after the other."""
+    if outputs > 1:
+        return maximum(X, windows, storage_order, outputs)
+    lowest = np.iinfo(X.dtype).min if X.dtype.kind in "iu" else -np.inf
+    return windows.reduced(X, np.maximum, lowest)
+
+
 @OPS["MaxPool"].mutant("padding held zeros", by=of_maxima)
 def padding_is_zero(X, windows, *asked):
     y, *indices = maximum(X, windows, *asked)
@@ -326,6 +335,27 @@ def by_windows(norms: Any) -> Any:
 @LP_POOL.formula(by=by_windows)
 def norms_of(X, p, windows):
     return xp.pow(xp.sums(xp.pow(xp.abs(X), p), windows.sums, windows.terms), xp.real(1) / p)
+
+
+@LP_POOL.natively(by=by_windows)
+def beyond_the_range(X, p, windows):
+    """The norms, of shares of the largest element where powers leave the range, or nearly."""
+    norms = np.asarray(norms_of(X, p, windows))
+    info = np.finfo(X.dtype)
+    # Sums of powers lose digits below so many times the smallest normal number.
+    least = (windows.most * float(info.tiny) / float(info.eps)) ** (1 / p)
+    lost = ~((norms > 1.01 * least) & (norms < inf))
+    if p == 1 or not lost.any():
+        return norms
+    largest = windows.reduced(np.abs(X), np.maximum, 0)
+    # Zeros, infinities and NaN are right where they come from such elements.
+    places = np.flatnonzero(lost & (largest > 0) & (largest < inf))
+    for portion, rows in windows.gathered(X, places):
+        sizes = np.abs(rows)
+        top = sizes.max(axis=1, keepdims=True)
+        found = ((sizes / top) ** p).sum(axis=1) ** (1 / p) * top[:, 0]
+        norms.flat[places[portion]] = found
+    return norms
 
 
 @LP_POOL.also_honest("", by=by_windows)

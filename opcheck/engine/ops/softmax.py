@@ -39,6 +39,15 @@ def logarithms(x, axis):
     return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
 
 
+@SOFTMAX.natively(by=by_rows)
+def without_maxima(x, axis):
+    """e^x over its sum: to find maxima takes longer, and is needed for other sums than these."""
+    e = np.exp(x)
+    total = np.sum(e, axis=axis, keepdims=True)
+    # Below, shares lose digits where e^x is subnormal; NaN is in no range.
+    return e / total if total.min() >= 2.0**-20 and total.max() < np.inf else plain(x, axis)
+
+
 # One exponential for each element, and no division.
 SOFTMAX.also_honest("", by=by_rows)(lambda x, axis: xp.exp(logarithms(x, axis)))
 
@@ -264,6 +273,13 @@ def one_hot(x, axis):
     return xp.astype(xp.equal(places, first), x.dtype)
 
 
+@HARDMAX.natively(by=by_rows)
+def put(x, axis):
+    y = np.zeros(x.shape, x.dtype)
+    np.put_along_axis(y, xp.argmax(x, axis=axis, keepdims=True), 1, axis)
+    return y
+
+
 OF_ROWS = {
     "all_maxima": ("every maximum of a row had a one",
         lambda x, axis: xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)),
@@ -436,6 +452,8 @@ NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
 for _op, _by in ((LOG_SOFTMAX, by_rows), (CROSS_ENTROPY, _by_scores)):
     _op.formula(by=_by)(of_shares)
+    # So no share vanishes.
+    _op.natively(by=_by)(logarithms)
     # As the function bodies say, and faster with one subtraction.
     _op.also_honest("", by=_by)(logarithms)
     _op.also_honest("", by=_by)(logarithms_in_blocks)

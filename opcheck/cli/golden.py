@@ -112,7 +112,7 @@ def _show(golden: "Manifest") -> None:
             files = sum(len(test.files) for test in tests)
             folders.add_row(kind, duty, f"{len(tests):,}", f"{files:,}")
     methods = new_table("values", Numbers("tests"), "")
-    counts = Counter(test.method for test in golden.tests if test.outputs)
+    counts = Counter(test.method for test in golden.tests)
     for method, text in golden.methods.items():
         if counts[method]:
             methods.add_row(method, f"{counts[method]:,}", text)

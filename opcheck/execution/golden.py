@@ -374,23 +374,10 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
             tensors[f"highest_{n}"] = name, ends.highest
     for stem, (name, array) in tensors.items():
         files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
-    outputs = zip(task.outputs, found, strict=bool(found))
     rules = picked(stated or EXACT, "ulp rtol atol signed_zeros")
     alike = gm.StatedTolerance(**rules, floor=floor)
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
-        node=gm.ManifestNode(
-            domain=task.op.domain,
-            op=task.op.name,
-            since=task.op.since,
-            opset=task.opset,
-            attrs={name: gm.spelt(value) for name, value in task.attrs.items()},
-            slots=task.slots,
-            outputs=task.output_slots,
-        ),
-        inputs=tuple(
-            gm.Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape) for one in task.inputs
-        ),
         alternative=test.alternative,
         legal_twin=test.legal_twin,
         refused=test.reason,
@@ -398,7 +385,6 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         rtol=rtol,
         atol=atol,
         method=test.data.method,
-        outputs=tuple(gm.Tensor.of(spec.name, one.written) for spec, one in outputs),
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
     )
     return fields, files
@@ -424,7 +410,7 @@ def write(
         used = {test.method for case in written_cases for test in case.tests}
         manifest = gm.Manifest(
             type="opcheck golden files",
-            format=3,
+            format=4,
             opcheck=opcheck.__version__,
             # Values may depend on these.
             packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},

@@ -120,7 +120,7 @@ def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
     ("address", "message", "hint"),
     [
         ("numpy?acumulate=float16", "has no option 'acumulate'", "accumulate"),
-        ("numpy?provider=2", "has no option 'provider'", "numpy has mode, threads"),
+        ("numpy?provider=2", "has no option 'provider'", "numpy has mode"),
         ("reference?threads=2", "has no option 'threads'", "has no options but accumulate"),
         ("reference?=2", "has no option ''", "has no options but accumulate"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto
 
 from opcheck.dtypes import DTYPES, identical
-from opcheck.graph.folders import array_of
+from opcheck.graph.folders import array_of, tensor_bytes
 from opcheck.known import Place
 from opcheck.known.writing import places
 from opcheck.model import Case, OpVersion, Rejected, Tolerance, Typed, Values
@@ -16,7 +16,6 @@ from opcheck.opset import Attribute
 from opcheck.report import formatting
 from opcheck.suite import case_digest, materialize
 from opcheck.suite.fields import CaseFields
-from opcheck.suite.golden_files import spelt
 from opcheck.suite.resolve import attribute_value, tolerance_of, typed_value
 
 Cases = Callable[[str], tuple[Case, ...]]
@@ -399,7 +398,7 @@ def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:
     assert [known.fits(case) for case in first] == [True, False, False, False]
     for value in (case.attrs["value"] for case in first):
         assert isinstance(value, np.ndarray)
-        stored = TensorProto.FromString(bytes.fromhex(spelt(value).tensor))
+        stored = TensorProto.FromString(tensor_bytes(value, ""))
         assert identical(array_of(stored), value)
 
 

@@ -93,6 +93,7 @@ def test_a_bug_of_the_engine_is_no_refusal(mode, error, monkeypatch):
     hardmax = find("", "Hardmax")
     assert hardmax
     monkeypatch.setitem(hardmax.formulas, 13, broken)
+    monkeypatch.setitem(hardmax.native, 13, broken)
     with pytest.raises((Defect, WrongOperator), match=type(error).__name__) as caught:
         attempt(
             connect(f"numpy?mode={mode}"), Question(task_of("Hardmax", 13, {}, X), (X,), (), True)

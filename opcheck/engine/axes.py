@@ -15,7 +15,6 @@ from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
@@ -151,12 +150,11 @@ def by_rows(function: Callable[[Any, int], Any], since: int, input: Any, *, axis
 
 def rows_apart(
     since: int, shape: Sequence[int], attrs: Mapping[str, Any], size: int
-) -> Iterator[tuple[Any, Mapping[str, Any], Any]]:
+) -> Iterator[Any]:
     """Parts of whole rows of `by_rows`; see `operators.Parts`."""
     axis = attrs["axis"] % len(shape)
     axes = range(axis) if since < 13 else set(range(len(shape))) - {axis}
-    for at in parts_along(axes, shape, size):
-        yield at, {}, at
+    return parts_along(axes, shape, size)
 
 
 #: Elements of a part that lie side by side at the least: memory is read in order.
@@ -186,8 +184,6 @@ AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 #: The most elements of windows that are gathered at once.
 _GATHERED = 1 << 18
 _AT_ONCE = 1 << 22
-#: What it costs to begin a window at each element, in elements that are added one window at a time.
-_FROM_EACH = 6
 
 
 @dataclass(frozen=True)
@@ -215,11 +211,6 @@ class AxisWindows:
     def span(self) -> int:
         """The elements from the first of all windows to the last, padding included."""
         return (self.size - 1) * self.stride + self.width
-
-    @property
-    def rows(self) -> slice:
-        """The elements from the first window to the last."""
-        return slice(max(0, -self.begin), min(self.length, self.span - self.begin))
 
     @property
     def offsets(self) -> range:
@@ -300,32 +291,6 @@ class Windows:
         for some in slices(first.size, size) or [slice(0, 0)]:
             yield Windows(self.outer, (first.cut(some), *others))
 
-    def apart(self, size: int) -> "Iterator[tuple[Any, Windows, Any]]":
-        """Parts of about `size` elements: which ones, the windows over them, and where those go.
-
-        Of large planes it takes some windows along the first spatial axis.
-        """
-        first, *others = self.axes
-        lengths = (*self.outer, *(axis.length for axis in self.axes))
-        step = max(1, size // (prod(lengths[3:]) * first.stride), 4 * first.width // first.stride)
-        last = first.span - first.width - first.begin
-        # A window wholly in padding has no rows.
-        in_padding = first.begin >= first.width or last >= first.length
-        is_whole = in_padding or step >= first.size
-        parts = [slice(0, first.size)] if is_whole else slices(first.size, step)
-        for outer in parts_along((0, 1), lengths, size):
-            planes = outer[0].stop - outer[0].start, outer[1].stop - outer[1].start
-            for part in parts:
-                held, rows = first, slice(0, first.length)
-                if not is_whole:
-                    held = first.cut(part)
-                    rows = held.rows
-                    begin = rows.start + held.begin
-                    held = replace(held, length=rows.stop - rows.start, begin=begin)
-                beside = (slice(0, axis.size) for axis in others)
-                windows = Windows(planes, (held, *others))
-                yield (*outer[:2], rows), windows, (*outer[:2], part, *beside)
-
     def places(self, lengths: Sequence[int]) -> Places:
         """The row-major place of each element of each window, -1 for padding.
 
@@ -391,19 +356,7 @@ class Windows:
 
 
 def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padding: Any) -> Array:
-    a, b = prod(x.shape[:n]), prod(x.shape[n + 1 :])
-    span = axis.begin + max(axis.length, axis.span - axis.begin)
     shape = (*x.shape[:n], axis.size, *x.shape[n + 1 :])
-    costs = len(axis.offsets) * axis.size, (_FROM_EACH if b > 1 else _FROM_EACH // 3) * span
-    is_near = axis.begin >= 0 and span <= 2 * axis.length
-    if costs[0] > costs[1] and is_near and x.dtype != object:
-        blocks = x.reshape(a, axis.length, b)
-        if span > axis.length:
-            blocks = np.full((a, span, b), of_padding, x.dtype)
-            blocks[:, axis.begin : axis.begin + axis.length] = x.reshape(a, axis.length, b)
-        found = _from_each(blocks.reshape(-1), axis.kernel, axis.dilation * b, ufunc)
-        strides = [x.itemsize * step for step in (span * b, axis.stride * b, 1)]
-        return np.ascontiguousarray(as_strided(found, (a, axis.size, b), strides)).reshape(shape)
     out: Array = np.empty(shape, x.dtype)
     before = (slice(None),) * n
     if len(axis.offsets) <= axis.size:
@@ -426,24 +379,6 @@ def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padd
         found = ufunc.reduce(some, axis=n, keepdims=True) if count else of_padding
         out[*before, i : i + 1] = found
     return out
-
-
-def _from_each(values: Array, count: int, step: int, function: np.ufunc) -> Array:
-    """What a ufunc makes of `count` elements of a line from each one on, `step` apart.
-
-    It is made of what it makes of half as many.
-    """
-    if count == 1:
-        return values
-    half = _from_each(values, count // 2, step, function)
-    at = count // 2 * step
-    # Elements of rows that follow one another meet in what nobody asks for.
-    with np.errstate(over="ignore", invalid="ignore"):
-        both: Array = function(half[:-at], half[at:])
-        if count % 2:
-            end = len(both) - step
-            both = function(both[:end], values[2 * at :], out=both[:end])
-    return both
 
 
 @primitive
@@ -509,20 +444,6 @@ def windows_along(
         room = length + begin + end - width
         size = (up(room, stride) if ceil and auto_pad == "NOTSET" else room // stride) + 1
     return AxisWindows(length, kernel, stride, dilation, begin, size)
-
-
-def windows_apart(
-    since: int, shape: Sequence[int], attrs: Mapping[str, Any], size: int
-) -> Iterator[tuple[Any, Mapping[str, Any], Any]]:
-    """Parts of whole windows, of large planes along the first spatial axis; see `Parts`."""
-    windows = windows_of(shape, **{name: attrs[name] for name in attrs if name != "p"})
-    for elements, part, place in windows.apart(size):
-        changed: dict[str, Any] = {}
-        if part.axes != windows.axes:
-            ends = [max(0, axis.span - axis.begin - axis.length) for axis in part.axes]
-            pads = [*(axis.begin for axis in part.axes), *ends]
-            changed = {"pads": pads, "auto_pad": "NOTSET", "ceil_mode": 0}
-        yield elements, {name: changed[name] for name in changed if name in attrs}, place
 
 
 def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> Sequence[int]:

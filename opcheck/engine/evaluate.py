@@ -215,28 +215,21 @@ class Evaluation:
         if first is None or parts is None or first.size <= _PART:
             return ((..., self),)
         found = []
-        for part, changed, at in parts(self.node.op.since, first.shape, attrs, _PART):
-            node = self.node.with_input(0, first[part])
-            bound = replace(self.bound, node=node, attrs={**attrs, **changed})
-            found.append((at, Evaluation(node, bound)))
+        for at in parts(self.node.op.since, first.shape, attrs, _PART):
+            node = self.node.with_input(0, first[at])
+            found.append((at, Evaluation(node, replace(self.bound, node=node))))
         return tuple(found) if len(found) > 1 else ((..., self),)
 
     def values(self, place: int) -> Array:
         """The values of an output in float64, without a bound."""
         found: Array | None = None
-        np.empty(_REUSED, np.uint8)
-        with np.errstate():
-            np.setbufsize(_BUFFER)
-            for at, part in self.parts:
-                output = part.expected[place]
-                assert isinstance(output, Bounded)
-                value = in_float64(output)
-                if found is None:
-                    found = np.empty([one.stop for one in self.parts[-1][0]])
-                found[at] = value
-                part.forget()
-                # The next part reuses their memory, which is in the cache.
-                del output, value
+        for at, part in self.parts:
+            output = part.expected[place]
+            assert isinstance(output, Bounded)
+            if found is None:
+                found = np.empty([one.stop for one in self.parts[-1][0]])
+            found[at] = in_float64(output)
+            part.forget()
         assert found is not None
         return found
 
@@ -371,11 +364,6 @@ def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
 
 #: Elements of a part of a large tensor.
 _PART = 1 << 19
-#: Elements of NumPy's buffer for operands. It broadcasts faster to rows that are longer than that.
-_BUFFER = 512
-#: Bytes of an array that is never touched. glibc keeps freed arrays of up to this size for reuse as
-#: soon as one has been freed, and otherwise has the system fill each page with zeros again.
-_REUSED = (1 << 25) - (1 << 16)
 
 
 def _ran_out(output: Any) -> bool:

@@ -40,11 +40,8 @@ Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
 #: The keyword of a formula that asks how many outputs the node has.
 OUTPUTS = "outputs"
 #: From a version, the first input's shape, the attributes and how many elements a part has, if
-#: possible: the index of each part of that input, its attributes that differ, and the index of its
-#: outputs.
-Parts: TypeAlias = Callable[
-    [int, Sequence[int], Mapping[str, Any], int], Iterable[tuple[Any, Mapping[str, Any], Any]]
-]
+#: possible: the index of each part of that input, and of the outputs.
+Parts: TypeAlias = Callable[[int, Sequence[int], Mapping[str, Any], int], Iterable[Any]]
 AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | Literal["rows"] | None]
 
 _OPS = "opcheck.engine.ops"

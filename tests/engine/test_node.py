@@ -197,7 +197,7 @@ def test_a_tensor_seen_as_a_matrix(shape, axis, matrix):
 
 def test_rows_are_apart_along_all_axes_but_their_own() -> None:
     def cut(since: int) -> list[int]:
-        parts = [at for at, _, _ in rows_apart(since, (4, 4, 4, 999), {"axis": -2}, 1)]
+        parts = [*rows_apart(since, (4, 4, 4, 999), {"axis": -2}, 1)]
         return [axis for axis in range(4) if len({at[axis].start for at in parts}) > 1]
 
     assert [cut(since) for since in (1, 11, 13)] == [[0, 1], [0, 1], [0, 1, 3]]

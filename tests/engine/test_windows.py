@@ -285,12 +285,3 @@ def test_an_output_size_is_not_negative() -> None:
     assert "output size -1;" in refusal(kernel_shape=(7,), auto_pad="VALID")
     wide = {"kernel_shape": (HUGE,), "dilations": (HUGE,)}
     assert f"the window is {(HUGE - 1) * HUGE + 1} wide" in refusal(**wide)
-
-
-@pytest.mark.parametrize(("begin", "size"), [(5, 0), (0, 0), (5, 3), (0, 3)])
-def test_parts_hold_each_window_once_though_there_be_none(begin: int, size: int) -> None:
-    # A window that begins 5 before 4 elements holds padding alone.
-    windows = Windows((1, 1), (AxisWindows(4, 2, 1, 1, begin, size),))
-    places = [np.arange(size)[place[2]] for _, _, place in windows.apart(1)]
-    assert places
-    assert np.concatenate(places).tolist() == list(range(size))

@@ -10,7 +10,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
-from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_apart, windows_of
+from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_of
 from opcheck.engine.operators import by_step, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.faulty import bare, seen
@@ -62,7 +62,7 @@ def _over_all(versions, function):
 
 
 OPS = {name: operator(name, exact="Max" in name) for name in NAMES.split() if name != "LpPool"}
-LP_POOL = operator("LpPool", low=0.0, parts=windows_apart)
+LP_POOL = operator("LpPool", low=0.0)
 for _name, (_function, *_others) in GLOBAL.items():
     _all = partial(_over_all, opset.versions("", _name))
     OPS[_name].formula(by=_all)(_function)

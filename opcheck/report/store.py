@@ -17,7 +17,7 @@ import re
 import typing
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import datetime
@@ -69,16 +69,16 @@ _OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=Fal
 
 
 def stored(
-    cls: type, make: Callable[..., Any] | None = None, later: Collection[str] = (), **types: Any
+    cls: type, make: Callable[..., Any] | None = None, optional: str = "", /, **types: Any
 ) -> Any:
-    """The type of an object in a line, with the fields of `cls`; those added `later` are optional.
+    """The type of an object in a line, with the fields of `cls`, one of which may be `optional`.
 
     `types` replace the types of fields or add fields; None removes one. `make` is called with the
     fields that are there, without the `type` and `format` of the line.
     """
     fields: Any = {
         # The suffix keeps names of fields apart from the model's own.
-        f"{name}_": (type_, Field(None if name in later else ..., alias=name))
+        f"{name}_": (type_, Field(None if name == optional else ..., alias=name))
         for name, type_ in {**types, **typing.get_type_hints(cls), **types}.items()
         if type_ is not None
     }
@@ -330,7 +330,7 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
     def types() -> Mapping[str, Any]:
         """Classes of the lines by type."""
         begin = {"type": Literal["header"], "format": Literal[3]}
-        header = stored(model.Header, _header, ["oracles"], **begin, cases=_Count, started=_Time)
+        header = stored(model.Header, _header, **begin, cases=_Count, started=_Time)
         drawn: dict[str, Any] = {
             "ulps": Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)],
             "cells": Annotated[tuple[_Cells, ...], Field(max_length=64)],
@@ -343,7 +343,6 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         result = stored(
             model.Record,
             _result,
-            later=["irreproducible", "beyond", "oracle", "against", "verdicts"],
             type=Literal["result"],
             self=bool,
             self_check=None,
@@ -357,7 +356,7 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         revised = stored(dict, case=str, backend=str, diagnoses=tuple[model.Diagnosis, ...])
         ended = {"type": Literal["footer"], "totals": dict[str, dict[str, int]]}
         ended["revised"] = tuple[revised, ...]  # type: ignore[valid-type]
-        footer = stored(model.Ending, dict, ["revised"], seconds=_Seconds, **ended)
+        footer = stored(model.Ending, dict, "revised", seconds=_Seconds, **ended)
         return {"header": header, "result": result, "footer": footer}
 
     def use(self, header: model.Header, lines: Iterator[tuple[int, _Line]]) -> model.Run:

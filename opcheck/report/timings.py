@@ -42,7 +42,6 @@ _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 def _samples(**columns: list[Any]) -> tuple[Sample, ...]:
     rounds = columns["round"]
-    columns["waited"] = columns.get("waited") or [0.0] * len(rounds)
     if len({*map(len, columns.values())}) > 1:
         raise ValueError("the columns must be of equal length")
     if len(set(rounds)) < len(rounds):
@@ -50,8 +49,7 @@ def _samples(**columns: list[Any]) -> tuple[Sample, ...]:
     return tuple(map(Sample, *(columns[field.name] for field in dataclasses.fields(Sample))))
 
 
-def _timed(sweep: str = "", **fields: Any) -> Timed:
-    """A case of a file; `sweep` stands in those of earlier versions, and says nothing any more."""
+def _timed(**fields: Any) -> Timed:
     timed = Timed(**fields)
     if len({one.backend for one in timed.timings}) < len(timed.timings):
         raise ValueError("a backend must occur once")
@@ -108,16 +106,16 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
         columns: dict[str, Any] = dict.fromkeys(("round", "worker"), list[_Count])
         columns |= {"loops": list[Annotated[_Count, Field(ge=1)]]}
         columns |= {"seconds": list[_Seconds], "waited": list[_Waited]}
-        samples = stored(Sample, _samples, ["waited"], **columns)
-        timing = stored(Timing, later=["printed"], prepared=tuple[_Waited, ...], samples=samples)
+        samples = stored(Sample, _samples, **columns)
+        timing = stored(Timing, prepared=tuple[_Waited, ...], samples=samples)
         row = {"type": Literal["timed"], "moved": _Count, "copy": samples, "yardstick": samples}
-        row |= {"timings": tuple[timing, ...], "sweep": str}  # type: ignore[valid-type]
+        row |= {"timings": tuple[timing, ...]}  # type: ignore[valid-type]
         machine = stored(Machine, cores=_Count, memory=_Count)
-        bench = stored(Bench, later=["warm"], machine=machine, threads=_Count, workers=_Count)
+        bench = stored(Bench, machine=machine, threads=_Count, workers=_Count)
         begin = {"type": Literal["bench"], "format": Literal[1], "bench": bench}
         return {
             "bench": stored(dict, lambda bench: bench, **begin),
-            "timed": stored(Timed, _timed, ["sweep", "digest"], **row),
+            "timed": stored(Timed, _timed, **row),
             "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
         }
 

@@ -1,7 +1,6 @@
 """A benchmark in a file, and every way in which such a file can be unusable."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,18 +59,6 @@ def test_a_line_is_what_any_reader_of_json_takes():
     assert acme["samples"]["seconds"] == [sample.seconds for sample in ROWS[0].timings[0].samples]
     assert bolt["samples"] == {"round": [], "worker": [], "loops": [], "seconds": [], "waited": []}
     assert bolt["why_not"] == "it is “so”, and wrong"
-
-
-def test_a_file_from_when_cases_were_swept_over_sizes_is_read(file):
-    lines = [line.replace(',"digest":', ',"sweep":"Softmax/n","digest":') for line in LINES]
-    assert lines != LINES
-    assert timings.read(file(lines)).rows == ROWS
-
-
-def test_a_file_from_before_waiting_was_measured_is_read(file):
-    lines = [re.sub(r',"waited":\[[^]]*\]', "", line) for line in LINES]
-    assert lines != LINES
-    assert timings.read(file(lines)).rows == ROWS
 
 
 def test_a_file_has_all_that_was_written_last_and_nothing_of_before(tmp_path):

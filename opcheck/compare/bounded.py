@@ -7,10 +7,8 @@ row, `row_shares` also tests that they agree about it. The rules in `elements` h
 The tiers of a bound are tried in order; the first that all elements fit decides.
 """
 
-import math
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,70 +49,40 @@ class ElementShares:
     unjudged: int
 
 
-#: A part of an output: its place, the expected values and the output's.
-_Piece: TypeAlias = tuple[Any, Want, Array]
-
-
 def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
     """Judge `got`, in `dtype` and the shape of `want.values`; `declared` tiers bring no remark."""
     got = elements.native(got)
-    pieces = [(at, _part(want, at, part), got[at]) for at, part in want.expected.pieces]
     first, *others = want.expected.tiers(declared)
-    counts_steps = dtype.kind == "float" and len(pieces) == 1
-    whole = Findings(got.size, steps=0 if counts_steps else None)
-    failed: list[tuple[_Piece, Mask]] = []
-    apart = False
-
-    def is_certain(want: Want, got: Array) -> bool:
-        used = math.inf
-        if len(pieces) > 1 and dtype.kind == "float":
-            used = _used_of_certain(want, got, first)
-        if used <= 1:
-            whole.used = max(whole.used, used)
-        return used <= 1
-
-    for piece in () if is_certain(want, got) else pieces:
-        if is_certain(*piece[1:]):
-            continue
-        judged = judge(*piece[1:], dtype, first)
-        _note(whole, piece, judged, dtype, got.shape)
-        apart |= bool(judged.apart.any())
-        if (wrong := judged.shares > 1).any():
-            failed.append((piece, wrong))
+    judged = judge(want, got, dtype, first)
+    wrong, apart = judged.shares > 1, bool(judged.apart.any())
+    whole = Findings(got.size, steps=0 if dtype.kind == "float" else None)
+    _note(whole, want, got, judged, dtype)
 
     def decision(tier: Tier, shown: Tier, fits: bool, found: Findings, apart: bool) -> Decision:
         def shares() -> list[tuple[Places, Floats]]:
-            every = np.zeros(got.shape)
-            for at, part, those in pieces:
-                every[at] = judge(part, those, dtype, shown).shares
-            return [(np.arange(got.size), every)]
+            return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
 
         return Decision(tier, fits, found, apart, shares)
 
-    if not failed:
+    if not wrong.any():
         return decision(first, first, True, whole, False)
     best, fewest = (first, whole, apart), whole.count
     for tier in others:
-        alone = [judge(*piece[1:], dtype, tier, alone=True).shares > 1 for piece, _ in failed]
-        left = any((mine & wrong).any() for mine, (_, wrong) in zip(alone, failed, strict=True))
-        if left and sum(map(np.count_nonzero, alone)) >= fewest:
+        alone = judge(want, got, dtype, tier, alone=True).shares > 1
+        if (alone & wrong).any() and np.count_nonzero(alone) >= fewest:
             # No group makes an element right: they need not be compared, which takes long.
             continue
-        attempts = [(piece, judge(*piece[1:], dtype, tier)) for piece, _ in failed]
-        pairs = zip(attempts, failed, strict=True)
-        if not any(((judged.shares > 1) & wrong).any() for (_, judged), (_, wrong) in pairs):
+        judged = judge(want, got, dtype, tier)
+        if not ((judged.shares > 1) & wrong).any():
             # A range decides only if wrong elements were lost to it.
-            lost = (part.expected.range_loss(tier) & wrong for (_, part, _), wrong in failed)
-            if tier.remark and (not tier.ranged or any(map(np.any, lost))):
+            if tier.remark and (not tier.ranged or (want.expected.range_loss(tier) & wrong).any()):
                 return decision(tier, first, True, whole, apart)
             found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged, used=1.0)
             return decision(first if tier.ranged else tier, tier, True, found, False)
         found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged)
-        for piece, judged in attempts:
-            _note(found, piece, judged, dtype, got.shape)
+        _note(found, want, got, judged, dtype)
         if found.count < fewest:
-            one_apart = any(judged.apart.any() for _, judged in attempts)
-            best, fewest = (tier, found, one_apart), found.count
+            best, fewest = (tier, found, bool(judged.apart.any())), found.count
     tier, found, apart = best
     return decision(tier, tier, False, found, apart)
 
@@ -125,7 +93,7 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
     The bound itself, which takes much longer, is not computed: False says nothing.
     """
     bound = want.expected
-    if len(bound.pieces) > 1 or want.rounded is not None or dtype.kind != "float":
+    if want.rounded is not None or dtype.kind != "float":
         return False
     certain = bound.certain(bound.tiers()[0])
     with np.errstate(all="ignore"):
@@ -158,10 +126,9 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     found: list[tuple[int, str, Floats]] = []
     for tier in want.bound.tiers(declared):
         those = shares.copy()
-        for at, part in want.bound.pieces:
-            room = part.room(tier)
-            those[at][room.own == 0] = np.inf
-            those[at][_out_of_range(_part(want, at, part), actual[at], room, tier)] = 0.0
+        room = want.bound.room(tier)
+        those[room.own == 0] = np.inf
+        those[_out_of_range(want, actual, room, tier)] = 0.0
         left = int(np.count_nonzero((those > 1) & wrong))
         found.append((left, tier.remark, those))
         if not left:
@@ -169,53 +136,13 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     return min(found, key=lambda one: one[0])[1:]
 
 
-def _part(want: Want, at: Any, bound: Expected) -> Want:
-    if at is ...:
-        return want
-    rest = None if want.rest is None else want.rest[at]
-    return replace(want, values=want.values[at], rest=rest, bound=bound)
-
-
-def _note(
-    found: Findings, piece: _Piece, judged: ElementShares, dtype: DType, shape: Sequence[int]
-) -> None:
-    at, want, got = piece
+def _note(found: Findings, want: Want, got: Array, judged: ElementShares, dtype: DType) -> None:
     y = want.values
-    found.add(lambda: _places(shape, at), judged.shares, lambda i: _described(judged, y, i))
+    found.add(lambda: np.arange(y.size), judged.shares, lambda i: _described(judged, y, i))
     found.unjudged += judged.unjudged
     if found.steps is not None and y.size:
         with np.errstate(all="ignore"):
             found.step(int(elements.distance(round_to(y, dtype), got).max()))
-
-
-def _places(shape: Sequence[int], at: Any) -> Any:
-    """Return the flat places of a part's elements."""
-    if at is ...:
-        return np.arange(math.prod(shape)).reshape(shape)
-    cuts = at if isinstance(at, tuple) else (at,)
-    cuts += (slice(None),) * (len(shape) - len(cuts))
-    lines = [np.arange(length)[cut] for length, cut in zip(shape, cuts, strict=True)]
-    grid: Any = np.ix_(*lines)
-    return np.ravel_multi_index(grid, shape)
-
-
-@np.errstate(all="ignore")
-def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
-    """Return the largest share of the least error that a tier allows; infinite above 1."""
-    if not (certain := min(part.certain(tier) for _, part in want.expected.pieces)):
-        return math.inf
-    arrays = [part for part in (got, want.values, want.rest) if part is not None]
-    used = 0.0
-    for _, (actual, y, *rest) in elements.chunks(*map(np.ascontiguousarray, arrays)):
-        off = elements.wide(actual)
-        for part in (y, *rest):
-            off -= part
-        off /= y
-        share = np.maximum(off.max(), -off.min()) * (1 / certain)
-        if not share <= 1 or outside_anywhere(actual, want.low, want.high):
-            return math.inf
-        used = max(used, float(share))
-    return used
 
 
 @np.errstate(all="ignore")
@@ -455,36 +382,34 @@ def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
     """Return the root mean square of each error over its expected deviation.
 
     That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
-    None for too few elements. Of several sound formulations the nearest counts. Only the first
-    part of a large output is used. `cut` is the unit roundoff of numbers to which inputs were
-    rounded.
+    None for too few elements. Of several sound formulations the nearest counts. `cut` is the unit
+    roundoff of numbers to which inputs were rounded.
     """
     return min(_scatters(want, got, cut), default=None)
 
 
 def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
     """Yield the scatter by each sound formulation, as long as there are enough elements."""
-    at, bound = want.expected.pieces[0]
-    part = _part(want, at, bound)
+    bound = want.expected
     enough = 1 if want.whole else _ENOUGH
-    if part.values.size < enough:
+    if want.values.size < enough:
         return
     with np.errstate(all="ignore"):
-        error = elements.wide(elements.native(got[at])) - part.values
-        if part.rest is not None:
-            error = error - part.rest
+        error = elements.wide(elements.native(got)) - want.values
+        if want.rest is not None:
+            error = error - want.rest
         arithmetic = bound.tiers()[0].arithmetic
-        counts = np.isfinite(error) & (np.abs(part.values) > 16 * arithmetic.floor)
+        counts = np.isfinite(error) & (np.abs(want.values) > 16 * arithmetic.floor)
         if not counts.any():
             return
         # If the last rounding alone explains it, the deviation need not be computed.
-        last = half_ulp(part.values[counts], bound.dtype) / np.sqrt(3)
+        last = half_ulp(want.values[counts], bound.dtype) / np.sqrt(3)
         is_rounded = not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER
         if is_rounded and not want.whole:
             yield 1.0
             return
         # What a model loses of its smallest numbers, as a part of the others, it may lose.
-        least = np.sqrt(np.mean(part.values[counts] ** 2)) if want.whole else 0.0
+        least = np.sqrt(np.mean(want.values[counts] ** 2)) if want.whole else 0.0
         found = False
         for shift, deviation in bound.deviations(cut):
             deviation = np.hypot(deviation, arithmetic.u * least)

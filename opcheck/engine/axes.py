@@ -6,11 +6,10 @@ Python integers, so that no attribute is too large to be computed with, and padd
 stored.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
@@ -146,30 +145,6 @@ def by_rows(function: Callable[[Any, int], Any], since: int, input: Any, *, axis
     if matrix is None:
         return function(input, counted)
     return xp.reshape(function(xp.reshape(input, matrix), 1), input.shape)
-
-
-def rows_apart(
-    since: int, shape: Sequence[int], attrs: Mapping[str, Any], size: int
-) -> Iterator[Any]:
-    """Parts of whole rows of `by_rows`; see `operators.Parts`."""
-    axis = attrs["axis"] % len(shape)
-    axes = range(axis) if since < 13 else set(range(len(shape))) - {axis}
-    return parts_along(axes, shape, size)
-
-
-#: Elements of a part that lie side by side at the least: memory is read in order.
-_RUN = 1 << 8
-
-
-def parts_along(axes: Collection[int], shape: Sequence[int], size: int) -> Iterator[Any]:
-    """Index parts of an array of this shape, cut along `axes` into some `size` elements."""
-    if prod(shape) <= size:
-        return iter([tuple(slice(0, length) for length in shape)] if prod(shape) else [])
-    lengths = [1 if axis in axes else length for axis, length in enumerate(shape)]
-    for axis in sorted(axes, reverse=True):
-        most = max(1, size // prod(lengths), _RUN // prod(lengths[axis + 1 :]))
-        lengths[axis] = min(shape[axis], most)
-    return product(*map(slices, shape, lengths))
 
 
 def slices(count: int, step: int) -> list[slice]:

@@ -11,7 +11,7 @@ from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
-from opcheck.errors import InvalidNode, NotSupported, WrongOperator
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator, unsupported
 from opcheck.model import GRAPH, Array
 from opcheck.numbers import Faults
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
@@ -182,11 +182,9 @@ class Evaluation:
     Raises what `bind` raises at once, and what a formula raises when it is first evaluated.
     """
 
-    def __init__(self, node: Node, bound: BoundNode | None = None) -> None:
-        self.node = node
-        self.bound = bound or bind(node)
+    def __init__(self, node: Node) -> None:
+        self.node, self.bound = node, bind(node)
         self._outputs: dict[Tier, tuple[Output, ...]] = {}
-        self._certain: dict[Tier, list[tuple[float, float, Any]]] = {}
         self._widths: dict[Formula | None, int] = {}
 
     @cached_property
@@ -204,48 +202,6 @@ class Evaluation:
         real = [dtype for dtype in known if dtype and dtype.kind == "float"]
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
 
-    @cached_property
-    def parts(self) -> "tuple[tuple[Any, Evaluation], ...]":
-        """The evaluation in parts, each with its index in the outputs, if it is large.
-
-        Arrays that fit into a processor's cache are worked on several times as fast.
-        """
-        first = self.node.inputs[0] if self.node.inputs else None
-        parts, attrs = self.bound.operator.parts, self.bound.attrs
-        if first is None or parts is None or first.size <= _PART:
-            return ((..., self),)
-        found = []
-        for at in parts(self.node.op.since, first.shape, attrs, _PART):
-            node = self.node.with_input(0, first[at])
-            found.append((at, Evaluation(node, replace(self.bound, node=node))))
-        return tuple(found) if len(found) > 1 else ((..., self),)
-
-    def values(self, place: int) -> Array:
-        """The values of an output in float64, without a bound."""
-        found: Array | None = None
-        for at, part in self.parts:
-            output = part.expected[place]
-            assert isinstance(output, Bounded)
-            if found is None:
-                found = np.empty([one.stop for one in self.parts[-1][0]])
-            found[at] = in_float64(output)
-            part.forget()
-        assert found is not None
-        return found
-
-    def forget(self) -> None:
-        """Drop the outputs, which are computed again when somebody asks for them."""
-        self._outputs.clear()
-
-    def certain(self, tier: Tier, place: int) -> tuple[float, float, Any]:
-        """A relative error that a tier allows every element before the last rounding.
-
-        Then the unit roundoffs of that, and the grid that it was to.
-        """
-        if tier not in self._certain:
-            self.outputs(tier)
-        return self._certain[tier][place]
-
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark.
 
@@ -257,10 +213,6 @@ class Evaluation:
         """The outputs of a tier."""
         if tier not in self._outputs:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
-            self._certain[tier] = [
-                (out.least, out.k, out.grid) if isinstance(out, Bounded) else (0.0, 0.0, None)
-                for out in self._outputs[tier]
-            ]
         return self._outputs[tier]
 
     def scattered(self, tier: Tier, cut: float = 0.0) -> tuple[Output, ...]:
@@ -304,6 +256,12 @@ class Evaluation:
             tame = list(map(_tamed, inputs))
             was_wild = any(a is not b for a, b in zip(tame, inputs, strict=True))
             if was_wild and not any(map(_ran_out, _called(bound, lift, tame))):
+                break
+            large = [x.v for x in outputs if isinstance(x, Bounded) and x.size > _LARGE]
+            if large and VALUES()[values + 1] == np.object_:
+                # The errors of zeros are known, those of what is too large are not.
+                is_known = formula is not None or all(is_finite(v).all() for v in large)
+                unsupported(f"{self.node.op}: numbers beyond long double", not is_known)
                 break
         return tuple(
             output if isinstance(output, Bounded | Truth | Indices) else _typed(bound, n, output)
@@ -362,13 +320,9 @@ def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
     return bounded(array, dtype, arithmetic)
 
 
-#: Elements of a part of a large tensor.
-_PART = 1 << 19
-
-
 def _ran_out(output: Any) -> bool:
     """True if the values may have left their own range on the way, as x^10 does for x = 1e38."""
-    if not isinstance(output, Bounded) or output.size > _LARGE:
+    if not isinstance(output, Bounded):
         return False
     v = output.v
     if v.dtype == np.float64 and v.min(initial=np.inf) > 0 and v.max(initial=0.0) < np.inf:
@@ -383,7 +337,7 @@ def _ran_out(output: Any) -> bool:
     return e is not None and bool((zero & (e > output.arithmetic.floor)).any())
 
 
-#: Elements of an output that is not computed again in wider values, which take much longer.
+#: The most elements that mpmath computes, which takes some minutes for as many.
 _LARGE = 1 << 20
 
 
@@ -434,12 +388,6 @@ class Expected:
     dtype: DType
     _rooms: dict[Tier, Room] = field(default_factory=dict, init=False, repr=False)
 
-    @cached_property
-    def pieces(self) -> "tuple[tuple[Any, Expected], ...]":
-        """The output in pieces that fit into a processor's cache, each with its index."""
-        parts = self.evaluation.parts
-        return tuple((at, Expected(part, self.place, self.dtype)) for at, part in parts)
-
     @property
     def output(self) -> Any:
         """The output of the first tier."""
@@ -448,15 +396,11 @@ class Expected:
     @cached_property
     def values(self) -> Any:
         """The values in float64."""
-        if len(self.pieces) == 1:
-            return in_float64(self.output)
-        return self.evaluation.values(self.place)
+        return in_float64(self.output)
 
     @cached_property
     def rest(self) -> Any:
         """The part of the values beyond float64, or None."""
-        if self.evaluation.dtype.name != "float64" and len(self.pieces) > 1:
-            return None
         if self.output.v.dtype == np.float64:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
@@ -496,10 +440,11 @@ class Expected:
 
     def certain(self, tier: Tier) -> float:
         """A relative error that a tier allows every element, known without its bound."""
-        least, k, grid = self.evaluation.certain(tier, self.place)
-        if grid is None:
+        out = self.evaluation.outputs(tier)[self.place]
+        if not isinstance(out, Bounded):
             return 0.0
-        return float(least + (max(0.0, k - 1) if grid.dtype == self.dtype else k) * grid.u)
+        roundings = max(0.0, out.k - 1) if out.grid.dtype == self.dtype else out.k
+        return float(out.least + roundings * out.grid.u)
 
     def room(self, tier: Tier) -> Room:
         """Return the error a tier allows around its own values, nearly those of the first tier."""
@@ -597,10 +542,8 @@ def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
         related = partial(check, node.inputs) if check else None
         count = len(node.plain)
         return tuple(Drawn(partial(evaluate, node), place, related) for place in range(count))
-    # What kind of output a part has, the whole has too.
-    outputs = evaluation.parts[0][1].expected
     found: list[Array | Expected | Drawn] = []
-    for place, output in enumerate(outputs):
+    for place, output in enumerate(evaluation.expected):
         if isinstance(output, Bounded | Truth | Indices):
             dtype = evaluation.bound.output_dtype(place) or dtypes.of(
                 np.empty(0, output.dtype if isinstance(output, Bounded) else output.v.dtype)
@@ -608,7 +551,7 @@ def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
             assert dtype
             found.append(Expected(evaluation, place, dtype))
         else:
-            found.append(np.asarray(evaluation.expected[place]))
+            found.append(np.asarray(output))
     return tuple(found)
 
 

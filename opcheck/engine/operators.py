@@ -39,9 +39,6 @@ Formula: TypeAlias = Callable[..., Any]
 Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
 #: The keyword of a formula that asks how many outputs the node has.
 OUTPUTS = "outputs"
-#: From a version, the first input's shape, the attributes and how many elements a part has, if
-#: possible: the index of each part of that input, and of the outputs.
-Parts: TypeAlias = Callable[[int, Sequence[int], Mapping[str, Any], int], Iterable[Any]]
 AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | Literal["rows"] | None]
 
 _OPS = "opcheck.engine.ops"
@@ -81,8 +78,6 @@ class Operator:
         exact: It moves elements about, or computes with other than floating numbers, so that its
             answers are exact and its inputs are used in their own type.
         low, high: The ends of its range, None where it has none.
-        parts: The parts of the first input whose outputs can be computed apart, so that large
-            tensors are faster; None where nobody has said so.
         ignores: Attributes of the schema that change nothing.
         constant: Dtypes of the leading input whose outputs hold one value whatever it holds.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
@@ -106,7 +101,6 @@ class Operator:
     exact: bool = False
     low: float | None = None
     high: float | None = None
-    parts: Parts | None = None
     ignores: tuple[str, ...] = ()
     any_order: AnyOrder | None = None
     constant: tuple[str, ...] = ()

@@ -60,22 +60,22 @@ def _ends(output: Expected) -> tuple[Array, Array]:
     """The lowest and highest numbers that the reference's own error leaves for each element."""
     if output.dtype.kind != "float":
         return output.rounded(), output.rounded()
-    low, high = (np.empty(output.values.shape, output.dtype.numpy) for _ in range(2))
-    for at, piece in output.pieces:
-        room = piece.room(_own_tier(piece.evaluation))
-        size = np.abs(piece.values)
-        slack = room.own
-        if room.shared is not None:
-            slack = slack + size * (2 * np.maximum(room.shared.down, room.shared.up))
-        if output.dtype.name == "float64":
-            # What float64 has no room for is too small for a float64 itself.
-            slack = slack + np.where((size > 0) & (size < 2.0**-1021), 2.0**-1074, 0.0)
-        slack = np.where(np.isnan(slack), np.inf, slack)
-        for sign, whole in ((-1, low), (1, high)):
-            with np.errstate(over="ignore", invalid="ignore"):
-                end = nearest(*_sum(piece.values, piece.rest, sign * slack), output.dtype)
-            whole[at] = np.where(np.isfinite(size), end, piece.rounded())
-    return low, high
+    room = output.room(_own_tier(output.evaluation))
+    size = np.abs(output.values)
+    slack = room.own
+    if room.shared is not None:
+        slack = slack + size * (2 * np.maximum(room.shared.down, room.shared.up))
+    if output.dtype.name == "float64":
+        # What float64 has no room for is too small for a float64 itself.
+        slack = slack + np.where((size > 0) & (size < 2.0**-1021), 2.0**-1074, 0.0)
+    slack = np.where(np.isnan(slack), np.inf, slack)
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = (
+            nearest(*_sum(output.values, output.rest, sign * slack), output.dtype)
+            for sign in (-1, 1)
+        )
+    known = np.isfinite(size)
+    return np.where(known, low, output.rounded()), np.where(known, high, output.rounded())
 
 
 def _own_tier(evaluation: Evaluation) -> Tier:

@@ -1,13 +1,11 @@
 import math
 import warnings
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from opcheck.compare import Want, are_plainly_right, compare
 from opcheck.compare import elements as steps
@@ -33,8 +31,7 @@ def arithmetic(u: float = WIDE, floor: float = 0.0) -> Arithmetic:
 class Fake:
     """A bound by hand: the tier's u for each element, `common` times it for all along an axis.
 
-    An element with `zeros` is exact, one that is `free` was lost. It comes in `parts`, along the
-    first axis, and remembers which were asked for their room.
+    An element with `zeros` is exact, one that is `free` was lost.
     """
 
     kinds: tuple[Tier, ...] = (Tier("plain", arithmetic()),)
@@ -42,20 +39,7 @@ class Fake:
     axis: int = -1
     zeros: Any = False
     free: Any = False
-    parts: int = 1
     values: Any = None
-    asked: list[int] = field(default_factory=list)
-    place: int = 0
-
-    @property
-    def pieces(self) -> list[tuple[Any, Any]]:
-        if self.parts == 1:
-            return [(..., self)]
-        cut = np.array_split(np.arange(len(self.values)), self.parts)
-        slices = [slice(one[0], one[-1] + 1) for one in cut]
-        parts = enumerate(self.values[at] for at in slices)
-        made = [replace(self, parts=1, values=v, place=n) for n, v in parts]
-        return [*zip(slices, made, strict=True)]
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         first, *rest = self.kinds
@@ -65,7 +49,6 @@ class Fake:
         return tier.arithmetic.u / 4
 
     def room(self, tier: Tier) -> Room:
-        self.asked.append(self.place)
         y, u = self.values, tier.arithmetic.u
         own = np.where(self.zeros, 0.0, np.abs(y) * u + tier.arithmetic.floor)
         lost = np.broadcast_to(np.asarray(self.free), y.shape)
@@ -241,11 +224,10 @@ def test_one_tier_has_to_fit_all_elements_and_if_none_does_those_are_shown_that_
 ):
     y, got = np.ones((3, 2)), np.ones((3, 2))
     got[0, 0], got[1, 1], got[2, 0] = 1.0005, 1.005, 1.5
-    for parts in (1, 3):
-        found = judged(y, got, Fake(TIERS, parts=parts))
-        assert (found.problem, found.tier) == ("values", "poor")
-        assert found.remark == "too far off even for poor"
-        assert [element.index for element in found.worst] == [(2, 0)]
+    found = judged(y, got, Fake(TIERS))
+    assert (found.problem, found.tier) == ("values", "poor")
+    assert found.remark == "too far off even for poor"
+    assert [element.index for element in found.worst] == [(2, 0)]
 
 
 @pytest.mark.parametrize("ranged", [True, False])
@@ -375,71 +357,18 @@ def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(dtype, got, p
     assert compare(want, np.array([got], dtype.numpy), EXACTLY).problem == problem
 
 
-# ── outputs in parts ──────────────────────────────────────────────────────────────────────────
-def test_what_is_certain_settles_most_parts_without_their_bounds() -> None:
-    y = np.full((12, 64), 0.5)
-    bound: Any = Fake(parts=6, values=y)
-    got = y.astype(np.float32)
-    got[5, 3] *= 1.0005
-    found = compare(Want("y", FLOAT32, y, bound=bound), got)
-    assert (found.problem, set(bound.asked)) == (None, {2})
-    assert 0.4 < found.used < 0.6
-    got[1, 5], got[11, 0] = 0.6, math.nan
-    found = compare(Want("y", FLOAT32, y, bound=bound), got)
-    assert [element.index for element in found.worst] == [(1, 5), (11, 0)]
-    assert found.max_ulp is None
-
-
-@pytest.mark.parametrize(
-    ("factor", "rest", "high", "problem", "used"),
-    [
-        (1 + 1e-4, 0.0, None, None, 0.4),
-        (1 - 1e-4, 0.0, None, None, 0.4),
-        (1 - 5e-3, 0.0, None, "values", 5.0),
-        (1 + 1e-4, 0.0, 0.5, "values", math.inf),
-        (1 + 1e-4, 5e-5, None, None, 0.0),
-        (1, 1e-3, None, "values", 2.0),
-    ],
-)
-def test_what_is_certain_counts_all_that_is_off(factor, rest, high, problem, used):
-    y, got = np.full((12, 64), 0.5), np.full((12, 64), 0.5)
-    got[7, 5] *= factor
-    rests = np.zeros(y.shape)
-    rests[7, 5] = rest
-    found = judged(y, got, Fake(parts=6), high=high, rest=rests)
-    assert found.problem == problem
-    assert found.used == pytest.approx(used, rel=0.01, abs=1e-3)
-
-
-@pytest.mark.parametrize("parts", [1, 6])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
-def test_nan_hides_nothing_beside_it_and_warns_of_nothing(dtype: str, parts: int) -> None:
+def test_nan_hides_nothing_beside_it_and_warns_of_nothing(dtype: str) -> None:
     y = np.full((12, 64), 0.5)
     y[7] = math.inf
     got = y.astype(DTYPES[dtype].numpy)
     got[1, 5], got[1, 7], got[4, 0], got[7, 2] = math.nan, -math.nan, -1e-3, 1.0
-    bound: Any = Fake(parts=parts, values=y)
+    bound: Any = Fake(values=y)
     want = Want("y", DTYPES[dtype], y, 0.0, None, bound)
     with np.errstate(all="warn"), warnings.catch_warnings():
         warnings.simplefilter("error")
         found = compare(want, got)
     assert [element.index for element in found.worst] == [(1, 5), (1, 7), (4, 0), (7, 2)]
-
-
-@settings(deadline=None)
-@given(
-    places=st.lists(st.integers(0, 12 * 64 - 1), max_size=5, unique=True),
-    errors=st.lists(st.sampled_from([1e-4, 5e-4, 2e-3, math.inf, math.nan]), min_size=5),
-    common=st.sampled_from([None, 1.0]),
-)
-def test_large_outputs_are_judged_like_small_ones(places, errors, common):
-    y = np.full((12, 64), 0.5)
-    got = round_to(y, FLOAT32)
-    for place, error in zip(places, errors, strict=False):
-        got.flat[place] = 0.5 * (1 + error)
-    found = [judged(y, got, Fake(parts=parts, common=common), low=0.0) for parts in (1, 4)]
-    whole, parted = ((one.problem, one.wrong, [e.index for e in one.worst]) for one in found)
-    assert whole == parted
 
 
 # ── the ends of what is admitted, and scatter ─────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opcheck.engine import Node, bind, evaluate, operator_of
 from opcheck.engine import node as module
-from opcheck.engine.axes import from_either_end, from_the_front, matrix_of, rows_apart
+from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
 from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
@@ -193,11 +193,3 @@ def test_a_scalar_has_no_axis(axis: int) -> None:
 )
 def test_a_tensor_seen_as_a_matrix(shape, axis, matrix):
     assert matrix_of(shape, axis) == matrix
-
-
-def test_rows_are_apart_along_all_axes_but_their_own() -> None:
-    def cut(since: int) -> list[int]:
-        parts = [*rows_apart(since, (4, 4, 4, 999), {"axis": -2}, 1)]
-        return [axis for axis in range(4) if len({at[axis].start for at in parts}) > 1]
-
-    assert [cut(since) for since in (1, 11, 13)] == [[0, 1], [0, 1], [0, 1, 3]]

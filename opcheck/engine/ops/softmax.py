@@ -11,7 +11,7 @@ from math import ceil, prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import by_rows, rows_apart
+from opcheck.engine.axes import by_rows
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, illegal
 from opcheck.opset import DML, MAX_RANK, invalid_axes
@@ -20,8 +20,8 @@ NAMES = """
 DML_ACTIVATION_HARDMAX1 Hardmax LogSoftmax NegativeLogLikelihoodLoss Softmax
 SoftmaxCrossEntropyLoss
 """
-SOFTMAX = operator("Softmax", low=0.0, high=1.0, parts=rows_apart)
-LOG_SOFTMAX = operator("LogSoftmax", parts=rows_apart)
+SOFTMAX = operator("Softmax", low=0.0, high=1.0)
+LOG_SOFTMAX = operator("LogSoftmax")
 HARDMAX = operator("Hardmax", low=0.0, high=1.0, exact=True)
 DML_HARDMAX = operator("DML_ACTIVATION_HARDMAX1", DML, low=0.0, high=1.0, exact=True)
 NLL, CROSS_ENTROPY = map(operator, ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"))
@@ -451,11 +451,9 @@ def mean(losses, applied, ignored, weight):
 NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
 for _op, _by in ((LOG_SOFTMAX, by_rows), (CROSS_ENTROPY, _by_scores)):
-    _op.formula(by=_by)(of_shares)
-    # So no share vanishes.
-    _op.natively(by=_by)(logarithms)
-    # As the function bodies say, and faster with one subtraction.
-    _op.also_honest("", by=_by)(logarithms)
+    # As the function bodies say: so no share vanishes.
+    _op.formula(by=_by)(logarithms)
+    _op.also_honest("", by=_by)(of_shares)
     _op.also_honest("", by=_by)(logarithms_in_blocks)
     _op.also_honest(RAW, by=_by)(raw_logarithms)
 

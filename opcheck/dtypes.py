@@ -37,11 +37,20 @@ class DType:
     def __hash__(self) -> int:
         return hash(self.name)
 
+    def __reduce__(self) -> Any:
+        # There is one of each in a process.
+        return (of_name, (self.name,)) if self.name in DTYPES else super().__reduce__()
+
     @property
     def bits(self) -> int:
         """The width of a number, 0 of a boolean or a text; NumPy has 8 bits at least for each."""
         digits = re.search(r"\d+", self.name)
         return int(digits[0]) if digits else 0
+
+
+def of_name(name: str) -> DType:
+    """The element type of this name."""
+    return DTYPES[name]
 
 
 def _table(kind: Kind, **types: tuple[Any, ...]) -> dict[str, DType]:

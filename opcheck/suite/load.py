@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from opcheck import opset, reading
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level, Source
 from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
+from opcheck.suite import cache
 from opcheck.suite.expand import CaseFile, Expansion
 from opcheck.suite.fields import CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
@@ -31,7 +32,7 @@ NODE_TESTS = "onnx-node"
 _UNREADABLE = "this folder cannot be read: {}"
 _MODEL = ".onnx"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
-_shipped = cache(lambda ops, levels: _load((), ops, levels=levels))
+_shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
 
@@ -62,14 +63,22 @@ def _load(
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
+    asked = {op.lower() for op in ops}
     with reading.uncollected():
         for file in _files(paths or _about(ops), problems):
             file = replace(file, levels=levels)
+            is_cached = not (paths or bench)
+            if is_cached and (found := cache.read(file.path, levels)) is not None:
+                cases += [one for one in found if one.op.name.lower() in asked] or found
+                continue
             root = read_file(file.path, problems)
             # A shipped file without a list to be timed has nothing for a bench.
             if root is not None and (paths or not bench or root.get("bench")):
                 timed = bench and root.get("bench")
-                cases += _cases(file, root, ops)["bench" if timed else "cases"]
+                mine = _cases(file, root, ops)["bench" if timed else "cases"]
+                cases += mine
+                if is_cached and not (ops or problems):
+                    cache.keep(file.path, levels, mine)
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)

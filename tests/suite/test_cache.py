@@ -1,0 +1,136 @@
+"""What was read of shipped suites comes from the cache, and nothing else does."""
+
+import os
+import pickle
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from opcheck.errors import CaseFileError
+from opcheck.suite import cache
+from opcheck.suite.select import LEVELS
+
+load = sys.modules["opcheck.suite.load"]
+
+TEXT = """\
+op: Constant
+opset: 25
+cases:
+- {name: one, clause: value, attrs: {value: {value: [1], dtype: bfloat16}}}
+- {name: two, clause: value, level: smoke, attrs: {value_float: 2.0}}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of shipped suites with one file, and a cache with nothing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    cache._folder.cache_clear()
+    folder = tmp_path / "cases"
+    folder.mkdir()
+    (folder / "constant.yaml").write_text(TEXT)
+    monkeypatch.setattr(load, "shipped_suites", lambda: folder)
+    yield folder
+    cache._folder.cache_clear()
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of files that were read as case files."""
+    names: list[str] = []
+    read = load.read_file
+
+    def noted(path, problems):
+        names.append(path.name)
+        return read(path, problems)
+
+    monkeypatch.setattr(load, "read_file", noted)
+    return names
+
+
+def names(ops=(), levels=LEVELS) -> list[str]:
+    return [case.name for case in load._load((), ops, levels=frozenset(levels))]
+
+
+def cached(suite: Path) -> list[Path]:
+    return [path for path in (suite.parent / "home").rglob("*") if path.is_file()]
+
+
+def test_what_was_read_once_is_not_read_again_and_is_the_same(suite, reads):
+    first = load._load(())
+    again = load._load(())
+    assert reads == ["constant.yaml"]
+    assert [case.source for case in again] == [case.source for case in first]
+    assert all(case.source.shipped for case in again)
+    one, other = (cases[0].attrs["value"] for cases in (first, again))
+    assert (one.dtype, one.tolist(), one.flags.writeable) == (
+        other.dtype, other.tolist(), other.flags.writeable)  # fmt: skip
+    assert again[0].outputs[0].dtype is first[0].outputs[0].dtype
+
+
+def test_levels_and_operators_are_chosen_as_without_it(suite, reads):
+    for _ in range(2):
+        assert names(levels=["smoke"]) == ["two"]
+        assert names() == names(["constant"]) == ["one", "two"]
+    assert len(reads) == 2
+
+
+def test_a_file_that_was_edited_is_read_anew(suite, reads):
+    names()
+    (suite / "constant.yaml").write_text(TEXT.replace("name: one", "name: first"))
+    assert names() == ["first", "two"]
+    assert len(reads) == 2
+
+
+@pytest.mark.parametrize("harm", [b"", b"\0" * 40, None])
+def test_what_is_damaged_is_read_anew_and_replaced(suite, reads, harm):
+    names()
+    (path,) = cached(suite)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] if harm is None else harm)
+    assert names() == ["one", "two"]
+    assert path.read_bytes() == whole
+    assert len(reads) == 2
+
+
+class Evil:
+    def __reduce__(self):
+        return os.mkdir, ("made",)
+
+
+def test_nothing_is_called_that_is_no_part_of_cases(suite, reads, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names()
+    (path,) = cached(suite)
+    data = pickle.dumps(Evil())
+    path.write_bytes(sha256(data).digest() + data)
+    assert names() == ["one", "two"]
+    assert not (tmp_path / "made").exists()
+
+
+def test_files_with_errors_and_files_of_users_are_not_kept(suite):
+    mine = suite.parent / "mine.yaml"
+    mine.write_text(TEXT)
+    load._load([mine])
+    (suite / "constant.yaml").write_text(TEXT.replace("opset", "opst"))
+    with pytest.raises(CaseFileError):
+        names()
+    assert cached(suite) == []
+
+
+def test_where_nothing_can_be_kept_all_is_read(suite, reads, monkeypatch):
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: (_ for _ in ()).throw(OSError("full")))
+    assert names() == names() == ["one", "two"]
+    assert len(reads) == 2
+
+
+def test_the_folders_of_a_few_other_versions_are_left(suite):
+    home = suite.parent / "home" / "opcheck"
+    for number in range(9):
+        (home / str(number)).mkdir(parents=True)
+        os.utime(home / str(number), (number, number))
+    names()
+    assert sorted(path.name for path in home.iterdir())[:3] == ["6", "7", "8"]
+    assert len([*home.iterdir()]) == 4

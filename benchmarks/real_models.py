@@ -285,15 +285,15 @@ def depth(models: Mapping[str, Path]) -> None:
     head("model | node | operator | error | predicted | times | bound | unjudged")
     for key, path in models.items():
         model = network(key, path)
-        if not (sample := _sample(model)):
-            continue  # All of it is in the branches of one If.
+        sample = _sample(model)
         data, more = model.whole.giving([*sample])
         got = outputs(b"".join(pieces(data)), fed(model))
         seen = dict(zip([one.name for one in model.case.outputs] + more, got, strict=True))
         asked = model.evaluation.question
         node = node_of(asked.task, asked.inputs)
         graph: Any = node.attrs["graph"]
-        graph = replace(graph, body=replace(graph.body, outputs=tuple(sample)))
+        body = replace(model.body, inputs=graph.body.inputs, outputs=tuple(sample))
+        graph = replace(graph, body=body)
         answers = dict(zip(sample, exactly(replace(node, attrs={"graph": graph})), strict=True))
         for one in _depths(model, {name: seen[name] for name in sample}, sample):
             bound: Any = answers[one.part.outputs[0]]

@@ -11,7 +11,6 @@ listed here fails the run.
 import compileall
 import gc
 import os
-import pickle
 import subprocess
 import sys
 from collections import defaultdict
@@ -30,7 +29,6 @@ from xdist.scheduler import LoadFileScheduling
 import opcheck
 from opcheck.cli.group import program
 from opcheck.model import Case
-from opcheck.reading import uncollected
 from opcheck.suite.select import LEVELS
 from tests.shell import Workers
 
@@ -242,19 +240,14 @@ def _of_all_processes(factory: pytest.TempPathFactory) -> Path:
 
 
 def _read_by_one(folder: Path, read: Callable[[], tuple[Case, ...]]) -> tuple[Case, ...]:
-    """All shipped cases, which one process reads, and the others take from it."""
+    """All shipped cases, which one process reads, and the others take from the cache."""
     if "PYTEST_XDIST_WORKER" not in os.environ or sys.platform == "win32":
         return read()
     import fcntl
 
-    with (folder / "suites.lock").open("w") as lock, uncollected():
+    with (folder / "suites.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (kept := folder / "suites.pickle").exists():
-            cases = read()
-            kept.write_bytes(pickle.dumps(cases))
-            return cases
-        found: tuple[Case, ...] = pickle.loads(kept.read_bytes())
-        return found
+        return read()
 
 
 #: Tests of how workers start and end, and of all the harm that they do.

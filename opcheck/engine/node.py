@@ -12,7 +12,7 @@ import numpy as np
 
 from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DType, identical
-from opcheck.engine.operators import OUTPUTS, Formula, Operator, find, keywords, signature_of
+from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported, unsupported
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
 from opcheck.opset import (
@@ -322,8 +322,8 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
             found[name] = _held(node.attrs[name], schema.attributes[name].type)
         elif name in schema.attributes:
             found[name] = schema.attributes[name].default
-        elif name == OUTPUTS:
-            found[name] = node.count
+        elif name in (OUTPUTS, USED):
+            found[name] = node.count if name == OUTPUTS else node.outputs or (0,)
     return found
 
 

@@ -37,8 +37,8 @@ from opcheck.opset import Parameter, Schema
 Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version from what they have in common.
 Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
-#: The keyword of a formula that asks how many outputs the node has.
-OUTPUTS = "outputs"
+#: The keywords of a formula that ask how many outputs the node has, and which.
+OUTPUTS, USED = "outputs", "used"
 AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | Literal["rows"] | None]
 
 _OPS = "opcheck.engine.ops"
@@ -308,7 +308,7 @@ def _wrong_attributes(
         if name not in stated and name not in ignores:
             yield f"attribute {name!r} of the schema is missing"
     for name, parameter in stated.items():
-        if name == OUTPUTS:
+        if name in (OUTPUTS, USED):
             continue
         attribute = schema.attributes.get(name)
         has_default = parameter.default is not parameter.empty

@@ -80,17 +80,18 @@ def of_heads(computed, split=split):
     def formula(since, Q, K, V, attn_mask=None, past_key=None, past_value=None,
                 nonpad_kv_seqlen=None, *, is_causal, kv_num_heads, q_num_heads,
                 qk_matmul_output_mode, scale, softcap, softmax_precision, left_window_size=-1,
-                right_window_size=-1, outputs=1):  # fmt: skip
+                right_window_size=-1, used=(0,)):  # fmt: skip
         past, valid = (past_key, past_value), nonpad_kv_seqlen
         if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
             raise InvalidNode(f"ranks {Q.ndim}, {K.ndim} and {V.ndim}; allowed: all 3 or 4")
         if (past_key is None) != (past_value is None):
             raise InvalidNode("one of past_key and past_value without the other")
-        if valid is not None and (past_key is not None or outputs > 1):
+        present = {1, 2}.intersection(used)
+        if valid is not None and (past_key is not None or present):
             raise InvalidNode("nonpad_kv_seqlen together with past or present")
         if Q.ndim == 4 and (q_num_heads is not None or kv_num_heads is not None):
             is_open("nothing is said of numbers of heads of tensors of four axes")
-        if outputs == 2 or (outputs == 1) != (past_key is None):
+        if len(present) == 1 or (not present) != (past_key is None):
             is_open("it is not said whether past may be used without present, or the reverse")
         q, k, v = split(Q, q_num_heads), split(K, kv_num_heads), split(V, kv_num_heads)
         if k.shape[:3] != v.shape[:3] or q.shape[::3] != k.shape[::3] or not (

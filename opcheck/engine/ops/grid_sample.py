@@ -65,7 +65,10 @@ def placed(g, length, corners):
 
 
 def along(placed, since, way, g, length):
-    """The coordinates along an axis; the least, the right and the greatest of nearest indices."""
+    """The coordinates along an axis; the least, the right and the greatest of nearest indices.
+
+    Last, where the coordinates are exact in float32.
+    """
     terms = placed(g, length, way.corners)
     place = sum(xp.inexact(term, _ROUNDINGS * max(way.wide, 1.0)) for term in terms)
     g, at, steps = values_of(g), values_of(place), length - way.corners
@@ -75,6 +78,7 @@ def along(placed, since, way, g, length):
     own, end, zeros = values_of(place), length - 1, way.padding == "zeros"
     ends = (-3, length + 2) if zeros else (0, end)
     exact = np.all([np.float32(x) == x for x in (g, g + 1, g * steps, (g + 1) * steps, at)], 0)
+    exact &= g + 1 - 1 == g  # else 1 is all that is left of the sum
     off = np.where(exact, 2.0**-30 * (since == 16), _OFF * (np.abs(g) + 1) * length)
     low, index, high = (np.clip(way.rule(own + side * off), *ends) for side in (-1, 0, 1))
     beyond = np.abs(g) > 1
@@ -90,7 +94,7 @@ def along(placed, since, way, g, length):
         inside, far = (own >= 1) & (own <= end - 1), (own <= -2) | (own > end + 2)
         is_open("nothing is said of cubic edges", not (whole | inside | far).all())
     is_open("nothing is said of what lies half outside", zeros and half.any())
-    return xp.clip(place, *ends), [one.astype(np.int64) for one in (low, index, high)]
+    return xp.clip(place, *ends), [one.astype(np.int64) for one in (low, index, high)], exact
 
 
 def nearest(X, at, held=True):
@@ -163,7 +167,9 @@ def of_places(placed, since, X, grid, *, mode, padding_mode, align_corners,
     # Coordinates are listed from the innermost axis to the outermost.
     found = [along(placed, since, way, grid[..., -1 - axis], length)
              for axis, length in enumerate(read(X.shape[2:]))]  # fmt: skip
-    places, chosen = map(list, zip(*found, strict=True))
+    places, chosen, exact = map(list, zip(*found, strict=True))
+    if way.mode != "nearest" and not is_real(X):
+        is_open("float32 cannot tell where to cut averages of integers off", not np.all(exact))
     y = nearest(X, chosen) if way.mode == "nearest" else averaged(X, places, way)
     return xp.reshape(y, shape)
 

@@ -6,10 +6,9 @@ from itertools import product
 
 import ml_dtypes
 import numpy as np
-from onnx import TensorProto
-from tests.blind.by_the_text import Forbidden, Open, differences
 
 from opcheck import dtypes
+from tests.blind.by_the_text import Forbidden, Open, differences
 
 _RANGE = {"uint16": (0, 65535), "int16": (-32768, 32767), "uint8": (0, 255), "int8": (-128, 127)}
 _RANGE |= {"uint4": (0, 15), "int4": (-8, 7), "uint2": (0, 3), "int2": (-2, 1)}
@@ -18,6 +17,7 @@ _FLOATS = {"float8_e4m3fn": (3, -6, 448), "float8_e4m3fnuz": (3, -7, 240)}
 _FLOATS |= {"float8_e5m2": (2, -14, 57344), "float8_e5m2fnuz": (2, -15, 57344)}
 _FLOATS |= {"float4_e2m1fn": (1, 0, 6), "float6_e2m3fn": (3, 0, 7.5), "float6_e3m2fn": (2, -2, 28)}
 _PRECISION = {"float32": (23, -126), "float16": (10, -14), "bfloat16": (7, -126)}
+_PRECISION |= {"float64": (52, -1022)}
 
 
 def rounded(value: Fraction, mantissa: int, least: int) -> Fraction:
@@ -70,7 +70,9 @@ def quotient(x: float, scale: float, kinds: list[str]) -> set[float | Fraction]:
             continue
         exact = Fraction(a) / Fraction(b)
         value = rounded(exact, *_PRECISION[kind]) if kind else exact
-        found.add(value if not kind or abs(value) <= ml_dtypes.finfo(kind).max else a * b * math.inf)
+        found.add(
+            value if not kind or abs(value) <= ml_dtypes.finfo(kind).max else a * b * math.inf
+        )
     return {math.nan} if any(it != it for it in found) else found
 
 

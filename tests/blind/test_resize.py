@@ -194,21 +194,23 @@ def reading(since, inputs, attrs, fractional, keeps):
 
 
 def resize(since, inputs, attrs, outputs):
-    """Return what all readings have in common: `scale` may be that given, places of 10 any."""
+    """Return what all readings have in common.
+
+    `scale` may be that given; in version 10, places are from corners on, or centers.
+    """
     ways = [attrs]
     if since == 10:
-        ways = [
-            attrs | {"coordinate_transformation_mode": how, "nearest_mode": mode}
-            for how, mode in product(_TRANSFORMATIONS[:4], _NEAREST)
-            if how == "asymmetric" or mode.startswith("round")
-        ]
-    found, x = [], inputs[0]
+        places = ("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")
+        words = ("coordinate_transformation_mode", "nearest_mode")
+        ways = [attrs | dict(zip(words, it, strict=True)) for it in places]
+    found: list = []
+    x = inputs[0]
     is_finite = x.dtype.kind in "OUS" or bool(np.isfinite(x).all())
     for way, fractional in product(ways, ("", "scale", "scale length")):
         for keeps in (False, True) if not is_finite else (False,):
             found.append(reading(since, inputs, way, fractional, keeps)[0])
     if any(differs(it, found[0].astype(inputs[0].dtype)) for it in found[1:]):
-        raise Open("which scale, which places in version 10, what 0 times infinity is")
+        raise Open("`scale` of a length cut off, places in version 10, or 0 times infinity")
     return found[:1]
 
 

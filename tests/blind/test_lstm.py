@@ -12,7 +12,7 @@ _ALPHAS = {"Affine": None, "LeakyRelu": 0.01, "ThresholdedRelu": 1.0, "ScaledTan
 _ALPHAS |= {"HardSigmoid": 0.2, "Elu": 1.0}
 _BETAS = {"Affine": None, "ScaledTanh": None, "HardSigmoid": 0.5}
 _FUNCTIONS = {
-    "Relu": lambda x, a, b: max(0.0, x),
+    "Relu": lambda x, a, b: x if x != x else max(0.0, x),
     "Tanh": lambda x, a, b: math.tanh(x),
     "Sigmoid": lambda x, a, b: 1 / (1 + math.exp(-x)) if x > -700 else math.exp(x),
     "Affine": lambda x, a, b: a * x + b,
@@ -27,19 +27,16 @@ _FUNCTIONS = {
 
 
 def consumed(names, given, defaults):
-    """Return the parameter of each function: given ones in order, for functions that have some."""
-    users = [name for name in names if name in defaults]
-    if len(given) > len(users) or (given and len(users) < len(names) and len(set(given)) > 1):
+    """Return the value of each function; those without values may count, or may not."""
+    users = [n for n, name in enumerate(names) if name in defaults]
+    by_users = dict(zip(users, given, strict=False))
+    by_places = {n: given[n] for n in users if n < len(given)}
+    if by_users != by_places or len(given) > len(names):
         raise Open("whether functions without such values consume some")
-    rest, found = list(given), []
-    for name in names:
-        value = None
-        if name in defaults:
-            value = rest.pop(0) if rest else defaults[name]
-            if value is None:
-                raise Open("default values of an operator that is none")
-        found.append(value if value is None else float(np.float32(value)))
-    return found
+    found = [by_users.get(n, defaults.get(name)) for n, name in enumerate(names)]
+    if any(found[n] is None for n in users):
+        raise Open("default values of an operator that is none")
+    return [it if it is None else float(np.float32(it)) for it in found]
 
 
 def activations_of(attrs, directions):
@@ -54,7 +51,9 @@ def activations_of(attrs, directions):
 
     def made(name, alpha, beta):
         def function(row):
-            return np.array([_FUNCTIONS[name](min(max(x, -clip), clip), alpha, beta) for x in row])
+            return np.array(
+                [_FUNCTIONS[name](float(np.clip(x, -clip, clip)), alpha, beta) for x in row]
+            )
 
         return function
 

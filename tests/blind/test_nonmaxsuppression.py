@@ -66,4 +66,6 @@ def suppress(since, inputs, attrs, outputs):
 
 
 def test_nonmaxsuppression():
-    assert differences("NonMaxSuppression", suppress) == []
+    found = differences("NonMaxSuppression", suppress, every=3)
+    # The text says a scalar; ONNX's node tests have lists of one.
+    assert [line for line in found if "/lists_of_one@" not in line] == []

@@ -54,7 +54,7 @@ def suppress(since, inputs, attrs, outputs):
             if limit and np.isnan(row).any():
                 raise Open("the order of NaN")
             order = sorted(range(len(row)), key=lambda n: (-row[n], n)) if limit else []
-            kept: list = []
+            kept: list[tuple[int, tuple[Fraction, ...]]] = []
             for n in order:
                 if len(kept) == limit or (least is not None and row[n] < least):
                     continue

@@ -1,8 +1,10 @@
 """QuantizeLinear as ONNX's text says it, against the engine."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -13,7 +15,10 @@ from tests.blind.by_the_text import Forbidden, Open, differences
 _RANGE = {"uint16": (0, 65535), "int16": (-32768, 32767), "uint8": (0, 255), "int8": (-128, 127)}
 _RANGE |= {"uint4": (0, 15), "int4": (-8, 7), "uint2": (0, 3), "int2": (-2, 1)}
 #: Bits of the mantissa, the exponent of the least normal number, the largest number.
-_FLOATS = {"float8_e4m3fn": (3, -6, 448), "float8_e4m3fnuz": (3, -7, 240)}
+_FLOATS: dict[str, tuple[int, int, float]] = {
+    "float8_e4m3fn": (3, -6, 448),
+    "float8_e4m3fnuz": (3, -7, 240),
+}
 _FLOATS |= {"float8_e5m2": (2, -14, 57344), "float8_e5m2fnuz": (2, -15, 57344)}
 _FLOATS |= {"float4_e2m1fn": (1, 0, 6), "float6_e2m3fn": (3, 0, 7.5), "float6_e3m2fn": (2, -2, 28)}
 _PRECISION = {"float32": (23, -126), "float16": (10, -14), "bfloat16": (7, -126)}
@@ -48,7 +53,7 @@ def saturated(value: float | Fraction, target: np.dtype, saturate: bool) -> floa
         return math.nan
     if math.isinf(value) and target.name.endswith("fnuz") and saturate:
         raise Open("the two tables are not in the text, and Cast's differ by version")
-    nearest = value if math.isinf(value) else rounded(Fraction(value), mantissa, least)
+    nearest: Any = value if math.isinf(value) else rounded(Fraction(value), mantissa, least)
     if abs(nearest) <= largest:
         return float(nearest)
     if saturate or not is_float8:
@@ -86,7 +91,7 @@ def quantize(since, inputs, attrs, outputs):
     if asked and (named is None or named.name not in _RANGE | _FLOATS or named != target):
         raise Forbidden("output_dtype must be T2")
     axis, block, rank = attrs.get("axis", 1), attrs.get("block_size", 0), x.ndim
-    place = lambda at: ()  # noqa: E731
+    place: Callable[[Any], tuple[Any, ...]] = lambda at: ()  # noqa: E731
     if scale.ndim:
         if since < 13:
             raise Forbidden("y_scale is a scalar")

@@ -204,7 +204,7 @@ def resize(since, inputs, attrs, outputs):
         places = ("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")
         words = ("coordinate_transformation_mode", "nearest_mode")
         ways = [attrs | dict(zip(words, it, strict=True)) for it in places]
-    found: list = []
+    found: list[np.ndarray] = []
     x = inputs[0]
     is_finite = x.dtype.kind in "OUS" or bool(np.isfinite(x).all())
     for way, fractional in product(ways, ("", "scale", "scale length")):

@@ -1,4 +1,4 @@
-"""An operator written from ONNX's text alone, held against opcheck's engine on the shipped cases."""
+"""An operator written from ONNX's text alone, against opcheck's engine on shipped cases."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -1,95 +1,80 @@
-"""An operator written from ONNX's text alone, against opcheck's engine on shipped cases."""
+"""What readings of ONNX's text share: the shipped cases, and the comparison with the engine."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+import ml_dtypes
 import numpy as np
 
 import opcheck
-from opcheck.dtypes import of as dtype_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import node_of, question
+from opcheck.model import Case
+from tests.blind.schema import forbids
 
-Function = Callable[[int, list[Any], dict[str, Any], int], Sequence[Any]]
-ALLOWED = {"float64": 1e-12, "float32": 1e-6, "float16": 2e-3, "bfloat16": 2e-2}
+Function = Callable[..., Sequence[np.ndarray]]
+#: By operator, how its cases came out: agreed, forbidden, open and why, unsupported.
+counts: dict[str, Counter[str]] = {}
+_RELATIVE = {
+    "float64": 1e-10,
+    "float32": 1e-6,
+    "complex64": 1e-6,
+    "float16": 2e-3,
+    "bfloat16": 2e-2,
+}
 
 
 class Open(Exception):
-    """The text leaves open what the answer is."""
+    """The text does not say it."""
 
 
 class Forbidden(Exception):
-    """The text forbids the node."""
+    """The text forbids it."""
+
+
+def differs(mine: np.ndarray, right: np.ndarray) -> str | None:
+    """Return how an answer, in float64 or the output's type, differs from the engine's."""
+    is_text = right.dtype.kind in "OUST"
+    same = is_text or mine.dtype in (right.dtype, np.float64, np.complex128)
+    if mine.shape != right.shape or not same:
+        return f"{mine.dtype} {mine.shape}, the engine's {right.dtype} {right.shape}"
+    with np.errstate(over="ignore", invalid="ignore"):
+        mine = mine if is_text else mine.astype(right.dtype)
+        wrong = (mine != right) & ~((mine != mine) & (right != right))
+        if (room := _RELATIVE.get(right.dtype.name)) is not None:
+            a, b = (it.astype(complex if it.dtype.kind == "c" else float) for it in (mine, right))
+            least = float(ml_dtypes.finfo(right.dtype).smallest_subnormal)
+            wrong &= ~(abs(a - b) <= room * np.maximum(abs(a), abs(b)) + least)
+    if not np.any(wrong):
+        return None
+    at = tuple(map(int, np.argwhere(wrong)[0]))
+    return f"{np.sum(wrong)} of {right.size}, at {at} {mine[at]!r}, the engine {right[at]!r}"
+
+
+def difference(case: Case, function: Function) -> str | None:
+    """Return how the engine's answer to a case differs from that of `function`, or None."""
+    asked, seen = question(case), counts.setdefault(case.op.name, Counter())
+    node, inputs = node_of(asked.task, asked.inputs), asked.task.operands(asked.inputs)
+    try:
+        if why := forbids(case, inputs):
+            raise Forbidden(why)
+        mine: Sequence[np.ndarray] = function(case.op.since, inputs, dict(case.attrs), node.count)
+        found = [differs(mine[n], it) for n, it in zip(asked.task.places, node.right, strict=True)]
+        how = next(filter(None, found), None)
+        seen["differ" if how else "agreed"] += 1
+    except Open as why:
+        how, _ = None, seen.update([f"open ({case.rule}): {why}"])
+    except Forbidden as why:
+        how = f"forbidden: {why}; the engine answers" if node.is_legal else None
+        seen["differ" if how else "forbidden"] += 1
+    except (InvalidNode, NotSupported) as error:
+        how = f"the engine: {error}" if isinstance(error, InvalidNode) else None
+        seen["differ" if how else "unsupported"] += 1
+    return how
 
 
 def differences(op: str, function: Function, every: int = 1) -> list[str]:
-    """One line for each of the operator's cases where `function` and the engine differ."""
-    return [line for said, line in compared(op, function, every) if said == "differs"]
-
-
-def compared(op: str, function: Function, every: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield what came of each case, in one word, and a line about it."""
-    for case in [*opcheck.load(ops=[op])][::every]:
-        asked = question(case)
-        node = node_of(asked.task, asked.inputs)
-        inputs = [*asked.task.operands(asked.inputs)]
-        refused = mine = None
-        right: Sequence[Any] = ()
-        try:
-            right = node.right
-        except (InvalidNode, NotSupported) as error:
-            refused = error
-        try:
-            mine = function(case.op.since, inputs, dict(asked.task.attrs), node.count)
-        except Open as error:
-            yield "open", f"{case.rule} {case.id}: {error}; the engine: {refused or 'answers'}"
-            continue
-        except Forbidden as error:
-            said = "forbidden" if isinstance(refused, InvalidNode) else "differs"
-            yield said, f"{case.rule} {case.id}: forbidden ({error}); the engine: {refused}"
-            continue
-        if isinstance(refused, NotSupported):
-            yield "unsupported", f"{case.rule} {case.id}: {refused}"
-        elif refused:
-            yield "differs", f"{case.rule} {case.id}: the engine refuses it: {refused}"
-        else:
-            places = asked.task.places
-            pairs = [(mine[place], want) for place, want in zip(places, right, strict=True)]
-            wrong = [why for got, want in pairs if (why := unlike(got, want))]
-            yield "differs" if wrong else "agrees", f"{case.rule} {case.id}: {'; '.join(wrong)}"
-
-
-def unlike(got: Any, want: np.ndarray) -> str:
-    """Say how two outputs differ, "" if they do not; float64 stands for any float type."""
-    got = np.asarray(got)
-    if got.shape != want.shape:
-        return f"shape {got.shape}, the engine {want.shape}"
-    dtype = dtype_of(want)
-    if dtype is None or dtype.kind != "float":
-        same = got == want if got.dtype == want.dtype else np.zeros(want.shape, bool)
-    elif got.dtype not in (np.float64, want.dtype):
-        return f"dtype {got.dtype}, the engine {want.dtype}"
-    else:
-        with np.errstate(over="ignore"):
-            one, other = (it.astype(want.dtype).astype(np.float64) for it in (got, want))
-        finite = np.isfinite(one) & np.isfinite(other)
-        largest = np.max(np.abs(other), where=np.isfinite(other), initial=0)
-        least = 2.0**dtype.min_exponent
-        with np.errstate(invalid="ignore"):
-            slack = ALLOWED[dtype.name] * np.abs(other) + 1e-12 * largest + least
-            near = np.abs(one - other) <= slack
-        same = np.where(finite, near, (one == other) | (np.isnan(one) & np.isnan(other)))
-    if same.all():
-        return ""
-    at = tuple(int(n) for n in np.argwhere(~same)[0])
-    return f"{(~same).sum()} of {same.size}; at {at}: {got[at]!r}, the engine {want[at]!r}"
-
-
-def count(op: str, function: Function) -> None:
-    """Print what came of all cases."""
-    rows = [*compared(op, function)]
-    print(op, len(rows), dict(Counter(said for said, _ in rows)))
-    for said, line in rows:
-        if said in ("differs", "open", "unsupported"):
-            print(said, line[:400])
+    """Return a line for each shipped case of `op`, or each of so many, that differs."""
+    counts.pop(op, None)
+    pairs = ((c, difference(c, function)) for c in opcheck.load(ops=[op])[::every])
+    return [f"{case.id} ({case.op}, {case.rule}): {found}" for case, found in pairs if found]

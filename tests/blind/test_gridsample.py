@@ -9,7 +9,6 @@ import numpy as np
 
 from opcheck.dtypes import of as dtype_of
 from tests.blind.by_the_text import Forbidden, Open, differences
-from tests.blind.schema import keep_to_schema
 
 MODES = {
     16: {"bilinear": 1, "nearest": 0, "bicubic": 3},
@@ -35,10 +34,6 @@ class Axis:
         half = Fraction(0) if aligned else Fraction(1, 2)
         self.low, self.high = -half, size - 1 + half
 
-    def location(self, g: float) -> Fraction:
-        """The pixel location of a normalized position: the extrema are centers or corners."""
-        return self.low + (Fraction(g) + 1) / 2 * (self.high - self.low)
-
     def inside(self, at: Fraction) -> Fraction:
         """A location as the padding mode sees it."""
         if self.padding == "border":
@@ -54,53 +49,33 @@ class Axis:
         at = self.inside(Fraction(index))
         return min(max(round(at), 0), self.size - 1)
 
-    def neighbours(self, g: float, degree: int, since: int) -> list[tuple[int | None, Fraction]]:
+    def around(self, at: Fraction, degree: int, pixel: Any) -> dict[int | None, Fraction]:
+        """The pixels around a location and their weights; those of weight 0 do not count."""
+        low, found = math.floor(at), dict[int | None, Fraction]()
+        weight = cubic if degree == 3 else lambda d: 1 - d
+        for k in range(low - degree // 2, low + degree // 2 + 2):
+            found[pixel(k)] = found.get(pixel(k), Fraction(0)) + weight(abs(at - k))
+        return {k: w for k, w in found.items() if w}
+
+    def sampled(self, g: float, degree: int, since: int) -> dict[int | None, Fraction]:
         """Pixels and their weights at a normalized position."""
-        at = self.location(g)
+        at = self.low + (Fraction(g) + 1) / 2 * (self.high - self.low)
+        own, outside = self.inside(at), not self.low <= at <= self.high
         if degree == 0:
-            at = self.inside(at)
-            low = math.floor(at)
-            tie = at.denominator == 2 and self.pixel(low) != self.pixel(low + 1)
-            if since == 16 and tie:
+            low = math.floor(own)
+            if since == 16 and own.denominator == 2 and self.pixel(low) != self.pixel(low + 1):
                 raise Open("the text of 16 does not say how to round halfway between indices")
-            return self.half_outside([(self.pixel(round(at)), Fraction(1))], at)
-        if degree == 1:
-            at = self.inside(at)
-            low = math.floor(at)
-            found = [(self.pixel(low), low + 1 - at), (self.pixel(low + 1), at - low)]
-            return self.half_outside(found, at)
-        found, moved = self.four(at), self.four(self.inside(at))
-        if together(found) != together(moved):
+            found = {self.pixel(round(own)): Fraction(1)}
+        else:
+            found = self.around(own, degree, self.pixel)
+        if degree == 3 and found != self.around(at, 3, self.pixel):
             raise Open("is the location brought in bound, or each pixel around it?")
-        at = self.inside(at)
-        if self.padding == "reflection" and not self.aligned:
-            around = range(math.floor(at) - 1, math.floor(at) + 3)
-            clipped = [(min(max(k, 0), self.size - 1), cubic(abs(at - k))) for k in around]
-            if together(found) != together(clipped):
-                raise Open("the value at index -1 will be the same as the value at index 1")
-        return self.half_outside(found, at)
-
-    def four(self, at: Fraction) -> list[tuple[int | None, Fraction]]:
-        """The pixels around a location and their weights in cubic interpolation."""
-        low = math.floor(at)
-        return [(self.pixel(k), cubic(abs(at - k))) for k in range(low - 1, low + 3)]
-
-    def half_outside(self, found: list[Any], at: Fraction) -> list[Any]:
-        """The pixels, if they are all outside where the location is."""
-        outside = not self.low <= at <= self.high
-        if outside and self.padding == "zeros" and any(k is not None and w for k, w in found):
-            raise Open(
-                "use 0 for out-of-bound grid locations: for all of it, or each pixel's part?"
-            )
+        mirrored = degree == 3 and self.padding == "reflection" and not self.aligned
+        if mirrored and found != self.around(own, 3, lambda k: min(max(k, 0), self.size - 1)):
+            raise Open("the value at index -1 will be the same as the value at index 1")
+        if outside and self.padding == "zeros" and {*found} != {None}:
+            raise Open("use 0 for out-of-bound grid locations: all of it, or each pixel's part?")
         return found
-
-
-def together(pixels: list[tuple[int | None, Fraction]]) -> dict[int | None, Fraction]:
-    """The whole weight of each pixel."""
-    found: dict[int | None, Fraction] = {}
-    for pixel, weight in pixels:
-        found[pixel] = found.get(pixel, Fraction(0)) + weight
-    return {pixel: weight for pixel, weight in found.items() if weight}
 
 
 def cubic(d: Fraction) -> Fraction:
@@ -114,7 +89,6 @@ def cubic(d: Fraction) -> Fraction:
 def grid_sample(
     since: int, inputs: list[np.ndarray | None], attrs: dict[str, Any], outputs: int
 ) -> list[np.ndarray]:
-    keep_to_schema("GridSample", since, inputs, attrs)
     x, grid = inputs
     assert x is not None
     assert grid is not None
@@ -142,16 +116,16 @@ def grid_sample(
             raise Open("the text says nothing of a position that is no finite number")
         if 0 in x.shape[2:]:
             raise Open("the text says nothing of an image without pixels")
-        around = [axis.neighbours(g, degree, since) for axis, g in zip(axes, position, strict=True)]
+        pixels = [axis.sampled(g, degree, since) for axis, g in zip(axes, position, strict=True)]
         for c in range(x.shape[1]):
-            y[(place[0], c, *place[1:])] = sampled(x[place[0], c], around, kind)
+            y[(place[0], c, *place[1:])] = average(x[place[0], c], pixels, kind)
     return [y]
 
 
-def sampled(image: np.ndarray, around: list[Any], kind: str) -> Any:
+def average(image: np.ndarray, pixels: list[Any], kind: str) -> Any:
     """The weighted sum of an image's pixels."""
     terms = []
-    for chosen in product(*around):
+    for chosen in product(*(one.items() for one in pixels)):
         at, weight = tuple(k for k, _ in chosen), math.prod(w for _, w in chosen)
         if None in at:
             if kind == "string":

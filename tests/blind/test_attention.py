@@ -75,7 +75,8 @@ def softmax(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
     if (bias == -np.inf).all():
         return np.zeros(len(scores))
     powers: np.ndarray = np.exp(scores - np.max(scores))
-    return powers / powers.sum()
+    weights: np.ndarray = powers / powers.sum()
+    return weights
 
 
 def checked(inputs: Arrays, attrs: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -255,7 +255,8 @@ def _whole(y: Floats, got: Array, room: Room) -> Mask:
     if room.lost is not None:
         fits |= room.lost
     if room.admitted is not None:
-        fits |= (room.admitted == got[..., None]).any(axis=-1)
+        one, both = got[..., None], room.admitted
+        fits |= ((both == one) | ((both != both) & (one != one))).any(axis=-1)
     return np.asarray(fits)
 
 

@@ -74,4 +74,4 @@ def dequantize(
 
 
 def test_dequantizelinear_is_what_its_text_says() -> None:
-    assert differences("DequantizeLinear", dequantize) == []
+    assert differences("DequantizeLinear", dequantize, every=4) == []

@@ -118,7 +118,7 @@ def stft(
 
 
 def test_dft_is_what_its_text_says() -> None:
-    assert differences("DFT", dft) == []
+    assert differences("DFT", dft, every=3) == []
 
 
 def test_stft_is_what_its_text_says() -> None:

@@ -129,6 +129,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
         room = want.bound.room(tier)
         those[room.own == 0] = np.inf
         those[_out_of_range(want, actual, room, tier)] = 0.0
+        those[~np.isfinite(want.values) & room.unknown] = 0.0
         left = int(np.count_nonzero((those > 1) & wrong))
         found.append((left, tier.remark, those))
         if not left:
@@ -173,10 +174,10 @@ def _errors(want: Want, got: Array) -> Floats:
 
 def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
     size = np.abs(y)
-    limit = slack / UNJUDGED
     if room.shared is not None:
-        limit = limit + size * (room.shared.up / UNJUDGED)
-    return (limit >= size) & (size > 2 * tier.arithmetic.floor) & np.isfinite(y)
+        slack = slack + size * room.shared.up
+    vague = (slack >= UNJUDGED * size) & (size > 2 * tier.arithmetic.floor) & np.isfinite(y)
+    return np.asarray(vague | room.unknown)
 
 
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ElementShares:
@@ -199,7 +200,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> Ele
         # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
     lost = _out_of_range(want, actual, room, tier) & finite
-    same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)))
+    same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
     # Values lie within a factor of 2 of the numbers that they round to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)

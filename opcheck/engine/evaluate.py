@@ -11,7 +11,7 @@ from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
-from opcheck.errors import InvalidNode, NotSupported, WrongOperator, unsupported
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers import Faults
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
@@ -78,11 +78,15 @@ def _made_faulty(array: Any) -> Any:
 
 
 def _called(
-    bound: BoundNode, lift: Callable[[Any], Any], inputs: Iterable[Array | None], *watched: Any
+    bound: BoundNode,
+    lift: Callable[[Any], Any],
+    inputs: Iterable[Array | None],
+    *watched: Any,
+    lost: list[object] | None = None,
 ) -> Sequence[Any]:
     """The outputs of the formula on the kind of numbers to which `lift` brings an array.
 
-    `watched` are faults and a trace; see `numbers.lifting`.
+    `watched` are faults and a trace; see `numbers.lifting`. `lost` collects what left its range.
     """
     operands = list(map(lift, inputs))
     attrs = bound.attrs
@@ -93,7 +97,10 @@ def _called(
         attrs = {**attrs, **{n: one.within(operands[own:]) for n, one in bound.graphs.items()}}
         operands = operands[:own]
     try:
-        with numbers.lifting(lift, *watched), np.errstate(all="ignore"):
+        errors: dict[str, Any] = {"all": "ignore"}
+        if lost is not None:
+            errors |= {"over": "call", "under": "call", "call": lambda *kind: lost.append(kind)}
+        with numbers.lifting(lift, *watched), np.errstate(**errors):
             outputs = bound.formula(*operands, **attrs)
     except InvalidNode as error:
         text = str(error)
@@ -186,6 +193,18 @@ class Evaluation:
         self.node, self.bound = node, bind(node)
         self._outputs: dict[Tier, tuple[Output, ...]] = {}
         self._widths: dict[Formula | None, int] = {}
+        self._has_lost = False
+
+    def unknown(self, output: Bounded) -> Any:
+        """Mask values of a large output that mpmath alone could tell; False where there are none.
+
+        Infinities and NaN are what they are, such as log(0), unless a number left long double.
+        """
+        if not _is_large(output) or output.v.dtype == np.float64 or not _ran_out(output):
+            return False
+        e = output.settled().e
+        vanished = False if e is None else (output.v == 0) & (e > output.arithmetic.floor)
+        return vanished | (~is_finite(output.v) & self._has_lost)
 
     @cached_property
     def is_exact(self) -> bool:
@@ -240,7 +259,8 @@ class Evaluation:
         for values in range(min(arithmetic.values, len(VALUES()) - 2), len(VALUES())):
             same = values == arithmetic.values
             lift = partial(_lifted, arithmetic if same else replace(arithmetic, values=values))
-            narrow, outputs = outputs, _called(bound, lift, inputs)
+            lost: list[object] = []
+            narrow, outputs = outputs, _called(bound, lift, inputs, lost=lost)
             if narrow and VALUES()[values] == np.object_:
                 enough = values > arithmetic.values
                 outputs = [with_ieee(*each, enough) for each in zip(narrow, outputs, strict=True)]
@@ -257,11 +277,8 @@ class Evaluation:
             was_wild = any(a is not b for a, b in zip(tame, inputs, strict=True))
             if was_wild and not any(map(_ran_out, _called(bound, lift, tame))):
                 break
-            large = [x.v for x in outputs if isinstance(x, Bounded) and x.size > _LARGE]
-            if large and VALUES()[values + 1] == np.object_:
-                # The errors of zeros are known, those of what is too large are not.
-                is_known = formula is not None or all(is_finite(v).all() for v in large)
-                unsupported(f"{self.node.op}: numbers beyond long double", not is_known)
+            if VALUES()[values + 1] == np.object_ and any(map(_is_large, outputs)):
+                self._has_lost |= bool(lost)
                 break
         return tuple(
             output if isinstance(output, Bounded | Truth | Indices) else _typed(bound, n, output)
@@ -341,6 +358,10 @@ def _ran_out(output: Any) -> bool:
 _LARGE = 1 << 20
 
 
+def _is_large(output: Any) -> bool:
+    return isinstance(output, Bounded) and output.size > _LARGE
+
+
 def in_float64(output: Bounded) -> Any:
     """The values of an output in float64; what is too large is its largest number."""
     if output.v.dtype == np.float64:
@@ -365,7 +386,8 @@ class Room:
 
     `own` is each element's own error, in the output's shape, and `shared` the relative one that all
     elements of a group have in common, or None. An element that was `lost` may be anything that is
-    left of a result out of range; None where none was. `admitted` has an axis more, the last, with
+    left of a result out of range; None where none was. The value of one that is `unknown` is beyond
+    what can be computed. `admitted` has an axis more, the last, with
     all that a boolean or an index may be; None for numbers.
     """
 
@@ -373,6 +395,7 @@ class Room:
     shared: Common | None = None
     lost: Any = None
     admitted: Any = None
+    unknown: Any = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -488,7 +511,8 @@ class Expected:
         if common is not None:
             down, up = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
             common = Common(down, up, common.group)
-        return Room(own, common, None if output.lost is None else output.lost > 0)
+        lost = None if output.lost is None else output.lost > 0
+        return Room(own, common, lost, unknown=self.evaluation.unknown(output))
 
     def range_loss(self, tier: Tier) -> Any:
         """Mask where a tier that may leave the range allows notably more than its formula else."""

@@ -24,11 +24,11 @@ import opcheck
 from opcheck.model import Case, Level
 from opcheck.reading import shipped_folder, uncollected
 
-#: What cases are made of: modules with all that is in them, and names. A file calls nothing else.
-_MODULES = {"ml_dtypes", "opcheck.dtypes", "opcheck.model.case"}
+#: What cases are made of: classes of these modules, and these names. A file calls nothing else.
+_MODULES = {"ml_dtypes", "opcheck.model.case"}
 _NAMES = {
     "builtins.complex", "numpy.dtype", "numpy.ndarray", "numpy._core.multiarray._reconstruct",
-    "numpy._core.numeric._frombuffer", "pathlib.PosixPath",
+    "numpy._core.numeric._frombuffer", "opcheck.dtypes.of_name", "pathlib.PosixPath",
 }  # fmt: skip
 #: Folders of other versions that are left when one is made.
 _OTHERS = 3
@@ -37,56 +37,67 @@ _DIGEST = sha256().digest_size
 
 class _Cases(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if "." in name or not (module in _MODULES or f"{module}.{name}" in _NAMES):
-            raise pickle.UnpicklingError(f"{module}.{name}")
-        return super().find_class(module, name)
-
-
-def read(file: Path, levels: Collection[Level]) -> tuple[Case, ...] | None:
-    """Return the cases of a shipped file at these levels, None where they are not there."""
-    with suppress(OSError, ValueError, TypeError, LookupError, pickle.UnpicklingError):
-        if path := _path(file, levels):
-            data = path.read_bytes()
-            if sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
-                with uncollected():
-                    found: tuple[Case, ...] = _Cases(io.BytesIO(data[_DIGEST:])).load()
-                for value in chain.from_iterable(case.attrs.values() for case in found):
-                    if isinstance(value, np.ndarray):
-                        value.flags.writeable = False
+        is_named = f"{module}.{name}" in _NAMES
+        if "." not in name and (is_named or module in _MODULES):
+            found = super().find_class(module, name)
+            if is_named or isinstance(found, type):
                 return found
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def place(file: Path, levels: Collection[Level], *, anew: bool = False) -> Path | None:
+    """Return where cases of a shipped file belong, by its content and the code; None: nowhere."""
+    with suppress(OSError):
+        folder = _folder.__wrapped__() if anew else _folder()
+        about = sha256(file.read_bytes()).hexdigest()
+        return folder and folder / f"{file.stem}-{'-'.join(sorted(levels))}-{about[:16]}"
     return None
 
 
-def keep(file: Path, levels: Collection[Level], cases: Sequence[Case]) -> None:
-    """Put the cases of a shipped file there."""
+def read(path: Path) -> tuple[Case, ...] | None:
+    """Return the cases at a place, None where they are not there."""
+    with suppress(OSError, ValueError, TypeError, LookupError, pickle.UnpicklingError):
+        data = path.read_bytes()
+        if sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
+            with uncollected():
+                found: tuple[Case, ...] = _Cases(io.BytesIO(data[_DIGEST:])).load()
+            for value in chain.from_iterable(case.attrs.values() for case in found):
+                if isinstance(value, np.ndarray):
+                    value.flags.writeable = False
+            return found
+    return None
+
+
+def keep(path: Path, file: Path, levels: Collection[Level], cases: Sequence[Case]) -> None:
+    """Put the cases of a shipped file at its place, unless it or the code is another by now."""
+    if place(file, levels, anew=True) != path:
+        return
+    part = path.with_suffix(f".{os.getpid()}")
     with suppress(OSError):
-        if path := _path(file, levels):
-            if not path.parent.exists():
-                path.parent.mkdir(parents=True)
-                known = sorted(path.parent.parent.iterdir(), key=lambda one: one.stat().st_mtime)
-                for old in known[: -_OTHERS - 1]:
-                    shutil.rmtree(old, ignore_errors=True)
-            data = pickle.dumps(tuple(cases), pickle.HIGHEST_PROTOCOL)
-            part = path.with_suffix(f".{os.getpid()}")
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True)
+            known = sorted(path.parent.parent.iterdir(), key=lambda one: one.stat().st_mtime)
+            for old in known[: -_OTHERS - 1]:
+                shutil.rmtree(old, ignore_errors=True)
+        data = pickle.dumps(tuple(cases), pickle.HIGHEST_PROTOCOL)
+        try:
             part.write_bytes(sha256(data).digest() + data)
             part.replace(path)
-
-
-def _path(file: Path, levels: Collection[Level]) -> Path | None:
-    folder = _folder()
-    about = sha256(file.read_bytes()).hexdigest()
-    return folder and folder / f"{file.stem}-{'-'.join(sorted(levels))}-{about[:16]}"
+        finally:
+            part.unlink(missing_ok=True)
 
 
 @cache
 def _folder() -> Path | None:
     """The folder of this code and these libraries; None where there is no home."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     if not (base := Path(home)).is_absolute():
         return None
-    found = sha256(f"{platform.python_version()} {shipped_folder('_cases', 'cases')}".encode())
-    for name in ("ml_dtypes", "numpy", "onnx"):
+    suites = shipped_folder("_cases", "cases")
+    found = sha256(f"{platform.python_version()} {suites}".encode())
+    for name in ("ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"):
         found.update(metadata.version(name).encode())
-    for module in sorted(Path(opcheck.__file__).parent.rglob("*.py")):
-        found.update(module.read_bytes())
+    code = Path(opcheck.__file__).parent.rglob("*.py")
+    for path in sorted(chain(code, suites.rglob("*.npy"))):
+        found.update(path.read_bytes())
     return base / "opcheck" / found.hexdigest()[:16]

@@ -67,9 +67,10 @@ def _load(
     with reading.uncollected():
         for file in _files(paths or _about(ops), problems):
             file = replace(file, levels=levels)
-            is_cached = not (paths or bench)
-            if is_cached and (found := cache.read(file.path, levels)) is not None:
-                cases += [one for one in found if one.op.name.lower() in asked] or found
+            place = None if paths or bench else cache.place(file.path, levels)
+            if place and (found := cache.read(place)) is not None:
+                its = asked & {op.lower() for op in operators_in(file.path)}
+                cases += [one for one in found if not its or one.op.name.lower() in its]
                 continue
             root = read_file(file.path, problems)
             # A shipped file without a list to be timed has nothing for a bench.
@@ -77,8 +78,8 @@ def _load(
                 timed = bench and root.get("bench")
                 mine = _cases(file, root, ops)["bench" if timed else "cases"]
                 cases += mine
-                if is_cached and not (ops or problems):
-                    cache.keep(file.path, levels, mine)
+                if place and not (ops or problems):
+                    cache.keep(place, file.path, levels, mine)
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)

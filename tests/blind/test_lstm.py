@@ -1,6 +1,7 @@
 """LSTM as ONNX's text says it, against the engine."""
 
 import math
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -51,12 +52,8 @@ def activations_of(attrs, directions):
         raise Open("a negative threshold")
 
     def made(name, alpha, beta):
-        def function(row):
-            return np.array(
-                [_FUNCTIONS[name](float(np.clip(x, -clip, clip)), alpha, beta) for x in row]
-            )
-
-        return function
+        function, clipped = _FUNCTIONS[name], partial(np.clip, a_min=-clip, a_max=clip)
+        return lambda row: np.array([function(float(clipped(x)), alpha, beta) for x in row])
 
     return [made(*it) for it in zip(names, alphas, betas, strict=True)]
 

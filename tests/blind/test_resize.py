@@ -10,9 +10,7 @@ from tests.blind.by_the_text import Forbidden, Open, differences
 from tests.blind.checks import differs
 
 _HALF = Fraction(1, 2)
-_TRANSFORMATIONS = (
-    "half_pixel pytorch_half_pixel align_corners asymmetric tf_crop_and_resize".split()
-)
+_PLACES = "half_pixel pytorch_half_pixel align_corners asymmetric tf_crop_and_resize".split()
 _NEAREST = {
     "round_prefer_floor": lambda x: math.ceil(x - _HALF),
     "round_prefer_ceil": lambda x: math.floor(x + _HALF),
@@ -102,20 +100,16 @@ def sizes_of(shape, axes, scales, sizes, crops, policy):
 
 def reading(since, inputs, attrs, fractional, keeps):
     """Return the output; `fractional`: which of scale and length are, `keeps`: weights of 0."""
-    x, roi, scales, sizes = (
-        [inputs[0], None, inputs[1], None] if since == 10 else [*inputs, None, None, None]
-    )[:4]
+    given = [inputs[0], None, inputs[1]] if since == 10 else inputs
+    x, roi, scales, sizes = [*given, None, None, None][:4]
     how = attrs.get("coordinate_transformation_mode", "half_pixel")
-    mode, nearest_mode = (
-        attrs.get("mode", "nearest"),
-        attrs.get("nearest_mode", "round_prefer_floor"),
-    )
+    mode, rounds = attrs.get("mode", "nearest"), attrs.get("nearest_mode", "round_prefer_floor")
     if mode not in ("nearest", "linear", "cubic")[: 2 if since == 10 else 3]:
         raise Forbidden("modes")
     extra = {11: ["tf_half_pixel_for_nn"], 19: ["half_pixel_symmetric"]}.get(since, [])
-    if how not in _TRANSFORMATIONS + extra:
+    if how not in _PLACES + extra:
         raise Forbidden("coordinate_transformation_mode")
-    if mode == "nearest" and nearest_mode not in _NEAREST:
+    if mode == "nearest" and rounds not in _NEAREST:
         raise Forbidden("nearest_mode")
     axes = [*attrs.get("axes", range(x.ndim))]
     if any(not -x.ndim <= axis < x.ndim for axis in axes):
@@ -145,11 +139,9 @@ def reading(since, inputs, attrs, fractional, keeps):
         raise Forbidden("no length is negative")
     if 0 in x.shape and 0 not in after:
         raise Open("there is nothing to sample")
-    y = (
-        x.astype(complex if x.dtype.kind == "c" else float)
-        if mode != "nearest" and x.dtype.kind not in "OUSb"
-        else x
-    )
+    y = x
+    if mode != "nearest" and x.dtype.kind not in "OUSb":
+        y = x.astype(complex if x.dtype.kind == "c" else float)
     outside = np.zeros(after, bool)
     for axis, (before, length) in enumerate(zip(x.shape, after, strict=True)):
         if not y.size or 0 in after:
@@ -161,25 +153,22 @@ def reading(since, inputs, attrs, fractional, keeps):
             resized = exact[axis]
         if mode != "nearest" and x.dtype.kind in "OUSb" and length != before:
             raise Open("averages of what is no number")
-        at = [
-            original(how, n, before, resized, length, scale, exact[axis], crops[axis])
-            for n in range(length)
-        ]
+        along = before, resized, length, scale, exact[axis], crops[axis]
+        at = [original(how, n, *along) for n in range(length)]
         lines = []
         for n, place in enumerate(at):
             if how == "tf_crop_and_resize" and not 0 <= place <= before - 1:
                 outside[(slice(None),) * axis + (n,)] = True
                 place = Fraction(0)
             if mode == "nearest":
-                index = min(max(_NEAREST[nearest_mode](place), 0), before - 1)
+                index = min(max(_NEAREST[rounds](place), 0), before - 1)
                 lines.append(y.take(index, axis))
                 continue
             stretch = max(Fraction(1), 1 / scale) if attrs.get("antialias") else Fraction(1)
             kernel, reach = (linear, 1) if mode == "linear" else (cubic, 2)
             a = float(np.float32(attrs.get("cubic_coeff_a", -0.75)))
-            weights = taps(
-                kernel, reach, place, before, stretch, attrs.get("exclude_outside", 0), a
-            )
+            excludes = attrs.get("exclude_outside", 0)
+            weights = taps(kernel, reach, place, before, stretch, excludes, a)
             pairs = [(w, y.take(n, axis)) for n, w in weights.items() if w or keeps]
             lines.append(sum(weight * one for weight, one in pairs))
         y = np.stack(lines, axis)

@@ -14,8 +14,8 @@ from opcheck.engine import Expected, Node, evaluate, exactly, exactly_node
 from opcheck.engine import evaluate_node as plainly
 from opcheck.engine.evaluate import precisely
 from opcheck.engine.rounding import Unrounded, correctly_rounded
-from opcheck.errors import InvalidNode, NotSupported, WrongOperator
-from opcheck.model import OpVersion
+from opcheck.errors import InvalidNode, WrongOperator
+from opcheck.model import Array, OpVersion
 from opcheck.numbers import precise
 from opcheck.numbers.bounded.array import VALUES
 from tests.precise.by_the_text import by_rows, softmax
@@ -152,11 +152,17 @@ def test_what_is_accepted_at_once_is_within_the_bound(name: str) -> None:
 
 
 def test_of_large_outputs_mpmath_computes_none(monkeypatch):
+    """What only it could tell is unknown; what is infinite or NaN by itself is not."""
     monkeypatch.setattr(import_module("opcheck.engine.evaluate"), "_LARGE", 3)
+
+    def unknown(op: str, x: Array, **attrs: Any) -> Any:
+        out = expected(x, OpVersion("", op, 22 if op == "LpPool" else 13), **attrs)
+        return np.broadcast_to(out.room(out.tiers()[0]).unknown, out.values.shape).tolist()
+
     powers = np.array([[[1.0, 3e38, 0.0, 1e-30]]], np.float32)
-    with pytest.raises(NotSupported, match=r"^LpPool-22: numbers beyond long double"):
-        expected(powers, POOL, kernel_shape=(1,), p=200)
-    # The errors of zeros are known without it: 0 stands for the logarithm of 1 - 1e-300 here.
+    assert unknown("LpPool", powers, kernel_shape=(1,), p=1000) == [[[False, True, False, True]]]
+    assert unknown("Log", np.float32([0, -1, np.inf, 1])) == [False] * 4
+    assert unknown("Sqrt", np.float32([0, -1, np.inf, np.nan])) == [False] * 4
     out = expected([np.float32([-700, 0, -800, -1e9])], OpVersion("", "LogSoftmax", 13), axis=-1)
     assert out.values.tolist() == [[-700.0, 0.0, -800.0, -1e9]]
 

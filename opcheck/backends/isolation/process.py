@@ -243,8 +243,8 @@ class Process:
         return limit is not None and self._memory() > limit
 
     def _shorten_log(self) -> None:
-        """Leave the end of the log, which the worker may be taking: then it is left to that."""
-        with suppress(BlockingIOError), locked(self._log, wait=False):
+        """Leave the end of the log, unless the worker is taking it or the disk is full."""
+        with suppress(OSError), locked(self._log, wait=False):
             if os.fstat(self._log).st_size > _LONG:
                 tail = self._printed()
                 os.ftruncate(self._log, 0)

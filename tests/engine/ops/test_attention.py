@@ -1,4 +1,4 @@
-"""Attention, RotaryEmbedding and those of states against loops in plain Python."""
+"""RotaryEmbedding and those of states against loops in plain Python; see also `tests.blind`."""
 
 import cmath
 import math
@@ -14,43 +14,6 @@ RANDOM = np.random.default_rng(5)
 
 def normal(*shape):
     return RANDOM.normal(size=shape).astype(np.float32)
-
-
-def attended(q, keys, values, allowed, bias, scale, softcap):
-    """What one query gets of the keys that it may attend."""
-    scores = []
-    for k, more, ok in zip(keys, bias, allowed, strict=True):
-        score = scale * sum(float(a) * float(b) for a, b in zip(q, k, strict=True))
-        score = softcap * math.tanh(score / softcap) if softcap else score
-        scores.append(score + more if ok else None)
-    weights = [0.0 if one is None else math.exp(one) for one in scores]
-    total = sum(weights) or 1.0
-    return [sum(w * float(v[n]) for w, v in zip(weights, values, strict=True)) / total
-            for n in range(len(values[0]))]  # fmt: skip
-
-
-@pytest.mark.parametrize("since", [23, 24, 25])
-@pytest.mark.parametrize("causal", [0, 1])
-@pytest.mark.parametrize("softcap", [0.0, 1.5])
-def test_attention_is_what_loops_make_of_it(since, causal, softcap):
-    q, k, v = normal(2, 4, 3, 5), normal(2, 2, 4, 5), normal(2, 2, 4, 2)
-    past, mask = (normal(2, 2, 3, 5), normal(2, 2, 3, 2)), normal(3, 7)
-    mask[1, 2] = -np.inf
-    window = {"left_window_size": 3, "right_window_size": 1} if since > 24 else {}
-    attrs = {"is_causal": causal, "softcap": softcap, "scale": 0.7, **window}
-    y, *_ = evaluate(OpVersion("", "Attention", since), [q, k, v, mask, *past], attrs, 3)
-    for batch, head, token in np.ndindex(2, 4, 3):
-        keys, values = (np.concatenate([old[batch, head // 2], new[batch, head // 2]])
-                        for old, new in zip(past, (k, v), strict=True))  # fmt: skip
-        at = 3 + token
-        allowed = [
-            mask[token, j] > -np.inf
-            and not (causal and j > at)
-            and not (window and not at - 3 <= j <= at + 1)
-            for j in range(7)
-        ]
-        wanted = attended(q[batch, head, token], keys, values, allowed, mask[token], 0.7, softcap)
-        np.testing.assert_allclose(y[batch, head, token], wanted, rtol=2e-6, atol=2e-6)
 
 
 @pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])

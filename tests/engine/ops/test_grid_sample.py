@@ -1,8 +1,4 @@
-"""GridSample beside loops in fractions, and beside float32 formulas of two kinds."""
-
-from fractions import Fraction
-from itertools import product
-from math import floor, prod
+"""GridSample beside float32 formulas of two kinds; see also `tests.blind`."""
 
 import numpy as np
 import pytest
@@ -16,58 +12,6 @@ from opcheck.model import OpVersion
 
 GRID = OpVersion("", "GridSample", 20)
 RNG = np.random.default_rng(1)
-
-
-def keys(d):
-    a = Fraction(-3, 4)
-    near, far = (a + 2) * d**3 - (a + 3) * d**2 + 1, a * (d**3 - 5 * d**2 + 8 * d - 4)
-    return near if d <= 1 else far if d <= 2 else 0
-
-
-def weights(g, length, mode, padding, corners):
-    """The weight of each pixel along an axis, in fractions."""
-    g = Fraction(float(g))
-    at = (g + 1) * (length - 1) / 2 if corners else ((g + 1) * length - 1) / 2
-    low = Fraction(0 if corners else -1) / 2
-    high = length - 1 - low
-    while padding == "reflection" and not low <= at <= high:
-        at = 2 * low - at if at < low else 2 * high - at
-    if padding != "zeros":
-        at = min(max(at, Fraction(0)), Fraction(length - 1))
-    if mode == "nearest":
-        return {round(at): Fraction(1)}
-    kernel = keys if mode == "cubic" else lambda d: max(1 - d, Fraction(0))
-    return {n: kernel(abs(at - n)) for n in range(floor(at) - 2, floor(at) + 4)}
-
-
-def looped(X, grid, mode, padding, corners):
-    y = np.zeros((*X.shape[:2], *grid.shape[1:-1]), object)
-    for n, c, *place in np.ndindex(y.shape):
-        found = zip(grid[(n, *place)][::-1], X.shape[2:], strict=True)
-        parts = [weights(g, length, mode, padding, corners).items() for g, length in found]
-        for taps in product(*parts):
-            at, shares = zip(*taps, strict=True)
-            if all(0 <= i < length for i, length in zip(at, X.shape[2:], strict=True)):
-                y[(n, c, *place)] += prod(shares) * Fraction(float(X[(n, c, *at)]))
-    return y.astype(np.float64)
-
-
-PADDINGS = ("zeros", "border", "reflection")
-MODES = [*product(("linear", "nearest", "cubic"), PADDINGS, (0, 1))]
-
-
-@pytest.mark.sampled(18, evenly=True)
-@pytest.mark.parametrize(("mode", "padding", "corners"), MODES)
-@pytest.mark.parametrize("lengths", [(5,), (4, 7), (5, 4, 4)])
-def test_values_are_those_of_loops_in_fractions(lengths, mode, padding, corners):
-    X = RNG.normal(size=(2, 2, *lengths)).astype(np.float32)
-    scale = 0.3 if mode == "cubic" else 2.5 if padding != "zeros" else 1
-    grid = RNG.uniform(-scale, scale, (2, *[2] * len(lengths), len(lengths))).astype(np.float32)
-    attrs = {"mode": mode, "padding_mode": padding, "align_corners": corners}
-    (want,) = exactly(GRID, [X, grid], attrs)
-    wanted = looped(X, grid, mode, padding, corners)
-    assert np.allclose(want.values.astype(np.float64), wanted, rtol=1e-13, atol=1e-14)
-    assert not compare(computed_want(GRID, "Y", want), wanted.astype(np.float32)).problem
 
 
 def bilinear(X, grid, of_half):

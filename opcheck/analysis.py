@@ -133,6 +133,8 @@ def _why_idle(mine: Sequence[Record]) -> str:
     declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
     # Refusing invalid models proves nothing if no legal model of the dtype is supported.
     idle = all(result.refused for result in judged) and (declined or not judged)
+    if idle and mine and all(result.beyond for result in mine):
+        return "was asked nothing that opcheck itself can judge"
     return "supported no case" if idle else ""
 
 

@@ -33,7 +33,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 def locate(
     path: Path,
-    address: str,
+    addresses: tuple[str, ...],
     dims: dict[str, int],
     inputs: Path | None,
     folder: Path | None,
@@ -64,6 +64,9 @@ def locate(
     from opcheck.report import located as report
     from opcheck.session import Session
 
+    if len(addresses) > 1:
+        raise UsageError(f"one backend at a time, not {' and '.join(addresses)}")
+    (address,) = addresses
     network = Network(_model(path, dims, inputs))
     found: Any = None
     with Session([address], timeout=timeout, memory_limit=memory_limit) as session:
@@ -88,9 +91,9 @@ def locate(
         click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)
     report.show(output(), found, backend.info, again)
     wrong = [plural(max(1, len(found.failing)), "wrong node")] * bool(found.wrong)
-    if found.whole is not None and found.whole.failure:
-        ways = {"precision": "the model's answer is off", "raised": "the model is refused"}
-        ways |= dict.fromkeys(LOSSES, f"the model has no answer: {found.whole.verdict}")
+    if found.whole is not None and found.whole.failure not in (None, "precision"):
+        ways = dict.fromkeys(LOSSES, f"the model has no answer: {found.whole.verdict}")
+        ways |= {"raised": "the model is refused"}
         wrong.append(ways.get(found.whole.failure, "the model's answer is wrong"))
         if found.around and not (found.wrong or found.together):
             wrong.append(f"by {plural(len(found.around), 'node')} that nobody judged, or several")
@@ -98,8 +101,10 @@ def locate(
         end(Exit.NONCONFORMING, ", ".join(wrong))
     if not found.judged:
         end(Exit.NOTHING_JUDGED, "no node was judged")
-    judged = found.whole is not None and found.whole.verdict in ("pass", "warn")
-    end(Exit.CONFORMS, "no node is wrong" + "; the model as a whole is not judged" * (not judged))
+    said = "; the model as a whole is not judged"
+    if found.whole is not None and found.whole.verdict in ("pass", "warn"):
+        said = "; the model's answer is off, which is a warning" * bool(found.whole.failure)
+    end(Exit.CONFORMS, f"no node is wrong{said}")
 
 
 def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":

@@ -143,7 +143,7 @@ _LIMITS = """
 backends_option = declared("-b --backend addresses ADDRESS...: Repeatable.")
 backend_options = together(backends_option, declared(_LIMITS))
 one_backend_options = together(
-    declared("-b --backend address ADDRESS: The backend.", address={"required": True}),
+    declared("-b --backend addresses ADDRESS...: The backend.", addresses={"required": True}),
     declared(_LIMITS),
 )
 _JOBS = "-j --jobs N: Processes a backend, and that judge."

@@ -196,11 +196,8 @@ class Evaluation:
         self._has_lost = False
 
     def unknown(self, output: Bounded) -> Any:
-        """Mask values of a large output that mpmath alone could tell; False where there are none.
-
-        Infinities and NaN are what they are, such as log(0), unless a number left long double.
-        """
-        if not _is_large(output) or output.v.dtype == np.float64 or not _ran_out(output):
+        """Mask values of a large output that mpmath alone could tell: no log(0); False for none."""
+        if output.size <= _LARGE or output.v.dtype == np.float64 or not _ran_out(output):
             return False
         e = output.settled().e
         vanished = False if e is None else (output.v == 0) & (e > output.arithmetic.floor)
@@ -277,7 +274,8 @@ class Evaluation:
             was_wild = any(a is not b for a, b in zip(tame, inputs, strict=True))
             if was_wild and not any(map(_ran_out, _called(bound, lift, tame))):
                 break
-            if VALUES()[values + 1] == np.object_ and any(map(_is_large, outputs)):
+            large = any(isinstance(x, Bounded) and x.size > _LARGE for x in outputs)
+            if large and VALUES()[values + 1] == np.object_:
                 self._has_lost |= bool(lost)
                 break
         return tuple(
@@ -356,10 +354,6 @@ def _ran_out(output: Any) -> bool:
 
 #: The most elements that mpmath computes, which takes some minutes for as many.
 _LARGE = 1 << 20
-
-
-def _is_large(output: Any) -> bool:
-    return isinstance(output, Bounded) and output.size > _LARGE
 
 
 def in_float64(output: Bounded) -> Any:
@@ -506,6 +500,7 @@ class Expected:
             own = np.maximum(own - 2 * np.maximum(size / 2 - np.finfo(np.float64).max, 0), 0)
         own = np.asarray(own).astype(np.float64, copy=False)
         if not own.max(initial=0) < np.inf:
+            own = np.where(np.isnan(own), np.inf, own)  # It is as good as none.
             own = np.where(is_finite(output.v), own, 0.0)
         common = output.errors.common
         if common is not None:

@@ -154,12 +154,11 @@ def consulted(
 def check_company(cases: Sequence[Case], backends: int) -> None:
     """Raise UsageError where backends are to be compared with each other, and there is only one."""
     asked = (case for case in cases if case.expect.compares_backends and not case.beyond)
-    alone = [f"{case.source}: {case.id}" for case in asked]
+    alone = [": ".join(dict.fromkeys((str(case.source), case.id))) for case in asked]
     if alone and backends < 2:
-        raise UsageError(
-            f"{few(alone)}: expect.agree compares backends with each other, and there is only one",
-            "name several, with -b each",
-        )
+        hint = "name several, with -b each: only they know the answer of such a case or model"
+        said = f"{few(alone)}: backends are compared with each other, and there is only one"
+        raise UsageError(said, hint)
 
 
 def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:

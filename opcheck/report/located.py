@@ -69,7 +69,7 @@ def _counts(found: Located) -> Iterator[str]:
     said = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
     yield f"nodes      {len(found.nodes):,} judged on their own inputs: {said or 'none'}"
     if others := found.total - len(found.nodes) - len(found.around):
-        what = "constants, or not asked for" if found.exposed else "constants"
+        what = "constants, not asked for or not answered" if found.exposed else "constants"
         yield f"           {others:,} others of {found.total:,} are {what}"
     for those, how in ((found.failing, "wrong, by"), (found.small, "off by only")):
         for op, some in group_by(those, lambda one: one.part.op.name).items():

@@ -32,7 +32,6 @@ _NAMES = {
 }  # fmt: skip
 #: Folders of other versions that are left when one is made.
 _OTHERS = 3
-_DIGEST = sha256().digest_size
 
 
 class _Cases(pickle.Unpickler):
@@ -58,9 +57,9 @@ def read(path: Path) -> tuple[Case, ...] | None:
     """Return the cases at a place, None where they are not there."""
     with suppress(OSError, ValueError, TypeError, LookupError, pickle.UnpicklingError):
         data = path.read_bytes()
-        if sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
+        if sha256(data[32:]).digest() == data[:32]:
             with uncollected():
-                found: tuple[Case, ...] = _Cases(io.BytesIO(data[_DIGEST:])).load()
+                found: tuple[Case, ...] = _Cases(io.BytesIO(data[32:])).load()
             for value in chain.from_iterable(case.attrs.values() for case in found):
                 if isinstance(value, np.ndarray):
                     value.flags.writeable = False

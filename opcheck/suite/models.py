@@ -129,7 +129,7 @@ class DimSizes:
             return size
         self.known |= {key for key in (size, place) if key}
         keys = [key for key in (place, size) if key in self.given]
-        if place in self.fed and len({self.given[key] for key in keys}) > 1:
+        if len({self.given[key] for key in keys}) > 1:
             said = " and ".join(f"{key} is {self.given[key]}" for key in keys)
             raise UsageError(f"axis {axis} of {name!r} has two sizes: {said}")
         self.used.update(keys[:1])

@@ -143,7 +143,9 @@ def test_one_backend_alone_has_nobody_to_agree_with(run, tmp_path):
     agreeing(tmp_path)
     for command in (("run",), ("bench", "--quick")):
         found = run(*command, "cases.yaml", "-b", "right", code=2)
-        assert "cases.yaml:8:3: Hardmax/asked: expect.agree compares backends" in found.stderr
+        assert (
+            "cases.yaml:8:3: Hardmax/asked: backends are compared with each other" in found.stderr
+        )
 
 
 def test_where_only_one_answers_the_run_is_incomplete(run, tmp_path):

@@ -389,8 +389,10 @@ def test_sizes_go_by_name_or_by_place(tmp_path):
     path = at(tmp_path / "m.onnx", relu([None, "n"]))
     assert problem(path, n=2) == "input 'x': nobody says how large axis 0 is: --dim 'x[0]'=N"
     assert problem(path, **{"x[0]": 2}) == "input 'x': nobody says how large axis 1 is: --dim n=N"
-    (case,) = load_all([path], {"x[0]": 2, "x[1]": 5, "n": 7})
+    (case,) = load_all([path], {"x[0]": 2, "x[1]": 5})
     assert case.inputs[0].shape == (2, 5)
+    with pytest.raises(UsageError, match=r"two sizes: x\[1\] is 5 and n is 7"):
+        load_all([path], {"x[0]": 2, "x[1]": 5, "n": 7})
 
 
 def test_sizes_that_no_model_has_are_an_error(tmp_path):

@@ -76,9 +76,9 @@ def locate(
         driver.start(backend, located(network, backend.info), 0)
         while driver.is_busy:
             found = next((one for _, one in driver.collect()), found)
-    if found.whole is not None and found.whole.verdict == "bad case":
+    if (whole := found.whole) and whole.verdict == "bad case":
         hint = None if inputs else "numbers that are made up may not fit: give others by --inputs"
-        raise UsageError(f"{path}: {found.whole.reason}", hint)
+        raise UsageError(f"{path}: {whole.reason}", hint)
     sizes = [word for name in dims for word in ("--dim", f"{name}={dims[name]}")]
     data = ["--inputs", str(inputs)] if inputs else []
     again = ["opcheck", "locate", str(path), "-b", address, *sizes, *data]
@@ -91,10 +91,10 @@ def locate(
         click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)
     report.show(output(), found, backend.info, again)
     wrong = [plural(max(1, len(found.failing)), "wrong node")] * bool(found.wrong)
-    if found.whole is not None and found.whole.failure not in (None, "precision"):
-        ways = dict.fromkeys(LOSSES, f"the model has no answer: {found.whole.verdict}")
+    if whole and whole.failure not in (None, "precision"):
+        ways = dict.fromkeys(LOSSES, f"the model has no answer: {whole.verdict}")
         ways |= {"raised": "the model is refused"}
-        wrong.append(ways.get(found.whole.failure, "the model's answer is wrong"))
+        wrong.append(ways.get(whole.failure, "the model's answer is wrong"))
         if found.around and not (found.wrong or found.together):
             wrong.append(f"by {plural(len(found.around), 'node')} that nobody judged, or several")
     if wrong or found.together:
@@ -102,8 +102,8 @@ def locate(
     if not found.judged:
         end(Exit.NOTHING_JUDGED, "no node was judged")
     said = "; the model as a whole is not judged"
-    if found.whole is not None and found.whole.verdict in ("pass", "warn"):
-        said = "; the model's answer is off, which is a warning" * bool(found.whole.failure)
+    if whole and whole.verdict in ("pass", "warn"):
+        said = "; the model's answer is off, which is a warning" * bool(whole.failure)
     end(Exit.CONFORMS, f"no node is wrong{said}")
 
 

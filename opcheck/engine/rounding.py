@@ -74,8 +74,8 @@ def _ends(output: Expected) -> tuple[Array, Array]:
             nearest(*_sum(output.values, output.rest, sign * slack), output.dtype)
             for sign in (-1, 1)
         )
-    known = np.isfinite(size)
-    return np.where(known, low, output.rounded()), np.where(known, high, output.rounded())
+    known, rounded = np.isfinite(size), output.rounded()
+    return np.where(known, low, rounded), np.where(known, high, rounded)
 
 
 def _own_tier(evaluation: Evaluation) -> Tier:

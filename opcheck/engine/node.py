@@ -15,15 +15,7 @@ from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported, unsupported
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
-from opcheck.opset import (
-    OUTER,
-    Attribute,
-    AttributeReference,
-    Body,
-    BodyNode,
-    Parameter,
-    Schema,
-)
+from opcheck.opset import OUTER, Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
 T = TypeVar("T")
 _INNER = "in the graph, "

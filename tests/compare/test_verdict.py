@@ -385,11 +385,7 @@ def test_every_failure_says_in_what_way(outcome: Outcome, failure: str | None) -
 
 
 @pytest.mark.parametrize(
-    ("alone", "failure"),
-    [
-        (WRONG_OUTPUTS["value"], "values"),
-        (REFUSED, "raised"),
-    ],
+    ("alone", "failure"), [(WRONG_OUTPUTS["value"], "values"), (REFUSED, "raised")]
 )
 @pytest.mark.parametrize("loss", [Crashed, OutOfMemory])
 def test_what_is_wrong_in_a_fresh_process_too_is_not_hidden_by_what_died_before(

@@ -257,8 +257,7 @@ def test_nobody_s_files_are_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["thesis.tex", f"Hardmax/{DATA_SET}/output_0.npy", "Hardmax/test_data_set_1/input_0.pb"],
+    "name", ["thesis.tex", f"Hardmax/{DATA_SET}/output_0.npy", "Hardmax/test_data_set_1/input_0.pb"]
 )
 def test_files_among_those_of_an_earlier_run_are_not_removed(tmp_path: Path, name: str) -> None:
     saved(tmp_path, Produced((Y,), 0.1))

@@ -320,10 +320,7 @@ def test_who_is_wrong_each_time_fails_as_ever(case: Any) -> None:
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        (
-            [RIGHT, NotSupported("no kernel"), RIGHT],
-            "1 of 3: unsupported: no kernel; 2 of 3: pass",
-        ),
+        ([RIGHT, NotSupported("no kernel"), RIGHT], "1 of 3: unsupported: no kernel; 2 of 3: pass"),
         (
             [RIGHT, Refused("busy")],
             "1 of 2: error: raised on a legal model: Refused: busy; 1 of 2: pass",

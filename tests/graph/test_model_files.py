@@ -7,11 +7,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.graph import model_of, substance
-from opcheck.graph.test_data import (
-    invalid,
-    model_bytes,
-    read_model,
-)
+from opcheck.graph.test_data import invalid, model_bytes, read_model
 from tests.asking import task_of
 from tests.models import model, relu, tensor
 

@@ -15,15 +15,7 @@ from opcheck.analysis import reds
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import VALUES, explain, load_ledgers, shipped_ledgers, within
-from opcheck.model import (
-    FAILURES,
-    BackendInfo,
-    LiveResult,
-    OpVersion,
-    Rejected,
-    Source,
-    Verdict,
-)
+from opcheck.model import FAILURES, BackendInfo, LiveResult, OpVersion, Rejected, Source, Verdict
 from opcheck.report import store
 from tests import inline
 from tests.asking import every_line, loses, shipped_cases

@@ -305,10 +305,7 @@ def test_an_optional_output_may_be_left_out_before_others(cases, expect):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "{»name: a}",
-            "the engine has no kernel for Normalizer-1: expect must state the outputs",
-        ),
+        ("{»name: a}", "the engine has no kernel for Normalizer-1: expect must state the outputs"),
         (
             "{name: a, rule: open, expect: {any_of: [»{as: x}, {as: y, Y: [1, 2]}]}}",
             "the engine has no kernel for Normalizer-1: expect must state the outputs",

@@ -236,11 +236,7 @@ def test_a_sound_node_is_returned_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("text", "kept", "count"),
     [
-        (
-            "opset: x, levle: 1, tolerance: {ulps: 1}, attrs: {axis: 0}",
-            {"attrs": {"axis": 0}},
-            3,
-        ),
+        ("opset: x, levle: 1, tolerance: {ulps: 1}, attrs: {axis: 0}", {"attrs": {"axis": 0}}, 3),
         (
             "inputs: {X: {shap: [1]}, Y: [1, 2], Z: {seed: -1, constant: 0}}",
             {"inputs": {"Y": [1, 2]}},

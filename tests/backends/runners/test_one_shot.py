@@ -165,10 +165,7 @@ def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
         ("identity(); identity('output_1.pb')", "more than the 1 expected: output_1.pb"),
         ("(outputs / 'output_0.pb').write_bytes(b'')", "output_0.pb holds no readable value"),
         ("(outputs / 'output_0.pb').write_bytes(b'12')", "output_0.pb holds no readable value"),
-        (
-            "identity('output_0.npy')",
-            "output_0.npy holds no readable value",
-        ),
+        ("identity('output_0.npy')", "output_0.npy holds no readable value"),
         ("shutil.rmtree(outputs)", "there is no output_0.pb"),
     ],
 )

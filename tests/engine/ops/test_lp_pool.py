@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.rounding import correctly_rounded
-from tests.engine.ops.lp_pool_exactly import (
-    TYPES,
-    lp_pool,
-    norm,
-    pooled,
-    rounded,
-    rows,
-    tensor,
-)
+from tests.engine.ops.lp_pool_exactly import TYPES, lp_pool, norm, pooled, rounded, rows, tensor
 from tests.precise.by_the_text import windows
 
 NAMES = TYPES[22]

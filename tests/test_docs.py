@@ -17,18 +17,11 @@ import click
 import numpy as np
 import pytest
 
+from opcheck.backends import programs
 from opcheck.backends.address import profiles
 from opcheck.backends.connect import connect
 from opcheck.backends.profile_fields import ProfileFields
-from opcheck.backends.programs import (
-    NOT_RUN,
-    PLACEHOLDERS,
-    PROTOCOL,
-    UNSUPPORTED,
-    from_json,
-    read_hello,
-    read_reply,
-)
+from opcheck.backends.programs import NOT_RUN, PLACEHOLDERS, PROTOCOL, from_json, read_reply
 from opcheck.cli import group
 from opcheck.dtypes import DTYPES
 from opcheck.execution.saving import write_questions
@@ -105,7 +98,7 @@ def test_every_block_is_tried() -> None:
 
 
 def test_the_numbers_and_names_are_those_of_the_code() -> None:
-    assert f"exit status {UNSUPPORTED}" in PAGE
+    assert f"exit status {programs.UNSUPPORTED}" in PAGE
     assert f"exit status {NOT_RUN}" in PAGE
     assert all(f"`{{{name}}}`" in PAGE for name in PLACEHOLDERS)
     assert all(f"`{kind}.txt`" in PAGE for kind in KINDS)
@@ -178,7 +171,7 @@ def test_a_program_asked_in_lines_is_a_backend(folder: Path, environment: str) -
 
 
 def test_the_lines_shown_are_those_that_are_spoken(tmp_path: Path) -> None:
-    read_hello(block('{"opcheck"').encode())
+    programs.read_hello(block('{"opcheck"').encode())
     spoken = [json.loads(line) for line in block('{"id": 1').splitlines()]
     prepare, ready, run, outputs = spoken
     assert read_reply(json.dumps(ready).encode(), prepare["id"], "ready") == ("ready", True)

@@ -6,28 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck import opset
+from opcheck import model, opset
 from opcheck.backends import connect
 from opcheck.errors import NotSupported
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import question
-from opcheck.model import (
-    BackendInfo,
-    Case,
-    Crashed,
-    Declined,
-    LiveResult,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-    Reply,
-    Task,
-    TimedOut,
-    Verdict,
-)
+from opcheck.model import Crashed, NotRun, Outcome, Produced, Raised, Reply, Task, TimedOut, Verdict
 from tests import inline
 from tests.asking import HARDMAX1, cases_in
 from tests.execution.one import ENGINE, RIGHT, X, one, outputs, result_of
@@ -106,17 +90,23 @@ def test_what_does_not_fit_into_memory_is_nobody_s_failure(tmp_path, monkeypatch
 
 
 # ── what is asked, one question after the other ───────────────────────────────────────────────
-INFO = BackendInfo("fake", "fake", "1.0")
+INFO = model.BackendInfo("fake", "fake", "1.0")
 NO = Raised("prepare", "Refused", "no", documented=True)
-NOT_HERE = Declined("no kernel")
-LOST: list[Outcome] = [Crashed("killed by SIGSEGV"), TimedOut(30), OutOfMemory("took too much")]
+NOT_HERE = model.Declined("no kernel")
+LOST: list[Outcome] = [
+    Crashed("killed by SIGSEGV"),
+    TimedOut(30),
+    model.OutOfMemory("took too much"),
+]
 
 
 def right(between: Any = None) -> Produced:
     return Produced((RIGHT,), 0.1, between=between)
 
 
-def inquiry(case: Case, *replies: Outcome | Reply) -> tuple[list[Question], LiveResult]:
+def inquiry(
+    case: model.Case, *replies: Outcome | Reply
+) -> tuple[list[model.Question], model.LiveResult]:
     """What is asked of a backend that replies so, and its result."""
     going = CaseEvaluation(case).on(INFO)
     asked = [next(going)]
@@ -129,7 +119,7 @@ def inquiry(case: Case, *replies: Outcome | Reply) -> tuple[list[Question], Live
     raise AssertionError(f"there is no reply to question {len(asked)}")
 
 
-UNSTATED = Declined("Axes is empty", inexpressible=True)
+UNSTATED = model.Declined("Axes is empty", inexpressible=True)
 
 
 @pytest.mark.parametrize("outcome", [right(), UNSTATED, NotRun("gone"), *LOST])
@@ -157,7 +147,7 @@ def test_who_does_not_support_the_twin_either_supports_nothing_of_it(tmp_path, t
     [
         (Crashed("exited with status 0"), Verdict.CRASH, "exited with status 0"),
         (TimedOut(30), Verdict.TIMEOUT, "no answer within 30 s"),
-        (OutOfMemory("took too much"), Verdict.OOM, "took too much"),
+        (model.OutOfMemory("took too much"), Verdict.OOM, "took too much"),
     ],
 )
 @pytest.mark.parametrize("rule", ["must", "should"])
@@ -207,7 +197,7 @@ def test_who_cannot_be_asked_again_is_not_accused_of_contradicting_itself(tmp_pa
 
 
 # ── refused for the number of its opset alone ─────────────────────────────────────────────────
-def opsets(asked: list[Question]) -> list[int]:
+def opsets(asked: list[model.Question]) -> list[int]:
     return [question.task.opset for question in asked]
 
 

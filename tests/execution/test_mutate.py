@@ -11,19 +11,9 @@ from opcheck import interrupt
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.errors import UsageError
+from opcheck.execution import mutate
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.execution.mutate import (
-    RED,
-    CaseKills,
-    MutationSettings,
-    cells,
-    count,
-    killed_elsewhere,
-    mutants_in,
-    mutations,
-    size,
-    stateful_backend,
-)
+from opcheck.execution.mutate import RED, CaseKills, MutationSettings, cells, mutants_in, mutations
 from opcheck.execution.workers import in_parallel
 from opcheck.model import Case, OpVersion
 from opcheck.model.mutation import Fate, MutantId, Mutation, Score, score
@@ -214,7 +204,7 @@ def test_a_mistake_about_validity_alone_counts_once_for_a_version(tmp_path: Path
         *((op, f"refuses_{one}", False, Fate.KILLED)
           for op in (11, 13) for one in ("float16", "float32")),
     }  # fmt: skip
-    assert len(found) == count(cases, MutationSettings(names)) == 6
+    assert len(found) == mutate.count(cases, MutationSettings(names)) == 6
 
 
 def test_a_mistake_on_one_dtype_is_none_in_cases_of_another(tmp_path: Path) -> None:
@@ -296,7 +286,9 @@ def test_a_lying_backend_that_is_asked_like_any_other_gets_the_same_verdicts(op:
 def test_so_does_one_with_a_habit() -> None:
     for case in smoke("Softmax")[:3]:
         for stateful in STATEFUL:
-            asked = inline.result_of(CaseEvaluation(case), stateful_backend(stateful)).verdict
+            asked = inline.result_of(
+                CaseEvaluation(case), mutate.stateful_backend(stateful)
+            ).verdict
             assert CaseKills(case, "float32").verdict(stateful) is asked
 
 
@@ -304,7 +296,11 @@ def test_several_processes_find_what_one_does(tmp_path: Path) -> None:
     cases = suite(tmp_path, NO_TIES, TIES, WHOLE_NUMBERS)
     alone, shared = (set(mutations(cases, jobs=jobs)) for jobs in (1, 2))
     assert alone == shared
-    assert count(cases, MutationSettings()) == len(alone) == len(mutants_in(HARDMAX13, "float32"))
+    assert (
+        mutate.count(cases, MutationSettings())
+        == len(alone)
+        == len(mutants_in(HARDMAX13, "float32"))
+    )
 
 
 def test_what_a_process_raises_is_raised(tmp_path: Path) -> None:
@@ -355,12 +351,12 @@ def test_of_the_shipped_cases_the_smallest_that_kills_is_named(tmp_path: Path, j
     names = "last_of_ties", "refuses_constants", STATEFUL[0].name, "all_maxima"
     missed = survivors(cases, *names)
     assert len(missed) == 6
-    found = dict(killed_elsewhere(missed, cases, jobs))
+    found = dict(mutate.killed_elsewhere(missed, cases, jobs))
     assert found.keys() == {*missed}
     for mutant, case in found.items():
         assert (case.op, case.source.shipped, case.rule) == (mutant.op, True, "must")
         [wrong] = (one for one in mutants_in(case.op, "float32") if one.name == mutant.name)
-        smaller = [one for one in shipped_cases("Hardmax") if size(one) < size(case)]
+        smaller = [one for one in shipped_cases("Hardmax") if mutate.size(one) < mutate.size(case)]
         mine = [one for one in smaller if one.op == case.op and one.dtype == case.dtype]
         kills = [CaseKills(one, "float32").verdict(wrong) for one in (case, *mine)]
         assert kills[0] in RED
@@ -370,5 +366,5 @@ def test_of_the_shipped_cases_the_smallest_that_kills_is_named(tmp_path: Path, j
 def test_a_shipped_case_is_not_named_for_a_suite_that_has_it() -> None:
     mutant = MutantId(HARDMAX13, "float32", "last_of_ties", "the last of equal maxima won")
     cases = shipped_cases("Hardmax")
-    assert dict(killed_elsewhere([mutant], cases[:1]))
-    assert not dict(killed_elsewhere([mutant], cases))
+    assert dict(mutate.killed_elsewhere([mutant], cases[:1]))
+    assert not dict(mutate.killed_elsewhere([mutant], cases))

@@ -15,23 +15,8 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.execution import judge_all
 from opcheck.execution.saving import Recording, recording, write_questions
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin, read_tensor
-from opcheck.model import (
-    BackendInfo,
-    Case,
-    Crashed,
-    Declined,
-    Foreign,
-    LiveResult,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-    Task,
-    TimedOut,
-    Verdict,
-)
+from opcheck.model import BackendInfo, Case, Declined, LiveResult, NotRun, Produced, Raised, Verdict
+from opcheck.model import question as q
 from tests.asking import asking, cases_in, elements, kills, shipped_cases, task_of
 from tests.execution.one import RIGHT as Y
 from tests.execution.one import TWO, X
@@ -49,7 +34,7 @@ def recorder(folder: Path, info: BackendInfo = FAKE) -> Recording:
     return Recording(backend, folder)
 
 
-def saved(folder: Path, outcome: Outcome) -> set[str]:
+def saved(folder: Path, outcome: q.Outcome) -> set[str]:
     """The files that an outcome leaves in the case's folder."""
     recorder(folder / "saved").save(asking(HARDMAX, X), outcome)
     case = folder / "saved" / "Hardmax"
@@ -80,9 +65,9 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
             "not_run.txt",
             "unstable: answered its first run, then raised on the same data again: E: x\n",
         ),
-        (Crashed("killed by SIGSEGV"), "not_run.txt", "crash: killed by SIGSEGV\n"),
-        (TimedOut(30.0), "not_run.txt", "timeout: no answer within 30 s\n"),
-        (OutOfMemory("2 GiB"), "not_run.txt", "oom: 2 GiB\n"),
+        (q.Crashed("killed by SIGSEGV"), "not_run.txt", "crash: killed by SIGSEGV\n"),
+        (q.TimedOut(30.0), "not_run.txt", "timeout: no answer within 30 s\n"),
+        (q.OutOfMemory("2 GiB"), "not_run.txt", "oom: 2 GiB\n"),
         (NotRun("no device"), "not_run.txt", "no device\n"),
         (
             Produced((Y, Y), 0.1),
@@ -90,7 +75,7 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
             "its answer cannot be saved: 2 outputs where 1 are expected\n",
         ),
         (
-            Produced((Foreign("torch.Tensor"),), 0.1),
+            Produced((q.Foreign("torch.Tensor"),), 0.1),
             "not_run.txt",
             "its answer cannot be saved: output 0 is no array but torch.Tensor\n",
         ),
@@ -196,7 +181,7 @@ def test_a_case_that_was_not_saved_is_not_run(tmp_path: Path) -> None:
 # ── one case, several questions ───────────────────────────────────────────────────────────────
 def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
     (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
-    question = Question(HARDMAX, (X,), (X[::-1].copy(),), second_is_legal=True)
+    question = q.Question(HARDMAX, (X,), (X[::-1].copy(),), second_is_legal=True)
     for asked in (question, question.turned()):
         backend.ask(asked)
         (reply,) = backend.replies([])
@@ -209,7 +194,7 @@ def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
 def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None:
     # A backend that only minds the number of the opset is an error, live and saved.
 
-    def prepared(task: Task) -> Any:
+    def prepared(task: q.Task) -> Any:
         if task.opset < 14:
             raise Refused("opset 13 is too old")
         return Hardmax().prepared(task)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opcheck import model
 from opcheck.backends.base import Defect
 from opcheck.compare.verdict import Judgement
 from opcheck.errors import NotSupported
@@ -16,21 +17,7 @@ from opcheck.execution import judge_all
 from opcheck.execution.evaluation import EvaluatedCase, combine_repeats
 from opcheck.execution.expected import question
 from opcheck.known import load_ledgers
-from opcheck.model import (
-    BackendInfo,
-    Case,
-    Crashed,
-    Fill,
-    LiveResult,
-    Outcome,
-    Produced,
-    Question,
-    Raised,
-    Reply,
-    Source,
-    Task,
-    Verdict,
-)
+from opcheck.model import BackendInfo, Case, Crashed, Outcome, Produced, Question, Reply, Verdict
 from opcheck.suite import materialize
 from tests.asking import cases_in
 from tests.execution.one import ENGINE, RIGHT, TWO, X, one
@@ -65,7 +52,7 @@ def test_results_come_case_by_case_in_the_given_order(tmp_path: Path) -> None:
 def test_nothing_is_asked_before_a_result_is_wanted(tmp_path: Path) -> None:
     asked = []
 
-    def prepared(task: Task) -> Any:
+    def prepared(task: model.Task) -> Any:
         asked.append(task.case)
         return lambda inputs: [RIGHT]
 
@@ -115,7 +102,7 @@ def test_ledgers_are_asked_about_every_failure(tmp_path: Path) -> None:
     file = tmp_path / "fake.yaml"
     line = "{versions: '>=1', failure: raised, cause: So., where: [{op: Hardmax, name: stated}]}"
     file.write_text(f"backend: fake\nknown:\n- {line}\n")
-    shipped = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
+    shipped = model.Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
     cases = [replace(case, source=shipped) for case in cases_in(tmp_path, THREE)]
     found = judged(cases, [refusing()], load_ledgers([file]))
     assert [result.verdict for result in found] == [Verdict.ERROR, Verdict.KNOWN, Verdict.ERROR]
@@ -190,7 +177,7 @@ def test_each_gets_the_replies_to_its_own_questions(tmp_path: Path) -> None:
     illegal = one(tmp_path, text)
     cases = many(tmp_path, 12)
     cases[1::2] = [replace(illegal, id=case.id) for case in cases[1::2]]
-    no = Raised("prepare", "Refused", "no", documented=True)
+    no = model.Raised("prepare", "Refused", "no", documented=True)
     odd: dict[str, Outcome] = {case.id: no for case in cases[1::2]}
     odd["4"], odd["7"] = Crashed("killed by SIGSEGV"), Produced((RIGHT,), 0.1)
     backend = Patient(room=5, last=True, answers=odd)
@@ -260,7 +247,7 @@ def without_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def of_size(case: Case, mib: int) -> Case:
     """The same with an input of so many MiB."""
-    spec = replace(case.inputs[0], shape=(mib, MIB // 4), content=Fill("constant", (0,)))
+    spec = replace(case.inputs[0], shape=(mib, MIB // 4), content=model.Fill("constant", (0,)))
     return replace(case, inputs=(spec,))
 
 
@@ -278,7 +265,7 @@ CONSTANT = "inputs: {input: {value: [[3, 3, 1], [3, 0, 3]], initializer: true}}"
 STATED = "expect: {output: [[1, 0, 0], [1, 0, 0]]}"
 
 
-def asked(case: Any, *answers: Any, times: int | None = None, **options: Any) -> LiveResult:
+def asked(case: Any, *answers: Any, times: int | None = None, **options: Any) -> model.LiveResult:
     """What comes of a case that is asked as often as there are answers."""
     backend = Inline(Fake(Anew(*answers)))
     (found,) = judge_all([case], [backend], times=times or len(answers), **options)

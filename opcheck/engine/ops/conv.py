@@ -7,15 +7,8 @@ from math import gcd, prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import (
-    AUTO_PADS,
-    AxisWindows,
-    Windows,
-    check_size,
-    for_axes,
-    listed,
-    windows_of,
-)
+from opcheck.engine import axes as ax
+from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, check_size, listed, windows_of
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
@@ -176,7 +169,7 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
         ("strides", strides), ("dilations", dilations), ("pads", pads, 0, 2),
         ("output_padding", output_padding, 0), ("output_shape", output_shape, 0),
     ):  # fmt: skip
-        asked[name] = for_axes(name, values, n, *least_and_sides)
+        asked[name] = ax.for_axes(name, values, n, *least_and_sides)
     axes = axes_of(since, W.shape[2:], **asked | reading(asked))
     check_size((*shape, *(axis.length for axis in axes)))
     if not np.isfinite(bare(xp.values_of(W))).all():

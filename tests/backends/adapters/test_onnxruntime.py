@@ -13,18 +13,8 @@ from opcheck.backends import connect
 from opcheck.backends.adapters import onnxruntime as adapter
 from opcheck.compare.verdict import Answer, Refusal, judge
 from opcheck.errors import BackendUnavailable
-from opcheck.model import (
-    EXACT,
-    Declared,
-    Declined,
-    NotRun,
-    Outcome,
-    Port,
-    Produced,
-    Raised,
-    Task,
-    Verdict,
-)
+from opcheck.model import EXACT, Declared, Declined, NotRun, Outcome, Port, Produced, Raised, Task
+from opcheck.model.result import Verdict
 from tests import asking
 from tests.asking import output_of, task_of
 

@@ -83,7 +83,6 @@ def folder(tmp_path: Path) -> Path:
 FEW = "my.yaml"
 
 
-# ── the page itself ───────────────────────────────────────────────────────────────────────────
 def test_every_block_is_tried() -> None:
     source = ast.parse(Path(__file__).read_bytes())
     tried = tuple(
@@ -108,7 +107,6 @@ def test_the_numbers_and_names_are_those_of_the_code() -> None:
     assert folder_name(shown) == name
 
 
-# ── Python ────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("file", "text", "command", "shown"),
     [
@@ -140,7 +138,6 @@ def test_what_is_written_in_python_is_a_backend(folder, file, text, command, sho
     assert status == 0
 
 
-# ── programs ──────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 @posix
 def test_a_program_in_cpp_is_a_backend(folder: Path) -> None:
@@ -212,7 +209,6 @@ def test_the_types_of_tensors_are_named() -> None:
     assert set(names.split()) - {"…"} < set(DTYPES)
 
 
-# ── devices ───────────────────────────────────────────────────────────────────────────────────
 #: Programs that do here what ssh, scp and adb do elsewhere.
 ELSEWHERE = {
     "ssh": '[ ! -e off ] || exit 255\n[ "$1" = -n ] && [ "$2" = board ] || exit 255\nsh -c "$3"',
@@ -282,7 +278,6 @@ def test_the_command_for_a_device_is_one(device: Path) -> None:
     assert "exit 4: incomplete: 3 not run" in printed
 
 
-# ── saved outputs ─────────────────────────────────────────────────────────────────────────────
 @posix
 def test_outputs_computed_elsewhere_are_judged(folder: Path) -> None:
     judge = block("opcheck run my.yaml -b saved:questions")
@@ -313,7 +308,6 @@ def test_what_opcheck_ran_itself_is_judged_later(folder: Path) -> None:
     assert status == 0
 
 
-# ── packages and profiles ─────────────────────────────────────────────────────────────────────
 def test_a_package_brings_its_backend(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = tomllib.loads(block('[project.entry-points."opcheck.backends"]'))
     ((name, value),) = project["project"]["entry-points"]["opcheck.backends"].items()
@@ -350,7 +344,6 @@ def test_every_key_of_a_profile_is_in_the_table() -> None:
     assert set(keys) == set(ProfileFields.model_fields)
 
 
-# ── every command line that a page shows ─────────────────────────────────────────────────────────
 HELP = {"help_option_names": ["-h", "--help"]}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "cases" / "README.md"]
 PAGES += sorted((ROOT / "docs").glob("*.md"))

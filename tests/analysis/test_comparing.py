@@ -96,7 +96,6 @@ def test_whatever_becomes_red_or_is_no_longer_judged_is_for_the_worse() -> None:
         assert was not in judged_ or NOT_RUN in kinds
 
 
-# ── a failure that stays one ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     "fields",
     [
@@ -133,7 +132,6 @@ def test_another_of_several_right_answers_is_told() -> None:
     assert code(old, new) is Exit.CONFORMS
 
 
-# ── by the rules of each run ──────────────────────────────────────────────────────────────────
 def test_warnings_are_red_where_the_run_was_strict() -> None:
     strict = partial(under, strict=True)
     assert kind(one(PASS), strict(one(WARN))) is ChangeKind.FAILS
@@ -163,7 +161,6 @@ def test_where_known_defects_were_applied_once_it_is_as_if_they_never_were() -> 
     assert kind(listed, plain) is ChangeKind.UNLISTED
 
 
-# ── what is missing, what is new, what is another ─────────────────────────────────────────────
 def without(run: Run, gone: Iterable[int]) -> Run:
     """The run of a suite that lacks the cases at these places."""
     left = [one for one in run.records if one.place not in gone]
@@ -247,7 +244,6 @@ def test_backends_are_matched_by_their_address_whatever_their_version() -> None:
     assert differences(one(PASS).header, newer) == {"backend acme": ("1.5", "2.0")}
 
 
-# ── the exit code ─────────────────────────────────────────────────────────────────────────────
 def test_a_run_that_was_cut_short_proves_nothing() -> None:
     short = replace(one(PASS), ending=None)
     for old, new, name in [
@@ -296,7 +292,6 @@ def test_the_sentence_counts_the_changes_of_each_kind() -> None:
     assert none == "no regression: 4 results are as they were; 1 failing in both"
 
 
-# ── any two runs ──────────────────────────────────────────────────────────────────────────────
 RECORDS = st.lists(
     st.builds(record, st.sampled_from(Verdict), st.sampled_from(["acme", "bolt"])), max_size=5
 )

@@ -30,7 +30,6 @@ def produced_by(backend: Backend, x: Any = X) -> model.Produced:
     return outcome
 
 
-# ── three runs: A, B, A ───────────────────────────────────────────────────────────────────────
 def test_a_sound_backend_is_stable_and_not_stale() -> None:
     outcome = produced_by(answering(twice))
     assert (outcome.unstable, outcome.stale) == (None, False)
@@ -214,7 +213,6 @@ def test_nan_outputs_are_equal_to_themselves(dtype: Any) -> None:
     assert outcome.unstable is None
 
 
-# ── what comes back ───────────────────────────────────────────────────────────────────────────
 class Liar(np.ndarray):
     """Equal to everything, whatever is asked of it."""
 
@@ -300,7 +298,6 @@ def test_what_is_no_tensor_is_named(result: Any, said: list[str]) -> None:
     assert outcome.unstable is None
 
 
-# ── what is raised ────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("stage", ["prepare", "run"])
 def test_an_exception_is_raised_documented_or_not(stage: str) -> None:
     worse = type("Worse", (Refused,), {})("no")
@@ -443,7 +440,6 @@ def test_an_object_without_run_is_a_backend_s_own_failure() -> None:
     assert isinstance(outcome_of(Half()), model.Raised)
 
 
-# ── who can be asked once only ────────────────────────────────────────────────────────────────
 class OnceOnly(Fake):
     @property
     def info(self) -> model.BackendInfo:
@@ -478,7 +474,6 @@ def test_and_what_it_raises_is_judged_as_of_anybody() -> None:
         assert outcome_of(OnceOnly(refusing(error, "run").prepared)) == wanted
 
 
-# ── the data in between ───────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
 def test_floats_are_reversed_in_memory_order(dtype: Any) -> None:
     x = np.arange(6).reshape(2, 3).astype(dtype)

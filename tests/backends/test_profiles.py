@@ -37,7 +37,6 @@ def refusal(folder: Path, text: str, name: str = "opcheck.toml") -> list[str]:
     return problems_of(written(folder, text, name))
 
 
-# ── what a profile says ───────────────────────────────────────────────────────────────────────
 def test_a_profile_is_an_address_and_how_its_process_is_treated(tmp_path: Path) -> None:
     (profile,) = profiles(written(tmp_path, FULL)).values()
     options = (("flag", "true"), ("level", "all"), ("threads", "2"))
@@ -66,7 +65,6 @@ def test_what_stands_beside_the_address_comes_before_what_is_in_it(tmp_path: Pat
     assert str(address) == "onnxruntime?a=0.5&b=2&threads=4&accumulate=bfloat16,float16"
 
 
-# ── which file counts ─────────────────────────────────────────────────────────────────────────
 NUMPY = "[backends.{0}]\naddress = 'numpy'"
 IN_PROJECT = "[tool.opcheck.backends.{0}]\naddress = 'numpy'"
 
@@ -117,7 +115,6 @@ def test_no_file_costs_no_reader(tmp_path: Path) -> None:
     assert run.stdout == "set()\n"
 
 
-# ── what is wrong with it ─────────────────────────────────────────────────────────────────────
 def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
     found = refusal(
         tmp_path,
@@ -235,7 +232,6 @@ def test_a_file_in_another_encoding_is_told_by_its_name(tmp_path, name, encoding
         assert [*profiles(tmp_path)] == ["mine"]
 
 
-# ── what -b means ─────────────────────────────────────────────────────────────────────────────
 MINE = {"mine": Profile("mine", Address("numpy"), timeout=3.0)}
 
 
@@ -264,7 +260,6 @@ def test_a_misspelt_profile_is_answered_with_the_right_one() -> None:
     assert ", mine, " in str(error.value.hint)
 
 
-# ── sizes ─────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("text", "size"),
     [

@@ -182,7 +182,6 @@ def test_losses_of_poorer_or_missing_numbers_are_wrong(reduction):
         assert compare(scores, got).problem == "values", name
 
 
-# ── MaxRoiPool ────────────────────────────────────────────────────────────────────────────────
 def half_up(at):
     return floor(at + 0.5)
 

@@ -31,7 +31,6 @@ def table(found):
     return rows[next(i for i, line in enumerate(rows) if line.startswith("operator ")) + 2].split()
 
 
-# ── what is seen ──────────────────────────────────────────────────────────────────────────────
 def test_a_mistake_that_is_killed_is_a_success(run):
     found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1")
     assert found.exit_code == 0
@@ -85,7 +84,6 @@ def test_several_processes_say_the_same(run):
     )
 
 
-# ── what makes no sense ───────────────────────────────────────────────────────────────────────
 def test_a_mistake_that_there_is_not_is_refused(run):
     found = run("mutate", "weak.yaml", "--mutant", "last_of_tie")
     assert found.exit_code == 2
@@ -106,7 +104,6 @@ def test_a_wrong_case_is_wrong_usage(run, tmp_path):
     assert "wrong.yaml:6:3: Hardmax/ties: the case is wrong: " in found.stderr
 
 
-# ── Ctrl-C ────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.sampled(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
 @pytest.mark.parametrize("after", [0.3, 1.0])

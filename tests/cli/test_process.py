@@ -88,7 +88,6 @@ def finish(process, code=None):
     return out, err
 
 
-# ── the stream, and Ctrl-C ──────────────────────────────────────────────────────────────────────
 def test_a_record_is_written_as_it_happens_and_an_interrupt_closes_the_stream(slow, cases):
     process = slow(cases(400), "--format", "json")
     header = json.loads(process.stdout.readline())
@@ -181,7 +180,6 @@ def test_a_background_job_that_ignores_interrupts_goes_on(slow, cases, until_run
     finish(process, 0)
 
 
-# ── what a run leaves in files, however it ends ─────────────────────────────────────────────────
 FILES = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
 
 
@@ -255,7 +253,6 @@ def test_a_report_goes_to_whatever_can_be_written(slow, cases, tmp_path):
     assert "<testsuites" in out
 
 
-# ── terminals ───────────────────────────────────────────────────────────────────────────────────
 class Terminal:
     """A pseudo-terminal, and what was written to it."""
 
@@ -380,7 +377,6 @@ def test_force_color_colours_a_pipe(slow, cases):
     assert COLOUR.search(out)
 
 
-# ── pipes and encodings ─────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def command(start, cases, tmp_path):
     """Starts a command in a folder with a case file."""

@@ -32,7 +32,6 @@ def stored(run, *words, **environment):
     return found, store.read(Path("run.jsonl"))
 
 
-# ── a stored run is shown as it was ───────────────────────────────────────────────────────────
 def tables(text):
     """What follows the failures; those that were printed at once had provisional looks."""
     before, start, after = text.partition("What is wrong with ")
@@ -93,7 +92,6 @@ def test_a_run_that_lost_its_end_is_incomplete_in_every_format(run, tmp_path):
         assert "incomplete: 2 of 5 results" in found.output
 
 
-# ── the stream ────────────────────────────────────────────────────────────────────────────────
 def test_the_file_is_what_is_streamed(run):
     words = ("run", "cases.yaml", *EACH, "--report", "json=run.jsonl", "--format", "json")
     streamed = run(*words).stdout
@@ -154,7 +152,6 @@ def test_standard_input_is_a_run_too(run):
     assert found.stderr.startswith("<stdin>:1:1: this is no stored run")
 
 
-# ── files in every format ─────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 def test_a_run_writes_what_is_made_of_it_later(run):
     targets = [word for form, name in FORMATS.items() for word in ("--report", f"{form}={name}")]
@@ -181,7 +178,6 @@ def test_annotations_may_go_where_the_tables_go(run):
     )
 
 
-# ── what cannot be written ────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("targets", "said"),
     [
@@ -279,7 +275,6 @@ def test_the_first_damaged_line_is_told_with_its_place(run, tmp_path):
     )
 
 
-# ── a stored benchmark ────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def timed(tmp_path):
     def keep(*, complete=True, rows=None):

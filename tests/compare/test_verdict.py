@@ -39,7 +39,6 @@ def judged(rule, admitted, outcome, tolerance=model.EXACT, twin=None):
     return judge(rule, admitted, outcome, tolerance, twin=twin or made(RIGHT))
 
 
-# ── the table of rules and outcomes ───────────────────────────────────────────────────────────
 WRONG_OUTPUTS = {
     "value": made(np.array([0, 1, 0], np.float32)),
     "nan": made(np.array([np.nan, 0, 0], np.float32)),
@@ -100,7 +99,6 @@ def test_the_table_of_rules_and_outcomes(rule, admitted, outcome, verdicts):
     assert judged(rule, admitted, outcome).verdict is wanted
 
 
-# ── legal twins ───────────────────────────────────────────────────────────────────────────────
 TWINS: list[tuple[str, Outcome, tuple[Verdict, Verdict, Verdict], str]] = [
     ("refused too", REFUSED, (ERROR, WARN, ERROR), "refuses its legal twin too: Fail: axis 7"),
     (
@@ -175,7 +173,6 @@ def test_the_twin_matters_only_after_a_refusal() -> None:
             assert (beside.verdict, beside.reason) == (found.verdict, found.reason)
 
 
-# ── several answers ───────────────────────────────────────────────────────────────────────────
 def one_hot(place: int) -> Any:
     return np.eye(1, 3, place, dtype=np.float32)[0]
 
@@ -233,7 +230,6 @@ def test_a_single_answer_needs_no_name() -> None:
     assert (found.reason, found.alternative) == ("y: 2 of 3 elements wrong", None)
 
 
-# ── what the reason says ──────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("documented", "detail", "said"),
     [
@@ -247,7 +243,6 @@ def test_a_refusal_by_accident_counts_and_is_called_so(documented, detail, said)
     assert (found.verdict, found.reason) == (PASS, said)
 
 
-# ── answers that differ between runs ──────────────────────────────────────────────────────────
 NEARLY = np.array([1, 0.25, 0.25], np.float32)
 WRONG = np.array([0, 1, 0], np.float32)
 QUARTER = model.Tolerance(atol=0.25)
@@ -286,7 +281,6 @@ def test_the_worse_of_two_tolerable_answers_counts() -> None:
     ] * 2
 
 
-# ── what the backend declared of its outputs ──────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("dtype", "shape", "said"),
     [
@@ -412,7 +406,6 @@ def test_wrong_elements_are_shown_beside_the_input() -> None:
     assert [element.input for element in found.comparisons[0].worst] == [7, 8]
 
 
-# ── error bounds ──────────────────────────────────────────────────────────────────────────────
 THIRD = np.array([1 / 3, 2 / 3])
 POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), None, "in float16"))
 

@@ -20,7 +20,6 @@ from tests.inline import judged
 from tests.miniatures import Fake, Refused, answering, in_turn, refusing
 
 
-# ── what is in a result ──────────────────────────────────────────────────────────────────────────
 def test_a_pass_carries_its_evidence(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made}")
     result = result_of(case, Hardmax())
@@ -89,7 +88,6 @@ def test_what_does_not_fit_into_memory_is_nobody_s_failure(tmp_path, monkeypatch
         assert result.reason == "the case's data do not fit into memory"
 
 
-# ── what is asked, one question after the other ───────────────────────────────────────────────
 INFO = model.BackendInfo("fake", "fake", "1.0")
 NO = Raised("prepare", "Refused", "no", documented=True)
 NOT_HERE = model.Declined("no kernel")
@@ -196,7 +194,6 @@ def test_who_cannot_be_asked_again_is_not_accused_of_contradicting_itself(tmp_pa
     assert result.verdict is (Verdict.PASS if isinstance(fresh, NotRun) else Verdict.UNSTABLE)
 
 
-# ── refused for the number of its opset alone ─────────────────────────────────────────────────
 def opsets(asked: list[model.Question]) -> list[int]:
     return [question.task.opset for question in asked]
 
@@ -309,7 +306,6 @@ def test_a_real_backend_is_asked_in_the_same_way(tmp_path: Path, error: Exceptio
     assert len(seen) == 2
 
 
-# ── answers to old data ──────────────────────────────────────────────────────────────────────────
 def stale() -> Fake:
     return in_turn([RIGHT], [RIGHT], [RIGHT])
 
@@ -355,7 +351,6 @@ def test_who_answers_other_data_by_an_old_answer_is_unstable(tmp_path, fields, b
     assert (result.verdict, result.reason) == (verdict, reason)
 
 
-# ── answers that differ between runs ─────────────────────────────────────────────────────────────
 NEAR = "{name: near, tolerance: {atol: 0.1}}"
 
 
@@ -462,7 +457,6 @@ def test_what_is_drawn_at_random_is_judged_by_its_distribution(tmp_path: Path) -
     assert result_of(case, in_turn(zeros, zeros, zeros)).verdict is Verdict.FAIL
 
 
-# ── rejections ───────────────────────────────────────────────────────────────────────────────────
 REJECTED = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}"
 
 

@@ -21,7 +21,6 @@ from tests.inline import judged
 from tests.miniatures import answering, refusing
 
 
-# ── cases that are themselves wrong ──────────────────────────────────────────────────────────────
 def test_a_model_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made, attrs: {axis: 2}}")
     for result in judged([case, case], [ENGINE, Hardmax(), refusing()]):
@@ -85,7 +84,6 @@ def test_after_a_wrong_case_the_others_are_judged_all_the_same(tmp_path: Path) -
     assert verdicts == [Verdict.BAD_CASE, Verdict.PASS]
 
 
-# ── answers that nobody wrote out, and that say little ───────────────────────────────────────────
 POOL = """
     op: LpPool
     dtype: float16
@@ -160,7 +158,6 @@ def test_a_legal_twin_may_be_as_empty_as_it_likes(tmp_path: Path) -> None:
     assert result_of(case, ENGINE).verdict is Verdict.PASS
 
 
-# ── golden files ─────────────────────────────────────────────────────────────────────────────────
 GOLDEN = "{name: made, expect: {golden: golden}}"
 
 
@@ -252,7 +249,6 @@ def test_golden_outputs_that_cannot_be_are_the_case_s_fault(tmp_path, data, said
         assert result.reason.startswith(said)
 
 
-# ── error bounds ─────────────────────────────────────────────────────────────────────────────────
 SOFTMAX = """
     op: Softmax
     dtype: {dtype}
@@ -385,7 +381,6 @@ def test_a_tolerance_leaves_the_operator_its_floor_unless_it_is_strict(tmp_path,
         assert result_of(case, backend).verdict is wanted
 
 
-# ── what is asked ────────────────────────────────────────────────────────────────────────────────
 CONV = """
     op: Conv
     opset: 13
@@ -489,7 +484,6 @@ def test_attributes_and_what_is_put_are_told_as_the_model_has_them(tmp_path: Pat
     assert formatting.tensor(others) == "X float32[8] constant 0 but 3 others"
 
 
-# ── answers that say too little ──────────────────────────────────────────────────────────────────
 NAN, INF = np.nan, np.inf
 
 

@@ -41,7 +41,6 @@ def one(cases: Sequence[Case], name: str, kills: int = 1) -> Mutation:
     return seen(cases, name, kills=kills)[name]
 
 
-# ── what becomes of a mistake ─────────────────────────────────────────────────────────────────
 def test_a_mistake_is_killed_by_the_case_that_fails(tmp_path: Path) -> None:
     found = one(suite(tmp_path, NO_TIES, TIES), "last_of_ties")
     assert found.mutant.op == HARDMAX13
@@ -124,7 +123,6 @@ def test_who_is_asked_once_shows_no_habit(tmp_path: Path) -> None:
     assert found["last_of_ties"] is Fate.KILLED
 
 
-# ── which cases are asked ─────────────────────────────────────────────────────────────────────
 def test_the_smallest_case_kills_first(tmp_path: Path) -> None:
     large = "- {name: large, inputs: {input: {shape: [9, 9], constant: 1}}}\n"
     assert one(suite(tmp_path, large, TIES), "last_of_ties").killers == ("Hardmax/ties",)
@@ -266,7 +264,6 @@ def test_a_mistake_must_not_change_what_it_is_made_of(
             list(mutations(suite(tmp_path, TIES)))
 
 
-# ── it does not matter how it is found out ────────────────────────────────────────────────────
 def smoke(*ops: str, dtype: str = "float32") -> tuple[Case, ...]:
     return select(shipped_cases(*ops), Selection(dtypes=(dtype,), level="smoke"))
 
@@ -310,7 +307,6 @@ def test_what_a_process_raises_is_raised(tmp_path: Path) -> None:
     assert raised.value.hint
 
 
-# ── scores ────────────────────────────────────────────────────────────────────────────────────
 def mutation(killers=(), noticers=(), harmless=None) -> Mutation:
     return Mutation(MutantId(HARDMAX13, "float32", "x", "x"), harmless, killers, noticers)
 
@@ -338,7 +334,6 @@ def test_work_that_is_to_end_ends_at_once_however_long_its_parts_take(monkeypatc
     assert {*multiprocessing.active_children()} == before
 
 
-# ── shipped cases that kill what a suite misses ──────────────────────────────────────────────────
 def survivors(cases: Sequence[Case], *names: str) -> list[MutantId]:
     found = mutations(cases, MutationSettings(names))
     return [one.mutant for one in found if one.fate is Fate.SURVIVED]

@@ -46,7 +46,6 @@ def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[Live
     return list(judge_all(cases, recording([Inline(backend)], folder)))
 
 
-# ── what is written ───────────────────────────────────────────────────────────────────────────
 QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}
 
 
@@ -101,7 +100,6 @@ def test_a_case_that_is_saved_again_has_its_last_answer_alone(tmp_path: Path) ->
     assert not (case / DATA_SET / "output_0.pb").exists()
 
 
-# ── there and back ────────────────────────────────────────────────────────────────────────────
 def verdicts(results: Sequence[LiveResult]) -> dict[str, Any]:
     """What is found about each case, without how stable and how quick it was found."""
 
@@ -178,7 +176,6 @@ def test_a_case_that_was_not_saved_is_not_run(tmp_path: Path) -> None:
     assert [result.verdict for result in later] == [Verdict.PASS, Verdict.NOT_RUN]
 
 
-# ── one case, several questions ───────────────────────────────────────────────────────────────
 def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
     (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
     question = q.Question(HARDMAX, (X,), (X[::-1].copy(),), second_is_legal=True)
@@ -206,7 +203,6 @@ def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None
     assert verdicts([later]) == verdicts([live])
 
 
-# ── the folder ────────────────────────────────────────────────────────────────────────────────
 def test_the_folder_says_whose_outputs_it_holds(tmp_path: Path) -> None:
     backend = connect("onnxruntime?accumulate=float16")
     recorded(tmp_path / "a" / "b", backend, [])
@@ -303,7 +299,6 @@ def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
     )
 
 
-# ── questions for programs that know nothing of opcheck ──────────────────────────────────────────
 THREE = (
     TWO
     + """

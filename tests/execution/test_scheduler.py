@@ -40,7 +40,6 @@ THREE = """
 """
 
 
-# ── the stream of results ────────────────────────────────────────────────────────────────────────
 def test_results_come_case_by_case_in_the_given_order(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, THREE)
     backends = [ENGINE, answering(lambda inputs: [RIGHT])]
@@ -108,7 +107,6 @@ def test_ledgers_are_asked_about_every_failure(tmp_path: Path) -> None:
     assert [result.verdict for result in found] == [Verdict.ERROR, Verdict.KNOWN, Verdict.ERROR]
 
 
-# ── several questions at once ───────────────────────────────────────────────────────────────────
 @dataclass(eq=False)
 class Patient:
     """A backend that takes `room` questions at once and answers one of them every `pause` looks.
@@ -210,7 +208,6 @@ def test_a_bug_of_an_adapter_ends_the_run(tmp_path: Path) -> None:
         next(stream)
 
 
-# ── how far they are apart ──────────────────────────────────────────────────────────────────────
 MIB = 1 << 20
 
 
@@ -259,7 +256,6 @@ def test_nor_by_more_than_256_mib_of_inputs_and_what_is_larger_is_asked_alone(
     assert lead([of_size(case, mib) for case in many(tmp_path, 40)]) == ahead
 
 
-# ── a case that is asked several times: what is right now and then is wrong ──────────────────────
 WRONG = 1 - RIGHT
 CONSTANT = "inputs: {input: {value: [[3, 3, 1], [3, 0, 3]], initializer: true}}"
 STATED = "expect: {output: [[1, 0, 0], [1, 0, 0]]}"
@@ -328,7 +324,6 @@ def test_a_refusal_and_an_answer_contradict_each_other() -> None:
     assert found.reason == "2 of 3: pass by refusal; 1 of 3: pass"
 
 
-# ── right answers that differ ─────────────────────────────────────────────────────────────────
 NEARLY = np.abs(RIGHT - np.float32(0.01))
 LENIENT = f"{{name: made, tolerance: {{atol: 0.1}}, {CONSTANT}, {STATED}}}"
 SAID = "not reproducible to the bit: another answer than the first time"

@@ -45,7 +45,6 @@ def check(model: onnx.ModelProto) -> None:
     checker.check_model(model, full_check=True)
 
 
-# ── the model ─────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("at", range(1, NEWEST + 1))
 def test_the_model_is_valid_at_every_opset(at: int) -> None:
     for op, first, attrs, arrays in NODES:
@@ -163,7 +162,6 @@ def test_an_attribute_of_another_type_keeps_it(name: str, value: Typed, kind: in
     check_attribute(task_of("Hardmax", 13, {name: value}, MATRIX), name, kind, value.value)
 
 
-# ── outputs: their type and their rank, and nothing about their sizes ─────────────────────────
 def test_an_output_states_its_rank_but_not_its_sizes() -> None:
     for op, at, attrs, arrays, rank in (
         ("Hardmax", 13, {"axis": 0}, (IMAGE,), 4),
@@ -216,7 +214,6 @@ def test_an_invalid_node_makes_a_model_all_the_same() -> None:
         assert model_of(task).graph.node[0].op_type == task.op.name
 
 
-# ── initializers ──────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("at", [1, 4, 8, 9, 13, NEWEST])
 def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype: str) -> None:
@@ -252,7 +249,6 @@ def test_an_initializer_beside_inputs() -> None:
     assert isinstance(outcome, Produced)
 
 
-# ── DirectML ──────────────────────────────────────────────────────────────────────────────────
 def test_a_directml_operator_becomes_a_valid_onnx_model() -> None:
     model = model_of(dml_problem((0, 2), np.ones((2, 3, 4), np.float16)))
     check(model)
@@ -275,7 +271,6 @@ def test_a_dtype_has_the_code_that_onnx_gives_it() -> None:
         assert dtype_of(x) == dtype
 
 
-# ── what is lowered ──────────────────────────────────────────────────────────────────────────────
 BACKENDS = [connect("onnxruntime"), connect("reference")]
 VALUES = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, np.inf])
 

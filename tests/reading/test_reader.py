@@ -47,7 +47,6 @@ def attempt_file(path: Path) -> Problem:
     return problem
 
 
-# what a text says
 @both_parsers
 @pytest.mark.parametrize(
     ("text", "want"),
@@ -104,7 +103,6 @@ def test_json_is_read_as_json(value: object, escape_all: bool, indent: int | Non
     assert repr(read(text).plain()) == repr(value)
 
 
-# places
 @both_parsers
 def test_every_value_and_key_knows_its_line_and_column() -> None:
     text = "# note\nop: Hardmax\ncases:\n- name: first\n  shape: [2,  3]\n  attrs: {axis: -1}\n"
@@ -133,7 +131,6 @@ def test_a_byte_order_mark_takes_no_column(tmp_path: Path) -> None:
     assert read(path).keys == {"a": reading.Mark(1, 1)}
 
 
-# keys
 @both_parsers
 def test_every_duplicate_key_is_reported_with_both_places() -> None:
     node, problems = attempt("a: 1\nb: {c: 1, c: 2}\n'a': 2\na: 3\n")
@@ -181,7 +178,6 @@ def test_merge_keys_are_refused_and_a_quoted_one_is_a_word() -> None:
     assert node.plain() == {"a": {"b": 1}, "c": {"d": 2}, "<<": 3}
 
 
-# scalars that are no values
 @both_parsers
 def test_numbers_that_no_float64_or_integer_holds_are_reported_each() -> None:
     words = ["1e309", "-1e309", "9" * 5000, f"0x{'f' * 5000}", "1e999999999999"]
@@ -228,7 +224,6 @@ def test_half_a_surrogate_pair_is_reported() -> None:
     assert the_problem(r'a: "\ud83d"').line == 1
 
 
-# anchors and aliases
 @both_parsers
 def test_an_alias_is_the_value_it_names() -> None:
     node = read("a: &x [1, 2]\nb: *x\nc: {d: *x}\ne: &y word\nf: [*y]\n&k key: *k\n")
@@ -269,7 +264,6 @@ def test_each_alias_counts_as_much_as_what_it_names(monkeypatch: pytest.MonkeyPa
     assert "more than 10 values" in stops_at("[&a [1, 2], *a, *a, *a]", 1, 21)
 
 
-# limits
 @pytest.mark.sampled(5, evenly=True)
 @both_parsers
 @pytest.mark.parametrize(
@@ -350,7 +344,6 @@ def test_the_collector_is_left_as_it_was(text: str, collecting: bool) -> None:
         (gc.enable if was else gc.disable)()
 
 
-# files and texts that are no YAML 1.2 document
 DEEP_ALIASES = "\n".join(["- &a0 []", *(f"- &a{n} [*a{n - 1}]" for n in range(1, 80))])
 
 
@@ -473,7 +466,6 @@ def test_importing_the_package_does_not_import_yaml() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-# anything at all
 characters = [*"[]{},:?-&*!|>'\"%@`#~<=. \n\t\rab01\\\x85\u2028\ufeff\U0001f600"]
 words_of_yaml = ["- ", ": ", "? ", "\n  ", "---\n", "...\n", "&a ", "*a", "!!str ", "!!map ", "!!x"]
 rare_words = ["<<: ", "1e999", "%TAG ! x\n", "%YAML 1.2\n", '"\\U0011ffff"', "|2\n", ">-\n"]

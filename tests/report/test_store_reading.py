@@ -68,7 +68,6 @@ def complaint(path):
     return made.complaint(store.read, path)
 
 
-# ── what is written is read ───────────────────────────────────────────────────────────────────
 def test_what_was_written_is_read(file):
     assert store.read(file(LINES)) == RUN
     assert store.read(file(LINES)).complete
@@ -265,7 +264,6 @@ def test_every_header_and_footer_is_read_as_it_was(infos, options, texts, flags)
     assert store.read(Path("it"), io.BytesIO("\n".join(lines_of(run)).encode())) == run
 
 
-# ── a run that was cut short ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("count", range(1, 6))
 def test_a_run_that_was_killed_is_incomplete_and_keeps_what_it_had(file, count):
     found = store.read(file(LINES[:count]))
@@ -303,7 +301,6 @@ def test_a_file_cut_short_anywhere_is_incomplete_or_unreadable_and_never_whole(t
 ELSEWHERE = "has another place or digest than other lines say"
 
 
-# ── what cannot be read ───────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("number", "path", "value", "said"),
     [
@@ -386,7 +383,6 @@ def test_no_measure_is_a_number_that_json_has_not(file, word):
     assert said.startswith(":3:1: used: ")
 
 
-# ── no more time and memory than a file of its size deserves ──────────────────────────────────
 def test_a_line_of_300_mb_is_refused_and_never_held(tmp_path):
     path = tmp_path / "run.jsonl"
     with path.open("wb") as out:
@@ -431,7 +427,6 @@ def test_twenty_thousand_results_are_read_in_seconds(tmp_path):
     assert len(found.records) == 2 * count
 
 
-# ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
 WHOLE = "\n".join(LINES).encode()
 
 

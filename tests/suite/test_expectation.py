@@ -29,7 +29,6 @@ NORM = NORM.replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
 LEGAL = "legal: {attrs.axis: -1}"
 
 
-# what is read
 def test_an_output_is_a_literal_in_float64_of_the_output_s_dtype(cases: Cases) -> None:
     (case,) = cases(f"{HARDMAX}  expect: {{output: [0, 1]}}")
     assert isinstance(case.expect, Values)
@@ -130,7 +129,6 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
     assert [type(case.expect) for case in found] == [Values, AnyOf]
 
 
-# mistakes
 WORDS = "or agree, any_of, computed, golden, oracle, rejected"
 NO_OUTPUT = f"is no output of Hardmax-13 (has: output; {WORDS}) (did you mean"
 PATHS = "(a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY])"

@@ -51,7 +51,6 @@ paths = (
 )
 
 
-# laying one over the other
 @given(any_cases)
 def test_nothing_laid_over_a_case_changes_nothing(case: dict[str, Any]) -> None:
     assert laid(case, {}) == laid({}, case) == case
@@ -117,7 +116,6 @@ def test_every_value_still_knows_where_it_was_written() -> None:
     assert merged.at(["opset"], key=True) == Mark(2, 1)
 
 
-# paths
 @pytest.mark.parametrize(
     "text",
     ["opset", "dtype", "attrs.axis", "attrs.a.b", "inputs.X", "inputs.X.shape", "inputs.X.value"],

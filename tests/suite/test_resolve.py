@@ -35,7 +35,6 @@ def hardmax(**fields: str) -> str:
     return f"op: Hardmax\ncases:\n- name: a\n{''.join(lines)}"
 
 
-# operators that the engine does not know
 def test_an_operator_with_variadic_inputs(cases: Cases) -> None:
     (case,) = cases("""
         op: Concat
@@ -183,7 +182,6 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
     assert case.inputs[0].dtype is DTYPES["int32"]
 
 
-# mistakes
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

@@ -54,7 +54,6 @@ def wrong(mistake: Mistake) -> Callable[..., None]:
     return check
 
 
-# literals
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
@@ -166,7 +165,6 @@ def test_texts_and_complex_numbers(tensor: Callable[..., TensorSpec]) -> None:
     assert changed.tolist() == ["x", "y"]
 
 
-# fills
 def test_a_fill_is_kept_as_a_rule(tensor: Callable[..., TensorSpec]) -> None:
     spec = tensor("{shape: [2, 3], uniform: [0, 1.5], seed: 7}")
     assert spec.content == Fill("uniform", (0.0, 1.5), 7)
@@ -294,7 +292,6 @@ def test_256_mebibytes_are_allowed(tensor, dtype, size):
     assert tensor(f"{{shape: [{size}], constant: 0}}", dtype).nbytes == 1 << 28
 
 
-# elements put
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -316,7 +313,6 @@ def test_elements_can_be_put_into_a_literal(tensor: Callable[..., TensorSpec]) -
     assert materialize(spec).tolist() == [1, math.inf]
 
 
-# files
 def test_a_file_beside_the_case_file_is_found(tensor, tmp_path):
     (tmp_path / "data").mkdir()
     np.save(tmp_path / "data" / "x.npy", np.ones((2, 3), ">f4"))
@@ -507,7 +503,6 @@ def numbers(spec: TensorSpec) -> list[float]:
     return [float(value) for value in materialize(spec).ravel()]
 
 
-# the stream
 def test_the_stream_is_pcg64_as_documented() -> None:
     # The first words of NumPy's PCG64(0).
     assert pcg64.stream(0, 4) == [
@@ -520,7 +515,6 @@ def test_the_stream_is_pcg64_as_documented() -> None:
         assert pcg64.stream(seed, 100) == np.random.PCG64(seed).random_raw(100).tolist()
 
 
-# the fills, in float64
 def test_arange_counts_in_row_major_order() -> None:
     got = materialize(filled("arange", 1, 0.5, shape=(2, 3)))
     assert got.tolist() == [[1, 1.5, 2], [2.5, 3, 3.5]]
@@ -618,7 +612,6 @@ def test_specials_of_integers_are_their_ends(dtype: str, want: list[int]) -> Non
     assert numbers(filled("specials", dtype=dtype, shape=(len(want) * 2,))) == want * 2
 
 
-# every dtype
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_a_fill_is_rounded_once_from_the_same_numbers(dtype: str) -> None:
     for kind, args in [("uniform", (-1, 1)), ("normal", (0, 1)), ("arange", (1 + 2**-8, 0.1))]:
@@ -665,7 +658,6 @@ def test_two_tensors_share_no_memory() -> None:
     assert materialize(spec).tolist() == [1, 2]
 
 
-# what cannot be made
 def test_a_permutation_with_ties_in_its_dtype_says_so() -> None:
     # bfloat16 has 8 bits: above 256 it skips every other whole number.
     with pytest.raises(
@@ -684,7 +676,6 @@ def test_a_fill_that_its_dtype_cannot_hold_says_so(dtype: str, step: float, mess
         materialize(filled("arange", 0, step, dtype=dtype))
 
 
-# elements put
 def test_elements_are_put_before_rounding_and_the_last_wins() -> None:
     put = (Put((0, 1), 1 + 2**-8 + 2**-40), Put((1, 2), -math.inf), Put((1, 2), math.nan))
     spec = filled("constant", 0, dtype="bfloat16", shape=(2, 3), put=put)
@@ -699,7 +690,6 @@ def test_elements_can_be_put_into_a_scalar_and_into_integers() -> None:
     assert got.tolist() == [0, 7]
 
 
-# files
 def from_file(path: Path, dtype: str, put: Any = ()) -> TensorSpec:
     shape = np.load(path).shape
     return TensorSpec("x", DTYPES[dtype], shape, FromFile(path), put)
@@ -738,7 +728,6 @@ def test_a_file_that_is_gone_since_says_so(tmp_path: Path) -> None:
         materialize(spec)
 
 
-# what it costs
 @pytest.mark.parametrize(
     ("kind", "args", "dtypes"),
     [

@@ -42,7 +42,6 @@ def slow(changes: Iterable[TimingChange]) -> set[tuple[str, str]]:
     return {(one.case, one.backend) for one in changes if one.verdict == "slower"}
 
 
-# ── a whole run ─────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 def test_two_runs_of_the_same_build_raise_an_alarm_in_2_of_50_at_the_most():
     machine, alarms = Machine(1, USUAL), 0
@@ -131,7 +130,6 @@ def test_p_values_know_how_many_rows_there_are():
     assert replace(among, p=alone.p, verdict=alone.verdict) == alone
 
 
-# ── a row ───────────────────────────────────────────────────────────────────────────────────────
 def test_a_run_is_the_same_as_itself():
     old = run(Machine(6, Noise(0.01, 0.005, 0.0)))
     found = compare_runs(old, old)
@@ -245,7 +243,6 @@ OLD, NEW = "no time in the old run", "no time in the new run"
 ABSENT = "no such case on this backend, or another one of that name"
 
 
-# ── what is missing ─────────────────────────────────────────────────────────────────────────────
 def test_what_only_one_run_has_is_told_with_the_reason():
     machine = Machine(13, USUAL)
     old = [machine.timed("gone", 30, a=1.0), machine.timed("kept", 30, a=1.0, b=1.0)]
@@ -327,7 +324,6 @@ def test_every_row_of_either_run_is_told_of_once(old, new):
     assert sorted(told) == sorted(rows)
 
 
-# ── backends of one run ───────────────────────────────────────────────────────────────────────
 def test_within_a_run_a_backend_slower_by_8_percent_is_found_and_an_equal_one_is_not():
     machine, found = Machine(19, USUAL), Counter()
     for _ in range(30):

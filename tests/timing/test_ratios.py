@@ -40,7 +40,6 @@ def bounds(found: Ratio) -> tuple[float, float, float]:
     return found.value, found.low, found.high
 
 
-# ── what it says ────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 @settings(deadline=None)
 @given(factor=st.floats(0.01, 100), waves=st.lists(st.floats(0.5, 5), min_size=6, max_size=40))
@@ -78,7 +77,6 @@ def test_preempted_samples_hardly_move_it():
     assert found.value == pytest.approx(1.5, rel=0.01)
 
 
-# ── how sure it is ──────────────────────────────────────────────────────────────────────────────
 #: Nine rounds by three processes, and as many as it takes by five.
 PLANS = Plan("old", processes=3, looks=(9,)), Plan("old")
 
@@ -164,7 +162,6 @@ def test_of_one_process_nothing_follows(rounds, workers):
     assert not precise(found)
 
 
-# ── in words ────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
@@ -205,7 +202,6 @@ def test_a_difference_of_10_percent_is_found():
     assert said.count("slower") >= 45
 
 
-# ── means over cases ─────────────────────────────────────────────────────────────────────────────
 def timed(**backends: float) -> Timed:
     return Machine(1, QUIET).timed("case", 30, workers=5, **backends)
 
@@ -301,7 +297,6 @@ def seen(seconds: object) -> Spread:
     return found
 
 
-# ── spread ──────────────────────────────────────────────────────────────────────────────────────
 def test_the_median_with_its_quartiles_and_tail():
     found = seen(np.arange(1, 102))
     assert (found.median, found.low, found.high) == (51, 26, 76)
@@ -327,7 +322,6 @@ def test_no_samples_have_no_spread():
     assert spread(()) is None
 
 
-# ── warm-up ─────────────────────────────────────────────────────────────────────────────────────
 def calls_until_settled(seconds: np.ndarray) -> int:
     return next(n for n in range(len(seconds) + 1) if settled(list(seconds[:n])))
 
@@ -357,7 +351,6 @@ def test_a_step_down_is_waited_for():
     assert calls_until_settled(np.array([3.0] * 10 + [1.0] * 40)) >= 17
 
 
-# ── loops ───────────────────────────────────────────────────────────────────────────────────────
 @given(seconds=st.floats(1e-9, 10))
 @example(seconds=0.49e-3)
 def test_a_sample_takes_half_a_millisecond_to_one_or_is_a_single_call(seconds):

@@ -38,7 +38,6 @@ def answer(outcome: Outcome) -> Any:
     return output.tolist()
 
 
-# ── answers ───────────────────────────────────────────────────────────────────────────────────
 def test_outputs_alone_are_an_answer(tmp_path: Path, case: Path) -> None:
     assert answer(outcome_of(tmp_path)) == Y.tolist()
 
@@ -67,7 +66,6 @@ def test_outputs_that_cannot_be_read_are_no_missing_ones(tmp_path: Path, case: P
     assert outcome.detail.startswith("output_0.pb holds no readable value")
 
 
-# ── what was not delivered is not run ─────────────────────────────────────────────────────────
 def test_a_case_without_a_folder_was_not_run(tmp_path: Path) -> None:
     assert outcome_of(tmp_path) == NotRun(f"nothing was delivered: there is no {tmp_path}/Hardmax")
 
@@ -85,7 +83,6 @@ def test_outputs_in_the_wrong_place_are_not_found(tmp_path: Path, case: Path) ->
     assert isinstance(outcome_of(tmp_path), NotRun)
 
 
-# ── texts in the place of outputs ─────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("file", "text", "outcome"),
     [
@@ -124,7 +121,6 @@ def test_a_text_is_about_this_question_too(tmp_path: Path, case: Path) -> None:
     assert isinstance(outcome_of(tmp_path, x=X + 1), NotRun)
 
 
-# ── other questions about a case ──────────────────────────────────────────────────────────────
 def test_the_same_operator_at_a_later_opset_has_a_folder_of_its_own(tmp_path, case):
     folders.write_question(case, model_of(HARDMAX), HARDMAX, [X])
     later = task_of("Hardmax", 18, {"axis": 1}, X)
@@ -148,7 +144,6 @@ def test_what_onnx_cannot_state_is_not_supported_unless_there_is_an_answer(tmp_p
     assert outcome_of(tmp_path, task) == Raised("run", "E_INVALIDARG", "", True)
 
 
-# ── the folder as a whole ─────────────────────────────────────────────────────────────────────
 def test_a_folder_of_nobody_is_saved_outputs_of_nobody(tmp_path: Path) -> None:
     assert connect(str(tmp_path), {}).info == BackendInfo(
         f"saved:{tmp_path}", "saved", "", repeatable=False

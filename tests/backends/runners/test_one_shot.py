@@ -27,7 +27,6 @@ def outcome_of(folder: Path, text: str, task: model.Task = SAME, x: Any = X) -> 
     return asked(connect(f"cmd:{one_shot(folder, text)}"), task, x)
 
 
-# ── what its exit status says ─────────────────────────────────────────────────────────────────
 def test_status_0_and_its_outputs_are_an_answer(tmp_path: Path) -> None:
     outcome = outcome_of(tmp_path, "identity()")
     assert isinstance(outcome, model.Produced)
@@ -93,7 +92,6 @@ def test_a_crash_behind_a_shell_is_one_too(tmp_path: Path) -> None:
     assert outcome == model.Crashed("killed by SIGSEGV, says exit status 139")
 
 
-# ── what it is given ──────────────────────────────────────────────────────────────────────────
 def test_it_gets_the_model_its_inputs_and_an_empty_folder(tmp_path: Path, scratch: Path) -> None:
     text = """
         say(model.name, inputs.name, model.parent == inputs.parent, sorted(os.listdir(inputs)))
@@ -155,7 +153,6 @@ def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
     ]  # fmt: skip
 
 
-# ── outputs it should not leave ───────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -196,7 +193,6 @@ def test_an_answer_of_another_type_is_for_the_judge(tmp_path: Path) -> None:
     assert output.dtype == np.float32
 
 
-# ── nothing is left, nothing hangs ────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("text", ["identity()", "sys.exit(1)", "os.kill(os.getpid(), 9)", ""])
 def test_the_temporary_folder_is_removed_whatever_happens(tmp_path, scratch, text):
     outcome_of(tmp_path, f"(outputs / 'log').write_text('x')\n{text}")
@@ -247,7 +243,6 @@ def test_what_it_printed_is_shown_beside_its_answer(tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-# ── what is not its fault ─────────────────────────────────────────────────────────────────────
 def test_a_program_that_is_gone_was_not_run(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n")

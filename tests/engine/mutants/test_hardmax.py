@@ -53,8 +53,6 @@ def one(length: int, *places: int) -> list[float]:
     return [float(place in places) for place in range(length)]
 
 
-# ── which element ─────────────────────────────────────────────────────────────────────────────
-
 #: A row, where its ones should be, and where they are.
 CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("last_of_ties", [1, 3, 3, 0], [1], [2]),
@@ -149,9 +147,6 @@ def test_every_kind_of_choice_is_shown() -> None:
     about_rows = {"maximum_carried_over", "maximum_of_all_rows"}
     made = {kind(one.name) for one in rows.PLACES}
     assert made - about_rows <= {kind(name) for name, *_ in CHOSEN}
-
-
-# ── which rows ────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -362,9 +357,6 @@ def test_elements_are_where_they_would_be_without_moving_axes() -> None:
     assert wrong("rows_side_by_side", x, axis=0) == [[1, 0, 0], [1, 0, 1]]
     # As [[5, 1], [2, 4], [0, 3]]: (5, 2, 0), (1, 4, 3).
     assert wrong("shape_reversed", x, axis=0) == [[1, 0, 0], [1, 0, 0]]
-
-
-# ── what is written ───────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,6 @@ def flat(array: Any) -> list[float]:
     return [float(value) for value in array.ravel()]
 
 
-# ── the formula, in loops ─────────────────────────────────────────────────────────────────────
-
-
 @st.composite
 def poolings(draw: st.DrawFn) -> tuple[tuple[int, ...], dict[str, list[int]]]:
     rank = draw(st.integers(1, 3))
@@ -57,8 +54,6 @@ def test_every_element_is_the_norm_of_its_window(name, pooling, p, up, seed):
         assert math.isclose(got.values[index], total ** (1 / p), rel_tol=1e-14)
     assert got.rounded().dtype == x.dtype
 
-
-# ── rounding ──────────────────────────────────────────────────────────────────────────────────
 
 POWERS = [
     (name, p)
@@ -144,8 +139,6 @@ def test_numbers_next_to_nothing_beside_others_do_not_cost_digits(p: float) -> N
     want = [rounded(norm(row, held), DTYPES["float64"]) for row in x.tolist()]
     assert sum(a != b for a, b in zip(flat(rows(x, held).rounded()), want, strict=True)) <= 1
 
-
-# ── what norms obey ───────────────────────────────────────────────────────────────────────────
 
 numbers = st.lists(st.floats(-8, 8, width=16), min_size=4, max_size=4)
 

@@ -66,9 +66,6 @@ def tensors(draw: st.DrawFn, op: str, name: str) -> Any:
     return draw(arrays(np.float64, shape, elements=ELEMENTS[op])).astype(DTYPES[name].numpy)
 
 
-# ── the sentences of the specification, in loops ──────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("op", BOTH)
 @pytest.mark.parametrize(("since", "name"), VERSIONED)
 @settings(max_examples=25, deadline=None)
@@ -126,9 +123,6 @@ def test_inputs_of_any_memory_layout_stay_as_they_are(layout, op):
         assert strange.tobytes() == before
 
 
-# ── Hardmax ───────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_row_with_nan_has_its_one_at_the_first_nan_and_no_warning() -> None:
     for dtype, bits, signalling in (
         (np.float16, np.uint16, 0x7C01),
@@ -140,9 +134,6 @@ def test_a_row_with_nan_has_its_one_at_the_first_nan_and_no_warning() -> None:
             x = np.array([[1, np.inf, 0, 0], [3, 3, 1, 0]], dtype)
             x[0, 2:] = nan
             assert floats(answer("Hardmax", x, 1)) == [0, 0, 1, 0, 1, 0, 0, 0]
-
-
-# ── Softmax ───────────────────────────────────────────────────────────────────────────────────
 
 
 def lowest(name: str) -> float:
@@ -232,9 +223,6 @@ def test_version_13_is_its_function_body(opset: int, data: st.DataObject) -> Non
     evaluator: Any = ReferenceEvaluator(body)
     (right,) = evaluator.run(None, {"input": x}, attributes={"axis": axis})
     np.testing.assert_allclose(answer("Softmax", x, axis), right, rtol=1e-13)
-
-
-# ── ONNX's own node tests, and what the specification forbids ─────────────────────────────────
 
 
 @pytest.mark.parametrize("op", BOTH)

@@ -35,7 +35,6 @@ def failing(**fields):
     return replace(record(Verdict.FAIL, reason="output: wrong", **fields), comparisons=(drawn,))
 
 
-# ── what stands on it ─────────────────────────────────────────────────────────────────────────
 def test_each_failure_explains_itself(everything):
     page = Seen(everything)
     # A failure, an error, a crash, a timeout, an oom, an unstable one of each; a case that is wrong
@@ -162,7 +161,6 @@ def test_a_share_is_never_rounded_up_to_all():
     assert "99.9 %" in Seen(page_of(run)).text
 
 
-# ── pictures ──────────────────────────────────────────────────────────────────────────────────
 def test_equal_pictures_are_drawn_once_and_shown_everywhere():
     page = Seen(page_of(run_of(*(failing() for _ in range(5)))))
     names = [one["id"] for one in page.all("symbol")]
@@ -184,7 +182,6 @@ def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
     assert len(page.all("pre", "letters")) == 39
 
 
-# ── size ──────────────────────────────────────────────────────────────────────────────────────
 def test_ten_thousand_results_are_a_page_of_less_than_five_megabytes():
     page = page_of(many(5000, ("acme", "bolt"), failing=0.02))
     assert len(page.encode()) < 5_000_000
@@ -208,7 +205,6 @@ def test_of_too_many_failures_each_cause_shows_some_and_the_rest_is_counted(monk
     assert sum(left) == 400 - full
 
 
-# ── texts from outside ────────────────────────────────────────────────────────────────────────
 #: Whatever a page has; of attributes that do something there are no others.
 TAGS = {
     *("html", "head", "meta", "title", "style", "script", "body", "header", "main", "footer"),

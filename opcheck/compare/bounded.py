@@ -21,6 +21,10 @@ from opcheck.numbers.bounded.array import Common
 
 #: From this allowed relative error on, an element is unjudged.
 UNJUDGED = 0.5
+_SECOND_ORDER = 1.005
+#: The search for λ is Newton's on a convex function that consists of straight pieces. From the left
+#: it climbs, and ends after as many steps as it meets pieces, in practice three or four.
+_STEPS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,9 +292,6 @@ def _next_to_their_group(
     return found.reshape(own.shape)
 
 
-_SECOND_ORDER = 1.005
-
-
 def _described(judged: ElementShares, y: Floats, i: int) -> str:
     if not np.isfinite(y.flat[i]) or judged.allowed.flat[i] == 0:
         return "exact"
@@ -422,11 +423,6 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
                 found = True
         if is_rounded and not found:
             yield 1.0  # where nothing is expected to scatter
-
-
-#: The search for λ is Newton's on a convex function that consists of straight pieces. From the left
-#: it climbs, and ends after as many steps as it meets pieces, in practice three or four.
-_STEPS = 30
 
 
 def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floats, Floats]:

@@ -35,6 +35,12 @@ _ABOVE = 4
 
 ROWS_DISAGREE = "the elements of a row disagree about its sum"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
+#: The most indices of one axis that are listed one by one.
+_LISTED = 4
+#: The most cells in a row and in a column.
+SIDE = 64
+
+_POWERS = 1 << np.arange(64, dtype=np.uint64)
 
 
 def compare(
@@ -418,10 +424,6 @@ def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | For
     return [*zip(want.items, got.values, strict=True)] or [Comparison(want.name, None)]
 
 
-#: The most indices of one axis that are listed one by one.
-_LISTED = 4
-
-
 def describe(wrong: Mask) -> str:
     """Describe where `wrong`, a mask of any shape, is True; "" if nowhere.
 
@@ -511,12 +513,6 @@ def _slice(hit: Mask) -> str:
 
 def _ends(hit: Mask) -> tuple[int, int]:
     return int(hit.argmax()), hit.size - 1 - int(hit[::-1].argmax())
-
-
-#: The most cells in a row and in a column.
-SIDE = 64
-
-_POWERS = 1 << np.arange(64, dtype=np.uint64)
 
 
 def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:

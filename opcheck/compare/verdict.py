@@ -21,6 +21,10 @@ from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 UNUSABLE = "its answer cannot be used"
 #: The remark on answers that differ between runs, each right.
 IRREPRODUCIBLE = "not reproducible to the bit"
+ALONE = "no other backend answers, so there is nothing to compare its answer with"
+#: Larger majorities are not searched for, which would take too long.
+_MOST = 12
+_NO_TENSOR = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,12 +276,6 @@ def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
         few = f"; {comparison.wrong} of {comparison.total} elements need it"
         return said + few * bool(comparison.wrong)
     return f"{said}: {comparison.remark}" if comparison.remark else said
-
-
-ALONE = "no other backend answers, so there is nothing to compare its answer with"
-#: Larger majorities are not searched for, which would take too long.
-_MOST = 12
-_NO_TENSOR = np.empty(0)
 
 
 def judge_among(

@@ -24,6 +24,16 @@ from opcheck.numbers import primitive
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
+#: The most axes of NumPy's arrays, and elements of an output: no memory is to be tried for more.
+_MOST_AXES, _LARGEST = 64, 1 << 28
+FloatArray: TypeAlias = NDArray[Any]
+Places: TypeAlias = NDArray[np.intp]
+
+AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+#: The most elements of windows that are gathered at once.
+_GATHERED = 1 << 18
+_AT_ONCE = 1 << 22
+
 
 @primitive
 def from_either_end(axis: int, rank: int) -> int:
@@ -64,10 +74,6 @@ def scalar(name: str, x: Any) -> Any:
         raise kind(f"{name} of shape {list(x.shape)}; allowed: a scalar")
     unsupported(f"rounding decides {name}", isinstance(x, Kind))
     return x.item()
-
-
-#: The most axes of NumPy's arrays, and elements of an output: no memory is to be tried for more.
-_MOST_AXES, _LARGEST = 64, 1 << 28
 
 
 def check_size(shape: Sequence[int]) -> None:
@@ -150,15 +156,6 @@ def by_rows(function: Callable[[Any, int], Any], since: int, input: Any, *, axis
 def slices(count: int, step: int) -> list[slice]:
     """The numbers below `count`, `step` at a time."""
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
-
-
-FloatArray: TypeAlias = NDArray[Any]
-Places: TypeAlias = NDArray[np.intp]
-
-AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
-#: The most elements of windows that are gathered at once.
-_GATHERED = 1 << 18
-_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,12 @@ from opcheck.numbers.faulty import Faulty, bare
 Output: TypeAlias = Bounded | Truth | Indices | Array
 
 _FLOAT32 = DTYPES["float32"]
+_OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
+#: The most elements that mpmath computes, which takes some minutes for as many.
+_LARGE = 1 << 20
+#: Roundoffs of float64 that a reference in float64 may be off by beyond its formula's bound.
+_FINE = 2.0**-51
+_SECOND_ORDER = 1.005
 
 
 def is_real(array: Array | None) -> bool:
@@ -325,9 +331,6 @@ def _tamed(array: Array | None) -> Array | None:
     return array if finite.all() else np.where(finite, array, np.zeros((), array.dtype))
 
 
-_OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
-
-
 def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
     dtype = None if array is None else dtypes.of(array)
     if array is None or dtype is None or dtype.kind != "float":
@@ -350,10 +353,6 @@ def _ran_out(output: Any) -> bool:
     with np.errstate(all="ignore"):
         e = output.settled().e
     return e is not None and bool((zero & (e > output.arithmetic.floor)).any())
-
-
-#: The most elements that mpmath computes, which takes some minutes for as many.
-_LARGE = 1 << 20
 
 
 def in_float64(output: Bounded) -> Any:
@@ -518,11 +517,6 @@ class Expected:
         notable = 16 * tier.arithmetic.u * np.abs(self.values) + tier.arithmetic.floor
         lost = np.zeros(more.shape, np.bool_) if later.lost is None else later.lost
         return lost | ~(more <= notable)
-
-
-#: Roundoffs of float64 that a reference in float64 may be off by beyond its formula's bound.
-_FINE = 2.0**-51
-_SECOND_ORDER = 1.005
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,6 +44,7 @@ AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | Literal["rows"] | None
 _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
+_only_said = ContextVar("_only_said", default=False)
 
 
 @dataclass(frozen=True)
@@ -478,9 +479,6 @@ def _misdeclared(module: str, modules: Mapping[str, str]) -> Iterator[str]:
             yield f"{one.name}: {module}.py declares it, but it is looked for in {home}.py"
         elif not one.formulas:
             yield f"{one.name}: it has no formula, or, as a composite, no function body"
-
-
-_only_said = ContextVar("_only_said", default=False)
 
 
 def only_what_is_said() -> AbstractContextManager[None]:

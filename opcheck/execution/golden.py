@@ -38,6 +38,21 @@ from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
 from opcheck.suite import case_digest
 from opcheck.suite import golden_files as gm
 
+#: The folders that tests lie in; see the package's docstring.
+AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
+#: Why there may be no answer to a legal twin.
+_NO_ANSWER = (ValueError, InvalidNode, MemoryError)
+#: Why there is none of a node whose elements may be returned in another order.
+_ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
+METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
+    "exact": "nothing had to be rounded",
+    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
+    "mpmath": "correctly rounded from as many digits as it takes",
+    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
+}
+#: The written and the omitted tests of a case.
+_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
+
 
 class UnsoundArithmetic(OpcheckError):
     """The arithmetic of this process is not that of IEEE 754."""
@@ -193,14 +208,6 @@ def _upwards(number: float) -> float:
     return spelt if spelt >= number else float(f"{number * 1.005:.2e}")
 
 
-#: The folders that tests lie in; see the package's docstring.
-AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
-#: Why there may be no answer to a legal twin.
-_NO_ANSWER = (ValueError, InvalidNode, MemoryError)
-#: Why there is none of a node whose elements may be returned in another order.
-_ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
-
-
 @dataclass(frozen=True, eq=False)
 class ComputedData:
     """Inputs, and right outputs; none if the model is to be refused."""
@@ -340,16 +347,6 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
                 data, reason = _data(asked, wants, found, case.tolerance), ""
         test = _test(f"{case.id}~{alternative.name}", "open", asked.task, case, data)
         yield replace(test, alternative=alternative.name, reason=reason)
-
-
-METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
-    "exact": "nothing had to be rounded",
-    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
-    "mpmath": "correctly rounded from as many digits as it takes",
-    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
-}
-#: The written and the omitted tests of a case.
-_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
 
 def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:

@@ -45,6 +45,8 @@ NAMES = frozenset(
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+_share: ContextVar[float | None] = ContextVar("share", default=None)
+_in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
 
 
 def _kind_of(operands: Iterable[Any]) -> Any:
@@ -188,10 +190,6 @@ def real(x: float) -> Any:
 def __getattr__(name: str) -> Any:
     nearest = ", ".join(get_close_matches(name, sorted(NAMES), n=4, cutoff=0))
     raise AttributeError(f"{__name__} has no function {name}; NAMES has {nearest} and others")
-
-
-_share: ContextVar[float | None] = ContextVar("share", default=None)
-_in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
 
 
 def undrawn() -> AbstractContextManager[None]:

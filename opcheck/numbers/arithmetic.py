@@ -15,6 +15,11 @@ from numpy.typing import NDArray
 
 from opcheck.dtypes import DTYPES, DType, limits
 
+#: The unit roundoffs of values, by `Arithmetic.values`: what the reference itself rounds to.
+#: mpmath's numbers have `WORKING_DIGITS`.
+WORKING_DIGITS = 160
+VALUE_GRIDS = (2.0**-53, 2.0**-63, 2.0**-WORKING_DIGITS)
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -127,12 +132,6 @@ def stored(dtype: DType) -> Arithmetic:
 def narrow(dtype: DType) -> Arithmetic:
     """Arithmetic in a 16-bit type throughout; library functions are good to 1 ULP."""
     return _of(dtype, ulp=1.0, flushes=True)
-
-
-#: The unit roundoffs of values, by `Arithmetic.values`: what the reference itself rounds to.
-#: mpmath's numbers have `WORKING_DIGITS`.
-WORKING_DIGITS = 160
-VALUE_GRIDS = (2.0**-53, 2.0**-63, 2.0**-WORKING_DIGITS)
 
 
 class Kind:

@@ -25,6 +25,7 @@ Objects: TypeAlias = NDArray[np.object_]
 _mp = MPContext()
 _mp.prec = WORKING_DIGITS
 _INF, _NAN = _mp.mpf("inf"), _mp.mpf("nan")
+_is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
 
 
 def digits(bits: int) -> AbstractContextManager[Any]:
@@ -121,9 +122,6 @@ def erf_of_longdoubles(x: NDArray[np.longdouble]) -> NDArray[np.longdouble]:
 def finite(x: Objects) -> NDArray[np.bool_]:
     """Mask finite numbers of mpmath."""
     return np.asarray(_is_finite(x), np.bool_)
-
-
-_is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
 
 
 def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -> float | None:

@@ -40,6 +40,11 @@ _HOLDS = {"int": "int64", "float": "float32", "string": "string"}
 AttrType: TypeAlias = Literal[
     "int", "float", "string", "tensor", "ints", "floats", "strings", "tensors", "graph", "other"
 ]
+#: What is in place of the type of a sequence's length.
+LENGTH = "length"
+#: The last parameter of an operator with subgraphs: tensors that these use under the names outer_0,
+#: outer_1 …, and that are no inputs of the node.
+OUTER = "outer"
 
 
 @dataclass(frozen=True)
@@ -250,13 +255,6 @@ def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, .
     while ordered and not ordered[-1]:
         ordered.pop()
     return tuple(ordered)
-
-
-#: What is in place of the type of a sequence's length.
-LENGTH = "length"
-#: The last parameter of an operator with subgraphs: tensors that these use under the names outer_0,
-#: outer_1 …, and that are no inputs of the node.
-OUTER = "outer"
 
 
 def with_outer(inputs: Sequence[Parameter], outputs: Sequence[Parameter]) -> tuple[Parameter, ...]:

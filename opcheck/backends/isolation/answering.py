@@ -34,6 +34,9 @@ from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Relea
 
 #: How much is kept of what a backend prints, in bytes.
 _TAIL = 8 << 10
+#: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
+_LINE = 64
+_THREADS = Path("/proc/self/task")
 
 
 class Answering:
@@ -134,11 +137,6 @@ def _peak() -> int:
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) << 10
     return 0
-
-
-#: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
-_LINE = 64
-_THREADS = Path("/proc/self/task")
 
 
 class Repeated:

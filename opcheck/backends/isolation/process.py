@@ -40,6 +40,8 @@ _MEASURE = 0.1
 #: The worker's program, which finds modules where the parent does, not in its working directory.
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1])['path']; "
 _START += "from opcheck.backends.isolation.worker import main; main(sys.argv[1])"
+#: How a worker is lost.
+Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
 
 
 def _module_path(environment: Mapping[str, str]) -> list[str]:
@@ -55,10 +57,6 @@ def _module_path(environment: Mapping[str, str]) -> list[str]:
     )
     rest = [entry for entry in sys.path if str(Path(entry).resolve()) not in parents]
     return [*own, *rest, str(Path(opcheck.__file__).parent.parent)]
-
-
-#: How a worker is lost.
-Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
 
 
 def fits(size: int) -> bool:

@@ -32,6 +32,8 @@ NUMBERS = (*REALS, *COMPLEX)
 BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
 LONG = ("float32", "float64")
 DOUBLE = ("float64",)
+#: Below this e^x is 0 in every dtype; it keeps the arguments of the sine small.
+_VANISHED = -1000.0
 
 
 def whole_vectors(width: int) -> Callable[[int], int]:
@@ -47,10 +49,6 @@ def through(dtype: Any) -> Callable[..., Any]:
 def blank(array: Array) -> Array:
     """Zeros in the shape of `array`, or empty texts."""
     return np.full_like(array, "") if array.dtype.hasobject else np.zeros_like(array)
-
-
-#: Below this e^x is 0 in every dtype; it keeps the arguments of the sine small.
-_VANISHED = -1000.0
 
 
 def cut_to_bits(x: Any, bits: int, whole: Callable[[Any], Any] = np.rint) -> Any:

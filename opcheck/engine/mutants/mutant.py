@@ -25,6 +25,9 @@ MutantRow: TypeAlias = tuple[Any, ...]
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
 AnswerFunction: TypeAlias = Callable[[Node], Sequence[Any]]
+RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
+#: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
+Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,11 +181,6 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
         return node
 
     return reading(name, text, read, **where)
-
-
-RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
-#: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
-Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ TAILS = (128, 32, 16, 8, 4, 2)
 #: Types that have numbers below 0.
 BELOW_0 = (*FLOATS, *SIGNED)
 LOWEST = float(np.finfo(np.float32).min)
+_first = methodcaller("argmax", axis=1)
 
 
 def _along(right: RowFunction, change: RowChange, across_memory: bool = False) -> FaultFunction:
@@ -203,9 +204,6 @@ def _softmax(m: Matrix) -> Matrix:
     narrow = m.astype(np.float32)
     e = np.exp(narrow - _top(narrow)[:, None])
     return (e / e.sum(axis=1, keepdims=True)).astype(np.float64)
-
-
-_first = methodcaller("argmax", axis=1)
 
 
 def _argmax(change: RowChange) -> FaultFunction:

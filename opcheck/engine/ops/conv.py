@@ -23,6 +23,11 @@ CAUSAL, CONV = operator("CausalConvWithState"), operator("Conv")
 COL2IM = operator("Col2Im")
 TRANSPOSE, DEFORM = operator("ConvTranspose"), operator("DeformConv")
 matmul = primitive(plain.matmul)
+#: The transforms for the points 0, ±1, ±2 and infinity.
+TILE = np.array([[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0],
+                 [0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0], [0, 4, 0, -5, 0, 1]])  # fmt: skip
+KERNEL = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]) / 24
+OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]])
 
 
 def check_filters(X, W, B, kernel_shape, group, turned=False):
@@ -96,13 +101,6 @@ def transformed(matrix, x, axis):
     """Both axes of a square, which `axis` holds, transformed one after the other."""
     both = partial(np.tensordot, axes=([1], [axis]))
     return xp.bilinear(np.kron(matrix, matrix), x, both, 2 * matrix.shape[1])
-
-
-#: The transforms for the points 0, ±1, ±2 and infinity.
-TILE = np.array([[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0],
-                 [0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0], [0, 4, 0, -5, 0, 1]])  # fmt: skip
-KERNEL = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]) / 24
-OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]])
 
 
 def grouped(array, axis, group):

@@ -38,6 +38,7 @@ _EXACT = family(
     },
     exact=True,
 )  # fmt: skip
+MOD, SHIFT = operator("Mod"), operator("BitShift", exact=True)
 
 
 def _half_added(X):
@@ -241,9 +242,6 @@ def polynomial(x, approximate):
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         total = (total + factor) * t
     return xp.sign(x) * (1 - total * xp.exp(-z * z))
-
-
-MOD, SHIFT = operator("Mod"), operator("BitShift", exact=True)
 
 
 def _divided(a, b):

@@ -30,6 +30,10 @@ CAST, LIKE = operator("Cast", exact=True), operator("CastLike", exact=True)
 DEQUANTIZE, DYNAMIC, QUANTIZE = map(operator, NAMES.split()[2:])
 #: Every integer up to here is a number of float64.
 _EXACT = 1 << 53
+# Numbers as texts, by what Cast-9 and later say of them.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 
 def check_castable(dtype: DType | None) -> None:
@@ -125,12 +129,6 @@ def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") ->
         return xp.astype(cast_to(plain, dtype), dtype.numpy)
     check_castable(dtype)
     return xp.astype(x, dtype.numpy)
-
-
-# Numbers as texts, by what Cast-9 and later say of them.
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-_SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 
 def _each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:

@@ -35,6 +35,7 @@ NEAREST = {
     "floor": np.floor,
     "ceil": np.ceil,
 }
+POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
 @dataclass(frozen=True)
@@ -334,9 +335,6 @@ def sized(X, axes, roi, scales, sizes, policy):
     for n, (start, end), size, scale in zip(numbers, parts, wanted, each, strict=True):
         found[n] = Axis(X.shape[n], size, scale, scale * X.shape[n], start, end)
     return found
-
-
-POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
 def of_resize(along, sized=sized, outside=outside):

@@ -25,6 +25,7 @@ LOG_SOFTMAX = operator("LogSoftmax")
 HARDMAX = operator("Hardmax", low=0.0, high=1.0, exact=True)
 DML_HARDMAX = operator("DML_ACTIVATION_HARDMAX1", DML, low=0.0, high=1.0, exact=True)
 NLL, CROSS_ENTROPY = map(operator, ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"))
+RAW = "where the raw log-sum-exp is subtracted: not shift invariant"
 
 
 @SOFTMAX.formula(by=by_rows)
@@ -69,9 +70,6 @@ def terms_in_blocks(x, axis):
     shares = xp.exp(d) / total
     lost = EXP_AND_PRODUCT * rescaled(xp.values_of(d), xp.values_of(shares), axis)
     return d, e, xp.inexact(total, lost)
-
-
-RAW = "where the raw log-sum-exp is subtracted: not shift invariant"
 
 
 def raw_logarithms(x, axis):

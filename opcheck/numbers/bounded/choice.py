@@ -17,6 +17,9 @@ from opcheck.numbers.bounded import array as arrays
 from opcheck.numbers.bounded.array import Bounded, Errors, Mask, as_values, is_finite, pair, size_of
 from opcheck.numbers.bounded.elementwise import either, plus, real
 
+#: Deviations within which scatter may change which number is the extreme.
+_FAR = 4.0
+
 
 @dataclass(frozen=True, eq=False)
 class _Uncertain(Kind):
@@ -150,10 +153,6 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
         # An object may be Python's −0.0 too.
         v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
         return where(better, wide, narrow.like(v, narrow._errors))
-
-
-#: Deviations within which scatter may change which number is the extreme.
-_FAR = 4.0
 
 
 def extreme(

@@ -116,8 +116,7 @@ def test_a_failure_that_is_another_is_told_and_no_regression(fields: dict[str, A
 def test_where_something_lay_in_memory_and_which_guess_came_first_is_no_change() -> None:
     a, b = Diagnosis("a", "as if a"), Diagnosis("b", "as if b")
     old = one(FAIL, reason="no at 0x7f4099e84f40", diagnoses=(a, b))
-    new = one(FAIL, reason="no at 0x7ff0cfbecd60", diagnoses=(b, a))
-    assert kind(old, new) is None
+    assert kind(old, one(FAIL, reason="no at 0x7ff0cfbecd60", diagnoses=(b, a))) is None
 
 
 def test_a_known_defect_of_another_cause_is_told() -> None:
@@ -298,8 +297,7 @@ RECORDS = st.lists(
 
 
 def whole(records: list[Record]) -> Run:
-    run = run_of(*records, backends=["acme", "bolt"])
-    return replace(run, ending=Ending(True, 0, ""))
+    return replace(run_of(*records, backends=["acme", "bolt"]), ending=Ending(True, 0, ""))
 
 
 @settings(deadline=None)

@@ -44,8 +44,7 @@ def test_what_each_verdict_amounts_to(verdicts: tuple[Verdict, ...], code: Exit)
 
 
 def test_every_verdict_has_been_thought_of() -> None:
-    green = {Verdict.PASS, Verdict.KNOWN, Verdict.WARN}
-    assert green | RED | UNJUDGED == set(Verdict)
+    assert {Verdict.PASS, Verdict.KNOWN, Verdict.WARN} | RED | UNJUDGED == set(Verdict)
 
 
 def test_the_first_code_that_applies_wins() -> None:
@@ -222,8 +221,7 @@ def test_known_failures_are_counted_for_each_backend_as_what_they_are():
 
 def failure(*mistakes: str, since: int = 13) -> Record:
     diagnoses = tuple(Diagnosis(name, f"as if {name}") for name in mistakes)
-    op = OpVersion("", "Hardmax", since)
-    return record(Verdict.FAIL, op=op, diagnoses=diagnoses)
+    return record(Verdict.FAIL, op=OpVersion("", "Hardmax", since), diagnoses=diagnoses)
 
 
 def test_the_first_diagnosis_is_the_cause() -> None:
@@ -236,8 +234,7 @@ def test_the_first_diagnosis_is_the_cause() -> None:
 
 def test_what_is_left_over_comes_last_by_the_way_it_fails() -> None:
     numbers = record(Verdict.FAIL, failure="values", diagnoses=(Diagnosis(None, "like 2 times"),))
-    lost = record(Verdict.CRASH, failure="crash")
-    found = causes([numbers, numbers, lost, failure("a")])
+    found = causes([numbers, numbers, record(Verdict.CRASH, failure="crash"), failure("a")])
     assert [(one.looks, len(one.results), one.explained) for one in found] == [
         ("as if a (a)", 1, True),
         ("not explained: gives wrong values", 2, False),

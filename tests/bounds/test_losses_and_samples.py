@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
-from opcheck.engine import exactly
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.node import Node
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
+from tests.computed import exactly
 
 DEFORM, LOSS, SCORES, REGIONS = (
     OpVersion("", *op)

@@ -215,8 +215,7 @@ def test_what_is_not_installed_says_how_to_get_it(everything: Everything) -> Non
     for name in ("openvino", "tract", "torch"):
         one = found[name]
         assert one["install"] == f"pip install 'opcheck[{name}]'"
-        expected = "ready" if one["distribution_version"] else "not installed"
-        assert one["state"] == expected
+        assert one["state"] == ("ready" if one["distribution_version"] else "not installed")
     assert found["onnxruntime"]["backend"]["threads"] == 1
     assert found["onnxruntime"]["backend"]["devices"][0] == "CPUExecutionProvider"
 

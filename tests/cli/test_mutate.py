@@ -51,8 +51,7 @@ def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
 
 def test_the_shipped_case_that_is_named_kills(run):
     words = ("--mutant", "last_of_ties", "-j", "1")
-    third = lines_of(run("mutate", "weak.yaml", *words))[2]
-    shipped = third.split()[1]
+    shipped = lines_of(run("mutate", "weak.yaml", *words))[2].split()[1]
     assert table(run("mutate", "--case", shipped, *words))[1:3] == ["1", "1"]
 
 

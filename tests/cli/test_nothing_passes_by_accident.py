@@ -180,12 +180,10 @@ def test_two_backends_of_one_name(run, tmp_path, words, said):
 
 def test_one_name_for_two_backends_in_runs_that_are_joined(run, tmp_path):
     for number, address in enumerate(["numpy", "reference"], 1):
-        text = f'[backends.mine]\naddress = "{address}"\n'
-        (tmp_path / "opcheck.toml").write_text(text)
+        (tmp_path / "opcheck.toml").write_text(f'[backends.mine]\naddress = "{address}"\n')
         words = ["--shard", f"{number}/2", "--report", f"json=part-{number}"]
         run(*WORDS, "-b", "mine", *words)
-    found = run("merge", "part-1", "part-2", "-o", "joined", code=2)
-    assert "'mine' has " in found.stderr
+    assert "'mine' has " in run("merge", "part-1", "part-2", "-o", "joined", code=2).stderr
 
 
 @pytest.mark.sampled(1)

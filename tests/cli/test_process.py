@@ -119,8 +119,7 @@ def test_an_interrupt_leaves_the_table_so_far(slow, cases, until_running):
 
 def test_failures_are_shown_while_the_run_goes_on(slow, cases):
     process = slow(cases(400), "-b", LAST_OF_TIES, "-b", NARROW)
-    line = process.stdout.readline()
-    assert line.startswith(f"FAIL {NARROW}  Hardmax/slow@")
+    assert process.stdout.readline().startswith(f"FAIL {NARROW}  Hardmax/slow@")
     assert process.poll() is None
     interrupt(process)
     finish(process, 130)
@@ -372,8 +371,7 @@ def test_a_dumb_terminal_gets_plain_text(on_terminal, cases):
 
 
 def test_force_color_colours_a_pipe(slow, cases):
-    process = slow(cases(1), env=environment(FORCE_COLOR="1", TERM="xterm"))
-    out, _ = finish(process)
+    out, _ = finish(slow(cases(1), env=environment(FORCE_COLOR="1", TERM="xterm")))
     assert COLOUR.search(out)
 
 
@@ -423,8 +421,7 @@ def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(command, words):
 
 @pytest.mark.parametrize("words", EACH_COMMAND)
 def test_a_closed_output_is_told(command, words):
-    process = command(*words, closed=[1], fresh=words == REAL)
-    out, err = finish(process, 4)
+    out, err = finish(command(*words, closed=[1], fresh=words == REAL), 4)
     assert out == ""
     assert err == "opcheck: the output cannot be written: standard output is closed\n"
 
@@ -439,15 +436,13 @@ def test_a_closed_output_is_told(command, words):
     ],
 )
 def test_nothing_needs_standard_error(command, words, code):
-    process = command(*words, closed=[2], fresh=words == REAL)
-    out, _ = finish(process, code)
+    out, _ = finish(command(*words, closed=[2], fresh=words == REAL), code)
     assert bool(out) is (code == 0)
 
 
 @pytest.mark.parametrize("words", EACH_COMMAND[::2])
 def test_nothing_needs_standard_input(command, words):
-    process = command(*words, closed=[0], fresh=words == REAL)
-    out, err = finish(process, 0)
+    out, err = finish(command(*words, closed=[0], fresh=words == REAL), 0)
     assert out
     assert err == ""
 

@@ -76,8 +76,7 @@ def test_an_incomplete_run_is_shown_as_such_whatever_its_verdicts(run):
     assert ran.exit_code == 1
     assert kept.ending is not None
     assert not kept.complete
-    again = run("report", "run.jsonl", code=4)
-    *same, last = again.stdout.splitlines()
+    *same, last = run("report", "run.jsonl", code=4).stdout.splitlines()
     assert same == ran.stdout.splitlines()[:-1]
     assert "INCOMPLETE: 1 of 5 results" in same
     assert last == "exit 4: incomplete: 1 of 5 results; 1 fail"
@@ -159,8 +158,7 @@ def test_a_run_writes_what_is_made_of_it_later(run):
     assert found.exit_code == 4  # one of the fakes is not what was asked for
     for form, name in FORMATS.items():
         written = Path(name).read_bytes()
-        later = run("report", "run.jsonl", "--format", form, code=4)
-        assert later.stdout_bytes == written
+        assert run("report", "run.jsonl", "--format", form, code=4).stdout_bytes == written
         assert run("report", "run.jsonl", "--format", form, "-o", "later").stdout == ""
         assert Path("later").read_bytes() == written
     assert run("report", "run.jsonl", "-o", "later").exit_code == 4

@@ -13,10 +13,11 @@ from opcheck.compare.bounded import ends, scatter
 from opcheck.compare.elements import native
 from opcheck.compare.outputs import computed_want, stated_want
 from opcheck.dtypes import DTYPES, round_to
-from opcheck.engine import Expected, Room, Tier, exactly
+from opcheck.engine import Expected, Room, Tier
 from opcheck.model import OpVersion, Tolerance
 from opcheck.numbers.arithmetic import Arithmetic, Grid
 from opcheck.numbers.bounded import Common
+from tests.computed import exactly
 
 FLOAT16, FLOAT32, FLOAT64 = (DTYPES[name] for name in ("float16", "float32", "float64"))
 #: A bound so much wider than half an ULP of float32 that this does not matter.

@@ -7,9 +7,10 @@ from opcheck.compare import compare_outputs
 from opcheck.compare.draws import judged
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
-from opcheck.engine import Drawn, exactly
+from opcheck.engine import Drawn
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
+from tests.computed import exactly
 
 SHAPE = (20, 1000)
 NORMAL = OpVersion("", "RandomNormal", 22), (), {"shape": [*SHAPE], "mean": 3.0, "scale": 2.0}

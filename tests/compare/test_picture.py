@@ -44,8 +44,7 @@ def test_what_matches_has_no_picture():
 )  # fmt: skip
 def test_a_letter_tells_how_much_of_what_is_allowed_is_used(error, letter):
     # Beside it an element is wrong, or there would be no picture.
-    found = drawn([0.0, 0.0], [error, 9.0], ABSOLUTE, "float64")
-    assert found.cells == (f"{letter}D",)
+    assert drawn([0.0, 0.0], [error, 9.0], ABSOLUTE, "float64").cells == (f"{letter}D",)
 
 
 def test_where_nothing_is_allowed_whatever_differs_is_boundlessly_wrong():
@@ -65,8 +64,7 @@ def test_elements_are_counted_by_powers_of_two_of_their_distance():
 
 def test_the_largest_distance_of_all_takes_64_bits():
     most = np.finfo(np.float64).max
-    found = drawn([-most, 1.0], [most, 1.0], ABSOLUTE, "float64")
-    assert found.ulps == ((0, 1), (64, 1))
+    assert drawn([-most, 1.0], [most, 1.0], ABSOLUTE, "float64").ulps == ((0, 1), (64, 1))
 
 
 def test_nan_that_was_wanted_is_right():

@@ -41,8 +41,7 @@ def test_what_explained_more_before_is_named_first() -> None:
 
 
 def test_a_mistake_in_what_is_drawn_is_known_by_its_distribution() -> None:
-    op = OpVersion("", "RandomNormal", 22)
-    drawn = Node(op, (), {"shape": [20, 200], "scale": 4.0})
+    drawn = Node(OpVersion("", "RandomNormal", 22), (), {"shape": [20, 200], "scale": 4.0})
     got = [np.random.default_rng(3).normal(0, 2, (20, 200)).astype(np.float32)]
     found = Suspects(lambda case: None).diagnose(wrong(drawn, got))
     assert names(found) == ["scale_is_a_variance"]

@@ -188,8 +188,7 @@ HARDMAX_OF_OTHER = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
 @pytest.mark.parametrize("fresh", [NotRun("could not be started again"), right()])
 def test_who_cannot_be_asked_again_is_not_accused_of_contradicting_itself(tmp_path, fresh):
     wrong = 1 - HARDMAX_OF_OTHER
-    case = one(tmp_path, "{name: made}")
-    asked, result = inquiry(case, right(between=(wrong,)), fresh)
+    asked, result = inquiry(one(tmp_path, "{name: made}"), right(between=(wrong,)), fresh)
     assert [x.tolist() for x in asked[1].inputs] == [X[::-1, ::-1].tolist()]
     assert result.verdict is (Verdict.PASS if isinstance(fresh, NotRun) else Verdict.UNSTABLE)
 

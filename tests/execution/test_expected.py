@@ -70,8 +70,7 @@ def test_a_twin_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> N
 def test_data_that_cannot_be_made_is_the_case_s_fault(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made, dtype: float16}")
     # float16 holds every whole number to 2048 only: there are ties.
-    fill = Fill("permutation", (0, 1))
-    spec = replace(case.inputs[0], shape=(1, 3000), content=fill)
+    spec = replace(case.inputs[0], shape=(1, 3000), content=Fill("permutation", (0, 1)))
     result = result_of(replace(case, inputs=(spec,)), ENGINE)
     assert result.verdict is Verdict.BAD_CASE
     assert "a permutation of 3000 has no ties" in result.reason

@@ -315,8 +315,7 @@ THREE = (
 
 
 def test_every_question_is_a_folder_and_every_legal_twin_too(tmp_path: Path) -> None:
-    cases = cases_in(tmp_path, THREE)
-    assert write_questions(tmp_path / "q", cases) == 5
+    assert write_questions(tmp_path / "q", cases_in(tmp_path, THREE)) == 5
     names = [path.name for path in (tmp_path / "q").iterdir() if path.is_dir()]
     assert sorted(names) == [
         "Hardmax%2Fout_of_range",

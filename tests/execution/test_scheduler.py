@@ -77,8 +77,7 @@ def test_the_data_of_a_case_is_made_once_for_all_backends(tmp_path, monkeypatch)
 
     monkeypatch.setitem(question.__globals__, "materialize", counted)
     cases = cases_in(tmp_path, THREE)
-    backends = [ENGINE, ENGINE, Hardmax(), refusing()]
-    assert len(list(judged(cases, backends))) == 12
+    assert len(list(judged(cases, [ENGINE, ENGINE, Hardmax(), refusing()]))) == 12
     # Once for each case, and once for the legal twin of the last.
     assert made == ["input"] * 4
 
@@ -91,8 +90,7 @@ def test_every_backend_gets_the_same_bits(tmp_path: Path) -> None:
         inputs[0][...] = 0
         return [RIGHT]
 
-    case = one(tmp_path, "{name: made}")
-    list(judged([case], [answering(run), answering(run)]))
+    list(judged([one(tmp_path, "{name: made}")], [answering(run), answering(run)]))
     assert seen[:3] == seen[3:]
     assert seen[0] == X.tobytes()
 
@@ -282,8 +280,7 @@ def test_who_is_right_each_time_is_right(case: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [(0,), (9,), (2, 5, 7)])
 def test_who_is_wrong_now_and_then_is_unstable(case: Any, wrong: tuple[int, ...]) -> None:
-    answers = [WRONG if number in wrong else RIGHT for number in range(10)]
-    found = asked(case, *answers)
+    found = asked(case, *(WRONG if number in wrong else RIGHT for number in range(10)))
     assert (found.verdict, found.failure) == (Verdict.UNSTABLE, "unstable")
     assert found.verdicts == {Verdict.FAIL: len(wrong), Verdict.PASS: 10 - len(wrong)}
     assert found.reason == (

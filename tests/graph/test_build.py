@@ -79,8 +79,7 @@ def test_the_model_survives_a_file() -> None:
 
 def test_names_and_order_are_the_problem_s() -> None:
     kernel = np.ones((3, 2, 3, 3), np.float32)
-    bias = np.ones(3, np.float32)
-    model = model_of(task_of("Conv", 13, {}, IMAGE, kernel, bias))
+    model = model_of(task_of("Conv", 13, {}, IMAGE, kernel, np.ones(3, np.float32)))
     assert [i.name for i in model.graph.input] == ["X", "W", "B"]
     assert [o.name for o in model.graph.output] == ["Y"]
     (node,) = model.graph.node
@@ -245,8 +244,7 @@ def test_an_initializer_beside_inputs() -> None:
     model = model_of(task)
     check(model)
     assert len(model.graph.output[0].type.tensor_type.shape.dim) == 1
-    outcome = attempt(connect("reference"), asking(task, MATRIX))
-    assert isinstance(outcome, Produced)
+    assert isinstance(attempt(connect("reference"), asking(task, MATRIX)), Produced)
 
 
 def test_a_directml_operator_becomes_a_valid_onnx_model() -> None:

@@ -118,8 +118,7 @@ def test_what_no_model_states_is_dropped_by_nobody(tmp_path):
 
 def test_what_fails_and_is_not_listed_is_as_it_was(tmp_path):
     found = failing()
-    said = ledger(tmp_path, entry("[{op: Softmax}]"))
-    assert judged(found, said) is found
+    assert judged(found, ledger(tmp_path, entry("[{op: Softmax}]"))) is found
 
 
 @pytest.mark.parametrize(
@@ -341,8 +340,7 @@ def test_a_backend_that_cannot_be_is_told(tmp_path):
 def test_versions_of_a_backend_that_has_none_are_told(tmp_path):
     said = ledger(tmp_path, entry(), entry("[{op: Softmax}]", versions="'>=1'"))
     for version in ("", "unknown"):
-        info = INFO.__class__("acme", "acme", version)
-        (found,) = told(said, backends=[info])
+        (found,) = told(said, backends=[INFO.__class__("acme", "acme", version)])
         assert found.startswith("mine.yaml:4:53: acme has a version that lies in no range: ")
         assert found.endswith("(leave 'versions' out)")
 

@@ -153,8 +153,7 @@ def test_faulty_numbers_replace_what_they_are_told_to() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_formula_has_the_same_values_on_every_kind(name: str, kind: str) -> None:
-    rng = np.random.default_rng(7)
-    x, y = rng.standard_normal((2, 3, 6))
+    x, y = np.random.default_rng(7).standard_normal((2, 3, 6))
     right = FORMULAS[name](Faulty(x), Faulty(y)).v
     lift = KINDS[kind]
     with precise.digits(200), xp.lifting(lift):

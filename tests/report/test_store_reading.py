@@ -115,8 +115,7 @@ def test_what_a_packed_file_holds_is_limited_too(tmp_path):
 
 
 def test_a_shard_is_part_of_a_suite(file):
-    about = replace(HEADER, suite=model.Suite("5eed", 9), shard=(2, 3))
-    run = replace(RUN, header=about)
+    run = replace(RUN, header=replace(HEADER, suite=model.Suite("5eed", 9), shard=(2, 3)))
     assert store.read(file(lines_of(run))) == run
 
 
@@ -293,8 +292,7 @@ def test_a_file_cut_short_anywhere_is_incomplete_or_unreadable_and_never_whole(t
         found = store.read(path)
         # The last line break is no part of what is said.
         assert found.complete is (length == len(data) - 1)
-        whole = sum(end <= length for end in ends[1:5])
-        assert found.records == RECORDS[:whole]
+        assert found.records == RECORDS[: sum(end <= length for end in ends[1:5])]
         assert length == len(data) - 1 or outcome(found)[0] is Exit.UNUSABLE
 
 
@@ -370,8 +368,7 @@ def test_a_third_case_of_two_is_told(file):
 
 
 def test_a_complete_run_has_all_results(file):
-    lines = lines_of(replace(RUN, records=RECORDS[:3]))
-    [said] = complaint(file(lines))
+    [said] = complaint(file(lines_of(replace(RUN, records=RECORDS[:3]))))
     assert said == ":5:1: the footer says that the run is complete; 3 of 4 results are there"
 
 

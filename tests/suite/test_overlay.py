@@ -108,8 +108,7 @@ def test_an_attribute_called_like_a_content_is_an_attribute() -> None:
 
 def test_every_value_still_knows_where_it_was_written() -> None:
     base = read("attrs: {a: 1, b: 2}\nopset: 3")
-    nearer = read("\n\nattrs: {b: 4}\n")
-    merged = fields.overlay(base, nearer)
+    merged = fields.overlay(base, read("\n\nattrs: {b: 4}\n"))
     assert merged.at(["attrs", "a"]) == Mark(1, 12)
     assert merged.at(["attrs", "b"]) == Mark(3, 12)
     assert merged.at(["attrs", "b"], key=True) == Mark(3, 9)

@@ -396,8 +396,7 @@ def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:
     assert [known.fits(case) for case in first] == [True, False, False, False]
     for value in (case.attrs["value"] for case in first):
         assert isinstance(value, np.ndarray)
-        stored = TensorProto.FromString(tensor_bytes(value, ""))
-        assert identical(array_of(stored), value)
+        assert identical(array_of(TensorProto.FromString(tensor_bytes(value, ""))), value)
 
 
 def test_a_mistake_in_many_versions_is_told_once(problems: ProblemsOf) -> None:

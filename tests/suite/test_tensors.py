@@ -691,8 +691,7 @@ def test_elements_can_be_put_into_a_scalar_and_into_integers() -> None:
 
 
 def from_file(path: Path, dtype: str, put: Any = ()) -> TensorSpec:
-    shape = np.load(path).shape
-    return TensorSpec("x", DTYPES[dtype], shape, FromFile(path), put)
+    return TensorSpec("x", DTYPES[dtype], np.load(path).shape, FromFile(path), put)
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

@@ -215,8 +215,7 @@ def test_what_counts_is_what_surely_changed_by_more_than_was_asked_for(beyond, s
 
 @pytest.mark.parametrize("factor", [1.0, 1.3])
 def test_samples_without_any_noise_are_no_trouble(factor):
-    machine = Machine(11, QUIET)
-    old = machine.timed("case", 30, a=1.0)
+    old = Machine(11, QUIET).timed("case", 30, a=1.0)
     change = compare_runs([old], [slower(old, "a", factor)]).changes[0]
     assert [change.low, change.high] == pytest.approx([factor, factor])
     assert change.verdict == ("same" if factor == 1 else "slower")
@@ -261,8 +260,7 @@ def test_what_only_one_run_has_is_told_with_the_reason():
 
 
 def test_times_of_other_shapes_or_types_are_times_of_something_else():
-    machine = Machine(14, USUAL)
-    old = machine.timed("case", 30, a=1.0)
+    old = Machine(14, USUAL).timed("case", 30, a=1.0)
     others = replace(old, shapes="9×9"), replace(old, dtype="float16"), replace(old, digest="f")
     for other in others:
         found = compare_runs([old], [other])

@@ -123,8 +123,7 @@ def test_processes_that_agree_by_luck_do_not_hide_the_noise_of_rounds():
 
 def test_a_ratio_is_that_of_the_medians_and_its_interval_holds_it():
     """A slow backend has one round a visit, in which the other happened to be slow."""
-    seconds = [0.25, 0.063, 0.063] * 3
-    old = tuple(Sample(n, n // 3, 1, one) for n, one in enumerate(seconds))
+    old = tuple(Sample(n, n // 3, 1, one) for n, one in enumerate([0.25, 0.063, 0.063] * 3))
     new = tuple(Sample(one.round, one.worker, 1, 0.267) for one in old[::3])
     found = certain(Timing("new", new), Timing("old", old))
     assert bounds(found) == pytest.approx((0.267 / 0.063, 0.267 / 0.25, 0.267 / 0.063))
@@ -146,8 +145,7 @@ def test_twelve_times_is_slower_on_any_machine_and_as_long_is_not(kind, slow):
 
 
 def test_one_disturbed_process_of_three_does_not_make_the_interval_boundless():
-    seconds = [12.0] * 6 + [2.5] * 3
-    new = tuple(Sample(n, n // 3, 1, s) for n, s in enumerate(seconds))
+    new = tuple(Sample(n, n // 3, 1, s) for n, s in enumerate([12.0] * 6 + [2.5] * 3))
     old = tuple(Sample(n, n // 3, 1, 1.0) for n in range(9))
     found = certain(Timing("new", new), Timing("old", old))
     assert bounds(found) == pytest.approx((12, 2.5 / 2, 24))
@@ -179,8 +177,7 @@ def test_words_for_an_interval(low, high, said):
 def test_the_inverse_is_said_by_the_opposite_word(low, width):
     opposite = {"faster": "slower", "slower": "faster"}
     there = words(Ratio(low, low, low * width))
-    back = words(Ratio(1 / low, 1 / (low * width), 1 / low))
-    assert back == opposite.get(there, there)
+    assert words(Ratio(1 / low, 1 / (low * width), 1 / low)) == opposite.get(there, there)
 
 
 def test_narrow_is_less_than_2_percent_to_either_side():
@@ -310,8 +307,7 @@ def test_a_machine_is_noisy_where_a_tenth_takes_a_third_longer():
 
 
 def test_what_processes_waited_is_told_of_all_their_time():
-    calls = [Sample(0, 0, 1, 3.0, 1.0), Sample(1, 0, 8, 0.5, 0.0)]
-    found = spread(calls)
+    found = spread([Sample(0, 0, 1, 3.0, 1.0), Sample(1, 0, 8, 0.5, 0.0)])
     assert found is not None
     assert found.waited == pytest.approx(1 / 8)
     assert found.busy
@@ -333,8 +329,7 @@ def test_fourteen_calls_are_the_least():
 
 @pytest.mark.parametrize("fades", [1, 3, 10])
 def test_it_is_not_over_while_calls_still_get_faster(fades):
-    calls = np.arange(200)
-    level = 1 + 2 * np.exp(-calls / fades)
+    level = 1 + 2 * np.exp(-np.arange(200) / fades)
     assert level[calls_until_settled(level)] < 1.05
 
 

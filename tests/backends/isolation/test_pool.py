@@ -173,8 +173,7 @@ def test_an_answer_that_is_neither_outputs_nor_an_exit_is_a_crash(monkeypatch, s
 
 
 def test_workers_share_the_questions_and_a_hang_holds_up_none_but_its_own():
-    names = ["a__hang", *(f"c{number}" for number in range(20))]
-    asked = questions(*names)
+    asked = questions("a__hang", *(f"c{number}" for number in range(20)))
     asked[0] = replace(asked[0], timeout=20)
     with pool_of("Faulty", workers=2) as pool:
         tickets = [pool.ask(question) for question in asked]

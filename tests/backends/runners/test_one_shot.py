@@ -130,8 +130,7 @@ def test_inputs_are_numbered_as_the_model_has_them(tmp_path: Path) -> None:
     x, shape = np.zeros((2, 3), np.float32), np.array([3, 2], np.int64)
     task = task_of("Reshape", 13, {}, x, shape)
     text = "shutil.copy(inputs / 'input_1.pb', outputs / 'output_0.pb')"
-    backend = connect(f"cmd:{one_shot(tmp_path, text)}")
-    outcome = asked(backend, task, x, shape)
+    outcome = asked(connect(f"cmd:{one_shot(tmp_path, text)}"), task, x, shape)
     assert isinstance(outcome, model.Produced)
     (output,) = outcome.outputs
     assert isinstance(output, np.ndarray)

@@ -203,8 +203,7 @@ RUN = "message if request['do'] == 'prepare' else "
     ],
 )
 def test_outputs_that_are_none_are_told(started: Any, outputs: str, told: str) -> None:
-    backend = started(serving(f"{RUN}{{'id': request['id'], 'outputs': {outputs}}}"))
-    outcome = asked(backend)
+    outcome = asked(started(serving(f"{RUN}{{'id': request['id'], 'outputs': {outputs}}}")))
     assert isinstance(outcome, Raised)
     assert (outcome.stage, outcome.kind) == ("run", "BrokenProtocol")
     assert told in outcome.detail

@@ -296,8 +296,7 @@ def test_one_axis_after_another_leaves_several_ones_in_a_group() -> None:
 
 
 def test_nine_dimensions_or_none_are_accepted() -> None:
-    x = np.array([1, 3, 2], np.float32)
-    ninth = x.reshape(1, 1, 1, 3, 1, 1, 1, 1, 1)
+    ninth = np.array([1, 3, 2], np.float32).reshape(1, 1, 1, 3, 1, 1, 1, 1, 1)
     nine = wrong_dml("nine_dimensions_accepted", ninth, 3)
     assert np.array(nine).reshape(-1).tolist() == [0, 1, 0]
     assert wrong_dml("nine_dimensions_accepted", 2, 0) is None

@@ -15,10 +15,11 @@ from onnx import defs, helper
 from onnx.reference import ReferenceEvaluator
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine import Expected, dtypes_of, evaluate, exactly
+from opcheck.engine import Expected, dtypes_of
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from tests import brute
+from tests.computed import evaluate, exactly
 from tests.engine.ops.layouts import LAYOUTS
 from tests.precise.by_the_text import MP, in_rows, nearest
 

@@ -247,8 +247,7 @@ def test_all_failures_open_and_close_at_once(shown):
 
 
 def test_a_keyboard_is_enough(shown):
-    keys = find(shown, "body")
-    keys.send_keys(Keys.TAB)
+    find(shown, "body").send_keys(Keys.TAB)
     assert shown.run("return document.activeElement.className") == "skip"
     first, second = shown.driver.find_elements(By.CSS_SELECTOR, ".failure > summary")[:2]
     first.send_keys(Keys.ENTER)

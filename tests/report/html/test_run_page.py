@@ -62,8 +62,7 @@ def test_the_matrix_says_every_verdict_in_signs_and_numbers(everything):
 
 
 def test_its_head_says_what_the_run_amounts_to(everything):
-    run = run_of(*every_verdict(), *every_verdict("bolt:x?y=1"))
-    code, meaning = outcome(run)
+    code, meaning = outcome(run_of(*every_verdict(), *every_verdict("bolt:x?y=1")))
     assert meaning in Seen(everything).text
     assert f"exit code {int(code)}" in Seen(everything).text
     assert f"<title>opcheck: {meaning}</title>" in everything
@@ -78,8 +77,7 @@ def test_a_green_run_says_that_nothing_failed():
 
 @pytest.mark.parametrize("ending", [None, Ending(False, 4, "cut short")])
 def test_an_incomplete_run_says_so_before_anything_else(ending):
-    run = replace(run_of(record(), cases=5), ending=ending)
-    page = Seen(page_of(run))
+    page = Seen(page_of(replace(run_of(record(), cases=5), ending=ending)))
     assert "INCOMPLETE 1 of 5 results are here" in page.text
     assert page.text.index("INCOMPLETE") < page.text.index("Totals")
     assert "Nothing failed." not in page.text
@@ -128,8 +126,7 @@ def test_failures_stand_under_their_causes_the_most_frequent_first():
 
 
 def test_known_defects_are_told_by_cause_with_a_link_to_their_cases():
-    known = [record(Verdict.KNOWN, known=KNOWN) for _ in range(3)]
-    page = Seen(page_of(run_of(*known)))
+    page = Seen(page_of(run_of(*(record(Verdict.KNOWN, known=KNOWN) for _ in range(3)))))
     assert "The maximum of a vector's lanes" in page.text
     (link,) = [one for one in page.all("a") if one.get("data-filter") == "known=0"]
     assert link["href"] == "#results"
@@ -140,8 +137,7 @@ def test_known_defects_are_told_by_cause_with_a_link_to_their_cases():
     "link", ["javascript:alert(1)", "data:text/html,x", "file:///etc", " https:x"]
 )
 def test_only_addresses_of_the_web_become_links(link):
-    known = replace(KNOWN, link=link)
-    page = Seen(page_of(run_of(record(Verdict.KNOWN, known=known))))
+    page = Seen(page_of(run_of(record(Verdict.KNOWN, known=replace(KNOWN, link=link)))))
     assert link in page.text
     assert link not in {one["href"] for one in page.all("a")}
 
@@ -173,11 +169,9 @@ def test_equal_pictures_are_drawn_once_and_shown_everywhere():
 
 def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
     monkeypatch.setattr(run_page, "ROOM", 0)
-    run = many(40, ("acme",), failing=1.0)
-    page = Seen(page_of(run))
+    page = Seen(page_of(many(40, ("acme",), failing=1.0)))
     assert len(page.all("symbol")) == 2
-    shown = len(page.all("svg", "plot"))
-    assert shown == 2
+    assert len(page.all("svg", "plot")) == 2
     assert "Of 39 outputs no picture is drawn" in page.text
     assert len(page.all("pre", "letters")) == 39
 

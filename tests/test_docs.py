@@ -62,6 +62,8 @@ MY_CASES = """
       inputs: {input: [[3, 3, 1], [3, 0, 3]]}
       expect: {output: [[1, 0, 0], [1, 0, 0]]}
 """
+#: Every `opcheck run` in the page is about more cases than are needed here.
+FEW = "my.yaml"
 
 
 def block(start: str) -> str:
@@ -77,10 +79,6 @@ def folder(tmp_path: Path) -> Path:
     runner = f'#!/bin/sh\nexec "{sys.executable}" "{EXAMPLES}/one_shot.py" "$@"\n'
     program(tmp_path / "runner", runner)
     return tmp_path
-
-
-#: Every `opcheck run` in the page is about more cases than are needed here.
-FEW = "my.yaml"
 
 
 def test_every_block_is_tried() -> None:

@@ -21,6 +21,10 @@ NOT_RUN, BAD = Verdict.NOT_RUN, Verdict.BAD_CASE
 RED = [
     v for v in Verdict if v in ("fail", "differ", "error", "crash", "timeout", "oom", "unstable")
 ]
+TWO = run_of(record(), record(FAIL), record(backend="bolt"), record(backend="bolt"))
+RECORDS = st.lists(
+    st.builds(record, st.sampled_from(Verdict), st.sampled_from(["acme", "bolt"])), max_size=5
+)
 
 
 def one(verdict: Verdict, **fields: Any) -> Run:
@@ -167,9 +171,6 @@ def without(run: Run, gone: Iterable[int]) -> Run:
     return Run(header, tuple(left), run.ending)
 
 
-TWO = run_of(record(), record(FAIL), record(backend="bolt"), record(backend="bolt"))
-
-
 def test_a_case_that_is_missing_though_it_was_asked_for_is_a_regression() -> None:
     found = compare(TWO, without(TWO, [0]))
     assert [(c.kind, c.record.backend) for c in found.changes] == [
@@ -289,11 +290,6 @@ def test_the_sentence_counts_the_changes_of_each_kind() -> None:
     )
     _, none = judged(old, old, compare(old, old))
     assert none == "no regression: 4 results are as they were; 1 failing in both"
-
-
-RECORDS = st.lists(
-    st.builds(record, st.sampled_from(Verdict), st.sampled_from(["acme", "bolt"])), max_size=5
-)
 
 
 def whole(records: list[Record]) -> Run:

@@ -11,6 +11,7 @@ ONE = replace(header("one"), named=True)
 BOTH = replace(header("one", "two"), named=True)
 RED = {Verdict[it] for it in "FAIL DIFFER ERROR CRASH TIMEOUT OOM UNSTABLE UNEXPECTED_PASS".split()}
 UNJUDGED = {Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE}
+LEDGER = {"ledgers": {"mine.yaml": "5eed"}}
 
 
 def code_of(
@@ -185,9 +186,6 @@ def test_a_stored_run_that_was_cut_short_is_incomplete_whatever_there_is() -> No
     killed = replace(short, ending=None)
     assert outcome(killed) == outcome(short)
     assert outcome(replace(killed, records=())) == (Exit.UNUSABLE, "incomplete: 0 of 6 results")
-
-
-LEDGER = {"ledgers": {"mine.yaml": "5eed"}}
 
 
 @pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.WARN, Verdict.FAIL])

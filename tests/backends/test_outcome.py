@@ -18,6 +18,7 @@ from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing
 
 X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
 PROBLEM = task_of("Neg", 13, {}, X)
+WRONG = X + 1
 
 
 def outcome_of(backend: Backend, x: Any = X) -> model.Outcome:
@@ -109,9 +110,6 @@ def test_the_second_input_is_watched_as_well() -> None:
 def test_an_input_that_comes_back_as_the_output_is_no_offence() -> None:
     outcome = produced_by(answering(lambda inputs: [inputs[0]]))
     assert (outcome.unstable, outcome.stale) == (None, False)
-
-
-WRONG = X + 1
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,9 @@ FULL = """
     timeout = 5
     memory_limit = "2GiB"
 """
+NUMPY = "[backends.{0}]\naddress = 'numpy'"
+IN_PROJECT = "[tool.opcheck.backends.{0}]\naddress = 'numpy'"
+MINE = {"mine": Profile("mine", Address("numpy"), timeout=3.0)}
 
 
 def written(folder: Path, text: str, name: str = "opcheck.toml") -> Path:
@@ -63,10 +66,6 @@ def test_what_stands_beside_the_address_comes_before_what_is_in_it(tmp_path: Pat
     """
     address = profiles(written(tmp_path, text))["mine"].address
     assert str(address) == "onnxruntime?a=0.5&b=2&threads=4&accumulate=bfloat16,float16"
-
-
-NUMPY = "[backends.{0}]\naddress = 'numpy'"
-IN_PROJECT = "[tool.opcheck.backends.{0}]\naddress = 'numpy'"
 
 
 def test_the_nearest_file_upwards_counts_and_no_other(tmp_path: Path) -> None:
@@ -230,9 +229,6 @@ def test_a_file_in_another_encoding_is_told_by_its_name(tmp_path, name, encoding
         assert problems_of(tmp_path) == [name + told]
     else:
         assert [*profiles(tmp_path)] == ["mine"]
-
-
-MINE = {"mine": Profile("mine", Address("numpy"), timeout=3.0)}
 
 
 def test_a_profile_is_meant_by_its_name_and_all_else_is_an_address() -> None:

@@ -65,15 +65,14 @@ MODULE = """
             raise OSError("NPU_HOME is not set")
         return Npu()
 """
+Backends = Callable[..., Result]
+Everything = tuple[dict[str, Any], set[str]]
 
 
 def install(site: Path, *names: str) -> None:
     """A distribution some-npu 1.5 that offers the named parts of its module as backends."""
     offer(site, "some-npu", *(f"{name.lower()} = some_npu:{name}" for name in names))
     (site / "some_npu.py").write_text(dedent(MODULE))
-
-
-Backends = Callable[..., Result]
 
 
 @pytest.fixture
@@ -156,9 +155,6 @@ def test_what_breaks_dies_or_hangs_is_told_in_its_own_words_and_the_rest_is_ther
     assert told[died + 1] == "npu: no device, giving up"
     late = told.index("backend 'hanging' has not started within 2 s; the last it printed:")
     assert told[late + 1 : late + 3] == ["npu: waiting for the device", "--timeout gives it longer"]
-
-
-Everything = tuple[dict[str, Any], set[str]]
 
 
 @pytest.fixture(scope="module")

@@ -37,6 +37,8 @@ cases:
   inputs: {{input: [[1, 2], [3, 4]]}}
   rows: [{rows}]
 """
+FILES = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
+COLOUR = re.compile(r"\x1b\[[\d;]*3[0-8][\d;]*m|\x1b\[9[0-7]m")
 
 
 @pytest.fixture
@@ -179,9 +181,6 @@ def test_a_background_job_that_ignores_interrupts_goes_on(slow, cases, until_run
     finish(process, 0)
 
 
-FILES = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
-
-
 @pytest.fixture
 def reporting(slow, cases, tmp_path):
     """Starts a run of many cases that writes files in every format."""
@@ -274,9 +273,6 @@ class Terminal:
         assert process.wait(timeout=30) is not None
         os.close(self.inside)
         return written.decode()
-
-
-COLOUR = re.compile(r"\x1b\[[\d;]*3[0-8][\d;]*m|\x1b\[9[0-7]m")
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ cases:
   expect: {rejected: "axis 2 is outside [-2, 1]", legal: {attrs.axis: 1}}
 """
 BACKENDS = ["-b", "right", "-b", "last_of_ties", "-b", "lacks_float32"]
+_PREPARED: list[object] = []
 
 
 @pytest.fixture
@@ -169,9 +170,6 @@ class Flaky(Fake):
         _PREPARED.append(task)
         scale = len(_PREPARED) % 3 > 0
         return Fake(lambda task, x: [right(task, x)[0] * scale], self.address).prepare(task)
-
-
-_PREPARED: list[object] = []
 
 
 @pytest.fixture

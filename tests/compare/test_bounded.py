@@ -22,6 +22,9 @@ from tests.computed import exactly
 FLOAT16, FLOAT32, FLOAT64 = (DTYPES[name] for name in ("float16", "float32", "float64"))
 #: A bound so much wider than half an ULP of float32 that this does not matter.
 WIDE = 1e-3
+ROW = np.linspace(0.1, 0.2, 8)
+POOL, SOFTMAX = OpVersion("", "LpPool", 22), OpVersion("", "Softmax", 13)
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def arithmetic(u: float = WIDE, floor: float = 0.0) -> Arithmetic:
@@ -149,9 +152,6 @@ def test_an_exact_element_admits_nothing() -> None:
     assert [(e.index, e.allowed) for e in found.worst] == [((0,), "exact")]
 
 
-ROW = np.linspace(0.1, 0.2, 8)
-
-
 def test_an_error_in_common_may_be_larger_than_an_element_s_own() -> None:
     for common, factor, problem in (
         (0.0, 1.005, "values"), (10.0, 1.005, None), (10.0, 1.02, "values"),
@@ -217,9 +217,7 @@ def test_what_is_declared_needs_no_remark() -> None:
     assert judged([1.0], [1.005], Fake(TIERS), declared=("stored",)).problem == "precision"
 
 
-def test_one_tier_has_to_fit_all_elements_and_if_none_does_those_are_shown_that_none_excuses() -> (
-    None
-):
+def test_one_tier_has_to_fit_all_elements_and_if_none_does_those_are_shown_that_none_excuses():
     y, got = np.ones((3, 2)), np.ones((3, 2))
     got[0, 0], got[1, 1], got[2, 0] = 1.0005, 1.005, 1.5
     found = judged(y, got, Fake(TIERS))
@@ -365,10 +363,6 @@ def test_nan_hides_nothing_beside_it_and_warns_of_nothing(dtype: str) -> None:
         warnings.simplefilter("error")
         found = compare(want, got)
     assert [element.index for element in found.worst] == [(1, 5), (1, 7), (4, 0), (7, 2)]
-
-
-POOL, SOFTMAX = OpVersion("", "LpPool", 22), OpVersion("", "Softmax", 13)
-FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def expected(op: OpVersion, x: Any, **attrs: Any) -> Expected:

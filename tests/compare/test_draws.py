@@ -23,6 +23,7 @@ CLASSES = (
 )
 #: Another library's generator than the engine's.
 RNG = np.random.default_rng(7)
+DATA = RNG.uniform(-2, 2, SHAPE).astype(np.float32)
 
 
 def used(node, got):
@@ -106,9 +107,6 @@ def test_groups_of_one_distribution_are_judged_apart():
 def test_few_numbers_are_no_evidence():
     node = OpVersion("", "RandomNormal", 22), (), {"shape": [8]}
     assert used(node, float32(np.zeros(8))) < 1
-
-
-DATA = RNG.uniform(-2, 2, SHAPE).astype(np.float32)
 
 
 def dropped(ratio=0.3, scale=None, data=DATA, mask=None):

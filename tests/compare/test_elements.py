@@ -15,6 +15,9 @@ from opcheck.dtypes import BASIC, DTYPES
 from opcheck.model import EXACT, Tolerance
 
 FLOAT32, FLOAT64 = DTYPES["float32"], DTYPES["float64"]
+INTEGERS = [dtype for dtype in BASIC.values() if dtype.kind == "int"]
+FLOATS = [dtype for dtype in DTYPES.values() if dtype.kind == "float"]
+ALL_16_BITS = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
 
 
 def share(want, got, tolerance, dtype=FLOAT64, low=None, high=None):
@@ -227,9 +230,6 @@ def test_a_value_outside_the_range_is_wrong_within_the_tolerance(tolerance: Tole
     assert share(np.inf, np.inf, tolerance, low=0.0, high=1.0) == 0.0
 
 
-INTEGERS = [dtype for dtype in BASIC.values() if dtype.kind == "int"]
-
-
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_integers_agree_with_whole_numbers_of_any_size(dtype: Any) -> None:
     info = np.iinfo(dtype.numpy)
@@ -314,10 +314,6 @@ def test_what_is_shown_is_the_reference_in_the_dtype_of_the_output() -> None:
     big = mismatch(DTYPES["uint64"], Tolerance(rtol=0.1), largest, one)
     assert (big.want, big.got, big.ulp, big.allowed) == (2**64 - 1, 1, None, "±1.84e+18")
     assert mismatch(DTYPES["bool"], EXACT, np.array([True]), np.array([False])).want is True
-
-
-FLOATS = [dtype for dtype in DTYPES.values() if dtype.kind == "float"]
-ALL_16_BITS = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
 
 
 def exact_value_of_16_bits(bits: int, fraction_bits: int) -> Fraction | float:

@@ -16,6 +16,7 @@ from opcheck.model import Picture, Tolerance
 from tests.compare.test_bounded import Fake, arithmetic, judged
 
 FLOAT32 = DTYPES["float32"]
+ABSOLUTE = Tolerance(atol=1.0)
 
 
 def drawn(want: Any, got: Any, tolerance: Tolerance, dtype: str = "float32") -> Picture:
@@ -24,9 +25,6 @@ def drawn(want: Any, got: Any, tolerance: Tolerance, dtype: str = "float32") -> 
     compared = compare(Want("y", kind, values), np.asarray(got).astype(kind.numpy), tolerance)
     assert compared.picture is not None
     return compared.picture()
-
-
-ABSOLUTE = Tolerance(atol=1.0)
 
 
 def test_what_matches_has_no_picture():

@@ -19,6 +19,11 @@ UNSTABLE, UNSUPPORTED, NOT_RUN = Verdict.UNSTABLE, Verdict.UNSUPPORTED, Verdict.
 RIGHT = np.array([1, 0, 0], np.float32)
 WANTS = (Want("y", DTYPES["float32"], RIGHT, 0, 1),)
 REFUSED = Raised("prepare", "Fail", "axis 7", documented=True)
+NEARLY = np.array([1, 0.25, 0.25], np.float32)
+WRONG = np.array([0, 1, 0], np.float32)
+QUARTER = model.Tolerance(atol=0.25)
+THIRD = np.array([1 / 3, 2 / 3])
+POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), None, "in float16"))
 
 
 def made(*outputs: Any, unstable: str | None = None, **more: Any) -> model.Produced:
@@ -242,11 +247,6 @@ def test_a_refusal_by_accident_counts_and_is_called_so(documented, detail, said)
     assert (found.verdict, found.reason) == (PASS, said)
 
 
-NEARLY = np.array([1, 0.25, 0.25], np.float32)
-WRONG = np.array([0, 1, 0], np.float32)
-QUARTER = model.Tolerance(atol=0.25)
-
-
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("first", [RIGHT, NEARLY])
 @pytest.mark.parametrize("again", [RIGHT, NEARLY])
@@ -403,10 +403,6 @@ def test_wrong_elements_are_shown_beside_the_input() -> None:
         "must", LEGAL, made(one_hot(1)), model.EXACT, like=np.array([7, 8, 9], np.float32)
     )
     assert [element.input for element in found.comparisons[0].worst] == [7, 8]
-
-
-THIRD = np.array([1 / 3, 2 / 3])
-POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), None, "in float16"))
 
 
 def by_bound(

@@ -29,6 +29,9 @@ LEGAL = "expect: {rejected: why, legal: {inputs.input: [[3, 3, 1]]}}"
 TWIN = f"- {{name: of_rank_1, inputs: {{input: [3, 3, 1]}}, {LEGAL}}}\n"
 LONG, FIRST = [0, 3, *[1] * 37, 3], [0, 1, *[0] * 38]
 FAR = f"- {{name: far, inputs: {{input: [{LONG}]}}, expect: {{output: [{FIRST}]}}}}\n"
+#: Each mutant is made once on a node, whichever of the others is the backend's mistake.
+made_on = lru_cache(1 << 16)(Mutant.made_on)
+remembered = cache(recall)
 
 
 def by_name(name: str) -> Mutant:
@@ -80,11 +83,6 @@ STEP = 10
 def shown(op: OpVersion) -> list[CaseEvaluation]:
     core = [case for case in shipped_cases(op.name) if case.level != "deep"]
     return [CaseEvaluation(case) for case in mutate.cells(core)[Cell(op, "float32")]]
-
-
-#: Each mutant is made once on a node, whichever of the others is the backend's mistake.
-made_on = lru_cache(1 << 16)(Mutant.made_on)
-remembered = cache(recall)
 
 
 def answers(evaluation: CaseEvaluation, mutant: Mutant) -> EvaluatedCase | None:

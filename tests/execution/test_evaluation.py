@@ -19,6 +19,11 @@ from tests.hardmax import Hardmax
 from tests.inline import judged
 from tests.miniatures import Fake, Refused, answering, in_turn, refusing
 
+#: The right answer to X reversed, which is [[3, 0, 3], [1, 3, 3]].
+HARDMAX_OF_OTHER = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
+NEAR = "{name: near, tolerance: {atol: 0.1}}"
+REJECTED = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}"
+
 
 def test_a_pass_carries_its_evidence(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made}")
@@ -179,10 +184,6 @@ def test_a_pass_says_what_it_does_not_show(tmp_path: Path) -> None:
     assert (result.verdict, result.reason) == (Verdict.PASS, "")
     _, result = inquiry(case, Produced((1 - RIGHT,), 0.1, once=True))
     assert (result.verdict, result.reason) == (Verdict.FAIL, "output: 6 of 6 elements wrong")
-
-
-#: The right answer to X reversed, which is [[3, 0, 3], [1, 3, 3]].
-HARDMAX_OF_OTHER = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
 
 
 @pytest.mark.parametrize("fresh", [NotRun("could not be started again"), right()])
@@ -350,9 +351,6 @@ def test_who_answers_other_data_by_an_old_answer_is_unstable(tmp_path, fields, b
     assert (result.verdict, result.reason) == (verdict, reason)
 
 
-NEAR = "{name: near, tolerance: {atol: 0.1}}"
-
-
 def drifting(*errors: float) -> Hardmax:
     """Hardmax, each run off by another error."""
     left = itertools.cycle(errors)
@@ -454,9 +452,6 @@ def test_what_is_drawn_at_random_is_judged_by_its_distribution(tmp_path: Path) -
     assert wrong.reason.startswith("output: distribution of all, ")
     zeros = [np.zeros((20, 1000), np.float32)]
     assert result_of(case, in_turn(zeros, zeros, zeros)).verdict is Verdict.FAIL
-
-
-REJECTED = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}"
 
 
 def test_a_rejection_passes_if_the_twin_is_accepted(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from tests.hardmax import Hardmax
 from tests.inline import judged
 from tests.miniatures import answering, refusing
 
+GOLDEN = "{name: made, expect: {golden: golden}}"
+
 
 def test_a_model_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made, attrs: {axis: 2}}")
@@ -155,9 +157,6 @@ def test_a_legal_twin_may_be_as_empty_as_it_likes(tmp_path: Path) -> None:
     rejected = "expect: {rejected: so, legal: {attrs.kernel_shape: [1]}}"
     case = pool(tmp_path, "[[[0, 0, 0]]]", f", attrs: {{kernel_shape: [0]}}, {rejected}")
     assert result_of(case, ENGINE).verdict is Verdict.PASS
-
-
-GOLDEN = "{name: made, expect: {golden: golden}}"
 
 
 def stored(folder: Path, *arrays: Any) -> Path:

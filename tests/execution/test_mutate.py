@@ -74,9 +74,7 @@ def test_a_case_of_rule_open_decides_nothing(tmp_path: Path) -> None:
     }
 
 
-def test_a_mistake_about_refusals_is_killed_by_a_rejection_or_its_legal_twin(
-    tmp_path: Path,
-) -> None:
+def test_a_mistake_about_refusals_is_killed_by_a_rejection_or_its_legal_twin(tmp_path):
     rejection = """\
     - name: outside
       attrs: {axis: 2}
@@ -97,9 +95,7 @@ def made(monkeypatch: pytest.MonkeyPatch, *mutants: Mutant) -> None:
     monkeypatch.setattr("opcheck.execution.mutate.mutants_in", lambda op, dtype: mutants)
 
 
-def test_what_is_argued_to_be_harmless_is_asked_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_argued_to_be_harmless_is_asked_all_the_same(tmp_path, monkeypatch):
     (last,) = (mutant for mutant in mutants_of(HARDMAX13) if mutant.name == "last_of_ties")
     made(monkeypatch, last)
     monkeypatch.setattr("opcheck.execution.mutate.why_harmless", lambda *_: "there are no ties")
@@ -238,18 +234,14 @@ def test_a_wrong_case_is_said_to_be_one(tmp_path: Path) -> None:
         list(mutations(suite(tmp_path, wrong)))
 
 
-def test_a_mistake_that_cannot_be_made_is_a_bug(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_that_cannot_be_made_is_a_bug(tmp_path, monkeypatch):
     made(monkeypatch, Mutant("broken", "it broke", lambda node: [1 / 0]))
     with pytest.raises(ZeroDivisionError) as raised:
         list(mutations(suite(tmp_path, TIES)))
     assert raised.value.__notes__ == ["in the mutant broken, made on Hardmax-13 {'axis': 1}"]
 
 
-def test_a_mistake_must_not_change_what_it_is_made_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_must_not_change_what_it_is_made_of(tmp_path, monkeypatch):
     def spoils_the_input(node):
         node.inputs[0][...] = 0
         return node.right

@@ -26,6 +26,7 @@ from tests.miniatures import Fake, Refused, answering, refusing
 
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
 FAKE = BackendInfo("fake", "fake", "1.0")
+QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}
 
 
 def recorder(folder: Path, info: BackendInfo = FAKE) -> Recording:
@@ -44,9 +45,6 @@ def saved(folder: Path, outcome: q.Outcome) -> set[str]:
 def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[LiveResult]:
     """The results of `backend`, whose answers are saved in `folder`."""
     return list(judge_all(cases, recording([Inline(backend)], folder)))
-
-
-QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}
 
 
 def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:

@@ -38,6 +38,12 @@ THREE = """
       attrs: {axis: 2}
       expect: {rejected: "axis is outside [-2, 1]", legal: {attrs.axis: 1}}
 """
+WRONG = 1 - RIGHT
+CONSTANT = "inputs: {input: {value: [[3, 3, 1], [3, 0, 3]], initializer: true}}"
+STATED = "expect: {output: [[1, 0, 0], [1, 0, 0]]}"
+NEARLY = np.abs(RIGHT - np.float32(0.01))
+LENIENT = f"{{name: made, tolerance: {{atol: 0.1}}, {CONSTANT}, {STATED}}}"
+SAID = "not reproducible to the bit: another answer than the first time"
 
 
 def test_results_come_case_by_case_in_the_given_order(tmp_path: Path) -> None:
@@ -248,15 +254,8 @@ def of_size(case: Case, mib: int) -> Case:
 
 @pytest.mark.usefixtures("without_data")
 @pytest.mark.parametrize(("mib", "ahead"), [(50, 5), (300, 1)])
-def test_nor_by_more_than_256_mib_of_inputs_and_what_is_larger_is_asked_alone(
-    tmp_path: Path, mib: int, ahead: int
-) -> None:
+def test_nor_by_more_than_256_mib_of_inputs_and_what_is_larger_is_asked_alone(tmp_path, mib, ahead):
     assert lead([of_size(case, mib) for case in many(tmp_path, 40)]) == ahead
-
-
-WRONG = 1 - RIGHT
-CONSTANT = "inputs: {input: {value: [[3, 3, 1], [3, 0, 3]], initializer: true}}"
-STATED = "expect: {output: [[1, 0, 0], [1, 0, 0]]}"
 
 
 def asked(case: Any, *answers: Any, times: int | None = None, **options: Any) -> model.LiveResult:
@@ -319,11 +318,6 @@ def test_a_refusal_and_an_answer_contradict_each_other() -> None:
     found = combine_repeats(answers).result
     assert found.verdict is Verdict.UNSTABLE
     assert found.reason == "2 of 3: pass by refusal; 1 of 3: pass"
-
-
-NEARLY = np.abs(RIGHT - np.float32(0.01))
-LENIENT = f"{{name: made, tolerance: {{atol: 0.1}}, {CONSTANT}, {STATED}}}"
-SAID = "not reproducible to the bit: another answer than the first time"
 
 
 def test_right_answers_that_differ_are_a_remark(tmp_path: Path) -> None:

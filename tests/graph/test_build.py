@@ -35,6 +35,8 @@ NODES: list[tuple[str, int, Mapping[str, AttrValue], tuple[Any, ...]]] = [
     ("Where", 9, {}, (MATRIX > 1, MATRIX, MATRIX)),
     ("Flatten", 1, {"axis": 1}, (IMAGE,)),
 ]
+BACKENDS = [connect("onnxruntime"), connect("reference")]
+VALUES = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, np.inf])
 
 
 def whole(op: str, at: int, attrs: Mapping[str, AttrValue], arrays: tuple[Any, ...]) -> Task:
@@ -267,10 +269,6 @@ def test_a_dtype_has_the_code_that_onnx_gives_it() -> None:
         (info,) = model_of(task_of("Identity", 13, {}, x)).graph.input
         assert helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type) == x.dtype
         assert dtype_of(x) == dtype
-
-
-BACKENDS = [connect("onnxruntime"), connect("reference")]
-VALUES = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, np.inf])
 
 
 def lowered(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:

@@ -14,6 +14,7 @@ from opcheck.graph.folders import read_npy, read_tensor, read_value, tensor_byte
 from tests.models import FLOAT, X, optional_of, sequence_of
 
 WHOLE = numpy_helper.from_array(np.arange(6, dtype=np.float32).reshape(2, 3)).SerializeToString()
+TENSOR = helper.make_tensor_type_proto(FLOAT, None)
 
 
 def written(folder: Path, data: bytes) -> Path:
@@ -195,9 +196,6 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(Killed):
         folders.write_whole(tmp_path / "output_0.pb", WHOLE)
     assert not (tmp_path / "output_0.pb").exists()
-
-
-TENSOR = helper.make_tensor_type_proto(FLOAT, None)
 
 
 def stored(tmp_path, data):

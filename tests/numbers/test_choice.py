@@ -14,6 +14,8 @@ from opcheck.numbers.bounded import Bounded
 from opcheck.numbers.bounded.array import Errors
 from opcheck.numbers.bounded.choice import Indices, Truth, halves
 
+intervals = st.tuples(st.integers(-3, 3), st.sampled_from([0, 1, 2]))
+
 
 def about(values: Any, error: Any, lost: Any = None) -> Bounded:
     """Numbers that may be off by `error`."""
@@ -26,9 +28,6 @@ def hull(x: Bounded) -> list[tuple[float, float]]:
     x = x.settled()
     e = np.zeros(x.shape) if x.e is None else x.e
     return [*zip((x.v - e).ravel().tolist(), (x.v + e).ravel().tolist(), strict=True)]
-
-
-intervals = st.tuples(st.integers(-3, 3), st.sampled_from([0, 1, 2]))
 
 
 def corners(x: tuple[int, int]) -> list[float]:

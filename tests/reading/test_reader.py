@@ -16,6 +16,7 @@ from tests.reading.trees import read
 
 both_parsers = pytest.mark.usefixtures("parser")
 per_parser = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+DEEP_ALIASES = "\n".join(["- &a0 []", *(f"- &a{n} [*a{n - 1}]" for n in range(1, 80))])
 
 
 def attempt(text: str) -> tuple[reading.FileNode | None, list[Problem]]:
@@ -342,9 +343,6 @@ def test_the_collector_is_left_as_it_was(text: str, collecting: bool) -> None:
         assert gc.isenabled() is collecting
     finally:
         (gc.enable if was else gc.disable)()
-
-
-DEEP_ALIASES = "\n".join(["- &a0 []", *(f"- &a{n} [*a{n - 1}]" for n in range(1, 80))])
 
 
 @both_parsers

@@ -69,16 +69,8 @@ def wrong_values(
     dtype: str, *worst: model.Mismatch, wrong: int, total: int, where: str
 ) -> Comparison:
     """A comparison with wrong elements."""
-    return Comparison(
-        "output",
-        "values",
-        dtype=DTYPES[dtype],
-        wrong=wrong,
-        total=total,
-        used=np.inf,
-        where=where,
-        worst=worst,
-    )
+    fields: Any = {"wrong": wrong, "total": total, "used": np.inf, "where": where, "worst": worst}
+    return Comparison("output", "values", dtype=DTYPES[dtype], **fields)
 
 
 class Page:

@@ -54,6 +54,8 @@ RECORDS = (
 )
 ENDING = model.Ending(True, 4, "incomplete: 1 not run", 1.5, ("acme: it died",), ("bolt: it left",))
 RUN = model.Run(HEADER, RECORDS, ENDING)
+TEXT = st.text(max_size=12)
+SHARES = st.just(0.0) | st.floats(0, allow_nan=False)
 
 
 def lines_of(run):
@@ -127,10 +129,6 @@ def test_a_run_that_a_shell_of_windows_wrote_is_told_from_a_damaged_one(file, en
         store.read(path)
     (problem,) = caught.value.problems
     assert str(problem).startswith(f"{path}:1:1: this file is UTF-16 or UTF-32, not UTF-8 (save")
-
-
-TEXT = st.text(max_size=12)
-SHARES = st.just(0.0) | st.floats(0, allow_nan=False)
 
 
 @st.composite

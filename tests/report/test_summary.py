@@ -16,6 +16,9 @@ CAST = Known(
 GONE = Known("Ties went to the last maximum.", None, "bolt.yaml")
 DML = OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1)
 OLD = OpVersion("", "Hardmax", 1)
+LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
+ZEROS = Diagnosis("zeros", "as if nothing was computed, and all left zero")
+DIES = Diagnosis(None, "dies in the dark", (2, 2, 0, 40))
 
 
 def every_section():
@@ -43,11 +46,6 @@ def every_section():
     for answer, count in (("first_nan", 3), ("skips_nan", 2)):
         yield from (record(alternative=answer, name="nan") for _ in range(count))
     yield record(backend="numpy", alternative="first_nan", name="nan")
-
-
-LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
-ZEROS = Diagnosis("zeros", "as if nothing was computed, and all left zero")
-DIES = Diagnosis(None, "dies in the dark", (2, 2, 0, 40))
 
 
 def test_all_failures_with_one_cause():

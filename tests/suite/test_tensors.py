@@ -35,6 +35,11 @@ cases:
   inputs:
     input: {tensor}
 """
+HEADER = "{'descr':'<f4','fortran_order':False,'shape':%s}"
+DAMAGED = "is a damaged .npy file, or holds Python objects"
+FLOATS = ["float16", "bfloat16", "float32", "float64"]
+INTEGERS = [dtype.name for dtype in BASIC.values() if dtype.kind == "int"]
+SEEDS = [0, 1, 7, 2**33, 10**40]
 
 
 @pytest.fixture
@@ -403,10 +408,6 @@ def headed(header: str, data: bytes = b"") -> bytes:
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
 
 
-HEADER = "{'descr':'<f4','fortran_order':False,'shape':%s}"
-DAMAGED = "is a damaged .npy file, or holds Python objects"
-
-
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
 def test_an_array_is_read_as_it_was_saved(tmp_path: Path, shape: Any) -> None:
     want = np.arange(6, dtype=np.float32)[: int(np.prod(shape))].reshape(shape)
@@ -486,11 +487,6 @@ def test_any_damage_is_refused_or_read_but_never_a_crash(tmp_path: Path) -> None
         # Whatever else is raised ends the test.
         with suppress(ValueError):
             assert isinstance(load_npy(tmp_path / "x.npy"), np.ndarray)
-
-
-FLOATS = ["float16", "bfloat16", "float32", "float64"]
-INTEGERS = [dtype.name for dtype in BASIC.values() if dtype.kind == "int"]
-SEEDS = [0, 1, 7, 2**33, 10**40]
 
 
 def filled(

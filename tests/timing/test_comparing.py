@@ -13,6 +13,8 @@ from tests.timing.machine import QUIET, Machine, Noise, samples
 
 USUAL = Noise(0.02, 0.005, 0.05)
 CASES = 20
+OLD, NEW = "no time in the old run", "no time in the new run"
+ABSENT = "no such case on this backend, or another one of that name"
 
 
 def run(machine: Machine, slow: float = 1.0, cases: int = CASES, rounds: int = 60) -> list[Timed]:
@@ -236,10 +238,6 @@ def test_of_one_process_nothing_follows():
         [machine.timed("case", 30, workers=1, a=1.0)], [machine.timed("case", 30, a=9.0)]
     ).changes[0]
     assert (change.p, change.verdict, change.low) == (1.0, "unclear", 0.0)
-
-
-OLD, NEW = "no time in the old run", "no time in the new run"
-ABSENT = "no such case on this backend, or another one of that name"
 
 
 def test_what_only_one_run_has_is_told_with_the_reason():

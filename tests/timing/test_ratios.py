@@ -29,6 +29,9 @@ from opcheck.timing import (
 )
 from tests.timing.machine import DISTURBED, QUIET, Machine, Noise, samples
 
+#: Nine rounds by three processes, and as many as it takes by five.
+PLANS = Plan("old", processes=3, looks=(9,)), Plan("old")
+
 
 def certain(one: Timing, base: Timing) -> Ratio:
     found = ratio(one, base)
@@ -75,10 +78,6 @@ def test_preempted_samples_hardly_move_it():
         Machine(3, Noise(0.01, 0.0, 0.0)).timing("b", 60),
     )
     assert found.value == pytest.approx(1.5, rel=0.01)
-
-
-#: Nine rounds by three processes, and as many as it takes by five.
-PLANS = Plan("old", processes=3, looks=(9,)), Plan("old")
 
 
 @pytest.mark.sampled(5, evenly=True)

@@ -20,6 +20,7 @@ from tests.asking import task_of
 from tests.backends.runners.programs import SAME, X, persistent
 
 pytestmark = pytest.mark.usefixtures("scratch")
+RUN = "message if request['do'] == 'prepare' else "
 
 
 @pytest.fixture
@@ -188,9 +189,6 @@ def test_a_reply_that_is_none_is_told(started: Any, change: str, told: str) -> N
     assert isinstance(outcome, Raised)
     assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "BrokenProtocol", False)
     assert told in outcome.detail
-
-
-RUN = "message if request['do'] == 'prepare' else "
 
 
 @pytest.mark.parametrize(

@@ -106,9 +106,7 @@ def test_float64_is_judged_by_its_own_roundoff(name: str) -> None:
 
 @pytest.mark.parametrize("dtype", [FLOAT16, BFLOAT16], ids=str)
 @pytest.mark.parametrize("name", UNIT)
-def test_sixteen_bits_are_rounded_and_neither_cut_off_nor_summed_in(
-    name: str, dtype: np.dtype
-) -> None:
+def test_sixteen_bits_are_rounded_and_neither_cut_off_nor_summed_in(name, dtype):
     for size in (4, 9, 49, 1000):
         for p in (1, 2, 3, 5):
             asked = question(name, size, p, dtype)

@@ -15,6 +15,7 @@ from tests.precise.by_the_text import windows
 
 NAMES = TYPES[22]
 NAN, INF = math.nan, math.inf
+numbers = st.lists(st.floats(-8, 8, width=16), min_size=4, max_size=4)
 
 
 def flat(array: Any) -> list[float]:
@@ -138,9 +139,6 @@ def test_numbers_next_to_nothing_beside_others_do_not_cost_digits(p: float) -> N
     x[:, 1:3] *= 1e200
     want = [rounded(norm(row, held), DTYPES["float64"]) for row in x.tolist()]
     assert sum(a != b for a, b in zip(flat(rows(x, held).rounded()), want, strict=True)) <= 1
-
-
-numbers = st.lists(st.floats(-8, 8, width=16), min_size=4, max_size=4)
 
 
 @given(numbers, st.sampled_from([1, 2, 3, 7, 2.5]), st.integers(-40, 40))

@@ -38,8 +38,7 @@ _AT_ONCE = 1 << 22
 @primitive
 def from_either_end(axis: int, rank: int) -> int:
     """`axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)"."""
-    if not -rank <= axis < rank:
-        raise InvalidNode(f"axis {axis} is outside {_range(-rank, rank)}")
+    illegal(f"axis {axis} is outside {_range(-rank, rank)}", not -rank <= axis < rank)
     return axis % rank
 
 
@@ -55,8 +54,7 @@ def distinct(
 @primitive
 def from_the_front(axis: int, rank: int) -> int:
     """`axis` where the text documents no negative values: in [0, r-1]."""
-    if not 0 <= axis < rank:
-        raise InvalidNode(f"axis {axis} is outside {_range(0, rank)}")
+    illegal(f"axis {axis} is outside {_range(0, rank)}", not 0 <= axis < rank)
     return axis
 
 
@@ -430,8 +428,7 @@ def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> 
         allowed = f"{length}, {['one', 'two'][sides - 1]} for each spatial axis"
         raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {allowed}")
     for value in values:
-        if value < least:
-            raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {least} or more")
+        illegal(f"{name} {list(values)} holds {value}; allowed: {least} or more", value < least)
     return list(values)
 
 

@@ -26,7 +26,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from opcheck.errors import NotSupported
+from opcheck.errors import unsupported
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Kind, Number
 
@@ -207,8 +207,7 @@ def drawn(shape: Sequence[int], seed: float | None) -> Any:
 
     The same `seed` gives the same ones, None others each time.
     """
-    if _in_graph.get():
-        raise NotSupported("what is computed of numbers drawn at random")
+    unsupported("what is computed of numbers drawn at random", _in_graph.get())
     if (trace := _context.get().trace) is not None:
         trace.add("drawn")
     if (share := _share.get()) is not None:

@@ -183,23 +183,15 @@ def _dtype(operands: Sequence[Any]) -> np.dtype[Any]:
     raise TypeError("no precise operand")
 
 
-def _real(function: Callable[..., Any]) -> Callable[..., Any]:
+def _real(function: Callable[..., Any], *operands: Any) -> Any:
     """NaN where a function of real numbers is not defined."""
-
-    def real(*operands: Any) -> Any:
-        if any(x != x for x in operands) and function is not _power:
-            return _NAN
-        try:
-            found = function(*operands)
-        except (ValueError, ZeroDivisionError):
-            return _NAN
-        return _NAN if isinstance(found, _mp.mpc) else found
-
-    return real
-
-
-def _divided(a: Any, b: Any) -> Any:
-    return a / b if b != 0 else _NAN if a == 0 else a * _INF
+    if any(x != x for x in operands) and function is not _power:
+        return _NAN
+    try:
+        found = function(*operands)
+    except (ValueError, ZeroDivisionError):
+        return _NAN
+    return _NAN if isinstance(found, _mp.mpc) else found
 
 
 def _power(x: Any, p: Any) -> Any:
@@ -244,7 +236,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "subtract": lambda a, b: a - b,
     "multiply": lambda a, b: a * b,
-    "divide": _divided,
+    "divide": lambda a, b: a / b if b != 0 else _NAN if a == 0 else a * _INF,
     "pow": _power,
     "remainder": _remainder,
     "fmod": _fmod,
@@ -267,7 +259,8 @@ _OF_TWO = "add subtract multiply divide pow remainder fmod maximum minimum".spli
 @cache
 def of_objects(name: str) -> Callable[..., Any]:
     """The function `name` of arrays of mpmath's numbers."""
-    applied = np.frompyfunc(_real(_FUNCTIONS[name]), 2 if name in _OF_TWO else 1, 1)
+    one = partial(_real, _FUNCTIONS[name])
+    applied = np.frompyfunc(one, 2 if name in _OF_TWO else 1, 1)
     return lambda *operands: _array(applied(*operands))
 
 

@@ -135,7 +135,8 @@ def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
         def misread(*inputs: Any, read: Any = read, **attrs: Any) -> Any:
             return formula(*inputs, **{**attrs, name: read(attrs[name])})
 
-        yield Mutant(f"{name}_{called}", f"{name} {text}", mutant.evaluated(misread), only=only)
+        answer = partial(mutant.evaluated, misread, None)
+        yield Mutant(f"{name}_{called}", f"{name} {text}", answer, only=only)
 
 
 def _of_type(attribute: Attribute) -> Iterator[Mutant]:

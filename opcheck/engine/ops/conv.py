@@ -499,15 +499,11 @@ def mean(columns, windows):
     return y if y.dtype.kind in "bO" else (y / over).astype(y.dtype)
 
 
-def in_columns(of):
+def in_columns(of, columns, windows):
     """The axes `of(n)` read in the order of columns."""
-
-    def read(columns, windows):
-        shape, axes, part = [*columns.shape], [*range(columns.ndim)], of(len(windows.axes))
-        shape[part], axes[part] = shape[part][::-1], axes[part][::-1]
-        return put_back(columns.reshape(shape).transpose(axes), windows)
-
-    return read
+    shape, axes, part = [*columns.shape], [*range(columns.ndim)], of(len(windows.axes))
+    shape[part], axes[part] = shape[part][::-1], axes[part][::-1]
+    return put_back(columns.reshape(shape).transpose(axes), windows)
 
 
 def channels_last(columns, windows):
@@ -521,7 +517,7 @@ COL2IM.mutant_table({
     "mean": ("blocks that overlap were averaged", mean),
     "channels_last": ("channels came after the places of a block", channels_last),
     "blocks_in_columns": ("blocks were enumerated from the last axis on",
-                          in_columns(lambda n: slice(n + 1, None))),
+                          partial(in_columns, lambda n: slice(n + 1, None))),
     "places_in_columns": ("places in a block were enumerated from the last axis on",
-                          in_columns(lambda n: slice(1, n + 1))),
+                          partial(in_columns, lambda n: slice(1, n + 1))),
 }, by=of_blocks)  # fmt: skip

@@ -322,19 +322,15 @@ def first_maxima(x, axes, of_rows=one_hot):
     return xp.permute_dims(xp.reshape(of_rows(rows, 1), moved.shape), np.argsort(order))
 
 
-def legal(change):
+def legal(change, InputTensor, *, Axes):
     """Apply `change` to a legal input and its axes."""
-
-    def formula(InputTensor, *, Axes):
-        over_axes(InputTensor, Axes=Axes)
-        return change(InputTensor, Axes)
-
-    return formula
+    over_axes(InputTensor, Axes=Axes)
+    return change(InputTensor, Axes)
 
 
 def over(change, of_rows=one_hot):
     """The formula over what `change` makes of legal axes, sorted, and the rank."""
-    return legal(lambda x, axes: first_maxima(x, change(sorted(axes), x.ndim), of_rows))
+    return partial(legal, lambda x, axes: first_maxima(x, change(sorted(axes), x.ndim), of_rows))
 
 
 def accepting(read):
@@ -363,7 +359,7 @@ def one_after_another(x, axes):
 DML_HARDMAX.mutant_table({
     "axes_in_the_order_stated": (
         "joint indices ran through the axes in the order in which they are stated",
-        legal(first_maxima)),
+        partial(legal, first_maxima)),
     "nine_dimensions_accepted": ("more than 8 dimensions were accepted",
                                  partial(of_rank, lambda rank: rank > MAX_RANK)),
     "no_dimension_accepted": ("a tensor without dimensions was accepted",
@@ -389,7 +385,7 @@ DML_HARDMAX.mutant_table({
                  over(lambda axes, rank: [*range(axes[0], rank)])),
     "one_axis_after_another": (
         "the operator was computed along one axis, and of that along the next",
-        legal(one_after_another)),
+        partial(legal, one_after_another)),
     # Mistakes that ONNX's Hardmax may have too.
     **{name: (text, over(lambda axes, rank: axes, of_rows))
        for name, (text, of_rows) in OF_ROWS.items()},

@@ -74,23 +74,20 @@ def logical_xor(a: Any, b: Any) -> Any:
     return truth(v ^ w, unsure | other)
 
 
-def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def compared(a: Any, b: Any) -> Any:
-        a, b = (x.settled() for x in pair(a, b))
-        v = np.asarray(compare(a.v, b.v), np.bool_)
-        room = plus(a.e, b.e)
-        if room is None:
-            return v
-        unsure = (size_of(a.v - b.v) <= room) & (room > 0)
-        lost = either(a.lost, b.lost) if a.arithmetic.flushes else None
-        return truth(v, unsure if lost is None else unsure | (lost > 0))
-
-    return compared
+def _compared(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    a, b = (x.settled() for x in pair(a, b))
+    v = np.asarray(compare(a.v, b.v), np.bool_)
+    room = plus(a.e, b.e)
+    if room is None:
+        return v
+    unsure = (size_of(a.v - b.v) <= room) & (room > 0)
+    lost = either(a.lost, b.lost) if a.arithmetic.flushes else None
+    return truth(v, unsure if lost is None else unsure | (lost > 0))
 
 
-less, less_equal, equal = map(_comparison, (np.less, np.less_equal, np.equal))
-greater, greater_equal = map(_comparison, (np.greater, np.greater_equal))
-not_equal = _comparison(np.not_equal)
+less, less_equal = partial(_compared, np.less), partial(_compared, np.less_equal)
+greater, greater_equal = partial(_compared, np.greater), partial(_compared, np.greater_equal)
+equal, not_equal = partial(_compared, np.equal), partial(_compared, np.not_equal)
 
 
 def _mask(test: Callable[[Any], Any]) -> Callable[[Bounded], Any]:

@@ -153,12 +153,12 @@ def faulty_where(when: Callable[[Node], Any], name: str, fault: FaultFunction) -
 
 
 def faults(
-    primitive: str, make: Callable[[Any], FaultFunction], *rows: MutantRow | Mutant, **where: Any
+    primitive: str, fault: Callable[..., Any], *rows: MutantRow | Mutant, **where: Any
 ) -> tuple[Mutant, ...]:
-    """Mutants of one function, or rows that have in place of a fault what `make` makes it of."""
+    """Mutants of one function, or rows that have in place of a fault what `fault` takes first."""
 
     def mutant(name: str, text: str, change: Any, only: Only = None) -> Mutant:
-        return faulty(primitive, name, text, make(change), only, **where)
+        return faulty(primitive, name, text, partial(fault, change), only, **where)
 
     return tuple(row if isinstance(row, Mutant) else mutant(*row) for row in rows)
 

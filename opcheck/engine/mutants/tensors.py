@@ -405,12 +405,7 @@ def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
 
 def _of(kind: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
     """Tensors of one kind of types, changed, in their own type."""
-
-    def changed(x: Array) -> Array:
-        known = dtypes.of(x)
-        return change(x).astype(x.dtype) if known and known.kind == kind else x
-
-    return changed
+    return lambda x: change(x).astype(x.dtype) if (d := dtypes.of(x)) and d.kind == kind else x
 
 
 def _through(name: str) -> Callable[[Array], Array]:

@@ -7,6 +7,7 @@ of the numbers, as exact and as inexact as libraries and hardware have them.
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import isqrt
 from typing import TypeAlias
 
@@ -57,11 +58,7 @@ def by_logarithm(
 
     The logarithm is wrong by as many `ulps`, always `towards` +1 or -1, so that its errors add up.
     """
-
-    def raised(a: ar.Array, p: float) -> ar.Array:
-        return exp(a.dtype.type(p) * off_log(a, towards, ulps))
-
-    return raised
+    return lambda a, p: exp(a.dtype.type(p) * off_log(a, towards, ulps))
 
 
 def off_log(a: ar.Array, towards: float, ulps: float) -> ar.Array:
@@ -98,11 +95,7 @@ def logarithmic_root(
     towards: float = 0, ulps: float = 2, exp: Callable[[ar.Array], ar.Array] = np.exp
 ) -> Step:
     """exp(log(s)·(1/p)), the logarithm wrong as in `by_logarithm`."""
-
-    def taken(s: ar.Array, p: float) -> ar.Array:
-        return exp(off_log(s, towards, ulps) * (s.dtype.type(1) / s.dtype.type(p)))
-
-    return taken
+    return lambda s, p: exp(off_log(s, towards, ulps) * (s.dtype.type(1) / s.dtype.type(p)))
 
 
 def dividing_root(s: ar.Array, p: float) -> ar.Array:
@@ -145,15 +138,10 @@ def scaled(implementation: Implementation, reciprocal: bool = False) -> Implemen
     return run
 
 
-def averaged(total: ar.Sum, reciprocal: bool) -> ar.Sum:
+def averaged(reciprocal: bool, terms: ar.Array) -> ar.Array:
     """The mean of the window times its size, as built upon an average pool."""
-
-    def run(terms: ar.Array) -> ar.Array:
-        size = terms.dtype.type(terms.shape[-1])
-        s = total(terms)
-        return s * (terms.dtype.type(1) / size) * size if reciprocal else s / size * size
-
-    return run
+    size, s = terms.dtype.type(terms.shape[-1]), ar.sequential(terms)
+    return s * (terms.dtype.type(1) / size) * size if reciprocal else s / size * size
 
 
 def in_rows(x: ar.Array) -> ar.Array:
@@ -178,14 +166,10 @@ def ascending(terms: ar.Array) -> ar.Array:
     return ar.sequential(np.sort(terms, axis=-1))
 
 
-def flushing(power: Step, root: Step, times: float) -> Implementation:
+def flushing(power: Step, root: Step, times: float, x: ar.Array, p: float) -> ar.Array:
     """Inputs, terms and answers below `times` the smallest normal number become zero."""
-
-    def run(x: ar.Array, p: float) -> ar.Array:
-        terms = ar.flush(power(ar.flush(np.abs(x), times), p), times)
-        return ar.flush(root(ar.sequential(terms), p), times)[..., 0]
-
-    return run
+    terms = ar.flush(power(ar.flush(np.abs(x), times), p), times)
+    return ar.flush(root(ar.sequential(terms), p), times)[..., 0]
 
 
 def fused(x: ar.Array, p: float) -> ar.Array:
@@ -233,10 +217,12 @@ HONEST: dict[str, Implementation] = {
         norm(off_power(ar.upwards), off_root(ar.upwards)), reciprocal=True
     ),
     "scaled, log 2 ULP up": scaled(norm(by_logarithm(+1, 2), logarithmic_root(+1, 2))),
-    "average / K · K": norm(power, root, averaged(ar.sequential, reciprocal=False)),
+    "average / K · K": norm(power, root, partial(averaged, False)),
     "average · (1/K) · K, pow 4 ULP down": norm(
-        off_power(ar.downwards), off_root(ar.downwards), averaged(ar.sequential, reciprocal=True)
+        off_power(ar.downwards), off_root(ar.downwards), partial(averaged, True)
     ),
-    "flushed": flushing(squarings, special_root, 1),
-    "flushed early, pow 4 ULP down": flushing(off_power(ar.downwards), off_root(ar.downwards), 2),
+    "flushed": partial(flushing, squarings, special_root, 1),
+    "flushed early, pow 4 ULP down": partial(
+        flushing, off_power(ar.downwards), off_root(ar.downwards), 2
+    ),
 }

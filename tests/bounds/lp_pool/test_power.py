@@ -112,7 +112,7 @@ def test_sixteen_bits_are_rounded_and_neither_cut_off_nor_summed_in(name, dtype)
             asked = question(name, size, p, dtype)
             assert asked.judge(relative(0)(asked.x, p)).problem is None
             assert asked.judge(cut_off(asked.x, p)).problem is not None
-            assert p == 5 or asked.judge(sum_in(dtype)(asked.x, p)).problem is not None
+            assert p == 5 or asked.judge(sum_in(dtype, asked.x, p)).problem is not None
 
 
 def test_a_window_of_zeros_is_exactly_zero() -> None:

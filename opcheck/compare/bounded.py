@@ -371,7 +371,7 @@ def scattering(want: Want, got: Array) -> Scattering | None:
             counts = np.isfinite(error)
             off = float(np.sqrt(np.mean(error[counts] ** 2) / np.mean(want.values[counts] ** 2)))
         if not fine or not off < _MOST_OF_MODELS:
-            said = f"{message}, and are {off:.2g} of its size: no narrower type explains that"
+            said = f"{message}, and are {off:.2g} of its size: more than a narrower type explains"
             return Scattering(times, said, explained=False)
         return Scattering(times, f"{message}, as if some part was computed in {_CUTS[min(fine)]}")
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))

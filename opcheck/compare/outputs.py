@@ -7,7 +7,7 @@ operator's error bound.
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from math import prod
 from string import ascii_letters
@@ -174,16 +174,18 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     problem: ComparisonProblem | None = None
     remark = ""
 
+    @cache
     def spread() -> Scattering | None:
         return scattering(want, got) if want.drawn and dtype.kind == "float" else None
 
+    if whole := spread() if want.whole else None:
+        decision.found.unjudged = 0  # what the bound leaves open, the scatter decides
     if not decision.fits:
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
-        whole = spread() if want.whole else None
         words = whole.message if whole else ""
         why = (ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}", words)
         problem, remark = "values", "; ".join(filter(None, why))
-    elif 2 * decision.found.unjudged > got.size and not (want.whole and spread()):
+    elif 2 * decision.found.unjudged > got.size:
         problem, remark = "undecided", UNDECIDED
     elif tier.remark:
         problem, remark = "precision", tier.remark

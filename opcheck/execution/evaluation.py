@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from opcheck import model, opset
 from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
@@ -140,6 +142,8 @@ class CaseEvaluation:
             contradiction = yield from self._contradiction(outcome, backend)
             if contradiction:
                 judgement = verdict.unstable(contradiction)
+        if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
+            return self._unsupported(backend, why)
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
@@ -160,6 +164,17 @@ class CaseEvaluation:
         failed = (True, twin) if legal and twin else (False, outcome)
         kept = produced if judgement.failure == "precision" else None
         return EvaluatedCase(result, failed, answer=kept)
+
+    def _says_nothing(self) -> str:
+        """Describe why a right answer to a model says nothing, or ""."""
+        if self.case.model is None or not isinstance(self.case.expect, model.Computed):
+            return ""
+        values = [want.values for one in self.accepted_answers for want in one.wants]
+        if not any(one.size for one in values):
+            return "nothing is judged: no output has an element"
+        if all(one.dtype.kind == "f" and np.isnan(one).all() for one in values if one.size):
+            return "nothing is judged: all that is right is NaN"
+        return ""
 
     def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:
         result = LiveResult(self.case, backend.address, Verdict.UNSUPPORTED, reason)

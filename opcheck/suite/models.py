@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from shlex import quote
 from typing import TypeAlias
 
 from opcheck import dtypes, model
@@ -241,7 +242,8 @@ def _inputs(
         shape: list[int] = []
         for axis, declared_size in enumerate(declared_sizes):
             if (size := sizes.of(name, axis, declared_size)) is None:
-                dim = declared_size or f"'{name}[{axis}]'"
+                plain = declared_size and quote(str(declared_size)) == declared_size
+                dim = declared_size if plain else quote(f"{name}[{axis}]")
                 unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
                 messages.append((path, f"input {name!r}: {unsaid}"))
             else:

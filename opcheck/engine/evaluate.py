@@ -525,6 +525,10 @@ _FINE = 2.0**-51
 _SECOND_ORDER = 1.005
 
 
+#: Elements whose quantiles are kept.
+_KEPT = 4096
+
+
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """An output of numbers drawn at random, each apart from all others.
@@ -536,14 +540,20 @@ class Drawn:
     answer: Callable[[], Sequence[Array]]
     place: int
     related: Callable[[Sequence[Array]], Any] | None = None
+    _known: dict[float, Array] = field(default_factory=dict, init=False)
 
     def quantiles(self, share: float) -> Array:
         """For each element the number below which this share of what may be drawn lies.
 
         Of a formula that falls as its numbers rise, the share above it.
         """
+        if (known := self._known.get(share)) is not None:
+            return known
         with numbers.at_share(share):
-            return self.answer()[self.place]
+            found = self.answer()[self.place]
+        if found.size <= _KEPT:  # for all backends
+            self._known[share] = found
+        return found
 
     def rounded(self) -> Array:
         """Such numbers, others each time unless there is a seed."""

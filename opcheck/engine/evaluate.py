@@ -215,8 +215,19 @@ class Evaluation:
     def dtype(self) -> DType:
         """The floating dtype that decides which arithmetic is expected: the inputs' widest."""
         known = map(dtypes.of, self.node.given)
-        real = [dtype for dtype in known if dtype and dtype.kind == "float"]
+        real = {dtype for dtype in known if dtype and dtype.kind == "float"}
+        if self.node.op == GRAPH:
+            graph: Any = self.node.attrs["graph"]
+            real = real or {*graph.body.floats}
+            # What is float64 in a part of a model alone has the errors of the other part.
+            poorer = {one for one in (*real, *graph.body.floats) if one.name != "float64"}
+            real = (real & poorer) or poorer or real
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
+
+    @cached_property
+    def plain(self) -> Sequence[Any]:
+        """The outputs as the engine computes them, each tensor in its own type."""
+        return evaluate(self.node)
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark.

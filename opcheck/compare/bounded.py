@@ -178,11 +178,13 @@ def _errors(want: Want, got: Array) -> Floats:
 def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
     y = want.values
     size = np.abs(y)
-    if want.whole:  # where a zero is as large as the others
-        size = np.maximum(size, root_mean_square(y[np.isfinite(y)]))
     if room.shared is not None:
         slack = slack + size * room.shared.up
-    vague = (slack >= UNJUDGED * size) & (size > 2 * tier.arithmetic.floor) & np.isfinite(y)
+    finite, least = np.isfinite(y), 2 * tier.arithmetic.floor
+    if want.whole:  # Its zeros are off as the others are.
+        size = np.maximum(size, root_mean_square(y[finite]))
+        return np.asarray(finite & (slack >= UNJUDGED * size) & (slack > least) | room.unknown)
+    vague = (slack >= UNJUDGED * size) & (size > least) & finite
     return np.asarray(vague | room.unknown)
 
 
@@ -350,8 +352,8 @@ _CUTS = {
 _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
 #: The worst element of a model's output may be off by so many times more than all are.
 _WORST = 10.0
-#: Beyond so many times what all are, an element of a model's output stands alone.
-_LONE = 30.0
+#: Beyond so many times what the others are, an element stands alone; among so many at least.
+_LONE, _FEW = 30.0, 16
 #: Errors of a model, relative to its output, that no narrower type excuses.
 _MOST_OF_MODELS = 0.125
 
@@ -391,7 +393,7 @@ def scattering(want: Want, got: Array) -> Scattering | None:
             counts = np.isfinite(error)
             size = root_mean_square(want.values[counts])
             off_by = root_mean_square(error[counts]) / size if size else np.inf
-        if least.worst > _LONE * least.rms:
+        if least.worst > _LONE * least.others:
             said = f"{message}, in few elements: no narrower type explains that"
             return Scattering(least.ratio, said, explained=False)
         if not fine or not off_by < _MOST_OF_MODELS:
@@ -399,7 +401,7 @@ def scattering(want: Want, got: Array) -> Scattering | None:
                 f"{message}, and are {off_by:.2g} of its size: more than a narrower type explains"
             )
             return Scattering(least.ratio, said, explained=False)
-        some = f"{message}, as if some part was computed in {_CUTS[min(fine)]}"
+        some = f"{message}, as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"
         return Scattering(least.ratio, some)
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     alike = 1 / _EXPLAINED < ratios[best] < _EXPLAINED
@@ -417,10 +419,17 @@ class _Off(NamedTuple):
 
     rms: float
     worst: float = 0.0
+    many: int = 0
 
     @property
     def ratio(self) -> float:
         return max(self.rms, self.worst / _WORST)
+
+    @property
+    def others(self) -> float:
+        """The root mean square without the worst element; of few ones it says nothing."""
+        rest = self.many * self.rms**2 - self.worst**2
+        return float(np.sqrt(max(0.0, rest) / (self.many - 1))) if self.many >= _FEW else np.inf
 
 
 def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
@@ -478,7 +487,7 @@ def _scatters_of_model(want: Want, got: Array, error: Floats, cut: float) -> Ite
     least = np.hypot(arithmetic.u * root_mean_square(y[counts]), 16 * arithmetic.floor)
     for shift, deviation in bound.deviations(cut):
         off = (error - shift)[counts] / np.hypot(deviation, least)[counts]
-        yield _Off(root_mean_square(off), float(np.abs(off).max(initial=0)))
+        yield _Off(root_mean_square(off), float(np.abs(off).max(initial=0)), off.size)
 
 
 #: The search for λ is Newton's on a convex function that consists of straight pieces. From the left

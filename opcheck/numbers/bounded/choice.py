@@ -241,12 +241,10 @@ def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
     unsure = np.asarray(low != high) & np.isfinite(x.e) & is_finite(v)
     if not unsure.any() and np.isfinite(x.e).all():
         return Bounded(v, x.dtype, x.arithmetic, Errors(lost=x.lost))
-    # Of two neighbors both are meant; where there are more, nothing is known.
-    two = unsure & (high - low <= 1)
-    middle = np.where(two, (low + high) / 2, v)
-    e = np.where(unsure, np.maximum(size_of(high - middle), size_of(middle - low)), 0.0)
-    e = np.where(np.isinf(x.e), np.inf, e)
-    return Bounded(middle, x.dtype, x.arithmetic, Errors(e, _spread(function, middle, x), x.lost))
+    e = np.where(unsure, size_of(high - low) / 2, np.where(np.isinf(x.e), np.inf, 0.0))
+    # What scatters does so about the value.
+    middle = v if x.arithmetic.scatters else np.where(unsure, (low + high) / 2, v)
+    return Bounded(middle, x.dtype, x.arithmetic, Errors(e, _spread(function, v, x), x.lost))
 
 
 def _spread(function: Callable[..., Any], v: Any, *operands: Bounded) -> Floats | None:

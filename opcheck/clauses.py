@@ -160,12 +160,11 @@ def cited(quote: str, page: Sequence[Sentence]) -> tuple[Sentence, ...]:
     # More than the whole page: not worth looking for.
     if not quoted or sum(map(len, quoted)) > sum(len(sentence.text) for sentence in page):
         return ()
-    pieces = [_pattern(piece) for piece in quoted]
-    if alone := tuple(sentence for sentence in page if _find(pieces, _normal(sentence.text))):
+    if alone := tuple(sentence for sentence in page if _find(quoted, _normal(sentence.text))):
         return alone
     for _, sentences in groupby(page, lambda sentence: sentence.part):
         part = [(sentence, _normal(sentence.text)) for sentence in sentences]
-        spans = _find(pieces, " ".join(text for _, text in part))
+        spans = _find(quoted, " ".join(text for _, text in part))
         run, start = [], 0
         for sentence, text in part:
             end = start + len(text)
@@ -177,17 +176,19 @@ def cited(quote: str, page: Sequence[Sentence]) -> tuple[Sentence, ...]:
     return ()
 
 
-def _find(pieces: Sequence[re.Pattern[str]], text: str) -> list[tuple[int, int]]:
+def _find(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
     """Return the spans of the pieces in `text`, in order; empty if one is missing."""
     spans, end = [], 0
     for piece in pieces:
-        if (match := piece.search(text, end)) is None:
+        # To look for the words first spares most patterns.
+        if piece not in text or (match := _pattern(piece).search(text, end)) is None:
             return []
         spans.append(match.span())
         end = match.end()
     return spans
 
 
+@cache
 def _pattern(text: str) -> re.Pattern[str]:
     """The text as it stands, and no word cut in two by its ends."""
     before = r"(?<!\w)" if text[0].isalnum() else ""

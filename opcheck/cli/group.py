@@ -18,6 +18,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 _MODULES = dict.fromkeys(("backends", "support", "schema"), "list")
 _MODULES |= dict.fromkeys(("report", "diff", "merge"), "reports")
 _MODULES |= dict.fromkeys(("locate", "extract"), "models")
+_MODULES |= dict.fromkeys(("pack", "verify"), "package")
 #: The line of each command stands here so that `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",
@@ -27,6 +28,8 @@ COMMANDS = {
     "report": "Show a stored run.",
     "diff": "Show what changed from one stored run to another.",
     "merge": "Join stored runs of one suite.",
+    "pack": "Put a stored run and its outputs into one file.",
+    "verify": "Judge again what somebody handed in.",
     "golden": "Write test data with the right answers in it, and check such files.",
     "list": "Show the cases that files expand to.",
     "mutate": "Show which mutants the cases kill, and which survive.",

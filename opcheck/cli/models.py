@@ -77,7 +77,8 @@ def locate(
         while driver.is_busy:
             found = next((one for _, one in driver.collect()), found)
     if (whole := found.whole) and whole.verdict == "bad case":
-        hint = None if inputs else "numbers that are made up may not fit: give others by --inputs"
+        what = "sizes of --dim and numbers" if network.case.said else "numbers"
+        hint = None if inputs else f"the {what} that are made up may not fit: see also --inputs"
         raise UsageError(f"{path}: {whole.reason}", hint)
     sizes = [word for name in dims for word in ("--dim", f"{name}={dims[name]}")]
     data = ["--inputs", str(inputs)] if inputs else []
@@ -86,7 +87,8 @@ def locate(
         asked = question(found.wrong.result.case)
         with _writing(folder):
             written = report.write(folder, found.wrong, asked.task, asked.inputs, address)
-        again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
+        if not found.hangs:
+            again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
     elif folder:
         click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)
     report.show(output(), found, backend.info, again)
@@ -99,7 +101,7 @@ def locate(
             wrong.append(f"by {plural(len(found.around), 'node')} that nobody judged, or several")
     if wrong or found.together:
         end(Exit.NONCONFORMING, ", ".join(wrong))
-    if not found.judged:
+    if all(one.result.beyond for one in found.judged):
         end(Exit.NOTHING_JUDGED, "no node was judged")
     said = "; the model as a whole is not judged"
     if whole and whole.verdict in ("pass", "warn"):

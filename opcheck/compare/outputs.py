@@ -7,7 +7,7 @@ operator's error bound.
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from math import prod
 from string import ascii_letters
@@ -66,7 +66,9 @@ def compare(
     if (dtype := of(got)) is None or want.dtype not in (None, dtype):
         return failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
     try:
-        values = _exact_in(dtype, want.values)
+        # What may be either of two integers lies between them.
+        is_between = want.bound is not None and dtype.kind == "int"
+        values = want.values if is_between else _exact_in(dtype, want.values)
     except ValueError as error:
         if want.dtype is not None:
             raise
@@ -180,21 +182,28 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     problem: ComparisonProblem | None = None
     remark = ""
 
+    @cache
     def spread() -> Scattering | None:
         return scattering(want, got) if want.drawn and dtype.kind == "float" else None
 
+    vague = 2 * decision.found.unjudged > got.size
+    if whole := spread() if want.whole else None:
+        decision.found.unjudged = 0  # what the bound leaves open, the scatter decides
     if not decision.fits:
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
-        whole = spread() if want.whole else None
         words = whole.message if whole else ""
         why = (ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}", words)
         problem, remark = "values", "; ".join(filter(None, why))
-    elif 2 * decision.found.unjudged > got.size and not (want.whole and spread()):
+    elif vague and not whole:
         problem, remark = "undecided", UNDECIDED
+    elif whole and whole.message:
+        # Within a bound that says something, an answer is never wrong.
+        is_sound = whole.explained or not (vague or tier.remark)
+        problem, remark = "precision" if is_sound else "values", whole.message
     elif tier.remark:
         problem, remark = "precision", tier.remark
     elif (found := spread()) and found.message:
-        problem, remark = "precision" if found.explained else "values", found.message
+        problem, remark = "precision", found.message
     elif want.whole and found:
         times = f"{found.ratio:.2g} times; up to {SCATTER:g} may be"
         remark = f"as far off as {tier.name} arithmetic explains, {times}"

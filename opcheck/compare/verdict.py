@@ -206,7 +206,8 @@ def _judge_outputs(
     comparisons, name = min(attempts, key=lambda attempt: _distance(attempt[0]))
     broken = [comparison for comparison in comparisons if comparison.problem]
     reason = "; ".join(map(what_is_wrong, broken))
-    if any(comparison.problem == "undecided" for comparison in broken):
+    problems = {comparison.problem for comparison in broken}
+    if problems <= {"undecided", "precision"} and "undecided" in problems:
         return Judgement(Verdict.BAD_CASE, reason, comparisons=comparisons)
     if all(comparison.problem == "precision" for comparison in broken):
         return Judgement(Verdict.WARN, reason, "precision", False, name, comparisons)

@@ -29,6 +29,8 @@ _LARGE = 1 << 20
 #: Roundoffs of float64 that a reference in float64 may be off by beyond its formula's bound.
 _FINE = 2.0**-51
 _SECOND_ORDER = 1.005
+#: Elements whose quantiles are kept.
+_KEPT = 4096
 
 
 def is_real(array: Array | None) -> bool:
@@ -221,8 +223,19 @@ class Evaluation:
     def dtype(self) -> DType:
         """The floating dtype that decides which arithmetic is expected: the inputs' widest."""
         known = map(dtypes.of, self.node.given)
-        real = [dtype for dtype in known if dtype and dtype.kind == "float"]
+        real = {dtype for dtype in known if dtype and dtype.kind == "float"}
+        if self.node.op == GRAPH:
+            graph: Any = self.node.attrs["graph"]
+            real = real or {*graph.body.floats}
+            # What is float64 in a part of a model alone has the errors of the other part.
+            poorer = {one for one in (*real, *graph.body.floats) if one.name != "float64"}
+            real = (real & poorer) or poorer or real
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
+
+    @cached_property
+    def plain(self) -> Sequence[Any]:
+        """The outputs as the engine computes them, each tensor in its own type."""
+        return evaluate(self.node)
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark.
@@ -530,14 +543,20 @@ class Drawn:
     answer: Callable[[], Sequence[Array]]
     place: int
     related: Callable[[Sequence[Array]], Any] | None = None
+    _known: dict[float, Array] = field(default_factory=dict, init=False)
 
     def quantiles(self, share: float) -> Array:
         """For each element the number below which this share of what may be drawn lies.
 
         Of a formula that falls as its numbers rise, the share above it.
         """
+        if (known := self._known.get(share)) is not None:
+            return known
         with numbers.at_share(share):
-            return self.answer()[self.place]
+            found = self.answer()[self.place]
+        if found.size <= _KEPT:  # for all backends
+            self._known[share] = found
+        return found
 
     def rounded(self) -> Array:
         """Such numbers, others each time unless there is a seed."""

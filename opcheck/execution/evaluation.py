@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from opcheck import model, opset
 from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
@@ -86,9 +88,12 @@ class CaseEvaluation:
         try:
             if self.oracle_answer:
                 return self.oracle_answer.wants(case, other_data=True)
-            return expected.computed(case, asked, asked.second) if operator_of(case.op) else None
-        except (expected.OracleUnavailable, expected.WrongCase):
-            return None
+            known = case.op == model.GRAPH and isinstance(case.expect, model.Computed)
+            if known or operator_of(case.op):
+                return expected.computed(case, asked, asked.second)
+        except (expected.OracleUnavailable, expected.WrongCase, expected.Unsupported):
+            pass
+        return None
 
     def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
         """Return True if this answer to the other data is right, None if nobody knows."""
@@ -140,6 +145,10 @@ class CaseEvaluation:
             contradiction = yield from self._contradiction(outcome, backend)
             if contradiction:
                 judgement = verdict.unstable(contradiction)
+        if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
+            return self._unsupported(backend, why)
+        if judgement.verdict is Verdict.BAD_CASE and case.op == model.GRAPH:
+            return self._unsupported(backend, f"unsupported by opcheck: {judgement.reason}")
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
@@ -160,6 +169,17 @@ class CaseEvaluation:
         failed = (True, twin) if legal and twin else (False, outcome)
         kept = produced if judgement.failure == "precision" else None
         return EvaluatedCase(result, failed, answer=kept)
+
+    def _says_nothing(self) -> str:
+        """Describe why a right answer to a model says nothing, or ""."""
+        if self.case.model is None or not isinstance(self.case.expect, model.Computed):
+            return ""
+        values = [want.values for one in self.accepted_answers for want in one.wants]
+        if not any(one.size for one in values):
+            return "nothing is judged: no output has an element"
+        if all(one.dtype.kind == "f" and np.isnan(one).all() for one in values if one.size):
+            return "nothing is judged: all that is right is NaN"
+        return ""
 
     def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:
         result = LiveResult(self.case, backend.address, Verdict.UNSUPPORTED, reason)

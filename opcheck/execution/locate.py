@@ -21,6 +21,7 @@ from opcheck.diagnose.suspects import Evidence, Suspects
 from opcheck.engine import Expected, Node, operator_of
 from opcheck.engine.evaluate import exactly
 from opcheck.errors import InvalidNode, NotSupported, few
+from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import WrongCase, answers_of, node_of
 from opcheck.execution.network import Network, Values, case_of
 from opcheck.execution.workers import Inquiry
@@ -104,6 +105,9 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
     if known and whole.result.failure in ("values", "precision"):
         together = yield from _together(network, backend)
         found = replace(found, together=together)
+    if found.wrong and found.wrong.right:
+        alone = yield from CaseEvaluation(found.wrong.result.case).on(backend)
+        found = replace(found, hangs=verdict.is_right(alone.result))
     return found
 
 
@@ -138,6 +142,8 @@ def _judged(
         wants = [replace(want, drawn=True) for want in answers_of(case, node)]
     except (WrongCase, MemoryError) as error:
         return JudgedNode(part, _unjudged(case, backend, f"unsupported by opcheck: {error}")), None
+    if not any(want.values.size for want in wants):
+        return JudgedNode(part, _unjudged(case, backend, "no output has an element")), None
     outcome = model.Produced(tuple(got), 0.0, once=True)
     like = next((x for x in operands if x is not None), None)
     judgement = verdict.judge(

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -36,6 +35,8 @@ class Network:
         self.case = case
         self.evaluation = CaseEvaluation(case)
         self.taken = 0
+        #: Why the engine could not compute nodes, by place.
+        self.failed: dict[int, str] = {}
         data: bytes | None = case.model or b""
         while data is not None:
             self.whole = WholeModel(data, self.evaluation.question.task.inputs)
@@ -85,8 +86,11 @@ class Network:
             gives = tuple(filter(None, part.outputs))
             if all(name in named for name in reads):
                 one = Subgraph(Body(reads, gives, (self.node(part),)))
-                with suppress(NotSupported, InvalidNode, MemoryError), np.errstate(all="ignore"):
-                    named |= zip(gives, one(*(named[name] for name in reads)), strict=True)
+                try:
+                    with np.errstate(all="ignore"):
+                        named |= zip(gives, one(*(named[name] for name in reads)), strict=True)
+                except (NotSupported, InvalidNode, MemoryError) as error:
+                    self.failed[part.place] = str(error)
             yield part, named
             for name in done:
                 named.pop(name, None)
@@ -221,7 +225,7 @@ def extracted(
     for part, values in network.values():
         if part.op.name == "Constant":
             continue
-        if why := network.why_not(part):
+        if why := network.why_not(part) or network.failed.get(part.place):
             left.append((part, why))
             continue
         if missing := [name for name in network.node(part).inputs if name and name not in values]:

@@ -357,6 +357,12 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
         yield info.name, dtype, sizes if tensor.HasField("shape") else None
 
 
+def output_types(data: bytes) -> list[DType | None]:
+    """The types of elements that a model declares for its outputs; None for none."""
+    codes = (one.type.tensor_type.elem_type for one in ModelProto.FromString(data).graph.output)
+    return [element(code) if code else None for code in codes]
+
+
 def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
     """`task` as the bytes of a model, with the `ranks` of outputs; raises NotExpressible."""
     model = model_of(task)

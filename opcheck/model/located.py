@@ -71,7 +71,8 @@ class Located:
     nodes; `around` are those that are not judged, and why. `exposed` says why a pass came to
     nothing, or what making outputs of tensors changed. `taken` is the number of Ifs in whose place
     the branch stands that they take. `together` is the node whose outputs have to be the model's
-    own for its answer to be right, or for what the wrong node reads.
+    own for its answer to be right, or for what the wrong node reads. `hangs`: by itself, the wrong
+    node is right.
     """
 
     whole: LiveResult | None
@@ -82,6 +83,7 @@ class Located:
     exposed: str = ""
     together: Part | None = None
     taken: int = 0
+    hangs: bool = False
 
     @property
     def wrong(self) -> JudgedNode | None:

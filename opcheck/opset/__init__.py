@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from opcheck import dtypes
 from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
 from opcheck.model import Array, Attrs, AttrValue, OpVersion, Typed
 
@@ -181,6 +182,16 @@ class Body:
 
     def __repr__(self) -> str:
         return f"a graph of {len(self.nodes)} nodes"
+
+    @cached_property
+    def floats(self) -> frozenset[DType]:
+        """The floating types of its constants, and those that it casts to."""
+        found = {dtypes.of(array) for array in self.constants.values()}
+        for node in self.nodes:
+            found |= {dtypes.of(x) for x in node.attrs.values() if isinstance(x, np.ndarray)}
+            found |= {one for one in dtypes.DTYPES.values() if one.onnx == node.attrs.get("to")}
+            found |= {dtype for one in node.graphs for dtype in one.floats}
+        return frozenset(one for one in found if one and one.kind == "float")
 
     @cached_property
     def named(self) -> frozenset[str]:

@@ -141,6 +141,10 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     return shlex.join(words)
 
 
+#: Of these nobody asks how a sentence is read.
+_SILENT = (model.Verdict.PASS, model.Verdict.UNSUPPORTED, model.Verdict.NOT_RUN)
+
+
 class Recorder:
     """Makes the records of a run on `backends`, by address; `suite` identifies the cases."""
 
@@ -155,7 +159,6 @@ class Recorder:
         """The record of a result on one of the cases."""
         case = result.case
         place, digest = self.digests[case.id]
-        passed = result.verdict is model.Verdict.PASS
         return model.Record(
             case=case.id,
             place=place,
@@ -164,8 +167,7 @@ class Recorder:
             clause=case.clause and (quotation(case.clause, case.op) or case.clause),
             question=question(case),
             repeat=repeat(result, self._backends),
-            # Rulings matter for failures only.
-            rulings=() if passed else rulings(case.clause, case.op),
+            rulings=() if result.verdict in _SILENT else rulings(case.clause, case.op),
             comparisons=tuple(map(_comparison, result.comparisons)),
             **{name: getattr(case, name) for name in _OF_CASE},
             **{name: getattr(result, name) for name in _ALIKE},

@@ -32,6 +32,11 @@ def show(console: Console, found: Located, backend: BackendInfo, again: Sequence
     if found.wrong:
         record = Recorder([found.wrong.result.case]).record(found.wrong.result)
         summary.show_failure(console, replace(record, repeat=shlex.join(again)))
+    if found.hangs:
+        console.print(
+            "As a model of its own, on the same inputs, the node is right: the mistake"
+            " depends on names, constants or the rest of the model.\n"
+        )
     if found.together:
         where = f"{found.together.name}, which gives {', '.join(found.together.outputs)}"
         what = "No node is wrong by itself, and the model's answer is."
@@ -76,8 +81,9 @@ def _counts(found: Located) -> Iterator[str]:
             most = max(one.harm for one in some)
             far = f"{how} {most:.1e} of the output's size at most"
             yield f"           {len(some):,} {op}: {far if isfinite(most) else 'wrong'}"
-    warned = (one.result for one in found.nodes if one.result.verdict is Verdict.WARN)
+    warned = [one.result for one in found.nodes if one.result.verdict is Verdict.WARN]
     why = Counter((r.case.op.name, r.comparisons[0].remark) for r in warned if r.comparisons)
+    why.update((r.case.op.name, r.reason) for r in (one.result for one in found.nodes) if r.beyond)
     for (op, remark), count in why.most_common(3):
         yield f"           {count:,} {op}: {remark}"
     if found.taken:

@@ -9,7 +9,7 @@ import os
 import pickle
 import platform
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -44,10 +44,10 @@ class _Cases(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name}")
 
 
-def place(file: Path, levels: Collection[Level], *, anew: bool = False) -> Path | None:
+def place(file: Path, levels: Collection[Level]) -> Path | None:
     """Return where cases of a shipped file belong, by its content and the code; None: nowhere."""
     with suppress(OSError):
-        folder = _folder.__wrapped__() if anew else _folder()
+        folder = _folder()
         about = sha256(file.read_bytes()).hexdigest()
         return folder and folder / f"{file.stem}-{'-'.join(sorted(levels))}-{about[:16]}"
     return None
@@ -67,10 +67,15 @@ def read(path: Path) -> tuple[Case, ...] | None:
     return None
 
 
-def keep(path: Path, file: Path, levels: Collection[Level], cases: Sequence[Case]) -> None:
-    """Put the cases of a shipped file at its place, unless it or the code is another by now."""
-    if place(file, levels, anew=True) != path:
-        return
+def keep(read: Mapping[Path, tuple[Path, Sequence[Case]]], levels: Collection[Level]) -> None:
+    """Put cases at their places, with their files, unless these or the code are others by now."""
+    is_the_same = bool(read) and _folder.__wrapped__() == _folder()
+    for path, (file, cases) in read.items():
+        if is_the_same and place(file, levels) == path:
+            _put(path, cases)
+
+
+def _put(path: Path, cases: Sequence[Case]) -> None:
     part = path.with_suffix(f".{os.getpid()}")
     with suppress(OSError):
         if not path.parent.exists():

@@ -63,6 +63,7 @@ def _load(
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
+    fresh: dict[Path, tuple[Path, list[Case]]] = {}
     asked = {op.lower() for op in ops}
     with reading.uncollected():
         for file in _files(paths or _about(ops), problems):
@@ -79,7 +80,8 @@ def _load(
                 mine = _cases(file, root, ops)["bench" if timed else "cases"]
                 cases += mine
                 if place and not (ops or problems):
-                    cache.keep(place, file.path, levels, mine)
+                    fresh[place] = (file.path, mine)
+    cache.keep(fresh, levels)
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)

@@ -1,9 +1,11 @@
 """Cases that come as models: a folder of test data, or the node tests of the onnx package."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from shlex import quote
 from typing import TypeAlias
 
 from opcheck import dtypes, model
@@ -170,6 +172,13 @@ def case_of_model(
         beyond = str(error)
     except ValueError as error:
         messages.append((path, str(error)))
+    else:
+        names = Counter(node.name for node in proto.graph.node if node.name)
+        if twice := [name for name, count in names.items() if count > 1]:
+            what = "names of nodes are unique, and several here are called"
+            messages.append((path, f"this is no valid model: {what} {', '.join(twice[:3])}"))
+        if not proto.graph.output:
+            messages.append((path, "this model has no outputs"))
     if len(messages) > known:
         return None
     ports = tuple(Port(spec.name) for spec in specs)
@@ -241,7 +250,8 @@ def _inputs(
         shape: list[int] = []
         for axis, declared_size in enumerate(declared_sizes):
             if (size := sizes.of(name, axis, declared_size)) is None:
-                dim = declared_size or f"'{name}[{axis}]'"
+                plain = declared_size and quote(str(declared_size)) == declared_size
+                dim = declared_size if plain else quote(f"{name}[{axis}]")
                 unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
                 messages.append((path, f"input {name!r}: {unsaid}"))
             else:

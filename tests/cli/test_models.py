@@ -175,6 +175,31 @@ class Backend:
 """
 
 
+def test_a_mistake_that_depends_on_a_name_is_told_so(run, network, tmp_path):
+    (tmp_path / "bad.py").write_text(
+        BAD.replace("task.model", "model_of(task).SerializeToString()").replace(
+            "import onnx", "from opcheck.graph import model_of\nimport onnx", 1
+        )
+    )
+    found = run("locate", network, "-b", "py:bad:Backend", "-o", "out", code=1)
+    assert f"  repeat  opcheck locate {network} -b py:bad:Backend\n" in found.stdout
+    assert "As a model of its own, on the same inputs, the node is right" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"), [(0, "no output has an element"), (2, "all that is right is NaN")]
+)
+def test_a_model_that_shows_nothing_is_not_judged(run, network, tmp_path, rows, why):
+    net = "<ir_version: 8, opset_import: ['': 17]> net (float[n] x) => (float[n] y) "
+    proto = onnx.parser.parse_model(net.replace("'", '"') + "{ a = Exp (x) y = Tanh (a) }")
+    onnx.save(proto, tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", np.full(rows, np.nan, np.float32))
+    asked = ("net.onnx", "-b", "reference", "--inputs", ".")
+    assert f"nothing is judged: {why}" in run("run", *asked, code=5).stdout
+    found = run("locate", *asked, code=0 if rows else 5)
+    assert f"the model  unsupported: nothing is judged: {why}" in found.stdout
+
+
 def test_a_networks_nodes_are_cases(run, network, tmp_path):
     found = run("extract", network, "-o", "net", code=0)
     assert found.stdout == "exit 0: 12 nodes in 12 cases in net\n"

@@ -389,6 +389,8 @@ def test_sizes_go_by_name_or_by_place(tmp_path):
     path = at(tmp_path / "m.onnx", relu([None, "n"]))
     assert problem(path, n=2) == "input 'x': nobody says how large axis 0 is: --dim 'x[0]'=N"
     assert problem(path, **{"x[0]": 2}) == "input 'x': nobody says how large axis 1 is: --dim n=N"
+    odd = at(tmp_path / "odd.onnx", relu(["?", "?"]))
+    assert problem(odd, **{"x[0]": 2}).endswith("--dim 'x[1]'=N")
     (case,) = load_all([path], {"x[0]": 2, "x[1]": 5})
     assert case.inputs[0].shape == (2, 5)
     with pytest.raises(UsageError, match=r"two sizes: x\[1\] is 5 and n is 7"):

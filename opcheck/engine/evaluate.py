@@ -14,7 +14,7 @@ from opcheck.engine.operators import Formula, Operator, explained, located
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers import Faults
-from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
+from opcheck.numbers.arithmetic import EXACT, Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, minus, reach
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
@@ -379,11 +379,11 @@ def in_float64(output: Bounded) -> Any:
 
 
 def precisely(node: Node, bits: int) -> Sequence[Any]:
-    """The outputs with this many binary digits, as `numbers.precise.Precise` or plain arrays."""
-    from opcheck.numbers.precise import digits, precise
+    """The outputs with this many binary digits, as numbers without errors or plain arrays."""
+    from opcheck.numbers.precise import digits
 
     with digits(bits):
-        return _called(bind(node), lambda x: precise(x) if is_real(x) else x, node.inputs)
+        return _called(bind(node), partial(_lifted, EXACT), node.inputs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ depends on the arrays that are put in:
 - *bounded* (`opcheck.numbers.bounded.Bounded`): the value, far more accurate than the type; a bound
   on how far any sound implementation of the formula may lie from it; and, if asked for, how far
   independent roundings would scatter it.
-- *precise* (`opcheck.numbers.precise.Precise`): the value to as many digits as are asked for.
+  With as many digits as are asked for, and no errors, it tells what a value rounds to.
 - *faulty* (`opcheck.numbers.faulty.Faulty`): what comes out where one of the functions is wrong.
 
 The package knows NumPy, and mpmath where precise numbers are used, and nothing of operators.

@@ -117,6 +117,10 @@ def _of(dtype: DType, **options: object) -> Arithmetic:
 
 FLOAT32 = _of(DTYPES["float32"])
 FLOAT64 = _of(DTYPES["float64"], values=1)
+#: Without errors, on numbers of as many digits as their context says.
+EXACT = replace(
+    FLOAT64, grid=Grid(DTYPES["float64"], 0.0), largest=math.inf, smallest=0.0, values=2
+)
 
 
 def expected(dtype: DType) -> Arithmetic:

@@ -278,6 +278,9 @@ def _place(
     """The index of the first extreme, with every index that the errors admit."""
     x = x.settled()
     v = choose(x.v, axis=axis, keepdims=keepdims)
+    if x.v.dtype == np.object_:  # of which NumPy does not find NaN
+        nan, how = np.asarray(x.v != x.v, np.bool_), {"axis": axis, "keepdims": keepdims}
+        v = np.where(nan.any(**how), nan.argmax(**how), v)
     if x.e is None:
         return v
     low, high = x.ends(far=x.arithmetic.flushes)

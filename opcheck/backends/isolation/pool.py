@@ -46,9 +46,8 @@ class Job:
 
     @cached_property
     def is_large(self) -> bool:
-        """Return True if it goes through the file, where there is room for one."""
-        parts = wire.question_parts(self.question)
-        return sum(memoryview(part).nbytes for part in parts) > wire.INLINE
+        """Return True if it goes through the file."""
+        return wire.is_large(wire.question_parts(self.question))
 
     def final_reply(self, reply: Reply) -> Reply:
         """Return the job's reply once its last `reply` is there.

@@ -63,6 +63,11 @@ class Damaged(Exception):
     """A worker sent something that is no message."""
 
 
+def is_large(parts: Sequence[Any]) -> bool:
+    """Return True if these parts go through the file, where there is room for one message."""
+    return 8 * len(parts) + sum(memoryview(part).nbytes for part in parts) > INLINE
+
+
 class Channel:
     """One end of the way between parent and worker.
 
@@ -81,7 +86,7 @@ class Channel:
         """Send byte strings; raises ConnectionError if nobody reads, OSError if it lacks room."""
         views = [memoryview(part).cast("B") for part in parts]
         sizes = struct.pack(f"<{len(views)}q", *(view.nbytes for view in views))
-        inline = len(sizes) + sum(view.nbytes for view in views) <= INLINE
+        inline = not is_large(parts)
         head = _HEAD.pack(number, len(views), inline)
         if inline:
             self.connection.send_bytes(b"".join([head, sizes, *views]))

@@ -239,6 +239,19 @@ def test_small_messages_do_not_wait_for_their_reader(ends):
         assert worker.receive()[1] == [bytes([number]) * (wire.INLINE - 8)]
 
 
+@pytest.mark.parametrize("size", range(wire.INLINE - 40, wire.INLINE + 9, 8))
+def test_it_is_known_before_what_goes_through_the_file(ends, size):
+    parent, worker, _ = ends
+    parts = [b"x" * (size - 2), b"y", b"z"]
+    # A large message would lie in the file when another is sent.
+    parent.send(1, parts)
+    parent.send(2, [b"z" * (wire.INLINE + 1)])
+    if wire.is_large(parts):
+        assert size > wire.INLINE - 24
+    else:
+        assert worker.receive() == (1, parts)
+
+
 def test_what_was_not_read_is_not_written_over(ends):
     parent, worker, _ = ends
     worker.send(1, [b"1" * 100_000])

@@ -1,14 +1,14 @@
 """ONNX's operators, read from `onnx.defs`: nothing about them is listed by hand."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, cast, get_args
 
 import onnx
-from onnx import AttributeProto, ModelProto, defs, helper
+from onnx import AttributeProto, ModelProto, NodeProto, defs, helper
 from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
@@ -199,8 +199,47 @@ def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
 
 
 def without_functions(model: ModelProto) -> ModelProto:
-    """The model with its own functions expanded; itself where it has none."""
-    return inline_local_functions(model) if model.functions else model
+    """The model with its own functions expanded; itself where it has none.
+
+    A function stays whose operators are of other versions than in the model. Changes `model`.
+    """
+    if not model.functions:
+        return model
+    imports = {domain_of(one.domain): one.version for one in model.opset_import}
+    own = {(one.domain, one.name, one.overload): one for one in model.functions}
+    for function in own.values():
+        inside = [*_nodes(function.node)]
+        # onnx expands what imports the same opsets, and only that.
+        for one in function.opset_import:
+            domain = domain_of(one.domain)
+            those = [n for n in inside if domain_of(n.domain) == domain and _key(n) not in own]
+            version = imports.get(domain, one.version)
+            if all(_since(node, one.version) == _since(node, version) for node in those):
+                one.version = version
+    for node in _nodes((*model.graph.node, *chain.from_iterable(f.node for f in own.values()))):
+        if called := own.get(_key(node)):
+            stated = {one.name for one in node.attribute}
+            # Defaults, which onnx drops.
+            node.attribute.extend(a for a in called.attribute_proto if a.name not in stated)
+    return inline_local_functions(model)
+
+
+def _key(node: NodeProto) -> tuple[str, str, str]:
+    return node.domain, node.op_type, node.overload
+
+
+def _nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """Yield nodes, and those in their graphs."""
+    for node in nodes:
+        yield node
+        for one in node.attribute:
+            yield from _nodes(chain(one.g.node, *(graph.node for graph in one.graphs)))
+
+
+def _since(node: NodeProto, opset: int) -> int:
+    """The version of a node's operator at an opset; the opset itself where onnx knows none."""
+    where = node.op_type, opset, domain_of(node.domain)
+    return defs.get_schema(*where).since_version if defs.has(*where) else opset
 
 
 def domain_of(name: str) -> str:

@@ -79,8 +79,7 @@ class Network:
 
         Those that it cannot compute are left out. Tensors are dropped once nobody reads them.
         """
-        question = self.evaluation.question
-        named: dict[str, Any] = {**self.body.constants, **question.task.feed(question.inputs)}
+        named: dict[str, Any] = {**self.body.constants, **self.fed}
         for part, done in zip(self.parts, self.body.done, strict=True):
             reads = tuple(name for name in dict.fromkeys(self.node(part).reads) if name)
             gives = tuple(filter(None, part.outputs))
@@ -96,25 +95,45 @@ class Network:
                 named.pop(name, None)
 
     @cached_property
-    def whole_numbers(self) -> Values:
-        """Computed tensors that are no floating numbers, as the engine computes them."""
+    def exact(self) -> Values:
+        """Computed integers and truth values that no floating-point number is an ancestor of.
+
+        Shapes that onnx infers depend on none, so that all arithmetic gives these.
+        """
         found: dict[str, Any] = {}
+        given = {**self.constants, **self.fed}
+        sure = {"", *(name for name, array in given.items() if is_whole(dtypes.of(array)))}
         for part, values in self.values():
-            those = {name: values[name] for name in part.outputs if name in values}
-            arrays = {name: x for name, x in those.items() if isinstance(x, np.ndarray)}
-            found |= {name: x for name, x in arrays.items() if x.dtype.kind in "iub"}
+            node = self.node(part)
+            exact = sure.issuperset(node.inputs)
+            if node.op.name in ("Shape", "Size") and not node.op.domain:
+                exact = all(name in given or self.whole.nbytes(name) for name in node.inputs)
+            arrays = {x: values[x] for x in part.outputs if isinstance(values.get(x), np.ndarray)}
+            if exact and not node.graphs:
+                found |= {name: x for name, x in arrays.items() if is_whole(dtypes.of(x))}
+                sure.update(found.keys() & arrays)
         return found
 
-    def why_not(self, part: Part) -> str:
-        """Return why a node cannot be judged by itself, or ""."""
-        if operator_of(part.op) is None:
+    @property
+    def fed(self) -> Values:
+        """What the model is fed."""
+        question = self.evaluation.question
+        return question.task.feed(question.inputs)
+
+    @cached_property
+    def why_not(self) -> Mapping[Part, str]:
+        """The nodes that cannot be judged by themselves, and why."""
+        return {part: why for part in self.parts if (why := self._why_not(part))}
+
+    def _why_not(self, part: Part) -> str:
+        operator, node = operator_of(part.op), self.node(part)
+        if operator is None:
             return f"opcheck does not know {part.op}"
-        if self.node(part).graphs:
+        if node.graphs:
             return f"{part.op.name} has graphs of its own"
-        if not all(map(self.whole.is_tensor, (*self.node(part).inputs, *part.outputs))):
+        if not all(map(self.whole.is_tensor, (*node.inputs, *part.outputs))):
             return f"{part.op.name} takes or gives a sequence or an optional"
-        operator = operator_of(part.op)
-        return f"{part.op.name} draws at random" if operator and operator.random else ""
+        return f"{part.op.name} draws at random" if operator.random else ""
 
     def names(self, parts: Sequence[Part]) -> list[str]:
         """The tensors that must be outputs for these nodes to be judged."""
@@ -133,7 +152,7 @@ class Network:
         names: set[str] = set()
         size = 0
         for part in self.parts:
-            if self.why_not(part) or part.op.name == "Constant":
+            if part in self.why_not or part.op.name == "Constant":
                 continue
             mine = {*self.names([part])}
             size += sum(map(self.whole.nbytes, mine - names))
@@ -150,7 +169,9 @@ class Network:
         reads = [name for name in self.node(part).inputs if name not in self._fixed]
         data, names = self.whole.giving(reads, alone=True)
         outputs = tuple(OutputSpec(name, None) for name in names)
-        return Network(replace(self.case, model=data, outputs=outputs))
+        # A test states its own outputs, and its tolerance is theirs.
+        case = replace(self.case, expect=model.Computed(), tolerance=None)
+        return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
     def asking_for(self, names: Sequence[str]) -> Question:
         """The question for these tensors, after the model's outputs."""
@@ -160,6 +181,11 @@ class Network:
         task = replace(asked.task, outputs=outputs, model=data)
         # The same data again: a node may be wrong in a later run alone.
         return replace(asked, task=task, second=asked.inputs)
+
+
+def is_whole(dtype: dtypes.DType | None) -> bool:
+    """Return True for integers and truth values."""
+    return dtype is not None and dtype.kind in ("int", "bool")
 
 
 def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> Case:
@@ -225,7 +251,7 @@ def extracted(
     for part, values in network.values():
         if part.op.name == "Constant":
             continue
-        if why := network.why_not(part) or network.failed.get(part.place):
+        if why := network.why_not.get(part) or network.failed.get(part.place):
             left.append((part, why))
             continue
         if missing := [name for name in network.node(part).inputs if name and name not in values]:

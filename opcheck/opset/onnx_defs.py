@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, product
 from typing import Any, cast, get_args
 
 import onnx
@@ -199,29 +199,28 @@ def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
 
 
 def without_functions(model: ModelProto) -> ModelProto:
-    """The model with its own functions expanded; itself where it has none.
+    """The model with its own functions expanded, which changes `model`; itself where it has none.
 
-    A function stays whose operators are of other versions than in the model. Changes `model`.
+    A function stays whose operators are of other versions than in the model.
     """
-    if not model.functions:
-        return model
-    imports = {domain_of(one.domain): one.version for one in model.opset_import}
     own = {(one.domain, one.name, one.overload): one for one in model.functions}
+    calls = [*_nodes(model.graph.node)]
     for function in own.values():
-        inside = [*_nodes(function.node)]
-        # onnx expands what imports the same opsets, and only that.
-        for one in function.opset_import:
-            domain = domain_of(one.domain)
-            those = [n for n in inside if domain_of(n.domain) == domain and _key(n) not in own]
-            version = imports.get(domain, one.version)
-            if all(_since(node, one.version) == _since(node, version) for node in those):
-                one.version = version
-    for node in _nodes((*model.graph.node, *chain.from_iterable(f.node for f in own.values()))):
+        nodes = [*_nodes(function.node)]
+        calls += nodes
+        # Where opsets differ, onnx expands nothing.
+        for one, new in product(function.opset_import, model.opset_import):
+            here = [n for n in nodes if n.domain == one.domain and _key(n) not in own]
+            if one.domain == new.domain and all(
+                _since(node, one.version) == _since(node, new.version) for node in here
+            ):
+                one.version = new.version
+    for node in calls:
         if called := own.get(_key(node)):
-            stated = {one.name for one in node.attribute}
             # Defaults, which onnx drops.
+            stated = {one.name for one in node.attribute}
             node.attribute.extend(a for a in called.attribute_proto if a.name not in stated)
-    return inline_local_functions(model)
+    return inline_local_functions(model) if own else model
 
 
 def _key(node: NodeProto) -> tuple[str, str, str]:

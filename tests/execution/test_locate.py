@@ -1,7 +1,7 @@
 """`locate` names the node that is wrong, and accuses none of an honest backend."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import prod, sqrt
 from pathlib import Path
@@ -14,10 +14,12 @@ import pytest
 from onnx import numpy_helper
 from onnx.parser import parse_model
 
+from opcheck.dtypes import DTYPES
 from opcheck.execution.locate import located
 from opcheck.execution.network import Network, extracted
 from opcheck.execution.workers import Driver
-from opcheck.model import Verdict
+from opcheck.graph import model_of
+from opcheck.model import Given, Port, TensorSpec, Tolerance, Values, Verdict
 from opcheck.session import Session
 from opcheck.suite import load_all
 
@@ -130,7 +132,9 @@ def rounded(weight: str, bits: int) -> Any:
     """The weights keep so many binary digits."""
 
     def change(proto: onnx.ModelProto) -> None:
-        tensor = next(one for one in proto.graph.initializer if one.name == weight)
+        those = [one for one in proto.graph.initializer if one.name == weight]
+        if not (tensor := next(iter(those), None)):
+            return
         values = numpy_helper.to_array(tensor)
         step = np.exp2(np.floor(np.log2(np.abs(values))) - bits + 1)
         coarse = (np.round(values / step) * step).astype(np.float32)
@@ -291,6 +295,103 @@ def test_a_normalization_folded_into_its_convolution_is_a_warning(tmp_path):
     assert 2**-20 < found.small[0].harm < 2**-18
 
 
+@dataclass
+class Shy(Rewriting):
+    """A backend that gives out no tensors of these names, nor any of these types."""
+
+    hides: tuple[object, ...] = ()
+
+    def prepare(self, task: Any) -> Any:
+        proto = model_of(task)
+        more = proto.graph.output[1:] if task.model else ()
+        if any({one.name, one.type.tensor_type.elem_type} & {*self.hides} for one in more):
+            raise RuntimeError("not given out")
+        return super().prepare(replace(task, model=proto.SerializeToString()))
+
+
+def test_what_a_backend_does_not_give_out_is_left_out_of_the_search(tmp_path):
+    path = made("convolutions", tmp_path)
+    found = found_by(path, Shy(fused_wrongly("a", "second", "Tanh"), hides=("c", "g")))
+    assert (found.wrong, found.together.name) == (None, "first")
+    found = found_by(path, Shy(fused_wrongly("a", "second", "Tanh"), hides=(1,)))
+    assert (found.judged, found.together) == ((), None)
+    assert "cannot be searched for: with tensors as outputs: RuntimeError" in found.exposed
+
+
+CHOICE = """net (float[1, 8] x) => (float[1, 2, 2] y) {
+[product] a = MatMul (x, w)
+[choice] i = ArgMax <axis = 1, keepdims = 0> (a)
+[row] r = Gather (w, i)
+[size] s = Shape (r)
+[half] t = Gather (s, one)
+[squares] u = Concat <axis = 0> (one, two, two)
+[shaped] h = Reshape (r, u)
+y = Tanh (h)
+}"""
+
+
+def of_choice(folder: Path) -> Path:
+    proto = parse_model(f"{HEAD} {CHOICE}")
+    w = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    for name, values in {"w": w, "one": np.array([1]), "two": np.array([2])}.items():
+        proto.graph.initializer.append(numpy_helper.from_array(values, name))
+    onnx.save(proto, folder / "choice.onnx")
+    return folder / "choice.onnx"
+
+
+def test_no_node_is_judged_by_an_index_that_the_backend_did_not_give(tmp_path):
+    """Sizes are the same in any arithmetic."""
+    found = found_by(of_choice(tmp_path), Shy(another("choice", "ArgMin"), hides=(7,)))
+    assert found.failing == []
+    assert {one.part.name for one in found.judged} == {"product", "shaped", "Tanh_7"}
+
+
+def test_a_wrong_integer_is_never_off_by_little(tmp_path):
+    text = "net (float[1, 1000000] x) => (int64[1, 9] i) { a = Neg (x) v, i = TopK (a, k) }"
+    proto = parse_model(f"{HEAD} {text}")
+    proto.graph.initializer.append(numpy_helper.from_array(np.array([9]), "k"))
+    onnx.save(proto, tmp_path / "net.onnx")
+    found = found_by(tmp_path / "net.onnx", Scaled(factor=1, plus=1, output="i"))
+    assert found.by_itself.part.op.name == "TopK"
+    assert found.by_itself.harm < 2**-18
+    assert found.small == []
+
+
+def test_a_node_whose_errors_only_scatter_is_not_asked_alone(tmp_path):
+    """Alone there is no other measure than the bound, within which it is."""
+    proto = parse_model(
+        f"{HEAD} net (float[1, 999] x) => (float[1, 200] y) {{ n = Neg (x) y = MatMul (n, w) }}"
+    )
+    w = np.random.default_rng(0).standard_normal((999, 200)).astype(np.float32)
+    proto.graph.initializer.append(numpy_helper.from_array(w, "w"))
+    onnx.save(proto, tmp_path / "net.onnx")
+    found = found_by(tmp_path / "net.onnx", Shy(rounded("w", 11)))
+    assert (found.wrong.part.op.name, found.right_alone) == ("MatMul", False)
+    assert found.wrong.result.failure == "precision"
+
+
+def test_infinities_of_both_are_no_error(tmp_path):
+    text = "net (float[64] x) => (float[64] y) { n = Neg (x) y = Add (n, mask) }"
+    proto = parse_model(f"{HEAD} {text}")
+    mask = np.where(np.arange(64) % 2, np.float32(0), np.float32(-np.inf))
+    proto.graph.initializer.append(numpy_helper.from_array(mask, "mask"))
+    onnx.save(proto, tmp_path / "net.onnx")
+    found = found_by(tmp_path / "net.onnx", Scaled(factor=1 + 3e-7))
+    assert [one.part.op.name for one in found.small] == ["Add"]
+
+
+def test_a_test_s_own_outputs_are_not_asked_of_inner_tensors(tmp_path):
+    def change(proto: onnx.ModelProto) -> None:
+        fused_wrongly("a", "second", "Tanh")(proto)
+        another("gate", "Tanh")(proto)
+
+    (case,) = load_all((made("convolutions", tmp_path),), {})
+    stated = TensorSpec("y", DTYPES["float32"], (1, 10), Given(np.ones((1, 10), np.float32)))
+    case = replace(case, expect=Values((stated,), (Port("y"),)), tolerance=Tolerance(rtol=1e-3))
+    found = found_in(case, Rewriting(change))
+    assert (found.wrong.part.name, found.together.name) == ("gate", "first")
+
+
 def test_nodes_that_are_wrong_together_are_searched_for_before_a_wrong_node(tmp_path):
     def change(proto: onnx.ModelProto) -> None:
         fused_wrongly("a", "second", "Tanh")(proto)
@@ -428,14 +529,16 @@ class Scaled(Rewriting):
     """A backend whose answer is too large by a factor."""
 
     factor: float = 1.0
+    plus: int = 0
+    output: str = "y"
 
     def prepare(self, task: Any) -> Any:
         prepared, own = super().prepare(task), [one.name for one in task.outputs]
-        run, place = prepared.run, own.index("y")
+        run, place = prepared.run, own.index(self.output)
 
         def scaled(inputs: Any) -> Any:
             found = run(inputs)
-            found[place] = found[place] * np.float32(self.factor)
+            found[place] = (found[place] * self.factor + self.plus).astype(found[place].dtype)
             return found
 
         prepared.run = scaled

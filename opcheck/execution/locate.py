@@ -34,6 +34,7 @@ _PATIENCE = 40
 _LONGEST = 300
 #: How many tensors are shown, from the first to the last, with their errors.
 _DEPTHS = 16
+_UNANSWERED = "the backend does not give all that they read and give"
 _EXPOSED = "with tensors as outputs"
 _CHANGED = "tensors as outputs change the answer: some nodes are computed together"
 _UNSEARCHED = "nodes computed together cannot be searched for"
@@ -47,10 +48,12 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
         return Located(whole.result, (), (), len(network.parts))
     search = _Search(network, backend)
     yield from search.ask(whole.answer)
+    judged = {one.part for one in search.judged}
+    left = [part for part in chain.from_iterable(network.passes()) if part not in judged]
     found = Located(
         replace(whole.result, diagnoses=()) if known else None,
         tuple(sorted(search.judged, key=lambda one: one.part.place)),
-        tuple(network.why_not.items()),
+        (*network.why_not.items(), *((part, _UNANSWERED) for part in left)),
         len(network.parts),
         tuple(_depths(network, search.seen, search.sample)) if known else (),
         taken=network.taken,
@@ -62,8 +65,12 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
             whole = yield from network.evaluation.on(backend)
     if known and whole.result.failure in ("values", "precision"):
         found = replace(found, together=(yield from search.together(network)))
-    if (wrong := found.wrong) and search.is_comparable(wrong):
-        alone = yield from CaseEvaluation(wrong.result.case).on(backend)
+    beyond = found.wrong and any(
+        one.problem == "values" and one.wrong for one in found.wrong.result.comparisons
+    )
+    # Alone, it is judged by the bound.
+    if found.wrong and beyond and search.given.issuperset(search.network.names([found.wrong.part])):
+        alone = yield from CaseEvaluation(found.wrong.result.case).on(backend)
         found = replace(found, right_alone=verdict.is_right(alone.result))
     notes = [note[:_LONGEST] for note in dict.fromkeys(search.notes)]
     return replace(found, exposed=few(notes) if notes else "")
@@ -130,10 +137,10 @@ class _Search:
         self.seen |= {name: first[name] for name in self.sample if name in first}
         lent = {} if first.keys() >= {*network.names(parts)} else network.exact
         known: Values = {"": None, **lent, **network.constants, **network.fed}
-        left = []
+        there, left = first.keys() | known.keys(), []
         for part in parts:
-            reads, gives = {*network.node(part).inputs}, {*part.outputs} - {""}
-            if not (first.keys() >= gives and first.keys() | known.keys() >= reads):
+            gives = {*part.outputs} - {""}
+            if not (first.keys() >= gives and there >= {*network.node(part).inputs}):
                 left.append(part)
                 continue
             for number, run in enumerate((first, *others)):
@@ -148,11 +155,6 @@ class _Search:
                         one = replace(one, result=replace(one.result, diagnoses=looks))
                     self.judged.append(one)
         return left
-
-    def is_comparable(self, wrong: JudgedNode) -> bool:
-        """Return True if a wrong node alone is judged by the same tensors and bounds."""
-        beyond = any(one.problem == "values" and one.wrong for one in wrong.result.comparisons)
-        return beyond and self.given.issuperset(self.network.names([wrong.part]))
 
     def together(self, network: Network) -> Inquiry[Part | None]:
         """The first node whose outputs, with those before it, make the answer right as outputs."""

@@ -34,12 +34,14 @@ class Network:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.evaluation = CaseEvaluation(case)
+        question = self.evaluation.question
+        self.fed: Values = question.task.feed(question.inputs)
         self.taken = 0
         #: Why the engine could not compute nodes, by place.
         self.failed: dict[int, str] = {}
         data: bytes | None = case.model or b""
         while data is not None:
-            self.whole = WholeModel(data, self.evaluation.question.task.inputs)
+            self.whole = WholeModel(data, question.task.inputs)
             self.body: Body = onnx_defs.model_body(data)
             #: The nodes, in order.
             self.parts = tuple(
@@ -114,12 +116,6 @@ class Network:
                 sure.update(found.keys() & arrays)
         return found
 
-    @property
-    def fed(self) -> Values:
-        """What the model is fed."""
-        question = self.evaluation.question
-        return question.task.feed(question.inputs)
-
     @cached_property
     def why_not(self) -> Mapping[Part, str]:
         """The nodes that cannot be judged by themselves, and why."""
@@ -144,7 +140,7 @@ class Network:
     @cached_property
     def _fixed(self) -> set[str]:
         """The names of nothing, of constants and of what is fed."""
-        return {"", *self.constants, *(one.name for one in self.evaluation.question.task.inputs)}
+        return {"", *self.constants, *self.fed}
 
     def passes(self) -> Iterator[list[Part]]:
         """Yield nodes that are judged together."""

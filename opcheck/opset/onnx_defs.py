@@ -1,14 +1,14 @@
 """ONNX's operators, read from `onnx.defs`: nothing about them is listed by hand."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain, product
 from typing import Any, cast, get_args
 
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, defs, helper
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, defs, helper
 from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
@@ -204,18 +204,15 @@ def without_functions(model: ModelProto) -> ModelProto:
     A function stays whose operators are of other versions than in the model.
     """
     own = {(one.domain, one.name, one.overload): one for one in model.functions}
-    calls = [*_nodes(model.graph.node)]
     for function in own.values():
-        nodes = [*_nodes(function.node)]
-        calls += nodes
         # Where opsets differ, onnx expands nothing.
         for one, new in product(function.opset_import, model.opset_import):
-            here = [n for n in nodes if n.domain == one.domain and _key(n) not in own]
+            nodes = [n for n in _nodes(function) if n.domain == one.domain and _key(n) not in own]
             if one.domain == new.domain and all(
-                _since(node, one.version) == _since(node, new.version) for node in here
+                _since(node, one.version) == _since(node, new.version) for node in nodes
             ):
                 one.version = new.version
-    for node in calls:
+    for node in _nodes(model) if own else ():
         if called := own.get(_key(node)):
             # Defaults, which onnx drops.
             stated = {one.name for one in node.attribute}
@@ -223,16 +220,21 @@ def without_functions(model: ModelProto) -> ModelProto:
     return inline_local_functions(model) if own else model
 
 
+def messages(message: Any) -> Iterator[Any]:
+    """Yield a message and all below it, in whatever graph, function or attribute."""
+    yield message
+    for field, value in message.ListFields():
+        if field.message_type:
+            for one in (value,) if hasattr(value, "ListFields") else value:
+                yield from messages(one)
+
+
+def _nodes(message: ModelProto | FunctionProto) -> list[NodeProto]:
+    return [one for one in messages(message) if isinstance(one, NodeProto)]
+
+
 def _key(node: NodeProto) -> tuple[str, str, str]:
     return node.domain, node.op_type, node.overload
-
-
-def _nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """Yield nodes, and those in their graphs."""
-    for node in nodes:
-        yield node
-        for one in node.attribute:
-            yield from _nodes(chain(one.g.node, *(graph.node for graph in one.graphs)))
 
 
 def _since(node: NodeProto, opset: int) -> int:

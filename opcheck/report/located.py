@@ -76,8 +76,7 @@ def _counts(found: Located) -> Iterator[str]:
     said = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
     yield f"nodes      {len(found.nodes):,} judged on their own inputs: {said or 'none'}"
     if others := found.total - len(found.nodes) - len(found.around):
-        what = "constants, not asked for or not answered" if found.exposed else "constants"
-        yield f"           {others:,} others of {found.total:,} are {what}"
+        yield f"           {others:,} others of {found.total:,} are constants"
     for those, how in ((found.failing, "wrong, by"), (found.small, "off by only")):
         for op, some in group_by(those, lambda one: one.part.op.name).items():
             most = max(one.harm for one in some)
@@ -98,7 +97,7 @@ def _counts(found: Located) -> Iterator[str]:
         yield f"around     {plain_text.plural(count, 'node')}: {reason}"
     if found.exposed:
         yield f"exposed    {plain_text.one_line(found.exposed)}"
-    if not found.nodes and len(found.around) < found.total:
+    if not found.nodes and found.exposed:
         yield "alone      opcheck extract writes nodes as cases, which opcheck run asks one by one"
 
 

@@ -191,8 +191,9 @@ def model_body(data: bytes) -> Body:
 
 
 def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
-    """The outputs without those that nobody reads; the first stays."""
-    names = [name if name in read or not n else "" for n, name in enumerate(outputs)]
+    """The outputs without those that nobody reads; the first that has a name stays."""
+    first = next(filter(None, outputs), "")
+    names = [name if name in read or name == first else "" for name in outputs]
     while names and not names[-1]:
         names.pop()
     return tuple(names)

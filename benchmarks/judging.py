@@ -20,7 +20,8 @@ from opcheck.backends.base import Backend
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
-from opcheck.engine import Expected, exactly
+from opcheck.engine import Expected, Node
+from opcheck.engine.evaluate import exactly
 from opcheck.model import Attrs, OpVersion, OutputSpec, Task, TensorType
 
 ROUNDS = 9
@@ -55,7 +56,7 @@ def outputs(op: OpVersion, x: Any, attrs: Attrs, exact: Expected) -> Iterator[tu
 def ratio(op: OpVersion, x: Any, attrs: Attrs, got: Any) -> float:
     """How much longer it takes to judge an answer than to compute the reference."""
     start = time.perf_counter()
-    [exact] = exactly(op, [x], attrs)
+    [exact] = exactly(Node(op, (x,), attrs))
     want = computed_want(op, "y", exact)
     middle = time.perf_counter()
     assert compare(want, got).problem is None
@@ -67,7 +68,7 @@ def main() -> None:
     print(f"{'workload':<48} {'output':<12} judging / exact (median, range)")
     for op, shape, attrs in WORKLOADS:
         x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-        [exact] = exactly(op, [x], attrs)
+        [exact] = exactly(Node(op, (x,), attrs))
         assert isinstance(exact, Expected)
         for name, got in outputs(op, x, attrs, exact):
             ratios = sorted(ratio(op, x, attrs, got) for _ in range(ROUNDS))

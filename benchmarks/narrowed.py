@@ -21,8 +21,8 @@ import numpy as np
 from opcheck.compare.bounded import SCATTER, examine, judge, scatter, scattering
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
-from opcheck.engine import Node, exactly
-from opcheck.engine.evaluate import evaluate
+from opcheck.engine import Node
+from opcheck.engine.evaluate import evaluate, exactly
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.operators import find
 from opcheck.model import OpVersion
@@ -317,7 +317,7 @@ def row(told: str, ways: dict[str, Callable[[Node], Any]]) -> Iterator[tuple[flo
     """The shares and the verdict of float32 itself and of each way; "–" where it is the same."""
     node = made(told)
     # One for all answers: it costs more than they do.
-    want = computed_want(node.op, "y", exactly(node.op, [*node.inputs], node.attrs)[0])
+    want = computed_want(node.op, "y", exactly(Node(node.op, node.inputs, node.attrs))[0])
     right = node.plain[0]
     for got in (right, *(way(node) for way in ways.values())):
         found = shares(want, got)

@@ -6,15 +6,18 @@ python docs/operators.py
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
+from opcheck.model import Case, OpVersion, OutputSpec, Rejected, TensorSpec
 from opcheck.suite import Selection, load, select
-from opcheck.suite.coverage import FILE, coverage, judged_by
+from opcheck.suite.coverage import FILE, coverage, first
 from opcheck.suite.load import shipped_suites
 
 PAGE = Path(__file__).with_suffix("").with_name("operators.md")
@@ -48,6 +51,22 @@ _WHY = {
     "Identity": "Sequences and optional values: case files hold tensors.",
     "Tile": "Version 1 says both that elements are repeated and that the tensor is.",
 }
+
+
+def judged_by(cases: Iterable[Case]) -> dict[OpVersion, set[str]]:
+    """The types, as case files name them, that cases ask for an answer in."""
+    found: dict[OpVersion, set[str]] = defaultdict(set)
+    for case in cases:
+        if isinstance(case.expect, Rejected):
+            continue
+        schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
+        formals = (*schema.inputs, *schema.outputs)
+        stems = {one.stem for one in formals if one.constraint == first(schema).constraint}
+        tensors: list[TensorSpec | OutputSpec] = [*case.inputs, *case.outputs]
+        for tensor in tensors:
+            if tensor.dtype and re.sub(r"_\d+$", "", tensor.name) in stems:
+                found[case.op].add(tensor.dtype.name)
+    return found
 
 
 def text() -> str:

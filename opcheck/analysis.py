@@ -20,6 +20,10 @@ from opcheck.reading import quoted
 
 _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
 UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
+#: Runs that began more hours apart are hardly parts of one; two nightly runs lie further apart.
+APART = 12.0
+#: The most results named that occur in two runs.
+_NAMED = 3
 
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
@@ -406,12 +410,6 @@ def _looks_otherwise(was: Record, now: Record) -> bool:
     said = ([d for d in one.diagnoses if d.mistake or not d.counts] for one in (was, now))
     looks = [{one.mistake or one.text for one in some} for some in said]
     return all(looks) and looks[0] != looks[1]
-
-
-#: Runs that began more hours apart are hardly parts of one; two nightly runs lie further apart.
-APART = 12.0
-#: The most results named that occur in two runs.
-_NAMED = 3
 
 
 def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:

@@ -48,6 +48,8 @@ _GAP = "…"
 _LABELLED = re.compile(r"(?P<quote>.+?) \((?P<op>\w+)-(?P<versions>\d+(?:, ?\d+)*)\) ?(?:; ?|$)")
 #: Typographic quotation marks as plain ones; nothing for the marks of code and of TeX.
 _ALIKE = str.maketrans({"“": '"', "”": '"', "\u2018": "'", "\u2019": "'", "`": None, "\\": None})
+#: The name of a case, or of one of its rows.
+CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
 
 
 @dataclass(frozen=True)
@@ -197,10 +199,6 @@ def _pattern(text: str) -> re.Pattern[str]:
 @cache
 def _normal(text: str) -> str:
     return " ".join(text.translate(_ALIKE).replace("...", _GAP).split())
-
-
-#: The name of a case, or of one of its rows.
-CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
 
 
 class SentenceEntry(validation.Fields):

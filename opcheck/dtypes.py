@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 
 #: A "minifloat" has 8 bits or fewer: too few for distances in ULP to mean anything.
 Kind = Literal["float", "int", "bool", "minifloat", "complex", "string"]
+# NumPy casts float16 one number after the other, subnormal ones many times slower than others.
+#: From so many numbers on their bits are cast in a few passes.
+_MANY = 1 << 12
+#: Of float32's exponent all bits, and 2^-14; from 65520 on float16 is infinite. As an unsigned
+#: integer every NaN, infinity and number below 0 is larger.
+_EXPONENT, _SMALLEST_NORMAL, _TOO_LARGE = 0x7F80_0000, 0x3880_0000, 0x477F_F000
 
 
 @dataclass(frozen=True)
@@ -207,19 +213,8 @@ def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
     return np.where(np.isfinite(values), half, 0.0)
 
 
-# Of inputs of float16 and bfloat16 with any strides and byte order, which are not modified.
-
-
-# NumPy casts float16 one number after the other, subnormal ones many times slower than others.
-#: From so many numbers on their bits are cast in a few passes.
-_MANY = 1 << 12
-#: Of float32's exponent all bits, and 2^-14; from 65520 on float16 is infinite. As an unsigned
-#: integer every NaN, infinity and number below 0 is larger.
-_EXPONENT, _SMALLEST_NORMAL, _TOO_LARGE = 0x7F80_0000, 0x3880_0000, 0x477F_F000
-
-
 def widened(x: NDArray[Any]) -> NDArray[np.float32]:
-    """`x` of float16 or bfloat16 as float32, which has each of their numbers."""
+    """`x` of float16 or bfloat16, of any byte order, as float32, which has all their numbers."""
     with np.errstate(invalid="ignore"):  # a NaN that signals is a value like any other
         if x.dtype.kind != "f" or x.size < _MANY:
             return x.astype(np.float32, order="C")

@@ -46,6 +46,10 @@ LEAST = 3
 #: The largest factor between the ends of an interval that says something.
 SPAN = 10
 Word: TypeAlias = Literal["faster", "slower", "same", "unclear"]
+#: A larger part of the time that processes wait for a processor means that others had it.
+BUSY = 0.05
+#: Calls before and after that decide if warm-up is over.
+_CALLS = 7
 
 
 def logs(one: Iterable[Sample], base: Iterable[Sample]) -> dict[int, dict[int, float]]:
@@ -175,12 +179,6 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
         value, low, high = map(math.exp, (fmean(values), *ends))
         averages.append(Mean(backend, value, low, high, len(values), len(timed)))
     return tuple(averages)
-
-
-#: A larger part of the time that processes wait for a processor means that others had it.
-BUSY = 0.05
-#: Calls before and after that decide if warm-up is over.
-_CALLS = 7
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,7 @@ LONG = """
 cli/test_shipped test_pytest_plugin cli/test_bench backends/isolation/test_pool cli/test_process
 execution/bench/test_session report/html/test_browser cli/test_backends bounds/softmax/test_sound
 """.split()
+_unlisted: list[str] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -324,9 +325,6 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
-
-
-_unlisted: list[str] = []
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

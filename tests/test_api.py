@@ -274,9 +274,7 @@ def test_outputs_that_nobody_asked_for_are_dropped() -> None:
         ("onnxruntime", "node_test_large_number", "about no backend of the run"),
     ],
 )
-def test_a_ledger_that_lists_in_vain_is_refused(
-    tmp_path: Path, backend: str, name: str, said: str
-) -> None:
+def test_a_ledger_that_lists_in_vain_is_refused(tmp_path, backend, name, said):
     ledger = tmp_path / "known.yaml"
     where = f"  where:\n  - {{op: Softmax, name: {name}}}\n"
     ledger.write_text(f"backend: {backend}\nknown:\n- verdict: fail\n  cause: none\n{where}")

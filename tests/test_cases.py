@@ -13,15 +13,7 @@ from opcheck.diagnose.suspects import cell_of
 from opcheck.engine import dtypes_of
 from opcheck.execution.expected import question
 from opcheck.known import shipped_ledgers
-from opcheck.model import (
-    AnyOf,
-    Array,
-    Case,
-    Computed,
-    Rejected,
-    Values,
-    Verdict,
-)
+from opcheck.model import AnyOf, Array, Case, Computed, Rejected, Values, Verdict
 from opcheck.reading import shipped_folder
 from opcheck.suite import load, materialize
 from opcheck.suite.load import shipped_suites

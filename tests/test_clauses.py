@@ -19,15 +19,13 @@ from tests.asking import judged_operators, judged_versions, shipped_cases
 LAST_READ = Version("1.23.2")
 
 OPS = [(one.domain, one.name) for one in judged_operators()]
+of_every_operator = pytest.mark.parametrize(("domain", "name"), OPS, ids=lambda it: it)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _cases() -> None:
     """Read all cases at once, which is quicker than those of each operator for itself."""
     shipped_cases()
-
-
-of_every_operator = pytest.mark.parametrize(("domain", "name"), OPS, ids=lambda it: it)
 
 
 @pytest.mark.gate

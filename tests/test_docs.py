@@ -17,18 +17,11 @@ import click
 import numpy as np
 import pytest
 
+from opcheck.backends import programs
 from opcheck.backends.address import profiles
 from opcheck.backends.connect import connect
 from opcheck.backends.profile_fields import ProfileFields
-from opcheck.backends.programs import (
-    NOT_RUN,
-    PLACEHOLDERS,
-    PROTOCOL,
-    UNSUPPORTED,
-    from_json,
-    read_hello,
-    read_reply,
-)
+from opcheck.backends.programs import NOT_RUN, PLACEHOLDERS, PROTOCOL, from_json, read_reply
 from opcheck.cli import group
 from opcheck.dtypes import DTYPES
 from opcheck.execution.saving import write_questions
@@ -69,6 +62,8 @@ MY_CASES = """
       inputs: {input: [[3, 3, 1], [3, 0, 3]]}
       expect: {output: [[1, 0, 0], [1, 0, 0]]}
 """
+#: Every `opcheck run` in the page is about more cases than are needed here.
+FEW = "my.yaml"
 
 
 def block(start: str) -> str:
@@ -86,11 +81,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-#: Every `opcheck run` in the page is about more cases than are needed here.
-FEW = "my.yaml"
-
-
-# ── the page itself ───────────────────────────────────────────────────────────────────────────
 def test_every_block_is_tried() -> None:
     source = ast.parse(Path(__file__).read_bytes())
     tried = tuple(
@@ -105,7 +95,7 @@ def test_every_block_is_tried() -> None:
 
 
 def test_the_numbers_and_names_are_those_of_the_code() -> None:
-    assert f"exit status {UNSUPPORTED}" in PAGE
+    assert f"exit status {programs.UNSUPPORTED}" in PAGE
     assert f"exit status {NOT_RUN}" in PAGE
     assert all(f"`{{{name}}}`" in PAGE for name in PLACEHOLDERS)
     assert all(f"`{kind}.txt`" in PAGE for kind in KINDS)
@@ -115,7 +105,6 @@ def test_the_numbers_and_names_are_those_of_the_code() -> None:
     assert folder_name(shown) == name
 
 
-# ── Python ────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("file", "text", "command", "shown"),
     [
@@ -147,7 +136,6 @@ def test_what_is_written_in_python_is_a_backend(folder, file, text, command, sho
     assert status == 0
 
 
-# ── programs ──────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 @posix
 def test_a_program_in_cpp_is_a_backend(folder: Path) -> None:
@@ -178,7 +166,7 @@ def test_a_program_asked_in_lines_is_a_backend(folder: Path, environment: str) -
 
 
 def test_the_lines_shown_are_those_that_are_spoken(tmp_path: Path) -> None:
-    read_hello(block('{"opcheck"').encode())
+    programs.read_hello(block('{"opcheck"').encode())
     spoken = [json.loads(line) for line in block('{"id": 1').splitlines()]
     prepare, ready, run, outputs = spoken
     assert read_reply(json.dumps(ready).encode(), prepare["id"], "ready") == ("ready", True)
@@ -219,7 +207,6 @@ def test_the_types_of_tensors_are_named() -> None:
     assert set(names.split()) - {"…"} < set(DTYPES)
 
 
-# ── devices ───────────────────────────────────────────────────────────────────────────────────
 #: Programs that do here what ssh, scp and adb do elsewhere.
 ELSEWHERE = {
     "ssh": '[ ! -e off ] || exit 255\n[ "$1" = -n ] && [ "$2" = board ] || exit 255\nsh -c "$3"',
@@ -289,7 +276,6 @@ def test_the_command_for_a_device_is_one(device: Path) -> None:
     assert "exit 4: incomplete: 3 not run" in printed
 
 
-# ── saved outputs ─────────────────────────────────────────────────────────────────────────────
 @posix
 def test_outputs_computed_elsewhere_are_judged(folder: Path) -> None:
     judge = block("opcheck run my.yaml -b saved:questions")
@@ -320,7 +306,6 @@ def test_what_opcheck_ran_itself_is_judged_later(folder: Path) -> None:
     assert status == 0
 
 
-# ── packages and profiles ─────────────────────────────────────────────────────────────────────
 def test_a_package_brings_its_backend(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = tomllib.loads(block('[project.entry-points."opcheck.backends"]'))
     ((name, value),) = project["project"]["entry-points"]["opcheck.backends"].items()
@@ -357,7 +342,6 @@ def test_every_key_of_a_profile_is_in_the_table() -> None:
     assert set(keys) == set(ProfileFields.model_fields)
 
 
-# ── every command line that a page shows ─────────────────────────────────────────────────────────
 HELP = {"help_option_names": ["-h", "--help"]}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "cases" / "README.md"]
 PAGES += sorted((ROOT / "docs").glob("*.md"))

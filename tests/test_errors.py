@@ -3,28 +3,20 @@ import sys
 
 import pytest
 
-from opcheck.errors import (
-    BackendUnavailable,
-    CaseFileError,
-    Exit,
-    OpcheckError,
-    Problem,
-    UsageError,
-    did_you_mean,
-)
+from opcheck import errors
 
 
 def test_exit_codes_are_those_of_the_manual_in_order_of_precedence():
-    assert [int(code) for code in Exit] == [130, 2, 4, 1, 3, 5, 0]
+    assert [int(code) for code in errors.Exit] == [130, 2, 4, 1, 3, 5, 0]
 
 
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (OpcheckError("m"), 2),
-        (UsageError("m"), 2),
-        (CaseFileError([Problem("f", 1, 1, "m")]), 2),
-        (BackendUnavailable("m"), 4),
+        (errors.OpcheckError("m"), 2),
+        (errors.UsageError("m"), 2),
+        (errors.CaseFileError([errors.Problem("f", 1, 1, "m")]), 2),
+        (errors.BackendUnavailable("m"), 4),
     ],
 )
 def test_errors_know_their_exit_code(error, code):
@@ -32,32 +24,32 @@ def test_errors_know_their_exit_code(error, code):
 
 
 def test_a_hint_stands_in_a_line_of_its_own():
-    assert UsageError("no such thing", "try that").lines() == ["no such thing", "  try that"]
-    assert UsageError("no such thing").lines() == ["no such thing"]
+    assert errors.UsageError("no such thing", "try that").lines() == ["no such thing", "  try that"]
+    assert errors.UsageError("no such thing").lines() == ["no such thing"]
 
 
 def test_a_problem_begins_with_its_place():
-    assert str(Problem("a.yaml", 3, 7, "bad", "do so")) == "a.yaml:3:7: bad (do so)"
-    assert str(Problem("a.yaml", 3, 7, "bad")) == "a.yaml:3:7: bad"
+    assert str(errors.Problem("a.yaml", 3, 7, "bad", "do so")) == "a.yaml:3:7: bad (do so)"
+    assert str(errors.Problem("a.yaml", 3, 7, "bad")) == "a.yaml:3:7: bad"
 
 
 def test_a_problem_of_the_whole_file_has_no_line():
-    assert str(Problem("folder", 0, 0, "no case files")) == "folder: no case files"
+    assert str(errors.Problem("folder", 0, 0, "no case files")) == "folder: no case files"
 
 
 def test_problems_come_in_file_order_and_once():
     early, late, other = (
-        Problem("a.yaml", 2, 9, "early"),
-        Problem("a.yaml", 10, 1, "late"),
-        Problem("b.yaml", 1, 1, "other"),
+        errors.Problem("a.yaml", 2, 9, "early"),
+        errors.Problem("a.yaml", 10, 1, "late"),
+        errors.Problem("b.yaml", 1, 1, "other"),
     )
-    error = CaseFileError([other, late, early, late])
+    error = errors.CaseFileError([other, late, early, late])
     assert error.problems == (early, late, other)
     assert error.lines()[-1] == "3 problems in 2 files; nothing was run"
 
 
 def test_one_problem_is_one_problem():
-    assert CaseFileError([Problem("a", 1, 1, "m")]).lines()[-1] == (
+    assert errors.CaseFileError([errors.Problem("a", 1, 1, "m")]).lines()[-1] == (
         "1 problem in 1 file; nothing was run"
     )
 
@@ -81,7 +73,9 @@ def test_problems_of_one_place_stay_in_the_order_found():
 
 
 def test_no_more_problems_are_shown_than_one_reads():
-    error = CaseFileError([Problem("a.yaml", line, 1, "m") for line in range(1, 5001)])
+    error = errors.CaseFileError(
+        [errors.Problem("a.yaml", line, 1, "m") for line in range(1, 5001)]
+    )
     lines = error.lines()
     assert len(lines) == 101
     assert lines[99] == "a.yaml:100:1: m"
@@ -99,8 +93,8 @@ def test_no_more_problems_are_shown_than_one_reads():
     ],
 )  # fmt: skip
 def test_near_words_are_proposed(word, hint):
-    assert did_you_mean(word, ["float32", "float16", "Hardmax"]) == hint
+    assert errors.did_you_mean(word, ["float32", "float16", "Hardmax"]) == hint
 
 
 def test_nothing_is_near_where_nothing_is_known():
-    assert did_you_mean("x", []) is None
+    assert errors.did_you_mean("x", []) is None

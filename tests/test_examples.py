@@ -144,9 +144,7 @@ def test_there_is_an_example_of_each_way_to_say_what_is_right() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((EXAMPLES / "backends").glob("*.py")), ids=lambda p: p.stem)
-def test_an_engine_in_some_forty_lines_is_a_backend(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_engine_in_some_forty_lines_is_a_backend(path, monkeypatch):
     monkeypatch.syspath_prepend(path.parent)
     for needed in re.findall(r"^(?:import|from) (cv2|iree|tinygrad|tvm)\b", path.read_text(), re.M):
         if importlib.util.find_spec(needed) is None:

@@ -43,7 +43,6 @@ def last(printed: str) -> str:
     return printed.splitlines()[-1]
 
 
-# ── in a shell ────────────────────────────────────────────────────────────────────────────────
 def test_a_plain_gate_is_green_for_a_right_backend_and_all_cases_only(folder: Path) -> None:
     status, printed = shell(folder, PLAIN)
     assert (status, last(printed)) == (0, "exit 0: conforms: 2 results, nothing unexpected")
@@ -77,7 +76,6 @@ def test_a_gate_that_compares_lets_old_failures_pass_and_no_new_one(folder: Path
     assert shell(folder, "opcheck diff main.jsonl new.jsonl")[0] == 2
 
 
-# ── a wheel ───────────────────────────────────────────────────────────────────────────────────
 MYLIB = """
 from tests.cli.fakes import {fake}, Fake
 
@@ -129,14 +127,12 @@ def test_another_wheel_than_the_one_that_was_built_is_not_judged(folder: Path) -
     assert shell(folder, WHEEL)[0] == 1
 
 
-# ── the page ──────────────────────────────────────────────────────────────────────────────────
 def test_its_table_of_exit_codes_is_that_of_the_tool() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     # Only timings can be slower.
     assert told == {int(code) for code in Exit} - {int(Exit.SLOWER)}
 
 
-# ── speed ─────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 @pytest.mark.parametrize(("new", "code"), [(0.004, 3), (0.001, 0)])
 def test_a_gate_for_speed_closes_on_a_slower_build_only(folder, new, code):

@@ -12,6 +12,9 @@ from opcheck.model import Verdict
 from tests.node_tests import needs_known_releases
 from tests.shell import README, VERDICTS, block, numberless, plain, shell
 
+STORED_RUNS = README.parent / "docs" / "stored-runs.md"
+PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
+
 
 def opcheck(folder: Path, *args: str) -> str:
     """What a command prints, on standard output or error."""
@@ -65,10 +68,6 @@ def test_the_case_file_is_sound_and_its_faults_are_told_as_shown(tmp_path: Path)
     faulty = block("# my.yaml").replace("axis: -1", "axes: -1").replace("[3, 0, 3]]", "[3, 0]]")
     file.write_text(faulty, encoding="utf-8")
     assert opcheck(tmp_path, "run", "my.yaml") == block("my.yaml:")
-
-
-STORED_RUNS = README.parent / "docs" / "stored-runs.md"
-PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -36,6 +36,10 @@ DETAILS = "".join(text for path, text in FILES.items() if path.parent != REPORTS
 
 #: Each file is read once.
 read, _published = cache(store.read), cache(published.published)
+FED = Model("Hardmax", 13, {"axis": 1}, np.array([[1, 2]], np.float32))
+CHECK = Check("acme", "Because", FED, [[[0, 1]]], Gives([[1, 0]]), "2 > 1", FED, [[0, 1]])
+INVALID = replace(CHECK, wants=[])
+SIGNED = replace(CHECK, wants=[[[-0.0, 1]]], shows=Gives([[0, 1]]))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -265,12 +269,6 @@ def test_defects_show_without_opcheck(engine):
     rightly = [one for one in seen if one.outcome != confirm.SHOWS]
     assert {one.outcome for one in rightly} <= {confirm.RIGHT}
     assert {one.cause for one in rightly} <= {one.cause for one in CHECKS if one.sometimes}
-
-
-FED = Model("Hardmax", 13, {"axis": 1}, np.array([[1, 2]], np.float32))
-CHECK = Check("acme", "Because", FED, [[[0, 1]]], Gives([[1, 0]]), "2 > 1", FED, [[0, 1]])
-INVALID = replace(CHECK, wants=[])
-SIGNED = replace(CHECK, wants=[[[-0.0, 1]]], shows=Gives([[0, 1]]))
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,7 @@ def test_its_commands_work_one_after_the_other(folder: Path) -> None:
 
 
 def test_every_field_is_told_and_no_other() -> None:
-    run = run_of(*every_verdict())
-    head, *results, footer = map(json.loads, store.lines(run))
+    head, *results, footer = map(json.loads, store.lines(run_of(*every_verdict())))
     assert names("Header") | {"type"} == set(head)
     # What was revised is in streams only.
     assert {*names("Footer"), "type"} - {"revised"} == {*footer} - {"revised"}

@@ -5,15 +5,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from opcheck import errors
 from opcheck.dtypes import BASIC, NARROW, of
-from opcheck.errors import (
-    BackendUnavailable,
-    NodeError,
-    NotExpressible,
-    NotSupported,
-    UsageError,
-    WrongOperator,
-)
 from opcheck.model import Array, BackendInfo, Task
 
 
@@ -34,10 +27,10 @@ def own_part() -> Iterator[None]:
     """Around an adapter's own work: raises Defect for its bugs, which would look like refusals."""
     try:
         yield
-    except (NodeError, WrongOperator, BackendUnavailable, MemoryError):
+    except (errors.NodeError, errors.WrongOperator, errors.BackendUnavailable, MemoryError):
         raise
-    except (OSError, UsageError) as error:  # a full disk, or a model's file that has changed
-        raise BackendUnavailable(str(error)) from error
+    except (OSError, errors.UsageError) as error:  # a full disk, or a model's file that has changed
+        raise errors.BackendUnavailable(str(error)) from error
     except Exception as error:
         raise Defect(f"{type(error).__name__}: {error}") from error
 
@@ -57,21 +50,23 @@ def only_nodes(task: Task, whose: str) -> None:
     """Raise NotSupported for a whole model: `whose` name is of one that computes single nodes."""
     if task.model is not None and not task.slots:
         known = "single nodes of operators that it knows"
-        raise NotSupported(f"{whose} computes {known}: no {task.op}")
+        raise errors.NotSupported(f"{whose} computes {known}: no {task.op}")
 
 
 def only_tensors(task: Task, whose: str) -> None:
     """Raise NotExpressible for inputs other than tensors of real numbers and booleans."""
     for port in task.ports:
         if port.form != "tensor":
-            raise NotExpressible(f"opcheck feeds {whose} no sequences and optionals: {port.name}")
+            raise errors.NotExpressible(
+                f"opcheck feeds {whose} no sequences and optionals: {port.name}"
+            )
     for tensor in task.inputs:
         if tensor.dtype.name not in BASIC:
-            raise NotExpressible(f"opcheck feeds {whose} no {tensor.dtype}: {tensor.name}")
+            raise errors.NotExpressible(f"opcheck feeds {whose} no {tensor.dtype}: {tensor.name}")
     others = [(name, of(array)) for name, array in task.initializers.items()]
     for name, dtype in (*others, *((output.name, output.dtype) for output in task.outputs)):
         if dtype and dtype.name in NARROW:
-            raise NotExpressible(f"opcheck feeds {whose} no {dtype}: {name}")
+            raise errors.NotExpressible(f"opcheck feeds {whose} no {dtype}: {name}")
 
 
 class Prepared(Protocol):

@@ -40,6 +40,15 @@ _NOT_THEIRS = ("<frozen ", *(f"{m.__path__[0]}{os.sep}" for m in (opcheck, impor
 #: Modules whose classes are what others derive from.
 _BASES = ("opcheck.", "onnx.backend.base")
 Options: TypeAlias = Mapping[str, str]
+#: How the addresses of Python objects begin that are asked in the process of the run.
+IN_PROCESS = "object"
+#: What is installed here belongs to somebody, whatever folder it is in.
+_INSTALLED = {"site-packages", "dist-packages"}
+_CODE = {".py", ".so", ".pyd", ".dylib", ".dll"}
+#: So many bytes are read in some milliseconds.
+_LARGE = 1 << 22
+#: How many digits of a digest are kept.
+_DIGITS = 16
 
 
 @contextmanager
@@ -185,10 +194,6 @@ def place_of(error: BaseException) -> str:
     inside = ((path.relative_to(folder), at) for path, at in places if path.is_relative_to(folder))
     near = [at for path, at in inside if "site-packages" not in path.parts]
     return near[-1]
-
-
-#: How the addresses of Python objects begin that are asked in the process of the run.
-IN_PROCESS = "object"
 
 
 def adapter(kind: str) -> ModuleType:
@@ -382,15 +387,6 @@ def declaration(answer: bool | None) -> TaskCall:
         return [np.array(-1 if answer is None else answer, np.int8)]
 
     return TaskCall(run)
-
-
-#: What is installed here belongs to somebody, whatever folder it is in.
-_INSTALLED = {"site-packages", "dist-packages"}
-_CODE = {".py", ".so", ".pyd", ".dylib", ".dll"}
-#: So many bytes are read in some milliseconds.
-_LARGE = 1 << 22
-#: How many digits of a digest are kept.
-_DIGITS = 16
 
 
 def loaded() -> set[str]:

@@ -16,6 +16,14 @@ from opcheck.backends.address import Address, Profile, built_in, memory, parse
 from opcheck.errors import UsageError
 from opcheck.reading import FileNode, Mark, Problems, validation
 
+TomlPath: TypeAlias = tuple[str, ...]
+#: The file as a whole, for keys not found in its text.
+_WHOLE = Mark(0, 0)
+
+_WORD = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_KEY = rf"(?P<key>{_WORD}(?:\s*\.\s*{_WORD})*)"
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
+
 
 def _option(value: Any) -> str:
     if isinstance(value, bool):
@@ -82,15 +90,6 @@ def _address(said: ProfileFields) -> Address:
     if parse(str(address)) != address:
         raise UsageError(f"{str(address)!r} cannot be an address", "an option holds & or ?")
     return address
-
-
-TomlPath: TypeAlias = tuple[str, ...]
-#: The file as a whole, for keys not found in its text.
-_WHOLE = Mark(0, 0)
-
-_WORD = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
-_KEY = rf"(?P<key>{_WORD}(?:\s*\.\s*{_WORD})*)"
-_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
 def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:

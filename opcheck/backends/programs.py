@@ -48,6 +48,7 @@ _KEPT = 8 << 10
 _LINES = 5
 _CHARACTERS = 1000
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_KEYS = {"name", "dtype", "shape", "data"}
 
 
 class CommandFailed(Exception):
@@ -327,9 +328,6 @@ def _check_keys(said: dict[str, Any], known: set[str], line: bytes) -> None:
 def _shown(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
-
-
-_KEYS = {"name", "dtype", "shape", "data"}
 
 
 class Persistent:

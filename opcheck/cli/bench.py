@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 #: The exit code of a gate that fails, else None, and its part of the last line.
 Verdict = tuple[Exit | None, str]
+_READ = {"type": click.Path(path_type=Path, dir_okay=False)}
 
 
 @dataclass(frozen=True)
@@ -134,9 +135,6 @@ def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: St
     found = compare_runs(old.rows, new.rows, gate.most)
     timings.show_changes(console, differences, found)
     return gate.verdict(found, unfair=timings.unfair(differences))
-
-
-_READ = {"type": click.Path(path_type=Path, dir_okay=False)}
 
 
 @click.command(name="bench", cls=options.OutputCommand)

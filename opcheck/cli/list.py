@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from opcheck.execution.support import Asked
     from opcheck.report.support import Matrix
 
+#: The default of the seconds that a backend has to start.
+PATIENCE = 20.0
+
 
 @click.command(name="list")
 @options.selection_options
@@ -101,10 +104,6 @@ def schema() -> None:
     from opcheck.suite.fields import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2))
-
-
-#: The default of the seconds that a backend has to start.
-PATIENCE = 20.0
 
 
 @click.command(name="backends")

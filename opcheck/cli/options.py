@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from opcheck.model import Case, Run
 
+Item = TypeVar("Item")
+
 
 class Amount(click.FloatRange):
     """A finite number of a range, `what` it is, and its unit, which may follow it."""
@@ -433,9 +435,6 @@ def printed(out: Path | None) -> "Iterator[Console]":
     text = io.StringIO()
     yield new_console(is_wide=True, file=text, color_system=None)
     write_lines(out, text.getvalue().removesuffix("\n").split("\n"))
-
-
-Item = TypeVar("Item")
 
 
 def output() -> "Console":

@@ -9,6 +9,7 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,10 @@ from opcheck.numbers.bounded.array import Common
 
 #: From this allowed relative error on, an element is unjudged.
 UNJUDGED = 0.5
+_SECOND_ORDER = 1.005
+#: The search for λ is Newton's on a convex function that consists of straight pieces. From the left
+#: it climbs, and ends after as many steps as it meets pieces, in practice three or four.
+_STEPS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +162,14 @@ def judge(
         return ElementShares(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
     room = want.expected.room(tier)
     if dtype.kind != "float":
-        return ElementShares(np.where(_whole(y, got, room), 0.0, np.inf), room.own, nothing, 0)
+        shares = np.where(_whole(y, got, room), 0.0, np.inf)
+        unjudged = int(np.count_nonzero(_open(y, room))) if want.whole else 0
+        return ElementShares(shares, room.own, nothing, unjudged)
     if not outside_anywhere(got, want.low, want.high):
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max() <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
-            unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
+            unjudged = int(np.count_nonzero(_unjudged(want, room.own, room, tier)))
             return ElementShares(shares, room.own, nothing, unjudged)
     return _judge(want, got, dtype, tier, alone)
 
@@ -172,11 +179,16 @@ def _errors(want: Want, got: Array) -> Floats:
     return error if want.rest is None else error - want.rest
 
 
-def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
+def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
+    y = want.values
     size = np.abs(y)
     if room.shared is not None:
         slack = slack + size * room.shared.up
-    vague = (slack >= UNJUDGED * size) & (size > 2 * tier.arithmetic.floor) & np.isfinite(y)
+    finite, least = np.isfinite(y), 2 * tier.arithmetic.floor
+    if want.whole:  # Its zeros are off as the others are.
+        size = np.maximum(size, root_mean_square(y[finite]))
+        return np.asarray(finite & (slack >= UNJUDGED * size) & (slack > least) | room.unknown)
+    vague = (slack >= UNJUDGED * size) & (size > least) & finite
     return np.asarray(vague | room.unknown)
 
 
@@ -195,7 +207,8 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> Ele
     finite, beyond = np.isfinite(y), elements.outside(actual, want.low, want.high)
     fits = (got >= low) & (got <= high) & finite & ~beyond
     # An infinity is wrong even if any number is right.
-    fits &= np.isfinite(slack) | np.isfinite(actual)
+    says_something = np.abs(y) >= slack if want.whole else np.isfinite(slack)
+    fits &= says_something | np.isfinite(actual)
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
@@ -214,7 +227,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> Ele
     if room.shared is not None and got.size > 1 and not alone:
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
-    unjudged = int(np.count_nonzero(_unjudged(y, own, room, tier)))
+    unjudged = int(np.count_nonzero(_unjudged(want, own, room, tier)))
     return ElementShares(shares, allowed, (apart > 1) & ~never, unjudged)
 
 
@@ -246,6 +259,14 @@ def outside_anywhere(actual: Array, low: float | None, high: float | None) -> bo
     """Return True if a number lies outside the operator's range [low, high]."""
     below = low is not None and not actual.min() >= low
     return below or (high is not None and not actual.max() <= high)
+
+
+def _open(y: Floats, room: Room) -> Mask:
+    """Integers and booleans that may be more than one number."""
+    found = np.floor(y + room.own) > np.ceil(y - room.own)
+    if room.admitted is not None:
+        found |= (room.admitted != room.admitted[..., :1]).any(axis=-1)
+    return np.asarray(found)
 
 
 def _whole(y: Floats, got: Array, room: Room) -> Mask:
@@ -286,9 +307,6 @@ def _next_to_their_group(
     found = np.empty(y.size)
     found[index.reshape(-1)] = each.reshape(-1)
     return found.reshape(own.shape)
-
-
-_SECOND_ORDER = 1.005
 
 
 def _described(judged: ElementShares, y: Floats, i: int) -> str:
@@ -333,6 +351,10 @@ _CUTS = {
 #: Narrower numbers explain a scatter of up to so many times their own; in whole models, of which
 #: few numbers may come, honest engines reach as many times what is expected.
 _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
+#: The worst element of a model's output may be off by so many times more than all are.
+_WORST = 10.0
+#: Beyond so many times what the others are, an element stands alone; among so many at least.
+_LONE, _FEW = 30.0, 16
 #: Errors of a model, relative to its output, that no narrower type excuses.
 _MOST_OF_MODELS = 0.125
 
@@ -351,16 +373,17 @@ class Scattering:
 
 def scattering(want: Want, got: Array) -> Scattering | None:
     """Return how errors on random data scatter; None for too few elements, or without a theory."""
-    found: list[float] = []
-    for ratio in _scatters(want, got):
-        found.append(ratio)
-        if ratio <= SCATTER:
-            return Scattering(ratio)  # One sound formulation that explains the errors is enough.
+    found: list[_Off] = []
+    for off in _scatters(want, got):
+        found.append(off)
+        if off.ratio <= SCATTER:
+            # One sound formulation that explains the errors is enough.
+            return Scattering(off.ratio)
     if not found:
         return None
-    times = min(found)
+    least = min(found, key=lambda off: off.ratio)
     name = want.expected.tiers()[0].name
-    many = f"{times:,.0f}" if times < 10**9 else f"{times:.0e}"
+    many = f"{least.ratio:,.0f}" if least.ratio < 10**9 else f"{least.ratio:.0e}"
     message = f"errors scatter {many} times as far as {name} arithmetic explains"
     ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
     if want.whole:
@@ -369,64 +392,103 @@ def scattering(want: Want, got: Array) -> Scattering | None:
         with np.errstate(all="ignore"):
             error = elements.wide(elements.native(got)) - want.values
             counts = np.isfinite(error)
-            off = float(np.sqrt(np.mean(error[counts] ** 2) / np.mean(want.values[counts] ** 2)))
-        if not fine or not off < _MOST_OF_MODELS:
-            said = f"{message}, and are {off:.2g} of its size: more than a narrower type explains"
-            return Scattering(times, said, explained=False)
-        return Scattering(times, f"{message}, as if some part was computed in {_CUTS[min(fine)]}")
+            size = root_mean_square(want.values[counts])
+            off_by = root_mean_square(error[counts]) / size if size else np.inf
+        if least.worst > _LONE * least.others:
+            said = f"{message}, in few elements: no narrower type explains that"
+            return Scattering(least.ratio, said, explained=False)
+        if not fine or not off_by < _MOST_OF_MODELS:
+            said = (
+                f"{message}, and are {off_by:.2g} of its size: more than a narrower type explains"
+            )
+            return Scattering(least.ratio, said, explained=False)
+        some = f"{message}, as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"
+        return Scattering(least.ratio, some)
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     alike = 1 / _EXPLAINED < ratios[best] < _EXPLAINED
     said = f"{message}, as if factors were rounded to {_CUTS[best]}" if alike else message
-    return Scattering(times, said)
+    return Scattering(least.ratio, said)
+
+
+def root_mean_square(x: Floats) -> float:
+    """The root of the mean square, 0 for nothing."""
+    return float(np.sqrt(np.mean(x**2))) if x.size else 0.0
+
+
+class _Off(NamedTuple):
+    """Errors over their expected deviations: of all elements, and of a model's worst one."""
+
+    rms: float
+    worst: float = 0.0
+    many: int = 0
+
+    @property
+    def ratio(self) -> float:
+        return max(self.rms, self.worst / _WORST)
+
+    @property
+    def others(self) -> float:
+        """The root mean square without the worst element; of few ones it says nothing."""
+        rest = self.many * self.rms**2 - self.worst**2
+        return float(np.sqrt(max(0.0, rest) / (self.many - 1))) if self.many >= _FEW else np.inf
 
 
 def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
     """Return the root mean square of each error over its expected deviation.
 
     That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
-    None for too few elements. Of several sound formulations the nearest counts. `cut` is the unit
-    roundoff of numbers to which inputs were rounded.
+    None for too few elements. Of a model's output it is at least a tenth of the worst element's. Of
+    several sound formulations the nearest counts. `cut` is the unit roundoff of numbers to which
+    inputs were rounded.
     """
-    return min(_scatters(want, got, cut), default=None)
+    return min((off.ratio for off in _scatters(want, got, cut)), default=None)
 
 
-def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
+def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[_Off]:
     """Yield the scatter by each sound formulation, as long as there are enough elements."""
-    bound = want.expected
-    enough = 1 if want.whole else _ENOUGH
-    if want.values.size < enough:
+    bound, y = want.expected, want.values
+    if y.size < _ENOUGH and not want.whole:
         return
+    arithmetic = bound.tiers()[0].arithmetic
     with np.errstate(all="ignore"):
-        error = elements.wide(elements.native(got)) - want.values
-        if want.rest is not None:
-            error = error - want.rest
-        arithmetic = bound.tiers()[0].arithmetic
-        counts = np.isfinite(error) & (np.abs(want.values) > 16 * arithmetic.floor)
+        error = _errors(want, elements.wide(elements.native(got)))
+        if want.whole:
+            yield from _scatters_of_model(want, got, error, cut)
+            return
+        counts = np.isfinite(error) & (np.abs(y) > 16 * arithmetic.floor)
         if not counts.any():
             return
         # If the last rounding alone explains it, the deviation need not be computed.
-        last = half_ulp(want.values[counts], bound.dtype) / np.sqrt(3)
-        is_rounded = not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER
-        if is_rounded and not want.whole:
-            yield 1.0
+        last = half_ulp(y[counts], bound.dtype) / np.sqrt(3)
+        if not cut and root_mean_square(error[counts] / last) <= SCATTER:
+            yield _Off(1.0)
             return
-        # What a model loses of its smallest numbers, as a part of the others, it may lose.
-        least = np.sqrt(np.mean(want.values[counts] ** 2)) if want.whole else 0.0
-        found = False
         for shift, deviation in bound.deviations(cut):
-            deviation = np.hypot(deviation, arithmetic.u * least)
             of_it = counts & (deviation > 0)
-            if np.count_nonzero(of_it) >= enough:
-                off = (error - shift)[of_it] / deviation[of_it]
-                yield float(np.sqrt(np.mean(off**2)))
-                found = True
-        if is_rounded and not found:
-            yield 1.0  # where nothing is expected to scatter
+            if np.count_nonzero(of_it) >= _ENOUGH:
+                yield _Off(root_mean_square((error - shift)[of_it] / deviation[of_it]))
 
 
-#: The search for λ is Newton's on a convex function that consists of straight pieces. From the left
-#: it climbs, and ends after as many steps as it meets pieces, in practice three or four.
-_STEPS = 30
+def _scatters_of_model(want: Want, got: Array, error: Floats, cut: float) -> Iterator[_Off]:
+    """As `_scatters`, of all elements."""
+    bound, y = want.expected, want.values
+    counts = np.isfinite(y)
+    if not counts.any():
+        return
+    gone = counts & ~np.isfinite(error)
+    if gone.any():
+        # What leaves the range in the engine's own arithmetic may in others.
+        plain = elements.wide(elements.native(bound.evaluation.plain[bound.place]))
+        if (gone & np.isfinite(plain)).any():
+            yield _Off(np.inf)
+            return
+        counts &= ~gone
+    # What a model loses of its smallest numbers, as a part of the others, it may lose.
+    arithmetic = bound.tiers()[0].arithmetic
+    least = np.hypot(arithmetic.u * root_mean_square(y[counts]), 16 * arithmetic.floor)
+    for shift, deviation in bound.deviations(cut):
+        off = (error - shift)[counts] / np.hypot(deviation, least)[counts]
+        yield _Off(root_mean_square(off), float(np.abs(off).max(initial=0)), off.size)
 
 
 def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floats, Floats]:

@@ -33,6 +33,11 @@ Bits: TypeAlias = NDArray[np.unsignedinteger[Any]]
 UNORDERED = 2**64 - 1
 #: Elements processed together; a few temporaries of this size fit into a core's cache.
 CHUNK = 1 << 16
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Places = NDArray[np.intp]
+#: The most wrong elements of one output that are kept to be shown.
+WORST = 8
 
 
 def distance(a: Array, b: Array) -> NDArray[np.uint64]:
@@ -105,13 +110,6 @@ def _ranked(array: Array) -> tuple[Bits, Bits]:
     zero = bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
     magnitude = np.asarray(bits & ~zero)
     return magnitude, np.where(bits >= zero, zero - magnitude, zero + magnitude)
-
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Places = NDArray[np.intp]
-#: The most wrong elements of one output that are kept to be shown.
-WORST = 8
 
 
 def check(tolerance: Tolerance) -> None:

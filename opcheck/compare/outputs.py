@@ -35,6 +35,12 @@ _ABOVE = 4
 
 ROWS_DISAGREE = "the elements of a row disagree about its sum"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
+#: The most indices of one axis that are listed one by one.
+_LISTED = 4
+#: The most cells in a row and in a column.
+SIDE = 64
+
+_POWERS = 1 << np.arange(64, dtype=np.uint64)
 
 
 def compare(
@@ -60,7 +66,9 @@ def compare(
     if (dtype := of(got)) is None or want.dtype not in (None, dtype):
         return failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
     try:
-        values = _exact_in(dtype, want.values)
+        # What may be either of two integers lies between them.
+        is_between = want.bound is not None and dtype.kind == "int"
+        values = want.values if is_between else _exact_in(dtype, want.values)
     except ValueError as error:
         if want.dtype is not None:
             raise
@@ -178,6 +186,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     def spread() -> Scattering | None:
         return scattering(want, got) if want.drawn and dtype.kind == "float" else None
 
+    vague = 2 * decision.found.unjudged > got.size
     if whole := spread() if want.whole else None:
         decision.found.unjudged = 0  # what the bound leaves open, the scatter decides
     if not decision.fits:
@@ -185,12 +194,16 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
         words = whole.message if whole else ""
         why = (ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}", words)
         problem, remark = "values", "; ".join(filter(None, why))
-    elif 2 * decision.found.unjudged > got.size:
+    elif vague and not whole:
         problem, remark = "undecided", UNDECIDED
+    elif whole and whole.message:
+        # Within a bound that says something, an answer is never wrong.
+        is_sound = whole.explained or not (vague or tier.remark)
+        problem, remark = "precision" if is_sound else "values", whole.message
     elif tier.remark:
         problem, remark = "precision", tier.remark
     elif (found := spread()) and found.message:
-        problem, remark = "precision" if found.explained else "values", found.message
+        problem, remark = "precision", found.message
     elif want.whole and found:
         times = f"{found.ratio:.2g} times; up to {SCATTER:g} may be"
         remark = f"as far off as {tier.name} arithmetic explains, {times}"
@@ -420,10 +433,6 @@ def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | For
     return [*zip(want.items, got.values, strict=True)] or [Comparison(want.name, None)]
 
 
-#: The most indices of one axis that are listed one by one.
-_LISTED = 4
-
-
 def describe(wrong: Mask) -> str:
     """Describe where `wrong`, a mask of any shape, is True; "" if nowhere.
 
@@ -513,12 +522,6 @@ def _slice(hit: Mask) -> str:
 
 def _ends(hit: Mask) -> tuple[int, int]:
     return int(hit.argmax()), hit.size - 1 - int(hit[::-1].argmax())
-
-
-#: The most cells in a row and in a column.
-SIDE = 64
-
-_POWERS = 1 << np.arange(64, dtype=np.uint64)
 
 
 def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:

@@ -21,6 +21,10 @@ from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 UNUSABLE = "its answer cannot be used"
 #: The remark on answers that differ between runs, each right.
 IRREPRODUCIBLE = "not reproducible to the bit"
+ALONE = "no other backend answers, so there is nothing to compare its answer with"
+#: Larger majorities are not searched for, which would take too long.
+_MOST = 12
+_NO_TENSOR = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +206,8 @@ def _judge_outputs(
     comparisons, name = min(attempts, key=lambda attempt: _distance(attempt[0]))
     broken = [comparison for comparison in comparisons if comparison.problem]
     reason = "; ".join(map(what_is_wrong, broken))
-    if any(comparison.problem == "undecided" for comparison in broken):
+    problems = {comparison.problem for comparison in broken}
+    if problems <= {"undecided", "precision"} and "undecided" in problems:
         return Judgement(Verdict.BAD_CASE, reason, comparisons=comparisons)
     if all(comparison.problem == "precision" for comparison in broken):
         return Judgement(Verdict.WARN, reason, "precision", False, name, comparisons)
@@ -272,12 +277,6 @@ def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
         few = f"; {comparison.wrong} of {comparison.total} elements need it"
         return said + few * bool(comparison.wrong)
     return f"{said}: {comparison.remark}" if comparison.remark else said
-
-
-ALONE = "no other backend answers, so there is nothing to compare its answer with"
-#: Larger majorities are not searched for, which would take too long.
-_MOST = 12
-_NO_TENSOR = np.empty(0)
 
 
 def judge_among(

@@ -36,6 +36,14 @@ PARTICULARS = re.compile(
 )
 #: Lengths to which a message is compared, and shown.
 _LONGEST, _SHOWN = 4000, 60
+#: The fewest failures that a rule needs; and the fewest different questions, whatever their type
+#: and opset, if kernels do not branch on its facts.
+FEWEST = 3
+#: Facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
+PLAIN, VALUE, LIMIT = range(3)
+_INT32 = 1 << 31
+#: A fact in words, its rank, and the number if it is a size.
+_Fact: TypeAlias = tuple[str, int, int | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,16 +269,6 @@ class _CellGroup:
 
     def _about(self, found: "Condition", those: Iterable[Seen]) -> list[Seen]:
         return [one for one in those if found.holds >> self.numbers[id(one.subject)] & 1]
-
-
-#: The fewest failures that a rule needs; and the fewest different questions, whatever their type
-#: and opset, if kernels do not branch on its facts.
-FEWEST = 3
-#: Facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
-PLAIN, VALUE, LIMIT = range(3)
-_INT32 = 1 << 31
-#: A fact in words, its rank, and the number if it is a size.
-_Fact: TypeAlias = tuple[str, int, int | None]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, product
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -302,21 +303,18 @@ class Fault:
         """Return the fault as a mutant, combined with another one if given."""
         if mutant is None:
             within = ", within whose error it lies" * (self.kind == "computed")
-            return Mutant(self.name, self.text + within, self._spoiling(lambda node: node.right))
+            return Mutant(self.name, self.text + within, partial(self._spoilt, attrgetter("right")))
         name, text = f"{mutant.name}+{self.name}", f"{mutant.text}, and {self.text}"
-        return Mutant(name, text, self._spoiling(mutant.answer))
+        return Mutant(name, text, partial(self._spoilt, mutant.answer))
 
-    def _spoiling(self, answer: AnswerFunction) -> AnswerFunction:
-        def spoilt(node: Node) -> Sequence[Any]:
-            own = None if node.lead is None else of(node.lead)
-            if self.kind == "output":
-                return [np.asarray(one).astype(self.dtype.numpy) for one in answer(node)]
-            if own is None or own.kind != "float" or self.dtype.precision >= own.precision:
-                return answer(node)
-            outputs = [self._bounded(np.asarray(one)) for one in answer(self.narrowed(node))]
-            return [one.astype(own.numpy) for one in outputs]
-
-        return spoilt
+    def _spoilt(self, answer: AnswerFunction, node: Node) -> Sequence[Any]:
+        own = None if node.lead is None else of(node.lead)
+        if self.kind == "output":
+            return [np.asarray(one).astype(self.dtype.numpy) for one in answer(node)]
+        if own is None or own.kind != "float" or self.dtype.precision >= own.precision:
+            return answer(node)
+        outputs = [self._bounded(np.asarray(one)) for one in answer(self.narrowed(node))]
+        return [one.astype(own.numpy) for one in outputs]
 
     def narrowed(self, node: Node) -> Node:
         """Return the node with its inputs in the type."""

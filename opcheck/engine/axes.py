@@ -24,12 +24,21 @@ from opcheck.numbers import primitive
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
+#: The most axes of NumPy's arrays, and elements of an output: no memory is to be tried for more.
+_MOST_AXES, _LARGEST = 64, 1 << 28
+FloatArray: TypeAlias = NDArray[Any]
+Places: TypeAlias = NDArray[np.intp]
+
+AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+#: The most elements of windows that are gathered at once.
+_GATHERED = 1 << 18
+_AT_ONCE = 1 << 22
+
 
 @primitive
 def from_either_end(axis: int, rank: int) -> int:
     """`axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)"."""
-    if not -rank <= axis < rank:
-        raise InvalidNode(f"axis {axis} is outside {_range(-rank, rank)}")
+    illegal(f"axis {axis} is outside {_range(-rank, rank)}", not -rank <= axis < rank)
     return axis % rank
 
 
@@ -45,8 +54,7 @@ def distinct(
 @primitive
 def from_the_front(axis: int, rank: int) -> int:
     """`axis` where the text documents no negative values: in [0, r-1]."""
-    if not 0 <= axis < rank:
-        raise InvalidNode(f"axis {axis} is outside {_range(0, rank)}")
+    illegal(f"axis {axis} is outside {_range(0, rank)}", not 0 <= axis < rank)
     return axis
 
 
@@ -64,10 +72,6 @@ def scalar(name: str, x: Any) -> Any:
         raise kind(f"{name} of shape {list(x.shape)}; allowed: a scalar")
     unsupported(f"rounding decides {name}", isinstance(x, Kind))
     return x.item()
-
-
-#: The most axes of NumPy's arrays, and elements of an output: no memory is to be tried for more.
-_MOST_AXES, _LARGEST = 64, 1 << 28
 
 
 def check_size(shape: Sequence[int]) -> None:
@@ -150,15 +154,6 @@ def by_rows(function: Callable[[Any, int], Any], since: int, input: Any, *, axis
 def slices(count: int, step: int) -> list[slice]:
     """The numbers below `count`, `step` at a time."""
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
-
-
-FloatArray: TypeAlias = NDArray[Any]
-Places: TypeAlias = NDArray[np.intp]
-
-AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
-#: The most elements of windows that are gathered at once.
-_GATHERED = 1 << 18
-_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -433,8 +428,7 @@ def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> 
         allowed = f"{length}, {['one', 'two'][sides - 1]} for each spatial axis"
         raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {allowed}")
     for value in values:
-        if value < least:
-            raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {least} or more")
+        illegal(f"{name} {list(values)} holds {value}; allowed: {least} or more", value < least)
     return list(values)
 
 

@@ -14,7 +14,7 @@ from opcheck.engine.operators import Formula, Operator, explained, located
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers import Faults
-from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
+from opcheck.numbers.arithmetic import EXACT, Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, minus, reach
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
@@ -23,6 +23,14 @@ from opcheck.numbers.faulty import Faulty, bare
 Output: TypeAlias = Bounded | Truth | Indices | Array
 
 _FLOAT32 = DTYPES["float32"]
+_OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
+#: The most elements that mpmath computes, which takes some minutes for as many.
+_LARGE = 1 << 20
+#: Roundoffs of float64 that a reference in float64 may be off by beyond its formula's bound.
+_FINE = 2.0**-51
+_SECOND_ORDER = 1.005
+#: Elements whose quantiles are kept.
+_KEPT = 4096
 
 
 def is_real(array: Array | None) -> bool:
@@ -215,8 +223,19 @@ class Evaluation:
     def dtype(self) -> DType:
         """The floating dtype that decides which arithmetic is expected: the inputs' widest."""
         known = map(dtypes.of, self.node.given)
-        real = [dtype for dtype in known if dtype and dtype.kind == "float"]
+        real = {dtype for dtype in known if dtype and dtype.kind == "float"}
+        if self.node.op == GRAPH:
+            graph: Any = self.node.attrs["graph"]
+            real = real or {*graph.body.floats}
+            # What is float64 in a part of a model alone has the errors of the other part.
+            poorer = {one for one in (*real, *graph.body.floats) if one.name != "float64"}
+            real = (real & poorer) or poorer or real
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
+
+    @cached_property
+    def plain(self) -> Sequence[Any]:
+        """The outputs as the engine computes them, each tensor in its own type."""
+        return evaluate(self.node)
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark.
@@ -325,9 +344,6 @@ def _tamed(array: Array | None) -> Array | None:
     return array if finite.all() else np.where(finite, array, np.zeros((), array.dtype))
 
 
-_OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
-
-
 def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
     dtype = None if array is None else dtypes.of(array)
     if array is None or dtype is None or dtype.kind != "float":
@@ -352,10 +368,6 @@ def _ran_out(output: Any) -> bool:
     return e is not None and bool((zero & (e > output.arithmetic.floor)).any())
 
 
-#: The most elements that mpmath computes, which takes some minutes for as many.
-_LARGE = 1 << 20
-
-
 def in_float64(output: Bounded) -> Any:
     """The values of an output in float64; what is too large is its largest number."""
     if output.v.dtype == np.float64:
@@ -367,11 +379,11 @@ def in_float64(output: Bounded) -> Any:
 
 
 def precisely(node: Node, bits: int) -> Sequence[Any]:
-    """The outputs with this many binary digits, as `numbers.precise.Precise` or plain arrays."""
-    from opcheck.numbers.precise import digits, precise
+    """The outputs with this many binary digits, as numbers without errors or plain arrays."""
+    from opcheck.numbers.precise import digits
 
     with digits(bits):
-        return _called(bind(node), lambda x: precise(x) if is_real(x) else x, node.inputs)
+        return _called(bind(node), partial(_lifted, EXACT), node.inputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -518,15 +530,6 @@ class Expected:
         notable = 16 * tier.arithmetic.u * np.abs(self.values) + tier.arithmetic.floor
         lost = np.zeros(more.shape, np.bool_) if later.lost is None else later.lost
         return lost | ~(more <= notable)
-
-
-#: Roundoffs of float64 that a reference in float64 may be off by beyond its formula's bound.
-_FINE = 2.0**-51
-_SECOND_ORDER = 1.005
-
-
-#: Elements whose quantiles are kept.
-_KEPT = 4096
 
 
 @dataclass(frozen=True, eq=False)

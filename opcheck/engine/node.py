@@ -13,17 +13,9 @@ import numpy as np
 from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
-from opcheck.errors import InvalidNode, NotSupported, unsupported
+from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
-from opcheck.opset import (
-    OUTER,
-    Attribute,
-    AttributeReference,
-    Body,
-    BodyNode,
-    Parameter,
-    Schema,
-)
+from opcheck.opset import OUTER, Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
 T = TypeVar("T")
 _INNER = "in the graph, "
@@ -193,8 +185,8 @@ class Node:
 
     def with_lead(self, array: Array) -> "Node":
         """Return the node with another leading input."""
-        schema = opset.versions(self.op.domain, self.op.name)[self.op.since]
-        return self.with_input(schema.lead, array)
+        lead = opset.versions(self.op.domain, self.op.name)[self.op.since].lead
+        return self.with_input(lead, array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,17 +356,14 @@ def _bound_types(schema: Schema, inputs: Sequence[Array | None]) -> dict[str, DT
         parameter = schema.inputs[min(place, len(schema.inputs) - 1)]
         dtype = dtypes.of(array)
         if dtype is None or dtype.text not in parameter.types:
-            raise InvalidNode(
-                f"{parameter.name} of type {dtype or array.dtype}; allowed: {_listed(parameter)}"
-            )
+            got = f"{parameter.name} of type {dtype or array.dtype}"
+            raise InvalidNode(f"{got}; allowed: {_listed(parameter)}")
         if parameter.option == "variadic" and not parameter.homogeneous:
             continue
         known = bound.setdefault(parameter.constraint, (dtype, parameter.name))
         if known[0] != dtype:
-            raise InvalidNode(
-                f"{parameter.name} of type {dtype} beside {known[1]} of type {known[0]};"
-                f" both are {parameter.constraint}"
-            )
+            both = f"{parameter.name} of type {dtype} beside {known[1]} of type {known[0]}"
+            raise InvalidNode(f"{both}; both are {parameter.constraint}")
     return {name: dtype for name, (dtype, _) in bound.items()}
 
 
@@ -389,8 +378,7 @@ def _check_attributes(schema: Schema, attrs: Attrs) -> None:
             allowed = ", ".join(schema.attributes) or "none"
             raise InvalidNode(f"no attribute {name}; allowed: {allowed}")
     for name, attribute in schema.attributes.items():
-        if attribute.required and name not in attrs:
-            raise InvalidNode(f"attribute {name} is mandatory")
+        illegal(f"attribute {name} is mandatory", attribute.required and name not in attrs)
         if name in attrs:
             words, fits = _KINDS[attribute.type]
             if not fits(attrs[name]):
@@ -480,9 +468,8 @@ class Subgraph:
         """True if nothing in it computes with floating numbers."""
         inner = (Subgraph(one) for node in self.body.nodes for one in node.graphs)
         known = [operator_of(node.op) for node in self.body.nodes if not node.graphs]
-        return all(one is not None and one.exact for one in known) and all(
-            one.is_exact for one in inner
-        )
+        exact = all(one is not None and one.exact for one in known)
+        return exact and all(one.is_exact for one in inner)
 
     def within(self, tensors: Sequence[Any]) -> "Subgraph":
         """The graph where these are the node's tensors for its subgraphs."""
@@ -572,9 +559,8 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
         # Formulas that move elements are written for arrays, and none reads what is not sure.
         if not moves and not any(map(numbers.is_unsure, operands)):
             raise
-        raise NotSupported(
-            f"what {node.op} does here depends on how numbers were rounded"
-        ) from error
+        why = f"what {node.op} does here depends on how numbers were rounded"
+        raise NotSupported(why) from error
     if moves:
         return _relifted(outputs)
     if node.graphs or schema is None:
@@ -647,9 +633,8 @@ def _computed(
     }
     function = operator.formulas[node.op.since]
     schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
-    arguments = attributes_for(
-        function, schema, Node(node.op, (), stated, range(len(node.outputs)))
-    )
+    plain = Node(node.op, (), stated, range(len(node.outputs)))
+    arguments = attributes_for(function, schema, plain)
     while operands and operands[-1] is None:
         operands = operands[:-1]
     outputs = function(*operands, **arguments)

@@ -29,7 +29,7 @@ from typing import Any, Literal, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
-from opcheck.errors import InvalidNode, NotSupported, WrongOperator, meant
+from opcheck.errors import InvalidNode, WrongOperator, illegal, meant, unsupported
 from opcheck.model import OpVersion
 from opcheck.numbers import setting
 from opcheck.opset import Parameter, Schema
@@ -44,6 +44,7 @@ AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | Literal["rows"] | None
 _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
+_only_said = ContextVar("_only_said", default=False)
 
 
 @dataclass(frozen=True)
@@ -480,9 +481,6 @@ def _misdeclared(module: str, modules: Mapping[str, str]) -> Iterator[str]:
             yield f"{one.name}: it has no formula, or, as a composite, no function body"
 
 
-_only_said = ContextVar("_only_said", default=False)
-
-
 def only_what_is_said() -> AbstractContextManager[None]:
     """Let formulas raise NotSupported for what the specification leaves open.
 
@@ -493,20 +491,17 @@ def only_what_is_said() -> AbstractContextManager[None]:
 
 def is_open(why: str, when: Any = True) -> None:
     """Raise NotSupported, `when` that holds, if none but decided answers are asked for."""
-    if when and _only_said.get():
-        raise NotSupported(why)
+    unsupported(why, when and _only_said.get())
 
 
 def unsaid(what: str, when: Any = True) -> None:
     """Raise NotSupported, `when` that holds, for what has no answer, decided or not."""
-    if when:
-        raise NotSupported(f"nothing is said of {what}")
+    unsupported(f"nothing is said of {what}", when)
 
 
 def check_one_of(name: str, value: Any, *allowed: Any) -> None:
     """Raise InvalidNode unless an attribute has one of the values that are allowed."""
-    if value not in allowed:
-        raise InvalidNode(f"{name} {value!r}; allowed: {', '.join(map(str, allowed))}")
+    illegal(f"{name} {value!r}; allowed: {', '.join(map(str, allowed))}", value not in allowed)
 
 
 def check_shape(name: str, x: Any, shape: Sequence[int]) -> None:

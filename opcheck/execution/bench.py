@@ -43,6 +43,18 @@ from opcheck.reading import uncollected
 from opcheck.suite import case_digest
 from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
 
+_ONCE = "it answers once, and not again and again: time it where it computes"
+#: Data of all cases are kept between visits if they take no more than so many bytes.
+_KEPT = 1 << 30
+#: A backend: the process in which it is judged, and those in which it is timed.
+Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
+#: Returns True once the benchmark is to end.
+Stop: TypeAlias = Callable[[], bool]
+#: Environment variables by which the usual libraries choose their number of threads.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: Processes of a backend in a quick look.
+_QUICK_WORKERS = 3
+
 
 @dataclass(frozen=True)
 class Visit:
@@ -185,15 +197,6 @@ def interleave(
         if stop() or not active or monotonic() - start - over > visit.seconds:
             return number + 1
     return first + visit.rounds
-
-
-_ONCE = "it answers once, and not again and again: time it where it computes"
-#: Data of all cases are kept between visits if they take no more than so many bytes.
-_KEPT = 1 << 30
-#: A backend: the process in which it is judged, and those in which it is timed.
-Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
-#: Returns True once the benchmark is to end.
-Stop: TypeAlias = Callable[[], bool]
 
 
 class Stopped(Exception):
@@ -442,12 +445,6 @@ class Benchmark:
     def rows(self) -> tuple[Timed, ...]:
         """The measurements so far, of the cases that had a turn."""
         return tuple(row for one in self._cases if (row := one.timed()))
-
-
-#: Environment variables by which the usual libraries choose their number of threads.
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-#: Processes of a backend in a quick look.
-_QUICK_WORKERS = 3
 
 
 def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bool) -> Plan:

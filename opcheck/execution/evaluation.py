@@ -88,9 +88,12 @@ class CaseEvaluation:
         try:
             if self.oracle_answer:
                 return self.oracle_answer.wants(case, other_data=True)
-            return expected.computed(case, asked, asked.second) if operator_of(case.op) else None
-        except (expected.OracleUnavailable, expected.WrongCase):
-            return None
+            known = case.op == model.GRAPH and isinstance(case.expect, model.Computed)
+            if known or operator_of(case.op):
+                return expected.computed(case, asked, asked.second)
+        except (expected.OracleUnavailable, expected.WrongCase, expected.Unsupported):
+            pass
+        return None
 
     def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
         """Return True if this answer to the other data is right, None if nobody knows."""
@@ -144,6 +147,8 @@ class CaseEvaluation:
                 judgement = verdict.unstable(contradiction)
         if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
             return self._unsupported(backend, why)
+        if judgement.verdict is Verdict.BAD_CASE and case.op == model.GRAPH:
+            return self._unsupported(backend, f"unsupported by opcheck: {judgement.reason}")
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)

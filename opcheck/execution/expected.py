@@ -20,6 +20,7 @@ from opcheck.engine.evaluate import exactly
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.graph.folders import read_tensor
+from opcheck.graph.test_data import output_types
 from opcheck.grouping import group_by, picked
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.opset import leads, onnx_defs, weights
@@ -341,6 +342,11 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
     """Compute `asked` on `inputs` with the engine's exact mode, with error bounds."""
     wants = answers_of(case, node_of(asked.task, inputs))
+    declared = output_types(case.model) if case.model else []
+    for want, dtype in zip(wants, declared, strict=False):
+        if dtype and want.dtype and dtype != want.dtype:
+            says = f"{want.name} is declared as {dtype}, and its node gives {want.dtype}"
+            raise WrongCase(f"it is no valid model: {says}")
     if case.op == model.GRAPH:
         return tuple(replace(want, drawn=True, whole=True) for want in wants)
     # Scatter is no mistake on other data, which it is enough to judge once.

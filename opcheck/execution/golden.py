@@ -38,6 +38,21 @@ from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
 from opcheck.suite import case_digest
 from opcheck.suite import golden_files as gm
 
+#: The folders that tests lie in; see the package's docstring.
+AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
+#: Why there may be no answer to a legal twin.
+_NO_ANSWER = (ValueError, InvalidNode, MemoryError)
+#: Why there is none of a node whose elements may be returned in another order.
+_ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
+METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
+    "exact": "nothing had to be rounded",
+    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
+    "mpmath": "correctly rounded from as many digits as it takes",
+    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
+}
+#: The written and the omitted tests of a case.
+_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
+
 
 class UnsoundArithmetic(OpcheckError):
     """The arithmetic of this process is not that of IEEE 754."""
@@ -146,13 +161,6 @@ def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
     return rtol, _upwards(1.1 * float(need.max()))
 
 
-def rtol_and_atol(stated: Tolerance | None, found: Sequence[Ends]) -> tuple[float, float]:
-    """The rtol and atol of data.json: those that are `stated`, or else those of the ends."""
-    if stated is None or stated.ulp is not None:
-        return as_rtol_and_atol(found)
-    return stated.rtol, max([stated.atol, *(one.floor for one in found)])
-
-
 def _tightest(need: Any, size: Any) -> tuple[float, float]:
     exponents = np.frexp(need)[1]
     least, most = int(exponents.min()) - 1, int(exponents.max())
@@ -191,14 +199,6 @@ def _upwards(number: float) -> float:
         return number
     spelt = float(f"{number:.2e}")
     return spelt if spelt >= number else float(f"{number * 1.005:.2e}")
-
-
-#: The folders that tests lie in; see the package's docstring.
-AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
-#: Why there may be no answer to a legal twin.
-_NO_ANSWER = (ValueError, InvalidNode, MemoryError)
-#: Why there is none of a node whose elements may be returned in another order.
-_ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,14 +286,6 @@ def _test(name: str, kind: AnswerKind, task: Task, case: Case, data: ComputedDat
     return Test(name, kind, task, case.tolerance, bound, data, ranks=ranks)
 
 
-def _computed_data(case: Case, asked: Question) -> ComputedData:
-    """The data whose answer opcheck computes; raises one of `_NO_ANSWER`."""
-    found = outputs(asked.task, asked.inputs)
-    if found is None:
-        raise ValueError("opcheck lacks the operator")
-    return _data(asked, expected.computed(case, asked, asked.inputs), found, case.tolerance)
-
-
 def _data(
     asked: Question, wants: Sequence[Want], found: NodeOutputs | None, tolerance: Tolerance | None
 ) -> ComputedData:
@@ -313,7 +305,11 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     refused = replace(_test(case.id, "rejected", asked.task, case, unanswered), reason=reason)
     try:
         twin = question(legal)
-        data = _computed_data(legal, twin)
+        found = outputs(twin.task, twin.inputs)
+        if found is None:
+            raise ValueError("opcheck lacks the operator")
+        wants = expected.computed(legal, twin, twin.inputs)
+        data = _data(twin, wants, found, legal.tolerance)
         if any_order(legal.op, legal.attrs) is not None:
             raise ValueError(_ANY_ORDER)
     except _NO_ANSWER as error:
@@ -342,16 +338,6 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
         yield replace(test, alternative=alternative.name, reason=reason)
 
 
-METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
-    "exact": "nothing had to be rounded",
-    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
-    "mpmath": "correctly rounded from as many digits as it takes",
-    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
-}
-#: The written and the omitted tests of a case.
-_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
-
-
 def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     """Return the manifest's entry for `test`, and its files by path in the test's folder.
 
@@ -359,8 +345,11 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     """
     stated, task = test.tolerance, test.task
     found = test.data.outputs
-    rtol, atol = rtol_and_atol(stated, found)
     floor = max((one.floor for one in found), default=0.0)
+    if stated is None or stated.ulp is not None:
+        rtol, atol = as_rtol_and_atol(found)
+    else:
+        rtol, atol = stated.rtol, max(stated.atol, floor)
     files = {MODEL: model_bytes(task, test.ranks)}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)

@@ -40,6 +40,10 @@ OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 #: Verdicts on a wrong backend; no others are possible here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 CANNED = BackendInfo("canned", "canned", "", repeatable=False)
+#: Shipped cases of up to so many elements show which functions a formula calls.
+_SMALL = 1000
+
+AnyMutant: TypeAlias = Mutant | StatefulMutant
 
 
 def stateful_backend(stateful: StatefulMutant) -> Backend:
@@ -161,12 +165,6 @@ def digest(outputs: Sequence[Any]) -> bytes | None:
         found.update(f"{output.dtype} {output.shape} ".encode())
         found.update(content(output))
     return found.digest()
-
-
-#: Shipped cases of up to so many elements show which functions a formula calls.
-_SMALL = 1000
-
-AnyMutant: TypeAlias = Mutant | StatefulMutant
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,17 @@ from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 AHEAD = 512
 _BYTES = 256 << 20
+#: Returns the places of more cases to ask about: none for now, None if none are left.
+Take: TypeAlias = Callable[[], Sequence[int] | None]
+#: How many cases a judge takes at a time.
+_CASES = 4
+#: Seconds that a judge waits for others whose cases come first.
+_TICK = 0.01
+#: Seconds that judges have to end their backends; and to say what these left, if all was judged.
+_FAREWELL, _LAST_WORD = 5.0, 60.0
+
+#: True if judges can be forked here; elsewhere system libraries may not survive it.
+CAN_FORK = sys.platform == "linux"
 
 
 def _size(case: Case) -> int:
@@ -77,10 +88,6 @@ class _OpenCase:
     waiting: list[int] = field(default_factory=list)
     #: Results that wait for the answers of all backends.
     unsettled: dict[int, list[EvaluatedCase]] = field(default_factory=dict)
-
-
-#: Returns the places of more cases to ask about: none for now, None if none are left.
-Take: TypeAlias = Callable[[], Sequence[int] | None]
 
 
 @dataclass(eq=False)
@@ -295,17 +302,6 @@ class Scheduler(Judge):
             return answer.result
         seen = ev.evidence(CaseEvaluation(case, answer.oracle_answer), *answer.failed)
         return replace(answer.result, diagnoses=suspects.diagnose(seen, case.id) if seen else ())
-
-
-#: How many cases a judge takes at a time.
-_CASES = 4
-#: Seconds that a judge waits for others whose cases come first.
-_TICK = 0.01
-#: Seconds that judges have to end their backends; and to say what these left, if all was judged.
-_FAREWELL, _LAST_WORD = 5.0, 60.0
-
-#: True if judges can be forked here; elsewhere system libraries may not survive it.
-CAN_FORK = sys.platform == "linux"
 
 
 class Judges:

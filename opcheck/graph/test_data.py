@@ -39,6 +39,16 @@ DATA = "data.json"
 _MOST = (1 << 31) - 1
 #: The default tolerance of ONNX's runner.
 RTOL, ATOL = 1e-3, 1e-7
+#: Problems of files, each with the path.
+FileMessages: TypeAlias = list[tuple[Path, str]]
+#: Name, type and sizes of an input; a size is a number, a name, or "". None if the rank is open.
+DeclaredTensor: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
+#: Attributes that are no tensors, graphs or types.
+PLAIN = (*graph.ATTRIBUTE_PROTOS.values(),)
+_RANDOM = re.compile("Bernoulli|Multinomial|Random(Normal|Uniform)(Like)?")
+#: Dropout's third input decides if it drops anything.
+_TRAINING_INPUT = 2
+_PACKAGE = "onnx.backend.test.case.node"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +71,6 @@ class ModelTest:
     data_sets: tuple[DataSet, ...]
     rtol: float = RTOL
     atol: float = ATOL
-
-
-#: Problems of files, each with the path.
-FileMessages: TypeAlias = list[tuple[Path, str]]
 
 
 def is_test(names: Iterable[str]) -> bool:
@@ -322,10 +328,6 @@ def graphs_in(graph: GraphProto) -> Iterator[GraphProto]:
     return (one for one in onnx_defs.messages(graph) if isinstance(one, GraphProto))
 
 
-#: Name, type and sizes of an input; a size is a number, a name, or "". None if the rank is open.
-DeclaredTensor: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
-
-
 def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
     """The inputs without a value of their own; raises BeyondOpcheck or ValueError by their type."""
     for info in fed_by_default(model):
@@ -346,6 +348,12 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
         yield info.name, dtype, sizes if tensor.HasField("shape") else None
 
 
+def output_types(data: bytes) -> list[DType | None]:
+    """The types of elements that a model declares for its outputs; None for none."""
+    codes = (one.type.tensor_type.elem_type for one in ModelProto.FromString(data).graph.output)
+    return [element(code) if code else None for code in codes]
+
+
 def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
     """`task` as the bytes of a model, with the `ranks` of outputs; raises NotExpressible."""
     model = model_of(task)
@@ -362,14 +370,6 @@ def invalid(model: ModelProto) -> str | None:
     except Exception as error:  # ValidationError, and whatever a damaged model leads to
         return " ".join(str(error).split())
     return None
-
-
-#: Attributes that are no tensors, graphs or types.
-PLAIN = (*graph.ATTRIBUTE_PROTOS.values(),)
-_RANDOM = re.compile("Bernoulli|Multinomial|Random(Normal|Uniform)(Like)?")
-#: Dropout's third input decides if it drops anything.
-_TRAINING_INPUT = 2
-_PACKAGE = "onnx.backend.test.case.node"
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,17 @@ from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folde
 #: The verdicts that a ledger of released backends can explain.
 FAILING = (Verdict.WARN, *WRONG)
 LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
+#: The fields of a place that hold values to choose from, the most general first: a case's value.
+VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
+    "case": lambda case: case.id,
+    "op": lambda case: case.op.name,
+    "name": lambda case: case.name,
+    "row": lambda case: case.row,
+    "opset": lambda case: case.opset,
+    "dtype": lambda case: case.dtype.name if case.dtype else None,
+}
+#: How many names a hint lists if none is like the wrong one.
+_LISTED = 8
 
 
 def _not_deleted(value: Any) -> Any:
@@ -99,17 +110,6 @@ class Place(validation.Fields):
                 return False
         attrs = (self.attrs or {}).items()
         return all(_plain(case.attrs.get(name)) in items for name, items in attrs)
-
-
-#: The fields of a place that hold values to choose from, the most general first: a case's value.
-VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
-    "case": lambda case: case.id,
-    "op": lambda case: case.op.name,
-    "name": lambda case: case.name,
-    "row": lambda case: case.row,
-    "opset": lambda case: case.opset,
-    "dtype": lambda case: case.dtype.name if case.dtype else None,
-}
 
 
 def _plain(value: Any) -> Any:
@@ -448,10 +448,6 @@ def says(reason: str, pattern: str) -> bool:
             return False
         end = begin + len(wanted)
     return True
-
-
-#: How many names a hint lists if none is like the wrong one.
-_LISTED = 8
 
 
 @dataclass(frozen=True)

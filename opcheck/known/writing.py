@@ -29,6 +29,16 @@ _NEW = """\
 backend: {backend}
 known: []
 """
+#: The lines of an item of a list, from 0 and without the last, and the column of its dash, from 0.
+_Span: TypeAlias = tuple[int, int, int]
+#: The fields of a place that distinguish cases of one name, in order; then come attributes.
+_FIELDS = ("row", "opset", "dtype")
+_ATTRIBUTE = "attrs."
+#: The most attributes considered: all combinations of fields are tried.
+_MOST = 5
+_Fields: TypeAlias = Mapping[str, tuple[Any, ...]]
+#: Fields and their values; hashable, so that equal ones of several names become one place.
+_Said: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -73,10 +83,6 @@ def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
     if bool(revision.added) > bool(entries) or gone == len(entries) > 0 == len(revision.added):
         sheet.mend(key, empty=not revision.added)
     return sheet.text()
-
-
-#: The lines of an item of a list, from 0 and without the last, and the column of its dash, from 0.
-_Span: TypeAlias = tuple[int, int, int]
 
 
 class _Sheet:
@@ -178,16 +184,6 @@ def _place(fields: Mapping[str, Any]) -> Any:
     if not long:
         place.fa.set_flow_style()
     return place
-
-
-#: The fields of a place that distinguish cases of one name, in order; then come attributes.
-_FIELDS = ("row", "opset", "dtype")
-_ATTRIBUTE = "attrs."
-#: The most attributes considered: all combinations of fields are tried.
-_MOST = 5
-_Fields: TypeAlias = Mapping[str, tuple[Any, ...]]
-#: Fields and their values; hashable, so that equal ones of several names become one place.
-_Said: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 def places(wanted: Collection[Case], among: Iterable[Case]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ depends on the arrays that are put in:
 - *bounded* (`opcheck.numbers.bounded.Bounded`): the value, far more accurate than the type; a bound
   on how far any sound implementation of the formula may lie from it; and, if asked for, how far
   independent roundings would scatter it.
-- *precise* (`opcheck.numbers.precise.Precise`): the value to as many digits as are asked for.
+  With as many digits as are asked for, and no errors, it tells what a value rounds to.
 - *faulty* (`opcheck.numbers.faulty.Faulty`): what comes out where one of the functions is wrong.
 
 The package knows NumPy, and mpmath where precise numbers are used, and nothing of operators.
@@ -26,7 +26,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from opcheck.errors import NotSupported
+from opcheck.errors import unsupported
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Kind, Number
 
@@ -45,6 +45,8 @@ NAMES = frozenset(
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+_share: ContextVar[float | None] = ContextVar("share", default=None)
+_in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
 
 
 def _kind_of(operands: Iterable[Any]) -> Any:
@@ -190,10 +192,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"{__name__} has no function {name}; NAMES has {nearest} and others")
 
 
-_share: ContextVar[float | None] = ContextVar("share", default=None)
-_in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
-
-
 def undrawn() -> AbstractContextManager[None]:
     """Let nothing be drawn, in a graph whose other nodes would compute with it."""
     return setting(_in_graph, True)
@@ -209,8 +207,7 @@ def drawn(shape: Sequence[int], seed: float | None) -> Any:
 
     The same `seed` gives the same ones, None others each time.
     """
-    if _in_graph.get():
-        raise NotSupported("what is computed of numbers drawn at random")
+    unsupported("what is computed of numbers drawn at random", _in_graph.get())
     if (trace := _context.get().trace) is not None:
         trace.add("drawn")
     if (share := _share.get()) is not None:

@@ -15,6 +15,11 @@ from numpy.typing import NDArray
 
 from opcheck.dtypes import DTYPES, DType, limits
 
+#: The unit roundoffs of values, by `Arithmetic.values`: what the reference itself rounds to.
+#: mpmath's numbers have `WORKING_DIGITS`.
+WORKING_DIGITS = 160
+VALUE_GRIDS = (2.0**-53, 2.0**-63, 2.0**-WORKING_DIGITS)
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -112,6 +117,10 @@ def _of(dtype: DType, **options: object) -> Arithmetic:
 
 FLOAT32 = _of(DTYPES["float32"])
 FLOAT64 = _of(DTYPES["float64"], values=1)
+#: Without errors, on numbers of as many digits as their context says.
+EXACT = replace(
+    FLOAT64, grid=Grid(DTYPES["float64"], 0.0), largest=math.inf, smallest=0.0, values=2
+)
 
 
 def expected(dtype: DType) -> Arithmetic:
@@ -127,12 +136,6 @@ def stored(dtype: DType) -> Arithmetic:
 def narrow(dtype: DType) -> Arithmetic:
     """Arithmetic in a 16-bit type throughout; library functions are good to 1 ULP."""
     return _of(dtype, ulp=1.0, flushes=True)
-
-
-#: The unit roundoffs of values, by `Arithmetic.values`: what the reference itself rounds to.
-#: mpmath's numbers have `WORKING_DIGITS`.
-WORKING_DIGITS = 160
-VALUE_GRIDS = (2.0**-53, 2.0**-63, 2.0**-WORKING_DIGITS)
 
 
 class Kind:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from opcheck.dtypes import widened
 
 Array = NDArray[Any]
+_erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def __getattr__(name: str) -> Any:
@@ -29,9 +30,6 @@ def argmax(x: Array, axis: Any = None, keepdims: bool = False) -> Any:
     """The place of the first maximum, which the first NaN is; NumPy is slow with 16 bits."""
     is_short = x.dtype.kind not in "biuO" and x.dtype.itemsize == 2
     return np.argmax(widened(x) if is_short else x, axis=axis, keepdims=keepdims)
-
-
-_erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def erf(x: Array) -> Array:

@@ -6,7 +6,7 @@ They decide what a value rounds to. They know neither negative zero nor types: w
 
 import builtins
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import Any, TypeAlias
@@ -16,8 +16,7 @@ from mpmath import MPContext
 from numpy.typing import NDArray
 
 from opcheck.dtypes import DType, limits
-from opcheck.numbers import plain
-from opcheck.numbers.arithmetic import WORKING_DIGITS, Number
+from opcheck.numbers.arithmetic import WORKING_DIGITS
 
 Objects: TypeAlias = NDArray[np.object_]
 #: A context of our own: whoever else computes with mpmath keeps their number of digits, and errors,
@@ -25,24 +24,13 @@ Objects: TypeAlias = NDArray[np.object_]
 _mp = MPContext()
 _mp.prec = WORKING_DIGITS
 _INF, _NAN = _mp.mpf("inf"), _mp.mpf("nan")
+_is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
 
 
 def digits(bits: int) -> AbstractContextManager[Any]:
     """Compute with so many binary digits, until the context ends."""
     context: AbstractContextManager[Any] = _mp.workprec(bits)
     return context
-
-
-class Precise(Number):
-    """An array of mpmath's numbers; `dtype` is that of the tensor that it stands for."""
-
-    module = __name__
-
-    def __init__(self, v: Objects, dtype: np.dtype[Any]) -> None:
-        self.v, self.dtype = v, dtype
-
-    def __getitem__(self, index: Any) -> "Precise":
-        return Precise(_array(self.v[index]), self.dtype)
 
 
 def _number(x: Any) -> Any:
@@ -123,9 +111,6 @@ def finite(x: Objects) -> NDArray[np.bool_]:
     return np.asarray(_is_finite(x), np.bool_)
 
 
-_is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
-
-
 def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -> float | None:
     """A number rounded once to a dtype, to nearest, ties to even; None where that is not certain.
 
@@ -167,41 +152,15 @@ def _nearest(number: Any, dtype: DType) -> float:
     return -value if sign else value
 
 
-def precise(x: NDArray[Any]) -> Precise:
-    """A tensor as it is."""
-    return Precise(objects(x), x.dtype)
-
-
-def _lift(x: Any) -> Objects:
-    return x.v if isinstance(x, Precise) else objects(x)
-
-
-def _dtype(operands: Sequence[Any]) -> np.dtype[Any]:
-    for operand in operands:
-        if isinstance(operand, Precise):
-            return operand.dtype
-        if isinstance(operand, list | tuple):
-            return _dtype(operand)
-    raise TypeError("no precise operand")
-
-
-def _real(function: Callable[..., Any]) -> Callable[..., Any]:
+def _real(function: Callable[..., Any], *operands: Any) -> Any:
     """NaN where a function of real numbers is not defined."""
-
-    def real(*operands: Any) -> Any:
-        if any(x != x for x in operands) and function is not _power:
-            return _NAN
-        try:
-            found = function(*operands)
-        except (ValueError, ZeroDivisionError):
-            return _NAN
-        return _NAN if isinstance(found, _mp.mpc) else found
-
-    return real
-
-
-def _divided(a: Any, b: Any) -> Any:
-    return a / b if b != 0 else _NAN if a == 0 else a * _INF
+    if any(x != x for x in operands) and function is not _power:
+        return _NAN
+    try:
+        found = function(*operands)
+    except (ValueError, ZeroDivisionError):
+        return _NAN
+    return _NAN if isinstance(found, _mp.mpc) else found
 
 
 def _power(x: Any, p: Any) -> Any:
@@ -246,7 +205,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "subtract": lambda a, b: a - b,
     "multiply": lambda a, b: a * b,
-    "divide": _divided,
+    "divide": lambda a, b: a / b if b != 0 else _NAN if a == 0 else a * _INF,
     "pow": _power,
     "remainder": _remainder,
     "fmod": _fmod,
@@ -269,136 +228,6 @@ _OF_TWO = "add subtract multiply divide pow remainder fmod maximum minimum".spli
 @cache
 def of_objects(name: str) -> Callable[..., Any]:
     """The function `name` of arrays of mpmath's numbers."""
-    applied = np.frompyfunc(_real(_FUNCTIONS[name]), 2 if name in _OF_TWO else 1, 1)
+    one = partial(_real, _FUNCTIONS[name])
+    applied = np.frompyfunc(one, 2 if name in _OF_TWO else 1, 1)
     return lambda *operands: _array(applied(*operands))
-
-
-def _elementwise(name: str, *operands: Any) -> Precise:
-    return Precise(of_objects(name)(*map(_lift, operands)), _dtype(operands))
-
-
-globals().update({name: partial(_elementwise, name) for name in _FUNCTIONS})
-
-
-def _on_arrays(name: str, x: Precise, *arguments: Any, **options: Any) -> Precise:
-    return Precise(_array(getattr(plain, name)(x.v, *arguments, **options)), x.dtype)
-
-
-_OF_ARRAYS = """
-broadcast_to cumulative_prod cumulative_sum expand_dims flip inexact permute_dims reshape squeeze
-sums take take_along_axis tile
-""".split()
-globals().update({name: partial(_on_arrays, name) for name in _OF_ARRAYS})
-
-
-def _joined(join: Callable[..., Any], arrays: Sequence[Any], axis: int = 0) -> Precise:
-    return Precise(join([*map(_lift, arrays)], axis=axis), _dtype(arrays))
-
-
-concat, stack = partial(_joined, np.concat), partial(_joined, np.stack)
-
-
-def pad(x: Precise, widths: Any, constant_values: float = 0.0) -> Precise:
-    """Constants around the array."""
-    return Precise(np.pad(x.v, widths, constant_values=_number(constant_values)), x.dtype)
-
-
-def full_like(x: Precise, value: float) -> Precise:
-    """A constant in the shape of `x`."""
-    return Precise(np.full(x.shape, _number(value), object), x.dtype)
-
-
-def values_of(x: Precise) -> NDArray[np.float64]:
-    """The values of `x` in float64."""
-    return x.v.astype(np.float64)
-
-
-zeros_like = partial(full_like, value=0)
-
-
-def _compared(name: str, a: Any, b: Any) -> Any:
-    return np.asarray(getattr(np, name)(_lift(a), _lift(b)), np.bool_)
-
-
-_COMPARISONS = "less less_equal greater greater_equal equal not_equal"
-globals().update({name: partial(_compared, name) for name in _COMPARISONS.split()})
-
-
-def _mask(test: Callable[[Any], bool]) -> Callable[[Precise], NDArray[np.bool_]]:
-    applied = np.frompyfunc(test, 1, 1)
-    return lambda x: np.asarray(applied(x.v), np.bool_)
-
-
-isnan, isinf, isfinite = map(_mask, (lambda x: x != x, _mp.isinf, _mp.isfinite))
-
-
-def where(condition: Any, a: Any, b: Any) -> Precise:
-    """`a` where `condition` holds, else `b`."""
-    return Precise(np.where(condition, _lift(a), _lift(b)), _dtype((a, b)))
-
-
-def clip(x: Any, low: Any = None, high: Any = None) -> Any:
-    """`x` between `low` and `high`; `high` where they contradict each other."""
-    x = x if low is None else _elementwise("maximum", x, low)
-    return x if high is None else _elementwise("minimum", x, high)
-
-
-def _reduced(
-    function: Callable[..., Any], empty: Any, x: Precise, axis: Any = None, keepdims: bool = False
-) -> Precise:
-    options = {} if empty is None else {"initial": _mp.mpf(empty)}
-    v = _array(function(x.v, axis=axis, keepdims=keepdims, **options))
-    if empty is None:
-        v = np.where(isnan(x).any(axis=axis, keepdims=keepdims), _NAN, v)
-    return Precise(v, x.dtype)
-
-
-sum, prod = partial(_reduced, np.sum, 0), partial(_reduced, np.prod, 1)
-max, min = partial(_reduced, np.max, None), partial(_reduced, np.min, None)
-
-
-def mean(x: Precise, axis: Any = None, keepdims: bool = False) -> Precise:
-    """The sum over `axis`, divided by how many there are."""
-    total = sum(x, axis, keepdims)
-    return _elementwise("divide", total, x.size // total.size if total.size else 1)
-
-
-def _contracted(contract: Callable[..., Any], a: Any, b: Any, *more: Any, **axes: Any) -> Precise:
-    return Precise(_array(contract(_lift(a), _lift(b), *more, **axes)), _dtype((a, b)))
-
-
-matmul, tensordot = partial(_contracted, np.matmul), partial(_contracted, np.tensordot)
-
-
-def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any = None) -> Precise:
-    """`product(a, b)` + `more`; see `plain.bilinear`."""
-    y = product(_lift(a), _lift(b))
-    return Precise(_array(y if more is None else y + _lift(more)), _dtype((a, b)))
-
-
-def argmax(x: Precise, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The index of the first maximum, or of the first NaN."""
-    order = np.where(isnan(x), 1, 0)
-    best = np.where(order.any(axis=axis, keepdims=True), order, x.v == x.v.max(axis, keepdims=True))
-    return np.argmax(best.astype(np.int8), axis=axis, keepdims=keepdims)
-
-
-def argmin(x: Precise, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The index of the first minimum, or of the first NaN."""
-    return argmax(Precise(-x.v, x.dtype), axis, keepdims)
-
-
-def top_k(x: Precise, k: int, axis: int, largest: bool) -> tuple[Precise, Any]:
-    """The `k` largest or smallest elements in order, and their indices."""
-    values, indices = plain.top_k(x.v, k, axis, largest)
-    return Precise(values, x.dtype), indices
-
-
-def astype(x: Precise, dtype: Any, *, computes: bool = False) -> Any:
-    """`x` in another type; a real number stays as it is, whatever the type holds of it."""
-    wanted = np.dtype(dtype)
-    if wanted.kind == "b":
-        return np.asarray(x.v != 0, np.bool_)
-    if wanted.kind in "iu":
-        return Precise(of_objects("trunc")(x.v), wanted)
-    return Precise(x.v, wanted)

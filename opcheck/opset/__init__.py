@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from opcheck import dtypes
 from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
 from opcheck.model import Array, Attrs, AttrValue, OpVersion, Typed
 
@@ -40,6 +41,11 @@ _HOLDS = {"int": "int64", "float": "float32", "string": "string"}
 AttrType: TypeAlias = Literal[
     "int", "float", "string", "tensor", "ints", "floats", "strings", "tensors", "graph", "other"
 ]
+#: What is in place of the type of a sequence's length.
+LENGTH = "length"
+#: The last parameter of an operator with subgraphs: tensors that these use under the names outer_0,
+#: outer_1 …, and that are no inputs of the node.
+OUTER = "outer"
 
 
 @dataclass(frozen=True)
@@ -178,6 +184,16 @@ class Body:
         return f"a graph of {len(self.nodes)} nodes"
 
     @cached_property
+    def floats(self) -> frozenset[DType]:
+        """The floating types of its constants, and those that it casts to."""
+        found = {dtypes.of(array) for array in self.constants.values()}
+        for node in self.nodes:
+            found |= {dtypes.of(x) for x in node.attrs.values() if isinstance(x, np.ndarray)}
+            found |= {one for one in dtypes.DTYPES.values() if one.onnx == node.attrs.get("to")}
+            found |= {dtype for one in node.graphs for dtype in one.floats}
+        return frozenset(one for one in found if one and one.kind == "float")
+
+    @cached_property
     def named(self) -> frozenset[str]:
         """The names that it gives to tensors."""
         made = chain.from_iterable(node.outputs for node in self.nodes)
@@ -250,13 +266,6 @@ def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, .
     while ordered and not ordered[-1]:
         ordered.pop()
     return tuple(ordered)
-
-
-#: What is in place of the type of a sequence's length.
-LENGTH = "length"
-#: The last parameter of an operator with subgraphs: tensors that these use under the names outer_0,
-#: outer_1 …, and that are no inputs of the node.
-OUTER = "outer"
 
 
 def with_outer(inputs: Sequence[Parameter], outputs: Sequence[Parameter]) -> tuple[Parameter, ...]:

@@ -81,6 +81,25 @@ _WORDS: Final = [row.split(" → ") for row in _TABLE.replace("\n   ", "").strip
 WRONG_VERSION: Final = _WORDS[-1][1:]
 #: Errors that are better shown where the thing began than where it went wrong.
 _AT_BEGIN: Final = re.compile(r"unexpected end of stream|expected ':'")
+#: How many lists and mappings may stand within each other.
+DEPTH_LIMIT: Final = 64
+#: How many values a file may hold; an alias counts as much as its target.
+NODE_LIMIT: Final = 1_000_000
+#: After so many problems in one file the rest of it is not read.
+PROBLEM_LIMIT: Final = 1000
+
+_NO_KEYS: Final[dict[str, Mark]] = {}
+#: The largest file read, in bytes (for a text: in characters): larger ones take too long to parse.
+FILE_LIMIT: Final = 2 * 2**20
+#: How many %TAG directives a file may have: libyaml's time grows with the square of them.
+DIRECTIVE_LIMIT: Final = 16
+
+WIDE: Final = "this file is UTF-16 or UTF-32, not UTF-8"
+
+#: https://yaml.org/spec/1.2.2/#51-character-set
+_CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_OPERATORS: Final = re.compile(r"^op: *(?:\[([^]]+)\]|(\S+))", re.MULTILINE)
+PlainScalar: TypeAlias = bool | int | float | str | None
 
 
 class BadScalar(OpcheckError):
@@ -156,16 +175,6 @@ def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
             hint = _HINTS.get(hints[0], hints[0]) if hints else None
             return Unreadable(start if _AT_BEGIN.search(problem) else mark, message, hint)
     return Unreadable(mark, f"no valid YAML: {problem[:120].splitlines()[0]}")
-
-
-#: How many lists and mappings may stand within each other.
-DEPTH_LIMIT: Final = 64
-#: How many values a file may hold; an alias counts as much as its target.
-NODE_LIMIT: Final = 1_000_000
-#: After so many problems in one file the rest of it is not read.
-PROBLEM_LIMIT: Final = 1000
-
-_NO_KEYS: Final[dict[str, Mark]] = {}
 
 
 class Builder:
@@ -326,17 +335,6 @@ class Builder:
         self._problems.add(self._file, mark, message, hint)
 
 
-#: The largest file read, in bytes (for a text: in characters): larger ones take too long to parse.
-FILE_LIMIT: Final = 2 * 2**20
-#: How many %TAG directives a file may have: libyaml's time grows with the square of them.
-DIRECTIVE_LIMIT: Final = 16
-
-WIDE: Final = "this file is UTF-16 or UTF-32, not UTF-8"
-
-#: https://yaml.org/spec/1.2.2/#51-character-set
-_CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Keep the collector from looking through what is read again and again: it has no cycles."""
@@ -463,17 +461,11 @@ def shipped_folder(installed: str, checkout: str) -> Path:
     return inside if inside.is_dir() else package.parent / checkout
 
 
-_OPERATORS: Final = re.compile(r"^op: *(?:\[([^]]+)\]|(\S+))", re.MULTILINE)
-
-
 @cache
 def operators_in(shipped: Path) -> tuple[str, ...]:
     """The operators that a shipped file says it is of; the rest of it is not looked at."""
     found = _OPERATORS.search(shipped.read_text("utf-8"))
     return tuple((found[1] or found[2]).replace(",", " ").split()) if found else ()
-
-
-PlainScalar: TypeAlias = bool | int | float | str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ from opcheck.report.markdown import templates
 
 #: Verdicts that are errors of a test, not failures.
 _ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.DIFFER}
+#: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+#: The most errors of a step that GitHub shows.
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -88,11 +91,6 @@ def _test(result: Record, red: Collection[Verdict]) -> _Test:
     if verdict is Verdict.WARN:
         return _Test(*test, "warned", text=summary.failure_text(result))
     return _Test(*test)
-
-
-#: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
-#: The most errors of a step that GitHub shows.
-_SHOWN = 10
 
 
 def github_lines(run: Run) -> Iterator[str]:

@@ -10,6 +10,15 @@ from opcheck.errors import Unwritable
 if TYPE_CHECKING:
     from opcheck.model import Run
 
+#: The formats of a run, with a line for `--help`, which imports no format.
+FORMATS: Mapping[str, str] = {
+    "json": "the run itself, for opcheck's report, diff and merge",
+    "junit": "JUnit's XML, for CI systems",
+    "markdown": "a page for job summaries and pull requests",
+    "html": "one page for a browser, with filters and pictures",
+    "github": "annotations of GitHub's workflows",
+}
+
 
 def why_no_report(path: Path) -> str | None:
     """Return why no report of a run has this name, None if one may."""
@@ -31,16 +40,6 @@ def write_text(path: Path, text: str) -> None:
         raise Unwritable(path, error) from None
     except RuntimeError as error:  # of links that lead in a circle
         raise Unwritable(path, OSError(str(error))) from None
-
-
-#: The formats of a run, with a line for `--help`, which imports no format.
-FORMATS: Mapping[str, str] = {
-    "json": "the run itself, for opcheck's report, diff and merge",
-    "junit": "JUnit's XML, for CI systems",
-    "markdown": "a page for job summaries and pull requests",
-    "html": "one page for a browser, with filters and pictures",
-    "github": "annotations of GitHub's workflows",
-}
 
 
 def lines(name: str, run: "Run") -> Iterator[str]:

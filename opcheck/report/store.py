@@ -48,6 +48,11 @@ _PART = "if these are two files in one, part them"
 Head = TypeVar("Head")
 Line = TypeVar("Line")
 Result = TypeVar("Result")
+_OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+FORMAT = 3
+#: The largest file and the longest line, in bytes: some 500,000 results, and 100 times the longest.
+LIMIT, LONGEST = 1 << 30, 1 << 24
+_Line: TypeAlias = model.Record | dict[str, Any]
 
 
 def line(fields: dict[str, Any], plain: Callable[[Any], Any] | None = None) -> str:
@@ -63,9 +68,6 @@ def unpacked(stream: BufferedReader) -> BinaryIO:
     """Open a file, gzipped or not; reading raises OSError or EOFError if it is damaged."""
     packed = stream.peek(len(_GZIP)).startswith(_GZIP)
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
-
-
-_OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 def stored(
@@ -255,11 +257,6 @@ def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields
     return record
 
 
-FORMAT = 3
-#: The largest file and the longest line, in bytes: some 500,000 results, and 100 times the longest.
-LIMIT, LONGEST = 1 << 30, 1 << 24
-
-
 def header(run: model.Header) -> str:
     """The first line."""
     return line({"type": "header", "format": FORMAT, **asdict(run)})
@@ -314,9 +311,6 @@ def _number(value: float | None) -> float | str | None:
 def read(path: Path, stream: BinaryIO | None = None) -> model.Run:
     """The run in a file, or in a stream of this name; raises CaseFileError."""
     return _RunReading(path).read(stream)
-
-
-_Line: TypeAlias = model.Record | dict[str, Any]
 
 
 class _RunReading(Reading[model.Header, _Line, model.Run]):

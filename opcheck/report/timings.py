@@ -38,6 +38,27 @@ from opcheck.timing import words as verdict_on
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
 _Waited = Annotated[float, Field(ge=0, le=1e9)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
+FORMAT = 1
+#: The largest file read, in bytes: some ten million samples.
+LIMIT = 1 << 28
+_Line: TypeAlias = Timed | dict[str, Any]
+#: From this width on, there is room for all columns.
+_WIDE = 100
+_COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
+#: Columns of the table of a case: docs/timings.md explains them.
+COLUMNS = (
+    "backend",
+    *map(Numbers, ("median", "spread", "ratio", "95 % interval")),
+    "verdict",
+    *map(Numbers, ("GB/s", "of copy", "prepared")),
+)
+#: Settings that differ between two runs, with the old and the new value.
+Differences: TypeAlias = Mapping[str, tuple[str, str]]
+
+_CHANGED = {"slower": "bold red", "faster": "green", "unclear": "bright_black"}
+#: Settings that change times as much as a build does. Others may be the subject of the comparison,
+#: such as versions of packages, or matter little next to a fixed piece of work.
+_DECISIVE = {*"processor processors governor threads caches warm-up cases opcheck".split()}
 
 
 def _samples(**columns: list[Any]) -> tuple[Sample, ...]:
@@ -54,11 +75,6 @@ def _timed(**fields: Any) -> Timed:
     if len({one.backend for one in timed.timings}) < len(timed.timings):
         raise ValueError("a backend must occur once")
     return timed
-
-
-FORMAT = 1
-#: The largest file read, in bytes: some ten million samples.
-LIMIT = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -88,9 +104,6 @@ def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) ->
 def read(path: Path) -> Stored:
     """The benchmark in a file; raises CaseFileError."""
     return _BenchReading(path).read()
-
-
-_Line: TypeAlias = Timed | dict[str, Any]
 
 
 class _BenchReading(Reading[Bench, _Line, Stored]):
@@ -140,11 +153,6 @@ def _columns(samples: Sequence[Sample]) -> dict[str, list[int | float]]:
     return {f.name: [getattr(one, f.name) for one in samples] for f in dataclasses.fields(Sample)}
 
 
-#: From this width on, there is room for all columns.
-_WIDE = 100
-_COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
-
-
 def show(console: Console, bench: Bench, rows: Rows, *, complete: bool = True) -> None:
     """Print a whole benchmark, such as one that was stored."""
     show_head(console, bench)
@@ -165,15 +173,6 @@ def show_results(console: Console, bench: Bench, rows: Rows) -> None:
     for row in rows:
         show_case(console, bench, row)
     show_means(console, bench, rows)
-
-
-#: Columns of the table of a case: docs/timings.md explains them.
-COLUMNS = (
-    "backend",
-    *map(Numbers, ("median", "spread", "ratio", "95 % interval")),
-    "verdict",
-    *map(Numbers, ("GB/s", "of copy", "prepared")),
-)
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
@@ -253,15 +252,6 @@ def show_means(console: Console, bench: Bench, rows: Rows) -> None:
     for mean in found:
         table.add_row(brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
     put_all(console, table)
-
-
-#: Settings that differ between two runs, with the old and the new value.
-Differences: TypeAlias = Mapping[str, tuple[str, str]]
-
-_CHANGED = {"slower": "bold red", "faster": "green", "unclear": "bright_black"}
-#: Settings that change times as much as a build does. Others may be the subject of the comparison,
-#: such as versions of packages, or matter little next to a fixed piece of work.
-_DECISIVE = {*"processor processors governor threads caches warm-up cases opcheck".split()}
 
 
 def show_changes(

@@ -5,9 +5,7 @@ output. Deprecated versions have no cells.
 """
 
 import json
-import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -16,7 +14,7 @@ from opcheck import opset
 from opcheck.dtypes import BY_TEXT, DTYPES
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.model import Case, OpVersion, OutputSpec, Rejected, TensorSpec
+from opcheck.model import OpVersion
 from opcheck.opset import Parameter, Schema
 from opcheck.suite.load import shipped_suites
 
@@ -56,31 +54,16 @@ def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Cove
     for schema in opset.versions(domain, name).values():
         if schema.deprecated:
             continue
-        first = _first(schema)
+        parameter = first(schema)
         names = stated.get(str(schema.op.since), "").split()
-        judged = first.types & {DTYPES[one].text for one in names}
-        computed = first.types & BY_TEXT.keys() if operator_of(schema.op) else frozenset()
+        judged = parameter.types & {DTYPES[one].text for one in names}
+        computed = parameter.types & BY_TEXT.keys() if operator_of(schema.op) else frozenset()
         formal = next(chain(*schema.formals)).types
         yield Coverage(schema.op, formal, computed, judged, stated.get("why", ""))
 
 
-def judged_by(cases: Iterable[Case]) -> dict[OpVersion, set[str]]:
-    """The types, as case files name them, that cases ask for an answer in."""
-    found: dict[OpVersion, set[str]] = defaultdict(set)
-    for case in cases:
-        if isinstance(case.expect, Rejected):
-            continue
-        schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
-        formals = (*schema.inputs, *schema.outputs)
-        stems = {one.stem for one in formals if one.constraint == _first(schema).constraint}
-        tensors: list[TensorSpec | OutputSpec] = [*case.inputs, *case.outputs]
-        for tensor in tensors:
-            if tensor.dtype and re.sub(r"_\d+$", "", tensor.name) in stems:
-                found[case.op].add(tensor.dtype.name)
-    return found
-
-
-def _first(schema: Schema) -> Parameter:
+def first(schema: Schema) -> Parameter:
+    """The input or output whose types a version's cells have."""
     # A sequence is the first where it is declared so, though cases have its tensors last.
     name = next(chain(*schema.formals)).name
     return next(one for one in (*schema.inputs, *schema.outputs) if one.name == name)

@@ -35,6 +35,12 @@ _WORDS = {
 }
 
 _NOT_IN_CASE = ("name", "op", "rows", "matrix", "label")
+#: The levels of the points of a case that states one. No matrix goes through levels.
+_POSSIBLE: Mapping[Level, frozenset[Level]] = {
+    "smoke": frozenset({"smoke", "core"}),
+    "core": frozenset({"core", "deep"}),
+    "deep": frozenset({"deep"}),
+}
 
 
 @dataclass(frozen=True)
@@ -255,14 +261,6 @@ def spell(node: FileNode) -> str:
     if node.value is None:
         return "none"
     return re.sub(r"[^A-Za-z0-9_.+-]", "_", str(node.value)) or "empty"
-
-
-#: The levels of the points of a case that states one. No matrix goes through levels.
-_POSSIBLE: Mapping[Level, frozenset[Level]] = {
-    "smoke": frozenset({"smoke", "core"}),
-    "core": frozenset({"core", "deep"}),
-    "deep": frozenset({"deep"}),
-}
 
 
 def _levels(base: FileNode, points: Sequence[FileNode]) -> list[Level]:

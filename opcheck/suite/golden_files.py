@@ -35,6 +35,9 @@ LONGEST_MANIFEST = 1 << 28
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 #: A test's folder as opcheck names it, without another separator.
 _PATH = r"^(must|should|open|rejected)/test_[A-Za-z0-9_.,=+@#~%-]+$"
+_NAME_THE_WHOLE = f"name the folder of {MANIFEST}"
+#: Problems of files, by their paths in the golden folder.
+Findings: TypeAlias = dict[str, str]
 
 
 class ManifestFields(BaseModel):
@@ -188,11 +191,6 @@ def sums(manifest: Manifest, sha256: str) -> bytes:
     """Return the input of `sha256sum -c`; `sha256` is of the manifest's file."""
     lines = [f"{sha}  {path}" for path, sha in ((MANIFEST, sha256), *manifest.files)]
     return "".join(f"{line}\n" for line in sorted(lines, key=lambda line: line[66:])).encode()
-
-
-_NAME_THE_WHOLE = f"name the folder of {MANIFEST}"
-#: Problems of files, by their paths in the golden folder.
-Findings: TypeAlias = dict[str, str]
 
 
 def damage(folder: Path, part: str) -> tuple[Manifest | None, Findings]:

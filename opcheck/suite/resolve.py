@@ -27,6 +27,9 @@ from opcheck.suite.tensors import InvalidTensor, Lacking, excess, inside, materi
 _LONGEST = 999
 #: Longer ids would not fit into file names.
 MAX_ID = 200
+_SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
+_WORDS = {"int": "whole number", "float": "number", "string": "text"}
+_LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
 
 
 def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Case | None:
@@ -607,11 +610,6 @@ def _asked(op: model.OpVersion, names: tuple[str, ...]) -> list[tuple[int, str, 
     ordered = slots(outputs, named or spelt(outputs))
     places = ((at, name, place(outputs, name)) for at, name in enumerate(ordered))
     return [(at, name, outputs[found[0]]) for at, name, found in places if found]
-
-
-_SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
-_WORDS = {"int": "whole number", "float": "number", "string": "text"}
-_LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
 
 
 @cache

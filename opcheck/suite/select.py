@@ -34,6 +34,8 @@ _OPERATORS = ("and", "or", "not", "(", ")")
 Matcher: TypeAlias = Callable[[str], bool]
 #: The time of a case without its elements, in elements.
 _ELEMENTS = 8192
+#: 64 bits, in hexadecimal: of the two cases of one id, nobody chose either to resemble the other.
+_LENGTH = 16
 
 
 @dataclass(frozen=True)
@@ -188,10 +190,6 @@ def shard(cases: Sequence[Case], number: int, total: int) -> tuple[Case, ...]:
         if index == number - 1:
             mine.append(place)
     return tuple(cases[place] for place in sorted(mine))
-
-
-#: 64 bits, in hexadecimal: of the two cases of one id, nobody chose either to resemble the other.
-_LENGTH = 16
 
 
 def case_digest(case: model.Case) -> str:

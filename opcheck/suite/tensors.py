@@ -37,6 +37,9 @@ _CHUNK = 1 << 16
 _STATE = "state dtype for the case"
 _MAGIC = b"\x93NUMPY"
 _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.TokenError)
+#: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
+MAX_ELEMENTS = 1 << 26
+MAX_BYTES = 1 << 28
 
 
 def materialize(spec: TensorSpec) -> Array:
@@ -185,11 +188,6 @@ def load_npy(path: Path) -> NDArray[Any]:
         return array
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from error
-
-
-#: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
-MAX_ELEMENTS = 1 << 26
-MAX_BYTES = 1 << 28
 
 
 class InvalidTensor(Unreadable):

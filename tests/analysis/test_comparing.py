@@ -21,6 +21,10 @@ NOT_RUN, BAD = Verdict.NOT_RUN, Verdict.BAD_CASE
 RED = [
     v for v in Verdict if v in ("fail", "differ", "error", "crash", "timeout", "oom", "unstable")
 ]
+TWO = run_of(record(), record(FAIL), record(backend="bolt"), record(backend="bolt"))
+RECORDS = st.lists(
+    st.builds(record, st.sampled_from(Verdict), st.sampled_from(["acme", "bolt"])), max_size=5
+)
 
 
 def one(verdict: Verdict, **fields: Any) -> Run:
@@ -96,7 +100,6 @@ def test_whatever_becomes_red_or_is_no_longer_judged_is_for_the_worse() -> None:
         assert was not in judged_ or NOT_RUN in kinds
 
 
-# ── a failure that stays one ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     "fields",
     [
@@ -117,8 +120,7 @@ def test_a_failure_that_is_another_is_told_and_no_regression(fields: dict[str, A
 def test_where_something_lay_in_memory_and_which_guess_came_first_is_no_change() -> None:
     a, b = Diagnosis("a", "as if a"), Diagnosis("b", "as if b")
     old = one(FAIL, reason="no at 0x7f4099e84f40", diagnoses=(a, b))
-    new = one(FAIL, reason="no at 0x7ff0cfbecd60", diagnoses=(b, a))
-    assert kind(old, new) is None
+    assert kind(old, one(FAIL, reason="no at 0x7ff0cfbecd60", diagnoses=(b, a))) is None
 
 
 def test_a_known_defect_of_another_cause_is_told() -> None:
@@ -133,7 +135,6 @@ def test_another_of_several_right_answers_is_told() -> None:
     assert code(old, new) is Exit.CONFORMS
 
 
-# ── by the rules of each run ──────────────────────────────────────────────────────────────────
 def test_warnings_are_red_where_the_run_was_strict() -> None:
     strict = partial(under, strict=True)
     assert kind(one(PASS), strict(one(WARN))) is ChangeKind.FAILS
@@ -163,15 +164,11 @@ def test_where_known_defects_were_applied_once_it_is_as_if_they_never_were() -> 
     assert kind(listed, plain) is ChangeKind.UNLISTED
 
 
-# ── what is missing, what is new, what is another ─────────────────────────────────────────────
 def without(run: Run, gone: Iterable[int]) -> Run:
     """The run of a suite that lacks the cases at these places."""
     left = [one for one in run.records if one.place not in gone]
     header = replace(run.header, cases=run.header.cases - len({*gone}))
     return Run(header, tuple(left), run.ending)
-
-
-TWO = run_of(record(), record(FAIL), record(backend="bolt"), record(backend="bolt"))
 
 
 def test_a_case_that_is_missing_though_it_was_asked_for_is_a_regression() -> None:
@@ -247,7 +244,6 @@ def test_backends_are_matched_by_their_address_whatever_their_version() -> None:
     assert differences(one(PASS).header, newer) == {"backend acme": ("1.5", "2.0")}
 
 
-# ── the exit code ─────────────────────────────────────────────────────────────────────────────
 def test_a_run_that_was_cut_short_proves_nothing() -> None:
     short = replace(one(PASS), ending=None)
     for old, new, name in [
@@ -296,15 +292,8 @@ def test_the_sentence_counts_the_changes_of_each_kind() -> None:
     assert none == "no regression: 4 results are as they were; 1 failing in both"
 
 
-# ── any two runs ──────────────────────────────────────────────────────────────────────────────
-RECORDS = st.lists(
-    st.builds(record, st.sampled_from(Verdict), st.sampled_from(["acme", "bolt"])), max_size=5
-)
-
-
 def whole(records: list[Record]) -> Run:
-    run = run_of(*records, backends=["acme", "bolt"])
-    return replace(run, ending=Ending(True, 0, ""))
+    return replace(run_of(*records, backends=["acme", "bolt"]), ending=Ending(True, 0, ""))
 
 
 @settings(deadline=None)

@@ -38,8 +38,7 @@ def part(backends=BACKENDS, shard=None, places=None, whole=WHOLE, **fields):
         shard=shard,
         **fields,
     )
-    complete = len(chosen) == header.results
-    return Run(header, chosen, Ending(complete, 0, "", 2.0))
+    return Run(header, chosen, Ending(len(chosen) == header.results, 0, "", 2.0))
 
 
 def joined(*runs: Run, **options: Any) -> tuple[Run, tuple[str, ...]]:

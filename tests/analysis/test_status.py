@@ -11,6 +11,7 @@ ONE = replace(header("one"), named=True)
 BOTH = replace(header("one", "two"), named=True)
 RED = {Verdict[it] for it in "FAIL DIFFER ERROR CRASH TIMEOUT OOM UNSTABLE UNEXPECTED_PASS".split()}
 UNJUDGED = {Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE}
+LEDGER = {"ledgers": {"mine.yaml": "5eed"}}
 
 
 def code_of(
@@ -44,8 +45,7 @@ def test_what_each_verdict_amounts_to(verdicts: tuple[Verdict, ...], code: Exit)
 
 
 def test_every_verdict_has_been_thought_of() -> None:
-    green = {Verdict.PASS, Verdict.KNOWN, Verdict.WARN}
-    assert green | RED | UNJUDGED == set(Verdict)
+    assert {Verdict.PASS, Verdict.KNOWN, Verdict.WARN} | RED | UNJUDGED == set(Verdict)
 
 
 def test_the_first_code_that_applies_wins() -> None:
@@ -188,9 +188,6 @@ def test_a_stored_run_that_was_cut_short_is_incomplete_whatever_there_is() -> No
     assert outcome(replace(killed, records=())) == (Exit.UNUSABLE, "incomplete: 0 of 6 results")
 
 
-LEDGER = {"ledgers": {"mine.yaml": "5eed"}}
-
-
 @pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.WARN, Verdict.FAIL])
 def test_what_a_ledger_did_not_expect_is_red_whatever_the_verdict(verdict):
     records = [record(Verdict.PASS, "one"), record(verdict, "one", unexpected=True)]
@@ -222,8 +219,7 @@ def test_known_failures_are_counted_for_each_backend_as_what_they_are():
 
 def failure(*mistakes: str, since: int = 13) -> Record:
     diagnoses = tuple(Diagnosis(name, f"as if {name}") for name in mistakes)
-    op = OpVersion("", "Hardmax", since)
-    return record(Verdict.FAIL, op=op, diagnoses=diagnoses)
+    return record(Verdict.FAIL, op=OpVersion("", "Hardmax", since), diagnoses=diagnoses)
 
 
 def test_the_first_diagnosis_is_the_cause() -> None:
@@ -236,8 +232,7 @@ def test_the_first_diagnosis_is_the_cause() -> None:
 
 def test_what_is_left_over_comes_last_by_the_way_it_fails() -> None:
     numbers = record(Verdict.FAIL, failure="values", diagnoses=(Diagnosis(None, "like 2 times"),))
-    lost = record(Verdict.CRASH, failure="crash")
-    found = causes([numbers, numbers, lost, failure("a")])
+    found = causes([numbers, numbers, record(Verdict.CRASH, failure="crash"), failure("a")])
     assert [(one.looks, len(one.results), one.explained) for one in found] == [
         ("as if a (a)", 1, True),
         ("not explained: gives wrong values", 2, False),

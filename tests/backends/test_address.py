@@ -28,8 +28,7 @@ def refusal(address: str) -> UsageError:
 
 
 def test_there_is_a_kind_for_each_adapter() -> None:
-    folder = Path(adapters.__path__[0])
-    files = {file.stem for file in folder.glob("*.py")}
+    files = {file.stem for file in Path(adapters.__path__[0]).glob("*.py")}
     assert set(built_in()) == files - {"__init__"}
     assert {*DEFAULT, "py"} <= set(built_in())
 

@@ -69,8 +69,7 @@ def test_elsewhere_an_interrupt_is_the_users():
 @pytest.mark.parametrize("error", [*ERRORS, ValueError(), MemoryError()], ids=repr)
 def test_an_exception_that_cannot_be_read_is_told_all_the_same(error):
     assert message_of(Mute(error)) == f"(its message cannot be read: {type(error).__name__})"
-    seen = execute(refusing(Mute(error)), ASKED, alone=True)
-    assert seen.exit.kind == "Mute"
+    assert execute(refusing(Mute(error)), ASKED, alone=True).exit.kind == "Mute"
 
 
 def test_a_message_becomes_plain_text():
@@ -119,8 +118,7 @@ def test_an_array_is_copied_as_a_plain_one_in_order(value):
     ],
 )
 def test_what_is_no_array_is_told_by_what_it_is(answer, seen):
-    first = execute(answering(lambda _: answer), ASKED).first
-    assert first == tuple(map(Foreign, seen))
+    assert execute(answering(lambda _: answer), ASKED).first == tuple(map(Foreign, seen))
 
 
 def test_inputs_are_seen_as_each_run_left_them():

@@ -18,6 +18,7 @@ from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing
 
 X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
 PROBLEM = task_of("Neg", 13, {}, X)
+WRONG = X + 1
 
 
 def outcome_of(backend: Backend, x: Any = X) -> model.Outcome:
@@ -30,7 +31,6 @@ def produced_by(backend: Backend, x: Any = X) -> model.Produced:
     return outcome
 
 
-# ── three runs: A, B, A ───────────────────────────────────────────────────────────────────────
 def test_a_sound_backend_is_stable_and_not_stale() -> None:
     outcome = produced_by(answering(twice))
     assert (outcome.unstable, outcome.stale) == (None, False)
@@ -92,8 +92,7 @@ def test_the_caller_s_inputs_are_never_handed_out() -> None:
         inputs[0][...] = 99
         return [X]
 
-    outcome = produced_by(answering(ruin), x)
-    assert outcome.unstable == "input 0 of run 1 was modified"
+    assert produced_by(answering(ruin), x).unstable == "input 0 of run 1 was modified"
     assert x.tolist() == X.tolist()
 
 
@@ -111,9 +110,6 @@ def test_the_second_input_is_watched_as_well() -> None:
 def test_an_input_that_comes_back_as_the_output_is_no_offence() -> None:
     outcome = produced_by(answering(lambda inputs: [inputs[0]]))
     assert (outcome.unstable, outcome.stale) == (None, False)
-
-
-WRONG = X + 1
 
 
 @pytest.mark.parametrize(
@@ -210,11 +206,9 @@ def test_nan_of_any_bits_and_zero_of_any_sign_are_the_same_answer() -> None:
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
 def test_nan_outputs_are_equal_to_themselves(dtype: Any) -> None:
     nans = np.array([[np.nan, 1, -np.nan]]).astype(dtype)
-    outcome = produced_by(answering(lambda inputs: [nans.copy()]))
-    assert outcome.unstable is None
+    assert produced_by(answering(lambda inputs: [nans.copy()])).unstable is None
 
 
-# ── what comes back ───────────────────────────────────────────────────────────────────────────
 class Liar(np.ndarray):
     """Equal to everything, whatever is asked of it."""
 
@@ -300,7 +294,6 @@ def test_what_is_no_tensor_is_named(result: Any, said: list[str]) -> None:
     assert outcome.unstable is None
 
 
-# ── what is raised ────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("stage", ["prepare", "run"])
 def test_an_exception_is_raised_documented_or_not(stage: str) -> None:
     worse = type("Worse", (Refused,), {})("no")
@@ -443,7 +436,6 @@ def test_an_object_without_run_is_a_backend_s_own_failure() -> None:
     assert isinstance(outcome_of(Half()), model.Raised)
 
 
-# ── who can be asked once only ────────────────────────────────────────────────────────────────
 class OnceOnly(Fake):
     @property
     def info(self) -> model.BackendInfo:
@@ -478,7 +470,6 @@ def test_and_what_it_raises_is_judged_as_of_anybody() -> None:
         assert outcome_of(OnceOnly(refusing(error, "run").prepared)) == wanted
 
 
-# ── the data in between ───────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
 def test_floats_are_reversed_in_memory_order(dtype: Any) -> None:
     x = np.arange(6).reshape(2, 3).astype(dtype)

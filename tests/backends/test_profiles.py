@@ -17,6 +17,9 @@ FULL = """
     timeout = 5
     memory_limit = "2GiB"
 """
+NUMPY = "[backends.{0}]\naddress = 'numpy'"
+IN_PROJECT = "[tool.opcheck.backends.{0}]\naddress = 'numpy'"
+MINE = {"mine": Profile("mine", Address("numpy"), timeout=3.0)}
 
 
 def written(folder: Path, text: str, name: str = "opcheck.toml") -> Path:
@@ -37,7 +40,6 @@ def refusal(folder: Path, text: str, name: str = "opcheck.toml") -> list[str]:
     return problems_of(written(folder, text, name))
 
 
-# ── what a profile says ───────────────────────────────────────────────────────────────────────
 def test_a_profile_is_an_address_and_how_its_process_is_treated(tmp_path: Path) -> None:
     (profile,) = profiles(written(tmp_path, FULL)).values()
     options = (("flag", "true"), ("level", "all"), ("threads", "2"))
@@ -64,11 +66,6 @@ def test_what_stands_beside_the_address_comes_before_what_is_in_it(tmp_path: Pat
     """
     address = profiles(written(tmp_path, text))["mine"].address
     assert str(address) == "onnxruntime?a=0.5&b=2&threads=4&accumulate=bfloat16,float16"
-
-
-# ── which file counts ─────────────────────────────────────────────────────────────────────────
-NUMPY = "[backends.{0}]\naddress = 'numpy'"
-IN_PROJECT = "[tool.opcheck.backends.{0}]\naddress = 'numpy'"
 
 
 def test_the_nearest_file_upwards_counts_and_no_other(tmp_path: Path) -> None:
@@ -117,7 +114,6 @@ def test_no_file_costs_no_reader(tmp_path: Path) -> None:
     assert run.stdout == "set()\n"
 
 
-# ── what is wrong with it ─────────────────────────────────────────────────────────────────────
 def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
     found = refusal(
         tmp_path,
@@ -235,10 +231,6 @@ def test_a_file_in_another_encoding_is_told_by_its_name(tmp_path, name, encoding
         assert [*profiles(tmp_path)] == ["mine"]
 
 
-# ── what -b means ─────────────────────────────────────────────────────────────────────────────
-MINE = {"mine": Profile("mine", Address("numpy"), timeout=3.0)}
-
-
 def test_a_profile_is_meant_by_its_name_and_all_else_is_an_address() -> None:
     assert resolve("mine", MINE) is MINE["mine"]
     plain = resolve("onnxruntime?threads=2", MINE)
@@ -264,7 +256,6 @@ def test_a_misspelt_profile_is_answered_with_the_right_one() -> None:
     assert ", mine, " in str(error.value.hint)
 
 
-# ── sizes ─────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("text", "size"),
     [

@@ -9,9 +9,9 @@ import pytest
 
 from opcheck.compare.bounded import judge, scatter
 from opcheck.compare.outputs import computed_want
-from opcheck.engine import exactly
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.model import OpVersion
+from tests.computed import exactly
 
 SINCE = {"Attention": 25, "RotaryEmbedding": 23, "CausalConvWithState": 27, "LinearAttention": 27}
 LINEAR = {"q_num_heads": 1, "kv_num_heads": 1}

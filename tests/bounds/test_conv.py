@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
-from opcheck.engine import exactly
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.ops import conv
 from opcheck.model import OpVersion
+from tests.computed import exactly
 
 CONV = OpVersion("", "Conv", 22)
 

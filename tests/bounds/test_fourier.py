@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
-from opcheck.engine import exactly
 from opcheck.model import OpVersion
 from tests.asking import scatter_message
+from tests.computed import exactly
 
 DFT, f32, c64 = OpVersion("", "DFT", 20), np.float32, np.complex64
 

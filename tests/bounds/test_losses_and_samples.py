@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
-from opcheck.engine import exactly
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.node import Node
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
+from tests.computed import exactly
 
 DEFORM, LOSS, SCORES, REGIONS = (
     OpVersion("", *op)
@@ -23,6 +23,9 @@ DEFORM, LOSS, SCORES, REGIONS = (
 )  # fmt: skip
 TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32}
 NARROW = {"tf32": lambda x: cut_to_bits(x, 11), "bfloat16": lambda x: cut_to_bits(x, 8)}
+SHAPES = (2, 8, 7, 9), (4, 4, 3, 2), (2, 24, 7, 11), (4,), (2, 12, 7, 11)
+GROUPED = {"pads": (2, 2, 2, 2), "dilations": (2, 2), "group": 2, "offset_group": 2}
+CLASSES = np.random.default_rng(5).integers(0, 40, (6, 5))
 
 
 def want_of(op, inputs, attrs):
@@ -69,10 +72,6 @@ def deformed(inputs, form="corners", bias_first=False):
         channel = at[0] + each * (m // (filters // 2))
         total[:, m] += w[(m, *at)] * found[(slice(None), channel, *at[1:])]
     return total if bias_first else total + bias[:, None, None]
-
-
-SHAPES = (2, 8, 7, 9), (4, 4, 3, 2), (2, 24, 7, 11), (4,), (2, 12, 7, 11)
-GROUPED = {"pads": (2, 2, 2, 2), "dilations": (2, 2), "group": 2, "offset_group": 2}
 
 
 @pytest.mark.parametrize("kind", ["random", "offset", "wide"])
@@ -141,9 +140,6 @@ def loss(logs, classes, weight, reduction, add_up=np.sum):
     return add_up(losses) / (add_up(applied) if reduction == "mean" else 1)
 
 
-CLASSES = np.random.default_rng(5).integers(0, 40, (6, 5))
-
-
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
 @pytest.mark.parametrize("kind", ["random", "offset", "wide"])
 @pytest.mark.parametrize("dtype", TYPES)
@@ -182,7 +178,6 @@ def test_losses_of_poorer_or_missing_numbers_are_wrong(reduction):
         assert compare(scores, got).problem == "values", name
 
 
-# ── MaxRoiPool ────────────────────────────────────────────────────────────────────────────────
 def half_up(at):
     return floor(at + 0.5)
 

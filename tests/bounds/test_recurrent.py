@@ -12,8 +12,8 @@ import pytest
 from opcheck.compare.bounded import judge
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
-from opcheck.engine import exactly
 from opcheck.model import OpVersion
+from tests.computed import exactly
 
 STEPS, BATCH, INPUT, HIDDEN = 200, 2, 4, 6
 #: Torch's gates among ONNX's, and attributes: its GRU multiplies after the linear step.

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, compare_outputs, computed_want
-from opcheck.engine import any_order, evaluate, exactly
+from opcheck.engine import any_order
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.operators import only_what_is_said
 from opcheck.model import OpVersion
+from tests.computed import evaluate, exactly
 
 GRID, BOXES = OpVersion("", "AffineGrid", 20), OpVersion("", "NonMaxSuppression", 11)
 SIZES, f32 = (3, 1, 7, 23, 30), np.float32

@@ -8,12 +8,13 @@ import pytest
 
 from opcheck.compare import Want
 from opcheck.compare.bounded import SCATTER, scatter
-from opcheck.engine import Expected, exactly
+from opcheck.engine import Expected
 from opcheck.model import Attrs, OpVersion
 from tests.asking import scatter_message
 from tests.bounds import arithmetic as ar
 from tests.bounds.lp_pool import implementations as pools
 from tests.bounds.softmax import honest
+from tests.computed import exactly
 
 FLOATS = (np.float32, np.float64)
 SOFTMAX, POOL, CONV = (OpVersion("", *op) for op in (("Softmax", 13), ("LpPool", 22), ("Conv", 22)))

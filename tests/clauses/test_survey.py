@@ -140,8 +140,7 @@ cases:
 def test_a_heading_is_tested_by_the_cases_with_an_answer_that_have_what_it_announces(
     tmp_path, heading, tested
 ):
-    cases = cases_in(tmp_path, HEADINGS)
-    assert cases_of(heading, cases) == tested
+    assert cases_of(heading, cases_in(tmp_path, HEADINGS)) == tested
 
 
 def test_a_list_of_types_is_tested_where_each_of_them_occurs(tmp_path):

@@ -65,15 +65,14 @@ MODULE = """
             raise OSError("NPU_HOME is not set")
         return Npu()
 """
+Backends = Callable[..., Result]
+Everything = tuple[dict[str, Any], set[str]]
 
 
 def install(site: Path, *names: str) -> None:
     """A distribution some-npu 1.5 that offers the named parts of its module as backends."""
     offer(site, "some-npu", *(f"{name.lower()} = some_npu:{name}" for name in names))
     (site / "some_npu.py").write_text(dedent(MODULE))
-
-
-Backends = Callable[..., Result]
 
 
 @pytest.fixture
@@ -158,9 +157,6 @@ def test_what_breaks_dies_or_hangs_is_told_in_its_own_words_and_the_rest_is_ther
     assert told[late + 1 : late + 3] == ["npu: waiting for the device", "--timeout gives it longer"]
 
 
-Everything = tuple[dict[str, Any], set[str]]
-
-
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Everything:
     """The table as records by name, two profiles in it, and what the command has imported."""
@@ -215,8 +211,7 @@ def test_what_is_not_installed_says_how_to_get_it(everything: Everything) -> Non
     for name in ("openvino", "tract", "torch"):
         one = found[name]
         assert one["install"] == f"pip install 'opcheck[{name}]'"
-        expected = "ready" if one["distribution_version"] else "not installed"
-        assert one["state"] == expected
+        assert one["state"] == ("ready" if one["distribution_version"] else "not installed")
     assert found["onnxruntime"]["backend"]["threads"] == 1
     assert found["onnxruntime"]["backend"]["devices"][0] == "CPUExecutionProvider"
 

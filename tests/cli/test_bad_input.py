@@ -191,8 +191,7 @@ def test_a_backend_that_is_not_installed_says_what_to_install(
 
 def test_a_wrong_file_comes_before_a_backend_that_is_missing(run, tmp_path):
     (tmp_path / "wrong.yaml").write_text("")
-    found = run("run", "wrong.yaml", "-b", "onnxruntime:DmlExecutionProvider")
-    assert found.exit_code == 2
+    assert run("run", "wrong.yaml", "-b", "onnxruntime:DmlExecutionProvider").exit_code == 2
 
 
 def test_a_broken_ledger_is_told_with_its_place(run, tmp_path, monkeypatch):

@@ -21,6 +21,10 @@ THREE = """\
 """
 SPIN = f"{SPINNING}Spin"
 LIES = f"{SPINNING}Ends?how=lies&after=0"
+CLEAR, UNCLEAR = (
+    TimingChange("x", "b", 1.0, 0.98, 1.02, verdict="same"),
+    TimingChange("y", "b", 1.1, 0.9, 1.3),
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -192,12 +196,6 @@ def test_a_build_is_held_against_another_of_the_same_run(bench, new, base, code,
     last = found.stdout.splitlines()[-1]
     assert (found.exit_code, last.startswith(f"exit {code}: ")) == (code, True)
     assert said.format(base=base) in last
-
-
-CLEAR, UNCLEAR = (
-    TimingChange("x", "b", 1.0, 0.98, 1.02, verdict="same"),
-    TimingChange("y", "b", 1.1, 0.9, 1.3),
-)
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,7 @@ def test_what_somebody_wrote_meanwhile_is_not_lost(run, cases, monkeypatch):
     (cases / "mine.yaml").write_text("backend: last_of_ties\nknown: []\n")
     monkeypatch.setitem(FAKES, "last_of_ties", Fake(while_somebody_writes, "last_of_ties"))
     words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
-    found = run(*words)
-    assert "not updated, because somebody else changed it meanwhile" in found.stderr
+    assert "not updated, because somebody else changed it meanwhile" in run(*words).stderr
     assert (cases / "mine.yaml").read_text() == TIES
 
 
@@ -209,10 +208,8 @@ def test_every_rendering_tells_it(run, cases):
     (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
     forms = ["junit=r.xml", "markdown=r.md", "github=r.txt", "json=r.jsonl"]
     reports = [word for form in forms for word in ("--report", form)]
-    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml", *reports)
-    found = run(*words)
-    line = found.stdout.splitlines()[-1]
-    assert line == "exit 1: does not conform: 2 unexpected pass"
+    found = run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml", *reports)
+    assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 2 unexpected pass"
     for file in ("r.xml", "r.md", "r.txt"):
         text = (cases / file).read_text().replace("&#95;", "_")
         assert "listed in mine.yaml:3 as fail, but it passes: delete" in text, file

@@ -24,8 +24,7 @@ pytestmark = pytest.mark.usefixtures("cases")
 
 
 def test_each_case_is_a_line_under_its_file(run, snapshot):
-    found = run("list", "cases.yaml", "--level", "deep", code=0)
-    snapshot("list", found.stdout)
+    snapshot("list", run("list", "cases.yaml", "--level", "deep", code=0).stdout)
 
 
 def test_json_is_a_record_a_line(run):

@@ -31,7 +31,6 @@ def table(found):
     return rows[next(i for i, line in enumerate(rows) if line.startswith("operator ")) + 2].split()
 
 
-# ── what is seen ──────────────────────────────────────────────────────────────────────────────
 def test_a_mistake_that_is_killed_is_a_success(run):
     found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1")
     assert found.exit_code == 0
@@ -52,8 +51,7 @@ def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
 
 def test_the_shipped_case_that_is_named_kills(run):
     words = ("--mutant", "last_of_ties", "-j", "1")
-    third = lines_of(run("mutate", "weak.yaml", *words))[2]
-    shipped = third.split()[1]
+    shipped = lines_of(run("mutate", "weak.yaml", *words))[2].split()[1]
     assert table(run("mutate", "--case", shipped, *words))[1:3] == ["1", "1"]
 
 
@@ -85,7 +83,6 @@ def test_several_processes_say_the_same(run):
     )
 
 
-# ── what makes no sense ───────────────────────────────────────────────────────────────────────
 def test_a_mistake_that_there_is_not_is_refused(run):
     found = run("mutate", "weak.yaml", "--mutant", "last_of_tie")
     assert found.exit_code == 2
@@ -106,7 +103,6 @@ def test_a_wrong_case_is_wrong_usage(run, tmp_path):
     assert "wrong.yaml:6:3: Hardmax/ties: the case is wrong: " in found.stderr
 
 
-# ── Ctrl-C ────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.sampled(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
 @pytest.mark.parametrize("after", [0.3, 1.0])

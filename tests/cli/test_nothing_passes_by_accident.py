@@ -42,7 +42,6 @@ def last(found):
     return found.stdout.splitlines()[-1]
 
 
-# ── nothing is asked ──────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -74,7 +73,6 @@ def test_half_of_the_cases_were_lost(run, tmp_path):
     assert run("merge", "whole", "half", "-o", "joined").exit_code == 2
 
 
-# ── nobody answers ────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     "words",
     [
@@ -182,12 +180,10 @@ def test_two_backends_of_one_name(run, tmp_path, words, said):
 
 def test_one_name_for_two_backends_in_runs_that_are_joined(run, tmp_path):
     for number, address in enumerate(["numpy", "reference"], 1):
-        text = f'[backends.mine]\naddress = "{address}"\n'
-        (tmp_path / "opcheck.toml").write_text(text)
+        (tmp_path / "opcheck.toml").write_text(f'[backends.mine]\naddress = "{address}"\n')
         words = ["--shard", f"{number}/2", "--report", f"json=part-{number}"]
         run(*WORDS, "-b", "mine", *words)
-    found = run("merge", "part-1", "part-2", "-o", "joined", code=2)
-    assert "'mine' has " in found.stderr
+    assert "'mine' has " in run("merge", "part-1", "part-2", "-o", "joined", code=2).stderr
 
 
 @pytest.mark.sampled(1)
@@ -220,7 +216,6 @@ def test_opcheck_itself_is_broken(start, tmp_path):
     assert "ImportError: of another NumPy" in err
 
 
-# ── every answer would do ─────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     "tolerance",
     [
@@ -267,7 +262,6 @@ def test_an_option_without_a_meaning(run, option, value):
     assert run(*WORDS, "-b", "right", option, value).exit_code == 2
 
 
-# ── what is stored is not what was ────────────────────────────────────────────────────────────
 def judgements(run, name):
     """The exit codes of all that reads a stored run."""
     return [
@@ -375,7 +369,6 @@ def test_what_an_earlier_command_left_is_not_taken_for_the_run(run):
     assert run("report", "new").exit_code == 4
 
 
-# ── time and place ────────────────────────────────────────────────────────────────────────────
 class _Backwards(real_datetime.datetime):
     """A clock that is set back by a day whenever it is looked at."""
 

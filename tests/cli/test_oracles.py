@@ -41,8 +41,7 @@ def test_a_run_tells_by_whose_answers_it_judged(run, tmp_path):
     header, result, _ = map(json.loads, (tmp_path / "run.jsonl").read_text().splitlines())
     assert [(one["address"], one["version"]) for one in header["oracles"]] == [("right", "1.5")]
     assert result["oracle"] == "right 1.5"
-    again = run("report", "run.jsonl")
-    assert "oracle  right 1.5" in again.stdout
+    assert "oracle  right 1.5" in run("report", "run.jsonl").stdout
 
 
 def test_processes_that_died_unasked_fail_a_run_an_oracle_s_too(run, tmp_path, monkeypatch):

@@ -37,6 +37,8 @@ cases:
   inputs: {{input: [[1, 2], [3, 4]]}}
   rows: [{rows}]
 """
+FILES = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
+COLOUR = re.compile(r"\x1b\[[\d;]*3[0-8][\d;]*m|\x1b\[9[0-7]m")
 
 
 @pytest.fixture
@@ -88,7 +90,6 @@ def finish(process, code=None):
     return out, err
 
 
-# ── the stream, and Ctrl-C ──────────────────────────────────────────────────────────────────────
 def test_a_record_is_written_as_it_happens_and_an_interrupt_closes_the_stream(slow, cases):
     process = slow(cases(400), "--format", "json")
     header = json.loads(process.stdout.readline())
@@ -120,8 +121,7 @@ def test_an_interrupt_leaves_the_table_so_far(slow, cases, until_running):
 
 def test_failures_are_shown_while_the_run_goes_on(slow, cases):
     process = slow(cases(400), "-b", LAST_OF_TIES, "-b", NARROW)
-    line = process.stdout.readline()
-    assert line.startswith(f"FAIL {NARROW}  Hardmax/slow@")
+    assert process.stdout.readline().startswith(f"FAIL {NARROW}  Hardmax/slow@")
     assert process.poll() is None
     interrupt(process)
     finish(process, 130)
@@ -179,10 +179,6 @@ def test_a_background_job_that_ignores_interrupts_goes_on(slow, cases, until_run
     until_running()
     interrupt(process)
     finish(process, 0)
-
-
-# ── what a run leaves in files, however it ends ─────────────────────────────────────────────────
-FILES = {"json": "run.jsonl", "junit": "run.xml", "markdown": "run.md", "github": "run.log"}
 
 
 @pytest.fixture
@@ -255,7 +251,6 @@ def test_a_report_goes_to_whatever_can_be_written(slow, cases, tmp_path):
     assert "<testsuites" in out
 
 
-# ── terminals ───────────────────────────────────────────────────────────────────────────────────
 class Terminal:
     """A pseudo-terminal, and what was written to it."""
 
@@ -278,9 +273,6 @@ class Terminal:
         assert process.wait(timeout=30) is not None
         os.close(self.inside)
         return written.decode()
-
-
-COLOUR = re.compile(r"\x1b\[[\d;]*3[0-8][\d;]*m|\x1b\[9[0-7]m")
 
 
 @pytest.fixture
@@ -375,12 +367,10 @@ def test_a_dumb_terminal_gets_plain_text(on_terminal, cases):
 
 
 def test_force_color_colours_a_pipe(slow, cases):
-    process = slow(cases(1), env=environment(FORCE_COLOR="1", TERM="xterm"))
-    out, _ = finish(process)
+    out, _ = finish(slow(cases(1), env=environment(FORCE_COLOR="1", TERM="xterm")))
     assert COLOUR.search(out)
 
 
-# ── pipes and encodings ─────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def command(start, cases, tmp_path):
     """Starts a command in a folder with a case file."""
@@ -427,8 +417,7 @@ def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(command, words):
 
 @pytest.mark.parametrize("words", EACH_COMMAND)
 def test_a_closed_output_is_told(command, words):
-    process = command(*words, closed=[1], fresh=words == REAL)
-    out, err = finish(process, 4)
+    out, err = finish(command(*words, closed=[1], fresh=words == REAL), 4)
     assert out == ""
     assert err == "opcheck: the output cannot be written: standard output is closed\n"
 
@@ -443,15 +432,13 @@ def test_a_closed_output_is_told(command, words):
     ],
 )
 def test_nothing_needs_standard_error(command, words, code):
-    process = command(*words, closed=[2], fresh=words == REAL)
-    out, _ = finish(process, code)
+    out, _ = finish(command(*words, closed=[2], fresh=words == REAL), code)
     assert bool(out) is (code == 0)
 
 
 @pytest.mark.parametrize("words", EACH_COMMAND[::2])
 def test_nothing_needs_standard_input(command, words):
-    process = command(*words, closed=[0], fresh=words == REAL)
-    out, err = finish(process, 0)
+    out, err = finish(command(*words, closed=[0], fresh=words == REAL), 0)
     assert out
     assert err == ""
 

@@ -32,7 +32,6 @@ def stored(run, *words, **environment):
     return found, store.read(Path("run.jsonl"))
 
 
-# ── a stored run is shown as it was ───────────────────────────────────────────────────────────
 def tables(text):
     """What follows the failures; those that were printed at once had provisional looks."""
     before, start, after = text.partition("What is wrong with ")
@@ -77,8 +76,7 @@ def test_an_incomplete_run_is_shown_as_such_whatever_its_verdicts(run):
     assert ran.exit_code == 1
     assert kept.ending is not None
     assert not kept.complete
-    again = run("report", "run.jsonl", code=4)
-    *same, last = again.stdout.splitlines()
+    *same, last = run("report", "run.jsonl", code=4).stdout.splitlines()
     assert same == ran.stdout.splitlines()[:-1]
     assert "INCOMPLETE: 1 of 5 results" in same
     assert last == "exit 4: incomplete: 1 of 5 results; 1 fail"
@@ -93,7 +91,6 @@ def test_a_run_that_lost_its_end_is_incomplete_in_every_format(run, tmp_path):
         assert "incomplete: 2 of 5 results" in found.output
 
 
-# ── the stream ────────────────────────────────────────────────────────────────────────────────
 def test_the_file_is_what_is_streamed(run):
     words = ("run", "cases.yaml", *EACH, "--report", "json=run.jsonl", "--format", "json")
     streamed = run(*words).stdout
@@ -154,7 +151,6 @@ def test_standard_input_is_a_run_too(run):
     assert found.stderr.startswith("<stdin>:1:1: this is no stored run")
 
 
-# ── files in every format ─────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 def test_a_run_writes_what_is_made_of_it_later(run):
     targets = [word for form, name in FORMATS.items() for word in ("--report", f"{form}={name}")]
@@ -162,8 +158,7 @@ def test_a_run_writes_what_is_made_of_it_later(run):
     assert found.exit_code == 4  # one of the fakes is not what was asked for
     for form, name in FORMATS.items():
         written = Path(name).read_bytes()
-        later = run("report", "run.jsonl", "--format", form, code=4)
-        assert later.stdout_bytes == written
+        assert run("report", "run.jsonl", "--format", form, code=4).stdout_bytes == written
         assert run("report", "run.jsonl", "--format", form, "-o", "later").stdout == ""
         assert Path("later").read_bytes() == written
     assert run("report", "run.jsonl", "-o", "later").exit_code == 4
@@ -181,7 +176,6 @@ def test_annotations_may_go_where_the_tables_go(run):
     )
 
 
-# ── what cannot be written ────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("targets", "said"),
     [
@@ -279,7 +273,6 @@ def test_the_first_damaged_line_is_told_with_its_place(run, tmp_path):
     )
 
 
-# ── a stored benchmark ────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def timed(tmp_path):
     def keep(*, complete=True, rows=None):

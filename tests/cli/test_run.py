@@ -70,8 +70,7 @@ def test_hostile_words_of_a_backend_are_harmless_and_short(run, backend):
     assert [line for line in found.stdout.splitlines() if line.startswith("exit")] == [
         found.stdout.splitlines()[-1]
     ]
-    as_json = run("run", "cases.yaml", "-b", backend, "--format", "json")
-    assert len(as_json.stdout) < 40_000
+    assert len(run("run", "cases.yaml", "-b", backend, "--format", "json").stdout) < 40_000
 
 
 def test_warnings_are_red_under_strict_only(run):
@@ -168,8 +167,7 @@ def test_case_means_exactly_this_one(run):
 @pytest.mark.sampled(2, evenly=True)
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "refuses"])
 def test_the_printed_command_repeats_the_failure(run, backend):
-    found = run("run", "cases.yaml", "-b", backend, "-vv")
-    reports = found.stdout.split("\n\n")
+    reports = run("run", "cases.yaml", "-b", backend, "-vv").stdout.split("\n\n")
     commands = {}
     for report in reports:
         *told, last = report.splitlines()
@@ -247,8 +245,7 @@ def test_values_are_spelt_with_their_bits(run):
     found = run("run", "cases.yaml", "-b", "right", "-k", "nan", "--format", "json")
     _, record, _ = strict_json(found.stdout)
     [comparison] = record["comparisons"]
-    inputs = [(e["index"], e["input"]) for e in comparison["worst"]]
-    assert inputs == [([0, 1], "nan")]
+    assert [(e["index"], e["input"]) for e in comparison["worst"]] == [([0, 1], "nan")]
     wanted = [(e["want"], e["want_bits"], e["got_bits"]) for e in comparison["worst"]]
     assert wanted == [("1.0", "0x3f800000", "0x00000000")]
 

@@ -156,8 +156,7 @@ def test_the_stream_says_the_same_as_the_tables(first_run, run):
     }
     for backend, counts in footer["totals"].items():
         assert {column: totals[backend][column] for column in counts} == counts
-    selves = {record["backend"] for record in records if record["self"]}
-    assert selves == {"numpy"}
+    assert {record["backend"] for record in records if record["self"]} == {"numpy"}
     known = [record for record in records if record["verdict"] == "known"]
     assert {record["known"]["ledger"] for record in known} == {"onnxruntime.yaml", "reference.yaml"}
     assert {record["found"] for record in known} >= {"fail", "error", "warn"}

@@ -31,6 +31,7 @@ cases:
   expect: {rejected: "axis 2 is outside [-2, 1]", legal: {attrs.axis: 1}}
 """
 BACKENDS = ["-b", "right", "-b", "last_of_ties", "-b", "lacks_float32"]
+_PREPARED: list[object] = []
 
 
 @pytest.fixture
@@ -42,7 +43,6 @@ def kept(name="run.jsonl"):
     return store.read(Path(name))
 
 
-# ── shards ────────────────────────────────────────────────────────────────────────────────────
 def plain(records):
     """Records but for times, and for what failures look like, which depends on those before."""
     return [replace(one, seconds=0.0, diagnoses=()) for one in records]
@@ -83,7 +83,6 @@ def test_what_is_no_shard_is_told(run, shard):
     assert "Invalid value for '--shard'" in found.stderr
 
 
-# ── what failed last ──────────────────────────────────────────────────────────────────────────
 def test_only_what_failed_last_is_run(run):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     failed = {one.case for one in kept("last").records if one.verdict is Verdict.FAIL}
@@ -145,7 +144,6 @@ def test_what_is_no_last_run_is_told(run, words, said):
     assert Path("last").read_bytes() == before
 
 
-# ── how many there must be ────────────────────────────────────────────────────────────────────
 def test_another_number_of_cases_than_expected_is_an_error(run):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan"]
     assert run(*words, "--expect-cases", "4").exit_code == 0
@@ -165,7 +163,6 @@ def test_the_number_is_that_of_the_whole_in_every_shard_and_of_all_that_may_fail
     assert run(*words, "--lf", "last", "-b", "last_of_ties").exit_code == 1
 
 
-# ── repetitions ───────────────────────────────────────────────────────────────────────────────
 class Flaky(Fake):
     """Wrong about everything it is prepared for third, sixth and so on."""
 
@@ -173,9 +170,6 @@ class Flaky(Fake):
         _PREPARED.append(task)
         scale = len(_PREPARED) % 3 > 0
         return Fake(lambda task, x: [right(task, x)[0] * scale], self.address).prepare(task)
-
-
-_PREPARED: list[object] = []
 
 
 @pytest.fixture
@@ -215,7 +209,6 @@ def test_who_is_right_ten_times_conforms_and_it_is_counted(run):
     assert all(one.verdicts == {Verdict.PASS: 10} for one in kept().records)
 
 
-# ── right answers that differ ─────────────────────────────────────────────────────────────────
 NEAR = """\
 op: Hardmax
 opset: 13

@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.test_backends import install
 
+HARDMAX = ("-b", "npu", "--op", "Hardmax")
+
 
 @pytest.fixture
 def support(run, tmp_path, monkeypatch):
@@ -13,9 +15,6 @@ def support(run, tmp_path, monkeypatch):
     install(tmp_path / "site", "Npu")
     monkeypatch.syspath_prepend(tmp_path / "site")
     return lambda *words, code, **environment: run("support", *words, code=code, **environment)
-
-
-HARDMAX = ("-b", "npu", "--op", "Hardmax")
 
 
 def test_what_a_backend_does_stands_beside_what_it_declares(support):

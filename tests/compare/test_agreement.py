@@ -31,7 +31,6 @@ def verdicts(found: list[Judgement]) -> list[str]:
     return [judgement.verdict for judgement in found]
 
 
-# ── two ──────────────────────────────────────────────────────────────────────────────────────────
 def test_two_that_agree_pass_and_each_names_the_other() -> None:
     one, other = among(says(1, 2), says(1, 2.05))
     assert (one.verdict, one.against, one.reason) == (model.Verdict.PASS, ("B",), "")
@@ -74,7 +73,6 @@ def test_to_be_near_is_asked_of_both_sides() -> None:
     assert verdicts(among(says(1), says(1.05), tolerance=tenth)) == ["pass", "pass"]
 
 
-# ── three and more ───────────────────────────────────────────────────────────────────────────────
 def test_the_odd_one_out_is_named_as_one_that_differs() -> None:
     a, b, c = among(says(1), says(5), says(1))
     assert verdicts([a, b, c]) == ["pass", "differ", "pass"]
@@ -116,7 +114,6 @@ def test_the_order_of_the_backends_is_no_matter(values: list[float]) -> None:
         assert verdicts(among(*(says(values[n]) for n in order))) == [found[n] for n in order]
 
 
-# ── refusals ─────────────────────────────────────────────────────────────────────────────────────
 def test_to_refuse_what_another_answers_is_to_differ_and_nobody_is_accused() -> None:
     one, other = among(says(1), NO)
     assert (one.verdict, one.reason) == (model.Verdict.DIFFER, "B refuses what it answers")
@@ -142,7 +139,6 @@ def test_a_model_that_nobody_answers_passes_nobody() -> None:
     assert found[0].reason == "raised, and nobody answers: InvalidGraph: no such axis"
 
 
-# ── who has no say ───────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("other", "verdict"),
     [
@@ -187,8 +183,7 @@ def test_where_nobody_knows_the_dtype_answers_must_have_the_same() -> None:
 
 
 def test_a_rule_that_a_sound_backend_may_break_makes_it_a_warning() -> None:
-    found = among(says(1), says(2), rule="should")
-    assert verdicts(found) == ["warn", "warn"]
+    assert verdicts(among(says(1), says(2), rule="should")) == ["warn", "warn"]
 
 
 def test_integers_and_truth_values_are_compared_exactly() -> None:

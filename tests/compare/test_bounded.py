@@ -13,14 +13,18 @@ from opcheck.compare.bounded import ends, scatter
 from opcheck.compare.elements import native
 from opcheck.compare.outputs import computed_want, stated_want
 from opcheck.dtypes import DTYPES, round_to
-from opcheck.engine import Expected, Room, Tier, exactly
+from opcheck.engine import Expected, Room, Tier
 from opcheck.model import OpVersion, Tolerance
 from opcheck.numbers.arithmetic import Arithmetic, Grid
 from opcheck.numbers.bounded import Common
+from tests.computed import exactly
 
 FLOAT16, FLOAT32, FLOAT64 = (DTYPES[name] for name in ("float16", "float32", "float64"))
 #: A bound so much wider than half an ULP of float32 that this does not matter.
 WIDE = 1e-3
+ROW = np.linspace(0.1, 0.2, 8)
+POOL, SOFTMAX = OpVersion("", "LpPool", 22), OpVersion("", "Softmax", 13)
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def arithmetic(u: float = WIDE, floor: float = 0.0) -> Arithmetic:
@@ -79,7 +83,6 @@ def plain(u: float = WIDE, floor: float = 0.0) -> Fake:
     return Fake((Tier("plain", arithmetic(u, floor)),))
 
 
-# ── an element ────────────────────────────────────────────────────────────────────────────────
 def test_the_allowed_error_grows_with_the_value_and_holds_half_an_ulp() -> None:
     assert math.isclose(share(100.0, 100.05), 0.5, rel_tol=1e-2)
     assert math.isclose(share(100.0, 99.8), 2.0, rel_tol=1e-2)
@@ -149,10 +152,6 @@ def test_an_exact_element_admits_nothing() -> None:
     assert [(e.index, e.allowed) for e in found.worst] == [((0,), "exact")]
 
 
-# ── a group ───────────────────────────────────────────────────────────────────────────────────
-ROW = np.linspace(0.1, 0.2, 8)
-
-
 def test_an_error_in_common_may_be_larger_than_an_element_s_own() -> None:
     for common, factor, problem in (
         (0.0, 1.005, "values"), (10.0, 1.005, None), (10.0, 1.02, "values"),
@@ -190,7 +189,6 @@ def test_elements_that_disagree_about_it_are_wrong(axis: int) -> None:
     assert compare(turned, np.asfortranarray((y * ripple).astype(np.float32))).wrong == 48
 
 
-# ── tiers ─────────────────────────────────────────────────────────────────────────────────────
 TIERS = (
     Tier("plain", arithmetic(1e-4)),
     Tier("stored", arithmetic(1e-3), None, "kept in float16"),
@@ -219,9 +217,7 @@ def test_what_is_declared_needs_no_remark() -> None:
     assert judged([1.0], [1.005], Fake(TIERS), declared=("stored",)).problem == "precision"
 
 
-def test_one_tier_has_to_fit_all_elements_and_if_none_does_those_are_shown_that_none_excuses() -> (
-    None
-):
+def test_one_tier_has_to_fit_all_elements_and_if_none_does_those_are_shown_that_none_excuses():
     y, got = np.ones((3, 2)), np.ones((3, 2))
     got[0, 0], got[1, 1], got[2, 0] = 1.0005, 1.005, 1.5
     found = judged(y, got, Fake(TIERS))
@@ -251,7 +247,6 @@ def test_what_was_lost_may_be_lost_where_range_is_the_tier_s_or_declared(ranged:
         assert judged([1.0, 1.0], [math.inf, 1.0], bound).problem == "values"
 
 
-# ── what nothing can be said about ────────────────────────────────────────────────────────────
 def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
     y, bound = [0.5, 0.0, 0.0], plain(0.6)
     found = judged(y, y, bound)
@@ -269,7 +264,6 @@ def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
     assert judged([0.5], [7.0], plain(math.inf)).problem == "undecided"
 
 
-# ── a stated tolerance, beside which the floor and the range rules hold ───────────────────────
 EXACTLY = Tolerance(ulp=0)
 FLOORED = (Tier("plain", arithmetic(floor=0.25)),)
 
@@ -371,11 +365,6 @@ def test_nan_hides_nothing_beside_it_and_warns_of_nothing(dtype: str) -> None:
     assert [element.index for element in found.worst] == [(1, 5), (1, 7), (4, 0), (7, 2)]
 
 
-# ── the ends of what is admitted, and scatter ─────────────────────────────────────────────────
-POOL, SOFTMAX = OpVersion("", "LpPool", 22), OpVersion("", "Softmax", 13)
-FLOATS = ("float16", "bfloat16", "float32", "float64")
-
-
 def expected(op: OpVersion, x: Any, **attrs: Any) -> Expected:
     (out,) = exactly(op, [x], attrs)
     assert isinstance(out, Expected)
@@ -447,7 +436,6 @@ def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narr
     assert scatter(computed_want(POOL, "Y", few), few.rounded()) is None
 
 
-# ── honest float32 and float16 in another order, and what no order gives ──────────────────────
 def f32(values: Any) -> Any:
     return np.asarray(values, np.float32)
 

@@ -7,9 +7,10 @@ from opcheck.compare import compare_outputs
 from opcheck.compare.draws import judged
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
-from opcheck.engine import Drawn, exactly
+from opcheck.engine import Drawn
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
+from tests.computed import exactly
 
 SHAPE = (20, 1000)
 NORMAL = OpVersion("", "RandomNormal", 22), (), {"shape": [*SHAPE], "mean": 3.0, "scale": 2.0}
@@ -22,6 +23,7 @@ CLASSES = (
 )
 #: Another library's generator than the engine's.
 RNG = np.random.default_rng(7)
+DATA = RNG.uniform(-2, 2, SHAPE).astype(np.float32)
 
 
 def used(node, got):
@@ -105,9 +107,6 @@ def test_groups_of_one_distribution_are_judged_apart():
 def test_few_numbers_are_no_evidence():
     node = OpVersion("", "RandomNormal", 22), (), {"shape": [8]}
     assert used(node, float32(np.zeros(8))) < 1
-
-
-DATA = RNG.uniform(-2, 2, SHAPE).astype(np.float32)
 
 
 def dropped(ratio=0.3, scale=None, data=DATA, mask=None):

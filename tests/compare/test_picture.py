@@ -16,6 +16,7 @@ from opcheck.model import Picture, Tolerance
 from tests.compare.test_bounded import Fake, arithmetic, judged
 
 FLOAT32 = DTYPES["float32"]
+ABSOLUTE = Tolerance(atol=1.0)
 
 
 def drawn(want: Any, got: Any, tolerance: Tolerance, dtype: str = "float32") -> Picture:
@@ -24,9 +25,6 @@ def drawn(want: Any, got: Any, tolerance: Tolerance, dtype: str = "float32") -> 
     compared = compare(Want("y", kind, values), np.asarray(got).astype(kind.numpy), tolerance)
     assert compared.picture is not None
     return compared.picture()
-
-
-ABSOLUTE = Tolerance(atol=1.0)
 
 
 def test_what_matches_has_no_picture():
@@ -44,8 +42,7 @@ def test_what_matches_has_no_picture():
 )  # fmt: skip
 def test_a_letter_tells_how_much_of_what_is_allowed_is_used(error, letter):
     # Beside it an element is wrong, or there would be no picture.
-    found = drawn([0.0, 0.0], [error, 9.0], ABSOLUTE, "float64")
-    assert found.cells == (f"{letter}D",)
+    assert drawn([0.0, 0.0], [error, 9.0], ABSOLUTE, "float64").cells == (f"{letter}D",)
 
 
 def test_where_nothing_is_allowed_whatever_differs_is_boundlessly_wrong():
@@ -65,8 +62,7 @@ def test_elements_are_counted_by_powers_of_two_of_their_distance():
 
 def test_the_largest_distance_of_all_takes_64_bits():
     most = np.finfo(np.float64).max
-    found = drawn([-most, 1.0], [most, 1.0], ABSOLUTE, "float64")
-    assert found.ulps == ((0, 1), (64, 1))
+    assert drawn([-most, 1.0], [most, 1.0], ABSOLUTE, "float64").ulps == ((0, 1), (64, 1))
 
 
 def test_nan_that_was_wanted_is_right():

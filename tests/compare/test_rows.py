@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 
 from opcheck.compare.bounded import row_shares as shares
 
+sizes = st.one_of(st.just(0.0), st.floats(-1e-3, -1e-12), st.floats(1e-12, 1e-3))
+tolerances = st.one_of(st.just(math.inf), st.floats(1e-7, 1e-3))
+rows = st.lists(st.tuples(sizes, tolerances), min_size=1, max_size=9)
+
 
 def by_pairs(off: list[float], own: list[float], down: float, up: float) -> float:
     """λ as the most that any two elements disagree, in parts of what they may."""
@@ -22,11 +26,6 @@ def share(
 ) -> tuple[float, NDArray[np.float64]]:
     found, each = shares(np.array([off]), np.array([own]), np.array([[down]]), np.array([[up]]))
     return float(found[0, 0]), each[0]
-
-
-sizes = st.one_of(st.just(0.0), st.floats(-1e-3, -1e-12), st.floats(1e-12, 1e-3))
-tolerances = st.one_of(st.just(math.inf), st.floats(1e-7, 1e-3))
-rows = st.lists(st.tuples(sizes, tolerances), min_size=1, max_size=9)
 
 
 @given(rows, tolerances, tolerances)

@@ -3,26 +3,12 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from opcheck import model
 from opcheck.compare import Want
 from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, judge
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Tier
-from opcheck.model import (
-    EXACT,
-    Crashed,
-    Declared,
-    Declined,
-    Foreign,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Raised,
-    Rule,
-    TimedOut,
-    Tolerance,
-    Verdict,
-)
+from opcheck.model import Crashed, Declined, Outcome, OutOfMemory, Raised, Rule, TimedOut, Verdict
 from tests.compare.test_bounded import Fake, arithmetic
 
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -33,10 +19,15 @@ UNSTABLE, UNSUPPORTED, NOT_RUN = Verdict.UNSTABLE, Verdict.UNSUPPORTED, Verdict.
 RIGHT = np.array([1, 0, 0], np.float32)
 WANTS = (Want("y", DTYPES["float32"], RIGHT, 0, 1),)
 REFUSED = Raised("prepare", "Fail", "axis 7", documented=True)
+NEARLY = np.array([1, 0.25, 0.25], np.float32)
+WRONG = np.array([0, 1, 0], np.float32)
+QUARTER = model.Tolerance(atol=0.25)
+THIRD = np.array([1 / 3, 2 / 3])
+POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), None, "in float16"))
 
 
-def made(*outputs: Any, unstable: str | None = None, **more: Any) -> Produced:
-    return Produced(outputs, 0.0, unstable, **more)
+def made(*outputs: Any, unstable: str | None = None, **more: Any) -> model.Produced:
+    return model.Produced(outputs, 0.0, unstable, **more)
 
 
 def refusal(name: str | None = None, wants: tuple[Want, ...] = WANTS) -> Refusal:
@@ -48,19 +39,18 @@ ILLEGAL: list[Admitted] = [refusal()]
 EITHER: list[Admitted] = [Answer(WANTS, "answered"), refusal("rejected")]
 
 
-def judged(rule, admitted, outcome, tolerance=EXACT, twin=None):
+def judged(rule, admitted, outcome, tolerance=model.EXACT, twin=None):
     """The judgement; whoever refuses what it may answers the legal twin well, or with `twin`."""
     return judge(rule, admitted, outcome, tolerance, twin=twin or made(RIGHT))
 
 
-# ── the table of rules and outcomes ───────────────────────────────────────────────────────────
 WRONG_OUTPUTS = {
     "value": made(np.array([0, 1, 0], np.float32)),
     "nan": made(np.array([np.nan, 0, 0], np.float32)),
     "shape": made(RIGHT[None]),
     "rank": made(np.float32(1) * np.ones((), np.float32)),
     "dtype": made(RIGHT.astype(np.float64)),
-    "type": made(Foreign("builtins.list")),
+    "type": made(model.Foreign("builtins.list")),
     "too few": made(),
     "too many": made(RIGHT, RIGHT),
 }
@@ -74,7 +64,7 @@ _DELIVERED_NOTHING: list[tuple[str, Outcome, Verdict]] = [
     ("hangs", TimedOut(30), TIMEOUT),
     ("takes all memory", OutOfMemory("took more than 100 MiB of memory"), OOM),
     ("inexpressible", Declined("no kernel", inexpressible=True), UNSUPPORTED),
-    ("not run", NotRun("missing"), NOT_RUN),
+    ("not run", model.NotRun("missing"), NOT_RUN),
 ]
 TABLE: list[tuple[str, list[Admitted], Outcome, tuple[Verdict, Verdict, Verdict]]] = [
     ("matches", LEGAL, made(RIGHT), (PASS, PASS, PASS)),
@@ -114,7 +104,6 @@ def test_the_table_of_rules_and_outcomes(rule, admitted, outcome, verdicts):
     assert judged(rule, admitted, outcome).verdict is wanted
 
 
-# ── legal twins ───────────────────────────────────────────────────────────────────────────────
 TWINS: list[tuple[str, Outcome, tuple[Verdict, Verdict, Verdict], str]] = [
     ("refused too", REFUSED, (ERROR, WARN, ERROR), "refuses its legal twin too: Fail: axis 7"),
     (
@@ -142,7 +131,7 @@ TWINS: list[tuple[str, Outcome, tuple[Verdict, Verdict, Verdict], str]] = [
         (UNSUPPORTED,) * 3,
         "its legal twin is not implemented: no kernel",
     ),
-    ("not run", NotRun("missing"), (NOT_RUN,) * 3, "its legal twin: missing"),
+    ("not run", model.NotRun("missing"), (NOT_RUN,) * 3, "its legal twin: missing"),
     ("crashed", Crashed("killed by SIGSEGV"), (CRASH,) * 3, "its legal twin: killed by SIGSEGV"),
     ("hangs", TimedOut(0.5), (TIMEOUT,) * 3, "its legal twin: no answer within 0.5 s"),
     ("no memory", OutOfMemory("took all"), (OOM,) * 3, "its legal twin: took all"),
@@ -184,12 +173,11 @@ def test_the_twin_matters_only_after_a_refusal() -> None:
     outcomes = [made(RIGHT), *UNSTABLE_OUTCOMES.values(), *(row[1] for row in _DELIVERED_NOTHING)]
     for admitted in (LEGAL, ILLEGAL, EITHER):
         for outcome in outcomes:
-            found = judge("must", admitted, outcome, EXACT)
+            found = judge("must", admitted, outcome, model.EXACT)
             beside = judged("must", admitted, outcome, twin=Crashed("killed"))
             assert (beside.verdict, beside.reason) == (found.verdict, found.reason)
 
 
-# ── several answers ───────────────────────────────────────────────────────────────────────────
 def one_hot(place: int) -> Any:
     return np.eye(1, 3, place, dtype=np.float32)[0]
 
@@ -234,8 +222,7 @@ def test_an_answer_of_the_right_shape_is_nearer_than_one_of_another() -> None:
 
 
 def test_a_refusal_is_named_among_the_admitted_answers() -> None:
-    admitted = [*answers(0), refusal("rejected")]
-    found = judged("open", admitted, made(one_hot(1)))
+    found = judged("open", [*answers(0), refusal("rejected")], made(one_hot(1)))
     assert found.reason == (
         "none of the admitted answers (place_0, rejected); nearest place_0: "
         "y: 2 of 3 elements wrong"
@@ -247,7 +234,6 @@ def test_a_single_answer_needs_no_name() -> None:
     assert (found.reason, found.alternative) == ("y: 2 of 3 elements wrong", None)
 
 
-# ── what the reason says ──────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("documented", "detail", "said"),
     [
@@ -259,12 +245,6 @@ def test_a_single_answer_needs_no_name() -> None:
 def test_a_refusal_by_accident_counts_and_is_called_so(documented, detail, said):
     found = judged("must", ILLEGAL, Raised("run", "Fail", detail, documented))
     assert (found.verdict, found.reason) == (PASS, said)
-
-
-# ── answers that differ between runs ──────────────────────────────────────────────────────────
-NEARLY = np.array([1, 0.25, 0.25], np.float32)
-WRONG = np.array([0, 1, 0], np.float32)
-QUARTER = Tolerance(atol=0.25)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -300,7 +280,6 @@ def test_the_worse_of_two_tolerable_answers_counts() -> None:
     ] * 2
 
 
-# ── what the backend declared of its outputs ──────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("dtype", "shape", "said"),
     [
@@ -317,7 +296,7 @@ def test_the_worse_of_two_tolerable_answers_counts() -> None:
     ],
 )
 def test_an_output_has_to_be_what_the_backend_declared(dtype: Any, shape: Any, said: str) -> None:
-    outcome = made(RIGHT, declared=(Declared(dtype, shape),))
+    outcome = made(RIGHT, declared=(model.Declared(dtype, shape),))
     for rule in RULES:
         found = judged(rule, EITHER, outcome)
         assert (found.verdict, found.reason) == (FAIL if said else PASS, said)
@@ -325,12 +304,12 @@ def test_an_output_has_to_be_what_the_backend_declared(dtype: Any, shape: Any, s
 
 
 def test_outputs_that_were_not_declared_are_too_many() -> None:
-    found = judged("must", LEGAL, made(RIGHT, declared=(Declared(None, None),) * 2))
+    found = judged("must", LEGAL, made(RIGHT, declared=(model.Declared(None, None),) * 2))
     assert (found.verdict, found.reason) == (FAIL, "2 outputs declared, 1 returned")
 
 
 def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:
-    outcome = made(RIGHT[None], declared=(Declared("float32", (3,)),))
+    outcome = made(RIGHT[None], declared=(model.Declared("float32", (3,)),))
     assert judged("must", LEGAL, outcome).failure == "shape"
     assert judged("should", ILLEGAL, outcome).failure == "accepted"
 
@@ -342,7 +321,7 @@ def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:
         (LEGAL, REFUSED, "raised on a legal model: Fail: axis 7"),
         (ILLEGAL, made(RIGHT), "accepts an invalid model: axis is outside [-1, 0]"),
         (LEGAL, Declined("no kernel"), "no kernel"),
-        (LEGAL, NotRun("cut short"), "cut short"),
+        (LEGAL, model.NotRun("cut short"), "cut short"),
         (LEGAL, Crashed("exited with status 0"), "exited with status 0"),
         (LEGAL, TimedOut(30), "no answer within 30 s"),
         (LEGAL, TimedOut(0.25), "no answer within 0.25 s"),
@@ -374,22 +353,18 @@ def test_every_verdict_but_a_pass_says_why(admitted, outcome, said):
         (REFUSED, "raised"),
         (WRONG_OUTPUTS["value"], "values"),
         (Declined("no kernel"), None),
-        (NotRun("cut short"), None),
+        (model.NotRun("cut short"), None),
     ],
 )
 def test_every_failure_says_in_what_way(outcome: Outcome, failure: str | None) -> None:
     assert judged("must", LEGAL, outcome).failure == failure
     assert judged("should", LEGAL, outcome).failure == failure
-    if not isinstance(outcome, Produced):
+    if not isinstance(outcome, model.Produced):
         assert judged("must", ILLEGAL, REFUSED, twin=outcome).failure == failure
 
 
 @pytest.mark.parametrize(
-    ("alone", "failure"),
-    [
-        (WRONG_OUTPUTS["value"], "values"),
-        (REFUSED, "raised"),
-    ],
+    ("alone", "failure"), [(WRONG_OUTPUTS["value"], "values"), (REFUSED, "raised")]
 )
 @pytest.mark.parametrize("loss", [Crashed, OutOfMemory])
 def test_what_is_wrong_in_a_fresh_process_too_is_not_hidden_by_what_died_before(
@@ -419,18 +394,15 @@ def test_every_output_must_be_right() -> None:
 def test_the_tolerance_is_the_case_s() -> None:
     near = np.array([1, 0, 1e-3], np.float32)
     assert judged("must", LEGAL, made(near)).verdict is FAIL
-    assert judged("must", LEGAL, made(near), Tolerance(atol=1e-2)).verdict is PASS
-    assert judged("must", LEGAL, made(near), Tolerance(ulp=3)).verdict is FAIL
+    assert judged("must", LEGAL, made(near), model.Tolerance(atol=1e-2)).verdict is PASS
+    assert judged("must", LEGAL, made(near), model.Tolerance(ulp=3)).verdict is FAIL
 
 
 def test_wrong_elements_are_shown_beside_the_input() -> None:
-    found = judge("must", LEGAL, made(one_hot(1)), EXACT, like=np.array([7, 8, 9], np.float32))
+    found = judge(
+        "must", LEGAL, made(one_hot(1)), model.EXACT, like=np.array([7, 8, 9], np.float32)
+    )
     assert [element.input for element in found.comparisons[0].worst] == [7, 8]
-
-
-# ── error bounds ──────────────────────────────────────────────────────────────────────────────
-THIRD = np.array([1 / 3, 2 / 3])
-POOR = (Tier("plain", arithmetic(1e-6)), Tier("float16", arithmetic(1e-2), None, "in float16"))
 
 
 def by_bound(

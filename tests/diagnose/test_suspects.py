@@ -16,6 +16,9 @@ from tests.diagnose.wrong import HARDMAX, SOFTMAX, mutant, node, refuse, wrong
 
 FIRST = node(HARDMAX, [[3, 3]], {"axis": 1})
 LAST = [np.array([[0, 1]], np.float32)]
+WIDE = node(SOFTMAX, [[9.1, 10.123, 9.77, 10.91]], {"axis": 1}, np.float64)
+ROWS = np.linspace(-3, 5, 60).reshape(4, 15)
+CHANCE = np.random.default_rng(5)
 
 
 def names(found: object) -> list[str | None]:
@@ -41,8 +44,7 @@ def test_what_explained_more_before_is_named_first() -> None:
 
 
 def test_a_mistake_in_what_is_drawn_is_known_by_its_distribution() -> None:
-    op = OpVersion("", "RandomNormal", 22)
-    drawn = Node(op, (), {"shape": [20, 200], "scale": 4.0})
+    drawn = Node(OpVersion("", "RandomNormal", 22), (), {"shape": [20, 200], "scale": 4.0})
     got = [np.random.default_rng(3).normal(0, 2, (20, 200)).astype(np.float32)]
     found = Suspects(lambda case: None).diagnose(wrong(drawn, got))
     assert names(found) == ["scale_is_a_variance"]
@@ -98,9 +100,6 @@ def test_a_broken_mistake_of_ours_is_told_once(monkeypatch: pytest.MonkeyPatch) 
     assert found[1].text.startswith(said)
 
 
-WIDE = node(SOFTMAX, [[9.1, 10.123, 9.77, 10.91]], {"axis": 1}, np.float64)
-
-
 @pytest.mark.parametrize(
     ("through", "name"),
     [(np.float32, "float32"), (np.float16, "float16"), (ml_dtypes.bfloat16, "bfloat16")],
@@ -140,10 +139,6 @@ def test_what_left_the_range_of_a_narrower_type_is_recognised_and_hides_nothing_
 def test_what_is_wrong_in_any_type_is_not_blamed_on_it() -> None:
     found = Suspects(lambda case: None).diagnose(wrong(WIDE, [WIDE.right[0][:, ::-1]]))
     assert not [name for name in names(found) if str(name).startswith("computed_in")]
-
-
-ROWS = np.linspace(-3, 5, 60).reshape(4, 15)
-CHANCE = np.random.default_rng(5)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])

@@ -10,14 +10,16 @@ import pytest
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
-from opcheck.engine import Expected, Node, evaluate, exactly, exactly_node
-from opcheck.engine import evaluate_node as plainly
+from opcheck.engine import Expected, Node
+from opcheck.engine.evaluate import evaluate as plainly
+from opcheck.engine.evaluate import exactly as exactly_node
 from opcheck.engine.evaluate import precisely
 from opcheck.engine.rounding import Unrounded, correctly_rounded
 from opcheck.errors import InvalidNode, WrongOperator
 from opcheck.model import Array, OpVersion
 from opcheck.numbers import precise
 from opcheck.numbers.bounded.array import VALUES
+from tests.computed import evaluate, exactly
 from tests.precise.by_the_text import by_rows, softmax
 
 SOFTMAX, HARDMAX, POOL = (
@@ -107,8 +109,7 @@ def test_integers_of_floats_are_either_neighbor_where_rounding_decides() -> None
     (want,) = exactly(op, [np.array(4)], attrs)
     wanted = computed_want(op, "output", want)
     for middle, problem in ((0, None), (1, None), (2, "values")):
-        found = compare(wanted, np.array([0, 0, middle, 0], np.uint8))
-        assert found.problem == problem
+        assert compare(wanted, np.array([0, 0, middle, 0], np.uint8)).problem == problem
     assert compare(wanted, np.array([0, 1, 1, 0], np.uint8)).problem == "values"
     (sure,) = exactly(op, [np.array(5)], attrs)
     assert isinstance(sure, np.ndarray)

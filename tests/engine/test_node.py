@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcheck.engine import Node, bind, evaluate, operator_of
+from opcheck.engine import Node, operator_of
 from opcheck.engine import node as module
 from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
+from opcheck.engine.node import bind
 from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
+from tests.computed import evaluate
 
 X = np.ones((1, 1, 3), np.float32)
 HARDMAX1 = OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1)

@@ -339,8 +339,7 @@ def test_the_dtypes_of_a_version_are_the_schema_s() -> None:
 def test_formulas_are_plain_functions_of_arrays() -> None:
     op = find("", "Softmax")
     assert op
-    y = op.formulas[13](np.array([[0.0, 0.0]]), axis=-1)
-    assert y.tolist() == [[0.5, 0.5]]
+    assert op.formulas[13](np.array([[0.0, 0.0]]), axis=-1).tolist() == [[0.5, 0.5]]
 
 
 #: Versions that have both; of operators by their body alone the body is the formula. Range's is a

@@ -10,13 +10,14 @@ import pytest
 
 from opcheck import model
 from opcheck.analysis import causes, is_failure, number_of, reds
-from opcheck.engine import Node, evaluate
+from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import InvalidNode
 from opcheck.execution import Scheduler
 from opcheck.execution.expected import node_of
 from opcheck.report.formatting import Recorder
 from tests.asking import shipped_cases
+from tests.computed import evaluate
 from tests.inline import Inline
 from tests.miniatures import Fake
 
@@ -176,8 +177,7 @@ def any_of_ties(node: Node) -> Any:
     order = np.argsort(~ties, axis=-1, kind="stable")
     chosen = x.shape[axis] * 7 % ties.sum(axis=-1, keepdims=True)
     places = np.take_along_axis(order, chosen, -1)
-    ones = np.arange(x.shape[axis]) == places
-    return [np.moveaxis(ones, -1, axis).astype(x.dtype)]
+    return [np.moveaxis(np.arange(x.shape[axis]) == places, -1, axis).astype(x.dtype)]
 
 
 NO_COERCION = "as if version 13 was computed, whatever the model's opset"

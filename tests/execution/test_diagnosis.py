@@ -12,18 +12,9 @@ import pytest
 from opcheck.analysis import causes
 from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
+from opcheck.execution import mutate
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, evidence, recall
 from opcheck.execution.expected import node_of
-from opcheck.execution.mutate import (
-    CANNED,
-    RED,
-    OutputsOrRefusal,
-    canned_outcome,
-    cells,
-    right_of,
-    same_outputs,
-    why_harmless,
-)
 from opcheck.execution.workers import at_once
 from opcheck.model import Cell, LiveResult, OpVersion, Question, Verdict
 from tests.asking import cases_in, shipped_cases
@@ -38,6 +29,9 @@ LEGAL = "expect: {rejected: why, legal: {inputs.input: [[3, 3, 1]]}}"
 TWIN = f"- {{name: of_rank_1, inputs: {{input: [3, 3, 1]}}, {LEGAL}}}\n"
 LONG, FIRST = [0, 3, *[1] * 37, 3], [0, 1, *[0] * 38]
 FAR = f"- {{name: far, inputs: {{input: [{LONG}]}}, expect: {{output: [{FIRST}]}}}}\n"
+#: Each mutant is made once on a node, whichever of the others is the backend's mistake.
+made_on = lru_cache(1 << 16)(Mutant.made_on)
+remembered = cache(recall)
 
 
 def by_name(name: str) -> Mutant:
@@ -88,24 +82,21 @@ STEP = 10
 @cache
 def shown(op: OpVersion) -> list[CaseEvaluation]:
     core = [case for case in shipped_cases(op.name) if case.level != "deep"]
-    return [CaseEvaluation(case) for case in cells(core)[Cell(op, "float32")]]
-
-
-#: Each mutant is made once on a node, whichever of the others is the backend's mistake.
-made_on = lru_cache(1 << 16)(Mutant.made_on)
-remembered = cache(recall)
+    return [CaseEvaluation(case) for case in mutate.cells(core)[Cell(op, "float32")]]
 
 
 def answers(evaluation: CaseEvaluation, mutant: Mutant) -> EvaluatedCase | None:
     """What the backend is worth that makes `mutant`; None where it does not show."""
 
-    def answer(asked: Question) -> OutputsOrRefusal:
+    def answer(asked: Question) -> mutate.OutputsOrRefusal:
         own = asked is evaluation.question
         return mutant.made_on(evaluation.node if own else node_of(asked.task, asked.inputs))
 
-    if same_outputs(answer(evaluation.question), right_of(evaluation.node)):
+    if mutate.same_outputs(answer(evaluation.question), mutate.right_of(evaluation.node)):
         return None
-    return at_once(evaluation.on(CANNED), lambda question: canned_outcome(answer(question)))
+    return at_once(
+        evaluation.on(mutate.CANNED), lambda question: mutate.canned_outcome(answer(question))
+    )
 
 
 def failures(op: OpVersion, mutant: Mutant) -> Iterator[LiveResult]:
@@ -114,7 +105,7 @@ def failures(op: OpVersion, mutant: Mutant) -> Iterator[LiveResult]:
         seen_in = answers(evaluation, mutant)
         if seen_in is None or seen_in.result.verdict is Verdict.PASS:
             suspects.passed(evaluation.case)
-        elif seen_in.result.verdict in RED and seen_in.failed:
+        elif seen_in.result.verdict in mutate.RED and seen_in.failed:
             seen = evidence(evaluation, *seen_in.failed)
             assert seen is not None
             yield replace(seen_in.result, diagnoses=suspects.diagnose(seen))
@@ -135,7 +126,7 @@ def test_nine_lies_of_ten_are_named_first(monkeypatch: pytest.MonkeyPatch) -> No
     for op in VERSIONS:
         for mutant in mutants_of(op)[::STEP]:
             found = [one for one, _ in zip(failures(op, mutant), range(FAILURES), strict=False)]
-            if why_harmless(mutant, op, "float32") is not None or not found:
+            if mutate.why_harmless(mutant, op, "float32") is not None or not found:
                 continue
             lies += 1
             first = causes(map(recorded, found))[0].diagnosis.mistake

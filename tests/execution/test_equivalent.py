@@ -74,9 +74,7 @@ def test_an_argument_holds_where_it_says(file: Path, limits: str, holds: bool) -
         ("mutants: [axis_in_32_bits], why: a, versions: [11], dtypes: [bfloat16]", "dtypes: Hardm"),
     ],
 )  # fmt: skip
-def test_an_argument_about_nothing_is_refused_with_its_place(
-    file: Path, text: str, said: str
-) -> None:
+def test_an_argument_about_nothing_is_refused_with_its_place(file, text, said):
     file.write_text(f"op: Hardmax\nequivalent:\n- {{{text}}}\n")
     with pytest.raises(CaseFileError, match=r"^equivalent/some.yaml:3:") as error:
         arguments(HARDMAX)

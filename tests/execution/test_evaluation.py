@@ -6,28 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck import opset
+from opcheck import model, opset
 from opcheck.backends import connect
 from opcheck.errors import NotSupported
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import question
-from opcheck.model import (
-    BackendInfo,
-    Case,
-    Crashed,
-    Declined,
-    LiveResult,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-    Reply,
-    Task,
-    TimedOut,
-    Verdict,
-)
+from opcheck.model import Crashed, NotRun, Outcome, Produced, Raised, Reply, Task, TimedOut, Verdict
 from tests import inline
 from tests.asking import HARDMAX1, cases_in
 from tests.execution.one import ENGINE, RIGHT, X, one, outputs, result_of
@@ -35,8 +19,12 @@ from tests.hardmax import Hardmax
 from tests.inline import judged
 from tests.miniatures import Fake, Refused, answering, in_turn, refusing
 
+#: The right answer to X reversed, which is [[3, 0, 3], [1, 3, 3]].
+HARDMAX_OF_OTHER = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
+NEAR = "{name: near, tolerance: {atol: 0.1}}"
+REJECTED = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}"
 
-# ── what is in a result ──────────────────────────────────────────────────────────────────────────
+
 def test_a_pass_carries_its_evidence(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made}")
     result = result_of(case, Hardmax())
@@ -105,18 +93,23 @@ def test_what_does_not_fit_into_memory_is_nobody_s_failure(tmp_path, monkeypatch
         assert result.reason == "the case's data do not fit into memory"
 
 
-# ── what is asked, one question after the other ───────────────────────────────────────────────
-INFO = BackendInfo("fake", "fake", "1.0")
+INFO = model.BackendInfo("fake", "fake", "1.0")
 NO = Raised("prepare", "Refused", "no", documented=True)
-NOT_HERE = Declined("no kernel")
-LOST: list[Outcome] = [Crashed("killed by SIGSEGV"), TimedOut(30), OutOfMemory("took too much")]
+NOT_HERE = model.Declined("no kernel")
+LOST: list[Outcome] = [
+    Crashed("killed by SIGSEGV"),
+    TimedOut(30),
+    model.OutOfMemory("took too much"),
+]
 
 
 def right(between: Any = None) -> Produced:
     return Produced((RIGHT,), 0.1, between=between)
 
 
-def inquiry(case: Case, *replies: Outcome | Reply) -> tuple[list[Question], LiveResult]:
+def inquiry(
+    case: model.Case, *replies: Outcome | Reply
+) -> tuple[list[model.Question], model.LiveResult]:
     """What is asked of a backend that replies so, and its result."""
     going = CaseEvaluation(case).on(INFO)
     asked = [next(going)]
@@ -129,7 +122,7 @@ def inquiry(case: Case, *replies: Outcome | Reply) -> tuple[list[Question], Live
     raise AssertionError(f"there is no reply to question {len(asked)}")
 
 
-UNSTATED = Declined("Axes is empty", inexpressible=True)
+UNSTATED = model.Declined("Axes is empty", inexpressible=True)
 
 
 @pytest.mark.parametrize("outcome", [right(), UNSTATED, NotRun("gone"), *LOST])
@@ -157,7 +150,7 @@ def test_who_does_not_support_the_twin_either_supports_nothing_of_it(tmp_path, t
     [
         (Crashed("exited with status 0"), Verdict.CRASH, "exited with status 0"),
         (TimedOut(30), Verdict.TIMEOUT, "no answer within 30 s"),
-        (OutOfMemory("took too much"), Verdict.OOM, "took too much"),
+        (model.OutOfMemory("took too much"), Verdict.OOM, "took too much"),
     ],
 )
 @pytest.mark.parametrize("rule", ["must", "should"])
@@ -193,21 +186,15 @@ def test_a_pass_says_what_it_does_not_show(tmp_path: Path) -> None:
     assert (result.verdict, result.reason) == (Verdict.FAIL, "output: 6 of 6 elements wrong")
 
 
-#: The right answer to X reversed, which is [[3, 0, 3], [1, 3, 3]].
-HARDMAX_OF_OTHER = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
-
-
 @pytest.mark.parametrize("fresh", [NotRun("could not be started again"), right()])
 def test_who_cannot_be_asked_again_is_not_accused_of_contradicting_itself(tmp_path, fresh):
     wrong = 1 - HARDMAX_OF_OTHER
-    case = one(tmp_path, "{name: made}")
-    asked, result = inquiry(case, right(between=(wrong,)), fresh)
+    asked, result = inquiry(one(tmp_path, "{name: made}"), right(between=(wrong,)), fresh)
     assert [x.tolist() for x in asked[1].inputs] == [X[::-1, ::-1].tolist()]
     assert result.verdict is (Verdict.PASS if isinstance(fresh, NotRun) else Verdict.UNSTABLE)
 
 
-# ── refused for the number of its opset alone ─────────────────────────────────────────────────
-def opsets(asked: list[Question]) -> list[int]:
+def opsets(asked: list[model.Question]) -> list[int]:
     return [question.task.opset for question in asked]
 
 
@@ -319,7 +306,6 @@ def test_a_real_backend_is_asked_in_the_same_way(tmp_path: Path, error: Exceptio
     assert len(seen) == 2
 
 
-# ── answers to old data ──────────────────────────────────────────────────────────────────────────
 def stale() -> Fake:
     return in_turn([RIGHT], [RIGHT], [RIGHT])
 
@@ -363,10 +349,6 @@ def test_who_answers_other_data_by_an_old_answer_is_unstable(tmp_path, fields, b
     result = result_of(one(tmp_path, f"{{name: made{fields}}}"), backend())
     verdict = Verdict.UNSTABLE if reason else Verdict.PASS
     assert (result.verdict, result.reason) == (verdict, reason)
-
-
-# ── answers that differ between runs ─────────────────────────────────────────────────────────────
-NEAR = "{name: near, tolerance: {atol: 0.1}}"
 
 
 def drifting(*errors: float) -> Hardmax:
@@ -470,10 +452,6 @@ def test_what_is_drawn_at_random_is_judged_by_its_distribution(tmp_path: Path) -
     assert wrong.reason.startswith("output: distribution of all, ")
     zeros = [np.zeros((20, 1000), np.float32)]
     assert result_of(case, in_turn(zeros, zeros, zeros)).verdict is Verdict.FAIL
-
-
-# ── rejections ───────────────────────────────────────────────────────────────────────────────────
-REJECTED = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}"
 
 
 def test_a_rejection_passes_if_the_twin_is_accepted(tmp_path: Path) -> None:

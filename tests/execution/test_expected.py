@@ -20,8 +20,9 @@ from tests.hardmax import Hardmax
 from tests.inline import judged
 from tests.miniatures import answering, refusing
 
+GOLDEN = "{name: made, expect: {golden: golden}}"
 
-# ── cases that are themselves wrong ──────────────────────────────────────────────────────────────
+
 def test_a_model_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made, attrs: {axis: 2}}")
     for result in judged([case, case], [ENGINE, Hardmax(), refusing()]):
@@ -71,8 +72,7 @@ def test_a_twin_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> N
 def test_data_that_cannot_be_made_is_the_case_s_fault(tmp_path: Path) -> None:
     case = one(tmp_path, "{name: made, dtype: float16}")
     # float16 holds every whole number to 2048 only: there are ties.
-    fill = Fill("permutation", (0, 1))
-    spec = replace(case.inputs[0], shape=(1, 3000), content=fill)
+    spec = replace(case.inputs[0], shape=(1, 3000), content=Fill("permutation", (0, 1)))
     result = result_of(replace(case, inputs=(spec,)), ENGINE)
     assert result.verdict is Verdict.BAD_CASE
     assert "a permutation of 3000 has no ties" in result.reason
@@ -85,7 +85,6 @@ def test_after_a_wrong_case_the_others_are_judged_all_the_same(tmp_path: Path) -
     assert verdicts == [Verdict.BAD_CASE, Verdict.PASS]
 
 
-# ── answers that nobody wrote out, and that say little ───────────────────────────────────────────
 POOL = """
     op: LpPool
     dtype: float16
@@ -158,10 +157,6 @@ def test_a_legal_twin_may_be_as_empty_as_it_likes(tmp_path: Path) -> None:
     rejected = "expect: {rejected: so, legal: {attrs.kernel_shape: [1]}}"
     case = pool(tmp_path, "[[[0, 0, 0]]]", f", attrs: {{kernel_shape: [0]}}, {rejected}")
     assert result_of(case, ENGINE).verdict is Verdict.PASS
-
-
-# ── golden files ─────────────────────────────────────────────────────────────────────────────────
-GOLDEN = "{name: made, expect: {golden: golden}}"
 
 
 def stored(folder: Path, *arrays: Any) -> Path:
@@ -252,7 +247,6 @@ def test_golden_outputs_that_cannot_be_are_the_case_s_fault(tmp_path, data, said
         assert result.reason.startswith(said)
 
 
-# ── error bounds ─────────────────────────────────────────────────────────────────────────────────
 SOFTMAX = """
     op: Softmax
     dtype: {dtype}
@@ -385,7 +379,6 @@ def test_a_tolerance_leaves_the_operator_its_floor_unless_it_is_strict(tmp_path,
         assert result_of(case, backend).verdict is wanted
 
 
-# ── what is asked ────────────────────────────────────────────────────────────────────────────────
 CONV = """
     op: Conv
     opset: 13
@@ -489,7 +482,6 @@ def test_attributes_and_what_is_put_are_told_as_the_model_has_them(tmp_path: Pat
     assert formatting.tensor(others) == "X float32[8] constant 0 but 3 others"
 
 
-# ── answers that say too little ──────────────────────────────────────────────────────────────────
 NAN, INF = np.nan, np.inf
 
 

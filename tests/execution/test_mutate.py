@@ -11,19 +11,9 @@ from opcheck import interrupt
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.errors import UsageError
+from opcheck.execution import mutate
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.execution.mutate import (
-    RED,
-    CaseKills,
-    MutationSettings,
-    cells,
-    count,
-    killed_elsewhere,
-    mutants_in,
-    mutations,
-    size,
-    stateful_backend,
-)
+from opcheck.execution.mutate import RED, CaseKills, MutationSettings, cells, mutants_in, mutations
 from opcheck.execution.workers import in_parallel
 from opcheck.model import Case, OpVersion
 from opcheck.model.mutation import Fate, MutantId, Mutation, Score, score
@@ -51,7 +41,6 @@ def one(cases: Sequence[Case], name: str, kills: int = 1) -> Mutation:
     return seen(cases, name, kills=kills)[name]
 
 
-# ── what becomes of a mistake ─────────────────────────────────────────────────────────────────
 def test_a_mistake_is_killed_by_the_case_that_fails(tmp_path: Path) -> None:
     found = one(suite(tmp_path, NO_TIES, TIES), "last_of_ties")
     assert found.mutant.op == HARDMAX13
@@ -85,9 +74,7 @@ def test_a_case_of_rule_open_decides_nothing(tmp_path: Path) -> None:
     }
 
 
-def test_a_mistake_about_refusals_is_killed_by_a_rejection_or_its_legal_twin(
-    tmp_path: Path,
-) -> None:
+def test_a_mistake_about_refusals_is_killed_by_a_rejection_or_its_legal_twin(tmp_path):
     rejection = """\
     - name: outside
       attrs: {axis: 2}
@@ -108,9 +95,7 @@ def made(monkeypatch: pytest.MonkeyPatch, *mutants: Mutant) -> None:
     monkeypatch.setattr("opcheck.execution.mutate.mutants_in", lambda op, dtype: mutants)
 
 
-def test_what_is_argued_to_be_harmless_is_asked_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_argued_to_be_harmless_is_asked_all_the_same(tmp_path, monkeypatch):
     (last,) = (mutant for mutant in mutants_of(HARDMAX13) if mutant.name == "last_of_ties")
     made(monkeypatch, last)
     monkeypatch.setattr("opcheck.execution.mutate.why_harmless", lambda *_: "there are no ties")
@@ -134,7 +119,6 @@ def test_who_is_asked_once_shows_no_habit(tmp_path: Path) -> None:
     assert found["last_of_ties"] is Fate.KILLED
 
 
-# ── which cases are asked ─────────────────────────────────────────────────────────────────────
 def test_the_smallest_case_kills_first(tmp_path: Path) -> None:
     large = "- {name: large, inputs: {input: {shape: [9, 9], constant: 1}}}\n"
     assert one(suite(tmp_path, large, TIES), "last_of_ties").killers == ("Hardmax/ties",)
@@ -214,7 +198,7 @@ def test_a_mistake_about_validity_alone_counts_once_for_a_version(tmp_path: Path
         *((op, f"refuses_{one}", False, Fate.KILLED)
           for op in (11, 13) for one in ("float16", "float32")),
     }  # fmt: skip
-    assert len(found) == count(cases, MutationSettings(names)) == 6
+    assert len(found) == mutate.count(cases, MutationSettings(names)) == 6
 
 
 def test_a_mistake_on_one_dtype_is_none_in_cases_of_another(tmp_path: Path) -> None:
@@ -250,18 +234,14 @@ def test_a_wrong_case_is_said_to_be_one(tmp_path: Path) -> None:
         list(mutations(suite(tmp_path, wrong)))
 
 
-def test_a_mistake_that_cannot_be_made_is_a_bug(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_that_cannot_be_made_is_a_bug(tmp_path, monkeypatch):
     made(monkeypatch, Mutant("broken", "it broke", lambda node: [1 / 0]))
     with pytest.raises(ZeroDivisionError) as raised:
         list(mutations(suite(tmp_path, TIES)))
     assert raised.value.__notes__ == ["in the mutant broken, made on Hardmax-13 {'axis': 1}"]
 
 
-def test_a_mistake_must_not_change_what_it_is_made_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_must_not_change_what_it_is_made_of(tmp_path, monkeypatch):
     def spoils_the_input(node):
         node.inputs[0][...] = 0
         return node.right
@@ -276,7 +256,6 @@ def test_a_mistake_must_not_change_what_it_is_made_of(
             list(mutations(suite(tmp_path, TIES)))
 
 
-# ── it does not matter how it is found out ────────────────────────────────────────────────────
 def smoke(*ops: str, dtype: str = "float32") -> tuple[Case, ...]:
     return select(shipped_cases(*ops), Selection(dtypes=(dtype,), level="smoke"))
 
@@ -296,7 +275,9 @@ def test_a_lying_backend_that_is_asked_like_any_other_gets_the_same_verdicts(op:
 def test_so_does_one_with_a_habit() -> None:
     for case in smoke("Softmax")[:3]:
         for stateful in STATEFUL:
-            asked = inline.result_of(CaseEvaluation(case), stateful_backend(stateful)).verdict
+            asked = inline.result_of(
+                CaseEvaluation(case), mutate.stateful_backend(stateful)
+            ).verdict
             assert CaseKills(case, "float32").verdict(stateful) is asked
 
 
@@ -304,7 +285,11 @@ def test_several_processes_find_what_one_does(tmp_path: Path) -> None:
     cases = suite(tmp_path, NO_TIES, TIES, WHOLE_NUMBERS)
     alone, shared = (set(mutations(cases, jobs=jobs)) for jobs in (1, 2))
     assert alone == shared
-    assert count(cases, MutationSettings()) == len(alone) == len(mutants_in(HARDMAX13, "float32"))
+    assert (
+        mutate.count(cases, MutationSettings())
+        == len(alone)
+        == len(mutants_in(HARDMAX13, "float32"))
+    )
 
 
 def test_what_a_process_raises_is_raised(tmp_path: Path) -> None:
@@ -314,7 +299,6 @@ def test_what_a_process_raises_is_raised(tmp_path: Path) -> None:
     assert raised.value.hint
 
 
-# ── scores ────────────────────────────────────────────────────────────────────────────────────
 def mutation(killers=(), noticers=(), harmless=None) -> Mutation:
     return Mutation(MutantId(HARDMAX13, "float32", "x", "x"), harmless, killers, noticers)
 
@@ -342,7 +326,6 @@ def test_work_that_is_to_end_ends_at_once_however_long_its_parts_take(monkeypatc
     assert {*multiprocessing.active_children()} == before
 
 
-# ── shipped cases that kill what a suite misses ──────────────────────────────────────────────────
 def survivors(cases: Sequence[Case], *names: str) -> list[MutantId]:
     found = mutations(cases, MutationSettings(names))
     return [one.mutant for one in found if one.fate is Fate.SURVIVED]
@@ -355,12 +338,12 @@ def test_of_the_shipped_cases_the_smallest_that_kills_is_named(tmp_path: Path, j
     names = "last_of_ties", "refuses_constants", STATEFUL[0].name, "all_maxima"
     missed = survivors(cases, *names)
     assert len(missed) == 6
-    found = dict(killed_elsewhere(missed, cases, jobs))
+    found = dict(mutate.killed_elsewhere(missed, cases, jobs))
     assert found.keys() == {*missed}
     for mutant, case in found.items():
         assert (case.op, case.source.shipped, case.rule) == (mutant.op, True, "must")
         [wrong] = (one for one in mutants_in(case.op, "float32") if one.name == mutant.name)
-        smaller = [one for one in shipped_cases("Hardmax") if size(one) < size(case)]
+        smaller = [one for one in shipped_cases("Hardmax") if mutate.size(one) < mutate.size(case)]
         mine = [one for one in smaller if one.op == case.op and one.dtype == case.dtype]
         kills = [CaseKills(one, "float32").verdict(wrong) for one in (case, *mine)]
         assert kills[0] in RED
@@ -370,5 +353,5 @@ def test_of_the_shipped_cases_the_smallest_that_kills_is_named(tmp_path: Path, j
 def test_a_shipped_case_is_not_named_for_a_suite_that_has_it() -> None:
     mutant = MutantId(HARDMAX13, "float32", "last_of_ties", "the last of equal maxima won")
     cases = shipped_cases("Hardmax")
-    assert dict(killed_elsewhere([mutant], cases[:1]))
-    assert not dict(killed_elsewhere([mutant], cases))
+    assert dict(mutate.killed_elsewhere([mutant], cases[:1]))
+    assert not dict(mutate.killed_elsewhere([mutant], cases))

@@ -33,11 +33,7 @@ def test_the_engine_passes_them_all():
 
 
 def test_there_are_none_of_older_versions_nor_of_what_the_engine_does_not_know():
-    others = [
-        OpVersion("", "Hardmax", 11),
-        OpVersion("", "GRU", 22),
-        OpVersion("x", "Hardmax", 13),
-    ]
+    others = [OpVersion("", "Hardmax", 11), OpVersion("", "GRU", 22), OpVersion("x", "Hardmax", 13)]
     assert cases_of_node_tests(others) == ()
 
 

@@ -15,23 +15,8 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.execution import judge_all
 from opcheck.execution.saving import Recording, recording, write_questions
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin, read_tensor
-from opcheck.model import (
-    BackendInfo,
-    Case,
-    Crashed,
-    Declined,
-    Foreign,
-    LiveResult,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-    Task,
-    TimedOut,
-    Verdict,
-)
+from opcheck.model import BackendInfo, Case, Declined, LiveResult, NotRun, Produced, Raised, Verdict
+from opcheck.model import question as q
 from tests.asking import asking, cases_in, elements, kills, shipped_cases, task_of
 from tests.execution.one import RIGHT as Y
 from tests.execution.one import TWO, X
@@ -41,6 +26,7 @@ from tests.miniatures import Fake, Refused, answering, refusing
 
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
 FAKE = BackendInfo("fake", "fake", "1.0")
+QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}
 
 
 def recorder(folder: Path, info: BackendInfo = FAKE) -> Recording:
@@ -49,7 +35,7 @@ def recorder(folder: Path, info: BackendInfo = FAKE) -> Recording:
     return Recording(backend, folder)
 
 
-def saved(folder: Path, outcome: Outcome) -> set[str]:
+def saved(folder: Path, outcome: q.Outcome) -> set[str]:
     """The files that an outcome leaves in the case's folder."""
     recorder(folder / "saved").save(asking(HARDMAX, X), outcome)
     case = folder / "saved" / "Hardmax"
@@ -59,10 +45,6 @@ def saved(folder: Path, outcome: Outcome) -> set[str]:
 def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[LiveResult]:
     """The results of `backend`, whose answers are saved in `folder`."""
     return list(judge_all(cases, recording([Inline(backend)], folder)))
-
-
-# ── what is written ───────────────────────────────────────────────────────────────────────────
-QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}
 
 
 def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
@@ -80,9 +62,9 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
             "not_run.txt",
             "unstable: answered its first run, then raised on the same data again: E: x\n",
         ),
-        (Crashed("killed by SIGSEGV"), "not_run.txt", "crash: killed by SIGSEGV\n"),
-        (TimedOut(30.0), "not_run.txt", "timeout: no answer within 30 s\n"),
-        (OutOfMemory("2 GiB"), "not_run.txt", "oom: 2 GiB\n"),
+        (q.Crashed("killed by SIGSEGV"), "not_run.txt", "crash: killed by SIGSEGV\n"),
+        (q.TimedOut(30.0), "not_run.txt", "timeout: no answer within 30 s\n"),
+        (q.OutOfMemory("2 GiB"), "not_run.txt", "oom: 2 GiB\n"),
         (NotRun("no device"), "not_run.txt", "no device\n"),
         (
             Produced((Y, Y), 0.1),
@@ -90,7 +72,7 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
             "its answer cannot be saved: 2 outputs where 1 are expected\n",
         ),
         (
-            Produced((Foreign("torch.Tensor"),), 0.1),
+            Produced((q.Foreign("torch.Tensor"),), 0.1),
             "not_run.txt",
             "its answer cannot be saved: output 0 is no array but torch.Tensor\n",
         ),
@@ -116,7 +98,6 @@ def test_a_case_that_is_saved_again_has_its_last_answer_alone(tmp_path: Path) ->
     assert not (case / DATA_SET / "output_0.pb").exists()
 
 
-# ── there and back ────────────────────────────────────────────────────────────────────────────
 def verdicts(results: Sequence[LiveResult]) -> dict[str, Any]:
     """What is found about each case, without how stable and how quick it was found."""
 
@@ -193,10 +174,9 @@ def test_a_case_that_was_not_saved_is_not_run(tmp_path: Path) -> None:
     assert [result.verdict for result in later] == [Verdict.PASS, Verdict.NOT_RUN]
 
 
-# ── one case, several questions ───────────────────────────────────────────────────────────────
 def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
     (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
-    question = Question(HARDMAX, (X,), (X[::-1].copy(),), second_is_legal=True)
+    question = q.Question(HARDMAX, (X,), (X[::-1].copy(),), second_is_legal=True)
     for asked in (question, question.turned()):
         backend.ask(asked)
         (reply,) = backend.replies([])
@@ -209,7 +189,7 @@ def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
 def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None:
     # A backend that only minds the number of the opset is an error, live and saved.
 
-    def prepared(task: Task) -> Any:
+    def prepared(task: q.Task) -> Any:
         if task.opset < 14:
             raise Refused("opset 13 is too old")
         return Hardmax().prepared(task)
@@ -221,7 +201,6 @@ def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None
     assert verdicts([later]) == verdicts([live])
 
 
-# ── the folder ────────────────────────────────────────────────────────────────────────────────
 def test_the_folder_says_whose_outputs_it_holds(tmp_path: Path) -> None:
     backend = connect("onnxruntime?accumulate=float16")
     recorded(tmp_path / "a" / "b", backend, [])
@@ -257,8 +236,7 @@ def test_nobody_s_files_are_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["thesis.tex", f"Hardmax/{DATA_SET}/output_0.npy", "Hardmax/test_data_set_1/input_0.pb"],
+    "name", ["thesis.tex", f"Hardmax/{DATA_SET}/output_0.npy", "Hardmax/test_data_set_1/input_0.pb"]
 )
 def test_files_among_those_of_an_earlier_run_are_not_removed(tmp_path: Path, name: str) -> None:
     saved(tmp_path, Produced((Y,), 0.1))
@@ -319,7 +297,6 @@ def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
     )
 
 
-# ── questions for programs that know nothing of opcheck ──────────────────────────────────────────
 THREE = (
     TWO
     + """
@@ -336,8 +313,7 @@ THREE = (
 
 
 def test_every_question_is_a_folder_and_every_legal_twin_too(tmp_path: Path) -> None:
-    cases = cases_in(tmp_path, THREE)
-    assert write_questions(tmp_path / "q", cases) == 5
+    assert write_questions(tmp_path / "q", cases_in(tmp_path, THREE)) == 5
     names = [path.name for path in (tmp_path / "q").iterdir() if path.is_dir()]
     assert sorted(names) == [
         "Hardmax%2Fout_of_range",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opcheck import model
 from opcheck.backends.base import Defect
 from opcheck.compare.verdict import Judgement
 from opcheck.errors import NotSupported
@@ -16,21 +17,7 @@ from opcheck.execution import judge_all
 from opcheck.execution.evaluation import EvaluatedCase, combine_repeats
 from opcheck.execution.expected import question
 from opcheck.known import load_ledgers
-from opcheck.model import (
-    BackendInfo,
-    Case,
-    Crashed,
-    Fill,
-    LiveResult,
-    Outcome,
-    Produced,
-    Question,
-    Raised,
-    Reply,
-    Source,
-    Task,
-    Verdict,
-)
+from opcheck.model import BackendInfo, Case, Crashed, Outcome, Produced, Question, Reply, Verdict
 from opcheck.suite import materialize
 from tests.asking import cases_in
 from tests.execution.one import ENGINE, RIGHT, TWO, X, one
@@ -51,9 +38,14 @@ THREE = """
       attrs: {axis: 2}
       expect: {rejected: "axis is outside [-2, 1]", legal: {attrs.axis: 1}}
 """
+WRONG = 1 - RIGHT
+CONSTANT = "inputs: {input: {value: [[3, 3, 1], [3, 0, 3]], initializer: true}}"
+STATED = "expect: {output: [[1, 0, 0], [1, 0, 0]]}"
+NEARLY = np.abs(RIGHT - np.float32(0.01))
+LENIENT = f"{{name: made, tolerance: {{atol: 0.1}}, {CONSTANT}, {STATED}}}"
+SAID = "not reproducible to the bit: another answer than the first time"
 
 
-# ── the stream of results ────────────────────────────────────────────────────────────────────────
 def test_results_come_case_by_case_in_the_given_order(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, THREE)
     backends = [ENGINE, answering(lambda inputs: [RIGHT])]
@@ -65,7 +57,7 @@ def test_results_come_case_by_case_in_the_given_order(tmp_path: Path) -> None:
 def test_nothing_is_asked_before_a_result_is_wanted(tmp_path: Path) -> None:
     asked = []
 
-    def prepared(task: Task) -> Any:
+    def prepared(task: model.Task) -> Any:
         asked.append(task.case)
         return lambda inputs: [RIGHT]
 
@@ -91,8 +83,7 @@ def test_the_data_of_a_case_is_made_once_for_all_backends(tmp_path, monkeypatch)
 
     monkeypatch.setitem(question.__globals__, "materialize", counted)
     cases = cases_in(tmp_path, THREE)
-    backends = [ENGINE, ENGINE, Hardmax(), refusing()]
-    assert len(list(judged(cases, backends))) == 12
+    assert len(list(judged(cases, [ENGINE, ENGINE, Hardmax(), refusing()]))) == 12
     # Once for each case, and once for the legal twin of the last.
     assert made == ["input"] * 4
 
@@ -105,8 +96,7 @@ def test_every_backend_gets_the_same_bits(tmp_path: Path) -> None:
         inputs[0][...] = 0
         return [RIGHT]
 
-    case = one(tmp_path, "{name: made}")
-    list(judged([case], [answering(run), answering(run)]))
+    list(judged([one(tmp_path, "{name: made}")], [answering(run), answering(run)]))
     assert seen[:3] == seen[3:]
     assert seen[0] == X.tobytes()
 
@@ -115,13 +105,12 @@ def test_ledgers_are_asked_about_every_failure(tmp_path: Path) -> None:
     file = tmp_path / "fake.yaml"
     line = "{versions: '>=1', failure: raised, cause: So., where: [{op: Hardmax, name: stated}]}"
     file.write_text(f"backend: fake\nknown:\n- {line}\n")
-    shipped = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
+    shipped = model.Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
     cases = [replace(case, source=shipped) for case in cases_in(tmp_path, THREE)]
     found = judged(cases, [refusing()], load_ledgers([file]))
     assert [result.verdict for result in found] == [Verdict.ERROR, Verdict.KNOWN, Verdict.ERROR]
 
 
-# ── several questions at once ───────────────────────────────────────────────────────────────────
 @dataclass(eq=False)
 class Patient:
     """A backend that takes `room` questions at once and answers one of them every `pause` looks.
@@ -190,7 +179,7 @@ def test_each_gets_the_replies_to_its_own_questions(tmp_path: Path) -> None:
     illegal = one(tmp_path, text)
     cases = many(tmp_path, 12)
     cases[1::2] = [replace(illegal, id=case.id) for case in cases[1::2]]
-    no = Raised("prepare", "Refused", "no", documented=True)
+    no = model.Raised("prepare", "Refused", "no", documented=True)
     odd: dict[str, Outcome] = {case.id: no for case in cases[1::2]}
     odd["4"], odd["7"] = Crashed("killed by SIGSEGV"), Produced((RIGHT,), 0.1)
     backend = Patient(room=5, last=True, answers=odd)
@@ -223,7 +212,6 @@ def test_a_bug_of_an_adapter_ends_the_run(tmp_path: Path) -> None:
         next(stream)
 
 
-# ── how far they are apart ──────────────────────────────────────────────────────────────────────
 MIB = 1 << 20
 
 
@@ -260,25 +248,17 @@ def without_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def of_size(case: Case, mib: int) -> Case:
     """The same with an input of so many MiB."""
-    spec = replace(case.inputs[0], shape=(mib, MIB // 4), content=Fill("constant", (0,)))
+    spec = replace(case.inputs[0], shape=(mib, MIB // 4), content=model.Fill("constant", (0,)))
     return replace(case, inputs=(spec,))
 
 
 @pytest.mark.usefixtures("without_data")
 @pytest.mark.parametrize(("mib", "ahead"), [(50, 5), (300, 1)])
-def test_nor_by_more_than_256_mib_of_inputs_and_what_is_larger_is_asked_alone(
-    tmp_path: Path, mib: int, ahead: int
-) -> None:
+def test_nor_by_more_than_256_mib_of_inputs_and_what_is_larger_is_asked_alone(tmp_path, mib, ahead):
     assert lead([of_size(case, mib) for case in many(tmp_path, 40)]) == ahead
 
 
-# ── a case that is asked several times: what is right now and then is wrong ──────────────────────
-WRONG = 1 - RIGHT
-CONSTANT = "inputs: {input: {value: [[3, 3, 1], [3, 0, 3]], initializer: true}}"
-STATED = "expect: {output: [[1, 0, 0], [1, 0, 0]]}"
-
-
-def asked(case: Any, *answers: Any, times: int | None = None, **options: Any) -> LiveResult:
+def asked(case: Any, *answers: Any, times: int | None = None, **options: Any) -> model.LiveResult:
     """What comes of a case that is asked as often as there are answers."""
     backend = Inline(Fake(Anew(*answers)))
     (found,) = judge_all([case], [backend], times=times or len(answers), **options)
@@ -299,8 +279,7 @@ def test_who_is_right_each_time_is_right(case: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [(0,), (9,), (2, 5, 7)])
 def test_who_is_wrong_now_and_then_is_unstable(case: Any, wrong: tuple[int, ...]) -> None:
-    answers = [WRONG if number in wrong else RIGHT for number in range(10)]
-    found = asked(case, *answers)
+    found = asked(case, *(WRONG if number in wrong else RIGHT for number in range(10)))
     assert (found.verdict, found.failure) == (Verdict.UNSTABLE, "unstable")
     assert found.verdicts == {Verdict.FAIL: len(wrong), Verdict.PASS: 10 - len(wrong)}
     assert found.reason == (
@@ -320,10 +299,7 @@ def test_who_is_wrong_each_time_fails_as_ever(case: Any) -> None:
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        (
-            [RIGHT, NotSupported("no kernel"), RIGHT],
-            "1 of 3: unsupported: no kernel; 2 of 3: pass",
-        ),
+        ([RIGHT, NotSupported("no kernel"), RIGHT], "1 of 3: unsupported: no kernel; 2 of 3: pass"),
         (
             [RIGHT, Refused("busy")],
             "1 of 2: error: raised on a legal model: Refused: busy; 1 of 2: pass",
@@ -342,12 +318,6 @@ def test_a_refusal_and_an_answer_contradict_each_other() -> None:
     found = combine_repeats(answers).result
     assert found.verdict is Verdict.UNSTABLE
     assert found.reason == "2 of 3: pass by refusal; 1 of 3: pass"
-
-
-# ── right answers that differ ─────────────────────────────────────────────────────────────────
-NEARLY = np.abs(RIGHT - np.float32(0.01))
-LENIENT = f"{{name: made, tolerance: {{atol: 0.1}}, {CONSTANT}, {STATED}}}"
-SAID = "not reproducible to the bit: another answer than the first time"
 
 
 def test_right_answers_that_differ_are_a_remark(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ NODES: list[tuple[str, int, Mapping[str, AttrValue], tuple[Any, ...]]] = [
     ("Where", 9, {}, (MATRIX > 1, MATRIX, MATRIX)),
     ("Flatten", 1, {"axis": 1}, (IMAGE,)),
 ]
+BACKENDS = [connect("onnxruntime"), connect("reference")]
+VALUES = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, np.inf])
 
 
 def whole(op: str, at: int, attrs: Mapping[str, AttrValue], arrays: tuple[Any, ...]) -> Task:
@@ -45,7 +47,6 @@ def check(model: onnx.ModelProto) -> None:
     checker.check_model(model, full_check=True)
 
 
-# ── the model ─────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("at", range(1, NEWEST + 1))
 def test_the_model_is_valid_at_every_opset(at: int) -> None:
     for op, first, attrs, arrays in NODES:
@@ -80,8 +81,7 @@ def test_the_model_survives_a_file() -> None:
 
 def test_names_and_order_are_the_problem_s() -> None:
     kernel = np.ones((3, 2, 3, 3), np.float32)
-    bias = np.ones(3, np.float32)
-    model = model_of(task_of("Conv", 13, {}, IMAGE, kernel, bias))
+    model = model_of(task_of("Conv", 13, {}, IMAGE, kernel, np.ones(3, np.float32)))
     assert [i.name for i in model.graph.input] == ["X", "W", "B"]
     assert [o.name for o in model.graph.output] == ["Y"]
     (node,) = model.graph.node
@@ -163,7 +163,6 @@ def test_an_attribute_of_another_type_keeps_it(name: str, value: Typed, kind: in
     check_attribute(task_of("Hardmax", 13, {name: value}, MATRIX), name, kind, value.value)
 
 
-# ── outputs: their type and their rank, and nothing about their sizes ─────────────────────────
 def test_an_output_states_its_rank_but_not_its_sizes() -> None:
     for op, at, attrs, arrays, rank in (
         ("Hardmax", 13, {"axis": 0}, (IMAGE,), 4),
@@ -216,7 +215,6 @@ def test_an_invalid_node_makes_a_model_all_the_same() -> None:
         assert model_of(task).graph.node[0].op_type == task.op.name
 
 
-# ── initializers ──────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("at", [1, 4, 8, 9, 13, NEWEST])
 def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype: str) -> None:
@@ -248,11 +246,9 @@ def test_an_initializer_beside_inputs() -> None:
     model = model_of(task)
     check(model)
     assert len(model.graph.output[0].type.tensor_type.shape.dim) == 1
-    outcome = attempt(connect("reference"), asking(task, MATRIX))
-    assert isinstance(outcome, Produced)
+    assert isinstance(attempt(connect("reference"), asking(task, MATRIX)), Produced)
 
 
-# ── DirectML ──────────────────────────────────────────────────────────────────────────────────
 def test_a_directml_operator_becomes_a_valid_onnx_model() -> None:
     model = model_of(dml_problem((0, 2), np.ones((2, 3, 4), np.float16)))
     check(model)
@@ -273,11 +269,6 @@ def test_a_dtype_has_the_code_that_onnx_gives_it() -> None:
         (info,) = model_of(task_of("Identity", 13, {}, x)).graph.input
         assert helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type) == x.dtype
         assert dtype_of(x) == dtype
-
-
-# ── what is lowered ──────────────────────────────────────────────────────────────────────────────
-BACKENDS = [connect("onnxruntime"), connect("reference")]
-VALUES = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, np.inf])
 
 
 def lowered(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:

@@ -7,15 +7,14 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.graph import model_of, substance
-from opcheck.graph.test_data import (
-    invalid,
-    model_bytes,
-    read_model,
-)
+from opcheck.graph.test_data import invalid, model_bytes, read_model
 from tests.asking import task_of
 from tests.models import model, relu, tensor
 
 W = np.arange(3, dtype=np.float32)
+X = np.zeros((2, 3), np.float32)
+TASK = task_of("Softmax", 13, {"axis": 1}, X)
+POOL = task_of("LpPool", 1, {"kernel_shape": (2,), "p": 2.0}, np.zeros((1, 1, 4), np.float32))
 
 
 def with_weights(where, **entries):
@@ -109,11 +108,6 @@ def test_names_that_are_no_texts_are_refused(tmp_path, valid):
         path.write_bytes(proto.SerializeToString().replace(name, b"\xff" + name[1:]))
         with pytest.raises(ValueError, match="a name in it is no text in UTF-8"):
             read_model(path, valid=valid)
-
-
-X = np.zeros((2, 3), np.float32)
-TASK = task_of("Softmax", 13, {"axis": 1}, X)
-POOL = task_of("LpPool", 1, {"kernel_shape": (2,), "p": 2.0}, np.zeros((1, 1, 4), np.float32))
 
 
 def test_a_model_that_is_written_states_its_task_and_is_valid(tmp_path: Path) -> None:

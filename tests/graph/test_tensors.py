@@ -10,20 +10,11 @@ from onnx import OptionalProto, SequenceProto, TensorProto, helper, numpy_helper
 
 from opcheck.dtypes import BASIC, DTYPES
 from opcheck.graph import folders
-from opcheck.graph.folders import (
-    BeyondOpcheck,
-    element,
-    read_npy,
-    read_tensor,
-    read_value,
-    tensor_bytes,
-    tensor_type,
-    value_bytes,
-    write_whole,
-)
+from opcheck.graph.folders import read_npy, read_tensor, read_value, tensor_bytes, value_bytes
 from tests.models import FLOAT, X, optional_of, sequence_of
 
 WHOLE = numpy_helper.from_array(np.arange(6, dtype=np.float32).reshape(2, 3)).SerializeToString()
+TENSOR = helper.make_tensor_type_proto(FLOAT, None)
 
 
 def written(folder: Path, data: bytes) -> Path:
@@ -203,11 +194,8 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "write_bytes", killed)
     with pytest.raises(Killed):
-        write_whole(tmp_path / "output_0.pb", WHOLE)
+        folders.write_whole(tmp_path / "output_0.pb", WHOLE)
     assert not (tmp_path / "output_0.pb").exists()
-
-
-TENSOR = helper.make_tensor_type_proto(FLOAT, None)
 
 
 def stored(tmp_path, data):
@@ -253,14 +241,14 @@ def test_sequences_and_optionals_come_back(tmp_path):
     ],
 )
 def test_what_is_neither_fed_nor_judged_is_refused_by_name(declared, name):
-    with pytest.raises(BeyondOpcheck, match=name):
-        tensor_type(declared)
+    with pytest.raises(folders.BeyondOpcheck, match=name):
+        folders.tensor_type(declared)
 
 
 def test_element_types_that_onnx_does_not_have_are_an_error():
     for code in (0, 999):
         with pytest.raises(ValueError, match=f"no element type has the number {code}"):
-            element(code)
+            folders.element(code)
 
 
 def _raw(dims, size=4, **more):

@@ -15,15 +15,7 @@ from opcheck.analysis import reds
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import VALUES, explain, load_ledgers, shipped_ledgers, within
-from opcheck.model import (
-    FAILURES,
-    BackendInfo,
-    LiveResult,
-    OpVersion,
-    Rejected,
-    Source,
-    Verdict,
-)
+from opcheck.model import FAILURES, BackendInfo, LiveResult, OpVersion, Rejected, Source, Verdict
 from opcheck.report import store
 from tests import inline
 from tests.asking import every_line, loses, shipped_cases
@@ -71,7 +63,6 @@ def is_known(found, said, **about: Any) -> bool:
     return explained(found, said, **about).verdict is Verdict.KNOWN
 
 
-# ── what a line matches ─────────────────────────────────────────────────────────────────────────
 def test_a_listed_failure_is_known_and_keeps_what_was_found(tmp_path):
     said = ledgers(tmp_path, line(link="'https://example.org/1'"))
     known = explained(failure(reason="wrong"), said)
@@ -211,7 +202,6 @@ def test_a_pass_of_a_backend_with_declared_arithmetic_denies_no_line(tmp_path):
     assert is_known(failure(), said, **asked)
 
 
-# ── versions ────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("version", "versions", "within"),
     [
@@ -236,7 +226,6 @@ def test_a_line_holds_for_its_versions_not_another_s(tmp_path, version, versions
     assert [is_known(failure(), said, version=one) for one in ("", version)] == [False, within]
 
 
-# ── broken ledgers ──────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
@@ -273,7 +262,6 @@ def test_a_ledger_that_is_gone_is_told(tmp_path):
         load_ledgers([tmp_path / "gone.yaml"])
 
 
-# ── the shipped ledgers ─────────────────────────────────────────────────────────────────────────
 @pytest.fixture(scope="module")
 def cases():
     return suite.select(shipped_cases(), suite.Selection(level="deep"))

@@ -19,7 +19,6 @@ def is_red_now(found) -> bool:
     return is_red(recorded(found), reds())
 
 
-# ── what is listed ──────────────────────────────────────────────────────────────────────────────
 def test_what_fails_as_listed_is_known_and_green(tmp_path):
     said = ledger(tmp_path, entry(link="'https://example.org/1'"))
     found = judged(failing(reason="wrong"), said)
@@ -103,7 +102,6 @@ def test_every_failure_can_be_listed_by_its_verdict_alone(tmp_path, verdict):
     assert judged(failing(verdict=verdict), said).verdict is Verdict.KNOWN
 
 
-# ── what is not listed ──────────────────────────────────────────────────────────────────────────
 def test_a_backend_that_drops_a_case_does_not_pass(tmp_path):
     dropped = result(Verdict.UNSUPPORTED, reason="no kernel")
     said = ledger(tmp_path, entry("[{op: Softmax}]"))
@@ -120,11 +118,9 @@ def test_what_no_model_states_is_dropped_by_nobody(tmp_path):
 
 def test_what_fails_and_is_not_listed_is_as_it_was(tmp_path):
     found = failing()
-    said = ledger(tmp_path, entry("[{op: Softmax}]"))
-    assert judged(found, said) is found
+    assert judged(found, ledger(tmp_path, entry("[{op: Softmax}]"))) is found
 
 
-# ── backends and versions ───────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("backend", "about", "is_about"),
     [
@@ -159,7 +155,6 @@ def test_an_entry_holds_for_its_versions(tmp_path, versions, holds):
     assert is_red_now(judged(failing(), said)) is not holds
 
 
-# ── reasons ─────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("reason", "pattern", "fits"),
     [
@@ -181,7 +176,6 @@ def test_a_long_reason_takes_no_time():
     assert not says("a" * 1_000_000, "*".join("a" * 50) + "b")
 
 
-# ── broken ledgers ──────────────────────────────────────────────────────────────────────────────
 BROKEN = [
     (entry(verdict="pass"), ":3:13: ", "'pass' is no verdict to list: one of warn, fail"),
     (entry(verdict="unsuported"), ":3:13: ", "did you mean 'unsupported'?"),
@@ -346,8 +340,7 @@ def test_a_backend_that_cannot_be_is_told(tmp_path):
 def test_versions_of_a_backend_that_has_none_are_told(tmp_path):
     said = ledger(tmp_path, entry(), entry("[{op: Softmax}]", versions="'>=1'"))
     for version in ("", "unknown"):
-        info = INFO.__class__("acme", "acme", version)
-        (found,) = told(said, backends=[info])
+        (found,) = told(said, backends=[INFO.__class__("acme", "acme", version)])
         assert found.startswith("mine.yaml:4:53: acme has a version that lies in no range: ")
         assert found.endswith("(leave 'versions' out)")
 

@@ -16,6 +16,7 @@ from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES
 from opcheck.numbers import bounded, faulty, plain, precise
 from opcheck.numbers.arithmetic import (
+    EXACT,
     FLOAT32,
     FLOAT64,
     VALUE_GRIDS,
@@ -27,22 +28,24 @@ from opcheck.numbers.arithmetic import (
 from opcheck.numbers.bounded.array import VALUES
 from opcheck.numbers.bounded.elementwise import real
 from opcheck.numbers.faulty import Faulty
-from opcheck.numbers.precise import Precise
 from tests.numbers.machine import Machine, Sloppy
 from tests.numbers.test_bounded import FORMULAS, lifted
 
 KINDS: dict[str, Callable[[Any], Any]] = {
     "bounded": lambda x: lifted(x, FLOAT32, np.float32),
     "of float64": lambda x: lifted(x, FLOAT64, np.float64),
-    "precise": lambda x: precise.precise(np.asarray(x)) if np.asarray(x).dtype.kind == "f" else x,
+    "precise": lambda x: lifted(x, EXACT, np.float64),
     "faulty": lambda x: Faulty(np.asarray(x)) if np.asarray(x).dtype.kind == "f" else x,
 }
 
 
+def exact(x: Any) -> Any:
+    """An array of mpmath's numbers, without errors."""
+    return bounded.array.bounded(x, DTYPES["float64"], EXACT)
+
+
 def values(found: Any) -> Any:
     """The values of an array of any kind, in float64."""
-    if isinstance(found, Precise):
-        return found.v.astype(np.float64)
     return np.asarray(found.v if isinstance(found, Number) else found, np.float64)
 
 
@@ -56,10 +59,7 @@ def test_names_are_those_of_numpy_and_every_kind_has_them() -> None:
         "inexact",
         "pad",
     }
-    # Of booleans and indices, which they have none of, plain arrays are enough.
-    logic = {name for name in xp.NAMES if name.startswith("logical")}
     assert {name for name in xp.NAMES if not hasattr(bounded, name)} == set()
-    assert {name for name in xp.NAMES - logic if not hasattr(precise, name)} == set()
     for name in xp.NAMES - {"astype"}:
         assert getattr(xp, name).__name__ == name
         assert callable(getattr(plain, name))
@@ -153,8 +153,7 @@ def test_faulty_numbers_replace_what_they_are_told_to() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_formula_has_the_same_values_on_every_kind(name: str, kind: str) -> None:
-    rng = np.random.default_rng(7)
-    x, y = rng.standard_normal((2, 3, 6))
+    x, y = np.random.default_rng(7).standard_normal((2, 3, 6))
     right = FORMULAS[name](Faulty(x), Faulty(y)).v
     lift = KINDS[kind]
     with precise.digits(200), xp.lifting(lift):
@@ -169,14 +168,14 @@ def test_a_formula_has_the_same_values_on_every_kind(name: str, kind: str) -> No
 def test_tiny_numbers_keep_their_digits(name: str) -> None:
     tiny = np.array([1e-60, -1e-300])
     with precise.digits(120):
-        found = values(getattr(xp, name)(precise.precise(tiny)))
+        found = values(getattr(xp, name)(exact(tiny)))
     np.testing.assert_array_equal(found, tiny)
 
 
 def test_numbers_of_another_context_are_taken_as_they_are() -> None:
     with mpmath.workprec(400):
         third = mpmath.mpf(1) / 3
-    assert _fraction(precise.precise(np.array([third], object)).v[0]) == _fraction(third)
+    assert _fraction(exact(np.array([third], object)).v[0]) == _fraction(third)
 
 
 UNARY = "abs negative exp expm1 log log1p sqrt erf sign floor ceil trunc round sin cos tan".split()
@@ -193,7 +192,7 @@ def test_functions_of_one_number_agree_with_numpy_s_also_where_they_are_not_defi
         wide = real(name)(x.astype(np.longdouble)).astype(np.float64)
         one = real(name)(x)
     with precise.digits(120):
-        found = values(getattr(xp, name)(precise.precise(x)))
+        found = values(getattr(xp, name)(exact(x)))
         objects = real(name)(precise.objects(x)).astype(np.float64)
     for got in (found, wide, one, objects):
         np.testing.assert_allclose(got, right, rtol=1e-13)
@@ -205,7 +204,7 @@ def test_functions_of_two_numbers_agree_with_numpy_s(name: str) -> None:
     with np.errstate(all="ignore"):
         right = getattr(plain, name)(a, b)
     with precise.digits(120):
-        found = values(getattr(xp, name)(precise.precise(a), precise.precise(b)))
+        found = values(getattr(xp, name)(exact(a), exact(b)))
     # mpmath knows one zero only, and no sign of it.
     signless = (
         (right == 0) | (found == 0) | (np.isinf(right) & (b == 0)) | (np.isinf(found) & (a == 0))
@@ -217,7 +216,7 @@ def test_functions_of_two_numbers_agree_with_numpy_s(name: str) -> None:
 def test_precise_sums_and_quotients_are_those_of_fractions(numerators, divisor):
     row = [one / 1024 for one in numerators]
     with precise.digits(400):
-        x = precise.precise(np.array(row))
+        x = exact(np.array(row))
         total = xp.sum(x * x, axis=0)
         assert _fraction(total.v[()]) == sum(Fraction(one) ** 2 for one in row)
         mean = xp.mean(x, axis=0) / divisor
@@ -253,7 +252,7 @@ def test_the_error_function_of_longdoubles_is_that_of_mpmath() -> None:
 
 def test_precise_choices_are_those_of_plain_numbers() -> None:
     x = np.array([[1.0, np.nan, 3.0, 3.0], [2.0, 0.0, -1.0, 2.0]])
-    p = precise.precise(x)
+    p = exact(x)
     assert p.dtype == np.float64
     for axis in (0, 1, None):
         assert np.array_equal(xp.argmax(p, axis=axis), np.argmax(x, axis=axis))

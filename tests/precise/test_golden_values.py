@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from opcheck.engine import Node, rounding
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.execution.expected import question
 from opcheck.model import OpVersion, Rejected
-from opcheck.numbers.precise import precise
+from opcheck.numbers.precise import objects
 from tests import brute
 from tests.asking import elements, shipped_cases
 from tests.precise.by_the_text import FORMATS, by_rows, lp_pool, nearest, norm, rows_of, softmax
@@ -166,7 +167,7 @@ def test_what_is_not_certain_is_an_error_and_no_guess(monkeypatch, drift, told):
     """Digits that do not settle, and digits that settle on what the error bound rules out."""
 
     def precisely(node: Node, bits: int) -> Any:
-        return [precise(np.array([[[3 + bits * drift]]]))]
+        return [SimpleNamespace(v=objects(np.array([[[3 + bits * drift]]])))]
 
     monkeypatch.setattr(rounding, "precisely", precisely)
     with pytest.raises(rounding.Unrounded, match=told):

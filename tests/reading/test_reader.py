@@ -12,26 +12,16 @@ from hypothesis import strategies as st
 
 from opcheck import reading
 from opcheck.errors import CaseFileError, Problem
-from opcheck.reading import (
-    NUMBER_LENGTH,
-    BadScalar,
-    FileNode,
-    Mark,
-    Problems,
-    read_file,
-    read_text,
-    resolve,
-    tagged,
-)
 from tests.reading.trees import read
 
 both_parsers = pytest.mark.usefixtures("parser")
 per_parser = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+DEEP_ALIASES = "\n".join(["- &a0 []", *(f"- &a{n} [*a{n - 1}]" for n in range(1, 80))])
 
 
-def attempt(text: str) -> tuple[FileNode | None, list[Problem]]:
-    problems = Problems()
-    return read_text(text, "f.yaml", problems), list(problems)
+def attempt(text: str) -> tuple[reading.FileNode | None, list[Problem]]:
+    problems = reading.Problems()
+    return reading.read_text(text, "f.yaml", problems), list(problems)
 
 
 def the_problem(text: str) -> Problem:
@@ -51,14 +41,13 @@ def stops_at(text: str, line: int, column: int) -> str:
 
 def attempt_file(path: Path) -> Problem:
     """The one problem of a file that cannot be used."""
-    problems = Problems()
-    assert read_file(path, problems) is None
+    problems = reading.Problems()
+    assert reading.read_file(path, problems) is None
     (problem,) = problems
     assert problem.file == str(path)
     return problem
 
 
-# what a text says
 @both_parsers
 @pytest.mark.parametrize(
     ("text", "want"),
@@ -115,34 +104,34 @@ def test_json_is_read_as_json(value: object, escape_all: bool, indent: int | Non
     assert repr(read(text).plain()) == repr(value)
 
 
-# places
 @both_parsers
 def test_every_value_and_key_knows_its_line_and_column() -> None:
     text = "# note\nop: Hardmax\ncases:\n- name: first\n  shape: [2,  3]\n  attrs: {axis: -1}\n"
     node = read(text)
-    assert node.mark == Mark(2, 1)
-    assert node.keys == {"op": Mark(2, 1), "cases": Mark(3, 1)}
-    assert node.at(["op"]) == Mark(2, 5)
-    assert node.at(["cases"]) == Mark(4, 1)
-    assert node.at(["cases", 0, "shape"]) == Mark(5, 10)
-    assert node.at(["cases", 0, "shape", 1]) == Mark(5, 15)
-    assert node.at(["cases", 0, "attrs", "axis"]) == Mark(6, 17)
-    assert node.at(["cases", 0, "attrs", "axis"], key=True) == Mark(6, 11)
+    assert node.mark == reading.Mark(2, 1)
+    assert node.keys == {"op": reading.Mark(2, 1), "cases": reading.Mark(3, 1)}
+    assert node.at(["op"]) == reading.Mark(2, 5)
+    assert node.at(["cases"]) == reading.Mark(4, 1)
+    assert node.at(["cases", 0, "shape"]) == reading.Mark(5, 10)
+    assert node.at(["cases", 0, "shape", 1]) == reading.Mark(5, 15)
+    assert node.at(["cases", 0, "attrs", "axis"]) == reading.Mark(6, 17)
+    assert node.at(["cases", 0, "attrs", "axis"], key=True) == reading.Mark(6, 11)
 
 
 @both_parsers
 def test_columns_count_characters_not_bytes() -> None:
-    assert read('{"\u00e4\U0001f600": [\u20ac, x]}').at(["\u00e4\U0001f600", 1]) == Mark(1, 12)
+    assert read('{"\u00e4\U0001f600": [\u20ac, x]}').at(["\u00e4\U0001f600", 1]) == reading.Mark(
+        1, 12
+    )
 
 
 @both_parsers
 def test_a_byte_order_mark_takes_no_column(tmp_path: Path) -> None:
     path = tmp_path / "f.yaml"
     path.write_bytes(b"\xef\xbb\xbfa: 1\n")
-    assert read(path).keys == {"a": Mark(1, 1)}
+    assert read(path).keys == {"a": reading.Mark(1, 1)}
 
 
-# keys
 @both_parsers
 def test_every_duplicate_key_is_reported_with_both_places() -> None:
     node, problems = attempt("a: 1\nb: {c: 1, c: 2}\n'a': 2\na: 3\n")
@@ -190,7 +179,6 @@ def test_merge_keys_are_refused_and_a_quoted_one_is_a_word() -> None:
     assert node.plain() == {"a": {"b": 1}, "c": {"d": 2}, "<<": 3}
 
 
-# scalars that are no values
 @both_parsers
 def test_numbers_that_no_float64_or_integer_holds_are_reported_each() -> None:
     words = ["1e309", "-1e309", "9" * 5000, f"0x{'f' * 5000}", "1e999999999999"]
@@ -237,7 +225,6 @@ def test_half_a_surrogate_pair_is_reported() -> None:
     assert the_problem(r'a: "\ud83d"').line == 1
 
 
-# anchors and aliases
 @both_parsers
 def test_an_alias_is_the_value_it_names() -> None:
     node = read("a: &x [1, 2]\nb: *x\nc: {d: *x}\ne: &y word\nf: [*y]\n&k key: *k\n")
@@ -278,7 +265,6 @@ def test_each_alias_counts_as_much_as_what_it_names(monkeypatch: pytest.MonkeyPa
     assert "more than 10 values" in stops_at("[&a [1, 2], *a, *a, *a]", 1, 21)
 
 
-# limits
 @pytest.mark.sampled(5, evenly=True)
 @both_parsers
 @pytest.mark.parametrize(
@@ -357,10 +343,6 @@ def test_the_collector_is_left_as_it_was(text: str, collecting: bool) -> None:
         assert gc.isenabled() is collecting
     finally:
         (gc.enable if was else gc.disable)()
-
-
-# files and texts that are no YAML 1.2 document
-DEEP_ALIASES = "\n".join(["- &a0 []", *(f"- &a{n} [*a{n - 1}]" for n in range(1, 80))])
 
 
 @both_parsers
@@ -482,7 +464,6 @@ def test_importing_the_package_does_not_import_yaml() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-# anything at all
 characters = [*"[]{},:?-&*!|>'\"%@`#~<=. \n\t\rab01\\\x85\u2028\ufeff\U0001f600"]
 words_of_yaml = ["- ", ": ", "? ", "\n  ", "---\n", "...\n", "&a ", "*a", "!!str ", "!!map ", "!!x"]
 rare_words = ["<<: ", "1e999", "%TAG ! x\n", "%YAML 1.2\n", '"\\U0011ffff"', "|2\n", ">-\n"]
@@ -513,8 +494,8 @@ def test_any_text_gives_a_tree_or_problems(text: str) -> None:
 def test_any_bytes_give_a_tree_or_problems(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     path.write_bytes(content)
-    problems = Problems()
-    node = read_file(path, problems)
+    problems = reading.Problems()
+    node = reading.read_file(path, problems)
     assert node is not None or problems
 
 
@@ -547,8 +528,8 @@ nan: .nan .NaN"""
 @pytest.mark.parametrize("line", [*PLAIN.splitlines(), f"{'9' * 400}: {'9' * 400}"])
 def test_these_words_are_this_value(line: str) -> None:
     want, words = line.split(": ")
-    assert {repr(resolve(word)) for word in words.split()} == {want}
-    assert resolve("") is None
+    assert {repr(reading.resolve(word)) for word in words.split()} == {want}
+    assert reading.resolve("") is None
 
 
 yaml_1_1 = ["on", "off", "yes", "no", "y", "1:30", "1_000", "0b11", "2001-01-01", "=", "<<"]
@@ -558,28 +539,32 @@ near_numbers = ["0o8", "0xg", "-0x1", "+0o7", "1e", ".", "-", "+", "1.2.3", "--1
 
 @pytest.mark.parametrize("word", [*yaml_1_1, *near_words, *near_numbers])
 def test_these_words_are_strings(word: str) -> None:
-    assert resolve(word) == word
+    assert reading.resolve(word) == word
 
 
 @given(st.integers())
 def test_every_integer_is_read_back_as_python_writes_it(number: int) -> None:
-    assert resolve(str(number)) == number
+    assert reading.resolve(str(number)) == number
     if number >= 0:
-        assert resolve(hex(number)) == resolve(oct(number)) == number
+        assert reading.resolve(hex(number)) == reading.resolve(oct(number)) == number
 
 
 def test_the_longest_number_is_the_exact_decimal_of_any_float64() -> None:
-    assert resolve(f"{5e-324:.1074f}") == 5e-324
-    assert resolve("1" * NUMBER_LENGTH) == int("1" * NUMBER_LENGTH)
-    for word in ("1" * (NUMBER_LENGTH + 1), "0." + "1" * NUMBER_LENGTH, "1" * 100_000):
-        with pytest.raises(BadScalar, match="characters"):
-            resolve(word)
+    assert reading.resolve(f"{5e-324:.1074f}") == 5e-324
+    assert reading.resolve("1" * reading.NUMBER_LENGTH) == int("1" * reading.NUMBER_LENGTH)
+    for word in (
+        "1" * (reading.NUMBER_LENGTH + 1),
+        "0." + "1" * reading.NUMBER_LENGTH,
+        "1" * 100_000,
+    ):
+        with pytest.raises(reading.BadScalar, match="characters"):
+            reading.resolve(word)
 
 
 @pytest.mark.parametrize("word", ["-0", "-00"])
 def test_minus_zero_without_a_point_would_lose_its_sign_and_is_refused(word: str) -> None:
-    with pytest.raises(BadScalar, match="is the integer 0, without a sign") as caught:
-        resolve(word)
+    with pytest.raises(reading.BadScalar, match="is the integer 0, without a sign") as caught:
+        reading.resolve(word)
     assert caught.value.hint == "write 0, or -0.0"
-    assert repr(tagged("tag:yaml.org,2002:float", word)) == "-0.0"
-    assert resolve("-01") == -1
+    assert repr(reading.tagged("tag:yaml.org,2002:float", word)) == "-0.0"
+    assert reading.resolve("-01") == -1

@@ -12,45 +12,31 @@ import pytest
 from hypothesis import strategies as st
 from rich.console import Console
 
+from opcheck import model
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError, Exit
-from opcheck.model import (
-    BackendInfo,
-    Case,
-    Comparison,
-    Environment,
-    Given,
-    Header,
-    LiveResult,
-    Mismatch,
-    OpVersion,
-    OutputSpec,
-    Record,
-    Source,
-    Suite,
-    TensorSpec,
-    Values,
-    Verdict,
-)
+from opcheck.model import BackendInfo, Case, Comparison, Given, Header, LiveResult, Record, Verdict
 from opcheck.report.formatting import Recorder
 
 CASE = Case(
     id="Hardmax/first_of_ties@dtype=float32#axis_0",
     name="first_of_ties",
     row="axis_0",
-    op=OpVersion("", "Hardmax", 13),
+    op=model.OpVersion("", "Hardmax", 13),
     opset=13,
     dtype=DTYPES["float32"],
     attrs={"axis": 0},
-    inputs=(TensorSpec("input", DTYPES["float32"], (2, 2), Given(np.array([[3.0, 3], [3, 0.5]]))),),
+    inputs=(
+        model.TensorSpec("input", DTYPES["float32"], (2, 2), Given(np.array([[3.0, 3], [3, 0.5]]))),
+    ),
     slots=("input",),
-    outputs=(OutputSpec("output", DTYPES["float32"]),),
-    expect=Values(()),
+    outputs=(model.OutputSpec("output", DTYPES["float32"]),),
+    expect=model.Values(()),
     tolerance=None,
     rule="must",
     level="core",
     clause="1 if the element is the first maximum value, 0 otherwise",
-    source=Source("my/ties.yaml", 7, 3),
+    source=model.Source("my/ties.yaml", 7, 3),
 )
 
 
@@ -73,24 +59,18 @@ def record(verdict: Verdict = Verdict.PASS, backend: str = "acme", **fields: Any
 
 def header(*backends: str, cases: int = 1) -> Header:
     """A run of `cases` on backends of version 1.5."""
-    environment = Environment("0.0", "3.11", "somewhere", {"numpy": "2.0"})
+    environment = model.Environment("0.0", "3.11", "somewhere", {"numpy": "2.0"})
     infos = tuple(BackendInfo(address, address, "1.5") for address in backends)
     started = "2031-02-03T04:05:06+00:00"
-    return Header(environment, infos, "level core", cases, Suite("5eed", cases), started)
+    return Header(environment, infos, "level core", cases, model.Suite("5eed", cases), started)
 
 
-def wrong_values(dtype: str, *worst: Mismatch, wrong: int, total: int, where: str) -> Comparison:
+def wrong_values(
+    dtype: str, *worst: model.Mismatch, wrong: int, total: int, where: str
+) -> Comparison:
     """A comparison with wrong elements."""
-    return Comparison(
-        "output",
-        "values",
-        dtype=DTYPES[dtype],
-        wrong=wrong,
-        total=total,
-        used=np.inf,
-        where=where,
-        worst=worst,
-    )
+    fields: Any = {"wrong": wrong, "total": total, "used": np.inf, "where": where, "worst": worst}
+    return Comparison("output", "values", dtype=DTYPES[dtype], **fields)
 
 
 class Page:

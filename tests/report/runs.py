@@ -4,18 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from opcheck.model import (
-    ComparisonRecord,
-    Diagnosis,
-    ElementRecord,
-    Ending,
-    Known,
-    Mismatch,
-    Record,
-    Run,
-    Suite,
-    Verdict,
-)
+from opcheck import model
+from opcheck.model import ComparisonRecord, Diagnosis, Ending, Known, Mismatch, Record, Run, Verdict
 from tests.report.made import header, record, wrong_values
 
 #: What somebody may have a backend say, who wants to break a page, a terminal or a build.
@@ -68,7 +58,7 @@ def run_of(
         placed.append(replace(one, place=place, case=f"{one.case}~{place}"))
     total = max(count.values(), default=0) if cases is None else cases
     ending = fields.pop("ending", Ending(len(placed) == total * len(addresses), 0, "", 1.5))
-    about = replace(header(*addresses), cases=total, suite=Suite("5eed", total), **fields)
+    about = replace(header(*addresses), cases=total, suite=model.Suite("5eed", total), **fields)
     return Run(about, tuple(placed), ending)
 
 
@@ -110,7 +100,7 @@ def every_verdict(backend: str = "acme") -> list[Record]:
 
 def hostile(text: str) -> Run:
     """A run in which everything that comes from outside is this text."""
-    element = ElementRecord((0,), text, text, text, text, text, None, text)
+    element = model.ElementRecord((0,), text, text, text, text, text, None, text)
     comparison = ComparisonRecord(
         text, "values", text, text, where=text, wrong=1, total=2, worst=(element,)
     )

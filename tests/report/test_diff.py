@@ -75,11 +75,9 @@ def test_every_kind_of_change(snapshot, width):
 
 def test_every_kind_of_change_as_a_page(snapshot):
     new = newer(NEW)
-    found = compare(OLD, new)
-    lines = list(diff.markdown_lines(OLD, new, found, common=False))
+    lines = list(diff.markdown_lines(OLD, new, compare(OLD, new), common=False))
     snapshot("diff_markdown", "\n".join(lines) + "\n")
-    page = seen(lines)
-    assert {tag for tag, _ in page.tags} <= TAGS | {"h3"}
+    assert {tag for tag, _ in seen(lines).tags} <= TAGS | {"h3"}
 
 
 def test_two_runs_that_are_alike_are_one_line():

@@ -176,8 +176,7 @@ def test_the_question_is_told_in_a_line(content, said):
     spec = model.TensorSpec("input", DTYPES["float32"], shape, content)
     asked = with_label(shown(result(model.Verdict.FAIL, inputs=(spec,))).lines, "asked")
     dims = ", ".join(map(str, shape))
-    want = f"Hardmax-13 at opset 13, axis=0, input float32[{dims}] {said}".rstrip()
-    assert asked == want
+    assert asked == f"Hardmax-13 at opset 13, axis=0, input float32[{dims}] {said}".rstrip()
 
 
 def test_attributes_are_spelt_as_in_case_files():

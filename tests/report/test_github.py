@@ -64,8 +64,7 @@ def test_a_path_is_relative_to_the_folder_of_the_workflow(tmp_path, monkeypatch)
 
 
 def test_of_many_failures_ten_are_shown_and_the_rest_counted():
-    run = run_of(*(record(Verdict.FAIL) for _ in range(37)))
-    *errors, last = commands(run)
+    *errors, last = commands(run_of(*(record(Verdict.FAIL) for _ in range(37))))
     assert [kind for kind, _, _ in errors] == ["error"] * 10
     assert last[0] == "notice"
     assert last[2] == "does not conform: 37 fail; 27 more failures without an annotation"

@@ -6,16 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.model import (
-    Alternative,
-    AnyOf,
-    Computed,
-    Golden,
-    Rejected,
-    Source,
-    Values,
-    Verdict,
-)
+from opcheck.model import Alternative, AnyOf, Computed, Golden, Rejected, Source, Values, Verdict
 from opcheck.report import formatting, listing
 from tests.report.made import CASE, Page, result
 

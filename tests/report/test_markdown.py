@@ -155,8 +155,7 @@ def test_any_text_is_shown_and_no_more(said):
 
 def test_a_page_is_never_longer_than_github_takes():
     failure = record(Verdict.FAIL, reason="größer " * 400)
-    run = run_of(*(failure for _ in range(3000)))
-    whole = page_of(run)
+    whole = page_of(run_of(*(failure for _ in range(3000))))
     assert len(whole.encode()) < 1 << 20
     shown = whole.count("<details>")
     assert 100 < shown < 3000

@@ -17,8 +17,7 @@ def shown(*results, **options):
     numbered = [
         replace(one, case=f"{one.case}{n}", place=n) for n, one in enumerate(results, start=0)
     ]
-    backends = dict.fromkeys(one.backend for one in results)
-    head = header(*backends, cases=len(results))
+    head = header(*dict.fromkeys(one.backend for one in results), cases=len(results))
     summary.show(page.console, Run(head, tuple(numbered), Ending(True, 1, "so")), **options)
     return page
 

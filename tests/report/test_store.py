@@ -172,8 +172,7 @@ def test_values_are_spelt_in_the_fewest_digits_that_lead_back_to_them(dtype):
         assert np.array(float(said)).astype(kind) == value
         digits = len(Decimal(said).normalize().as_tuple().digits)
         if digits > 1 and not number.is_integer():
-            shorter = float(f"{number:.{digits - 2}e}")
-            assert np.array(shorter).astype(kind) != value
+            assert np.array(float(f"{number:.{digits - 2}e}")).astype(kind) != value
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ RECORDS = (
 )
 ENDING = model.Ending(True, 4, "incomplete: 1 not run", 1.5, ("acme: it died",), ("bolt: it left",))
 RUN = model.Run(HEADER, RECORDS, ENDING)
+TEXT = st.text(max_size=12)
+SHARES = st.just(0.0) | st.floats(0, allow_nan=False)
 
 
 def lines_of(run):
@@ -68,7 +70,6 @@ def complaint(path):
     return made.complaint(store.read, path)
 
 
-# ── what is written is read ───────────────────────────────────────────────────────────────────
 def test_what_was_written_is_read(file):
     assert store.read(file(LINES)) == RUN
     assert store.read(file(LINES)).complete
@@ -116,8 +117,7 @@ def test_what_a_packed_file_holds_is_limited_too(tmp_path):
 
 
 def test_a_shard_is_part_of_a_suite(file):
-    about = replace(HEADER, suite=model.Suite("5eed", 9), shard=(2, 3))
-    run = replace(RUN, header=about)
+    run = replace(RUN, header=replace(HEADER, suite=model.Suite("5eed", 9), shard=(2, 3)))
     assert store.read(file(lines_of(run))) == run
 
 
@@ -129,10 +129,6 @@ def test_a_run_that_a_shell_of_windows_wrote_is_told_from_a_damaged_one(file, en
         store.read(path)
     (problem,) = caught.value.problems
     assert str(problem).startswith(f"{path}:1:1: this file is UTF-16 or UTF-32, not UTF-8 (save")
-
-
-TEXT = st.text(max_size=12)
-SHARES = st.just(0.0) | st.floats(0, allow_nan=False)
 
 
 @st.composite
@@ -265,7 +261,6 @@ def test_every_header_and_footer_is_read_as_it_was(infos, options, texts, flags)
     assert store.read(Path("it"), io.BytesIO("\n".join(lines_of(run)).encode())) == run
 
 
-# ── a run that was cut short ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("count", range(1, 6))
 def test_a_run_that_was_killed_is_incomplete_and_keeps_what_it_had(file, count):
     found = store.read(file(LINES[:count]))
@@ -295,15 +290,13 @@ def test_a_file_cut_short_anywhere_is_incomplete_or_unreadable_and_never_whole(t
         found = store.read(path)
         # The last line break is no part of what is said.
         assert found.complete is (length == len(data) - 1)
-        whole = sum(end <= length for end in ends[1:5])
-        assert found.records == RECORDS[:whole]
+        assert found.records == RECORDS[: sum(end <= length for end in ends[1:5])]
         assert length == len(data) - 1 or outcome(found)[0] is Exit.UNUSABLE
 
 
 ELSEWHERE = "has another place or digest than other lines say"
 
 
-# ── what cannot be read ───────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("number", "path", "value", "said"),
     [
@@ -317,12 +310,7 @@ ELSEWHERE = "has another place or digest than other lines say"
         (1, ("backends", 1, "address"), "acme", "a backend must occur once"),
         (1, ("backends", 1, "threads"), "2", "backends.1.threads: Input should be a valid int"),
         (1, ("environment", "more"), 1, "environment.more: Unexpected keyword argument, got 1"),
-        (
-            1,
-            ("started",),
-            "yesterday",
-            "started: Invalid isoformat string: 'yesterday'",
-        ),
+        (1, ("started",), "yesterday", "started: Invalid isoformat string: 'yesterday'"),
         (1, ("started",), "", "started: Invalid isoformat string"),
         (1, ("\x1b[2J",), 1, "�[2J: Extra inputs are not permitted, got 1"),
         (1, ("more",), 1, "more: Extra inputs are not permitted, got 1"),
@@ -347,12 +335,7 @@ ELSEWHERE = "has another place or digest than other lines say"
         (3, ("comparisons", 0, "worst", 0, "ulp"), "4", "comparisons.0.worst.0.ulp: Input shou"),
         (3, ("comparisons", 0, "worst", 0, "index"), 4, "comparisons.0.worst.0.index: Input sh"),
         (3, ("comparisons", 0, "picture", "cells"), [".."] * 65, "comparisons.0.picture.cells: "),
-        (
-            3,
-            ("comparisons", 0, "picture", "cells"),
-            ["..", "."],
-            "comparisons.0.picture: cells: ",
-        ),
+        (3, ("comparisons", 0, "picture", "cells"), ["..", "."], "comparisons.0.picture: cells: "),
         (3, ("comparisons", 0, "picture", "cells"), ["<b>"], "comparisons.0.picture.cells.0: "),
         (3, ("comparisons", 0, "picture", "ulps"), [[65, 1]], "comparisons.0.picture.ulps.0"),
         (4, ("case",), "Hardmax/three", f"'Hardmax/two' {ELSEWHERE}"),
@@ -383,8 +366,7 @@ def test_a_third_case_of_two_is_told(file):
 
 
 def test_a_complete_run_has_all_results(file):
-    lines = lines_of(replace(RUN, records=RECORDS[:3]))
-    [said] = complaint(file(lines))
+    [said] = complaint(file(lines_of(replace(RUN, records=RECORDS[:3]))))
     assert said == ":5:1: the footer says that the run is complete; 3 of 4 results are there"
 
 
@@ -396,7 +378,6 @@ def test_no_measure_is_a_number_that_json_has_not(file, word):
     assert said.startswith(":3:1: used: ")
 
 
-# ── no more time and memory than a file of its size deserves ──────────────────────────────────
 def test_a_line_of_300_mb_is_refused_and_never_held(tmp_path):
     path = tmp_path / "run.jsonl"
     with path.open("wb") as out:
@@ -441,7 +422,6 @@ def test_twenty_thousand_results_are_read_in_seconds(tmp_path):
     assert len(found.records) == 2 * count
 
 
-# ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
 WHOLE = "\n".join(LINES).encode()
 
 

@@ -6,15 +6,8 @@ import pytest
 from rich.color import Color
 from rich.style import Style
 
-from opcheck.model import (
-    Comparison,
-    ComparisonRecord,
-    LiveResult,
-    Mismatch,
-    OpVersion,
-    Record,
-    Verdict,
-)
+from opcheck import model
+from opcheck.model import Comparison, ComparisonRecord, LiveResult, Mismatch, OpVersion, Verdict
 from opcheck.report import style
 from opcheck.report.formatting import Recorder
 from opcheck.suite import case_digest
@@ -69,7 +62,7 @@ AXIS = "axis - INT (default is '-1')"
 
 def test_a_record_has_all_that_a_result_has():
     kept = {field.name for field in fields(LiveResult)} - {"case"}
-    assert kept < {field.name for field in fields(Record)}
+    assert kept < {field.name for field in fields(model.Record)}
     assert {field.name for field in fields(Comparison)} == {
         field.name for field in fields(ComparisonRecord)
     }

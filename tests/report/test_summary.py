@@ -16,6 +16,9 @@ CAST = Known(
 GONE = Known("Ties went to the last maximum.", None, "bolt.yaml")
 DML = OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1)
 OLD = OpVersion("", "Hardmax", 1)
+LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
+ZEROS = Diagnosis("zeros", "as if nothing was computed, and all left zero")
+DIES = Diagnosis(None, "dies in the dark", (2, 2, 0, 40))
 
 
 def every_section():
@@ -45,14 +48,8 @@ def every_section():
     yield record(backend="numpy", alternative="first_nan", name="nan")
 
 
-LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
-ZEROS = Diagnosis("zeros", "as if nothing was computed, and all left zero")
-DIES = Diagnosis(None, "dies in the dark", (2, 2, 0, 40))
-
-
 def test_all_failures_with_one_cause():
-    failures = [record(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(37)]
-    page = shown(failures, "acme")
+    page = shown([record(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(37)], "acme")
     assert "What is wrong with acme 1.5: 37 failures: 37 explained by 1 cause" in page.text
     assert "37  as if the last of equal maxima won" in page.text
     assert "Hardmax-13, float32" in page.text
@@ -127,8 +124,7 @@ def test_counts_are_never_cut(width):
 
 
 def test_passes_of_the_engine_against_itself_are_counted_apart():
-    results = [record(), *(record(self_check=True) for _ in range(4))]
-    page = shown(results, "acme")
+    page = shown([record(), *(record(self_check=True) for _ in range(4))], "acme")
     assert page.lines[0].split() == ["operator", "backend", "pass", "self"]
     assert page.lines[2].split()[-2:] == ["1", "4"]
 
@@ -344,8 +340,7 @@ def test_words_that_are_not_plain_are_explained_where_they_occur():
     assert "known:" not in plain
     assert "-v:" not in plain
     excused = record(Verdict.KNOWN, known=LANES)
-    results = [record(self_check=True), excused]
-    text = shown(results, "acme", verbose=False, width=140).text
+    text = shown([record(self_check=True), excused], "acme", verbose=False, width=140).text
     assert "self: compared with itself" in text
     assert "known: wrong as a ledger lists it" in text
     assert "used: the largest error" in shown([record(comparisons=(bounded(0.5),))], "acme").text

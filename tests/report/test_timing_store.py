@@ -109,12 +109,7 @@ def test_a_line_cut_short_is_told(file, end):
         (2, ("timings", 0, "samples", "seconds", 3), "1", "timings.0.samples.seconds.3: Input"),
         (2, ("timings", 0, "samples", "seconds", 3), 0, "timings.0.samples.seconds.3: Input"),
         (2, ("timings", 0, "samples", "loops", 3), 0, "timings.0.samples.loops.3: Input should"),
-        (
-            2,
-            ("timings", 0, "samples", "waited", 3),
-            -1,
-            "timings.0.samples.waited.3: Input should",
-        ),
+        (2, ("timings", 0, "samples", "waited", 3), -1, "timings.0.samples.waited.3: Input should"),
         (2, ("timings", 0, "samples", "waited"), [0.1], "timings.0.samples: the col"),
         (2, ("timings", 0, "samples", "loops"), [16], "timings.0.samples: the col"),
         (2, ("timings", 0, "samples", "round", 1), 0, "timings.0.samples: a round"),

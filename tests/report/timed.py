@@ -73,5 +73,4 @@ def stored(*, complete: bool = True) -> Stored:
     about = bench("old", "new", "other", included={"other": "a pipe"})
     everybody = [timing("old", 1e-3), timing("new", 8e-4, seed=2), timing("other", 2e-3, seed=3)]
     two = [timing("old", 1e-3), timing("new", 1e-3, seed=4), Timing("other", why_not="fail: so")]
-    rows = (row("Softmax/a", everybody), row("Softmax/b", two))
-    return Stored(about, rows, complete)
+    return Stored(about, (row("Softmax/a", everybody), row("Softmax/b", two)), complete)

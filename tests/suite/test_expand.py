@@ -29,7 +29,6 @@ def literal(case: Case) -> Any:
     return output.content.values.tolist()
 
 
-# the example of the format
 EXAMPLE = """
 op: Hardmax
 matrix: {dtype: [float16, float32, float64]}
@@ -112,7 +111,6 @@ def test_smoke_is_a_handful_of_a_matrix(cases: Cases) -> None:
     assert {id for id, level in levels.items() if level == "deep"} == deep
 
 
-# who wins
 def test_the_row_wins_over_the_case_and_the_case_over_the_file(cases: Cases) -> None:
     found = cases("""
         op: Hardmax
@@ -264,7 +262,6 @@ def test_expect_and_tolerance_are_replaced_as_a_whole(cases: Cases) -> None:
     assert [str(case.tolerance) for case in found] == ["rtol 0.5, atol 2", "rtol 0, atol 3", "None"]
 
 
-# opsets of a matrix
 def opsets_of(cases: Cases, opsets: str, op: str = "Hardmax") -> list[int]:
     text = f"""
         op: {op}
@@ -340,7 +337,6 @@ def test_all_leaves_out_where_the_operator_is_deprecated(cases: Cases) -> None:
     assert [case.opset for case in cases(text.replace("all", '["9+"]'))] == [9]
 
 
-# ids
 @pytest.mark.parametrize(
     ("value", "want"),
     [
@@ -418,7 +414,6 @@ def test_a_case_points_to_where_it_or_its_row_is_written(cases: Cases) -> None:
     assert not found[0].source.shipped
 
 
-# what a matrix may not say
 HEAD = """op: Hardmax
 opset: 13
 inputs: {input: [1, 2]}
@@ -505,7 +500,6 @@ def test_no_matrix_no_rows_is_one_case_whatever_is_null(cases: Cases) -> None:
     assert len(cases(HEAD + "- {name: a, dtype: float32, matrix: null, rows: null}\n")) == 1
 
 
-# limits
 def test_a_product_that_is_too_large_is_refused_in_no_time(problems: ProblemsOf) -> None:
     axes = ", ".join(map(str, range(1000)))
     matrix = f"{{attrs.axis: [{axes}], inputs.input.seed: [{axes}], opset: all}}"
@@ -546,7 +540,6 @@ def test_10_000_cases_take_seconds(cases: Cases) -> None:
     assert time.process_time() - start < 15
 
 
-# how many
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     opsets=st.lists(st.sampled_from([1, 11, 13, 20]), unique=True, min_size=1),

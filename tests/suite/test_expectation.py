@@ -27,9 +27,13 @@ NORM = HARDMAX.replace("op: Hardmax", "domain: ai.onnx.ml\nop: Normalizer").repl
 NORM = NORM.replace("opset: 13", "opset: 1")
 NORM = NORM.replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
 LEGAL = "legal: {attrs.axis: -1}"
+WORDS = "or agree, any_of, computed, golden, oracle, rejected"
+NO_OUTPUT = f"is no output of Hardmax-13 (has: output; {WORDS}) (did you mean"
+PATHS = "(a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY])"
+SHAPE = "must be a mapping, got a list (by the name of the output: {output: [1, 0]})"
+ANSWERS = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
 
 
-# what is read
 def test_an_output_is_a_literal_in_float64_of_the_output_s_dtype(cases: Cases) -> None:
     (case,) = cases(f"{HARDMAX}  expect: {{output: [0, 1]}}")
     assert isinstance(case.expect, Values)
@@ -130,13 +134,6 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
     assert [type(case.expect) for case in found] == [Values, AnyOf]
 
 
-# mistakes
-WORDS = "or agree, any_of, computed, golden, oracle, rejected"
-NO_OUTPUT = f"is no output of Hardmax-13 (has: output; {WORDS}) (did you mean"
-PATHS = "(a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY])"
-SHAPE = "must be a mapping, got a list (by the name of the output: {output: [1, 0]})"
-
-
 @pytest.mark.parametrize(
     ("expect", "message"),
     [
@@ -202,9 +199,6 @@ def test_a_change_that_makes_no_sense_is_refused_at_its_place(mistake, legal, me
 def test_a_legal_twin_that_is_not_legal_is_refused_at_its_place(mistake, change, message):
     text = f"{HARDMAX}  expect: {{rejected: x, legal: {{{change}}}}}\n"
     mistake(text, f"the legal twin is not legal: {message}")
-
-
-ANSWERS = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
 
 
 def test_rule_open_and_several_answers_go_together(mistake: Mistake) -> None:
@@ -305,10 +299,7 @@ def test_an_optional_output_may_be_left_out_before_others(cases, expect):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "{»name: a}",
-            "the engine has no kernel for Normalizer-1: expect must state the outputs",
-        ),
+        ("{»name: a}", "the engine has no kernel for Normalizer-1: expect must state the outputs"),
         (
             "{name: a, rule: open, expect: {any_of: [»{as: x}, {as: y, Y: [1, 2]}]}}",
             "the engine has no kernel for Normalizer-1: expect must state the outputs",

@@ -83,8 +83,7 @@ def _moved(data):
 
 
 def test_answers_to_different_questions_are_not_joined(golden):
-    folder = next((golden / "open").iterdir())
-    path = folder / "test_data_set_0" / "input_0.pb"
+    path = next((golden / "open").iterdir()) / "test_data_set_0" / "input_0.pb"
     array = numpy_helper.to_array(type(numpy_helper.from_array(X)).FromString(path.read_bytes()))
     path.write_bytes(numpy_helper.from_array(np.zeros_like(array)).SerializeToString())
     rewrite(golden, lambda data: None)

@@ -47,7 +47,6 @@ def write(path: Path, name: str) -> Path:
     return path
 
 
-# which files
 def test_every_type_that_an_operator_lacks_is_a_case_of_the_shipped_suites() -> None:
     refused_types: dict[OpVersion, set[str]] = {}
     for case in shipped_cases():
@@ -179,7 +178,6 @@ def test_ids_are_unique_across_files_whatever_their_capitals(tmp_path: Path) -> 
     ]
 
 
-# what cannot be read
 def test_a_folder_without_case_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     message = (
@@ -216,7 +214,6 @@ def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
     assert message in first
 
 
-# heads
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -272,7 +269,6 @@ def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
     assert problem.endswith("(did you mean 'com.microsoft.dml'?)")
 
 
-# many mistakes
 RAGGED = "input: ragged: a list of shape [1] beside a list of shape [2]"
 AXES = "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"
 OF_A_FILE = """\
@@ -376,7 +372,6 @@ def test_a_mistake_of_the_file_is_not_told_for_each_of_its_cases(problems: Probl
     assert [problem.partition(" ")[0] for problem in problems(text)] == ["2:8:", "3:8:"]
 
 
-# whatever a stranger writes
 EXAMPLES: list[Any] = [
     yaml.safe_load(text)
     for text in (

@@ -5,18 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcheck.reading import FileNode, Mark, Problems
-from opcheck.suite.fields import (
-    CONTENTS,
-    CaseEntry,
-    CaseFields,
-    HeadFields,
-    Omitted,
-    overlay,
-    parse_path,
-    put,
-    states,
-    validate,
-)
+from opcheck.suite import fields
 from tests.reading.trees import read
 
 HERE = Mark(1, 1)
@@ -31,7 +20,7 @@ def node(value: Any) -> FileNode:
 def laid(*cases: dict[str, Any]) -> Any:
     first, *others = map(node, cases)
     for other in others:
-        first = overlay(first, other)
+        first = fields.overlay(first, other)
     return first.plain()
 
 
@@ -58,11 +47,10 @@ any_cases = cases | st.dictionaries(
 paths = (
     st.sampled_from([("opset",), ("dtype",)])
     | st.tuples(st.sampled_from(["attrs", "inputs"]), names)
-    | st.tuples(st.just("inputs"), names, st.sampled_from(["shape", *CONTENTS]))
+    | st.tuples(st.just("inputs"), names, st.sampled_from(["shape", *fields.CONTENTS]))
 )
 
 
-# laying one over the other
 @given(any_cases)
 def test_nothing_laid_over_a_case_changes_nothing(case: dict[str, Any]) -> None:
     assert laid(case, {}) == laid({}, case) == case
@@ -120,21 +108,19 @@ def test_an_attribute_called_like_a_content_is_an_attribute() -> None:
 
 def test_every_value_still_knows_where_it_was_written() -> None:
     base = read("attrs: {a: 1, b: 2}\nopset: 3")
-    nearer = read("\n\nattrs: {b: 4}\n")
-    merged = overlay(base, nearer)
+    merged = fields.overlay(base, read("\n\nattrs: {b: 4}\n"))
     assert merged.at(["attrs", "a"]) == Mark(1, 12)
     assert merged.at(["attrs", "b"]) == Mark(3, 12)
     assert merged.at(["attrs", "b"], key=True) == Mark(3, 9)
     assert merged.at(["opset"], key=True) == Mark(2, 1)
 
 
-# paths
 @pytest.mark.parametrize(
     "text",
     ["opset", "dtype", "attrs.axis", "attrs.a.b", "inputs.X", "inputs.X.shape", "inputs.X.value"],
 )
 def test_these_are_paths(text: str) -> None:
-    assert parse_path(text) == tuple(text.split("."))
+    assert fields.parse_path(text) == tuple(text.split("."))
 
 
 @pytest.mark.parametrize(
@@ -145,23 +131,23 @@ def test_these_are_paths(text: str) -> None:
     ],
 )
 def test_these_are_no_paths(text: str) -> None:
-    assert parse_path(text) is None
+    assert fields.parse_path(text) is None
 
 
 @given(any_cases, paths, scalars)
 def test_what_is_put_is_found_there(case: Any, path: tuple[str, ...], value: Any) -> None:
     what = node(value)
-    placed = put(node(case), path, what)
+    placed = fields.put(node(case), path, what)
     if placed is not None:
         assert placed.get(*path) is what
-        assert states(placed, path)
+        assert fields.states(placed, path)
         again = node(value)
-        assert (put(placed, path, again) or placed).get(*path) is again
+        assert (fields.put(placed, path, again) or placed).get(*path) is again
 
 
 @given(any_cases, paths, scalars)
 def test_putting_changes_nothing_else(case: Any, path: tuple[str, ...], value: Any) -> None:
-    placed = put(node(case), path, node(value))
+    placed = fields.put(node(case), path, node(value))
     if placed is not None:
         for key, kept in case.items():
             if key != path[0]:
@@ -173,24 +159,24 @@ def test_putting_changes_nothing_else(case: Any, path: tuple[str, ...], value: A
 
 def test_a_content_put_into_a_tensor_replaces_the_one_there() -> None:
     case = node({"inputs": {"X": {"shape": [2], "constant": 0}}})
-    placed = put(case, ("inputs", "X", "arange"), node([0, 1]))
+    placed = fields.put(case, ("inputs", "X", "arange"), node([0, 1]))
     assert placed is not None
     assert placed.plain() == {"inputs": {"X": {"shape": [2], "arange": [0, 1]}}}
 
 
 def test_an_input_or_attribute_called_like_a_content_replaces_no_other() -> None:
     for field in ("attrs", "inputs"):
-        placed = put(node({field: {"value": 1}}), (field, "file"), node(2))
+        placed = fields.put(node({field: {"value": 1}}), (field, "file"), node(2))
         assert placed is not None
         assert placed.plain() == {field: {"value": 1, "file": 2}}
 
 
 def test_nothing_can_be_put_into_a_literal_but_into_nothing_it_can() -> None:
     path = ("inputs", "X", "shape")
-    assert put(node({"inputs": {"X": [1, 2]}}), path, node([2])) is None
-    assert put(node({"inputs": 7}), path, node([2])) is None
+    assert fields.put(node({"inputs": {"X": [1, 2]}}), path, node([2])) is None
+    assert fields.put(node({"inputs": 7}), path, node([2])) is None
     for nothing in ({}, {"inputs": None}, {"inputs": {"X": None}}):
-        placed = put(node(nothing), path, node([2]))
+        placed = fields.put(node(nothing), path, node([2]))
         assert placed is not None
         assert placed.plain() == {"inputs": {"X": {"shape": [2]}}}
 
@@ -212,35 +198,31 @@ def test_nothing_can_be_put_into_a_literal_but_into_nothing_it_can() -> None:
     ],
 )
 def test_a_case_states_a_path_there_on_the_way_or_by_another_content(case, path, want):
-    parsed = parse_path(path)
+    parsed = fields.parse_path(path)
     assert parsed is not None
-    assert states(node(case), parsed) is want
+    assert fields.states(node(case), parsed) is want
 
 
-def left(model: Any, text: str) -> tuple[Any, Any, Omitted, list[str]]:
+def left(model: Any, text: str) -> tuple[Any, Any, fields.Omitted, list[str]]:
     problems = Problems()
-    found, rest, lost = validate(model, read(text), "f.yaml", problems)
+    found, rest, lost = fields.validate(model, read(text), "f.yaml", problems)
     return found, rest.plain(), lost, [problem.message for problem in problems]
 
 
 def test_a_sound_node_is_returned_as_it_is() -> None:
     node, problems = read("{name: a, opset: 13}"), Problems()
-    found, rest, lost = validate(CaseEntry, node, "f.yaml", problems)
+    found, rest, lost = fields.validate(fields.CaseEntry, node, "f.yaml", problems)
     assert found is not None
     assert (found.name, found.opset) == ("a", 13)
     assert rest is node
-    assert lost is Omitted.NOTHING
+    assert lost is fields.Omitted.NOTHING
     assert not problems
 
 
 @pytest.mark.parametrize(
     ("text", "kept", "count"),
     [
-        (
-            "opset: x, levle: 1, tolerance: {ulps: 1}, attrs: {axis: 0}",
-            {"attrs": {"axis": 0}},
-            3,
-        ),
+        ("opset: x, levle: 1, tolerance: {ulps: 1}, attrs: {axis: 0}", {"attrs": {"axis": 0}}, 3),
         (
             "inputs: {X: {shap: [1]}, Y: [1, 2], Z: {seed: -1, constant: 0}}",
             {"inputs": {"Y": [1, 2]}},
@@ -255,23 +237,23 @@ def test_a_sound_node_is_returned_as_it_is() -> None:
     ids=["fields", "inputs", "rows"],
 )
 def test_what_is_at_fault_is_left_out_and_the_rest_kept(text: str, kept: Any, count: int) -> None:
-    found, rest, lost, told = left(CaseEntry, f"{{name: a, {text}}}")
+    found, rest, lost, told = left(fields.CaseEntry, f"{{name: a, {text}}}")
     assert rest == {"name": "a", **kept}
     assert found is not None
     assert found.attrs == kept.get("attrs")
-    assert lost is Omitted.SOMETHING
+    assert lost is fields.Omitted.SOMETHING
     assert len(told) == count
 
 
 def test_it_is_told_when_the_expectation_was_lost() -> None:
     for text in ("{expect: {}}", "{expcet: 3}", "{name: a, rows: [{expect: {rejected: x}}]}"):
-        assert left(CaseEntry, text)[2] is Omitted.EXPECTATION
+        assert left(fields.CaseEntry, text)[2] is fields.Omitted.EXPECTATION
 
 
 def test_without_a_mandatory_field_nothing_is_made() -> None:
-    assert left(CaseEntry, "{opset: 1}")[0] is None
-    assert left(CaseEntry, "[1]")[0] is None
-    found, _, _, told = left(HeadFields, "{op: 3, cases: [1], opset: x}")
+    assert left(fields.CaseEntry, "{opset: 1}")[0] is None
+    assert left(fields.CaseEntry, "[1]")[0] is None
+    found, _, _, told = left(fields.HeadFields, "{op: 3, cases: [1], opset: x}")
     assert found is None
     assert len(told) == 2, "nothing is told twice"
 
@@ -287,5 +269,5 @@ def test_keys_are_suggested_from_where_the_unknown_one_stands() -> None:
         ("{levl: core}", "did you mean 'level'?"),
     ):
         problems = Problems()
-        validate(CaseFields, read(text), "f.yaml", problems)
+        fields.validate(fields.CaseFields, read(text), "f.yaml", problems)
         assert hint in [problem.hint for problem in problems], text

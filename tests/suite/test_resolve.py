@@ -35,7 +35,6 @@ def hardmax(**fields: str) -> str:
     return f"op: Hardmax\ncases:\n- name: a\n{''.join(lines)}"
 
 
-# operators that the engine does not know
 def test_an_operator_with_variadic_inputs(cases: Cases) -> None:
     (case,) = cases("""
         op: Concat
@@ -183,7 +182,6 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
     assert case.inputs[0].dtype is DTYPES["int32"]
 
 
-# mistakes
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -398,8 +396,7 @@ def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:
     assert [known.fits(case) for case in first] == [True, False, False, False]
     for value in (case.attrs["value"] for case in first):
         assert isinstance(value, np.ndarray)
-        stored = TensorProto.FromString(tensor_bytes(value, ""))
-        assert identical(array_of(stored), value)
+        assert identical(array_of(TensorProto.FromString(tensor_bytes(value, ""))), value)
 
 
 def test_a_mistake_in_many_versions_is_told_once(problems: ProblemsOf) -> None:

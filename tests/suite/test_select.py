@@ -23,6 +23,7 @@ cases:
   opset: 13
   inputs: {input: {value: [1, 2], dtype: bfloat16}}
 """
+SIZES = st.lists(st.integers(0, 1 << 22), max_size=60)
 
 
 @pytest.fixture
@@ -169,9 +170,6 @@ def test_keywords_mean_what_python_means_by_them(expression: str, name: str) -> 
         word if word in ("and", "or", "not", "(", ")") else str(word in name) for word in spelt
     )
     assert keyword_matcher(expression)(name) == eval(python)
-
-
-SIZES = st.lists(st.integers(0, 1 << 22), max_size=60)
 
 
 def cases_of(sizes: list[int]) -> tuple[Case, ...]:

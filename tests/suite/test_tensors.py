@@ -35,6 +35,11 @@ cases:
   inputs:
     input: {tensor}
 """
+HEADER = "{'descr':'<f4','fortran_order':False,'shape':%s}"
+DAMAGED = "is a damaged .npy file, or holds Python objects"
+FLOATS = ["float16", "bfloat16", "float32", "float64"]
+INTEGERS = [dtype.name for dtype in BASIC.values() if dtype.kind == "int"]
+SEEDS = [0, 1, 7, 2**33, 10**40]
 
 
 @pytest.fixture
@@ -54,7 +59,6 @@ def wrong(mistake: Mistake) -> Callable[..., None]:
     return check
 
 
-# literals
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
@@ -166,7 +170,6 @@ def test_texts_and_complex_numbers(tensor: Callable[..., TensorSpec]) -> None:
     assert changed.tolist() == ["x", "y"]
 
 
-# fills
 def test_a_fill_is_kept_as_a_rule(tensor: Callable[..., TensorSpec]) -> None:
     spec = tensor("{shape: [2, 3], uniform: [0, 1.5], seed: 7}")
     assert spec.content == Fill("uniform", (0.0, 1.5), 7)
@@ -294,7 +297,6 @@ def test_256_mebibytes_are_allowed(tensor, dtype, size):
     assert tensor(f"{{shape: [{size}], constant: 0}}", dtype).nbytes == 1 << 28
 
 
-# elements put
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -316,7 +318,6 @@ def test_elements_can_be_put_into_a_literal(tensor: Callable[..., TensorSpec]) -
     assert materialize(spec).tolist() == [1, math.inf]
 
 
-# files
 def test_a_file_beside_the_case_file_is_found(tensor, tmp_path):
     (tmp_path / "data").mkdir()
     np.save(tmp_path / "data" / "x.npy", np.ones((2, 3), ">f4"))
@@ -407,10 +408,6 @@ def headed(header: str, data: bytes = b"") -> bytes:
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
 
 
-HEADER = "{'descr':'<f4','fortran_order':False,'shape':%s}"
-DAMAGED = "is a damaged .npy file, or holds Python objects"
-
-
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
 def test_an_array_is_read_as_it_was_saved(tmp_path: Path, shape: Any) -> None:
     want = np.arange(6, dtype=np.float32)[: int(np.prod(shape))].reshape(shape)
@@ -492,11 +489,6 @@ def test_any_damage_is_refused_or_read_but_never_a_crash(tmp_path: Path) -> None
             assert isinstance(load_npy(tmp_path / "x.npy"), np.ndarray)
 
 
-FLOATS = ["float16", "bfloat16", "float32", "float64"]
-INTEGERS = [dtype.name for dtype in BASIC.values() if dtype.kind == "int"]
-SEEDS = [0, 1, 7, 2**33, 10**40]
-
-
 def filled(
     kind: str, *args: float, dtype: str = "float64", shape: Any = (8,), seed: int = 0, put: Any = ()
 ) -> TensorSpec:
@@ -507,7 +499,6 @@ def numbers(spec: TensorSpec) -> list[float]:
     return [float(value) for value in materialize(spec).ravel()]
 
 
-# the stream
 def test_the_stream_is_pcg64_as_documented() -> None:
     # The first words of NumPy's PCG64(0).
     assert pcg64.stream(0, 4) == [
@@ -520,7 +511,6 @@ def test_the_stream_is_pcg64_as_documented() -> None:
         assert pcg64.stream(seed, 100) == np.random.PCG64(seed).random_raw(100).tolist()
 
 
-# the fills, in float64
 def test_arange_counts_in_row_major_order() -> None:
     got = materialize(filled("arange", 1, 0.5, shape=(2, 3)))
     assert got.tolist() == [[1, 1.5, 2], [2.5, 3, 3.5]]
@@ -618,7 +608,6 @@ def test_specials_of_integers_are_their_ends(dtype: str, want: list[int]) -> Non
     assert numbers(filled("specials", dtype=dtype, shape=(len(want) * 2,))) == want * 2
 
 
-# every dtype
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_a_fill_is_rounded_once_from_the_same_numbers(dtype: str) -> None:
     for kind, args in [("uniform", (-1, 1)), ("normal", (0, 1)), ("arange", (1 + 2**-8, 0.1))]:
@@ -665,7 +654,6 @@ def test_two_tensors_share_no_memory() -> None:
     assert materialize(spec).tolist() == [1, 2]
 
 
-# what cannot be made
 def test_a_permutation_with_ties_in_its_dtype_says_so() -> None:
     # bfloat16 has 8 bits: above 256 it skips every other whole number.
     with pytest.raises(
@@ -684,7 +672,6 @@ def test_a_fill_that_its_dtype_cannot_hold_says_so(dtype: str, step: float, mess
         materialize(filled("arange", 0, step, dtype=dtype))
 
 
-# elements put
 def test_elements_are_put_before_rounding_and_the_last_wins() -> None:
     put = (Put((0, 1), 1 + 2**-8 + 2**-40), Put((1, 2), -math.inf), Put((1, 2), math.nan))
     spec = filled("constant", 0, dtype="bfloat16", shape=(2, 3), put=put)
@@ -699,10 +686,8 @@ def test_elements_can_be_put_into_a_scalar_and_into_integers() -> None:
     assert got.tolist() == [0, 7]
 
 
-# files
 def from_file(path: Path, dtype: str, put: Any = ()) -> TensorSpec:
-    shape = np.load(path).shape
-    return TensorSpec("x", DTYPES[dtype], shape, FromFile(path), put)
+    return TensorSpec("x", DTYPES[dtype], np.load(path).shape, FromFile(path), put)
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -738,7 +723,6 @@ def test_a_file_that_is_gone_since_says_so(tmp_path: Path) -> None:
         materialize(spec)
 
 
-# what it costs
 @pytest.mark.parametrize(
     ("kind", "args", "dtypes"),
     [

@@ -13,6 +13,8 @@ from tests.timing.machine import QUIET, Machine, Noise, samples
 
 USUAL = Noise(0.02, 0.005, 0.05)
 CASES = 20
+OLD, NEW = "no time in the old run", "no time in the new run"
+ABSENT = "no such case on this backend, or another one of that name"
 
 
 def run(machine: Machine, slow: float = 1.0, cases: int = CASES, rounds: int = 60) -> list[Timed]:
@@ -42,7 +44,6 @@ def slow(changes: Iterable[TimingChange]) -> set[tuple[str, str]]:
     return {(one.case, one.backend) for one in changes if one.verdict == "slower"}
 
 
-# ── a whole run ─────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 def test_two_runs_of_the_same_build_raise_an_alarm_in_2_of_50_at_the_most():
     machine, alarms = Machine(1, USUAL), 0
@@ -131,7 +132,6 @@ def test_p_values_know_how_many_rows_there_are():
     assert replace(among, p=alone.p, verdict=alone.verdict) == alone
 
 
-# ── a row ───────────────────────────────────────────────────────────────────────────────────────
 def test_a_run_is_the_same_as_itself():
     old = run(Machine(6, Noise(0.01, 0.005, 0.0)))
     found = compare_runs(old, old)
@@ -217,8 +217,7 @@ def test_what_counts_is_what_surely_changed_by_more_than_was_asked_for(beyond, s
 
 @pytest.mark.parametrize("factor", [1.0, 1.3])
 def test_samples_without_any_noise_are_no_trouble(factor):
-    machine = Machine(11, QUIET)
-    old = machine.timed("case", 30, a=1.0)
+    old = Machine(11, QUIET).timed("case", 30, a=1.0)
     change = compare_runs([old], [slower(old, "a", factor)]).changes[0]
     assert [change.low, change.high] == pytest.approx([factor, factor])
     assert change.verdict == ("same" if factor == 1 else "slower")
@@ -241,11 +240,6 @@ def test_of_one_process_nothing_follows():
     assert (change.p, change.verdict, change.low) == (1.0, "unclear", 0.0)
 
 
-OLD, NEW = "no time in the old run", "no time in the new run"
-ABSENT = "no such case on this backend, or another one of that name"
-
-
-# ── what is missing ─────────────────────────────────────────────────────────────────────────────
 def test_what_only_one_run_has_is_told_with_the_reason():
     machine = Machine(13, USUAL)
     old = [machine.timed("gone", 30, a=1.0), machine.timed("kept", 30, a=1.0, b=1.0)]
@@ -264,8 +258,7 @@ def test_what_only_one_run_has_is_told_with_the_reason():
 
 
 def test_times_of_other_shapes_or_types_are_times_of_something_else():
-    machine = Machine(14, USUAL)
-    old = machine.timed("case", 30, a=1.0)
+    old = Machine(14, USUAL).timed("case", 30, a=1.0)
     others = replace(old, shapes="9×9"), replace(old, dtype="float16"), replace(old, digest="f")
     for other in others:
         found = compare_runs([old], [other])
@@ -327,7 +320,6 @@ def test_every_row_of_either_run_is_told_of_once(old, new):
     assert sorted(told) == sorted(rows)
 
 
-# ── backends of one run ───────────────────────────────────────────────────────────────────────
 def test_within_a_run_a_backend_slower_by_8_percent_is_found_and_an_equal_one_is_not():
     machine, found = Machine(19, USUAL), Counter()
     for _ in range(30):

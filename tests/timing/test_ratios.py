@@ -29,6 +29,9 @@ from opcheck.timing import (
 )
 from tests.timing.machine import DISTURBED, QUIET, Machine, Noise, samples
 
+#: Nine rounds by three processes, and as many as it takes by five.
+PLANS = Plan("old", processes=3, looks=(9,)), Plan("old")
+
 
 def certain(one: Timing, base: Timing) -> Ratio:
     found = ratio(one, base)
@@ -40,7 +43,6 @@ def bounds(found: Ratio) -> tuple[float, float, float]:
     return found.value, found.low, found.high
 
 
-# ── what it says ────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 @settings(deadline=None)
 @given(factor=st.floats(0.01, 100), waves=st.lists(st.floats(0.5, 5), min_size=6, max_size=40))
@@ -76,11 +78,6 @@ def test_preempted_samples_hardly_move_it():
         Machine(3, Noise(0.01, 0.0, 0.0)).timing("b", 60),
     )
     assert found.value == pytest.approx(1.5, rel=0.01)
-
-
-# ── how sure it is ──────────────────────────────────────────────────────────────────────────────
-#: Nine rounds by three processes, and as many as it takes by five.
-PLANS = Plan("old", processes=3, looks=(9,)), Plan("old")
 
 
 @pytest.mark.sampled(5, evenly=True)
@@ -125,8 +122,7 @@ def test_processes_that_agree_by_luck_do_not_hide_the_noise_of_rounds():
 
 def test_a_ratio_is_that_of_the_medians_and_its_interval_holds_it():
     """A slow backend has one round a visit, in which the other happened to be slow."""
-    seconds = [0.25, 0.063, 0.063] * 3
-    old = tuple(Sample(n, n // 3, 1, one) for n, one in enumerate(seconds))
+    old = tuple(Sample(n, n // 3, 1, one) for n, one in enumerate([0.25, 0.063, 0.063] * 3))
     new = tuple(Sample(one.round, one.worker, 1, 0.267) for one in old[::3])
     found = certain(Timing("new", new), Timing("old", old))
     assert bounds(found) == pytest.approx((0.267 / 0.063, 0.267 / 0.25, 0.267 / 0.063))
@@ -148,8 +144,7 @@ def test_twelve_times_is_slower_on_any_machine_and_as_long_is_not(kind, slow):
 
 
 def test_one_disturbed_process_of_three_does_not_make_the_interval_boundless():
-    seconds = [12.0] * 6 + [2.5] * 3
-    new = tuple(Sample(n, n // 3, 1, s) for n, s in enumerate(seconds))
+    new = tuple(Sample(n, n // 3, 1, s) for n, s in enumerate([12.0] * 6 + [2.5] * 3))
     old = tuple(Sample(n, n // 3, 1, 1.0) for n in range(9))
     found = certain(Timing("new", new), Timing("old", old))
     assert bounds(found) == pytest.approx((12, 2.5 / 2, 24))
@@ -164,7 +159,6 @@ def test_of_one_process_nothing_follows(rounds, workers):
     assert not precise(found)
 
 
-# ── in words ────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
@@ -182,8 +176,7 @@ def test_words_for_an_interval(low, high, said):
 def test_the_inverse_is_said_by_the_opposite_word(low, width):
     opposite = {"faster": "slower", "slower": "faster"}
     there = words(Ratio(low, low, low * width))
-    back = words(Ratio(1 / low, 1 / (low * width), 1 / low))
-    assert back == opposite.get(there, there)
+    assert words(Ratio(1 / low, 1 / (low * width), 1 / low)) == opposite.get(there, there)
 
 
 def test_narrow_is_less_than_2_percent_to_either_side():
@@ -205,7 +198,6 @@ def test_a_difference_of_10_percent_is_found():
     assert said.count("slower") >= 45
 
 
-# ── means over cases ─────────────────────────────────────────────────────────────────────────────
 def timed(**backends: float) -> Timed:
     return Machine(1, QUIET).timed("case", 30, workers=5, **backends)
 
@@ -301,7 +293,6 @@ def seen(seconds: object) -> Spread:
     return found
 
 
-# ── spread ──────────────────────────────────────────────────────────────────────────────────────
 def test_the_median_with_its_quartiles_and_tail():
     found = seen(np.arange(1, 102))
     assert (found.median, found.low, found.high) == (51, 26, 76)
@@ -315,8 +306,7 @@ def test_a_machine_is_noisy_where_a_tenth_takes_a_third_longer():
 
 
 def test_what_processes_waited_is_told_of_all_their_time():
-    calls = [Sample(0, 0, 1, 3.0, 1.0), Sample(1, 0, 8, 0.5, 0.0)]
-    found = spread(calls)
+    found = spread([Sample(0, 0, 1, 3.0, 1.0), Sample(1, 0, 8, 0.5, 0.0)])
     assert found is not None
     assert found.waited == pytest.approx(1 / 8)
     assert found.busy
@@ -327,7 +317,6 @@ def test_no_samples_have_no_spread():
     assert spread(()) is None
 
 
-# ── warm-up ─────────────────────────────────────────────────────────────────────────────────────
 def calls_until_settled(seconds: np.ndarray) -> int:
     return next(n for n in range(len(seconds) + 1) if settled(list(seconds[:n])))
 
@@ -339,8 +328,7 @@ def test_fourteen_calls_are_the_least():
 
 @pytest.mark.parametrize("fades", [1, 3, 10])
 def test_it_is_not_over_while_calls_still_get_faster(fades):
-    calls = np.arange(200)
-    level = 1 + 2 * np.exp(-calls / fades)
+    level = 1 + 2 * np.exp(-np.arange(200) / fades)
     assert level[calls_until_settled(level)] < 1.05
 
 
@@ -357,7 +345,6 @@ def test_a_step_down_is_waited_for():
     assert calls_until_settled(np.array([3.0] * 10 + [1.0] * 40)) >= 17
 
 
-# ── loops ───────────────────────────────────────────────────────────────────────────────────────
 @given(seconds=st.floats(1e-9, 10))
 @example(seconds=0.49e-3)
 def test_a_sample_takes_half_a_millisecond_to_one_or_is_a_single_call(seconds):

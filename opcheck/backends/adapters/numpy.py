@@ -29,10 +29,9 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         native = operator.native.get(task.op.since) if operator else None
         return PreparedNode(task, lambda it: it.right if is_exact else evaluate(it, native))
 
-    def declares(task: Task) -> bool:
-        return str(lead_dtype(task)) in dtypes_of(task.op)
-
-    return Backend(info, (InvalidNode,), prepare, declares)
+    return Backend(
+        info, (InvalidNode,), prepare, lambda task: str(lead_dtype(task)) in dtypes_of(task.op)
+    )
 
 
 def _mode(text: str) -> str:

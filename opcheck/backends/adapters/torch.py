@@ -14,7 +14,7 @@ from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes, only_tensors
 from opcheck.engine import axes as ax
 from opcheck.engine.axes import AxisWindows, distinct, from_either_end, from_the_front, listed
-from opcheck.errors import InvalidNode, NotSupported, unsupported
+from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.model import Array, BackendInfo, Task, Typed
 from opcheck.opset import Parameter
 
@@ -173,8 +173,7 @@ def _concat(torch: Any, task: Task, *tensors: Any) -> Any:
         raise InvalidNode(f"{task.op} needs an axis")
     front = (from_the_front if task.op.since < 11 else from_either_end)(axis, x.dim())
     # Torch drops empty vectors, whatever the others' shapes.
-    if any(other.dim() != x.dim() for other in tensors):
-        raise InvalidNode(f"{task.op} takes one rank")
+    illegal(f"{task.op} takes one rank", any(other.dim() != x.dim() for other in tensors))
     return torch.cat(tensors, front)
 
 
@@ -194,8 +193,7 @@ def _top_k(torch: Any, task: Task, x: Any, count: Any = None) -> Any:
     k = attrs["k"] if count is None else int(count)
     # Only a whole sort is stable; topk is not.
     axis = from_either_end(attrs["axis"], x.dim())
-    if not 0 <= k <= x.shape[axis]:
-        raise InvalidNode(f"k {k}; the axis has {x.shape[axis]} elements")
+    illegal(f"k {k}; the axis has {x.shape[axis]} elements", not 0 <= k <= x.shape[axis])
     found = torch.sort(x, dim=axis, descending=attrs["largest"] == 1, stable=True)
     return tuple(part.narrow(axis, 0, k) for part in found)
 

@@ -27,20 +27,16 @@ from opcheck.backends.address import parse
 from opcheck.backends.base import Backend
 from opcheck.backends.connect import connect, loaded, made_of
 from opcheck.backends.execute import CallFailure, Observed, Outputs, execute, message_of
-from opcheck.backends.isolation.wire import (
-    Channel,
-    Damaged,
-    Failure,
-    answer_parts,
-    locked,
-    read_question,
-)
+from opcheck.backends.isolation import wire
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Array, Question
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
 #: How much is kept of what a backend prints, in bytes.
 _TAIL = 8 << 10
+#: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
+_LINE = 64
+_THREADS = Path("/proc/self/task")
 
 
 class Answering:
@@ -48,7 +44,7 @@ class Answering:
 
     def __init__(self, home: int, given: Mapping[str, Any]) -> None:
         self._home, self._is_measured, self._log = home, given["measured"], given["log"]
-        self._channel = Channel(Connection(given["control"]), given["file"], at_worker=True)
+        self._channel = wire.Channel(Connection(given["control"]), given["file"], at_worker=True)
         self._flush_c = ctypes.CDLL(None).fflush
         self._held: Held | None = None
 
@@ -61,9 +57,11 @@ class Answering:
             self._backend = connect(parse(address))
             info = self._backend.info
             made = {**made_of(loaded() - before), **info.made_of}
-            hello = answer_parts(replace(info, made_of=made))
+            hello = wire.answer_parts(replace(info, made_of=made))
         except (BackendUnavailable, UsageError) as error:
-            hello = answer_parts(Failure(error.message, error.hint, isinstance(error, UsageError)))
+            hello = wire.answer_parts(
+                wire.Failure(error.message, error.hint, isinstance(error, UsageError))
+            )
         self._end_if_forked()
         self._take_printed()
         self._channel.send(0, hello)
@@ -74,28 +72,28 @@ class Answering:
         seen, number = Observed(), 0
         try:
             number, parts = self._channel.receive()
-            question = read_question(parts)
+            question = wire.read_question(parts)
             if isinstance(question, Question):
                 seen = execute(self._backend, question, alone=True)
                 self._end_if_forked()
                 peak = _peak() if self._is_measured else 0
                 noted = replace(seen, printed=self._take_printed(), peak=peak)
-                answer = answer_parts(noted, (*question.inputs, *question.second))
+                answer = wire.answer_parts(noted, (*question.inputs, *question.second))
             else:
-                answer = answer_parts(self._timed(question))
+                answer = wire.answer_parts(self._timed(question))
             self._channel.send(number, answer)
             return
-        except (EOFError, ConnectionError, Damaged):
+        except (EOFError, ConnectionError, wire.Damaged):
             raise
         except (MemoryError, OSError) as error:
             # If the backend was not asked yet its data did not fit, else its answer.
             failed = CallFailure("MemoryError", type(error).__name__, str(error), documented=False)
-            answer = answer_parts(Observed(seen.stage, failed, printed=self._take_printed()))
+            answer = wire.answer_parts(Observed(seen.stage, failed, printed=self._take_printed()))
         except Exception:  # a bug of opcheck: `execute` lets no exception of a backend through
-            answer = answer_parts(Failure(traceback.format_exc()))
+            answer = wire.answer_parts(wire.Failure(traceback.format_exc()))
         self._channel.send(number or self._channel.at_work(), answer)
 
-    def _timed(self, asked: Hold | Measure | Release) -> Ready | Elapsed | Released | Failure:
+    def _timed(self, asked: Hold | Measure | Release) -> Ready | Elapsed | Released | wire.Failure:
         """Answer a request to time; no exception leaves this."""
         try:
             if isinstance(asked, Hold):
@@ -110,7 +108,7 @@ class Answering:
             return held.released(self._take_printed(), other=asked.other)
         except BaseException as error:
             self._held = None
-            return Failure(f"{type(error).__name__}: {message_of(error)}".removesuffix(": "))
+            return wire.Failure(f"{type(error).__name__}: {message_of(error)}".removesuffix(": "))
 
     def _take_printed(self) -> str:
         """Return the end of what was printed since the last call."""
@@ -119,7 +117,7 @@ class Answering:
                 stream.flush()
         self._flush_c(None)
         with suppress(OSError):  # or have closed this
-            with locked(self._log):
+            with wire.locked(self._log):
                 size = os.fstat(self._log).st_size
                 tail = os.pread(self._log, _TAIL, max(0, size - _TAIL))
                 os.ftruncate(self._log, 0)
@@ -139,11 +137,6 @@ def _peak() -> int:
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) << 10
     return 0
-
-
-#: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
-_LINE = 64
-_THREADS = Path("/proc/self/task")
 
 
 class Repeated:

@@ -29,6 +29,8 @@ from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Relea
 DEPTH = 4
 #: A backend is given up after so many failed processes in a row.
 _FAILURES = 3
+#: A function called repeatedly while waiting; an exception that it raises ends the wait.
+Meanwhile: TypeAlias = Callable[[], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,10 +354,6 @@ class Pool:
             if slot.process is None and not slot.given_up and (slot.again or wanted > 0):
                 slot.start()
                 wanted -= not slot.again
-
-
-#: A function called repeatedly while waiting; an exception that it raises ends the wait.
-Meanwhile: TypeAlias = Callable[[], None]
 
 
 class WorkerLost(Exception):

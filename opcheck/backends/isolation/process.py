@@ -21,16 +21,8 @@ from typing import Any, TypeAlias, cast
 import psutil
 
 import opcheck
+from opcheck.backends.isolation import wire
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended, kill_marked
-from opcheck.backends.isolation.wire import (
-    INLINE,
-    Answer,
-    Channel,
-    Damaged,
-    Failure,
-    locked,
-    read_answer,
-)
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 
@@ -48,6 +40,8 @@ _MEASURE = 0.1
 #: The worker's program, which finds modules where the parent does, not in its working directory.
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1])['path']; "
 _START += "from opcheck.backends.isolation.worker import main; main(sys.argv[1])"
+#: How a worker is lost.
+Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
 
 
 def _module_path(environment: Mapping[str, str]) -> list[str]:
@@ -65,13 +59,9 @@ def _module_path(environment: Mapping[str, str]) -> list[str]:
     return [*own, *rest, str(Path(opcheck.__file__).parent.parent)]
 
 
-#: How a worker is lost.
-Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
-
-
 def fits(size: int) -> bool:
     """Return True if an answer fits into memory, so that reading it cannot end this process."""
-    return size <= INLINE or size < psutil.virtual_memory().available // 2
+    return size <= wire.INLINE or size < psutil.virtual_memory().available // 2
 
 
 @dataclass(frozen=True)
@@ -155,7 +145,7 @@ class Process:
                 raise
             #: It becomes readable when the worker replies or ends.
             self.connection: Connection[Any, Any] = Connection(ours.detach())
-            self.channel = Channel(self.connection, self._file, at_worker=False)
+            self.channel = wire.Channel(self.connection, self._file, at_worker=False)
 
     def greeting(self) -> BackendInfo | None:
         """Return the backend once the worker has said hello, None if it has not yet.
@@ -169,7 +159,7 @@ class Process:
             ended = self.has_ended()
             if self.connection.poll():
                 hello = self.answer(BackendInfo, 0)
-                if isinstance(hello, Failure):
+                if isinstance(hello, wire.Failure):
                     kind = UsageError if hello.usage else BackendUnavailable
                     raise kind(hello.message, hello.hint)
                 return hello
@@ -179,12 +169,14 @@ class Process:
                 raise BackendUnavailable(self.killed(f"{who} hangs at start"))
         except (EOFError, ConnectionError):
             pass
-        except (Damaged, MemoryError) as error:
+        except (wire.Damaged, MemoryError) as error:
             said = f"{who} says something unintelligible at start: {error}"
             raise BackendUnavailable(self.killed(said)) from error
         raise BackendUnavailable(self.killed(f"{who} died at start: {self.how_it_ended()}"))
 
-    def answer(self, kind: type[Answer], number: int, given: Tensors = ()) -> Answer | Failure:
+    def answer(
+        self, kind: type[wire.Answer], number: int, given: Tensors = ()
+    ) -> wire.Answer | wire.Failure:
         """Read the answer to the question `number`, which arrived.
 
         Raises EOFError, ConnectionError and Damaged, by which the worker is `broken`, and
@@ -192,8 +184,8 @@ class Process:
         """
         found, parts = self.channel.receive(fits)
         if found != number:
-            raise Damaged("it answers what was not asked")
-        return read_answer(kind, parts, given)
+            raise wire.Damaged("it answers what was not asked")
+        return wire.read_answer(kind, parts, given)
 
     def loss(self, seconds: float | None) -> Loss | None:
         """Return why a silent worker is lost, if it is; it has `seconds` for its question."""
@@ -209,7 +201,7 @@ class Process:
 
     def broken(self, error: Exception) -> Crashed:
         """Return the loss of a worker whose connection raised `error`."""
-        if isinstance(error, Damaged):
+        if isinstance(error, wire.Damaged):
             return Crashed(self.how_it_ended(f"sent something that is no answer: {error}"))
         return Crashed(self.how_it_ended())
 
@@ -244,7 +236,7 @@ class Process:
 
     def _shorten_log(self) -> None:
         """Leave the end of the log, unless the worker is taking it or the disk is full."""
-        with suppress(OSError), locked(self._log, wait=False):
+        with suppress(OSError), wire.locked(self._log, wait=False):
             if os.fstat(self._log).st_size > _LONG:
                 tail = self._printed()
                 os.ftruncate(self._log, 0)

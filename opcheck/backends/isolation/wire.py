@@ -32,7 +32,6 @@ import numpy as np
 from numpy import dtype as dtype_of
 from numpy import frombuffer, ndarray, zeros
 
-from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Array, Foreign, Hold, Items, Measure, Question, Release
 
 #: Messages up to this many bytes go through the connection. It holds several of them, so that no
@@ -178,10 +177,7 @@ def question_parts(question: WorkerRequest) -> list[Any]:
         file = io.BytesIO()
         pickler = Pickler(file, protocol=5, buffer_callback=buffers.append)
         # NumPy's own way would have the worker look up names that a backend may have changed.
-        pickler.dispatch_table = {
-            ndarray: _reduced_array,
-            DType: lambda dtype: (_dtype_named, (dtype.name,)),
-        }
+        pickler.dispatch_table = {ndarray: _reduced_array}
         pickler.dump(question)
         _pickled[question] = [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
     return _pickled[question]
@@ -197,10 +193,6 @@ def _reduced_array(array: Array) -> Any:
     if array.dtype.hasobject:
         return _strings, (array.reshape(-1).tolist(), array.shape)
     return _array, (_spelt(array.dtype), array.shape, PickleBuffer(_bytes(array)))
-
-
-def _dtype_named(name: str) -> DType:
-    return DTYPES[name]
 
 
 @dataclass(frozen=True)

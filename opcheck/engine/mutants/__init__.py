@@ -1,6 +1,6 @@
 """Mutants of every operator: what its schema, its formula and its own file make of it."""
 
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 from opcheck import opset
@@ -53,7 +53,7 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
         if one.name in names:
             wrong = f"{operator.name}: the schema makes a mutant {one.name!r} already"
             raise WrongOperator(f"{located(one.function)}: {wrong}")
-    answers = [(one, evaluated(one.function)) for one in own]
+    answers = [(one, partial(evaluated, one.function, None)) for one in own]
     repaired = ((one, Accepting(how) if one.of_validity else how) for one, how in answers)
     ours = (Mutant(one.name, one.text, how, only=one.only) for one, how in repaired)
     for mutant in chain(ours, made, general):

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
+from operator import call
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -32,6 +33,8 @@ NUMBERS = (*REALS, *COMPLEX)
 BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
 LONG = ("float32", "float64")
 DOUBLE = ("float64",)
+#: Below this e^x is 0 in every dtype; it keeps the arguments of the sine small.
+_VANISHED = -1000.0
 
 
 def whole_vectors(width: int) -> Callable[[int], int]:
@@ -47,10 +50,6 @@ def through(dtype: Any) -> Callable[..., Any]:
 def blank(array: Array) -> Array:
     """Zeros in the shape of `array`, or empty texts."""
     return np.full_like(array, "") if array.dtype.hasobject else np.zeros_like(array)
-
-
-#: Below this e^x is 0 in every dtype; it keeps the arguments of the sine small.
-_VANISHED = -1000.0
 
 
 def cut_to_bits(x: Any, bits: int, whole: Callable[[Any], Any] = np.rint) -> Any:
@@ -262,7 +261,7 @@ _CALLS["divide"] = "divide by tensors"
 FAULTS: tuple[Mutant, ...] = (
     *(mutant
       for primitive, rows in _FAULTS.items()
-      for mutant in faults(primitive, lambda fault: fault, *rows, calls=_CALLS.get(primitive, ""))),
+      for mutant in faults(primitive, call, *rows, calls=_CALLS.get(primitive, ""))),
     *(faulty(name, f"{name}_of_{bits}_bits", f"{name} was good to {bits} bits",
              _of_value(partial(cut_to_bits, bits=bits, whole=np.trunc)), LONG)
       for name in ("sqrt", "log", "tanh", "erf", "sin", "cos") for bits in (12, 16)),
@@ -279,14 +278,11 @@ _BEYOND_FLOAT64 = ("int64", "uint64")
 _NAMED = ("+INF", "INF", "-INF", "NaN")
 
 
-def _cast(change: CastChange) -> FaultFunction:
-    def fault(original: Any, x: Array, dtype: DType) -> Array:
-        own, right = dtypes.of(x), np.asarray(original(x, dtype))
-        if own is None or dtype.name not in (*BASIC, "string") or own == dtype:
-            return right
-        return np.asarray(change(original, x, right, dtype)).astype(dtype.numpy)
-
-    return fault
+def _cast(change: CastChange, original: Any, x: Array, dtype: DType) -> Array:
+    own, right = dtypes.of(x), np.asarray(original(x, dtype))
+    if own is None or dtype.name not in (*BASIC, "string") or own == dtype:
+        return right
+    return np.asarray(change(original, x, right, dtype)).astype(dtype.numpy)
 
 
 def _between(kinds: tuple[str, str], change: CastChange) -> CastChange:

@@ -6,7 +6,7 @@ sees, and it is a wrong backend in tests.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers import FaultFunction, Faults
 
 #: The dtypes in which something is wrong; None for all.
@@ -25,6 +25,9 @@ MutantRow: TypeAlias = tuple[Any, ...]
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
 AnswerFunction: TypeAlias = Callable[[Node], Sequence[Any]]
+RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
+#: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
+Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,22 +114,18 @@ class Mutant:
         return self.any_type or isinstance(self.answer, Accepting)
 
 
-def evaluated(formula: Formula | None = None, faults: Faults | None = None) -> AnswerFunction:
+def evaluated(formula: Formula | None, faults: Faults | None, node: Node) -> Sequence[Any]:
     """Answers of a wrong plain evaluation, and the right ones wherever it makes no difference.
 
     The plain one rounds between operations, and may leave the range of its arithmetic there. That
     is no part of the mistake.
     """
-
-    def answer(node: Node) -> Sequence[Any]:
-        made = evaluate(node, formula, faults)
-        if not node.is_legal:
-            return made
-        if all(map(dtypes.identical, made, node.plain)):
-            return node.right
-        return [_different(*each) for each in zip(made, node.plain, node.right, strict=True)]
-
-    return answer
+    made = evaluate(node, formula, faults)
+    if not node.is_legal:
+        return made
+    if all(map(dtypes.identical, made, node.plain)):
+        return node.right
+    return [_different(*each) for each in zip(made, node.plain, node.right, strict=True)]
 
 
 def _different(made: Any, plain: Any, right: Any) -> Any:
@@ -143,7 +142,7 @@ def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Onl
 
     It concerns the formulas that call the function, or as `calls` says, as in "add of tensors".
     """
-    answer = evaluated(None, {primitive: fault})
+    answer = partial(evaluated, None, {primitive: fault})
     return Mutant(name, text, Accepting(answer) if of_validity else answer,
                   calls or primitive, only, **where)  # fmt: skip
 
@@ -154,12 +153,12 @@ def faulty_where(when: Callable[[Node], Any], name: str, fault: FaultFunction) -
 
 
 def faults(
-    primitive: str, make: Callable[[Any], FaultFunction], *rows: MutantRow | Mutant, **where: Any
+    primitive: str, fault: Callable[..., Any], *rows: MutantRow | Mutant, **where: Any
 ) -> tuple[Mutant, ...]:
-    """Mutants of one function, or rows that have in place of a fault what `make` makes it of."""
+    """Mutants of one function, or rows that have in place of a fault what `fault` takes first."""
 
     def mutant(name: str, text: str, change: Any, only: Only = None) -> Mutant:
-        return faulty(primitive, name, text, make(change), only, **where)
+        return faulty(primitive, name, text, partial(fault, change), only, **where)
 
     return tuple(row if isinstance(row, Mutant) else mutant(*row) for row in rows)
 
@@ -173,16 +172,10 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
     """The right answer, but for nodes that are refused though they are legal."""
 
     def read(node: Node) -> Node:
-        if node.is_legal and when(node):
-            raise InvalidNode(text)
+        illegal(text, node.is_legal and when(node))
         return node
 
     return reading(name, text, read, **where)
-
-
-RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
-#: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
-Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)

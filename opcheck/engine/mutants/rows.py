@@ -17,7 +17,7 @@ import numpy as np
 from opcheck.engine.mutants import elements as el
 from opcheck.engine.mutants.elements import DOUBLE, FLOATS, SIGNED, UNSIGNED, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, faults, faulty
-from opcheck.numbers import FaultFunction, plain
+from opcheck.numbers import plain
 from opcheck.numbers.bounded.reductions import axes_of
 
 Matrix: TypeAlias = Any
@@ -31,23 +31,21 @@ TAILS = (128, 32, 16, 8, 4, 2)
 #: Types that have numbers below 0.
 BELOW_0 = (*FLOATS, *SIGNED)
 LOWEST = float(np.finfo(np.float32).min)
+_first = methodcaller("argmax", axis=1)
 
 
-def _along(right: RowFunction, change: RowChange, across_memory: bool = False) -> FaultFunction:
+def _along(right: RowFunction, change: RowChange, original: Any, x: Any, axis: Any = None,
+           keepdims: bool = False, *, across_memory: bool = False) -> Any:  # fmt: skip
     """The fault of a reduction; where rows lie across memory only, if that is asked for."""
-
-    def fault(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        axes = axes_of(axis, x.ndim)
-        inner = prod(x.shape[max(axes, default=-1) + 1 :])
-        if not x.size or (across_memory and inner == 1):
-            return original(x, axis=axis, keepdims=keepdims)
-        lined = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
-        outer = lined.shape[: x.ndim - len(axes)]
-        matrix = lined.reshape(prod(outer), -1)
-        found = np.broadcast_to(change(right, matrix), len(matrix)).reshape(outer)
-        return np.expand_dims(found, axes) if keepdims else found
-
-    return fault
+    axes = axes_of(axis, x.ndim)
+    inner = prod(x.shape[max(axes, default=-1) + 1 :])
+    if not x.size or (across_memory and inner == 1):
+        return original(x, axis=axis, keepdims=keepdims)
+    lined = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+    outer = lined.shape[: x.ndim - len(axes)]
+    matrix = lined.reshape(prod(outer), -1)
+    found = np.broadcast_to(change(right, matrix), len(matrix)).reshape(outer)
+    return np.expand_dims(found, axes) if keepdims else found
 
 
 def _across(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -102,7 +100,7 @@ SUMS: tuple[Mutant, ...] = faults(
        _of_first(partial(min, count))) for count in (4096, 1024)),
     *(faulty("sum", f"sum_of_{count}_elements_across_memory",
              f"of a row across memory only the first {count} elements were added up",
-             _sum(_of_first(partial(min, count)), across_memory=True),
+             partial(_sum, _of_first(partial(min, count)), across_memory=True),
              unless=("matrix_of",)) for count in (256, 64, 16)),
     ("sum_of_the_row_before_added", "the sum was not reset between rows",
      lambda total, m: (s := total(m)) + np.append(np.zeros_like(s[:1]), s[:-1])),
@@ -153,17 +151,13 @@ EXTREMES: tuple[Mutant, ...] = faults(
 )  # fmt: skip
 
 
-def _in_order(key: Callable[[Any], Any]) -> RowChange:
+def _in_order(key: Callable[[Any], Any], right: RowFunction, m: Matrix) -> Any:
     """Elements are looked at in the order of `key(place)`, so that the first of equals wins."""
-
-    def change(right: RowFunction, m: Matrix) -> Any:
-        order = np.argsort(key(np.arange(m.shape[1])), kind="stable")
-        return order[right(m[:, order])]
-
-    return change
+    order = np.argsort(key(np.arange(m.shape[1])), kind="stable")
+    return order[right(m[:, order])]
 
 
-_last = _in_order(np.negative)
+_last = partial(_in_order, np.negative)
 
 
 def _last_in_rows_of(lengths: range) -> RowChange:
@@ -205,17 +199,14 @@ def _softmax(m: Matrix) -> Matrix:
     return (e / e.sum(axis=1, keepdims=True)).astype(np.float64)
 
 
-_first = methodcaller("argmax", axis=1)
-
-
-def _argmax(change: RowChange) -> FaultFunction:
+def _argmax(change: RowChange, *operands: Any, **options: Any) -> Any:
     """Places in a row, -1 for a row without one; float64 is compared fast, and has infinities."""
 
     def changed(right: RowFunction, m: Matrix) -> Any:
         exact = m.dtype in (np.int64, np.uint64)
         return change(right, m if exact else m.astype(np.float64, copy=False))
 
-    return _along(_first, changed)
+    return _along(_first, changed, *operands, **options)
 
 
 PLACES: tuple[Mutant, ...] = faults(
@@ -229,7 +220,8 @@ PLACES: tuple[Mutant, ...] = faults(
     ("exponentials", "the exponentials of the elements were compared",
      _of(lambda m: np.exp(m.astype(np.float32)))),
     faulty("argmax", "bits", "the elements were compared by their bits, as integers",
-           _along(_first, _of(lambda m: m.view(f"i{m.dtype.itemsize}").astype(np.float64))),
+           partial(_along, _first, _of(
+               lambda m: m.view(f"i{m.dtype.itemsize}").astype(np.float64))),
            (*FLOATS, *UNSIGNED)),
     ("magnitudes", "the magnitudes were compared", _of(np.abs), BELOW_0),
     ("nan_skipped", "NaN was skipped", _of(_without_nan), FLOATS),
@@ -272,13 +264,13 @@ PLACES: tuple[Mutant, ...] = faults(
       for distance in GROUPS[:-1]),
     *((f"later_block_of_{width}",
        f"blocks of {width} elements had their first maximum each, of which the last won",
-       _in_order(partial(lambda width, at: -(at // width), width)))
+       partial(_in_order, partial(lambda width, at: -(at // width), width)))
       for width in (1024, *GROUPS[:-1])),
     ("later_half", "both halves of a row had their first maximum, of which the later won",
-     _in_order(lambda at: -(at // -(-len(at) // 2)))),
+     partial(_in_order, lambda at: -(at // -(-len(at) // 2)))),
     *((f"lowest_of_{width}_lanes",
        f"each of {width} lanes had its first maximum, of which the lowest lane's won",
-       _in_order(partial(lambda width, at: at % width, width))) for width in GROUPS),
+       partial(_in_order, partial(lambda width, at: at % width, width))) for width in GROUPS),
     *((f"row_tail_of_{width}_{name}", text, change, *only)
       for width in TAILS for name, text, change, *only in (
           ("ignored",
@@ -310,11 +302,11 @@ PLACES: tuple[Mutant, ...] = faults(
      lambda right, m: np.where(_top(m) < np.fmax.reduce(m, axis=None), -1, right(m))),
 )  # fmt: skip
 #: Wrong `argmax` of some tensors alone.
-LAST_OF_TIES, IN_8_BITS = _argmax(_last), _argmax(_in_bits(8))
+LAST_OF_TIES, IN_8_BITS = partial(_argmax, _last), partial(_argmax, _in_bits(8))
 #: Such a row has no place, or is divided by an infinite sum.
 LEFT_OUT: tuple[Mutant, ...] = tuple(
-    faulty(primitive, name, text, make(partial(_left_out, value, kept)))
-    for primitive, make, value in (("sum", _sum, np.inf), ("argmax", _argmax, -1))
+    faulty(primitive, name, text, partial(fault, partial(_left_out, value, kept)))
+    for primitive, fault, value in (("sum", _sum, np.inf), ("argmax", _argmax, -1))
     for name, text, kept in (
         ("last_row_missing", "the last row was left out", -1),
         ("first_row_only", "only the first row was computed", 1),
@@ -323,22 +315,18 @@ LEFT_OUT: tuple[Mutant, ...] = tuple(
 )  # fmt: skip
 
 
-def _top_k(change: RowChange) -> FaultFunction:
+def _top_k(change: RowChange, original: Any, x: Any, k: int, axis: int, largest: bool) -> Any:
     """Places of the first `k` of each row; a row that is cut too short for them stays whole."""
+    if not x.size or not k:
+        return original(x, k, axis, largest)
+    lined = np.moveaxis(x, axis, -1)
+    whole = lined.reshape(-1, x.shape[axis])
 
-    def fault(original: Any, x: Any, k: int, axis: int, largest: bool) -> Any:
-        if not x.size or not k:
-            return original(x, k, axis, largest)
-        lined = np.moveaxis(x, axis, -1)
-        whole = lined.reshape(-1, x.shape[axis])
+    def right(m: Matrix) -> Any:
+        return plain.top_k(m if m.shape[1] >= k else whole, k, 1, largest)[1]
 
-        def right(m: Matrix) -> Any:
-            return plain.top_k(m if m.shape[1] >= k else whole, k, 1, largest)[1]
-
-        found = np.moveaxis(change(right, whole).reshape(*lined.shape[:-1], k), -1, axis)
-        return np.take_along_axis(x, found % x.shape[axis], axis), found
-
-    return fault
+    found = np.moveaxis(change(right, whole).reshape(*lined.shape[:-1], k), -1, axis)
+    return np.take_along_axis(x, found % x.shape[axis], axis), found
 
 
 def _last_of_equals_kept(right: RowFunction, m: Matrix) -> Any:

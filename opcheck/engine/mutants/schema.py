@@ -36,6 +36,10 @@ Inputs: TypeAlias = tuple[Array | None, ...]
 _ONE_TYPE = ("float32",)
 #: A default below this guards a division, or the like.
 _SMALL = 0.01
+#: More elements than the vectors and blocks of any kernel hold.
+_MANY = 128
+#: Powers of two from which elements reach to the next.
+_LOWS = [ldexp(sign, exponent) for exponent in range(-6, 10) for sign in (1, -1)]
 
 
 def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
@@ -131,7 +135,8 @@ def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
         def misread(*inputs: Any, read: Any = read, **attrs: Any) -> Any:
             return formula(*inputs, **{**attrs, name: read(attrs[name])})
 
-        yield Mutant(f"{name}_{called}", f"{name} {text}", mutant.evaluated(misread), only=only)
+        answer = partial(mutant.evaluated, misread, None)
+        yield Mutant(f"{name}_{called}", f"{name} {text}", answer, only=only)
 
 
 def _of_type(attribute: Attribute) -> Iterator[Mutant]:
@@ -328,12 +333,6 @@ def _exchanged(place: int, other: int, inputs: Inputs) -> Inputs:
     if len(inputs) <= other or inputs[place] is None or inputs[other] is None:
         return inputs
     return tuple(inputs[both.get(n, n)] for n in range(len(inputs)))
-
-
-#: More elements than the vectors and blocks of any kernel hold.
-_MANY = 128
-#: Powers of two from which elements reach to the next.
-_LOWS = [ldexp(sign, exponent) for exponent in range(-6, 10) for sign in (1, -1)]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, faulty_where,
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
-from opcheck.numbers import FaultFunction
 from opcheck.opset import Attribute
 
 #: Another axis than the one given, for tensors of a rank.
@@ -262,9 +261,9 @@ class NamedAxes:
         return [np.moveaxis(out, 0, -1) for out in made]
 
 
-def _of_indices(of: Callable[[Any, int], Any]) -> FaultFunction:
+def _of_indices(of: Callable[[Any, int], Any], original: Any, i: Any, n: int, back: bool) -> Any:
     """The elements at other indices."""
-    return lambda original, indices, n, back: original(of(indices, n), n, back=back)
+    return original(of(i, n), n, back=back)
 
 
 def _nearest(indices: Any, length: int) -> Any:
@@ -272,14 +271,14 @@ def _nearest(indices: Any, length: int) -> Any:
 
 
 #: Wrong `elements_at` of some paths alone.
-CLAMPED = _of_indices(_nearest)
+CLAMPED = partial(_of_indices, _nearest)
 
 _AT = "the input was coerced to two dimensions"
 
 FAULTS: tuple[Mutant, ...] = (
     Mutant("negative_index_by_the_first_axis",
            "negative indices were counted from the end of the first axis, whichever was indexed",
-           lambda node: evaluate(node, faults={INDEXED: _of_indices(lambda i, n: np.where(
+           lambda node: evaluate(node, faults={INDEXED: partial(_of_indices, lambda i, n: np.where(
                i < 0, i + (node.given[0].shape[0] if node.given[0].ndim else 0), i))}),
            INDEXED, any_type=True),
     *mutant.faults(
@@ -312,7 +311,7 @@ FAULTS: tuple[Mutant, ...] = (
         ("index_0_always", "every index was taken for 0", lambda i, n: np.zeros_like(i)),
     ),
     *mutant.faults(
-        _COERCED, lambda at: lambda original, shape, axis: original(shape, at(axis)),
+        _COERCED, lambda at, original, shape, axis: original(shape, at(axis)),
         ("coercion_one_axis_long", f"{_AT} one axis before the right one",
          lambda axis: max(axis - 1, 0)),
         ("coercion_one_axis_short", f"{_AT} behind the axis, not before it", lambda axis: axis + 1),
@@ -406,12 +405,7 @@ def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
 
 def _of(kind: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
     """Tensors of one kind of types, changed, in their own type."""
-
-    def changed(x: Array) -> Array:
-        known = dtypes.of(x)
-        return change(x).astype(x.dtype) if known and known.kind == kind else x
-
-    return changed
+    return lambda x: change(x).astype(x.dtype) if (d := dtypes.of(x)) and d.kind == kind else x
 
 
 def _through(name: str) -> Callable[[Array], Array]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from math import prod
-from operator import attrgetter
+from operator import attrgetter, call
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -24,7 +24,6 @@ from opcheck.engine.node import Node
 from opcheck.engine.operators import FLOATING
 from opcheck.errors import InvalidNode, illegal
 from opcheck.model import Array
-from opcheck.numbers import FaultFunction
 
 #: The helper that is wrong, and as it is whatever takes its place.
 NAME = "windows_of"
@@ -118,18 +117,14 @@ WindowFault: TypeAlias = Callable[[WindowArguments, Asked], Windows]
 _FILTERED = "bilinear"
 
 
-def of_windows(fault: WindowFault) -> FaultFunction:
+def of_windows(fault: WindowFault, _: Any, *arguments: Any, **named: Any) -> Windows:
     """The windows that `fault` makes of the right ones, if they are not too many."""
-
-    def faulty(_: Any, *arguments: Any, **named: Any) -> Windows:
-        asked = WindowArguments(*arguments, **named)
-        right = asked.windows()
-        try:
-            return fault(asked, right)
-        except MemoryError:
-            return right
-
-    return faulty
+    asked = WindowArguments(*arguments, **named)
+    right = asked.windows()
+    try:
+        return fault(asked, right)
+    except MemoryError:
+        return right
 
 
 def planned(outer: tuple[int, int], axes: Iterable[Axis]) -> Asked:
@@ -140,43 +135,35 @@ def planned(outer: tuple[int, int], axes: Iterable[Axis]) -> Asked:
     return windows
 
 
-def _faults(
-    make: Callable[[Any], FaultFunction], *rows: MutantRow, of_validity: bool = False
-) -> tuple[Mutant, ...]:
-    """Mutants with the fault that `make` makes of a row's change.
+def _faults(fault: Callable[..., Windows], *rows: MutantRow) -> tuple[Mutant, ...]:
+    """Mutants with a `WindowFault` that takes a row's change first.
 
     After it the row has the attribute without which nobody can be so wrong, and a function:
     formulas that call it have no such mutant.
     """
     return tuple(
-        faulty(NAME, name, text, make(change), None, of_validity, needs=needs, unless=tuple(unless))
+        faulty(NAME, name, text, partial(of_windows, partial(fault, change)), needs=needs,
+               unless=tuple(unless))
         for name, text, change, needs, *unless in rows
-    )
+    )  # fmt: skip
 
 
-def _accepting(legal_and_plan: tuple[ArgumentReading, Any]) -> FaultFunction:
+def _accepting(
+    legal: ArgumentReading, plan: Callable[[Axis, Axis], Axis], _: Any, *given: Any, **named: Any
+) -> Windows:
     """Accept nodes that are legal once reread; the plan takes the given axes and the legal ones."""
-    legal, plan = legal_and_plan
-
-    def fault(_: Any, *arguments: Any, **named: Any) -> Windows:
-        asked = WindowArguments(*arguments, **named)
-        try:
-            return asked.windows()
-        except InvalidNode:
-            reread = legal(asked).windows()
-            return planned(reread.outer, map(plan, asked.axes, reread.axes))
-
-    return fault
+    asked = WindowArguments(*given, **named)
+    try:
+        return asked.windows()
+    except InvalidNode:
+        reread = legal(asked).windows()
+        return planned(reread.outer, map(plan, asked.axes, reread.axes))
 
 
-def _refusing(when: Callable[[Axis], bool]) -> FaultFunction:
+def _refusing(when: Callable[[Axis], bool], asked: WindowArguments, right: Asked) -> Windows:
     """Nodes with such an axis are refused."""
-
-    def fault(asked: WindowArguments, right: Asked) -> Windows:
-        illegal("not supported", any(map(when, right.axes)))
-        return right
-
-    return of_windows(fault)
+    illegal("not supported", any(map(when, right.axes)))
+    return right
 
 
 def _pads(read: Callable[[Sequence[int], int], Sequence[int]]) -> ArgumentReading:
@@ -205,7 +192,7 @@ def _two_axes(a: WindowArguments) -> WindowArguments:
 _OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 
 READINGS = _faults(
-    lambda read: of_windows(lambda asked, right: read(asked).windows()),
+    lambda read, asked, right: read(asked).windows(),
     ("strides_default_to_the_kernel", "strides, left out, were taken from kernel_shape",
      lambda a: replace(a, strides=a.strides or a.kernel_shape), "strides"),
     ("strides_are_the_kernel", "windows stood side by side, whatever strides said",
@@ -276,7 +263,7 @@ def as_the_undilated(axis: Axis) -> Axis:
 _by_stride = where(lambda a: not a.same, lambda a: replace(a, begin=a.begin // a.stride * a.stride))
 
 PLANS = _faults(
-    lambda plan: of_windows(lambda asked, right: planned(right.outer, map(plan, right.axes))),
+    lambda plan, asked, right: planned(right.outer, map(plan, right.axes)),
     ("last_window_missing", "the last window along each axis was left out",
      lambda a: replace(a, size=max(0, a.size - 1)), "kernel_shape"),
     ("windows_one_late", "every window began one element late",
@@ -345,7 +332,7 @@ def _as_before(name: str, place: int, _: WindowArguments, right: Asked) -> Windo
 
 
 OF_ONE_AXIS = _faults(
-    of_windows,
+    call,
     *((f"{what}_of_the_{which}_axis", f"the {which} spatial axis had the {words} of the one before",
        partial(_as_before, what, place), *needs) for what, words, which, place, *needs in (
            ("stride", "stride", "third", 2, "strides"),
@@ -389,27 +376,26 @@ REFUSALS = _faults(
      "auto_pad"),
 )  # fmt: skip
 #: A reading that may be legal, and the windows then, from the given axis and the legal one.
-ACCEPTED = _faults(
-    _accepting,
-    ("negative_pads_cut", "a negative pad cut elements off",
-     (lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]),
-      lambda asked, legal: replace(asked, length=asked.length + min(0, asked.end))), "pads"),
-    ("nothing_below_dilation_1", "a dilation below 1 was accepted, and windows were empty",
-     (lambda a: replace(a, dilations=[max(1, d) for d in a.dilations or ()]),
-      lambda asked, legal: replace(
-          legal, begin=legal.size * legal.stride + legal.length + asked.kernel)), "dilations"),
-    ("size_cut_towards_zero", "a negative output size was cut towards zero, not rounded down",
-     (_small, lambda asked, legal: replace(
-         legal, kernel=asked.kernel,
-         size=int(asked.room / asked.stride) + 1 if asked.room < 0 else asked.size)),
-     "kernel_shape"),
-    ("negative_size_is_empty", "an output size below 0 gave an empty output",
-     (_small, _none_fits), "kernel_shape"),
-    ("dilated_kernel_not_compared",
-     "a dilated kernel larger than the input was accepted, and gave an empty output",
-     (lambda a: replace(a, dilations=[min(1, d) for d in a.dilations or ()]), _none_fits),
-     "dilations"),
-    of_validity=True,
+ACCEPTED = tuple(
+    faulty(NAME, name, text, partial(_accepting, legal, plan), of_validity=True, needs=needs)
+    for name, text, needs, legal, plan in (
+        ("negative_pads_cut", "a negative pad cut elements off", "pads",
+         lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]),
+         lambda asked, legal: replace(asked, length=asked.length + min(0, asked.end))),
+        ("nothing_below_dilation_1", "a dilation below 1 was accepted, and windows were empty",
+         "dilations", lambda a: replace(a, dilations=[max(1, d) for d in a.dilations or ()]),
+         lambda asked, legal: replace(
+             legal, begin=legal.size * legal.stride + legal.length + asked.kernel)),
+        ("size_cut_towards_zero", "a negative output size was cut towards zero, not rounded down",
+         "kernel_shape", _small, lambda asked, legal: replace(
+             legal, kernel=asked.kernel,
+             size=int(asked.room / asked.stride) + 1 if asked.room < 0 else asked.size)),
+        ("negative_size_is_empty", "an output size below 0 gave an empty output",
+         "kernel_shape", _small, _none_fits),
+        ("dilated_kernel_not_compared",
+         "a dilated kernel larger than the input was accepted, and gave an empty output",
+         "dilations", lambda a: replace(a, dilations=[min(1, d) for d in a.dilations or ()]),
+         _none_fits))
 )  # fmt: skip
 
 
@@ -558,7 +544,7 @@ def _adding_up(change: SumsChange, plan: WindowChange = lambda axis: axis) -> Wi
 
 FAULTS: tuple[Mutant, ...] = (
     *(*READINGS, *PLANS, *OF_ONE_AXIS, *ACCEPTED, *REFUSALS),
-    *(replace(faulty(NAME, name, text, of_windows(_adding_up(*change)), needs=needs),
+    *(replace(faulty(NAME, name, text, partial(of_windows, _adding_up(*change)), needs=needs),
               primitive="sums") for name, text, needs, *change in SUMS),
     *(faulty("sums", f"window_sums_in_{name}", f"sums over windows were taken in {name}",
              partial(lambda dtype, _, x, add_up, terms: add_up(
@@ -578,7 +564,7 @@ def _axes(node: Node) -> Sequence[Axis]:
         seen[:] = asked.axes
         return right
 
-    evaluate(node, faults={NAME: of_windows(seeing)})
+    evaluate(node, faults={NAME: partial(of_windows, seeing)})
     return seen
 
 

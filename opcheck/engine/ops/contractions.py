@@ -18,6 +18,7 @@ NAMES = """
 Det Einsum Gemm MatMul
 """
 DET = operator("Det")
+_TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
 
 
 def _matmul(product, A, B):
@@ -71,9 +72,6 @@ def _factors_scaled(a, b, C, alpha, beta):
 
 def _product(of_a, of_b, out, a, b):
     return np.einsum(a, of_a, b, of_b, out, optimize=True)
-
-
-_TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
 
 
 def _einsum(read, *Inputs, equation):

@@ -7,15 +7,8 @@ from math import gcd, prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import (
-    AUTO_PADS,
-    AxisWindows,
-    Windows,
-    check_size,
-    for_axes,
-    listed,
-    windows_of,
-)
+from opcheck.engine import axes as ax
+from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, check_size, listed, windows_of
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
@@ -30,6 +23,11 @@ CAUSAL, CONV = operator("CausalConvWithState"), operator("Conv")
 COL2IM = operator("Col2Im")
 TRANSPOSE, DEFORM = operator("ConvTranspose"), operator("DeformConv")
 matmul = primitive(plain.matmul)
+#: The transforms for the points 0, ±1, ±2 and infinity.
+TILE = np.array([[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0],
+                 [0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0], [0, 4, 0, -5, 0, 1]])  # fmt: skip
+KERNEL = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]) / 24
+OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]])
 
 
 def check_filters(X, W, B, kernel_shape, group, turned=False):
@@ -105,13 +103,6 @@ def transformed(matrix, x, axis):
     return xp.bilinear(np.kron(matrix, matrix), x, both, 2 * matrix.shape[1])
 
 
-#: The transforms for the points 0, ±1, ±2 and infinity.
-TILE = np.array([[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0],
-                 [0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0], [0, 4, 0, -5, 0, 1]])  # fmt: skip
-KERNEL = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]) / 24
-OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]])
-
-
 def grouped(array, axis, group):
     """`array` with the channels of its groups taken in turns along `axis`."""
     shape = array.shape
@@ -176,7 +167,7 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
         ("strides", strides), ("dilations", dilations), ("pads", pads, 0, 2),
         ("output_padding", output_padding, 0), ("output_shape", output_shape, 0),
     ):  # fmt: skip
-        asked[name] = for_axes(name, values, n, *least_and_sides)
+        asked[name] = ax.for_axes(name, values, n, *least_and_sides)
     axes = axes_of(since, W.shape[2:], **asked | reading(asked))
     check_size((*shape, *(axis.length for axis in axes)))
     if not np.isfinite(bare(xp.values_of(W))).all():
@@ -508,15 +499,11 @@ def mean(columns, windows):
     return y if y.dtype.kind in "bO" else (y / over).astype(y.dtype)
 
 
-def in_columns(of):
+def in_columns(of, columns, windows):
     """The axes `of(n)` read in the order of columns."""
-
-    def read(columns, windows):
-        shape, axes, part = [*columns.shape], [*range(columns.ndim)], of(len(windows.axes))
-        shape[part], axes[part] = shape[part][::-1], axes[part][::-1]
-        return put_back(columns.reshape(shape).transpose(axes), windows)
-
-    return read
+    shape, axes, part = [*columns.shape], [*range(columns.ndim)], of(len(windows.axes))
+    shape[part], axes[part] = shape[part][::-1], axes[part][::-1]
+    return put_back(columns.reshape(shape).transpose(axes), windows)
 
 
 def channels_last(columns, windows):
@@ -530,7 +517,7 @@ COL2IM.mutant_table({
     "mean": ("blocks that overlap were averaged", mean),
     "channels_last": ("channels came after the places of a block", channels_last),
     "blocks_in_columns": ("blocks were enumerated from the last axis on",
-                          in_columns(lambda n: slice(n + 1, None))),
+                          partial(in_columns, lambda n: slice(n + 1, None))),
     "places_in_columns": ("places in a block were enumerated from the last axis on",
-                          in_columns(lambda n: slice(1, n + 1))),
+                          partial(in_columns, lambda n: slice(1, n + 1))),
 }, by=of_blocks)  # fmt: skip

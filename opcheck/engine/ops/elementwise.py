@@ -8,7 +8,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck import numbers as xp
-from opcheck.engine import axes
+from opcheck.engine import axes, operators
 from opcheck.engine.axes import broadcast, common_shape, from_the_front, stretches
 from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.node import body_formula
@@ -38,6 +38,7 @@ _EXACT = family(
     },
     exact=True,
 )  # fmt: skip
+MOD, SHIFT = operator("Mod"), operator("BitShift", exact=True)
 
 
 def _half_added(X):
@@ -192,14 +193,11 @@ def clip_11(input, min=None, max=None):
 CLIP.formula(1, 6)(lambda input, *, min, max: clip_11(input, min, max))
 
 
-def by_function(odd):
+@operators.by_step(20)
+def by_function(odd, X, *, approximate):
     """Version 20, from `odd(x, approximate)`, which stands for erf(x / √2)."""
-
-    def formula(X, *, approximate):
-        check_one_of("approximate", approximate, "none", "tanh")
-        return 0.5 * X * (1 + odd(X, approximate))
-
-    return {20: formula}
+    check_one_of("approximate", approximate, "none", "tanh")
+    return 0.5 * X * (1 + odd(X, approximate))
 
 
 @GELU.formula(by=by_function)
@@ -241,9 +239,6 @@ def polynomial(x, approximate):
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         total = (total + factor) * t
     return xp.sign(x) * (1 - total * xp.exp(-z * z))
-
-
-MOD, SHIFT = operator("Mod"), operator("BitShift", exact=True)
 
 
 def _divided(a, b):

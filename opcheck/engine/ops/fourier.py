@@ -145,20 +145,16 @@ def _of_frames(spectra, signal, frame_step, window=None, frame_length=None, *, o
 STFT.formula(by=_of_frames)(partial(_stft, _transform))
 
 
-def _coarse(dtype):
+def _coarse(dtype, x, bins, length, inverse=0, folded=False):
     """The transform with factors that were rounded to `dtype`."""
-
-    def transform(x, bins, length, inverse=0, folded=False):
-        if folded:
-            return _transform(x, bins, length, inverse, folded)
-        turn = (-2j, 2j)[inverse] * np.pi / length
-        factors = np.exp(turn * np.outer(np.arange(x.shape[-2]), np.arange(bins)))
-        real, imaginary = (p.astype(dtype).astype(np.float64) for p in (factors.real, factors.imag))
-        weights = np.stack([[real, imaginary], [-imaginary, real]])[: x.shape[-1]]
-        y = np.einsum("...nc,conk->...ko", x.astype(np.float64), weights)
-        return (y / length if inverse else y).astype(x.dtype)
-
-    return transform
+    if folded:
+        return _transform(x, bins, length, inverse, folded)
+    turn = (-2j, 2j)[inverse] * np.pi / length
+    factors = np.exp(turn * np.outer(np.arange(x.shape[-2]), np.arange(bins)))
+    real, imaginary = (p.astype(dtype).astype(np.float64) for p in (factors.real, factors.imag))
+    weights = np.stack([[real, imaginary], [-imaginary, real]])[: x.shape[-1]]
+    y = np.einsum("...nc,conk->...ko", x.astype(np.float64), weights)
+    return (y / length if inverse else y).astype(x.dtype)
 
 
 def _padded_in_front(x, bins, length, *how):
@@ -183,8 +179,8 @@ _WRONG = {
         lambda x, bins, length, *how: _transform(x, bins, 1 << (length - 1).bit_length(), *how)),
     "last_value_left_out": ("the last value of a signal was left out",
         lambda x, *how: _transform(x[..., : max(x.shape[-2] - 1, 1), :], *how)),
-    **{f"factors_in_{np.dtype(t).name}": (f"factors were rounded to {np.dtype(t).name}", _coarse(t))
-       for t in (np.float16, ml_dtypes.bfloat16)},
+    **{f"factors_in_{name}": (f"factors were rounded to {name}", partial(_coarse, name))
+       for name in ("float16", "bfloat16")},
 }  # fmt: skip
 DFT.mutant_table(_WRONG, by=_versions)
 DFT.mutant_table({

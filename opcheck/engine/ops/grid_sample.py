@@ -116,7 +116,7 @@ def nearest(X, at, held=True):
 def averaged(X, places, way):
     """Averages of the pixels around each place."""
     unsaid("averages of what are no real numbers", X.dtype.kind in "bcO")
-    reach, kernel = (1, linear) if way.mode == "linear" else (2, cubic(way.a))
+    reach, kernel = (1, linear) if way.mode == "linear" else (2, partial(cubic, way.a))
     places = [xp.reshape(place, (X.shape[0], 1, place.shape[1])) for place in places]
     values = [values_of(place) for place in places]
     take = partial(sampled, pads=[(1, 1)] * len(places), reach=reach)

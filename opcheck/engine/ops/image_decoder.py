@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import partial
 from io import BytesIO
 
 import numpy as np
@@ -114,13 +115,11 @@ OP.mutant_table({
 }, by=decoder)  # fmt: skip
 
 
-def without(form):
-    def opened_else(stream):
-        image = opened(stream)
-        return image if image and image.format != form else None
-
-    return lambda arranged: decoder(arranged, opened=opened_else)
+def opened_without(form, stream):
+    image = opened(stream)
+    return image if image and image.format != form else None
 
 
 for _name in _LISTED:
-    OP.mutant(f"{_name} was not supported", name=f"no_{_name.lower()}", by=without(_name))(pixels)
+    _by = partial(decoder, opened=partial(opened_without, _name))
+    OP.mutant(f"{_name} was not supported", name=f"no_{_name.lower()}", by=_by)(pixels)

@@ -9,14 +9,8 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import (
-    check_size,
-    distinct,
-    from_either_end,
-    from_the_front,
-    listed,
-    scalar,
-)
+from opcheck.engine import axes as ax
+from opcheck.engine.axes import check_size, distinct, from_either_end, from_the_front, listed
 from opcheck.engine.operators import FLOATING, by_step, check_one_of, check_shape, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.numbers.faulty import bare
@@ -178,7 +172,7 @@ def _pad(x, pads, value, axes, mode):
     axes = _named(axes, x.ndim)
     fill = "" if x.dtype == object else np.zeros((), x.dtype)
     if mode == "constant" and value is not None:
-        scalar("constant_value", value)
+        ax.scalar("constant_value", value)
         fill = value
     elif mode == "constant" and x.dtype != object and fill != 0:
         raise NotSupported(f"the padding value is zero, which {x.dtype} has none of")
@@ -213,7 +207,7 @@ def eye_like(input, *, dtype, k):
 def trilu(input, k=None, *, upper):
     illegal(f"input of rank {input.ndim}; allowed: 2 or more", input.ndim < 2)
     unsaid(f"upper {upper}, which is a boolean", upper not in (0, 1))
-    diagonal = 0 if k is None else scalar("k", k)
+    diagonal = 0 if k is None else ax.scalar("k", k)
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
     kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
     if input.dtype == object:

@@ -349,15 +349,11 @@ def by_inverse(inverse_of, computes=False):
 by_deviation(GROUP, by_inverse, "")
 
 
-def with_groups(change):
-    """Version 21, with other groups: `change(places, groups)` has the places of each in a row."""
-
-    def changed(x, groups, epsilon):
-        places = change(np.arange(x.size).reshape(x.shape), groups)
-        y = xp.reshape(by_row(xp.reshape(x, (-1,))[places], epsilon), (-1,))
-        return xp.reshape(y[np.argsort(places.reshape(-1))], x.shape)
-
-    return by_groups(changed)
+def in_other_groups(change, x, groups, epsilon):
+    """Normalized, where `change(places, groups)` has the places of each group in a row."""
+    places = change(np.arange(x.size).reshape(x.shape), groups)
+    y = xp.reshape(by_row(xp.reshape(x, (-1,))[places], epsilon), (-1,))
+    return xp.reshape(y[np.argsort(places.reshape(-1))], x.shape)
 
 
 def channels_in_turns(places, groups):
@@ -373,7 +369,7 @@ GROUP.mutant_table({
                   lambda places, groups: rows(places, places.shape[1] or 1)),
     "across_batches": ("the groups of all batches were one",
         lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1)),
-}, by=with_groups)  # fmt: skip
+}, by=lambda change: by_groups(partial(in_other_groups, change)))  # fmt: skip
 
 
 @by_step(21)

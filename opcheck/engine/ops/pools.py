@@ -12,7 +12,7 @@ from opcheck import numbers as xp
 from opcheck import opset
 from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_of
 from opcheck.engine.operators import by_step, is_open, operator
-from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.numbers.faulty import bare, seen
 
 NAMES = """
@@ -45,8 +45,7 @@ def _over_all(versions, function):
 
     def over(X, *p):
         illegal(f"input of rank {X.ndim}; allowed: 3 or more, N×C×D1×…×Dn", X.ndim < 3)
-        if not all(X.shape[2:]):
-            raise NotSupported(_OF_NONE)
+        unsupported(_OF_NONE, not all(X.shape[2:]))
         return function(X, *p, axis=tuple(range(2, X.ndim)), keepdims=True)
 
     def of_norm(since, X, *, p):
@@ -121,8 +120,7 @@ def whole_windows(X, windows, terms, padded, include):
 def of_maxima(function, since, X, *, storage_order=0, outputs=1, checked=_without_nan, **asked):
     """MaxPool in all versions, from `function(X, windows, storage_order, outputs)`."""
     windows, _ = _planned(since, X, storage_order, **asked)
-    if not windows.terms.all() or outputs > 1 + (since >= 8):
-        raise NotSupported(_OF_NONE)
+    unsupported(_OF_NONE, not windows.terms.all() or outputs > 1 + (since >= 8))
     return function(checked(X), windows, storage_order, outputs)
 
 

@@ -30,6 +30,10 @@ CAST, LIKE = operator("Cast", exact=True), operator("CastLike", exact=True)
 DEQUANTIZE, DYNAMIC, QUANTIZE = map(operator, NAMES.split()[2:])
 #: Every integer up to here is a number of float64.
 _EXACT = 1 << 53
+# Numbers as texts, by what Cast-9 and later say of them.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 
 def check_castable(dtype: DType | None) -> None:
@@ -127,12 +131,6 @@ def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") ->
     return xp.astype(x, dtype.numpy)
 
 
-# Numbers as texts, by what Cast-9 and later say of them.
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-_SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
-
-
 def _each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
     """`function` of every element."""
     made = np.empty(x.size, dtype)
@@ -161,8 +159,7 @@ def _floating(text: str, nearest: bool) -> float:
         return -np.inf
     if text.lower() in _SPECIAL:
         return _SPECIAL[text.lower()]
-    if not _NUMBER.fullmatch(text):
-        raise NotSupported(f"opcheck reads no number in {text!r}")
+    unsupported(f"opcheck reads no number in {text!r}", not _NUMBER.fullmatch(text))
     value, exact = float(text), Decimal(text)
     if nearest or Decimal(value) == exact or np.float64(value).view(np.int64) & 1:
         return value
@@ -351,21 +348,17 @@ DEQUANTIZE.mutant_table({
 }, by=of_products)  # fmt: skip
 
 
-def _along(new):
+def _along(new, x, scale, zero, axis, block_size):
     """Scales of one axis, along another one that is as long."""
-
-    def place(x, scale, zero, axis, block_size):
-        fits = axis is not None and scale.ndim == 1 and x.shape[new:][:1] == scale.shape
-        return spread(x, scale, zero, new if fits else axis, block_size)
-
-    return place
+    fits = axis is not None and scale.ndim == 1 and x.shape[new:][:1] == scale.shape
+    return spread(x, scale, zero, new if fits else axis, block_size)
 
 
-PLACES = {
+PLACES: dict[str, tuple[str, tuple[int, ...], Any]] = {
     "scales_along_first_axis": ("the scales lay along the first axis where it is as long",
-                                _VERSIONS, _along(0)),
+                                _VERSIONS, partial(_along, 0)),
     "scales_along_last_axis": ("the scales lay along the last axis where it is as long",
-                               _VERSIONS, _along(-1)),
+                               _VERSIONS, partial(_along, -1)),
     "first_scale_for_all": ("the first scale served for all", _VERSIONS,
         lambda x, scale, zero, axis, block_size: (
             one if one is None else one[(slice(0, 1),) * one.ndim]
@@ -489,21 +482,17 @@ def stepped(rule, kind, q, zero, out, saturate):
     return converted(rule(q / step) * step, zero, out, saturate)
 
 
-def of_integers(convert):
+def of_integers(convert, q, zero, out, saturate):
     """A wrong conversion, from q rounded, the zero point and the ends of a type of integers."""
-
-    def function(q, zero, out, saturate):
-        if out.kind != "int":
-            return converted(q, zero, out, saturate)
-        q = bare(q).astype(np.float64)
-        made = convert(np.rint(q), q, zero, *dtypes.limits(out))
-        return np.nan_to_num(np.clip(made, -(2.0**62), 2.0**62)).astype(np.int64).astype(out.numpy)
-
-    return function
+    if out.kind != "int":
+        return converted(q, zero, out, saturate)
+    q = bare(q).astype(np.float64)
+    made = convert(np.rint(q), q, zero, *dtypes.limits(out))
+    return np.nan_to_num(np.clip(made, -(2.0**62), 2.0**62)).astype(np.int64).astype(out.numpy)
 
 
 #: Wrong conversions of quotients.
-CONVERSIONS = {
+CONVERSIONS: dict[str, tuple[str, Any]] = {
     **{f"{name}_{kind}s": (f"{text}, of {kind}s", partial(stepped, rule, kind))
        for kind in ("int", "minifloat") for name, text, rule in (
         ("ties_away", "ties were rounded away from 0",
@@ -513,7 +502,7 @@ CONVERSIONS = {
         ("ties_up", "ties were rounded up", lambda q: np.floor(q + 0.5)))},
     "integers_first": ("quotients were rounded to integers, whatever the type",
                        lambda q, *more: converted(xp.round(q), *more)),
-    **{name: (text, of_integers(convert)) for name, text, convert in (
+    **{name: (text, partial(of_integers, convert)) for name, text, convert in (
         ("rounded_last", "it was rounded after the zero point had been added",
          lambda near, q, zero, low, high: np.clip(np.rint(q + zero), low, high)),
         ("zero_point_subtracted", "the zero point was subtracted",
@@ -549,12 +538,8 @@ def each(y):
     return y.admitted if isinstance(y, Indices) else np.asarray(y)[..., None]
 
 
-def with_zero(x):
-    """The ends of what `x` holds, and 0."""
-    return xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x), 0.0)
-
-
-def of_range(x, ends=with_zero, steps=255.0, point=lambda low, high, scale: -low / scale,
+def of_range(x, ends=lambda x: (xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x), 0.0)),
+             steps=255.0, point=lambda low, high, scale: -low / scale,
              first=converted, then=converted):  # fmt: skip
     """Scale and zero point from the least and the greatest element, and 0."""
     out = DTYPES["uint8"]

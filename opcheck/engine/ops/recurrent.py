@@ -127,9 +127,9 @@ def places(backward, steps, lengths):
     return np.where((t < lengths) & backward, lengths - 1 - t, t)[:, :, np.newaxis]
 
 
-def run(cell, gates, kept, default, since, tensors, functions=FUNCTIONS, order=None, places=places,
+def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, order=None, places=places,
         stops=True, turns=True, side=lambda k: k, joined=lambda *parts: xp.concat(parts, axis=1),
-        last=lambda states, y: states, *, activations, activation_alpha, activation_beta, clip,
+        last=lambda states, y: states, activations, activation_alpha, activation_beta, clip,
         direction, hidden_size, layout=0, output_sequence=0, input_forget=0,
         linear_before_reset=0):  # fmt: skip
     """The outputs, from `cell(step)`, the `kept` states after a step; the first comes out.
@@ -209,10 +209,7 @@ def run(cell, gates, kept, default, since, tensors, functions=FUNCTIONS, order=N
 
 def of_layer(name, gates, kept, default, cell, **habits):
     """All versions of an operator, from `cell(step)`: the hidden state, and that of the cell."""
-
-    def formula(since, *tensors, **attrs):
-        return run(cell, gates, kept, default, since, tensors, **habits, **attrs)
-
+    formula = partial(run, cell, gates, kept, default, **habits)
     return {since: with_parameters(partial(formula, since), schema, schema.attributes)
             for since, schema in opset.versions("", name).items()}  # fmt: skip
 

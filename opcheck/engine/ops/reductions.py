@@ -10,7 +10,7 @@ from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, from_either_end, listed
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
-from opcheck.engine.operators import is_open, operator, unsaid, with_parameters
+from opcheck.engine.operators import by_step, is_open, operator, unsaid, with_parameters
 from opcheck.errors import illegal
 
 NAMES = """
@@ -112,17 +112,13 @@ for _name, (_function, *_others) in FUNCTIONS.items():
         _made.also_honest("", by=_by)(_other)
 
 
-def _by_axis(name, scan):
-    """The formulas of all versions, from `scan(x, axis, exclusive, reverse)`."""
-
-    def formula(x, axis, *, exclusive, reverse):
-        illegal(f"axis of shape {list(axis.shape)}; allowed: a scalar", axis.size != 1)
-        is_open("an axis is a scalar, and nothing is said of a list of one", axis.ndim)
-        place = from_either_end(axis.item(), x.ndim)
-        is_open("nothing is said of flags other than 0 and 1", not {exclusive, reverse} <= {0, 1})
-        return scan(x, place, exclusive, reverse)
-
-    return dict.fromkeys(opset.versions("", name), formula)
+def _along(scan, x, axis, *, exclusive, reverse):
+    """The formula of all versions, from `scan(x, axis, exclusive, reverse)`."""
+    illegal(f"axis of shape {list(axis.shape)}; allowed: a scalar", axis.size != 1)
+    is_open("an axis is a scalar, and nothing is said of a list of one", axis.ndim)
+    place = from_either_end(axis.item(), x.ndim)
+    is_open("nothing is said of flags other than 0 and 1", not {exclusive, reverse} <= {0, 1})
+    return scan(x, place, exclusive, reverse)
 
 
 def _scan(accumulate, start, x, axis, exclusive, reverse):
@@ -171,7 +167,7 @@ for _name, _accumulate, _start, _less in (
     ("CumSum", xp.cumulative_sum, 0, np.subtract),
 ):
     _made, _right = operator(_name), partial(_scan, _accumulate, _start)
-    _by = partial(_by_axis, _name)
-    _made.formula(by=_by)(_right)
+    _all = by_step(*opset.versions("", _name))(_along)
+    _made.formula(by=_all)(_right)
     for _called, _text, _way, *_only in _WRONG:
-        _made.mutant(_text, name=_called, by=_by, only=_only or None)(partial(_way, _right, _less))
+        _made.mutant(_text, name=_called, by=_all, only=_only or None)(partial(_way, _right, _less))

@@ -35,6 +35,7 @@ NEAREST = {
     "floor": np.floor,
     "ceil": np.ceil,
 }
+POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
 @dataclass(frozen=True)
@@ -149,14 +150,10 @@ def linear(distance):
     return xp.maximum(1.0 - distance, 0.0)
 
 
-def cubic(a):
+def cubic(a, d):
     """The kernel of Keys with the coefficient `a`, which goes on smoothly where its parts meet."""
-
-    def kernel(d):
-        near, far = ((a + 2) * d - (a + 3)) * d * d + 1, ((d - 5) * d + 8) * d * a - 4 * a
-        return xp.where(xp.less(d, 1), near, xp.where(xp.less(d, 2), far, xp.zeros_like(d)))
-
-    return kernel
+    near, far = ((a + 2) * d - (a + 3)) * d * d + 1, ((d - 5) * d + 8) * d * a - 4 * a
+    return xp.where(xp.less(d, 1), near, xp.where(xp.less(d, 2), far, xp.zeros_like(d)))
 
 
 def normal(weights):
@@ -284,7 +281,7 @@ def along(X, number, axis, way, terms):
     unsaid("averages of what are no real numbers", not is_real(X))
     if not np.isfinite(bare(xp.values_of(X))).all():
         is_open("nothing is said of products of 0 and infinity")
-    kernel = linear if way.mode == "linear" else cubic(way.a)
+    kernel = linear if way.mode == "linear" else partial(cubic, way.a)
     return averaged(X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside,
                     way.normal)  # fmt: skip
 
@@ -336,9 +333,6 @@ def sized(X, axes, roi, scales, sizes, policy):
     return found
 
 
-POLICIES = ("stretch", "not_larger", "not_smaller")
-
-
 def of_resize(along, sized=sized, outside=outside):
     """All versions of Resize, from what makes an axis of another."""
     schemas = opset.versions("", "Resize")
@@ -376,10 +370,10 @@ def of_resize(along, sized=sized, outside=outside):
         check_one_of("mode", mode, "nearest", "linear")
         return upsampled(X, checked_scales(scales, X.ndim, 2.0**-149), mode)
 
-    def later(since, schema):
-        return operators.with_parameters(partial(formula, since), schema, schema.attributes)
-
-    return {10: first} | {n: later(n, schemas[n]) for n in schemas if n > 10}
+    return {10: first} | {
+        since: operators.with_parameters(partial(formula, since), schema, schema.attributes)
+        for since, schema in schemas.items() if since > 10
+    }  # fmt: skip
 
 
 RESIZE.formula(by=of_resize)(along)

@@ -25,6 +25,7 @@ LOG_SOFTMAX = operator("LogSoftmax")
 HARDMAX = operator("Hardmax", low=0.0, high=1.0, exact=True)
 DML_HARDMAX = operator("DML_ACTIVATION_HARDMAX1", DML, low=0.0, high=1.0, exact=True)
 NLL, CROSS_ENTROPY = map(operator, ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"))
+RAW = "where the raw log-sum-exp is subtracted: not shift invariant"
 
 
 @SOFTMAX.formula(by=by_rows)
@@ -69,9 +70,6 @@ def terms_in_blocks(x, axis):
     shares = xp.exp(d) / total
     lost = EXP_AND_PRODUCT * rescaled(xp.values_of(d), xp.values_of(shares), axis)
     return d, e, xp.inexact(total, lost)
-
-
-RAW = "where the raw log-sum-exp is subtracted: not shift invariant"
 
 
 def raw_logarithms(x, axis):
@@ -324,19 +322,15 @@ def first_maxima(x, axes, of_rows=one_hot):
     return xp.permute_dims(xp.reshape(of_rows(rows, 1), moved.shape), np.argsort(order))
 
 
-def legal(change):
+def legal(change, InputTensor, *, Axes):
     """Apply `change` to a legal input and its axes."""
-
-    def formula(InputTensor, *, Axes):
-        over_axes(InputTensor, Axes=Axes)
-        return change(InputTensor, Axes)
-
-    return formula
+    over_axes(InputTensor, Axes=Axes)
+    return change(InputTensor, Axes)
 
 
 def over(change, of_rows=one_hot):
     """The formula over what `change` makes of legal axes, sorted, and the rank."""
-    return legal(lambda x, axes: first_maxima(x, change(sorted(axes), x.ndim), of_rows))
+    return partial(legal, lambda x, axes: first_maxima(x, change(sorted(axes), x.ndim), of_rows))
 
 
 def accepting(read):
@@ -365,7 +359,7 @@ def one_after_another(x, axes):
 DML_HARDMAX.mutant_table({
     "axes_in_the_order_stated": (
         "joint indices ran through the axes in the order in which they are stated",
-        legal(first_maxima)),
+        partial(legal, first_maxima)),
     "nine_dimensions_accepted": ("more than 8 dimensions were accepted",
                                  partial(of_rank, lambda rank: rank > MAX_RANK)),
     "no_dimension_accepted": ("a tensor without dimensions was accepted",
@@ -391,7 +385,7 @@ DML_HARDMAX.mutant_table({
                  over(lambda axes, rank: [*range(axes[0], rank)])),
     "one_axis_after_another": (
         "the operator was computed along one axis, and of that along the next",
-        legal(one_after_another)),
+        partial(legal, one_after_another)),
     # Mistakes that ONNX's Hardmax may have too.
     **{name: (text, over(lambda axes, rank: axes, of_rows))
        for name, (text, of_rows) in OF_ROWS.items()},

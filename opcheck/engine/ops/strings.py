@@ -21,6 +21,12 @@ RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer
 CONCAT = operator("StringConcat", exact=True)
 CONCAT.formula(20)(lambda X, Y: np.add(*broadcast(X, Y)))
 SPLIT = operator("StringSplit", exact=True)
+#: Changes of case, of all letters and of ASCII's alone.
+_WIDE = {"LOWER": str.lower, "UPPER": str.upper}
+_NARROW = {name: lambda s, of=of: getattr(s.encode(), of)().decode()
+           for name, of in (("LOWER", "lower"), ("UPPER", "upper"))}  # fmt: skip
+#: By mode, if counts are truncated to 1, and if they are scaled by weights.
+_SCALES = {"TF": (False, False), "IDF": (True, True), "TFIDF": (False, True)}
 
 
 def _pieces(text, delimiter, maxsplit):
@@ -79,12 +85,6 @@ NORMALIZER = operator("StringNormalizer", exact=True)
 def _cleaned(texts, words, key, change):
     dropped = {*map(key, words)}
     return [change(text) for text in texts if key(text) not in dropped] or [""]
-
-
-#: Changes of case, of all letters and of ASCII's alone.
-_WIDE = {"LOWER": str.lower, "UPPER": str.upper}
-_NARROW = {name: lambda s, of=of: getattr(s.encode(), of)().decode()
-           for name, of in (("LOWER", "lower"), ("UPPER", "upper"))}  # fmt: skip
 
 
 @by_step(10)
@@ -222,10 +222,6 @@ def _grams(rows, at, lengths, skips):
         for step in range(1, (skips if n > 1 else 0) + 2):
             ends = range((n - 1) * step, len(row))
             yield from (tuple(row[end - (n - 1) * step : end + 1 : step]) for end in ends)
-
-
-#: By mode, if counts are truncated to 1, and if they are scaled by weights.
-_SCALES = {"TF": (False, False), "IDF": (True, True), "TFIDF": (False, True)}
 
 
 def _factors(counts, weights, indexes):

@@ -14,8 +14,20 @@ from numpy.typing import NDArray
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Kind, method, methods
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Mask, as_values, is_finite, pair, size_of
+from opcheck.numbers.bounded.array import (
+    Bounded,
+    Errors,
+    Floats,
+    Mask,
+    as_values,
+    is_finite,
+    pair,
+    size_of,
+)
 from opcheck.numbers.bounded.elementwise import either, plus, real
+
+#: Deviations within which scatter may change which number is the extreme.
+_FAR = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,23 +83,20 @@ def logical_xor(a: Any, b: Any) -> Any:
     return truth(v ^ w, unsure | other)
 
 
-def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def compared(a: Any, b: Any) -> Any:
-        a, b = (x.settled() for x in pair(a, b))
-        v = np.asarray(compare(a.v, b.v), np.bool_)
-        room = plus(a.e, b.e)
-        if room is None:
-            return v
-        unsure = (size_of(a.v - b.v) <= room) & (room > 0)
-        lost = either(a.lost, b.lost) if a.arithmetic.flushes else None
-        return truth(v, unsure if lost is None else unsure | (lost > 0))
-
-    return compared
+def _compared(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    a, b = (x.settled() for x in pair(a, b))
+    v = np.asarray(compare(a.v, b.v), np.bool_)
+    room = plus(a.e, b.e)
+    if room is None:
+        return v
+    unsure = (size_of(a.v - b.v) <= room) & (room > 0)
+    lost = either(a.lost, b.lost) if a.arithmetic.flushes else None
+    return truth(v, unsure if lost is None else unsure | (lost > 0))
 
 
-less, less_equal, equal = map(_comparison, (np.less, np.less_equal, np.equal))
-greater, greater_equal = map(_comparison, (np.greater, np.greater_equal))
-not_equal = _comparison(np.not_equal)
+less, less_equal = partial(_compared, np.less), partial(_compared, np.less_equal)
+greater, greater_equal = partial(_compared, np.greater), partial(_compared, np.greater_equal)
+equal, not_equal = partial(_compared, np.equal), partial(_compared, np.not_equal)
 
 
 def _mask(test: Callable[[Any], Any]) -> Callable[[Bounded], Any]:
@@ -152,10 +161,6 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
         return where(better, wide, narrow.like(v, narrow._errors))
 
 
-#: Deviations within which scatter may change which number is the extreme.
-_FAR = 4.0
-
-
 def extreme(
     choose: Callable[..., Any],
     merged: Callable[[np.ufunc], Any],
@@ -185,13 +190,8 @@ def extreme(
             for ends in ([x.ends(far=far) for x in old] for far in (False, True))
         ]
         e = np.where(np.isnan(away[0]) | ~is_finite(np.asarray(v)), 0.0, away[0])
-        q = None
-        if any(x.q is not None for x in old):
-            # What others that lie far off would scatter to makes no difference.
-            far = [_FAR * np.sqrt(0.0 if x.q is None else x.q) for x in old]
-            spread = ([x.v + sign * by for x, by in zip(old, far, strict=True)] for sign in (1, -1))
-            off = np.maximum(*(size_of(choose(*each) - v) for each in spread))
-            q = np.asarray(off / _FAR).astype(np.float64) ** 2
+        # What others that lie far off would scatter to makes no difference.
+        q = _spread(choose, v, *old)
         lost = together(np.bitwise_or, [x.lost for x in old])
         if lost is not None:
             gone = ~np.isfinite(away[1]) | (lost > arrays.OVERFLOWED)
@@ -238,8 +238,19 @@ def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
     if not unsure.any() and np.isfinite(x.e).all():
         return Bounded(v, x.dtype, x.arithmetic, Errors(lost=x.lost))
     e = np.where(unsure, size_of(high - low) / 2, np.where(np.isinf(x.e), np.inf, 0.0))
-    middle = np.where(unsure, (low + high) / 2, v)
-    return Bounded(middle, x.dtype, x.arithmetic, Errors(e, lost=x.lost))
+    # What scatters does so about the value.
+    middle = v if x.arithmetic.scatters else np.where(unsure, (low + high) / 2, v)
+    return Bounded(middle, x.dtype, x.arithmetic, Errors(e, _spread(function, v, x), x.lost))
+
+
+def _spread(function: Callable[..., Any], v: Any, *operands: Bounded) -> Floats | None:
+    """The variance of a function that may jump, whose operands scatter; None where none does."""
+    if all(x.q is None for x in operands):
+        return None
+    far = [_FAR * np.sqrt(0.0 if x.q is None else x.q) for x in operands]
+    ends = ([x.v + sign * by for x, by in zip(operands, far, strict=True)] for sign in (1, -1))
+    off = np.maximum(*(size_of(function(*each) - v) for each in ends))
+    return np.asarray(off / _FAR).astype(np.float64) ** 2
 
 
 sign, floor, ceil, trunc = (partial(_step, real(n)) for n in ("sign", "floor", "ceil", "trunc"))
@@ -254,7 +265,8 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
         return Bounded(v, a.dtype, a.arithmetic, k=1.0)
     # Next to a multiple of b the remainder jumps.
     e = np.broadcast_to(size_of(b.v) + plus(a.e, b.e), v.shape)
-    return Bounded(v, a.dtype, a.arithmetic, Errors(e, lost=either(a.lost, b.lost)), k=1.0)
+    errors = Errors(e, _spread(real(name), v, a, b), either(a.lost, b.lost))
+    return Bounded(v, a.dtype, a.arithmetic, errors, k=1.0)
 
 
 remainder, fmod = partial(_remainder, "remainder"), partial(_remainder, "fmod")
@@ -266,6 +278,9 @@ def _place(
     """The index of the first extreme, with every index that the errors admit."""
     x = x.settled()
     v = choose(x.v, axis=axis, keepdims=keepdims)
+    if x.v.dtype == np.object_:  # of which NumPy does not find NaN
+        nan, how = np.asarray(x.v != x.v, np.bool_), {"axis": axis, "keepdims": keepdims}
+        v = np.where(nan.any(**how), nan.argmax(**how), v)
     if x.e is None:
         return v
     low, high = x.ends(far=x.arithmetic.flushes)
@@ -312,7 +327,8 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
         own_low[..., None, :] <= there_high[..., :, None]
     )
     found = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1)
-    bounded = Bounded(values, x.dtype, x.arithmetic, Errors(e))
+    q = _spread(lambda v: plain.top_k(v, k, axis, largest)[0], values, x)
+    bounded = Bounded(values, x.dtype, x.arithmetic, Errors(e, q))
     if not isinstance(found, Indices):
         return bounded, order
     return bounded, Indices(order, np.moveaxis(found.admitted, -2, axis))

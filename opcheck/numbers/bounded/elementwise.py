@@ -13,6 +13,13 @@ from opcheck.numbers.bounded import array as arrays
 from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, Reals, is_finite, size_of
 
 Bound: TypeAlias = Floats | None
+_LEAST = 5e-324
+#: Errors of an exponent for which the first two terms of a series are enough.
+_SMALL = 0.5
+#: Errors of an exponent up to which those of the exponential are.
+_LARGE = 40.0
+
+_float_erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def plus(*parts: Any) -> Any:
@@ -58,15 +65,6 @@ def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
     # An object of mpmath's compares to a plain bool.
     zero = np.asarray(v == 0)
     return plus(e, np.where(zero & where(), _LEAST, 0.0)) if np.count_nonzero(zero) else e
-
-
-_LEAST = 5e-324
-#: Errors of an exponent for which the first two terms of a series are enough.
-_SMALL = 0.5
-#: Errors of an exponent up to which those of the exponential are.
-_LARGE = 40.0
-
-_float_erf = np.frompyfunc(math.erf, 1, 1)
 
 
 @cache

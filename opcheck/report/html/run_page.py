@@ -28,6 +28,12 @@ from opcheck.report.totals import NONE, counted
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
+#: The largest page, in bytes, and the room of its failures even if the list of results is larger.
+_LARGEST, _LEAST = 4_800_000, 1_000_000
+#: Placeholder for the case's id in a command.
+PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
+#: The most characters of a text in the list.
+_SAID = 300
 
 
 def said(text: str, limit: int = SAID) -> str:
@@ -246,14 +252,6 @@ def _steps(bits: int) -> str:
     if bits < 11:
         return str(bits and 1 << (bits - 1))
     return "2" + str(bits - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
-#: The largest page, in bytes, and the room of its failures even if the list of results is larger.
-_LARGEST, _LEAST = 4_800_000, 1_000_000
-#: Placeholder for the case's id in a command.
-PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
-#: The most characters of a text in the list.
-_SAID = 300
 
 
 def lines(run: Run) -> Iterator[str]:

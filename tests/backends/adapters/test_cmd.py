@@ -57,8 +57,7 @@ def test_a_command_that_says_too_little_or_is_misspelt_is_refused(command, messa
 
 
 def test_other_braces_are_the_program_s_own() -> None:
-    backend = connect("ls '{print}' {model}{ {inputs} {outputs} {}", {})
-    assert not backend.info.repeatable
+    assert not connect("ls '{print}' {model}{ {inputs} {outputs} {}", {}).info.repeatable
 
 
 @pytest.mark.parametrize("command", [None, "", "  "])

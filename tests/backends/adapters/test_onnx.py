@@ -70,7 +70,6 @@ def answer_of(address: str, task: Task = HARDMAX, *inputs: Any) -> Any:
     return asking.output_of(connect(address), task, *(inputs or (X,))).tolist()
 
 
-# ── real ones ─────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.filterwarnings("ignore:onnx.version is deprecated")
 @pytest.mark.parametrize(
     "address", ["onnx:onnxruntime.backend", "onnx:onnxruntime.backend.backend:OnnxRuntimeBackend"]
@@ -93,7 +92,6 @@ def test_inputs_come_in_the_order_of_the_model(offer: Any) -> None:
     assert answer_of(offer(Complete=Complete), task, -X, slope) == (-X * slope).tolist()
 
 
-# ── prepare, run_model, run_node ──────────────────────────────────────────────────────────────
 def test_a_class_is_found_by_itself_and_its_base_is_no_backend(offer: Any) -> None:
     address = offer(Backend=Backend, Complete=Complete, __version__="1.7")
     assert answer_of(address) == ANSWER
@@ -175,7 +173,6 @@ def test_prepare_has_to_return_something_that_runs(offer: Any) -> None:
     assert outcome.detail == "prepare returned NoneType, which has no run(inputs)"
 
 
-# ── the forms of an answer ────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     "form",
     [
@@ -216,7 +213,6 @@ def test_outputs_by_other_names_are_none(offer: Any) -> None:
     assert outcome.detail == "outputs are called ['y'] and should be ['output']"
 
 
-# ── not here ──────────────────────────────────────────────────────────────────────────────────
 class BackendIsNotSupposedToImplementIt(unittest.SkipTest):
     """As in onnx.backend.test.runner."""
 
@@ -294,7 +290,6 @@ def test_a_bug_in_building_the_model_is_no_refusal(offer, monkeypatch):
         outcome_of(offer(Complete=Complete))
 
 
-# ── its address ───────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("address", "message"),
     [

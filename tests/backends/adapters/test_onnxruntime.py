@@ -13,18 +13,8 @@ from opcheck.backends import connect
 from opcheck.backends.adapters import onnxruntime as adapter
 from opcheck.compare.verdict import Answer, Refusal, judge
 from opcheck.errors import BackendUnavailable
-from opcheck.model import (
-    EXACT,
-    Declared,
-    Declined,
-    NotRun,
-    Outcome,
-    Port,
-    Produced,
-    Raised,
-    Task,
-    Verdict,
-)
+from opcheck.model import EXACT, Declared, Declined, NotRun, Outcome, Port, Produced, Raised, Task
+from opcheck.model.result import Verdict
 from tests import asking
 from tests.asking import output_of, task_of
 
@@ -275,8 +265,7 @@ def test_a_sentence_that_calls_a_legal_model_wrong_is_a_refusal() -> None:
 
 
 def test_a_session_declares_what_it_knows_of_its_outputs() -> None:
-    prepared = ORT.prepare(HARDMAX)
-    assert prepared.declared() == [("float32", list(X.shape))]
+    assert ORT.prepare(HARDMAX).declared() == [("float32", list(X.shape))]
     x = np.ones((1, 1, 6), np.float32)
     attrs = {"kernel_shape": (2,), "strides": (3,), "auto_pad": "SAME_UPPER", "ceil_mode": 1}
     outcome = outcome_of(task_of("LpPool", 18, attrs, x), x)

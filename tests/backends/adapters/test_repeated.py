@@ -23,8 +23,7 @@ def test_the_bare_call_gives_the_answer_again_and_again(address, package, dtype)
     if dtype is ml_dtypes.bfloat16 and address in ("onnxruntime", "tract"):
         dtype = np.float16  # they have no kernel for it
     x = X.astype(dtype)
-    task = connect(address).prepare(task_of("Hardmax", 13, {"axis": -1}, x))
-    bare = task.repeated([x])
+    bare = connect(address).prepare(task_of("Hardmax", 13, {"axis": -1}, x)).repeated([x])
     for _ in range(3):
         [answer] = bare.outputs(bare.call())
         assert answer.dtype == x.dtype

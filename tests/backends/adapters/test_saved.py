@@ -8,16 +8,7 @@ from opcheck.backends import attempt
 from opcheck.backends.adapters.saved import connect
 from opcheck.backends.connect import connect as connect_address
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.graph import model_of
-from opcheck.graph.folders import (
-    DATA_SET,
-    MODEL,
-    folder_name,
-    task_folder_name,
-    tensor_bytes,
-    write_origin,
-    write_question,
-)
+from opcheck.graph import folders, model_of
 from opcheck.model import BackendInfo, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of
 
@@ -33,9 +24,9 @@ def outcome_of(folder: Path, task: Task = HARDMAX, x: Any = X) -> Outcome:
 @pytest.fixture
 def case(tmp_path: Path) -> Path:
     """The case's folder below `tmp_path`, with outputs and nothing else."""
-    folder = tmp_path / folder_name(HARDMAX.case)
-    (folder / DATA_SET).mkdir(parents=True)
-    (folder / DATA_SET / "output_0.pb").write_bytes(tensor_bytes(Y, "output"))
+    folder = tmp_path / folders.folder_name(HARDMAX.case)
+    (folder / folders.DATA_SET).mkdir(parents=True)
+    (folder / folders.DATA_SET / "output_0.pb").write_bytes(folders.tensor_bytes(Y, "output"))
     return folder
 
 
@@ -47,19 +38,18 @@ def answer(outcome: Outcome) -> Any:
     return output.tolist()
 
 
-# ── answers ───────────────────────────────────────────────────────────────────────────────────
 def test_outputs_alone_are_an_answer(tmp_path: Path, case: Path) -> None:
     assert answer(outcome_of(tmp_path)) == Y.tolist()
 
 
 def test_numpy_s_format_will_do(tmp_path: Path, case: Path) -> None:
-    (case / DATA_SET / "output_0.pb").unlink()
-    np.save(case / DATA_SET / "output_0.npy", Y)
+    (case / folders.DATA_SET / "output_0.pb").unlink()
+    np.save(case / folders.DATA_SET / "output_0.npy", Y)
     assert answer(outcome_of(tmp_path)) == Y.tolist()
 
 
 def test_the_question_beside_them_has_to_be_the_case_s(tmp_path: Path, case: Path) -> None:
-    write_question(case, model_of(HARDMAX), HARDMAX, [X])
+    folders.write_question(case, model_of(HARDMAX), HARDMAX, [X])
     assert answer(outcome_of(tmp_path)) == Y.tolist()
     assert outcome_of(tmp_path, x=X + 1) == NotRun(
         f"{case}: computed for other inputs: input_0.pb is not the case's"
@@ -69,32 +59,30 @@ def test_the_question_beside_them_has_to_be_the_case_s(tmp_path: Path, case: Pat
 
 
 def test_outputs_that_cannot_be_read_are_no_missing_ones(tmp_path: Path, case: Path) -> None:
-    (case / DATA_SET / "output_0.pb").write_bytes(b"damaged")
+    (case / folders.DATA_SET / "output_0.pb").write_bytes(b"damaged")
     outcome = outcome_of(tmp_path)
     assert isinstance(outcome, Raised)
     assert (outcome.kind, outcome.documented) == ("UnusableOutputs", False)
     assert outcome.detail.startswith("output_0.pb holds no readable value")
 
 
-# ── what was not delivered is not run ─────────────────────────────────────────────────────────
 def test_a_case_without_a_folder_was_not_run(tmp_path: Path) -> None:
     assert outcome_of(tmp_path) == NotRun(f"nothing was delivered: there is no {tmp_path}/Hardmax")
 
 
 def test_a_case_without_outputs_was_not_run(tmp_path: Path, case: Path) -> None:
-    (case / DATA_SET / "output_0.pb").unlink()
+    (case / folders.DATA_SET / "output_0.pb").unlink()
     told = f"nothing was delivered: {case}: there is no output_0.pb, and no output_0.npy"
     assert outcome_of(tmp_path) == NotRun(told)
-    (case / DATA_SET).rmdir()
+    (case / folders.DATA_SET).rmdir()
     assert outcome_of(tmp_path) == NotRun(told)
 
 
 def test_outputs_in_the_wrong_place_are_not_found(tmp_path: Path, case: Path) -> None:
-    (case / DATA_SET / "output_0.pb").rename(case / "output_0.pb")
+    (case / folders.DATA_SET / "output_0.pb").rename(case / "output_0.pb")
     assert isinstance(outcome_of(tmp_path), NotRun)
 
 
-# ── texts in the place of outputs ─────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("file", "text", "outcome"),
     [
@@ -107,7 +95,7 @@ def test_outputs_in_the_wrong_place_are_not_found(tmp_path: Path, case: Path) ->
     ],
 )
 def test_a_text_says_what_came_instead(tmp_path, file, text, outcome):
-    folder = tmp_path / folder_name(HARDMAX.case)
+    folder = tmp_path / folders.folder_name(HARDMAX.case)
     folder.mkdir()
     (folder / file).write_text(text)
     assert outcome_of(tmp_path) == outcome
@@ -126,20 +114,19 @@ def test_a_text_beside_outputs_contradicts_them(tmp_path: Path, case: Path) -> N
 
 
 def test_a_text_is_about_this_question_too(tmp_path: Path, case: Path) -> None:
-    write_question(case, model_of(HARDMAX), HARDMAX, [X])
-    (case / DATA_SET / "output_0.pb").unlink()
+    folders.write_question(case, model_of(HARDMAX), HARDMAX, [X])
+    (case / folders.DATA_SET / "output_0.pb").unlink()
     (case / "unsupported.txt").write_text("no kernel")
     assert outcome_of(tmp_path) == Declined("no kernel")
     assert isinstance(outcome_of(tmp_path, x=X + 1), NotRun)
 
 
-# ── other questions about a case ──────────────────────────────────────────────────────────────
 def test_the_same_operator_at_a_later_opset_has_a_folder_of_its_own(tmp_path, case):
-    write_question(case, model_of(HARDMAX), HARDMAX, [X])
+    folders.write_question(case, model_of(HARDMAX), HARDMAX, [X])
     later = task_of("Hardmax", 18, {"axis": 1}, X)
     assert outcome_of(tmp_path, later) == NotRun(f"{case}: computed for another model")
-    folder = tmp_path / task_folder_name(later)
-    write_question(folder, model_of(later), later, [X])
+    folder = tmp_path / folders.task_folder_name(later)
+    folders.write_question(folder, model_of(later), later, [X])
     (folder / "unsupported.txt").write_text("not at 18")
     assert outcome_of(tmp_path, later) == Declined("not at 18")
     assert answer(outcome_of(tmp_path)) == Y.tolist()
@@ -150,14 +137,13 @@ def test_what_onnx_cannot_state_is_not_supported_unless_there_is_an_answer(tmp_p
     outcome = outcome_of(tmp_path, task)
     assert isinstance(outcome, Declined)
     assert outcome.reason.startswith("not expressible as an ONNX graph")
-    folder = tmp_path / folder_name(task.case)
+    folder = tmp_path / folders.folder_name(task.case)
     folder.mkdir()
     (folder / "error.txt").write_text("E_INVALIDARG")
-    (folder / MODEL).write_bytes(b"none that could be compared")
+    (folder / folders.MODEL).write_bytes(b"none that could be compared")
     assert outcome_of(tmp_path, task) == Raised("run", "E_INVALIDARG", "", True)
 
 
-# ── the folder as a whole ─────────────────────────────────────────────────────────────────────
 def test_a_folder_of_nobody_is_saved_outputs_of_nobody(tmp_path: Path) -> None:
     assert connect(str(tmp_path), {}).info == BackendInfo(
         f"saved:{tmp_path}", "saved", "", repeatable=False
@@ -166,7 +152,7 @@ def test_a_folder_of_nobody_is_saved_outputs_of_nobody(tmp_path: Path) -> None:
 
 def test_a_folder_says_whose_outputs_it_holds(tmp_path: Path) -> None:
     origin = BackendInfo("numpy", "numpy", "2.4", ("float16",), engine=True, threads=1)
-    write_origin(tmp_path, origin)
+    folders.write_origin(tmp_path, origin)
     info = connect(f"{tmp_path}/", {}).info
     assert (info.address, info.repeatable) == (f"saved:{tmp_path}", False)
     assert (info.kind, info.version, info.accumulate) == ("numpy", "2.4", ("float16",))

@@ -50,8 +50,7 @@ def test_it_takes_no_detail_and_no_other_option() -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_softmax_and_hardmax_keep_the_type(dtype: Any, backend: Any) -> None:
     x = X.astype(dtype)
-    at = task_of("Hardmax", 13, {}, x)
-    found = output_of(backend, at, x)
+    found = output_of(backend, task_of("Hardmax", 13, {}, x), x)
     assert (found.dtype, found.astype(float).tolist()) == (dtype, [[0, 1, 0], [1, 0, 0]])
     found = output_of(backend, task_of("Softmax", 13, {"axis": 0}, 0 * x), 0 * x)
     assert (found.dtype, found.astype(float).tolist()) == (dtype, [[0.5] * 3] * 2)

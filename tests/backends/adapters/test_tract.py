@@ -75,8 +75,7 @@ def test_a_type_that_an_operator_lacks_is_declined(backend: Any) -> None:
 
 
 def test_it_declares_the_shapes_of_its_outputs(backend: Any) -> None:
-    prepared = backend.prepare(HARDMAX)
-    assert prepared.declared() == [(None, list(X.shape))]
+    assert backend.prepare(HARDMAX).declared() == [(None, list(X.shape))]
     symbolic = adapter.Runnable(None, ["N,3,2*S,F32", "I64"])
     assert symbolic.declared() == [(None, [None, 3, None]), (None, [])]
 

@@ -167,7 +167,6 @@ def raising(kind: type[BaseException], *arguments: Any) -> Any:
     return fault
 
 
-# ── what it does instead of answering, or before ────────────────────────────────────────────────
 def _long_message(x, y):
     raise ValueError("x" * 50 * MEBI)
 
@@ -202,7 +201,6 @@ def _hang_at_flush(x, y):
     return y
 
 
-# ── answers that are none ───────────────────────────────────────────────────────────────────────
 def _changes_later(x, y, held=[]):  # noqa: B006 (it remembers)
     held.append(y[0].copy())
     for array in held:
@@ -233,7 +231,6 @@ def _reshapes_its_inputs(x, y):
     return y
 
 
-# ── what does no harm to its own answer, but perhaps to the next or to us ────────────────────────
 def _forks_and_raises(x, y):
     if os.fork() == 0:
         raise KeyboardInterrupt
@@ -324,7 +321,6 @@ def _not_first(x, y):
     return y
 
 
-# ── time bombs: the answer is given, then the process ends ──────────────────────────────────────
 def after(seconds: float, what: Any) -> None:
     timer = threading.Timer(seconds, what)
     timer.daemon = True

@@ -109,8 +109,7 @@ def test_who_is_terminated_shows_the_table_so_far(at_work, tmp_path):
 @pytest.mark.gate
 def test_a_whole_process_group_that_is_killed_leaves_nothing_behind(at_work, tmp_path):
     # As CI systems do with a job that takes too long.
-    process = at_work()
-    os.killpg(process.pid, signal.SIGKILL)
+    os.killpg(at_work().pid, signal.SIGKILL)
     check_that_nothing_is_left(tmp_path)
 
 

@@ -58,7 +58,6 @@ def right(question: Question, outcome) -> bool:
     return isinstance(outcome, Produced) and np.array_equal(outcome.outputs[0], want)
 
 
-# ── crashes and hangs ───────────────────────────────────────────────────────────────────────────
 def test_a_crash_is_tried_again_first_in_a_fresh_process():
     asked = questions("a", "b__abort", "c", "d", "e__not_first", "f")
     with pool_of("Faulty") as pool:
@@ -173,10 +172,8 @@ def test_an_answer_that_is_neither_outputs_nor_an_exit_is_a_crash(monkeypatch, s
     assert "neither an answer nor an exit" in reply.outcome.how
 
 
-# ── several workers ─────────────────────────────────────────────────────────────────────────────
 def test_workers_share_the_questions_and_a_hang_holds_up_none_but_its_own():
-    names = ["a__hang", *(f"c{number}" for number in range(20))]
-    asked = questions(*names)
+    asked = questions("a__hang", *(f"c{number}" for number in range(20)))
     asked[0] = replace(asked[0], timeout=20)
     with pool_of("Faulty", workers=2) as pool:
         tickets = [pool.ask(question) for question in asked]
@@ -203,7 +200,6 @@ def test_no_more_workers_are_started_than_there_are_questions():
         assert sum(slot.process is not None for slot in pool._slots) == 1
 
 
-# ── large data ──────────────────────────────────────────────────────────────────────────────────
 def test_large_answers_wait_until_the_ones_before_them_were_read():
     # Small questions are queued; their answers are large, and the parent takes its time.
     asked = questions(*(f"c{number}__large" for number in range(6)))
@@ -270,7 +266,6 @@ def test_an_output_of_another_size_than_expected_is_taken_as_it_is():
     assert huge.outputs[0].nbytes == 100 * MEBI
 
 
-# ── what it takes ───────────────────────────────────────────────────────────────────────────────
 @on_linux
 def test_replaced_workers_leave_no_open_file():
     def files():
@@ -374,7 +369,6 @@ def test_memory_that_was_given_back_in_time_counts(monkeypatch):
     assert kinds(found) == [Produced, OutOfMemory, Produced]
 
 
-# ── deaths at start: told once, and in their own words ───────────────────────────────────────────
 ROOT = Path(__file__).parent.parent.parent.parent
 
 
@@ -435,7 +429,6 @@ def test_a_system_without_room_for_a_process_is_told(monkeypatch):
     assert "no process can be started: [Errno 11]" in error_of("Faulty").message
 
 
-# ── when a worker is replaced ───────────────────────────────────────────────────────────────────
 def run_with_deaths(tmp_path, starts):
     """What comes of five questions, the second of which crashes the process, and how many starts
     there were.
@@ -476,7 +469,6 @@ def test_a_second_worker_that_cannot_start_leaves_the_cases_to_the_first(tmp_pat
     assert [type(reply.outcome) for reply in found] == [Produced] * 20
 
 
-# ── on the command line ─────────────────────────────────────────────────────────────────────────
 def test_a_run_says_it_once_and_judges_nothing(tmp_path):
     names = [f"c{number}" for number in range(50)]
     found = subprocess.run(

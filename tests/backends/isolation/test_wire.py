@@ -15,16 +15,7 @@ import numpy as np
 import pytest
 
 from opcheck.backends.execute import CallFailure, Observed
-from opcheck.backends.isolation.wire import (
-    INLINE,
-    Channel,
-    Damaged,
-    Failure,
-    answer_parts,
-    question_parts,
-    read_answer,
-    read_question,
-)
+from opcheck.backends.isolation import wire
 from opcheck.dtypes import DTYPES
 from opcheck.model import Declared, Foreign, Items, Question
 from opcheck.model.question import Ready
@@ -57,7 +48,7 @@ def same(one, other) -> bool:
 
 def test_a_question_arrives_as_it_was():
     asked = question_of(*ARRAYS)
-    got = read_question(received(question_parts(asked)))
+    got = wire.read_question(received(wire.question_parts(asked)))
     assert replace(got.task, initializers={}) != got.task
     assert {**vars(got.task), "initializers": 0} == {**vars(asked.task), "initializers": 0}
     # Element types are compared by identity here and there.
@@ -71,7 +62,7 @@ def test_a_question_arrives_as_it_was():
 
 
 def test_a_backend_may_do_with_its_data_what_it_likes():
-    got = read_question(received(question_parts(question_of(*ARRAYS))))
+    got = wire.read_question(received(wire.question_parts(question_of(*ARRAYS))))
     for array in (*got.inputs, *got.second, *got.task.initializers.values()):
         assert array.flags.writeable
         assert array.flags.aligned
@@ -86,7 +77,7 @@ def answer_of(*arrays, **changes) -> Observed:
 
 def returned(answer: Observed, asked: Question) -> Observed:
     given = (*asked.inputs, *asked.second)
-    found = read_answer(Observed, received(answer_parts(answer, given)), given)
+    found = wire.read_answer(Observed, received(wire.answer_parts(answer, given)), given)
     assert isinstance(found, Observed)
     return found
 
@@ -147,7 +138,9 @@ def test_a_list_of_arrays_arrives_with_what_it_is():
 
 def test_what_came_before_is_sent_once():
     asked, large = question_of(X), np.arange(9000)
-    parts = answer_parts(answer_of(large, fed=((X,), (X,), (X,))), (*asked.inputs, *asked.second))
+    parts = wire.answer_parts(
+        answer_of(large, fed=((X,), (X,), (X,))), (*asked.inputs, *asked.second)
+    )
     assert [memoryview(part).nbytes for part in parts[1:]] == [large.nbytes]
 
 
@@ -171,7 +164,7 @@ RECORD = {
 
 
 def read(record) -> Observed:
-    return read_answer(Observed, received([json.dumps(record).encode(), X.tobytes()]))
+    return wire.read_answer(Observed, received([json.dumps(record).encode(), X.tobytes()]))
 
 
 def test_a_record_by_hand_is_read():
@@ -192,7 +185,7 @@ def test_a_record_by_hand_is_read():
     ],
 )  # fmt: skip
 def test_a_record_that_makes_no_sense_is_damaged(change):
-    with pytest.raises(Damaged) as damaged:
+    with pytest.raises(wire.Damaged) as damaged:
         read({**RECORD, **change})
     # It is the reason of a verdict: one line, which names no library.
     assert len(str(damaged.value).splitlines()) == 1
@@ -201,16 +194,16 @@ def test_a_record_that_makes_no_sense_is_damaged(change):
 
 @pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b"3", b"[]", b'"bug"'])
 def test_what_is_no_record_is_damaged(text):
-    with pytest.raises(Damaged):
-        read_answer(Observed, [bytearray(text)])
+    with pytest.raises(wire.Damaged):
+        wire.read_answer(Observed, [bytearray(text)])
 
 
 def test_a_failure_of_the_worker_itself_arrives_in_place_of_any_answer():
-    failure = Failure("Traceback of it", "look there", usage=True)
-    assert read_answer(Ready, received(answer_parts(failure))) == failure
+    failure = wire.Failure("Traceback of it", "look there", usage=True)
+    assert wire.read_answer(Ready, received(wire.answer_parts(failure))) == failure
 
 
-SIZES = [0, 1, INLINE - 8, INLINE - 7, INLINE, 3 << 20]
+SIZES = [0, 1, wire.INLINE - 8, wire.INLINE - 7, wire.INLINE, 3 << 20]
 
 
 @pytest.fixture
@@ -219,8 +212,8 @@ def ends():
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 200_000))
     with tempfile.TemporaryFile() as file:
-        parent = Channel(Connection(ours.detach()), file.fileno(), at_worker=False)
-        worker = Channel(Connection(os.dup(theirs.fileno())), file.fileno(), at_worker=True)
+        parent = wire.Channel(Connection(ours.detach()), file.fileno(), at_worker=False)
+        worker = wire.Channel(Connection(os.dup(theirs.fileno())), file.fileno(), at_worker=True)
         yield parent, worker, theirs
         theirs.close()
         for end in (parent, worker):
@@ -241,9 +234,9 @@ def test_a_message_of_any_size_arrives_as_it_was(ends, size):
 def test_small_messages_do_not_wait_for_their_reader(ends):
     parent, worker, _ = ends
     for number in range(4):
-        parent.send(number, [bytes([number]) * (INLINE - 8)])
+        parent.send(number, [bytes([number]) * (wire.INLINE - 8)])
     for number in range(4):
-        assert worker.receive()[1] == [bytes([number]) * (INLINE - 8)]
+        assert worker.receive()[1] == [bytes([number]) * (wire.INLINE - 8)]
 
 
 def test_what_was_not_read_is_not_written_over(ends):
@@ -293,13 +286,13 @@ def sizes(*numbers: int) -> bytes:
         b"", b"what is this?", head(1, inline=True), head(-1, inline=True),
         head(1 << 62, inline=True), head(1, inline=True) + sizes(5) + b"four",
         head(1, inline=True) + sizes(-1), head(2, inline=True) + sizes(1 << 62, 1 << 62),
-        head(1, inline=False), head(1 << 62, inline=False), b"x" * (2 * INLINE),
+        head(1, inline=False), head(1 << 62, inline=False), b"x" * (2 * wire.INLINE),
     ],
 )  # fmt: skip
 def test_garbage_is_damaged(ends, garbage):
     parent, worker, _ = ends
     worker.connection.send_bytes(garbage)
-    with pytest.raises(Damaged):
+    with pytest.raises(wire.Damaged):
         parent.receive()
 
 
@@ -308,7 +301,7 @@ def test_garbage_in_the_file_takes_no_memory(ends, told):
     parent, worker, _ = ends
     worker.send(1, [b"x" * 100_000, b"y"])
     os.pwrite(worker._file, sizes(*told), 16)
-    with pytest.raises(Damaged):
+    with pytest.raises(wire.Damaged):
         parent.receive()
 
 
@@ -316,7 +309,7 @@ def test_a_file_that_is_cut_short_is_damaged_and_kills_nobody(ends):
     parent, worker, _ = ends
     worker.send(1, [b"x" * 100_000])
     os.ftruncate(worker._file, 50_000)
-    with pytest.raises(Damaged):
+    with pytest.raises(wire.Damaged):
         parent.receive()
 
 
@@ -324,7 +317,7 @@ def test_a_file_that_is_cut_short_is_damaged_and_kills_nobody(ends):
 def test_nobody_waits_for_the_rest_of_a_message(ends, part):
     parent, _, socket = ends
     socket.send(part)
-    with pytest.raises(Damaged):
+    with pytest.raises(wire.Damaged):
         parent.receive()
 
 

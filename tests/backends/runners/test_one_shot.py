@@ -27,7 +27,6 @@ def outcome_of(folder: Path, text: str, task: model.Task = SAME, x: Any = X) -> 
     return asked(connect(f"cmd:{one_shot(folder, text)}"), task, x)
 
 
-# ── what its exit status says ─────────────────────────────────────────────────────────────────
 def test_status_0_and_its_outputs_are_an_answer(tmp_path: Path) -> None:
     outcome = outcome_of(tmp_path, "identity()")
     assert isinstance(outcome, model.Produced)
@@ -93,7 +92,6 @@ def test_a_crash_behind_a_shell_is_one_too(tmp_path: Path) -> None:
     assert outcome == model.Crashed("killed by SIGSEGV, says exit status 139")
 
 
-# ── what it is given ──────────────────────────────────────────────────────────────────────────
 def test_it_gets_the_model_its_inputs_and_an_empty_folder(tmp_path: Path, scratch: Path) -> None:
     text = """
         say(model.name, inputs.name, model.parent == inputs.parent, sorted(os.listdir(inputs)))
@@ -132,8 +130,7 @@ def test_inputs_are_numbered_as_the_model_has_them(tmp_path: Path) -> None:
     x, shape = np.zeros((2, 3), np.float32), np.array([3, 2], np.int64)
     task = task_of("Reshape", 13, {}, x, shape)
     text = "shutil.copy(inputs / 'input_1.pb', outputs / 'output_0.pb')"
-    backend = connect(f"cmd:{one_shot(tmp_path, text)}")
-    outcome = asked(backend, task, x, shape)
+    outcome = asked(connect(f"cmd:{one_shot(tmp_path, text)}"), task, x, shape)
     assert isinstance(outcome, model.Produced)
     (output,) = outcome.outputs
     assert isinstance(output, np.ndarray)
@@ -155,7 +152,6 @@ def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
     ]  # fmt: skip
 
 
-# ── outputs it should not leave ───────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -165,10 +161,7 @@ def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
         ("identity(); identity('output_1.pb')", "more than the 1 expected: output_1.pb"),
         ("(outputs / 'output_0.pb').write_bytes(b'')", "output_0.pb holds no readable value"),
         ("(outputs / 'output_0.pb').write_bytes(b'12')", "output_0.pb holds no readable value"),
-        (
-            "identity('output_0.npy')",
-            "output_0.npy holds no readable value",
-        ),
+        ("identity('output_0.npy')", "output_0.npy holds no readable value"),
         ("shutil.rmtree(outputs)", "there is no output_0.pb"),
     ],
 )
@@ -199,7 +192,6 @@ def test_an_answer_of_another_type_is_for_the_judge(tmp_path: Path) -> None:
     assert output.dtype == np.float32
 
 
-# ── nothing is left, nothing hangs ────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("text", ["identity()", "sys.exit(1)", "os.kill(os.getpid(), 9)", ""])
 def test_the_temporary_folder_is_removed_whatever_happens(tmp_path, scratch, text):
     outcome_of(tmp_path, f"(outputs / 'log').write_text('x')\n{text}")
@@ -250,7 +242,6 @@ def test_what_it_printed_is_shown_beside_its_answer(tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-# ── what is not its fault ─────────────────────────────────────────────────────────────────────
 def test_a_program_that_is_gone_was_not_run(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n")

@@ -20,6 +20,7 @@ from tests.asking import task_of
 from tests.backends.runners.programs import SAME, X, persistent
 
 pytestmark = pytest.mark.usefixtures("scratch")
+RUN = "message if request['do'] == 'prepare' else "
 
 
 @pytest.fixture
@@ -52,7 +53,6 @@ def serving(change: str) -> str:
     return f"hello()\nserve(lambda request, message: {change})"
 
 
-# ── a program that keeps to it ────────────────────────────────────────────────────────────────
 def test_it_is_started_once_and_asked_any_number_of_times(started: Any) -> None:
     backend = started("hello(); say('started'); serve()")
     assert (backend.info.kind, backend.info.version) == ("cmd", "tiny 0.1")
@@ -150,7 +150,6 @@ def test_a_bug_in_building_the_model_is_no_refusal(started, monkeypatch):
         asked(backend)
 
 
-# ── what it says in place of an answer ────────────────────────────────────────────────────────
 @pytest.mark.parametrize("do", ["prepare", "run"])
 @pytest.mark.parametrize(
     ("kind", "outcome"),
@@ -176,7 +175,6 @@ def test_a_kind_without_words_is_named(started: Any) -> None:
     assert asked(backend) == Declined("unsupported, without a reason")
 
 
-# ── what breaks the protocol ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -193,9 +191,6 @@ def test_a_reply_that_is_none_is_told(started: Any, change: str, told: str) -> N
     assert told in outcome.detail
 
 
-RUN = "message if request['do'] == 'prepare' else "
-
-
 @pytest.mark.parametrize(
     ("outputs", "told"),
     [
@@ -206,8 +201,7 @@ RUN = "message if request['do'] == 'prepare' else "
     ],
 )
 def test_outputs_that_are_none_are_told(started: Any, outputs: str, told: str) -> None:
-    backend = started(serving(f"{RUN}{{'id': request['id'], 'outputs': {outputs}}}"))
-    outcome = asked(backend)
+    outcome = asked(started(serving(f"{RUN}{{'id': request['id'], 'outputs': {outputs}}}")))
     assert isinstance(outcome, Raised)
     assert (outcome.stage, outcome.kind) == ("run", "BrokenProtocol")
     assert told in outcome.detail
@@ -242,7 +236,6 @@ def test_who_has_lost_the_thread_is_ended_and_started_anew(started: Any, tmp_pat
     assert backend.prepare.__self__.conversation() is not first
 
 
-# ── how it ends ───────────────────────────────────────────────────────────────────────────────
 DIES = """
     hello()
     for line in sys.stdin:
@@ -322,7 +315,6 @@ def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scra
     assert not [*scratch.iterdir()]
 
 
-# ── how it starts ─────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -13,8 +13,7 @@ TENSOR = {"dtype": "float32", "shape": [2], "data": ONE_MINUS_TWO}
 
 
 def test_a_tensor_is_its_type_its_sizes_and_its_little_endian_bytes() -> None:
-    array = np.array([1, -2], ">f4")
-    assert to_json("x", array) == {"name": "x", **TENSOR}
+    assert to_json("x", np.array([1, -2], ">f4")) == {"name": "x", **TENSOR}
     found = from_json(TENSOR, "output 0")
     assert (found.dtype.name, found.tolist()) == ("float32", [1, -2])
     found[0] = 3  # nobody else's memory

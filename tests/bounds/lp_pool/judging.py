@@ -10,10 +10,11 @@ from functools import cache
 import numpy as np
 
 from opcheck.compare import Want, compare
-from opcheck.engine import Expected, Node, exactly
+from opcheck.engine import Expected, Node
 from opcheck.model import Comparison, OpVersion
 from tests.bounds.arithmetic import BFLOAT16, Array
 from tests.bounds.lp_pool.windows import DISTRIBUTIONS, in_range, windows
+from tests.computed import exactly
 
 FLOAT16, FLOAT32, FLOAT64 = (np.dtype(t) for t in (np.float16, np.float32, np.float64))
 DTYPES = (FLOAT32, FLOAT64, FLOAT16, BFLOAT16)

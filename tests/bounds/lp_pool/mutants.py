@@ -5,6 +5,7 @@ else is computed in float64, so that whatever is seen is the mistake.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -31,13 +32,10 @@ def cut_off(x: Array, p: float) -> Array:
     return truncated(relative(0)(x.astype(np.float64), p), x.dtype)
 
 
-def sum_in(dtype: object) -> Implementation:
-    def run(x: Array, p: float) -> Array:
-        with np.errstate(over="ignore"):
-            total = sequential(power(np.abs(x.astype(np.float64)), p).astype(dtype))
-            return root(total[..., 0].astype(np.float64), p).astype(x.dtype)
-
-    return run
+def sum_in(dtype: object, x: Array, p: float) -> Array:
+    with np.errstate(over="ignore"):
+        total = sequential(power(np.abs(x.astype(np.float64)), p).astype(dtype))
+        return root(total[..., 0].astype(np.float64), p).astype(x.dtype)
 
 
 def root_of(bits: int) -> Implementation:
@@ -70,8 +68,8 @@ MUTANTS: dict[str, Implementation] = {
     "sum + 1e-5": _changed(total=lambda s: s + 1e-5),
     "sum + 1e-6": _changed(total=lambda s: s + 1e-6),
     "sum + 1e-12": _changed(total=lambda s: s + 1e-12),
-    "sum in float16": sum_in(np.float16),
-    "sum in bfloat16": sum_in(BFLOAT16),
+    "sum in float16": partial(sum_in, np.float16),
+    "sum in bfloat16": partial(sum_in, BFLOAT16),
     "inputs in bfloat16": _changed(before=_in_bfloat16),
     "inputs in tf32": _changed(before=lambda x: keep_bits(x, 11)),
     "inputs cut to tf32": _changed(before=lambda x: _cut(x, 11)),

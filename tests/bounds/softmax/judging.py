@@ -3,10 +3,11 @@
 from functools import cache
 
 from opcheck.compare import Want
-from opcheck.engine import Expected, exactly, operator_of
+from opcheck.engine import Expected, operator_of
 from opcheck.model import Comparison, OpVersion
 from tests.bounds.arithmetic import Array
 from tests.bounds.softmax.rows import batch
+from tests.computed import exactly
 
 SOFTMAX = OpVersion("", "Softmax", 13)
 

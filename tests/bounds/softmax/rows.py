@@ -1,7 +1,7 @@
 """Rows on which implementations of Softmax are tried: random ones and the most awkward ones."""
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -22,15 +22,11 @@ def _dominated(rng: Rng, rows: int, columns: int) -> Array:
     return x
 
 
-def _one_above(rest: float) -> Fill:
+def _one_above(rest: float, rng: Rng, rows: int, columns: int) -> Array:
     """0 in one random place, `rest` in all others."""
-
-    def fill(rng: Rng, rows: int, columns: int) -> Array:
-        x = np.full((rows, columns), rest)
-        x[np.arange(rows), rng.integers(0, columns, rows)] = 0
-        return x
-
-    return fill
+    x = np.full((rows, columns), rest)
+    x[np.arange(rows), rng.integers(0, columns, rows)] = 0
+    return x
 
 
 #: The distributions that show mistakes, by the letters of the table of what is seen.
@@ -42,7 +38,7 @@ LETTERS: dict[str, Fill] = {
     "X": lambda rng, rows, columns: 100 * rng.standard_normal((rows, columns)),
     "D": _dominated,
     "S": lambda rng, rows, columns: 1000 + rng.standard_normal((rows, columns)),
-    "T": _one_above(float(np.log(0.1))),
+    "T": partial(_one_above, float(np.log(0.1))),
 }
 
 
@@ -50,42 +46,31 @@ def _ascending(step: float) -> Fill:
     return lambda rng, rows, columns: np.tile(step * np.arange(1.0 - columns, 1), (rows, 1))
 
 
-def _first_then(fill: Fill) -> Fill:
+def _first_then(fill: Fill, rng: Rng, rows: int, columns: int) -> Array:
     """The maximum comes first, so that no running maximum ever changes again."""
-
-    def first(rng: Rng, rows: int, columns: int) -> Array:
-        x = fill(rng, rows, columns)
-        x[:, 0] = x.max(axis=1) + 1e-3
-        return x
-
-    return first
+    x = fill(rng, rows, columns)
+    x[:, 0] = x.max(axis=1) + 1e-3
+    return x
 
 
 def _last_then(fill: Fill) -> Fill:
-    return lambda rng, rows, columns: _first_then(fill)(rng, rows, columns)[:, ::-1]
+    return lambda rng, rows, columns: _first_then(fill, rng, rows, columns)[:, ::-1]
 
 
-def _after_zero(rest: float) -> Fill:
-    def fill(rng: Rng, rows: int, columns: int) -> Array:
-        x = np.full((rows, columns), rest)
-        x[:, 0] = 0
-        return x
-
-    return fill
+def _after_zero(rest: float, rng: Rng, rows: int, columns: int) -> Array:
+    x = np.full((rows, columns), rest)
+    x[:, 0] = 0
+    return x
 
 
 def _before_zero(rest: float) -> Fill:
-    return lambda rng, rows, columns: _after_zero(rest)(rng, rows, columns)[:, ::-1]
+    return lambda rng, rows, columns: _after_zero(rest, rng, rows, columns)[:, ::-1]
 
 
-def _saw(teeth: int, step: float) -> Fill:
+def _saw(teeth: int, step: float, rng: Rng, rows: int, columns: int) -> Array:
     """Ascents side by side: each lane of an online softmax meets new maxima all the time."""
-
-    def fill(rng: Rng, rows: int, columns: int) -> Array:
-        tooth = -(-columns // teeth)
-        return np.tile(step * (np.arange(columns) % tooth - tooth), (rows, 1))
-
-    return fill
+    tooth = -(-columns // teeth)
+    return np.tile(step * (np.arange(columns) % tooth - tooth), (rows, 1))
 
 
 def _down_to(depth: float) -> Fill:
@@ -96,15 +81,11 @@ def _offset(shift: float) -> Fill:
     return lambda rng, rows, columns: shift + rng.standard_normal((rows, columns))
 
 
-def _masked(value: float) -> Fill:
+def _masked(value: float, rng: Rng, rows: int, columns: int) -> Array:
     """Half of the row hidden behind `value`, but never all of it."""
-
-    def fill(rng: Rng, rows: int, columns: int) -> Array:
-        x = rng.standard_normal((rows, columns))
-        x[:, 1:][rng.random((rows, columns - 1)) < 0.5] = value
-        return x
-
-    return fill
+    x = rng.standard_normal((rows, columns))
+    x[:, 1:][rng.random((rows, columns - 1)) < 0.5] = value
+    return x
 
 
 def _steps(size: float) -> Fill:
@@ -112,15 +93,11 @@ def _steps(size: float) -> Fill:
     return lambda rng, rows, columns: size * rng.integers(-3, 4, (rows, columns))
 
 
-def _ends(low: float, high: float) -> Fill:
+def _ends(low: float, high: float, rng: Rng, rows: int, columns: int) -> Array:
     """0 in front of elements that lie between `low` and `high` below it."""
-
-    def fill(rng: Rng, rows: int, columns: int) -> Array:
-        x = -rng.uniform(low, high, (rows, columns))
-        x[:, 0] = 0
-        return x
-
-    return fill
+    x = -rng.uniform(low, high, (rows, columns))
+    x[:, 0] = 0
+    return x
 
 
 #: What makes an arithmetic err as much as it can, or a bound judge what it should leave alone.
@@ -130,25 +107,25 @@ AWKWARD: dict[str, Fill] = {
     "ascending": _ascending(0.003),
     "ascending steeply": _ascending(0.25),
     "descending": lambda rng, rows, columns: -_ascending(0.003)(rng, rows, columns),
-    "the maximum, then ascending": _first_then(_ascending(0.003)),
-    "the maximum, then ascending slowly": _first_then(_ascending(1e-4)),
+    "the maximum, then ascending": partial(_first_then, _ascending(0.003)),
+    "the maximum, then ascending slowly": partial(_first_then, _ascending(1e-4)),
     "descending, then the maximum": _last_then(_ascending(0.003)),
-    "two ascents": _saw(2, 0.004),
-    "four ascents": _saw(4, 0.01),
-    "the maximum, then two ascents": _first_then(_saw(2, 0.004)),
+    "two ascents": partial(_saw, 2, 0.004),
+    "four ascents": partial(_saw, 4, 0.01),
+    "the maximum, then two ascents": partial(_first_then, partial(_saw, 2, 0.004)),
     # exp of these is just below 2^-24 or 2^-53: added one by one to 1 they vanish.
-    "stagnation": _after_zero(-16.65),
+    "stagnation": partial(_after_zero, -16.65),
     "stagnation at the end": _before_zero(-16.65),
-    "stagnation in float64": _after_zero(-36.75),
-    "tail": _after_zero(float(np.log(0.1))),
-    "light tail": _after_zero(-7.7),
+    "stagnation in float64": partial(_after_zero, -36.75),
+    "tail": partial(_after_zero, float(np.log(0.1))),
+    "light tail": partial(_after_zero, -7.7),
     "light head": _before_zero(-7.7),
     "wide": _down_to(30),
     "to the end of float32": _down_to(110),
-    "at the end of float32": _ends(86.5, 104.5),
+    "at the end of float32": partial(_ends, 86.5, 104.5),
     "to the end of float64": _down_to(760),
-    "at the end of float64": _ends(707.5, 746.0),
-    "at the end of float16": _ends(9.0, 18.0),
+    "at the end of float64": partial(_ends, 707.5, 746.0),
+    "at the end of float16": partial(_ends, 9.0, 18.0),
     "a thousand": _offset(1e3),
     "minus a thousand": _offset(-1e3),
     "ten thousand": _offset(1e4),
@@ -156,9 +133,9 @@ AWKWARD: dict[str, Fill] = {
     "far apart": lambda rng, rows, columns: 3e38 * rng.uniform(-1, 1, (rows, columns)),
     "ties": _steps(1.0),
     "near ties": _steps(1e-7),
-    "masked": _masked(-np.inf),
-    "masked by a number": _masked(-1e9),
-    "masked by float16's lowest": _masked(-65504.0),
+    "masked": partial(_masked, -np.inf),
+    "masked by a number": partial(_masked, -1e9),
+    "masked by float16's lowest": partial(_masked, -65504.0),
     "heavy tails": lambda rng, rows, columns: rng.standard_cauchy((rows, columns)),
 }
 

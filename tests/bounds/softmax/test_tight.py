@@ -23,6 +23,8 @@ from tests.bounds.softmax.mutants import MUTANTS, SEEN, TINY
 #: How many rows are tried; where nothing is seen in the first, the mistake is rare on such rows.
 FEW = {2: 64, 4: 64, 16: 64, 64: 64, 512: 16, 4096: 4, 100_000: 1}
 MANY = {2: 4096, 4: 4096, 16: 16384, 64: 4096, 512: 128, 4096: 32, 100_000: 4}
+SHORT = ("float16", "bfloat16")
+LENGTHS = (1, 2, 3, 4, 8, 17, 33, 64, 257)
 
 
 @cache
@@ -134,10 +136,6 @@ def test_truncation_is_seen_on_every_other_element(dtype: str) -> None:
     found = compare(right, truncating(x))
     assert 0.4 < found.wrong / found.total < 0.6
     assert not told(compare(right, honest.answer("pairwise sum", x)))
-
-
-SHORT = ("float16", "bfloat16")
-LENGTHS = (1, 2, 3, 4, 8, 17, 33, 64, 257)
 
 
 def stored(x: Array, exp: Exp = np.exp, add: Sum = ar.sequential, *, early: bool = True) -> Array:

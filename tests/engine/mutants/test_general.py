@@ -38,6 +38,8 @@ PAST = (
     r"|meant|lost|took|broke|put|cut|made)\b"
 )
 EVERY = {id(mutant): mutant for op in OPS for mutant in (*mutants_of(op), *guards_of(op))}.values()
+#: Maxima at [0, 1], [1, 2] and so on: no two axes, rows or columns are alike.
+MATRIX = [[1, 3, 2], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("op", OPS, ids=str)
@@ -136,10 +138,6 @@ def general(name: str, values: object, dtype: str = "float32", **attrs: int) -> 
     node = Node(HARDMAX, (np.array(values, dtypes.DTYPES[dtype].numpy),), attrs)
     made = mutant.made_on(node)
     return None if isinstance(made, InvalidNode) else [out.tolist() for out in made]
-
-
-#: Maxima at [0, 1], [1, 2] and so on: no two axes, rows or columns are alike.
-MATRIX = [[1, 3, 2], [1, 2, 3]]
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,6 @@ def one(length: int, *places: int) -> list[float]:
     return [float(place in places) for place in range(length)]
 
 
-# ── which element ─────────────────────────────────────────────────────────────────────────────
-
 #: A row, where its ones should be, and where they are.
 CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("last_of_ties", [1, 3, 3, 0], [1], [2]),
@@ -149,9 +147,6 @@ def test_every_kind_of_choice_is_shown() -> None:
     about_rows = {"maximum_carried_over", "maximum_of_all_rows"}
     made = {kind(one.name) for one in rows.PLACES}
     assert made - about_rows <= {kind(name) for name, *_ in CHOSEN}
-
-
-# ── which rows ────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -301,8 +296,7 @@ def test_one_axis_after_another_leaves_several_ones_in_a_group() -> None:
 
 
 def test_nine_dimensions_or_none_are_accepted() -> None:
-    x = np.array([1, 3, 2], np.float32)
-    ninth = x.reshape(1, 1, 1, 3, 1, 1, 1, 1, 1)
+    ninth = np.array([1, 3, 2], np.float32).reshape(1, 1, 1, 3, 1, 1, 1, 1, 1)
     nine = wrong_dml("nine_dimensions_accepted", ninth, 3)
     assert np.array(nine).reshape(-1).tolist() == [0, 1, 0]
     assert wrong_dml("nine_dimensions_accepted", 2, 0) is None
@@ -362,9 +356,6 @@ def test_elements_are_where_they_would_be_without_moving_axes() -> None:
     assert wrong("rows_side_by_side", x, axis=0) == [[1, 0, 0], [1, 0, 1]]
     # As [[5, 1], [2, 4], [0, 3]]: (5, 2, 0), (1, 4, 3).
     assert wrong("shape_reversed", x, axis=0) == [[1, 0, 0], [1, 0, 0]]
-
-
-# ── what is written ───────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

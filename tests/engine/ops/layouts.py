@@ -27,8 +27,7 @@ def _transposed(x: Any) -> Any:
 
 
 def _unaligned(x: Any) -> Any:
-    room = np.zeros(x.nbytes + 1, np.uint8)[1:]
-    moved = room.view(x.dtype).reshape(x.shape)
+    moved = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
     moved[...] = x
     return moved
 

@@ -9,8 +9,9 @@ import mpmath
 import numpy as np
 
 from opcheck.dtypes import DTYPES, DType, limits
-from opcheck.engine import Expected, exactly
+from opcheck.engine import Expected
 from opcheck.model import OpVersion
+from tests.computed import exactly
 
 #: The types of each version, from the text.
 TYPES = {

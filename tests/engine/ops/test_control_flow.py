@@ -12,6 +12,9 @@ from opcheck.graph import model_of
 from opcheck.model import OpVersion
 from opcheck.suite import load
 
+UNTIL = "(i, c, x) => (d, y, s) { y = Add(x, outer_0) d = Less(y, outer_1) s = Identity(i) }"
+TRUE, FALSE = np.array(True), np.array(False)
+
 
 def node(op, *inputs, since=21, opset=21, outputs=1, **attrs):
     return Node(OpVersion("", op, since), inputs, attrs, range(outputs), opset=opset)
@@ -19,10 +22,6 @@ def node(op, *inputs, since=21, opset=21, outputs=1, **attrs):
 
 def answer(op, *inputs, **options):
     return [*map(rounded, exactly(node(op, *inputs, **options)))]
-
-
-UNTIL = "(i, c, x) => (d, y, s) { y = Add(x, outer_0) d = Less(y, outer_1) s = Identity(i) }"
-TRUE, FALSE = np.array(True), np.array(False)
 
 
 @pytest.mark.parametrize("count", [None, -2, 0, 1, 3, 9])

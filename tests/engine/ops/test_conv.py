@@ -6,8 +6,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from opcheck.engine import evaluate
 from opcheck.model import OpVersion
+from tests.computed import evaluate
 
 CONV = OpVersion("", "Conv", 22)
 

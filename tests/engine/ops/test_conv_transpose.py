@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
-from opcheck.engine import evaluate, exactly
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
+from tests.computed import evaluate, exactly
 
 TRANSPOSE, FOLD = OpVersion("", "ConvTranspose", 22), OpVersion("", "Col2Im", 18)
 

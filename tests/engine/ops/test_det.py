@@ -11,10 +11,10 @@ from opcheck.compare import compare
 from opcheck.compare.bounded import SCATTER, judge, scatter
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
-from opcheck.engine import evaluate, exactly
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
+from tests.computed import evaluate, exactly
 
 DET = OpVersion("", "Det", 22)
 

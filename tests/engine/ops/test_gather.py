@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.engine import evaluate
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
+from tests.computed import evaluate
 
 VERSIONS = (1, 11, 13)
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from opcheck.engine import evaluate
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import question
 from opcheck.model import OpVersion, Values
 from opcheck.suite import load, materialize
+from tests.computed import evaluate
 
 OP = OpVersion("", "ImageDecoder", 20)
 CASES = [case for case in load(ops=["ImageDecoder"]) if isinstance(case.expect, Values)]

@@ -10,26 +10,16 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.rounding import correctly_rounded
-from tests.engine.ops.lp_pool_exactly import (
-    TYPES,
-    lp_pool,
-    norm,
-    pooled,
-    rounded,
-    rows,
-    tensor,
-)
+from tests.engine.ops.lp_pool_exactly import TYPES, lp_pool, norm, pooled, rounded, rows, tensor
 from tests.precise.by_the_text import windows
 
 NAMES = TYPES[22]
 NAN, INF = math.nan, math.inf
+numbers = st.lists(st.floats(-8, 8, width=16), min_size=4, max_size=4)
 
 
 def flat(array: Any) -> list[float]:
     return [float(value) for value in array.ravel()]
-
-
-# ── the formula, in loops ─────────────────────────────────────────────────────────────────────
 
 
 @st.composite
@@ -65,8 +55,6 @@ def test_every_element_is_the_norm_of_its_window(name, pooling, p, up, seed):
         assert math.isclose(got.values[index], total ** (1 / p), rel_tol=1e-14)
     assert got.rounded().dtype == x.dtype
 
-
-# ── rounding ──────────────────────────────────────────────────────────────────────────────────
 
 POWERS = [
     (name, p)
@@ -151,11 +139,6 @@ def test_numbers_next_to_nothing_beside_others_do_not_cost_digits(p: float) -> N
     x[:, 1:3] *= 1e200
     want = [rounded(norm(row, held), DTYPES["float64"]) for row in x.tolist()]
     assert sum(a != b for a, b in zip(flat(rows(x, held).rounded()), want, strict=True)) <= 1
-
-
-# ── what norms obey ───────────────────────────────────────────────────────────────────────────
-
-numbers = st.lists(st.floats(-8, 8, width=16), min_size=4, max_size=4)
 
 
 @given(numbers, st.sampled_from([1, 2, 3, 7, 2.5]), st.integers(-40, 40))

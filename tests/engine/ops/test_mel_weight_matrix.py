@@ -4,10 +4,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from opcheck.engine import evaluate
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
+from tests.computed import evaluate
 
 mpmath.mp.dps = 50
 

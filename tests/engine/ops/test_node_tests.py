@@ -11,10 +11,11 @@ import pytest
 from opcheck import opset
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
-from opcheck.engine import Node, evaluate, exactly, operator_of
+from opcheck.engine import Node, operator_of
 from opcheck.engine.operators import every
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
+from tests.computed import evaluate, exactly
 from tests.node_tests import asked_by, node_tests_of
 
 #: What the text leaves open.

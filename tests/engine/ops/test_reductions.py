@@ -6,10 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from opcheck.engine import evaluate
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
+from tests.computed import evaluate
 
 #: What is made of a list of numbers.
 RIGHT = {

@@ -15,10 +15,11 @@ from onnx import defs, helper
 from onnx.reference import ReferenceEvaluator
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine import Expected, dtypes_of, evaluate, exactly
+from opcheck.engine import Expected, dtypes_of
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from tests import brute
+from tests.computed import evaluate, exactly
 from tests.engine.ops.layouts import LAYOUTS
 from tests.precise.by_the_text import MP, in_rows, nearest
 
@@ -64,9 +65,6 @@ def tensors(draw: st.DrawFn, op: str, name: str) -> Any:
     shape = draw(array_shapes(min_dims=1, max_dims=5, min_side=0, max_side=4))
     shape = shape if math.prod(shape) <= 60 else shape[:2]
     return draw(arrays(np.float64, shape, elements=ELEMENTS[op])).astype(DTYPES[name].numpy)
-
-
-# ── the sentences of the specification, in loops ──────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("op", BOTH)
@@ -126,9 +124,6 @@ def test_inputs_of_any_memory_layout_stay_as_they_are(layout, op):
         assert strange.tobytes() == before
 
 
-# ── Hardmax ───────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_row_with_nan_has_its_one_at_the_first_nan_and_no_warning() -> None:
     for dtype, bits, signalling in (
         (np.float16, np.uint16, 0x7C01),
@@ -140,9 +135,6 @@ def test_a_row_with_nan_has_its_one_at_the_first_nan_and_no_warning() -> None:
             x = np.array([[1, np.inf, 0, 0], [3, 3, 1, 0]], dtype)
             x[0, 2:] = nan
             assert floats(answer("Hardmax", x, 1)) == [0, 0, 1, 0, 1, 0, 0, 0]
-
-
-# ── Softmax ───────────────────────────────────────────────────────────────────────────────────
 
 
 def lowest(name: str) -> float:
@@ -232,9 +224,6 @@ def test_version_13_is_its_function_body(opset: int, data: st.DataObject) -> Non
     evaluator: Any = ReferenceEvaluator(body)
     (right,) = evaluator.run(None, {"input": x}, attributes={"axis": axis})
     np.testing.assert_allclose(answer("Softmax", x, axis), right, rtol=1e-13)
-
-
-# ── ONNX's own node tests, and what the specification forbids ─────────────────────────────────
 
 
 @pytest.mark.parametrize("op", BOTH)

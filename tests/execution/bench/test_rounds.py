@@ -12,15 +12,7 @@ import pytest
 
 from opcheck.backends.isolation import answering as timing
 from opcheck.backends.isolation.pool import WorkerLost
-from opcheck.execution.bench import (
-    Contender,
-    Here,
-    Plan,
-    Visit,
-    copying,
-    interleave,
-    yardstick,
-)
+from opcheck.execution.bench import Contender, Here, Plan, Visit, copying, interleave, yardstick
 from opcheck.model.question import Elapsed
 
 #: Half of a visit's time is enough for one.

@@ -127,8 +127,7 @@ def test_who_is_alone_is_held_against_the_fixed_work(file, monkeypatch):
 def test_an_interrupt_ends_all_and_leaves_what_was_measured(file: Path) -> None:
     with entrants(["numpy"]) as found:
         session = Benchmark(load_bench([file]), found, plan())
-        visits = session.visits(stop=lambda: len(session.rows()) == 1)
-        assert [*visits] == ["Hardmax/one"]
+        assert [*session.visits(stop=lambda: len(session.rows()) == 1)] == ["Hardmax/one"]
         [row] = session.rows()
         assert [len(one.samples) for one in row.timings] == [3]
         nothing = Benchmark(load_bench([file]), found, plan())

@@ -8,15 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opcheck.execution.golden import write
-from opcheck.suite.golden_files import (
-    MANIFEST,
-    SUMS,
-    Manifest,
-    NotReadable,
-    damage,
-    read_manifest,
-    sums,
-)
+from opcheck.suite import golden_files
 from tests.asking import cases_in
 
 #: A literal, random numbers, an undecided text, and a model to be refused with its legal twin.
@@ -50,19 +42,19 @@ WRITTEN_OUT = "must/test_Softmax%2Fwritten_out"
 RANDOM = "must/test_Softmax%2Frandom"
 
 
-def golden(folder: Path, text: str = FOUR, **settings: Any) -> Manifest:
+def golden(folder: Path, text: str = FOUR, **settings: Any) -> golden_files.Manifest:
     """The cases of a file, written to `folder`/golden."""
     return write(folder / "golden", cases_in(folder, text), "all", **settings)
 
 
 def findings(folder: Path) -> dict[str, str]:
     """What is wrong, by path."""
-    return damage(folder, "")[1]
+    return golden_files.damage(folder, "")[1]
 
 
 def rewrite(folder: Path, change: Callable[[Any], None]) -> None:
     """Change the manifest, and have everything vouch for what is there now."""
-    data = json.loads((folder / MANIFEST).read_bytes())
+    data = json.loads((folder / golden_files.MANIFEST).read_bytes())
     change(data)
     for case in data["cases"]:
         for test in case["tests"]:
@@ -71,7 +63,9 @@ def rewrite(folder: Path, change: Callable[[Any], None]) -> None:
                 if path.is_file():
                     test["files"][name] = sha256(path.read_bytes()).hexdigest()
     written = f"{json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)}\n".encode()
-    (folder / MANIFEST).write_bytes(written)
-    with suppress(NotReadable):  # it may contradict itself
-        manifest, _ = read_manifest(folder)
-        (folder / SUMS).write_bytes(sums(manifest, sha256(written).hexdigest()))
+    (folder / golden_files.MANIFEST).write_bytes(written)
+    with suppress(golden_files.NotReadable):  # it may contradict itself
+        manifest, _ = golden_files.read_manifest(folder)
+        (folder / golden_files.SUMS).write_bytes(
+            golden_files.sums(manifest, sha256(written).hexdigest())
+        )

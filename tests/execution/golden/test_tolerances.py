@@ -25,8 +25,7 @@ def test_the_two_numbers_admit_the_ends_by_onnx_s_own_comparison(dtype, numbers,
 
 
 def test_what_is_exact_admits_nothing_else() -> None:
-    written = np.float32([0, 1, 2])
-    assert as_rtol_and_atol([stated_ends(written, 0)]) == (0, 0)
+    assert as_rtol_and_atol([stated_ends(np.float32([0, 1, 2]), 0)]) == (0, 0)
     assert as_rtol_and_atol([]) == (0, 0)
 
 

@@ -142,8 +142,7 @@ def test_a_folder_that_is_there_needs_force(tmp_path: Path) -> None:
     before = tree(tmp_path / "golden")
     with pytest.raises(UsageError, match="is not empty"):
         golden(tmp_path)
-    cases = cases_in(tmp_path, FOUR)[:1]
-    write(tmp_path / "golden", cases, "one", force=True)
+    write(tmp_path / "golden", cases_in(tmp_path, FOUR)[:1], "one", force=True)
     after = tree(tmp_path / "golden")
     assert before.keys() > after.keys()
     assert left_behind(tmp_path) == {"golden"}
@@ -224,6 +223,5 @@ def test_where_no_test_can_be_written_there_is_no_folder(tmp_path: Path) -> None
     assert [left.what for left in found.left_out] == ["the case"]
     assert [test.legal_twin for test in found.tests] == [True]
     assert "not expressible" in found.left_out[0].reason
-    nothing = write(tmp_path / "other", (), "")
-    assert nothing.tests == []
+    assert write(tmp_path / "other", (), "").tests == []
     assert not (tmp_path / "other").exists()

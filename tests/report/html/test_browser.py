@@ -102,7 +102,6 @@ def listed(browser: Browser) -> list[str]:
     return [text.split(maxsplit=1)[1] for text in browser.texts("#list tbody .tag")]
 
 
-# ── the file is all there is ──────────────────────────────────────────────────────────────────
 def test_a_page_asks_for_itself_and_nothing_else_and_has_nothing_to_complain_of(browser, verdicts):
     browser.asked_for()
     browser.open(verdicts)
@@ -128,7 +127,6 @@ def test_what_a_backend_says_does_nothing_in_a_browser(browser, folder, text):
     assert count(browser, "#list tbody tr") == len(Verdict)
 
 
-# ── filters ───────────────────────────────────────────────────────────────────────────────────
 def test_a_verdict_that_is_chosen_is_all_that_is_listed(shown):
     choose(shown, "verdict", "fail")
     assert listed(shown) == ["fail"] * 4
@@ -185,7 +183,6 @@ def test_more_results_are_listed_when_asked_for(shown_large):
     assert count(shown_large, "#list tbody tr") == 400
 
 
-# ── folding and links ─────────────────────────────────────────────────────────────────────────
 def test_a_result_unfolds_with_the_command_that_repeats_it(shown):
     button = find(shown, "#list button.case")
     button.click()
@@ -250,8 +247,7 @@ def test_all_failures_open_and_close_at_once(shown):
 
 
 def test_a_keyboard_is_enough(shown):
-    keys = find(shown, "body")
-    keys.send_keys(Keys.TAB)
+    find(shown, "body").send_keys(Keys.TAB)
     assert shown.run("return document.activeElement.className") == "skip"
     first, second = shown.driver.find_elements(By.CSS_SELECTOR, ".failure > summary")[:2]
     first.send_keys(Keys.ENTER)
@@ -279,7 +275,6 @@ def test_a_command_is_copied(shown):
     assert copied == shown.texts(".failure[open] .repeat code")[0]
 
 
-# ── how it looks ──────────────────────────────────────────────────────────────────────────────
 def background(browser):
     return browser.run("return getComputedStyle(document.body).backgroundColor")
 

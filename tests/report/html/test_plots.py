@@ -141,8 +141,7 @@ def test_what_was_drawn_before_leaves_nothing_behind():
 
 
 def test_a_histogram_has_a_bar_a_power_of_two_and_says_how_many():
-    picture = Picture((99,), ((0, 7), (1, 12), (3, 1_000), (30, 5)), unordered=2)
-    [[inside]] = drawn(picture)
+    [[inside]] = drawn(Picture((99,), ((0, 7), (1, 12), (3, 1_000), (30, 5)), unordered=2))
     said = texts(inside)
     assert {"7", "12", "1,000", "5", "2"} <= set(said)
     assert {"0", "2²⁹", "NaN", "ULP off"} <= set(said)

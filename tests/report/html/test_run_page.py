@@ -35,7 +35,6 @@ def failing(**fields):
     return replace(record(Verdict.FAIL, reason="output: wrong", **fields), comparisons=(drawn,))
 
 
-# ── what stands on it ─────────────────────────────────────────────────────────────────────────
 def test_each_failure_explains_itself(everything):
     page = Seen(everything)
     # A failure, an error, a crash, a timeout, an oom, an unstable one of each; a case that is wrong
@@ -63,8 +62,7 @@ def test_the_matrix_says_every_verdict_in_signs_and_numbers(everything):
 
 
 def test_its_head_says_what_the_run_amounts_to(everything):
-    run = run_of(*every_verdict(), *every_verdict("bolt:x?y=1"))
-    code, meaning = outcome(run)
+    code, meaning = outcome(run_of(*every_verdict(), *every_verdict("bolt:x?y=1")))
     assert meaning in Seen(everything).text
     assert f"exit code {int(code)}" in Seen(everything).text
     assert f"<title>opcheck: {meaning}</title>" in everything
@@ -79,8 +77,7 @@ def test_a_green_run_says_that_nothing_failed():
 
 @pytest.mark.parametrize("ending", [None, Ending(False, 4, "cut short")])
 def test_an_incomplete_run_says_so_before_anything_else(ending):
-    run = replace(run_of(record(), cases=5), ending=ending)
-    page = Seen(page_of(run))
+    page = Seen(page_of(replace(run_of(record(), cases=5), ending=ending)))
     assert "INCOMPLETE 1 of 5 results are here" in page.text
     assert page.text.index("INCOMPLETE") < page.text.index("Totals")
     assert "Nothing failed." not in page.text
@@ -129,8 +126,7 @@ def test_failures_stand_under_their_causes_the_most_frequent_first():
 
 
 def test_known_defects_are_told_by_cause_with_a_link_to_their_cases():
-    known = [record(Verdict.KNOWN, known=KNOWN) for _ in range(3)]
-    page = Seen(page_of(run_of(*known)))
+    page = Seen(page_of(run_of(*(record(Verdict.KNOWN, known=KNOWN) for _ in range(3)))))
     assert "The maximum of a vector's lanes" in page.text
     (link,) = [one for one in page.all("a") if one.get("data-filter") == "known=0"]
     assert link["href"] == "#results"
@@ -141,8 +137,7 @@ def test_known_defects_are_told_by_cause_with_a_link_to_their_cases():
     "link", ["javascript:alert(1)", "data:text/html,x", "file:///etc", " https:x"]
 )
 def test_only_addresses_of_the_web_become_links(link):
-    known = replace(KNOWN, link=link)
-    page = Seen(page_of(run_of(record(Verdict.KNOWN, known=known))))
+    page = Seen(page_of(run_of(record(Verdict.KNOWN, known=replace(KNOWN, link=link)))))
     assert link in page.text
     assert link not in {one["href"] for one in page.all("a")}
 
@@ -162,7 +157,6 @@ def test_a_share_is_never_rounded_up_to_all():
     assert "99.9 %" in Seen(page_of(run)).text
 
 
-# ── pictures ──────────────────────────────────────────────────────────────────────────────────
 def test_equal_pictures_are_drawn_once_and_shown_everywhere():
     page = Seen(page_of(run_of(*(failing() for _ in range(5)))))
     names = [one["id"] for one in page.all("symbol")]
@@ -175,16 +169,13 @@ def test_equal_pictures_are_drawn_once_and_shown_everywhere():
 
 def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
     monkeypatch.setattr(run_page, "ROOM", 0)
-    run = many(40, ("acme",), failing=1.0)
-    page = Seen(page_of(run))
+    page = Seen(page_of(many(40, ("acme",), failing=1.0)))
     assert len(page.all("symbol")) == 2
-    shown = len(page.all("svg", "plot"))
-    assert shown == 2
+    assert len(page.all("svg", "plot")) == 2
     assert "Of 39 outputs no picture is drawn" in page.text
     assert len(page.all("pre", "letters")) == 39
 
 
-# ── size ──────────────────────────────────────────────────────────────────────────────────────
 def test_ten_thousand_results_are_a_page_of_less_than_five_megabytes():
     page = page_of(many(5000, ("acme", "bolt"), failing=0.02))
     assert len(page.encode()) < 5_000_000
@@ -208,7 +199,6 @@ def test_of_too_many_failures_each_cause_shows_some_and_the_rest_is_counted(monk
     assert sum(left) == 400 - full
 
 
-# ── texts from outside ────────────────────────────────────────────────────────────────────────
 #: Whatever a page has; of attributes that do something there are no others.
 TAGS = {
     *("html", "head", "meta", "title", "style", "script", "body", "header", "main", "footer"),

@@ -1,0 +1,151 @@
+"""Answers of models so deep that no bound says anything, and of models in several types."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx.numpy_helper import from_array
+from onnx.parser import parse_model
+
+import opcheck
+from opcheck.model import Verdict
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
+DEEP = (
+    "".join(f"a{n} = MatMul (h{n}, w) h{n + 1} = Tanh (a{n}) " for n in range(40))
+    + "h = Identity (h40) "
+)
+
+
+@dataclass
+class Engine:
+    """ONNX Runtime, whose answers to the first data and to others `change`."""
+
+    change: Callable[[Any], Any] = lambda y: y
+    later: Callable[[Any], Any] = lambda y: y
+
+    def prepare(self, task: Any) -> Any:
+        return Prepared(self, onnxruntime.InferenceSession(task.model), task)
+
+
+class Prepared:
+    def __init__(self, engine: Engine, session: Any, task: Any) -> None:
+        self.engine, self.session, self.task, self.first = engine, session, task, None
+
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        (y,) = self.session.run(None, self.task.feed(inputs))
+        self.first = [inputs, y] if self.first is None else self.first
+        is_first = all(map(np.array_equal, inputs, self.first[0]))
+        return [self.engine.change(y) if is_first else self.engine.later(y)]
+
+
+def judged(
+    folder,
+    ends,
+    change=None,
+    *,
+    later=None,
+    x="float[8, 16]",
+    y="float[8, 16]",
+    body=DEEP,
+    w=np.float32,
+):
+    """The result of a model `body`, which ends in the nodes `ends`, on inputs h0."""
+    proto = parse_model(f"{HEAD} net ({x} h0) => ({y} y) {{ {body} {ends} }}")
+    weights = np.random.default_rng(0).normal(0, 0.35, (16, 16)).astype(w)
+    proto.graph.initializer.append(from_array(weights, "w"))
+    onnx.save(proto, folder / "net.onnx")
+    same = lambda y: y  # noqa: E731
+    engine: Any = Engine(change or same, later or change or same)
+    (result,) = opcheck.run(opcheck.load(folder / "net.onnx"), [engine])
+    return result
+
+
+def at(place, value):
+    def change(y):
+        y = y.copy()
+        y.flat[place] = value(y.flat[place])
+        return y
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("ends", "change", "reason"),
+    [
+        ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(-0.3), y), "scatter"),
+        ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(1e6), y), "scatter"),
+        ("y = Identity (h)", at(5, lambda one: one + np.float32(0.01)), "in few elements"),
+        ("y = Identity (h)", at(5, lambda one: np.nan), "scatter"),
+        ("y = Identity (h)", at(5, lambda one: np.inf), "scatter"),
+        ("y = Sign (h)", lambda y: -y, ""),
+    ],
+)
+def test_what_the_bound_leaves_open_is_judged_by_scatter(ends, change, reason, tmp_path):
+    assert judged(tmp_path, ends).verdict is Verdict.PASS
+    result = judged(tmp_path, ends, change)
+    assert result.verdict is Verdict.FAIL
+    assert reason in result.reason
+
+
+@pytest.mark.parametrize(
+    ("ends", "y"),
+    [
+        ("c = Sub (h, h40) y = Greater (h, c)", "bool[8, 16]"),
+        ("y = ArgMax <axis: int = 1, keepdims: int = 0> (h)", "int64[8]"),
+        ("s = Mul (h, k) y = Cast <to: int = 7> (s)", "int64[8, 16]"),
+    ],
+)
+def test_booleans_and_integers_that_nobody_knows_are_not_judged(ends, y, tmp_path):
+    body = DEEP + "k = Constant <value = float {1000000.0}> () "
+    for change in (None, lambda y: y * 0 if y.dtype != bool else ~y):
+        result = judged(tmp_path, ends, change, y=y, body=body)
+        assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
+
+
+@pytest.mark.parametrize("end", ["Floor", "Round", "Ceil"])
+def test_steps_accuse_nobody(end, tmp_path):
+    body = DEEP + "k = Constant <value = float {8.0}> () s = Mul (h, k) "
+    assert judged(tmp_path, f"f = {end} (s) y = Neg (f)", body=body).verdict is Verdict.PASS
+
+
+def test_the_largest_ones_accuse_nobody(tmp_path):
+    ends = "k = Constant <value = int64[1] {4}> () y, i = TopK (h, k)"
+    assert judged(tmp_path, ends, y="float[8, 4]").verdict is Verdict.PASS
+
+
+def test_a_model_has_the_errors_of_the_type_that_it_computes_in(tmp_path):
+    double = {"x": "double[8, 16]", "w": np.float64, "y": "double[8, 16]"}
+    narrow = lambda y: y.astype(np.float32).astype(np.float64)  # noqa: E731
+    product = "a = MatMul (h0, w) "
+    assert judged(tmp_path, "y = Tanh (a)", narrow, body=product, **double).failed
+    assert not judged(tmp_path, "y = Tanh (a)", body=product, **double).failed
+    cast = "c = Cast <to: int = 1> (h0) a = MatMul (c, w) "
+    assert not judged(tmp_path, "y = Tanh (a)", body=cast, x="double[8, 16]").failed
+    rows = "a = Gather (w, h0) "
+    ids = {**double, "x": "int64[8]"}
+    assert judged(tmp_path, "y = Tanh (a)", narrow, body=rows, **ids).failed
+    assert not judged(tmp_path, "y = Tanh (a)", body=rows, **ids).failed
+
+
+def test_a_narrow_type_excuses_no_other_answer(tmp_path):
+    half = {"x": "float16[8, 16]", "w": np.float16, "y": "float16[8, 16]"}
+    body = "a = MatMul (h0, w) b = Relu (a) c = MatMul (b, w) "
+    assert not judged(tmp_path, "y = Softmax (c)", body=body, **half).failed
+    assert judged(tmp_path, "y = Softmax (c)", lambda y: y * 0, body=body, **half).failed
+
+
+@pytest.mark.parametrize("later", [lambda y: y * np.float32(1.5), lambda y: y * 0])
+def test_answers_to_other_data_are_judged(later, tmp_path):
+    result = judged(tmp_path, "y = Identity (h)", later=later)
+    assert result.verdict is Verdict.UNSTABLE
+
+
+def test_an_output_of_another_type_than_declared_makes_no_model(tmp_path):
+    result = judged(tmp_path, "y = Relu (h)", y="double[8, 16]")
+    assert result.verdict is Verdict.BAD_CASE
+    assert "y is declared as float64, and its node gives float32" in result.reason

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,12 +88,14 @@ def locate(
         asked = question(found.wrong.result.case)
         with _writing(folder):
             written = report.write(folder, found.wrong, asked.task, asked.inputs, address)
-        if not found.hangs:
+        if not found.right_alone:
             again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
     elif folder:
         click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)
     report.show(output(), found, backend.info, again)
-    wrong = [plural(max(1, len(found.failing)), "wrong node")] * bool(found.wrong)
+    wrong = []
+    if found.wrong:
+        wrong.append(plural(max(1, len(found.failing)), "wrong node"))
     if whole and whole.failure not in (None, "precision"):
         ways = dict.fromkeys(LOSSES, f"the model has no answer: {whole.verdict}")
         ways |= {"raised": "the model is refused"}
@@ -105,7 +108,7 @@ def locate(
         end(Exit.NOTHING_JUDGED, "no node was judged")
     said = "; the model as a whole is not judged"
     if whole and whole.verdict in ("pass", "warn"):
-        said = "; the model's answer is off, which is a warning" * bool(whole.failure)
+        said = "; the model's answer is off, which is a warning" if whole.failure else ""
     end(Exit.CONFORMS, f"no node is wrong{said}")
 
 
@@ -115,7 +118,11 @@ def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":
     from opcheck.opset import onnx_defs
     from opcheck.suite import load_all
 
-    case = load_all((path,), dims, inputs=folder)[0]
+    case, *others = load_all((path,), dims, inputs=folder)
+    if others:
+        names = ", ".join(one_line(one.id) for one in (case, *others))
+        hint = "name one model, and one of its data sets: MODEL.onnx --inputs DIR"
+        raise UsageError(f"{path} has {1 + len(others)} models or data sets: {names:.200}", hint)
     if case.op != GRAPH or not case.model:
         raise UsageError(f"{path} is no model of several nodes", "opcheck run judges one node")
     if case.beyond:
@@ -173,7 +180,8 @@ def extract(
     from opcheck.suite.writing import case_file, made_up
 
     network = Network(_model(path, dims, inputs))
-    found, left = extracted(network, _times(profile) if profile else {})
+    times = _times(profile) if profile else {}
+    found, left = extracted(network, times)
     with _writing(folder):
         if found:
             folder.mkdir(parents=True, exist_ok=True)
@@ -181,10 +189,13 @@ def extract(
         cases = [replace(one.case, name=f"node_{n}") for n, one in enumerate(some)]
         notes = [_note(one, with_share=profile is not None) for one in some]
         write_text(folder / f"{snake(op.name)}.yaml", case_file(cases, made_up, notes))
-    if profile and (rest := round(1 - sum(one.share for one in found), 2)):
+    total, names = sum(times.values()) or 1.0, {part.name for part in network.parts}
+    rest = sum(time for name, time in times.items() if name not in names) / total
+    if round(rest, 2):
         click.echo(f"opcheck: {rest:.0%} of the time is of nodes of other names: fused?", err=True)
     for part, why in left:
-        click.echo(f"opcheck: left out: {one_line(part.name)}: {why}", err=True)
+        share = f", {times.get(part.name, 0.0) / total:.1%} of the time" if profile else ""
+        click.echo(f"opcheck: left out: {one_line(part.name)}{share}: {why}", err=True)
     if not found:
         end(Exit.NOTHING_JUDGED, "no node can be written as a case")
     nodes = sum(len(one.names) for one in found)
@@ -204,9 +215,11 @@ def _times(profile: Path) -> dict[str, float]:
         for event in json.loads(profile.read_text(encoding="utf-8")):
             name = str(event.get("name", ""))
             if event.get("cat") == "Node" and name.endswith("_kernel_time"):
-                node = name.removesuffix("_kernel_time")
-                found[node] = found.get(node, 0.0) + float(event["dur"])
-    except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+                node, time = name.removesuffix("_kernel_time"), float(event["dur"])
+                if not 0 <= time < inf:
+                    raise ValueError(f"{name!r} takes {time}")
+                found[node] = found.get(node, 0.0) + time
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise UsageError(f"{profile} is no profile of ONNX Runtime: {error}") from None
     if not found:
         raise UsageError(f"{profile} has no times of nodes")

@@ -512,7 +512,8 @@ def _run(
                 outputs: Sequence[Any] = [*map(numbers.finished, _typed(node, named))]
         else:
             outputs = _computed(node, [named[name] for name in node.inputs], named, attrs)
-        named |= dict(zip(node.outputs, outputs, strict=False))
+        # An output that is left out has no name, like an input that is.
+        named |= {name: x for name, x in zip(node.outputs, outputs, strict=False) if name}
         for name in done:
             named.pop(name, None)
     lift(body.outputs)
@@ -527,8 +528,8 @@ def _naming(node: BodyNode) -> Iterator[None]:
     except InvalidNode as error:
         if str(error).startswith(_INNER):
             raise
-        place = f"{_INNER}{node.op.name}, which gives {node.outputs[0]!r}"
-        raise InvalidNode(f"{place}: {error}") from None
+        gives = next(filter(None, node.outputs), "")
+        raise InvalidNode(f"{_INNER}{node.op.name}, which gives {gives!r}: {error}") from None
 
 
 def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:

@@ -5,14 +5,14 @@ earlier error counts against a node. Where the backend is wrong and no node is, 
 together: then the tensors that have to be outputs for the answer to be right are searched for.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from opcheck import model
+from opcheck import dtypes, model
 from opcheck.backends import same_answers
 from opcheck.compare import Want, verdict
 from opcheck.compare.bounded import scatter
@@ -23,7 +23,7 @@ from opcheck.engine.evaluate import exactly
 from opcheck.errors import InvalidNode, NotSupported, few
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import WrongCase, answers_of, node_of
-from opcheck.execution.network import Network, Values, case_of
+from opcheck.execution.network import Network, Values, case_of, is_whole
 from opcheck.execution.workers import Inquiry
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Verdict
 from opcheck.model.located import Depth, JudgedNode, Located, Part
@@ -34,6 +34,10 @@ _PATIENCE = 40
 _LONGEST = 300
 #: How many tensors are shown, from the first to the last, with their errors.
 _DEPTHS = 16
+_UNANSWERED = "the backend does not give all that they read and give"
+_EXPOSED = "with tensors as outputs"
+_CHANGED = "tensors as outputs change the answer: some nodes are computed together"
+_UNSEARCHED = "nodes computed together cannot be searched for"
 
 
 def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
@@ -42,73 +46,137 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
     known = not network.case.expect.compares_backends
     if known and whole.result.verdict is Verdict.BAD_CASE:
         return Located(whole.result, (), (), len(network.parts))
-    judged: list[JudgedNode] = []
-    seen: dict[str, Any] = {}
-    notes: list[str] = []
-    sample = _sample(network)
-    todo = [*network.passes()]
-    patience = _PATIENCE
-    while todo:
-        parts = todo.pop(0)
-        names = network.names(parts)
+    search = _Search(network, backend)
+    yield from search.ask(whole.answer)
+    judged = {one.part for one in search.judged}
+    left = [part for part in chain.from_iterable(network.passes()) if part not in judged]
+    found = Located(
+        replace(whole.result, diagnoses=()) if known else None,
+        tuple(sorted(search.judged, key=lambda one: one.part.place)),
+        (*network.why_not.items(), *((part, _UNANSWERED) for part in left)),
+        len(network.parts),
+        tuple(_depths(network, search.seen, search.sample)) if known else (),
+        taken=network.taken,
+    )
+    if known and (wrong := found.by_itself):
+        # What it reads may be wrong where it is no output.
+        network = network.up_to(wrong.part)
+        if known := bool(network.case.outputs):
+            whole = yield from network.evaluation.on(backend)
+    if known and whole.result.failure in ("values", "precision"):
+        found = replace(found, together=(yield from search.together(network)))
+    beyond = found.wrong and any(
+        one.problem == "values" and one.wrong for one in found.wrong.result.comparisons
+    )
+    # Alone, it is judged by the bound.
+    if found.wrong and beyond and search.given.issuperset(search.network.names([found.wrong.part])):
+        alone = yield from CaseEvaluation(found.wrong.result.case).on(backend)
+        found = replace(found, right_alone=verdict.is_right(alone.result))
+    notes = [note[:_LONGEST] for note in dict.fromkeys(search.notes)]
+    return replace(found, exposed=few(notes) if notes else "")
+
+
+class _Search:
+    """What a backend gives of a model's tensors, and what is found by that."""
+
+    def __init__(self, network: Network, backend: BackendInfo) -> None:
+        self.network, self.backend = network, backend
+        self.judged: list[JudgedNode] = []
+        self.notes: list[str] = []
+        #: The names of tensors that it gave; those whose errors are shown, with their nodes.
+        self.given: set[str] = set()
+        self.sample = _sample(network)
+        self.seen: dict[str, Any] = {}
+
+    def ask(self, answer: model.Produced | None) -> Inquiry[None]:
+        """Ask for the tensors of all nodes; `answer` is what the model gives as it is."""
+        todo, patience = [*self.network.passes()], _PATIENCE
+        while todo:
+            parts = todo.pop(0)
+            names, outcome = yield from self._pass(parts)
+            if isinstance(outcome, model.Produced) and len(outcome.outputs) == len(names):
+                own = outcome.outputs[: len(self.network.case.outputs)]
+                if answer and not same_answers(answer.outputs, own):
+                    self.notes.append(_CHANGED)
+                left = self._judge(parts, names, outcome)
+            else:
+                wrong = isinstance(outcome, model.Produced)
+                said = f"it gave another number than {len(names)}" if wrong else _how(outcome)
+                self.notes.append(f"{_EXPOSED}: {said}")
+                left = parts
+            if left and len(parts) > 1 and not isinstance(outcome, model.TimedOut):
+                patience -= 1
+                halves = left[: len(left) // 2], left[len(left) // 2 :]
+                todo[:0] = filter(None, halves if patience > 0 else ())
+
+    def _pass(self, parts: Sequence[Part]) -> Inquiry[tuple[list[str], model.Outcome]]:
+        """Ask for what nodes read and give; return which tensors, and what came of it."""
+        network, names = self.network, self.network.names(parts)
         question = network.asking_for(names)
         outcome = (yield question).outcome
-        whole_numbers: Values = {}
         if isinstance(outcome, model.Raised | model.Declined):
-            notes.append(f"with tensors as outputs: {_how(outcome)}")
-            # Some engines give out no sizes: opcheck's own are exact.
-            whole_numbers = network.whole_numbers
-            question = network.asking_for([one for one in names if one not in whole_numbers])
-            outcome = (yield question).outcome
-        given = [one.name for one in question.task.outputs]
-        is_answer = isinstance(outcome, model.Produced)
-        if not isinstance(outcome, model.Produced) or len(outcome.outputs) != len(given):
-            said = f"it gave another number than {len(given)}" if is_answer else _how(outcome)
-            notes.append(f"with tensors as outputs: {said}")
-            patience -= 1
-            if len(parts) > 1 and patience > 0 and not isinstance(outcome, model.TimedOut):
-                todo[:0] = [parts[: len(parts) // 2], parts[len(parts) // 2 :]]
-            continue
-        fed = question.task.feed(question.inputs)
-        runs = [outcome.outputs, *(run for run in (outcome.between, outcome.again) if run)]
-        first = dict(zip(given, runs[0], strict=False))
-        seen |= {name: first[name] for name in sample if name in first}
-        for number, run in enumerate(runs):
-            answered = dict(zip(given, run, strict=False))
-            values = {**whole_numbers, **network.constants, **fed, **answered}
-            for part in parts:
+            # Some engines give out no sizes and truth values.
+            whole = {name for name in names if is_whole(network.whole.dtype(name))}
+            if whole := whole | (network.exact.keys() & names):
+                self.notes.append(f"{_EXPOSED}: {_how(outcome)}")
+                question = network.asking_for([name for name in names if name not in whole])
+                outcome = (yield question).outcome
+        return [one.name for one in question.task.outputs], outcome
+
+    def _judge(
+        self, parts: Sequence[Part], names: Sequence[str], outcome: model.Produced
+    ) -> list[Part]:
+        """Judge nodes whose outputs were given; return the others.
+
+        What they read may be the engine's, where no arithmetic changes it.
+        """
+        network = self.network
+        later = (run for run in (outcome.between, outcome.again) if run and len(run) == len(names))
+        first, *others = (dict(zip(names, run, strict=True)) for run in (outcome.outputs, *later))
+        self.given |= first.keys()
+        self.seen |= {name: first[name] for name in self.sample if name in first}
+        lent = {} if first.keys() >= {*network.names(parts)} else network.exact
+        known: Values = {"": None, **lent, **network.constants, **network.fed}
+        there, left = first.keys() | known.keys(), []
+        for part in parts:
+            gives = {*part.outputs} - {""}
+            if not (first.keys() >= gives and there >= {*network.node(part).inputs}):
+                left.append(part)
+                continue
+            for number, run in enumerate((first, *others)):
+                values = {**known, **run}
                 if not number or _differs(network, part, first, values):
-                    one, evidence = _judged(network, part, values, backend, number)
+                    one, evidence = _judged(network, part, values, self.backend, number)
                     # To say what a node looks like takes long; the first wrong one is shown.
                     if evidence and not any(
-                        it.is_wrong and it.part.place < part.place for it in judged
+                        it.is_wrong and it.part.place < part.place for it in self.judged
                     ):
                         looks = Suspects(lambda case: None).diagnose(evidence)
                         one = replace(one, result=replace(one.result, diagnoses=looks))
-                    judged.append(one)
-        own = runs[0][: len(network.case.outputs)]
-        if whole.answer and not same_answers(whole.answer.outputs, own):
-            notes.append("tensors as outputs change the answer: some nodes are computed together")
-    found = Located(
-        replace(whole.result, diagnoses=()) if known else None,
-        tuple(sorted(judged, key=lambda one: one.part.place)),
-        tuple((part, why) for part in network.parts if (why := network.why_not(part))),
-        len(network.parts),
-        tuple(_depths(network, seen, sample)) if known else (),
-        few([note[:_LONGEST] for note in dict.fromkeys(notes)]) if notes else "",
-        taken=network.taken,
-    )
-    wrong = found.by_itself
-    if known and wrong and (before := network.up_to(wrong.part)).case.outputs:
-        # What it reads may be wrong where it is no output.
-        network, whole = before, (yield from before.evaluation.on(backend))
-    if known and whole.result.failure in ("values", "precision"):
-        together = yield from _together(network, backend)
-        found = replace(found, together=together)
-    if found.wrong and found.wrong.right:
-        alone = yield from CaseEvaluation(found.wrong.result.case).on(backend)
-        found = replace(found, hangs=verdict.is_right(alone.result))
-    return found
+                    self.judged.append(one)
+        return left
+
+    def together(self, network: Network) -> Inquiry[Part | None]:
+        """The first node whose outputs, with those before it, make the answer right as outputs."""
+        every = [*chain.from_iterable(network.passes())]
+        every = [part for part in every if not self.given.isdisjoint(part.outputs)]
+        if not every and self.notes:
+            self.notes.insert(0, f"{_UNSEARCHED}: {self.notes[0]}")
+        # Where branches stand in place of Ifs, that alone may make it right.
+        low, high = -1 if network.taken else 0, len(every)
+        while low < high:
+            middle = (low + high) // 2
+            names = chain.from_iterable(part.outputs for part in every[: middle + 1])
+            outcome = (yield network.asking_for([*filter(self.given.__contains__, names)])).outcome
+            if not isinstance(outcome, model.Produced):
+                self.notes.insert(0, f"{_UNSEARCHED}: {_how(outcome)}")
+                return None
+            own = model.Produced(outcome.outputs[: len(network.case.outputs)], 0.0, once=True)
+            judgement = verdict.judge(
+                "must", network.evaluation.accepted_answers, own, network.case.tolerance
+            )
+            low, high = (low, middle) if judgement.failure is None else (middle + 1, high)
+        return every[low] if 0 <= low < len(every) else None
 
 
 def _how(outcome: model.Outcome) -> str:
@@ -129,8 +197,8 @@ def _judged(
 ) -> tuple[JudgedNode, Evidence | None]:
     """Judge a node by what the backend fed it, and gave; then the evidence against a wrong one."""
     case = case_of(network, part, values, later=run > 0)
-    got: list[Any] = [values.get(name) for name in part.outputs if name]
-    operands = tuple(values.get(name) if name else None for name in network.node(part).inputs)
+    got: list[Any] = [values[name] for name in part.outputs if name]
+    operands = tuple(values[name] for name in network.node(part).inputs)
     if any(isinstance(x, model.Foreign) for x in operands):
         return JudgedNode(part, _unjudged(case, backend, "it was fed no tensor")), None
     while operands and operands[-1] is None:
@@ -160,37 +228,22 @@ def _judged(
 
 def _off(right: Array, got: Any) -> float:
     """How far off an output is, relative to its size; infinity where that says nothing."""
-    if isinstance(got, model.Foreign) or got.shape != right.shape or not right.size:
+    dtype = dtypes.of(right)
+    if isinstance(got, model.Foreign) or got.shape != right.shape or got.dtype != right.dtype:
         return np.inf
-    if got.dtype != right.dtype or right.dtype.kind not in "fiu":
+    if dtype is None or dtype.kind not in ("float", "int"):
         return np.inf
     with np.errstate(all="ignore"):
         y, x = right.astype(np.float64), got.astype(np.float64)
-        found = float(np.sqrt(np.mean((x - y) ** 2)) / np.sqrt(np.mean(y**2)))
+        errors = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, x - y)
+        # An infinity of both, as in a mask, is no error and no size.
+        size = np.where(np.isfinite(y), y, 0.0)
+        found = float(np.sqrt(np.sum(errors**2) / np.sum(size**2)))
     return found if np.isfinite(found) else np.inf
 
 
 def _unjudged(case: Case, backend: BackendInfo, reason: str) -> LiveResult:
     return LiveResult(case, backend.address, Verdict.UNSUPPORTED, reason, beyond=True)
-
-
-def _together(network: Network, backend: BackendInfo) -> Inquiry[Part | None]:
-    """The first node whose outputs, with those before it, make the answer right as outputs."""
-    every = [*chain.from_iterable(network.passes())]
-    # Where branches stand in place of Ifs, that alone may make it right.
-    low, high = -1 if network.taken else 0, len(every)
-    while low < high:
-        middle = (low + high) // 2
-        names = chain.from_iterable(part.outputs for part in every[: middle + 1])
-        outcome = (yield network.asking_for([*filter(None, names)])).outcome
-        if isinstance(outcome, model.Produced):
-            own = outcome.outputs[: len(network.case.outputs)]
-            outcome = model.Produced(own, 0.0, once=True)
-        judgement = verdict.judge(
-            "must", network.evaluation.accepted_answers, outcome, network.case.tolerance
-        )
-        low, high = (low, middle) if judgement.failure is None else (middle + 1, high)
-    return every[low] if 0 <= low < len(every) else None
 
 
 def _sample(network: Network) -> dict[str, Part]:
@@ -199,7 +252,7 @@ def _sample(network: Network) -> dict[str, Part]:
     for part in network.parts:
         dtype = network.whole.dtype(part.outputs[0])
         moves = (operator := operator_of(part.op)) is None or operator.exact
-        if dtype and dtype.kind == "float" and not moves and not network.why_not(part):
+        if dtype and dtype.kind == "float" and not moves and part not in network.why_not:
             floats[part.outputs[0]] = part
     places = np.linspace(0, len(floats) - 1, min(_DEPTHS, len(floats))).round().astype(int)
     names = [*floats]

@@ -34,12 +34,14 @@ class Network:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.evaluation = CaseEvaluation(case)
+        question = self.evaluation.question
+        self.fed: Values = question.task.feed(question.inputs)
         self.taken = 0
         #: Why the engine could not compute nodes, by place.
         self.failed: dict[int, str] = {}
         data: bytes | None = case.model or b""
         while data is not None:
-            self.whole = WholeModel(data, self.evaluation.question.task.inputs)
+            self.whole = WholeModel(data, question.task.inputs)
             self.body: Body = onnx_defs.model_body(data)
             #: The nodes, in order.
             self.parts = tuple(
@@ -79,8 +81,7 @@ class Network:
 
         Those that it cannot compute are left out. Tensors are dropped once nobody reads them.
         """
-        question = self.evaluation.question
-        named: dict[str, Any] = {**self.body.constants, **question.task.feed(question.inputs)}
+        named: dict[str, Any] = {**self.body.constants, **self.fed}
         for part, done in zip(self.parts, self.body.done, strict=True):
             reads = tuple(name for name in dict.fromkeys(self.node(part).reads) if name)
             gives = tuple(filter(None, part.outputs))
@@ -96,25 +97,39 @@ class Network:
                 named.pop(name, None)
 
     @cached_property
-    def whole_numbers(self) -> Values:
-        """Computed tensors that are no floating numbers, as the engine computes them."""
+    def exact(self) -> Values:
+        """Computed integers and truth values that no floating-point number is an ancestor of.
+
+        Shapes that onnx infers depend on none, so that all arithmetic gives these.
+        """
         found: dict[str, Any] = {}
+        given = {**self.constants, **self.fed}
+        sure = {"", *(name for name, array in given.items() if is_whole(dtypes.of(array)))}
         for part, values in self.values():
-            those = {name: values[name] for name in part.outputs if name in values}
-            arrays = {name: x for name, x in those.items() if isinstance(x, np.ndarray)}
-            found |= {name: x for name, x in arrays.items() if x.dtype.kind in "iub"}
+            node = self.node(part)
+            exact = sure.issuperset(node.inputs)
+            if node.op.name in ("Shape", "Size") and not node.op.domain:
+                exact = all(name in given or self.whole.nbytes(name) for name in node.inputs)
+            arrays = {x: values[x] for x in part.outputs if isinstance(values.get(x), np.ndarray)}
+            if exact and not node.graphs:
+                found |= {name: x for name, x in arrays.items() if is_whole(dtypes.of(x))}
+                sure.update(found.keys() & arrays)
         return found
 
-    def why_not(self, part: Part) -> str:
-        """Return why a node cannot be judged by itself, or ""."""
-        if operator_of(part.op) is None:
+    @cached_property
+    def why_not(self) -> Mapping[Part, str]:
+        """The nodes that cannot be judged by themselves, and why."""
+        return {part: why for part in self.parts if (why := self._why_not(part))}
+
+    def _why_not(self, part: Part) -> str:
+        operator, node = operator_of(part.op), self.node(part)
+        if operator is None:
             return f"opcheck does not know {part.op}"
-        if self.node(part).graphs:
+        if node.graphs:
             return f"{part.op.name} has graphs of its own"
-        if not all(map(self.whole.is_tensor, (*self.node(part).inputs, *part.outputs))):
+        if not all(map(self.whole.is_tensor, (*node.inputs, *part.outputs))):
             return f"{part.op.name} takes or gives a sequence or an optional"
-        operator = operator_of(part.op)
-        return f"{part.op.name} draws at random" if operator and operator.random else ""
+        return f"{part.op.name} draws at random" if operator.random else ""
 
     def names(self, parts: Sequence[Part]) -> list[str]:
         """The tensors that must be outputs for these nodes to be judged."""
@@ -125,7 +140,7 @@ class Network:
     @cached_property
     def _fixed(self) -> set[str]:
         """The names of nothing, of constants and of what is fed."""
-        return {"", *self.constants, *(one.name for one in self.evaluation.question.task.inputs)}
+        return {"", *self.constants, *self.fed}
 
     def passes(self) -> Iterator[list[Part]]:
         """Yield nodes that are judged together."""
@@ -133,7 +148,7 @@ class Network:
         names: set[str] = set()
         size = 0
         for part in self.parts:
-            if self.why_not(part) or part.op.name == "Constant":
+            if part in self.why_not or part.op.name == "Constant":
                 continue
             mine = {*self.names([part])}
             size += sum(map(self.whole.nbytes, mine - names))
@@ -150,7 +165,9 @@ class Network:
         reads = [name for name in self.node(part).inputs if name not in self._fixed]
         data, names = self.whole.giving(reads, alone=True)
         outputs = tuple(OutputSpec(name, None) for name in names)
-        return Network(replace(self.case, model=data, outputs=outputs))
+        # A test states its own outputs, and its tolerance is theirs.
+        case = replace(self.case, expect=model.Computed(), tolerance=None)
+        return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
     def asking_for(self, names: Sequence[str]) -> Question:
         """The question for these tensors, after the model's outputs."""
@@ -160,6 +177,11 @@ class Network:
         task = replace(asked.task, outputs=outputs, model=data)
         # The same data again: a node may be wrong in a later run alone.
         return replace(asked, task=task, second=asked.inputs)
+
+
+def is_whole(dtype: dtypes.DType | None) -> bool:
+    """Return True for integers and truth values."""
+    return dtype is not None and dtype.kind in ("int", "bool")
 
 
 def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> Case:
@@ -225,7 +247,7 @@ def extracted(
     for part, values in network.values():
         if part.op.name == "Constant":
             continue
-        if why := network.why_not(part) or network.failed.get(part.place):
+        if why := network.why_not.get(part) or network.failed.get(part.place):
             left.append((part, why))
             continue
         if missing := [name for name in network.node(part).inputs if name and name not in values]:

@@ -222,7 +222,7 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
         model = ModelProto.FromString(data)
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise ValueError(f"this is no readable model: {error}") from error
-    every = [*_messages(model)]
+    every = [*onnx_defs.messages(model)]
     for field, value in chain.from_iterable(message.ListFields() for message in every):
         is_name = field.type == field.TYPE_STRING and field.name != "doc_string"
         # Where a name is no text, protobuf gives its bytes.
@@ -323,18 +323,9 @@ def _fetch(tensor: TensorProto, folder: Path, room: int, *, may_stay: bool) -> i
     return length
 
 
-def _messages(message: Any) -> Iterator[Any]:
-    """Yield a message and all below it, in whatever graph, function or attribute."""
-    yield message
-    for field, value in message.ListFields():
-        if field.message_type:
-            for one in (value,) if hasattr(value, "ListFields") else value:
-                yield from _messages(one)
-
-
 def graphs_in(graph: GraphProto) -> Iterator[GraphProto]:
     """Yield a graph and all in its nodes."""
-    return (one for one in _messages(graph) if isinstance(one, GraphProto))
+    return (one for one in onnx_defs.messages(graph) if isinstance(one, GraphProto))
 
 
 def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:

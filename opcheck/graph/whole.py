@@ -54,10 +54,9 @@ class WholeModel:
     def nbytes(self, name: str) -> int:
         """The size of a tensor in bytes, 0 where onnx cannot infer it."""
         dtype = self.dtype(name)
-        if dtype is None:
+        if dtype is None or not (tensor := self._types[name].type.tensor_type).HasField("shape"):
             return 0
-        sizes = (one.dim_value for one in self._types[name].type.tensor_type.shape.dim)
-        return prod(sizes) * dtype.numpy.itemsize
+        return prod(one.dim_value for one in tensor.shape.dim) * dtype.numpy.itemsize
 
     def with_branch(self, place: int, *, then: bool) -> bytes | None:
         """The model with the branch that an If takes in place of the node.

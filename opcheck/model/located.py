@@ -10,6 +10,8 @@ from opcheck.model.result import LiveResult
 
 #: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
 _ROUNDINGS = 6
+#: The binary exponent of what is no longer small in any type.
+_MOST = -5
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,12 @@ class JudgedNode:
     @property
     def is_small(self) -> bool:
         """True if the outputs are off by no more than 64 roundings, of their size."""
-        if self.result.failure != "values":
+        wrong = [one.dtype for one in self.result.comparisons if one.problem]
+        # An integer is right or wrong.
+        if self.result.failure != "values" or not all(d and d.precision for d in wrong):
             return False
         precision = max((d.precision for x in self.right if (d := dtypes.of(x))), default=0)
-        return precision > 0 and self.harm < 2.0 ** (_ROUNDINGS - precision)
+        return precision > 0 and self.harm < 2.0 ** min(_ROUNDINGS - precision, _MOST)
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,8 @@ class Located:
     nodes; `around` are those that are not judged, and why. `exposed` says why a pass came to
     nothing, or what making outputs of tensors changed. `taken` is the number of Ifs in whose place
     the branch stands that they take. `together` is the node whose outputs have to be the model's
-    own for its answer to be right, or for what the wrong node reads. `hangs`: by itself, the wrong
-    node is right.
+    own for its answer to be right, or for what the wrong node reads. `right_alone`: by itself, the
+    wrong node is right.
     """
 
     whole: LiveResult | None
@@ -83,7 +87,7 @@ class Located:
     exposed: str = ""
     together: Part | None = None
     taken: int = 0
-    hangs: bool = False
+    right_alone: bool = False
 
     @property
     def wrong(self) -> JudgedNode | None:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, product
 from typing import Any, cast, get_args
 
 import onnx
-from onnx import AttributeProto, ModelProto, defs, helper
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, defs, helper
 from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
@@ -191,16 +191,57 @@ def model_body(data: bytes) -> Body:
 
 
 def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
-    """The outputs without those that nobody reads; the first stays."""
-    names = [name if name in read or not n else "" for n, name in enumerate(outputs)]
+    """The outputs without those that nobody reads; the first that has a name stays."""
+    first = next(filter(None, outputs), "")
+    names = [name if name in read or name == first else "" for name in outputs]
     while names and not names[-1]:
         names.pop()
     return tuple(names)
 
 
 def without_functions(model: ModelProto) -> ModelProto:
-    """The model with its own functions expanded; itself where it has none."""
-    return inline_local_functions(model) if model.functions else model
+    """The model with its own functions expanded, which changes `model`; itself where it has none.
+
+    A function stays whose operators are of other versions than in the model.
+    """
+    own = {(one.domain, one.name, one.overload): one for one in model.functions}
+    for function in own.values():
+        # Where opsets differ, onnx expands nothing.
+        for one, new in product(function.opset_import, model.opset_import):
+            nodes = [n for n in _nodes(function) if n.domain == one.domain and _key(n) not in own]
+            if one.domain == new.domain and all(
+                _since(node, one.version) == _since(node, new.version) for node in nodes
+            ):
+                one.version = new.version
+    for node in _nodes(model) if own else ():
+        if called := own.get(_key(node)):
+            # Defaults, which onnx drops.
+            stated = {one.name for one in node.attribute}
+            node.attribute.extend(a for a in called.attribute_proto if a.name not in stated)
+    return inline_local_functions(model) if own else model
+
+
+def messages(message: Any) -> Iterator[Any]:
+    """Yield a message and all below it, in whatever graph, function or attribute."""
+    yield message
+    for field, value in message.ListFields():
+        if field.message_type:
+            for one in (value,) if hasattr(value, "ListFields") else value:
+                yield from messages(one)
+
+
+def _nodes(message: ModelProto | FunctionProto) -> list[NodeProto]:
+    return [one for one in messages(message) if isinstance(one, NodeProto)]
+
+
+def _key(node: NodeProto) -> tuple[str, str, str]:
+    return node.domain, node.op_type, node.overload
+
+
+def _since(node: NodeProto, opset: int) -> int:
+    """The version of a node's operator at an opset; the opset itself where onnx knows none."""
+    where = node.op_type, opset, domain_of(node.domain)
+    return defs.get_schema(*where).since_version if defs.has(*where) else opset
 
 
 def domain_of(name: str) -> str:

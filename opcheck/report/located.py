@@ -1,5 +1,6 @@
 """What `opcheck locate` found, in a terminal, and as files that show it without opcheck."""
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,13 +33,14 @@ def show(console: Console, found: Located, backend: BackendInfo, again: Sequence
     if found.wrong:
         record = Recorder([found.wrong.result.case]).record(found.wrong.result)
         summary.show_failure(console, replace(record, repeat=shlex.join(again)))
-    if found.hangs:
+    if found.right_alone:
         console.print(
             "As a model of its own, on the same inputs, the node is right: the mistake"
             " depends on names, constants or the rest of the model.\n"
         )
     if found.together:
-        where = f"{found.together.name}, which gives {', '.join(found.together.outputs)}"
+        gives = ", ".join(filter(None, found.together.outputs))
+        where = plain_text.one_line(f"{found.together.name}, which gives {gives}")
         what = "No node is wrong by itself, and the model's answer is."
         if found.wrong:
             what = "No node before it is wrong by itself, and what it reads is."
@@ -74,8 +76,7 @@ def _counts(found: Located) -> Iterator[str]:
     said = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
     yield f"nodes      {len(found.nodes):,} judged on their own inputs: {said or 'none'}"
     if others := found.total - len(found.nodes) - len(found.around):
-        what = "constants, not asked for or not answered" if found.exposed else "constants"
-        yield f"           {others:,} others of {found.total:,} are {what}"
+        yield f"           {others:,} others of {found.total:,} are constants"
     for those, how in ((found.failing, "wrong, by"), (found.small, "off by only")):
         for op, some in group_by(those, lambda one: one.part.op.name).items():
             most = max(one.harm for one in some)
@@ -96,7 +97,7 @@ def _counts(found: Located) -> Iterator[str]:
         yield f"around     {plain_text.plural(count, 'node')}: {reason}"
     if found.exposed:
         yield f"exposed    {plain_text.one_line(found.exposed)}"
-    if not found.nodes and len(found.around) < found.total:
+    if not found.nodes and found.exposed:
         yield "alone      opcheck extract writes nodes as cases, which opcheck run asks one by one"
 
 
@@ -116,9 +117,10 @@ def write(folder: Path, wrong: JudgedNode, task: Task, inputs: Tensors, backend:
     text = case_file([named], lambda spec: {"file": f"{spec.name}.npy"})
     (target / "case.yaml").write_text(text, encoding="utf-8")
     script = Path(__file__).with_name("templates").joinpath("show.txt").read_text("utf-8")
-    title = f"{case.op} as node {case.name} of {Path(case.source.file).name}."
+    title = f"{case.op} as node {case.name} of {Path(case.source.file).name}"
     kind = backend.partition(":")[0].partition("?")[0]
-    for word, said in (("title", title), ("backend", backend), ("kind", kind)):
-        script = script.replace(f"@{word}@", said)
+    # Names are a stranger's, so that they are data there.
+    words = {"title": title, "backend": backend, "kind": kind}
+    script = re.sub("@([a-z]+)@", lambda found: ascii(plain_text.one_line(words[found[1]])), script)
     (target / "show.py").write_text(script, encoding="utf-8")
     return target

@@ -152,7 +152,7 @@ def test_the_wrong_node_is_written_as_a_case_and_as_a_script(run, network, tmp_p
     assert "opcheck" not in text
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert "here py runs the model" in ended.stderr
-    script.write_text(text.replace('answers("py")', 'answers("reference")'))
+    script.write_text(text.replace("answers(kind))", 'answers("reference"))'))
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert "largest difference at" in ended.stdout
 
@@ -217,6 +217,49 @@ def test_a_networks_nodes_are_cases(run, network, tmp_path):
         "# 75.0% of the time, 1 node: first",
         "# 25.0% of the time, 1 node: fourth",
     ]
+    endless = json.dumps([{**profile[0], "dur": np.nan}])
+    for text, said in (("[" * 100_000, "recursion"), (endless, "takes nan")):
+        (tmp_path / "profile.json").write_text(text)
+        found = run("extract", network, "-o", "net", "--profile", "profile.json", code=2)
+        assert said in found.stderr
+
+
+WITH_SCALER = onnx.parser.parse_model(
+    """<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 1]>
+    net (float[1, 3] x) => (float[1, 3] y, float[1, 3] z) {
+        a = ai.onnx.ml.Scaler <offset = [0.0], scale = [1.0]> (x) z = Tanh (a) y = Neg (x) }"""
+)
+
+
+def test_the_time_of_nodes_that_are_left_out_is_theirs(run, tmp_path):
+    onnx.save(WITH_SCALER, tmp_path / "net.onnx")
+    names = ("Scaler_0", "Tanh_1", "Neg_2")
+    profile = [{"cat": "Node", "name": f"{n}_kernel_time", "dur": 10} for n in (*names, "fused")]
+    (tmp_path / "profile.json").write_text(json.dumps(profile))
+    found = run("extract", "net.onnx", "-o", "net", "--profile", "profile.json", code=0)
+    assert "25% of the time is of nodes of other names" in found.stderr
+    assert "left out: Scaler_0, 25.0% of the time: opcheck does not know Scaler-1" in found.stderr
+
+
+def test_one_model_on_one_data_set_is_located(run, tmp_path):
+    for name in ("test_a", "test_b"):
+        write(tmp_path / "data" / name, WITH_SCALER, [X], [-X, np.tanh(X)])
+    found = run("locate", "data", "-b", "reference", code=2)
+    assert "data has 2 models or data sets: test_a, test_b" in found.stderr
+
+
+def test_the_script_takes_names_for_data_and_prints_any_answer(run, tmp_path):
+    head = '<ir_version: 8, opset_import: ["": 17]> net (float[1, 3] x) => (float[1, 3] y) '
+    proto = onnx.parser.parse_model(head + "{ p = Exp (x) n = Neg (p) y = Log (n) }")
+    proto.graph.node[2].name = '"""\nprint("INJECTED")\n"""@kind@'
+    onnx.save(proto, tmp_path / "net.onnx")
+    (tmp_path / "bad.py").write_text(BAD.replace('node.name == "gate"', 'node.op_type == "Log"'))
+    run("locate", "net.onnx", "-b", "py:bad:Backend", "-o", "out", code=1)
+    (script,) = (tmp_path / "out").glob("*/show.py")
+    script.write_text(script.read_text().replace("answers(kind))", 'answers("reference"))'))
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert "INJECTED" not in ended.stdout.splitlines()
+    assert "got nan want nan" in ended.stdout
 
 
 def test_support_is_asked_of_what_a_network_uses(run, network):

@@ -187,3 +187,39 @@ def test_sequences_pass_through_what_only_hands_them_on():
     x = np.float32([0.3, -0.2])
     (y,) = exactly(Node(GRAPH, (x,), attrs))
     np.testing.assert_allclose(rounded(y), np.exp(x), rtol=1e-6)
+
+
+def of_text(text: str, *inputs: Any) -> list[Any]:
+    data = parse_model(text).SerializeToString()
+    attrs: Any = {"graph": Subgraph(onnx_defs.model_body(data))}
+    return [*map(rounded, exactly(Node(GRAPH, inputs, attrs)))]
+
+
+def test_an_output_that_is_left_out_is_no_input_that_is():
+    """Once it was the lower bound."""
+    text = """<ir_version: 9, opset_import: ["": 20]>
+        net (float[2, 1, 1] x, float[1, 1, 1] w, float[] high) => (float[1, 1, 1] y) {
+        , unread = RNN <hidden_size = 1> (x, w, w) , h = RNN <hidden_size = 1> (x, w, w)
+        y = Clip (h, , high) }"""
+    zero = np.zeros((1, 1, 1), np.float32)
+    (y,) = of_text(text, np.ones((2, 1, 1), np.float32), zero, np.float32(-1))
+    assert y.item() == -1
+    body = onnx_defs.model_body(parse_model(text).SerializeToString())
+    assert body.nodes[0].outputs == ("", "unread")
+
+
+FUNCTIONS = """<ir_version: 10, opset_import: ["": 20, "l": 1]>
+net (float[3] x, bool c) => (float[3] y) {
+  y = If (c) <then_branch = a () => (float[3] p) { p = l.G (x) },
+              else_branch = b () => (float[3] p) { p = l.F <alpha = 4.0> (x) }>
+}
+<opset_import: ["": 13, "l": 1], domain: "l"> G (x) => (y) { t = l.F (x) y = Neg (t) }
+<opset_import: ["": 16], domain: "l"> F <alpha: float = 0.5> (x) => (y) {
+  y = LeakyRelu <alpha: float = @alpha> (x)
+}"""
+
+
+def test_functions_keep_their_defaults_and_may_import_an_older_opset():
+    x = np.float32([-2, 0, 2])
+    assert of_text(FUNCTIONS, x, np.array(True))[0].tolist() == [1, 0, -2]
+    assert of_text(FUNCTIONS, x, np.array(False))[0].tolist() == [-8, 0, 2]

@@ -1,7 +1,7 @@
 """`locate` names the node that is wrong, and accuses none of an honest backend."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import prod, sqrt
 from pathlib import Path
@@ -14,10 +14,12 @@ import pytest
 from onnx import numpy_helper
 from onnx.parser import parse_model
 
+from opcheck.dtypes import DTYPES
 from opcheck.execution.locate import located
 from opcheck.execution.network import Network, extracted
 from opcheck.execution.workers import Driver
-from opcheck.model import Verdict
+from opcheck.graph import model_of
+from opcheck.model import Given, Port, TensorSpec, Tolerance, Values, Verdict
 from opcheck.session import Session
 from opcheck.suite import load_all
 
@@ -105,6 +107,15 @@ def made(name: str, folder: Path) -> Path:
     return path
 
 
+def saved(folder: Path, text: str, head: str = HEAD, **constants: Any) -> Path:
+    """A model of one graph, as a file."""
+    proto = parse_model(f"{head} {text}")
+    for name, values in constants.items():
+        proto.graph.initializer.append(numpy_helper.from_array(np.asarray(values), name))
+    onnx.save(proto, folder / "net.onnx")
+    return folder / "net.onnx"
+
+
 def node(proto: onnx.ModelProto, name: str) -> Any:
     return next(one for one in proto.graph.node if one.name == name)
 
@@ -130,7 +141,9 @@ def rounded(weight: str, bits: int) -> Any:
     """The weights keep so many binary digits."""
 
     def change(proto: onnx.ModelProto) -> None:
-        tensor = next(one for one in proto.graph.initializer if one.name == weight)
+        those = [one for one in proto.graph.initializer if one.name == weight]
+        if not (tensor := next(iter(those), None)):
+            return
         values = numpy_helper.to_array(tensor)
         step = np.exp2(np.floor(np.log2(np.abs(values))) - bits + 1)
         coarse = (np.round(values / step) * step).astype(np.float32)
@@ -271,16 +284,12 @@ def test_a_normalization_folded_into_its_convolution_is_a_warning(tmp_path):
 [conv] a = Conv (h, w)
 [norm] y = BatchNormalization <epsilon = 0.00001> (a, s, o, m, v)
 }"""
-    proto = parse_model(f"{HEAD} {text}")
     rng = np.random.default_rng(0)
     w, s, o = (rng.standard_normal(shape) for shape in ((8, 8, 3, 3), 8, 8))
     w -= w.mean((1, 2, 3), keepdims=True)
     given = {"thirty": np.array(30), "w": w, "s": s, "o": o, "m": np.zeros(8), "v": np.ones(8)}
     given["folded"] = w * (s / np.sqrt(1 + 1e-5))[:, None, None, None]
-    for name, values in given.items():
-        proto.graph.initializer.append(numpy_helper.from_array(values.astype(np.float32), name))
-    path = tmp_path / "folded.onnx"
-    onnx.save(proto, path)
+    path = saved(tmp_path, text, **{name: x.astype(np.float32) for name, x in given.items()})
 
     def folded(proto: onnx.ModelProto) -> None:
         node(proto, "norm").CopyFrom(onnx.helper.make_node("Conv", ["h", "folded", "o"], ["y"]))
@@ -289,6 +298,96 @@ def test_a_normalization_folded_into_its_convolution_is_a_warning(tmp_path):
     assert found.wrong is None
     assert [one.part.name for one in found.small] == ["norm"]
     assert 2**-20 < found.small[0].harm < 2**-18
+
+
+@dataclass
+class Shy(Rewriting):
+    """A backend that gives out no tensors of these names, nor any of these types."""
+
+    hides: tuple[object, ...] = ()
+
+    def prepare(self, task: Any) -> Any:
+        proto = model_of(task)
+        more = proto.graph.output[1:] if task.model else ()
+        if any({one.name, one.type.tensor_type.elem_type} & {*self.hides} for one in more):
+            raise RuntimeError("not given out")
+        return super().prepare(replace(task, model=proto.SerializeToString()))
+
+
+def test_what_a_backend_does_not_give_out_is_left_out_of_the_search(tmp_path):
+    path = made("convolutions", tmp_path)
+    found = found_by(path, Shy(fused_wrongly("a", "second", "Tanh"), hides=("c", "g")))
+    assert (found.wrong, found.together.name) == (None, "first")
+    found = found_by(path, Shy(fused_wrongly("a", "second", "Tanh"), hides=(1,)))
+    assert (found.judged, found.together) == ((), None)
+    assert "cannot be searched for: with tensors as outputs: RuntimeError" in found.exposed
+
+
+CHOICE = """net (float[1, 8] x) => (float[1, 2, 2] y) {
+[product] a = MatMul (x, w)
+[choice] i = ArgMax <axis = 1, keepdims = 0> (a)
+[row] r = Gather (w, i)
+[size] s = Shape (r)
+[half] t = Gather (s, one)
+[squares] u = Concat <axis = 0> (one, two, two)
+[shaped] h = Reshape (r, u)
+y = Tanh (h)
+}"""
+
+
+def of_choice(folder: Path) -> Path:
+    w = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    return saved(folder, CHOICE, w=w, one=[1], two=[2])
+
+
+def test_no_node_is_judged_by_an_index_that_the_backend_did_not_give(tmp_path):
+    """Sizes are the same in any arithmetic."""
+    found = found_by(of_choice(tmp_path), Shy(another("choice", "ArgMin"), hides=(7,)))
+    assert found.failing == []
+    assert {one.part.name for one in found.judged} == {"product", "shaped", "Tanh_7"}
+    assert {part.name for part, _ in found.around} == {"choice", "row", "size", "half", "squares"}
+
+
+def test_a_wrong_integer_is_never_off_by_little(tmp_path):
+    text = "net (float[1, 1000000] x) => (int64[1, 9] i) { a = Neg (x) v, i = TopK (a, k) }"
+    found = found_by(saved(tmp_path, text, k=[9]), Scaled(factor=1, plus=1, output="i"))
+    assert found.by_itself.part.op.name == "TopK"
+    assert found.by_itself.harm < 2**-18
+    assert found.small == []
+
+
+def test_a_node_whose_errors_only_scatter_is_not_asked_alone(tmp_path):
+    """Alone there is no other measure than the bound, within which it is."""
+    text = "net (float[1, 999] x) => (float[1, 200] y) { n = Neg (x) y = MatMul (n, w) }"
+    w = np.random.default_rng(0).standard_normal((999, 200)).astype(np.float32)
+    found = found_by(saved(tmp_path, text, w=w), Shy(rounded("w", 11)))
+    assert (found.wrong.part.op.name, found.right_alone) == ("MatMul", False)
+    assert found.wrong.result.failure == "precision"
+
+
+def test_infinities_of_both_are_no_error(tmp_path):
+    text = "net (float[64] x) => (float[64] y) { n = Neg (x) y = Add (n, mask) }"
+    mask = np.where(np.arange(64) % 2, np.float32(0), np.float32(-np.inf))
+    found = found_by(saved(tmp_path, text, mask=mask), Scaled(factor=1 + 3e-7))
+    assert [one.part.op.name for one in found.small] == ["Add"]
+
+
+def test_a_test_s_own_outputs_are_not_asked_of_inner_tensors(tmp_path):
+    def change(proto: onnx.ModelProto) -> None:
+        fused_wrongly("a", "second", "Tanh")(proto)
+        another("gate", "Tanh")(proto)
+
+    (case,) = load_all((made("convolutions", tmp_path),), {})
+    stated = TensorSpec("y", DTYPES["float32"], (1, 10), Given(np.ones((1, 10), np.float32)))
+    case = replace(case, expect=Values((stated,), (Port("y"),)), tolerance=Tolerance(rtol=1e-3))
+    found = found_in(case, Rewriting(change))
+    assert (found.wrong.part.name, found.together.name) == ("gate", "first")
+
+
+def test_nothing_is_searched_before_a_node_that_reads_what_is_fed(tmp_path, monkeypatch):
+    monkeypatch.setattr("opcheck.execution.locate._Search.together", None)
+    found = found_by(made("convolutions", tmp_path), Rewriting(FAULTS["pads"][1]))
+    assert found.wrong.part.name == "first"
 
 
 def test_nodes_that_are_wrong_together_are_searched_for_before_a_wrong_node(tmp_path):
@@ -352,13 +451,11 @@ BRANCHES = """net (float[2, 4] x, int64 n) => (float[2, 4] y, float[2, 4] z) {
 
 
 def with_branches(folder: Path) -> Path:
-    proto = parse_model(f'<ir_version: 9, opset_import: ["": 20]> {BRANCHES}')
-    for name, value in {"one": np.array(1), "half": np.float32(0.25)}.items():
-        proto.graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
-    onnx.save(proto, folder / "branches.onnx")
+    head = '<ir_version: 9, opset_import: ["": 20]>'
+    path = saved(folder, BRANCHES, head, one=1, half=np.float32(0.25))
     np.save(folder / "x.npy", np.linspace(-2, 2, 8, dtype=np.float32).reshape(2, 4))
     np.save(folder / "n.npy", np.array(2))
-    return folder / "branches.onnx"
+    return path
 
 
 @pytest.mark.parametrize("wrong", ["", "outer/same", "outer/inner/wide", "last", "open/else"])
@@ -396,11 +493,7 @@ def test_names_in_a_branch_mean_what_they_did(name, tmp_path):
         {before.replace("a/p", '"a/p"')} big = Greater (one, zero)
         [a] y = If (big) <then_branch = t () => (float[4] p) {{ {branch} }},
                           else_branch = e () => (float[4] p) {{ p = Neg (x) }}> }}"""
-    proto = parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
-    for n, each in enumerate(("zero", "one")):
-        proto.graph.initializer.append(numpy_helper.from_array(np.array(n), each))
-    onnx.save(proto, tmp_path / "hidden.onnx")
-    found = found_by(tmp_path / "hidden.onnx", Rewriting())
+    found = found_by(saved(tmp_path, text, zero=0, one=1), Rewriting())
     assert (found.taken, found.failing, found.exposed) == (taken, [], "")
     assert found.whole.verdict is Verdict.PASS
 
@@ -428,14 +521,16 @@ class Scaled(Rewriting):
     """A backend whose answer is too large by a factor."""
 
     factor: float = 1.0
+    plus: int = 0
+    output: str = "y"
 
     def prepare(self, task: Any) -> Any:
         prepared, own = super().prepare(task), [one.name for one in task.outputs]
-        run, place = prepared.run, own.index("y")
+        run, place = prepared.run, own.index(self.output)
 
         def scaled(inputs: Any) -> Any:
             found = run(inputs)
-            found[place] = found[place] * np.float32(self.factor)
+            found[place] = (found[place] * self.factor + self.plus).astype(found[place].dtype)
             return found
 
         prepared.run = scaled
@@ -446,9 +541,8 @@ class Scaled(Rewriting):
 def test_a_node_that_is_off_by_a_few_roundings_is_named_where_the_answer_is_beyond_its_bound(
     factor, tmp_path
 ):
-    proto = parse_model(f"{HEAD} net (float[64] x) => (float[64] y) {{ n = Neg (x) y = Tanh (n) }}")
-    onnx.save(proto, tmp_path / "net.onnx")
-    found = found_by(tmp_path / "net.onnx", Scaled(factor=factor))
+    text = "net (float[64] x) => (float[64] y) { n = Neg (x) y = Tanh (n) }"
+    found = found_by(saved(tmp_path, text), Scaled(factor=factor))
     assert found.whole.failure == "values"
     assert (found.failing, found.wrong.part.name) == ([], "Tanh_1")
     assert found.wrong.is_small
@@ -460,10 +554,10 @@ def test_a_node_that_is_off_by_a_few_roundings_is_named_where_the_answer_is_beyo
 
 def test_a_model_that_the_engine_takes_for_illegal_accuses_no_node(tmp_path):
     text = "net (float[2, 3] x, int64[1] n) => (float[] y) { a = Exp (x) y = Unsqueeze (a, n) }"
-    onnx.save(parse_model(f"{HEAD} {text}"), tmp_path / "net.onnx")
+    path = saved(tmp_path, text)
     np.save(tmp_path / "x.npy", np.ones((2, 3), np.float32))
     np.save(tmp_path / "n.npy", np.array([7]))
-    (case,) = load_all((tmp_path / "net.onnx",), {}, inputs=tmp_path)
+    (case,) = load_all((path,), {}, inputs=tmp_path)
     found = found_in(case, Rewriting())
     assert found.whole.verdict is Verdict.BAD_CASE
     assert "by the specification it is illegal on these inputs: " in found.whole.reason
@@ -505,11 +599,7 @@ def test_what_the_text_leaves_open_is_not_held_against_a_backend(tmp_path):
 [clip] b = Clip (a, low, high)
 y = Neg (b)
 }"""
-    proto = parse_model(f"{HEAD} {text}")
-    for name in ("low", "high"):
-        proto.graph.initializer.append(numpy_helper.from_array(np.asarray(GIVEN[name]), name))
-    path = tmp_path / "open.onnx"
-    onnx.save(proto, path)
+    path = saved(tmp_path, text, low=GIVEN["low"], high=GIVEN["high"])
     found = found_by(path, Rewriting())
     verdicts = {one.part.name: one.result.verdict for one in found.nodes}
     assert verdicts["clip"] is Verdict.UNSUPPORTED

@@ -55,6 +55,13 @@ _NOT_JUDGED = {
         "They take or give maps: case files hold tensors and sequences of them.",
     ),
     **dict.fromkeys(("SVMClassifier", "SVMRegressor"), "The text states no formula."),
+    **dict.fromkeys(
+        (
+            *("LinearClassifier", "LinearRegressor"),
+            *("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"),
+        ),
+        "No shipped case asks for an answer yet: nodes of your own cases and models are judged.",
+    ),
 }
 
 

@@ -7976,6 +7976,7 @@ def mappings() -> Iterator[Check]:
     stated = _with(tensors, default_tensor=np.array([7]))
     squared = _ml("Normalizer", [[210000, 280000]], np.int32, norm="L2", gives="float32")
     halves = _ml("Normalizer", [[2, 4]], norm="MAX")
+    picked = _ml("ArrayFeatureExtractor", [[5, 6]], more=(np.array([1]),))
     third = _ml("OneHotEncoder", [1.75], cats_int64s=[1, 2])
     halved = {"offset": [1.0], "scale": [0.5]}
     scaled = _ml("Scaler", [[3]], np.int64, gives="float32", **halved)
@@ -8002,6 +8003,23 @@ def mappings() -> Iterator[Check]:
          [6]),
         ("onnxruntime", "Normalizer squares", squared, [[0.6, 0.8]], Leftovers((1, 2)),
          "21² + 28² = 35²", replace(squared, x=np.array([[3, 4]], np.int32)), [[0.6, 0.8]]),
+        ("tract", "ArrayFeatureExtractor and Normalizer take", replace(
+            picked, x=np.array([[5, 6]], np.int8)), None, Gives([[6]]),
+         "T is float, double, int64, int32 or string", picked, [[6]]),
+        ("tract", "ArrayFeatureExtractor aborts", replace(picked, more=(np.array([2]),)), None,
+         Dies("panicked"), "the indices of two features are 0 and 1", picked, [[6]]),
+        ("tract", "Normalizer aborts", _ml("Normalizer", np.ones((2, 0)), norm="L1"),
+         np.ones((2, 0)), Dies("panicked"), "there is nothing to divide", halves, [[0.5, 1]]),
+        ("tract", "Normalizer divides by", _ml("Normalizer", [[1e-20, 3e-20]], norm="L1"),
+         [[0.25, 0.75]], Gives([[1e-8, 3e-8]]), "10⁻²⁰ of 4 · 10⁻²⁰ is a quarter", _ml(
+             "Normalizer", [[1, 3]], norm="L1"), [[0.25, 0.75]]),
+        ("tract", "Normalizer takes norms", _with(halves, norm="max"), None, Gives([[0.5, 1]]),
+         "“One of 'MAX,' 'L1,' 'L2'”", halves, [[0.5, 1]]),
+        ("openvino", "Normalizer of float64", _ml("Normalizer", [[1, inf]], np.float64, norm="L1",
+                                                  gives="float32"), [[0, nan]], Leftovers((1, 2)),
+         "∞ of ∞ is NaN", halves, [[0.5, 1]]),
+        ("openvino", "Normalizer takes three", replace(halves, x=_f([[[2, 4]]])), None,
+         Gives([[[0.5, 1]]]), "“a tensor of shape [N,C] or [C]”", halves, [[0.5, 1]]),
         ("reference", "FeatureVectorizer, Normalizer and Scaler", scaled, [[1]],
          Gives([[1]], "int64"), "(3 - 1) · 0.5, and Y is a tensor(float)",
          _ml("Scaler", [[3]], **halved), [[1]]),

@@ -92,6 +92,7 @@ def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
         parts[f"Type constraint {name}"] = (f"{name} in ( {types.get(name, '')} )", description)
     found = []
     for part, (head, text) in parts.items():
+        text = text.replace("<br>", " ") if schema.op.domain == opset.ML else text
         for sentence in [*filter(None, [head]), *cut(text)]:
             kind = next((kind for kind in _NOTHING if re.match(kind, sentence, re.IGNORECASE)), "")
             heading = sentence == head or part == "Version"
@@ -259,7 +260,7 @@ class Pages:
 @cache
 def pages_of(domain: str, op: str) -> Pages | None:
     """The pages of an operator with the entries of its file alone; None where there is no text."""
-    family = {"": "onnx", "com.microsoft.dml": "dml"}.get(domain, domain)
+    family = {"": "onnx", opset.DML: "dml", opset.ML: "ml"}.get(domain, domain)
     for file in (shipped_folder("_clauses", "clauses") / family).glob("*.yaml"):
         if op in operators_in(file):
             return shipped_pages(file, op)

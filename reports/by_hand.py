@@ -37,6 +37,7 @@ class Model:
     the node takes first; operators of optionals take an optional of one or none. Of a sequence that
     it gives there is the tensor at `item`, or its length, and of an optional, if it has an element.
     The last of `more`, as many as `around` says, are no inputs of the node: its graphs use them.
+    The node is of `domain`, ONNX's own unless stated.
     """
 
     op: str
@@ -53,6 +54,7 @@ class Model:
     sequence: int | None = None
     item: int | Literal["", "length"] = ""
     around: int = 0
+    domain: str = ""
 
 
 @dataclass(frozen=True)
@@ -7941,9 +7943,121 @@ def flows() -> Iterator[Check]:
                     sometimes=model is wide)  # fmt: skip
 
 
+def _ml(op: str, x: Any, dtype: Any = np.float32, at: Any = 1, **attrs: Any) -> Model:
+    """A node of ai.onnx.ml; its output is of the input's dtype unless `gives` says another."""
+    gives, more = attrs.pop("gives", ""), attrs.pop("more", ())
+    return Model(op, at, attrs, np.array(x, dtype), more=more, gives=gives, domain="ai.onnx.ml")
+
+
+def mappings() -> Iterator[Check]:
+    """On operators of ai.onnx.ml."""
+    above = _ml("Binarizer", [nan, 3, 1], threshold=2.0)
+    beyond = _ml("Binarizer", [2**53 + 1], np.int64, threshold=2.0**53)
+    joined = _ml("FeatureVectorizer", [[1, 2]], more=(_row(3),), inputdimensions=[2, 1])
+    unsized = replace(joined, attrs={})
+    hollow = replace(joined, x=np.zeros((0, 2), np.float32), more=(np.zeros((0, 1), np.float32),))
+    deep = _ml("FeatureVectorizer", [[[1, 2]]], inputdimensions=[2])
+    vector = _ml("FeatureVectorizer", [1, 2, 3], inputdimensions=[3])
+    imputed = {"replaced_value_float": 0.0}
+    few = _ml("Imputer", [[0, 1, 2]], imputed_value_floats=[5.0, 6.0], **imputed)
+    filled = _ml("Imputer", [[0, 1]], imputed_value_floats=[5.0, 6.0], **imputed)
+    numbers = {"dtype": np.float32, "gives": "int64"}
+    found = _ml("LabelEncoder", [nan, 1], at=2, keys_floats=[nan, 1.0], values_int64s=[5, 6],
+                **numbers)  # fmt: skip
+    zero = _ml("LabelEncoder", [-0.0, 1], at=2, keys_floats=[0.0, 1.0], values_int64s=[5, 6],
+               **numbers)  # fmt: skip
+    last = _ml("LabelEncoder", [3, 2], np.int64, 4, keys_int64s=[3, 2, 3], values_int64s=[5, 6, 7])
+    places = _ml("LabelEncoder", ["b"], np.object_, classes_strings=["a", "b"], default_int64=7,
+                 gives="int64")  # fmt: skip
+    later = _ml("LabelEncoder", ["b"], np.object_, 2, keys_strings=["a", "b"],
+                values_int64s=[0, 1], gives="int64")  # fmt: skip
+    tensors = _ml("LabelEncoder", [3], np.int64, 4, keys_int64s=[3],
+                  values_tensor=np.array([5]))  # fmt: skip
+    stated = _with(tensors, default_tensor=np.array([7]))
+    squared = _ml("Normalizer", [[210000, 280000]], np.int32, norm="L2", gives="float32")
+    halves = _ml("Normalizer", [[2, 4]], norm="MAX")
+    picked = _ml("ArrayFeatureExtractor", [[5, 6]], more=(np.array([1]),))
+    third = _ml("OneHotEncoder", [1.75], cats_int64s=[1, 2])
+    halved = {"offset": [1.0], "scale": [0.5]}
+    scaled = _ml("Scaler", [[3]], np.int64, gives="float32", **halved)
+    unequal = _ml("Scaler", [[3, 5]], offset=[1.0], scale=[0.5, 0.5])
+    for engine, cause, model, wants, shows, why, control, right in (
+        ("onnxruntime", "Binarizer refuses NaN", above, [0, 1, 0], Raises("is NaN"),
+         "NaN is not greater than 2", replace(above, x=_f([4, 3, 1])), [1, 1, 0]),
+        ("onnxruntime", "FeatureVectorizer kills", hollow, np.zeros((0, 3)),
+         Dies("terminate called"), "no rows beside no rows are none", joined, [[1, 2, 3]]),
+        ("onnxruntime", "FeatureVectorizer refuses a node", unsized, [[1, 2, 3]],
+         Raises("inputdimensions"), "inputdimensions is optional", joined, [[1, 2, 3]]),
+        ("onnxruntime", "FeatureVectorizer takes inputs", deep, None, Gives([[1, 2]]),
+         "“All input shapes are 2-D”", joined, [[1, 2, 3]]),
+        ("onnxruntime", "Imputer takes another", few, None, Gives([[5, 1, 2]]),
+         "“the length of the attribute array may be 1 or F”, and F is 3", filled, [[5, 1]]),
+        ("onnxruntime", "LabelEncoder-2 never", found, [5, 6], Gives([-1, 6]),
+         "“even a float NaN can be mapped to a value”", replace(
+                zero, x=_f([2, 1])), [-1, 6]),
+        ("onnxruntime", "LabelEncoder-2 takes zeros", zero, [-1, 6], Gives([5, 6]),
+         "“bit-wise comparison is used”, and the sign is a bit", replace(zero, x=_f([2, 1])),
+         [-1, 6]),
+        ("onnxruntime", "LabelEncoder-4 takes the first", last, [7, 6], Gives([5, 6]),
+         "“If a key is repeated, the last key takes precedence.”", replace(last, x=np.array([2])),
+         [6]),
+        ("onnxruntime", "Normalizer squares", squared, [[0.6, 0.8]], Leftovers((1, 2)),
+         "21² + 28² = 35²", replace(squared, x=np.array([[3, 4]], np.int32)), [[0.6, 0.8]]),
+        ("tract", "ArrayFeatureExtractor and Normalizer take", replace(
+            picked, x=np.array([[5, 6]], np.int8)), None, Gives([[6]]),
+         "T is float, double, int64, int32 or string", picked, [[6]]),
+        ("tract", "ArrayFeatureExtractor aborts", replace(picked, more=(np.array([2]),)), None,
+         Dies("panicked"), "the indices of two features are 0 and 1", picked, [[6]]),
+        ("tract", "Normalizer aborts", _ml("Normalizer", np.ones((2, 0)), norm="L1"),
+         np.ones((2, 0)), Dies("panicked"), "there is nothing to divide", halves, [[0.5, 1]]),
+        ("tract", "Normalizer divides by", _ml("Normalizer", [[1e-20, 3e-20]], norm="L1"),
+         [[0.25, 0.75]], Gives([[1e-8, 3e-8]]), "10⁻²⁰ of 4 · 10⁻²⁰ is a quarter", _ml(
+             "Normalizer", [[1, 3]], norm="L1"), [[0.25, 0.75]]),
+        ("tract", "Normalizer takes norms", _with(halves, norm="max"), None, Gives([[0.5, 1]]),
+         "“One of 'MAX,' 'L1,' 'L2'”", halves, [[0.5, 1]]),
+        ("openvino", "Normalizer of float64", _ml("Normalizer", [[1, inf]], np.float64, norm="L1",
+                                                  gives="float32"), [[0, nan]], Leftovers((1, 2)),
+         "∞ of ∞ is NaN", halves, [[0.5, 1]]),
+        ("openvino", "Normalizer takes three", replace(halves, x=_f([[[2, 4]]])), None,
+         Gives([[[0.5, 1]]]), "“a tensor of shape [N,C] or [C]”", halves, [[0.5, 1]]),
+        ("reference", "FeatureVectorizer, Normalizer and Scaler", scaled, [[1]],
+         Gives([[1]], "int64"), "(3 - 1) · 0.5, and Y is a tensor(float)",
+         _ml("Scaler", [[3]], **halved), [[1]]),
+        ("reference", "FeatureVectorizer takes a vector", vector, [[1, 2, 3]],
+         Leftovers((3, 3)), "“1-D tensors are treated as [1,C].”", joined, [[1, 2, 3]]),
+        ("reference", "FeatureVectorizer refuses a node", unsized, [[1, 2, 3]],
+         Raises("inputdimensions"), "inputdimensions is optional", joined, [[1, 2, 3]]),
+        ("reference", "Imputer refuses vectors", replace(filled, x=_f([0, 1])), [5, 1],
+         Raises("Issues with types"), "the type is “either [N,C] or [C]”", filled, [[5, 1]]),
+        ("reference", "LabelEncoder-1 is computed", places, [1], Raises("Issues with types"),
+         "b is the second of the classes", later, [1]),
+        ("reference", "LabelEncoder-4 refuses values_tensor", tensors, [5],
+         Raises("Issues with types"), "5 is the value of 3, and default_tensor is optional",
+         stated, [5]),
+        ("reference", "LabelEncoder compares keys", found, [5, 6], Gives([-1, 6]),
+         "“even a float NaN can be mapped to a value”", replace(zero, x=_f([2, 1])), [-1, 6]),
+        ("reference", "Normalizer refuses vectors", replace(halves, x=_f([2, 4])), [0.5, 1],
+         Raises("out of bounds"), "“a tensor of shape [N,C] or [C]”", halves, [[0.5, 1]]),
+        ("reference", "Normalizer refuses tensors", replace(halves, x=np.zeros((0, 2), np.float32)),
+         np.zeros((0, 2)), Raises("cannot reshape"), "no rows are none", halves, [[0.5, 1]]),
+        ("reference", "Normalizer refuses integers", squared, [[0.6, 0.8]],
+         Raises("Issues with types"), "21² + 28² = 35²", _ml("Normalizer", [[3, 4]], norm="L2"),
+         [[0.6, 0.8]]),
+        ("reference", "OneHotEncoder finds no category", third, [[1, 0]], Gives([[0, 0]]),
+         "“the data will be cast to integers”, and 1.75 is 1 or 2", replace(third, x=_f([1])),
+         [[1, 0]]),
+        ("reference", "Binarizer compares", beyond, [1], Gives([0]), "2⁵³ + 1 > 2⁵³",
+         replace(beyond, x=np.array([2**53 + 2])), [1]),
+        ("reference", "Operators of ai.onnx.ml do not", unequal, None, Gives([[1, 2]]),
+         "“Must be same length as 'offset'”", _with(unequal, scale=[0.5]), [[1, 2]]),
+    ):  # fmt: skip
+        wanted = [] if wants is None else [wants]
+        yield Check(engine, cause, model, wanted, shows, why, control, right)
+
+
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
     *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
-    *draws(), *bands(), *images(), *dropped(), *optionals(), *flows(),
+    *draws(), *bands(), *images(), *dropped(), *optionals(), *flows(), *mappings(),
 )  # fmt: skip

@@ -276,7 +276,8 @@ def _proto(model: Model) -> bytes:
     outputs += [f"z{place}" for place in range(model.after)]
     names = [f"x{n}" if array is not None else "" for n, array in enumerate(model.more, 1)]
     names = names[: len(names) - model.around]
-    node = helper.make_node(model.op, [*([] if none else ["x"]), *names], outputs)
+    inputs = [*([] if none else ["x"]), *names]
+    node = helper.make_node(model.op, inputs, outputs, domain=model.domain)
     for name, value in model.attrs.items():
         if isinstance(value, np.ndarray):
             value = numpy_helper.from_array(value)
@@ -311,7 +312,7 @@ def _proto(model: Model) -> bytes:
         [helper.make_tensor_value_info("y", gives, None)],
         constants,
     )
-    opset = helper.make_opsetid("", model.opset)
+    opset = helper.make_opsetid(model.domain, model.opset)
     return helper.make_model(graph, opset_imports=[opset], ir_version=10).SerializeToString()
 
 

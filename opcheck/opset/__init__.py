@@ -346,8 +346,8 @@ def _is_sequence(one: Parameter) -> bool:
 
 _INT64 = frozenset({"tensor(int64)"})
 
-#: The domain of DirectML's operators.
-DML = "com.microsoft.dml"
+#: The domains of DirectML's operators, and of those of classical machine learning.
+DML, ML = "com.microsoft.dml", "ai.onnx.ml"
 _FLOAT32_AND_FLOAT16 = frozenset({"tensor(float)", "tensor(float16)"})
 #: The largest DimensionCount of a tensor descriptor.
 MAX_RANK = 8
@@ -447,6 +447,8 @@ def output_dtype(
         if len(given) > 1 or isinstance(value, Typed):
             return None
         return of(value) if isinstance(value, np.ndarray) else held(schema.attributes[given[0]])
+    if schema.op.domain == ML:
+        return _of_labels(schema, output, bound, attrs)
     attribute = naming(schema)
     stated = attrs.get(attribute.name, attribute.default) if attribute else None
     if attribute and stated is None and not attribute.required and schema.inputs:
@@ -460,6 +462,21 @@ def output_dtype(
         needed = [one.constraint for one in schema.inputs if one.option == "single"]
         found = bound.get(needed[-1]) if needed else None
     return found if found and found.text in output.types else None
+
+
+def _of_labels(
+    schema: Schema, output: Parameter, bound: Mapping[str, DType], attrs: Attrs
+) -> DType | None:
+    """The dtype of the labels or values that an attribute holds, else the other one of two."""
+    labels = [name for name in schema.attributes if re.match("values_|classlabels_", name)]
+    given = [name for name in labels if attrs.get(name) is not None]
+    value = attrs[given[0]] if given else None
+    if isinstance(value, np.ndarray):
+        return of(value)
+    if given:
+        return held(schema.attributes[given[0]])
+    others = [*(output.types - {dtype.text for dtype in bound.values()})]
+    return BY_TEXT[others[0]] if len(others) == 1 and not labels else None
 
 
 def held(attribute: Attribute) -> DType | None:

@@ -76,7 +76,7 @@ def declared(address: str, task: Task) -> bool | None:
 def test_the_engine_declares_the_dtypes_of_each_version() -> None:
     assert declared("numpy", asked("Hardmax", 13, np.float64)) is True
     assert declared("numpy", asked("Hardmax", 13, np.int32)) is False
-    missing = task_of("Scaler", 1, {}, np.zeros(3, np.float32), domain="ai.onnx.ml")
+    missing = task_of("ZipMap", 1, {}, np.zeros(3, np.float32), domain="ai.onnx.ml")
     assert declared("numpy", missing) is False
 
 

@@ -18,6 +18,7 @@ from opcheck.execution.mutate import MutationSettings, mutations
 from opcheck.known import shipped_ledgers
 from opcheck.model import Case
 from opcheck.model.mutation import Fate, Mutation
+from opcheck.opset import ML
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, judged_operators, shipped_cases
 from tests.cases.groups import groups
@@ -34,11 +35,10 @@ def is_asked(case: Case) -> bool:
         return True
     # BitCast gives float32 the types of its width alone, and is wrong of each for itself. So is
     # SequenceEmpty, whose type is all there is to see.
-    # What Constant's attributes hold is of three types.
+    # What Constant's attributes hold is of three types. Those of ai.onnx.ml are for one type each.
     kept = {"float32", *(["int64", "string"] if case.op.name == "Constant" else ())}
-    others = (
-        {*dtypes_of(case.op)} - kept if case.op.name not in ("BitCast", "SequenceEmpty") else ()
-    )
+    each = case.op.domain == ML or case.op.name in ("BitCast", "SequenceEmpty")
+    others = () if each else {*dtypes_of(case.op)} - kept
     is_newest = case.op.since == max(operator_of(case.op).formulas)
     return is_newest and cell_of(case).dtype not in others
 

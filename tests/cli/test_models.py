@@ -14,24 +14,25 @@ from tests.execution.test_locate import made
 from tests.models import X, model, relu, tensor, write
 
 Y = np.maximum(X, 0)
-NEXT = np.array([[9.0, 9.0, 9.0]], np.float32)
+SUM, NEXT = (np.array([[number]], np.float32) for number in (2.0, 9.0))
 
 
-def unchanged():
-    """A model of an operator that the engine lacks."""
-    node = helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", offset=[0.0], scale=[1.0])
-    shape = (1, 3)
-    return model([node], [tensor("x", shape=shape)], [tensor("y", shape=shape)], opset=1,
+def summed():
+    """A model of an operator that the engine lacks: without support vectors it adds up."""
+    attrs = {"coefficients": [1.0, 1.0, 1.0], "rho": [0.0], "kernel_params": [0.0, 0.0, 0.0]}
+    node = helper.make_node("SVMRegressor", ["x"], ["y"], domain="ai.onnx.ml", **attrs)
+    return model([node], [tensor("x", shape=(1, 3))], [tensor("y", shape=(1, 1))], opset=1,
                  domain="ai.onnx.ml")  # fmt: skip
 
 
 def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tmp_path):
-    write(tmp_path / "data" / "node" / "test_right", unchanged(), [X], [X])
-    write(tmp_path / "data" / "node" / "test_wrong", unchanged(), [X], [NEXT])
+    write(tmp_path / "data" / "node" / "test_right", summed(), [X], [SUM])
+    write(tmp_path / "data" / "node" / "test_wrong", summed(), [X], [NEXT])
     found = run("run", "data", "-b", "onnxruntime", "-b", "reference", "--report", "json=run.jsonl")
     assert found.exit_code == 1
     assert "exit 1: does not conform: 2 fail" in found.stdout
-    asked = "Scaler-1 at opset 1, offset=[0.0] scale=[1.0], x float32[1, 3] [[1, -2, 3]]"
+    asked = "SVMRegressor-1 at opset 1, coefficients=[1.0, 1.0, 1.0] kernel_params=[0.0, 0.0, 0.0]"
+    asked += " rho=[0.0], x float32[1, 3] [[1, -2, 3]]"
     assert f"  asked   {asked}\n" in found.stdout
     repeat = "opcheck run data --case node/test_wrong -b reference --no-known"
     assert f"  repeat  {repeat}" in found.stdout
@@ -51,9 +52,9 @@ def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tm
 
 def test_they_are_listed_selected_and_saved_like_other_cases(run, tmp_path):
     write(tmp_path / "data" / "test_a", relu(), [X], [Y])
-    write(tmp_path / "data" / "test_b", unchanged(), [X], [X])
-    found = run("list", "data", "--op", "Scaler", "--save-questions", "questions")
-    listed = "  test_b  Scaler-1, must, core, literal"
+    write(tmp_path / "data" / "test_b", summed(), [X], [SUM])
+    found = run("list", "data", "--op", "SVMRegressor", "--save-questions", "questions")
+    listed = "  test_b  SVMRegressor-1, must, core, literal"
     assert found.stdout.splitlines()[:2] == ["data", listed]
     assert (tmp_path / "questions" / "test_b" / "model.onnx").exists()
     assert not (tmp_path / "questions" / "test_a").exists()
@@ -69,7 +70,7 @@ def test_node_tests_are_run_by_name(run):
 
 
 def test_backends_are_compared_on_a_model_that_the_engine_does_not_compute(run, tmp_path):
-    proto = unchanged()
+    proto = summed()
     for end in (proto.graph.input[0], proto.graph.output[0]):
         end.type.tensor_type.shape.dim[0].dim_param = "batch"
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())

@@ -16,7 +16,7 @@ def cases(run, tmp_path):
     (tmp_path / "weak.yaml").write_text(HEAD + NO_TIES)
     (tmp_path / "strong.yaml").write_text(HEAD + NO_TIES + TIES)
     (tmp_path / "unknown.yaml").write_text(
-        "domain: ai.onnx.ml\nop: Normalizer\nopset: 1\ndtype: float32\ntolerance: {ulp: 0}\n"
+        "domain: ai.onnx.ml\nop: SVMRegressor\nopset: 1\ndtype: float32\ntolerance: {ulp: 0}\n"
         "cases:\n- {name: a, inputs: {X: [1]}, expect: {Y: [1]}}\n"
     )
 

@@ -418,7 +418,7 @@ def test_a_wrong_answer_is_a_failure_before_it_is_an_old_one(tmp_path: Path) -> 
 def test_an_operator_without_kernel_is_judged_by_its_expectation_alone(tmp_path: Path) -> None:
     text = """
         domain: ai.onnx.ml
-        op: Normalizer
+        op: SVMRegressor
         dtype: float32
         opset: 1
         inputs: {X: [1]}

@@ -432,7 +432,7 @@ def test_the_legal_twin_has_a_name_of_its_own_and_the_case_s_time(tmp_path: Path
 
 def test_whether_other_data_are_legal_is_known_of_the_engine_s_operators_alone(tmp_path):
     text = (
-        "{domain: ai.onnx.ml, op: Normalizer, opset: 1, dtype: float32, tolerance: {ulp: 0}, "
+        "{domain: ai.onnx.ml, op: SVMRegressor, opset: 1, dtype: float32, tolerance: {ulp: 0}, "
         "cases: [{name: made, inputs: {X: [1, 1]}, expect: {Y: [1, 1]}}]}"
     )
     (foreign,) = cases_in(tmp_path, text)

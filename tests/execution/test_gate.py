@@ -117,7 +117,7 @@ def test_what_is_listed_excuses_a_repeated_case_only_if_it_came_each_time(
 
 def test_names_that_a_failure_may_look_like():
     assert {"last_of_ties", "not_checked", "computed_in_float16"} <= names_of(HARDMAX)
-    assert names_of(OpVersion("ai.onnx.ml", "Scaler", 1)) == set()
+    assert names_of(OpVersion("ai.onnx.ml", "ZipMap", 1)) == set()
 
 
 LOOKS = (Diagnosis("last_of_ties", "as if the last of equal maxima won"),)

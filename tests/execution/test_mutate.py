@@ -216,7 +216,7 @@ def test_what_no_case_reaches_is_a_mistake_that_they_do_not_see(tmp_path: Path) 
 def test_operators_that_the_engine_does_not_know_have_no_mistakes(tmp_path: Path) -> None:
     text = """\
         domain: ai.onnx.ml
-        op: Normalizer
+        op: SVMRegressor
         dtype: float32
         opset: 1
         tolerance: {ulp: 0}

@@ -126,7 +126,7 @@ def test_a_computed_answer_to_an_open_question_is_correctly_rounded(tmp_path: Pa
 def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) -> None:
     text = """
         domain: ai.onnx.ml
-        op: Normalizer
+        op: SVMRegressor
         opset: 1
         dtype: float32
         tolerance: {ulp: 0}

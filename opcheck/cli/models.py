@@ -94,8 +94,10 @@ def locate(
         click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)
     report.show(output(), found, backend.info, again)
     wrong = []
-    if found.wrong:
-        wrong.append(plural(max(1, len(found.failing)), "wrong node"))
+    if found.failing:
+        wrong.append(plural(len(found.failing), "wrong node"))
+    elif found.wrong:
+        wrong.append(f"node {found.wrong.part.place} is off")
     if whole and whole.failure not in (None, "precision"):
         ways = dict.fromkeys(LOSSES, f"the model has no answer: {whole.verdict}")
         ways |= {"raised": "the model is refused"}
@@ -104,10 +106,11 @@ def locate(
             wrong.append(f"by {plural(len(found.around), 'node')} that nobody judged, or several")
     if wrong or found.together:
         end(Exit.NONCONFORMING, ", ".join(wrong))
-    if all(one.result.beyond for one in found.judged):
+    is_judged = whole and whole.verdict in ("pass", "warn")
+    if not is_judged and all(one.result.beyond for one in found.judged):
         end(Exit.NOTHING_JUDGED, "no node was judged")
     said = "; the model as a whole is not judged"
-    if whole and whole.verdict in ("pass", "warn"):
+    if whole and is_judged:
         said = "; the model's answer is off, which is a warning" if whole.failure else ""
     end(Exit.CONFORMS, f"no node is wrong{said}")
 

@@ -225,26 +225,30 @@ def test_a_networks_nodes_are_cases(run, network, tmp_path):
         assert said in found.stderr
 
 
-WITH_SCALER = onnx.parser.parse_model(
+WITH_MACHINE = onnx.parser.parse_model(
     """<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 1]>
     net (float[1, 3] x) => (float[1, 3] y, float[1, 3] z) {
-        a = ai.onnx.ml.Scaler <offset = [0.0], scale = [1.0]> (x) z = Tanh (a) y = Neg (x) }"""
+        a = ai.onnx.ml.SVMRegressor <coefficients = [1.0], rho = [0.0]> (x)
+        z = Tanh (a) y = Neg (x) }"""
 )
 
 
 def test_the_time_of_nodes_that_are_left_out_is_theirs(run, tmp_path):
-    onnx.save(WITH_SCALER, tmp_path / "net.onnx")
-    names = ("Scaler_0", "Tanh_1", "Neg_2")
+    onnx.save(WITH_MACHINE, tmp_path / "net.onnx")
+    names = ("SVMRegressor_0", "Tanh_1", "Neg_2")
     profile = [{"cat": "Node", "name": f"{n}_kernel_time", "dur": 10} for n in (*names, "fused")]
     (tmp_path / "profile.json").write_text(json.dumps(profile))
     found = run("extract", "net.onnx", "-o", "net", "--profile", "profile.json", code=0)
     assert "25% of the time is of nodes of other names" in found.stderr
-    assert "left out: Scaler_0, 25.0% of the time: opcheck does not know Scaler-1" in found.stderr
+    assert (
+        "left out: SVMRegressor_0, 25.0% of the time: opcheck does not know SVMRegressor-1"
+        in found.stderr
+    )
 
 
 def test_one_model_on_one_data_set_is_located(run, tmp_path):
     for name in ("test_a", "test_b"):
-        write(tmp_path / "data" / name, WITH_SCALER, [X], [-X, np.tanh(X)])
+        write(tmp_path / "data" / name, WITH_MACHINE, [X], [-X, np.tanh(X)])
     found = run("locate", "data", "-b", "reference", code=2)
     assert "data has 2 models or data sets: test_a, test_b" in found.stderr
 

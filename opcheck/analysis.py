@@ -153,7 +153,6 @@ def is_judged(result: Record) -> bool:
 
 
 def _counted(count: int, one: str, many: str) -> str:
-    """`1 result`, `2,771 results`."""
     return f"{count:,} {one if count == 1 else many}"
 
 
@@ -225,7 +224,6 @@ def causes(results: Iterable[Record]) -> list[Cause]:
 
 
 def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
-    """Sum the evidence for a cause over its operators."""
     first = {(one.op.domain, one.op.name): one.diagnoses[0] for one in results if one.diagnoses}
     if not (counts := [diagnosis.counts for diagnosis in first.values() if diagnosis.counts]):
         return None
@@ -304,7 +302,7 @@ def compare(old: Run, new: Run) -> Difference:
     applied = [(run.header.known, bool(run.header.ledgers)) for run in (old, new)]
     as_found = applied[0] != applied[1]
     before, after = (
-        {(one.case, one.backend): _without_ledgers(one, as_found) for one in run.records}
+        {(one.case, one.backend): without_ledgers(one, as_found) for one in run.records}
         for run in (old, new)
     )
     heads = old.header, new.header
@@ -352,7 +350,7 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
     return Exit.CONFORMS, f"no regression: {said}"
 
 
-def _without_ledgers(record: Record, as_found: bool) -> Record:
+def without_ledgers(record: Record, as_found: bool) -> Record:
     """Undo an unexpected pass, and if `as_found` all that ledgers made of a record."""
     # An outdated ledger says nothing about the backend.
     if record.verdict is Verdict.UNEXPECTED_PASS:

@@ -54,7 +54,6 @@ class Result(Record):
         return summary.failure_text(self)
 
     def _repr_html_(self) -> str:
-        """Return the result as the HTML page shows it, for notebooks."""
         return fragment(self)
 
 

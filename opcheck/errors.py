@@ -15,7 +15,8 @@ NodeError                         about one node; becomes an outcome or a verdic
 Anything else that escapes is a bug of opcheck and keeps its traceback.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -72,6 +73,15 @@ class Unwritable(OpcheckError):
 
     def __init__(self, file: object, error: OSError) -> None:
         super().__init__(f"{file} cannot be written: {error.strerror or error}")
+
+
+@contextmanager
+def writing(file: object) -> Iterator[None]:
+    """Around what writes a file, or into a folder: raises Unwritable."""
+    try:
+        yield
+    except OSError as error:
+        raise Unwritable(file, error) from None
 
 
 @dataclass(frozen=True, order=True)

@@ -396,7 +396,6 @@ def _missing(case: str, backend: str, reasons: Mapping[str, str]) -> Missing:
 
 
 def _relative(*runs: tuple[Timed, Timing]) -> Sequence[_Logs]:
-    """Return logarithms relative to each ruler."""
     work = [medians(timing.samples, timed.yardstick) for timed, timing in runs]
     copy = [medians(timing.samples, timed.copy) for timed, timing in runs]
     mixed = _mixed(work, copy) if all(copy) else copy

@@ -227,7 +227,6 @@ def support(
 def _matrix(
     one: "Offer", asked: "Asked", folder: Path, timeout: float | None, step: Callable[[], None]
 ) -> "Matrix":
-    """Ask one backend, in processes of its own."""
     from opcheck.backends.connect import address_of
     from opcheck.backends.isolation.process import BackendSettings
     from opcheck.backends.offers import about_kind

@@ -1,8 +1,7 @@
 """`opcheck locate` and `opcheck extract`, about whole models."""
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from opcheck.cli import options
 from opcheck.cli.options import OutputCommand, declared, end, output
-from opcheck.errors import Exit, Unwritable, UsageError
+from opcheck.errors import Exit, UsageError, writing
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def locate(
     again = ["opcheck", "locate", str(path), "-b", address, *sizes, *data]
     if folder and found.wrong and found.wrong.right:
         asked = question(found.wrong.result.case)
-        with _writing(folder):
+        with writing(folder):
             written = report.write(folder, found.wrong, asked.task, asked.inputs, address)
         if not found.right_alone:
             again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
@@ -139,15 +138,6 @@ def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":
     return case
 
 
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Around what writes into a folder: raises Unwritable."""
-    try:
-        yield
-    except OSError as error:
-        raise Unwritable(folder, error) from None
-
-
 @click.command(name="extract", cls=OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path))
 @options.dim_option
@@ -185,8 +175,8 @@ def extract(
     network = Network(_model(path, dims, inputs))
     times = _times(profile) if profile else {}
     found, left = extracted(network, times)
-    with _writing(folder):
-        if found:
+    if found:
+        with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
     for op, some in group_by(found, lambda one: one.case.op).items():
         cases = [replace(one.case, name=f"node_{n}") for n, one in enumerate(some)]

@@ -29,7 +29,7 @@ import click
 from click.core import Context, Parameter, ParameterSource
 
 from opcheck import interrupt
-from opcheck.errors import CaseFileError, Exit, Problem, Unwritable, UsageError
+from opcheck.errors import CaseFileError, Exit, Problem, UsageError, writing
 from opcheck.report import plain_text
 
 if TYPE_CHECKING:
@@ -310,11 +310,8 @@ def _is_stale(path: Path, kind: OutputPath, words: Sequence[str]) -> bool:
 
 def _rename(path: Path, stale: Path, kind: OutputPath, words: Sequence[str]) -> bool:
     """Return True if the output has its other name now; raises Unwritable if another has it."""
-    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
-        try:
-            lock(file.fileno())
-        except OSError as error:
-            raise Unwritable(path, error) from None
+    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file, writing(path):
+        lock(file.fileno())
     try:
         if stale.is_dir() and _is_stale(stale, kind, words):
             shutil.rmtree(stale)
@@ -419,11 +416,8 @@ def write_lines(out: Path | None, lines: Iterable[str]) -> None:
             sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
         return
-    try:
-        with out.open("wb") as file:
-            file.writelines(data)
-    except OSError as error:
-        raise Unwritable(out, error) from None
+    with writing(out), out.open("wb") as file:
+        file.writelines(data)
 
 
 @contextmanager

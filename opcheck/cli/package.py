@@ -1,6 +1,7 @@
 """`opcheck pack` and `opcheck verify`: a run and its outputs as one file, judged again."""
 
 import hashlib
+import re
 import tempfile
 import zipfile
 import zlib
@@ -13,11 +14,11 @@ import click
 
 from opcheck.cli import options
 from opcheck.cli.options import OutputCommand, OutputPath, declared, end
-from opcheck.errors import Exit, Unwritable, UsageError, few
+from opcheck.errors import Exit, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
-    from opcheck.model import Case, Record, Verdict
+    from opcheck.model import Case, Record
 
 _RUN, _OUTPUTS, _SUMS = "run.jsonl", "outputs", "SHA256SUMS"
 #: Bytes of a package's files that are unpacked, at most: it may come from strangers.
@@ -58,14 +59,11 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
         if path.is_symlink() or not folders.ANSWER_FILE.fullmatch(name):
             raise UsageError(f"{folder} holds what opcheck did not write: {name}")
         files[f"{_OUTPUTS}/{name}"] = path
-    try:
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
-            for name, path in files.items():
-                package.write(path, name)
-            sums = (f"{_digest(path)}  {name}\n" for name, path in files.items())
-            package.writestr(_SUMS, "".join(sums))
-    except OSError as error:
-        raise Unwritable(out, error) from None
+    with writing(out), zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, path in files.items():
+            package.write(path, name)
+        sums = (f"{_digest(path)}  {name}\n" for name, path in files.items())
+        package.writestr(_SUMS, "".join(sums))
     end(Exit.CONFORMS, f"{plural(len(run.records), 'result')} of {info} in {out}")
 
 
@@ -89,7 +87,10 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     judged again.
     """
     from opcheck import api
+    from opcheck.analysis import without_ledgers
 
+    found = Counter[str]()
+    wrong = []
     with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
         _unpack(package, Path(place))
         (run,) = options.read_runs(Path(place) / _RUN)
@@ -97,25 +98,22 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
         there = run.header.environment
         click.echo(f"{info} on {there.platform}, by opcheck {there.opcheck}, {run.header.started}")
         known, apart = _cases(run.records, paths)
-        found = Counter[str]()
-        wrong: list[str] = []
-        old = {record.case: record for record in run.records}
+        old = {one.case: without_ledgers(one, as_found=True) for one in run.records}
         address = f"saved:{Path(place) / _OUTPUTS}"
         results = api.run(known, [address], shipped_ledgers=False) if known else ()
         with options.counted("judging again", len(known)) as each:
             for new in each(results):
-                what = _compared(old[new.case], new)
-                found[what] += 1
+                was = old[new.case]
+                found[what := _compared(was, new)] += 1
                 if what == "another":
-                    said = f"handed in as {_found(old[new.case])}, it is {new.verdict}"
+                    said = f"handed in as {was.verdict}, it is {new.verdict}"
                     wrong.append(f"{one_line(new.case)}: {said}: {one_line(new.reason)}")
     for line in wrong:
         click.echo(line)
-    counts = Counter(map(_found, run.records))
+    counts = Counter(one.verdict for one in old.values())
     click.echo(", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common()))
-    click.echo(
-        f"{plural(found['confirmed'], 'verdict')} confirmed, {found['alone']:,} as handed in"
-    )
+    confirmed = plural(found["confirmed"], "verdict")
+    click.echo(f"{confirmed} confirmed, {found['alone']:,} as handed in")
     if apart:
         end(Exit.UNUSABLE, f"{plural(len(apart), 'case')} are not those here: {few(apart, 3)}")
     if wrong:
@@ -130,17 +128,12 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _belongs(name: str) -> bool:
-    """Return True for the name of a file that `pack` writes, which leads nowhere else."""
-    from opcheck.graph.folders import ANSWER_FILE
-
-    folder, _, rest = name.partition("/")
-    is_output = folder == _OUTPUTS and ANSWER_FILE.fullmatch(rest)
-    return name == _RUN or bool(is_output and ".." not in rest.split("/"))
-
-
 def _unpack(package: Path, place: Path) -> None:
     """Unpack into `place`; raises UsageError unless all is there as it was packed, and no more."""
+    from opcheck.graph.folders import ANSWER_FILE
+
+    # None of these names leads out of `place`.
+    known = re.compile(rf"{re.escape(_RUN)}|{_OUTPUTS}/(?!\.\./)({ANSWER_FILE.pattern})")
     try:
         with zipfile.ZipFile(package) as file:
             names = [one.filename for one in file.infolist() if one.filename != _SUMS]
@@ -148,7 +141,7 @@ def _unpack(package: Path, place: Path) -> None:
                 raise ValueError(f"unpacked it has more than {_MOST:,} bytes")
             lines = (line.partition("  ") for line in file.read(_SUMS).decode().splitlines())
             sums = {name: digest for digest, _, name in lines}
-            if strange := [name for name in names if not _belongs(name)]:
+            if strange := [name for name in names if not known.fullmatch(name)]:
                 raise ValueError(f"{strange[0]!r} belongs in no package")
             if sorted(names) != sorted(sums) or _RUN not in sums:
                 raise ValueError(f"{_SUMS} lists other files than there are")
@@ -165,28 +158,16 @@ def _cases(records: Sequence["Record"], paths: Sequence[Path]) -> tuple[list["Ca
 
     ops = tuple({record.op.name for record in records})
     here = {case.id: case for case in load_all(paths, None, Selection(ops=ops, level="deep"))}
-    known = {one.case: here[one.case] for one in records if one.case in here}
-    same = [
-        one.case
-        for one in records
-        if one.case in known and case_digest(known[one.case]) == one.digest
-    ]
-    return [known[id] for id in same], sorted({one.case for one in records} - {*same})
-
-
-def _found(record: "Record") -> "Verdict":
-    """The verdict without what ledgers say of it."""
-    from opcheck.model import Verdict
-
-    if record.verdict is Verdict.UNEXPECTED_PASS:
-        return Verdict.PASS
-    return record.found if record.verdict is Verdict.KNOWN and record.found else record.verdict
+    found = [(here.get(one.case), one) for one in records]
+    known = [case for case, one in found if case and case_digest(case) == one.digest]
+    return known, sorted({one.case for one in records} - {case.id for case in known})
 
 
 def _compared(old: "Record", new: "Record") -> str:
     from opcheck.model import Verdict
 
-    was, lasting = _found(old), (Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
-    if new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED) and was in (new.verdict, *lasting):
+    lasting = (new.verdict, Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
+    if new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED) and old.verdict in lasting:
         return "alone"
-    return "confirmed" if (was, old.failure) == (new.verdict, new.failure) else "another"
+    same = (old.verdict, old.failure) == (new.verdict, new.failure)
+    return "confirmed" if same else "another"

@@ -105,8 +105,7 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
         y = want.values if want.rest is None else want.values + want.rest
         off = certain * np.abs(y)
         if dtype.name == "float64":
-            error = got - want.values
-            fits = np.abs(error if want.rest is None else error - want.rest) <= off
+            fits = np.abs(_errors(want, got)) <= off
         else:
             fits = (round_to(y - off, dtype) <= got) & (got <= round_to(y + off, dtype))
     return bool(fits.all()) and not outside_anywhere(got, want.low, want.high)
@@ -387,23 +386,21 @@ def scattering(want: Want, got: Array) -> Scattering | None:
     message = f"errors scatter {many} times as far as {name} arithmetic explains"
     ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
     if want.whole:
-        # A part of a model may be computed so, and the rest not.
-        fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
         with np.errstate(all="ignore"):
             error = elements.wide(elements.native(got)) - want.values
             counts = np.isfinite(error)
             size = root_mean_square(want.values[counts])
             off_by = root_mean_square(error[counts]) / size if size else np.inf
+        # A part of a model may be computed so, and the rest not.
+        fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
+        explained = False
         if least.worst > _LONE * least.others:
-            said = f"{message}, in few elements: no narrower type explains that"
-            return Scattering(least.ratio, said, explained=False)
-        if not fine or not off_by < _MOST_OF_MODELS:
-            said = (
-                f"{message}, and are {off_by:.2g} of its size: more than a narrower type explains"
-            )
-            return Scattering(least.ratio, said, explained=False)
-        some = f"{message}, as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"
-        return Scattering(least.ratio, some)
+            said = "in few elements: no narrower type explains that"
+        elif explained := bool(fine) and off_by < _MOST_OF_MODELS:
+            said = f"as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"
+        else:
+            said = f"and are {off_by:.2g} of its size: more than a narrower type explains"
+        return Scattering(least.ratio, f"{message}, {said}", explained)
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     alike = 1 / _EXPLAINED < ratios[best] < _EXPLAINED
     said = f"{message}, as if factors were rounded to {_CUTS[best]}" if alike else message
@@ -470,7 +467,6 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[_Off]:
 
 
 def _scatters_of_model(want: Want, got: Array, error: Floats, cut: float) -> Iterator[_Off]:
-    """As `_scatters`, of all elements."""
     bound, y = want.expected, want.values
     counts = np.isfinite(y)
     if not counts.any():

@@ -353,6 +353,5 @@ def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
 
 
 def _other_zero(reference: Array, got: Array) -> Mask:
-    """Mask elements that are both zero with different signs."""
     one, other = wide(reference), wide(got)
     return np.asarray((one == 0) & (other == 0) & (np.signbit(one) != np.signbit(other)))

@@ -389,7 +389,6 @@ def _of_values(case: Case) -> Iterator[_Fact]:
 
 
 def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
-    """Describe an attribute that names axes of a shape."""
     rank = len(shape)
     yield from [(f"`{name}` is beyond the rank", PLAIN, None)] * any(abs(n) > rank for n in axes)
     if not all(-rank <= axis < rank for axis in axes):

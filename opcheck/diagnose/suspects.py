@@ -551,7 +551,6 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
 
 
 def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
-    """Return True if a mutant may have drawn a wrong answer."""
     node, got = evidence.node, evidence.got or ()
 
     def drawn() -> Sequence[Array]:
@@ -589,7 +588,6 @@ def _same_kind(got: Output, answer: Output) -> bool:
 
 
 def _alike(got: Output, answer: Output, evidence: Evidence, place: int, rounded: bool) -> bool:
-    """Return True if two outputs of one kind, at a place of the evidence, are equal."""
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
     dtype = of(got)

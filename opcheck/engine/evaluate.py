@@ -65,7 +65,6 @@ def _evaluated(
 
 
 def _native(array: Array | None) -> Array | None:
-    """`array` in the machine's byte order."""
     if array is None or array.dtype.isnative:
         return array
     return array.astype(array.dtype.newbyteorder("="))

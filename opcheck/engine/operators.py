@@ -236,7 +236,6 @@ class Operator:
 
 
 def _plain(function: Any) -> Any:
-    """The function inside a functools.partial."""
     while hasattr(function, "func"):
         function = function.func
     return function

@@ -218,8 +218,6 @@ def _answers(pools: Sequence[Pool], inquiries: Sequence[Inquiry[Found]], stop: S
 
 @dataclass(eq=False)
 class _Rival:
-    """State of one backend."""
-
     judged: Pool
     timed: Sequence[Stopwatch]
     why_not: str = ""
@@ -306,7 +304,6 @@ class OneCase:
         return [part for part in self.parts if not part.why_not]
 
     def _judge(self, evaluation: CaseEvaluation, stop: Stop) -> None:
-        """Judge each backend, as a run does."""
         pools = [part.judged for part in self.parts]
         infos = [pool.info for pool in pools]
         judged = _answers(pools, [evaluation.on(info) for info in infos], stop)

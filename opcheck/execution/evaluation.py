@@ -400,7 +400,6 @@ def recall(case: Case) -> Evidence | None:
 def _evidence(
     evaluation: CaseEvaluation, asked: Question, got: OutputSequence | None, kind: type[Admitted]
 ) -> Evidence:
-    """Return the question with the outputs of all accepted answers of this kind."""
     admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]
     node = evaluation.node if kind is Answer else node_of(asked.task, asked.inputs)
     return Evidence(node, got, admitted, evaluation.case.tolerance)

@@ -133,7 +133,6 @@ def _unknown(record: Record) -> str:
 
 
 def _printable(text: str, instead: str) -> str:
-    """A backend's words in one line, with unprintable characters replaced."""
     line = " ".join(text[:_READ].split())
     return "".join(letter if letter.isprintable() else instead for letter in line)
 

@@ -248,15 +248,14 @@ def _unjudged(case: Case, backend: BackendInfo, reason: str) -> LiveResult:
 
 def _sample(network: Network) -> dict[str, Part]:
     """Floating tensors from the first to the last, with the nodes that give them."""
-    floats: dict[str, Part] = {}
+    floats = []
     for part in network.parts:
         dtype = network.whole.dtype(part.outputs[0])
         moves = (operator := operator_of(part.op)) is None or operator.exact
         if dtype and dtype.kind == "float" and not moves and part not in network.why_not:
-            floats[part.outputs[0]] = part
+            floats.append(part)
     places = np.linspace(0, len(floats) - 1, min(_DEPTHS, len(floats))).round().astype(int)
-    names = [*floats]
-    return {names[n]: floats[names[n]] for n in places.tolist()}
+    return {floats[n].outputs[0]: floats[n] for n in places.tolist()}
 
 
 def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Iterator[Depth]:
@@ -278,7 +277,6 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
         if not isinstance(answer, Expected) or answer.values.shape != got.shape:
             continue
         want: Want = replace(computed_want(node.op, name, answer), drawn=True, whole=True)
-        if (ratio := scatter(want, got)) is None:
-            continue
-        if np.isfinite(off := _off(answer.values, got.astype(np.float64))):
+        ratio, off = scatter(want, got), _off(answer.values, got.astype(np.float64))
+        if ratio is not None and np.isfinite(off):
             yield Depth(sample[name], off, off / ratio if ratio else 0.0, ratio)

@@ -139,7 +139,6 @@ class Network:
 
     @cached_property
     def _fixed(self) -> set[str]:
-        """The names of nothing, of constants and of what is fed."""
         return {"", *self.constants, *self.fed}
 
     def passes(self) -> Iterator[list[Part]]:
@@ -188,9 +187,9 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
     """A node as a case of its own, on these values."""
     op, domain = part.op, part.op.domain
     schema = opset.versions(domain, op.name)[op.since]
-    inputs = []
-    slots = [*_slots(schema.inputs, network.node(part).inputs)]
-    for slot, name in zip(slots, network.node(part).inputs, strict=True):
+    inputs, reads = [], network.node(part).inputs
+    slots = [*_slots(schema.inputs, reads)]
+    for slot, name in zip(slots, reads, strict=True):
         if name and isinstance(array := values.get(name), np.ndarray):
             dtype = dtypes.of(array)
             assert dtype
@@ -198,7 +197,6 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
             spec = model.TensorSpec(slot, dtype, array.shape, model.Given(array), (), held)
             inputs.append(spec)
     outputs = enumerate(_slots(schema.outputs, part.outputs))
-    used = [(n, slot) for n, slot in outputs if part.outputs[n]]
     tail = ", in a later run" if later else ""
     plain: Any = network.node(part).attrs
     return Case(
@@ -209,8 +207,8 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
         dtype=inputs[0].dtype if inputs else None,
         attrs=plain,
         inputs=tuple(inputs),
-        slots=tuple(s if n else "" for s, n in zip(slots, network.node(part).inputs, strict=True)),
-        outputs=tuple(OutputSpec(slot, None, n) for n, slot in used),
+        slots=tuple(slot if name else "" for slot, name in zip(slots, reads, strict=True)),
+        outputs=tuple(OutputSpec(slot, None, n) for n, slot in outputs if part.outputs[n]),
         expect=model.Computed(),
         source=Source(network.case.source.file, 0, 0),
         empty="it is what the model gives",

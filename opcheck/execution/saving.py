@@ -12,7 +12,7 @@ from typing import Any
 from opcheck import model
 from opcheck.backends import parse
 from opcheck.compare import verdict
-from opcheck.errors import BackendUnavailable, Unwritable, UsageError, few
+from opcheck.errors import BackendUnavailable, UsageError, few, writing
 from opcheck.execution.expected import question
 from opcheck.execution.workers import AskableBackend
 from opcheck.graph import NotExpressible, folders, model_of
@@ -197,7 +197,7 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
                 old.rename(place)
             raise
 
-    try:
+    with writing(folder):
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
         stage = beside / "new"
@@ -206,8 +206,6 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
             yield stage, put
         finally:
             shutil.rmtree(beside, ignore_errors=True)
-    except OSError as error:
-        raise Unwritable(folder, error) from None
 
 
 def is_free(folder: Path) -> bool:

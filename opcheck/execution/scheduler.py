@@ -78,8 +78,6 @@ class JudgedAnswer:
 
 @dataclass(eq=False)
 class _OpenCase:
-    """A case that misses results."""
-
     evaluation: CaseEvaluation
     #: The numbers of the backends whose results are missing.
     missing: set[int]

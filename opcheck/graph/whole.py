@@ -118,14 +118,12 @@ class WholeModel:
 
 
 def _declared(graph: GraphProto) -> Iterator[str]:
-    """Yield the names that a graph gives to tensors."""
     yield from (one.name for one in graph.input)
     yield from (one.name for one in graph.initializer)
     yield from chain.from_iterable(node.output for node in graph.node)
 
 
 def _rename(graph: GraphProto, new: Mapping[str, str]) -> None:
-    """Give tensors other names in the nodes of a graph, and of the graphs in it."""
     outer, *inner = graphs_in(graph)
     for node in chain.from_iterable(one.node for one in (outer, *inner)):
         node.input[:] = [new.get(name, name) for name in node.input]

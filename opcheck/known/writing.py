@@ -86,8 +86,6 @@ def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
 
 
 class _Sheet:
-    """The lines of a file, and the edits to make."""
-
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
         self.edits: list[tuple[_Span, list[str]]] = []

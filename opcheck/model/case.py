@@ -165,8 +165,6 @@ EXACT = Tolerance(ulp=0)
 
 
 class _Expectation:
-    """Expected answer of a case."""
-
     #: The address of the backend whose answer is taken for right.
     oracle: str | None = None
     #: True if no answer is known: backends are compared with each other.

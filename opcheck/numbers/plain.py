@@ -17,7 +17,6 @@ _erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def __getattr__(name: str) -> Any:
-    """NumPy's function of that name."""
     return getattr(np, name)
 
 

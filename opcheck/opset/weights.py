@@ -168,7 +168,6 @@ def digest(model: bytes) -> str:
 
 
 def _message(number: int, content: Sequence[Bytes]) -> list[Bytes]:
-    """A field of bytes, or of a message."""
     head = bytearray()
     for value in (number << 3 | 2, sum(map(len, content))):
         rest = value

@@ -154,7 +154,6 @@ def coverage_record(row: Coverage) -> dict[str, Any]:
 
 
 def _judged(rows: Iterable[Coverage]) -> tuple[int, int]:
-    """The cells that are judged, and all."""
     return sum(len(row.judged) for row in rows), sum(len(row.types) for row in rows)
 
 

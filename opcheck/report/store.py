@@ -322,7 +322,6 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
     @staticmethod
     @cache
     def types() -> Mapping[str, Any]:
-        """Classes of the lines by type."""
         begin = {"type": Literal["header"], "format": Literal[3]}
         header = stored(model.Header, _header, **begin, cases=_Count, started=_Time)
         drawn: dict[str, Any] = {

@@ -321,7 +321,6 @@ class Pretty:
         return grouped(["case", "backend", Numbers("times"), "answer"], groups.items(), title=title)
 
     def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
-        """The results by name of their backend."""
         found = totals.of_backends(self.header.backends, results)
         return [(self.names[address], mine) for address, mine in found.items()]
 

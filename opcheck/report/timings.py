@@ -115,7 +115,6 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
     @staticmethod
     @cache
     def types() -> Mapping[str, Any]:
-        """Classes of the lines by type."""
         columns: dict[str, Any] = dict.fromkeys(("round", "worker"), list[_Count])
         columns |= {"loops": list[Annotated[_Count, Field(ge=1)]]}
         columns |= {"seconds": list[_Seconds], "waited": list[_Waited]}
@@ -133,7 +132,6 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
         }
 
     def use(self, bench: Bench, lines: Iterator[tuple[int, _Line]]) -> Stored:
-        """The benchmark of these lines."""
         rows: dict[str, Timed] = {}
         complete = False
         for number, fields in lines:

@@ -92,7 +92,6 @@ class _WholeModel:
 
 
 def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tuple[Port, ...]]:
-    """Values as tensors in a row, with their ports."""
     tensors: list[TensorSpec] = []
     ports = []
     for name, value in zip(names, values, strict=False):
@@ -119,8 +118,7 @@ class DimSizes:
 
     def __init__(self, given: Mapping[str, int], fed: Mapping[str, int] | None = None) -> None:
         #: Those that the files of inputs have, as INPUT[AXIS], come first.
-        self.fed = fed or {}
-        self.given = {**given, **self.fed}
+        self.given = {**given, **(fed or {})}
         self.known: set[str] = set()
         self.used: set[str] = set()
 
@@ -240,7 +238,6 @@ def _is_known(data: bytes) -> bool:
 def _inputs(
     declared: Iterable[DeclaredTensor], sizes: DimSizes, messages: FileMessages, path: Path
 ) -> Iterator[TensorSpec]:
-    """Make up values for every input."""
     for seed, (name, dtype, declared_sizes) in enumerate(declared):
         if dtype.kind not in _FILLS:
             raise BeyondOpcheck(f"no values are made up for {dtype} (input {name!r})")

@@ -537,7 +537,6 @@ def _stated(stated: f.ToleranceFields) -> Tolerance:
 
 
 def _answers(expect: object) -> list[tuple[Location, Any]]:
-    """The answers that an expectation admits, each with its path."""
     if isinstance(expect, f.AnyOfField):
         return [(("expect", "any_of", k), answer) for k, answer in enumerate(expect.any_of)]
     return [(("expect",), expect)]

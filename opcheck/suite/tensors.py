@@ -370,7 +370,6 @@ def _walk(name: str, node: FileNode, dtype: DType, values: list[Any]) -> tuple[i
 
 
 def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
-    """The value at `node`, which `dtype` must hold."""
     value = node.value
     if dtype.kind in ("string", "complex"):
         return _held(name, dtype, value, node.mark)

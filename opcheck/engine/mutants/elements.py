@@ -66,12 +66,10 @@ def cut_off(right: Any, exact: Any) -> Any:
 
 
 def _of_value(change: Callable[[Any], Any]) -> FaultFunction:
-    """The right value, changed."""
     return lambda original, *operands, **options: change(original(*operands, **options))
 
 
 def _of_operands(change: Callable[[Any], Any]) -> FaultFunction:
-    """The right function of changed operands."""
     return lambda original, *operands, **options: original(*map(change, operands), **options)
 
 
@@ -81,7 +79,6 @@ def _good_to(bits: int, original: Any, x: Any) -> Any:
 
 
 def _schraudolph(x: Any) -> Any:
-    """e^x from the bits of a float: a straight line between the powers of two."""
     t = np.clip(x / np.log(2), _VANISHED, -_VANISHED)
     whole = np.floor(t)
     made = np.ldexp(1 + t - whole, np.nan_to_num(whole).astype(int))
@@ -89,12 +86,10 @@ def _schraudolph(x: Any) -> Any:
 
 
 def _on_tensors(function: Callable[[Any, Any], Any]) -> FaultFunction:
-    """Another function of two tensors."""
     return lambda original, a, b: (function if np.ndim(a) and np.ndim(b) else original)(a, b)
 
 
 def _by_tensors(function: Callable[[Any, Any], Any]) -> FaultFunction:
-    """Another function than the division of anything by a tensor."""
     return lambda original, a, b: (function if np.ndim(b) else original)(a, b)
 
 
@@ -115,47 +110,40 @@ def _shapes(arrays: Sequence[Any]) -> list[tuple[int, ...]]:
 
 
 def _from_the_front(original: Any, *arrays: Any) -> Any:
-    """Axes are matched from the first on, as far as that is legal."""
     rank = max(x.ndim for x in arrays)
     return original(*(xp.reshape(x, (*x.shape, *[1] * (rank - x.ndim))) for x in arrays))
 
 
 def _in_turn(original: Any, *arrays: Any) -> Any:
-    """Elements are read one after the other, and again from the first where there are no more."""
     shape = original(*arrays)[0].shape
     places = np.arange(prod(shape)).reshape(shape)
     return tuple(xp.take(xp.reshape(x, -1), places % (x.size or 1), axis=0) for x in arrays)
 
 
 def _cut(original: Any, *arrays: Any) -> Any:
-    """Lengths that disagree are cut to the shortest, but for 1."""
     shapes = _shapes(arrays)
     kept = tuple(slice(min({*own} - {1}, default=1)) for own in zip(*shapes, strict=True))
     return original(*(xp.reshape(x, own)[kept] for x, own in zip(arrays, shapes, strict=True)))
 
 
 def _refused(when: Callable[..., bool], original: Any, *arrays: Any) -> Any:
-    """Refuse legal nodes that match."""
     made = original(*arrays)
     illegal("no such broadcasting", when(made[0].shape, [x.shape for x in arrays]))
     return made
 
 
 def _to_the_longest(original: Any, *arrays: Any) -> Any:
-    """The longest of the lengths is that of the output, also where another is 0."""
     made = original(*arrays)
     longest = tuple(map(max, zip(*_shapes(arrays), strict=True)))
     return made if longest == made[0].shape else tuple(np.zeros(longest, x.dtype) for x in arrays)
 
 
 def _first_products(kept: Callable[[int], int], original: Any, a: Any, b: Any) -> Any:
-    """So many of the products are added up."""
     count = kept(a.shape[-1])
     return original(a[..., :count], b[..., :count, :])
 
 
 def _added_in(dtype: Any, original: Any, a: Any, b: Any) -> Any:
-    """Products added up one after the other, rounded to a type each time."""
     total: Any = np.zeros((), dtype)
     for k in range(a.shape[-1]):
         term = a[..., k : k + 1] * b[..., k : k + 1, :]
@@ -309,14 +297,12 @@ def _ties_away(_: Any, x: Array, right: Array, dtype: DType) -> Any:
 
 
 def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:
-    """The nearest end of the type in place of the lowest bits."""
     low, high = limits(dtype)
     ends = [int(min(max(value, low), high)) for value in x.reshape(-1).tolist()]
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
 
 def _of_texts(change: Callable[[str], str]) -> CastChange:
-    """The cast of other texts to floats."""
     changed = np.vectorize(change, otypes="O")
     return _between(("string", "float"), lambda cast, x, right, dtype: cast(changed(x), dtype))
 

@@ -49,18 +49,15 @@ def _along(right: RowFunction, change: RowChange, original: Any, x: Any, axis: A
 
 
 def _across(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The reduction along all other axes."""
     others = tuple(set(range(x.ndim)) - set(axes_of(axis, x.ndim)))
     return original(x, axis=others if keepdims and others and x.size else axis, keepdims=keepdims)
 
 
 def _of(change: Callable[[Matrix], Matrix]) -> RowChange:
-    """The right function of other numbers."""
     return lambda right, m: right(change(m))
 
 
 def _of_first(count: Callable[[int], int]) -> RowChange:
-    """The right function of the first `count(length)` elements of each row."""
     return _of(lambda m: m[:, : count(m.shape[1])])
 
 
@@ -161,12 +158,10 @@ _last = partial(_in_order, np.negative)
 
 
 def _last_in_rows_of(lengths: range) -> RowChange:
-    """In rows of some lengths the last of equals wins."""
     return lambda right, m: _last(right, m) if m.shape[1] in lengths else right(m)
 
 
 def _in_bits(bits: int) -> RowChange:
-    """Places are kept in so many bits."""
     return lambda right, m: right(m) % (1 << bits)
 
 
@@ -175,7 +170,6 @@ def _without_nan(m: Matrix) -> Matrix:
 
 
 def _behind_nan(right: RowFunction, m: Matrix) -> Any:
-    """Only elements after the last NaN of a row compete."""
     last, nan = m.shape[1] - 1, np.isnan(m)
     start = np.where(nan.any(axis=1), last + 1 - nan[:, ::-1].argmax(axis=1), 0)
     behind = np.where(np.arange(last + 1) >= start[:, None], m, -np.inf)
@@ -183,12 +177,10 @@ def _behind_nan(right: RowFunction, m: Matrix) -> Any:
 
 
 def _started(start: float, right: RowFunction, m: Matrix) -> Any:
-    """A row whose numbers are not above `start` has no place."""
     return np.where(np.fmax.reduce(m, axis=1) > start, right(_without_nan(m)), -1)
 
 
 def _carried_over(right: RowFunction, m: Matrix) -> Any:
-    """The running maximum does not start anew, so that only what exceeds it is found."""
     tops = _top(m)
     return np.where(tops <= np.append(np.nan, np.fmax.accumulate(tops)[:-1]), -1, right(m))
 

@@ -80,7 +80,6 @@ def _read(name: str, change: Callable[[Any], Any]) -> AnswerFunction:
 
 
 def _repaired(name: str, readings: Readings) -> AnswerFunction:
-    """An invalid node is accepted if another value of this attribute makes it legal."""
     return Accepting(_one_of(name, readings))
 
 
@@ -289,7 +288,6 @@ def _texts(*kinds: str) -> frozenset[str]:
 
 
 def _by_way_of(via: str, accepted: Iterable[str], node: Node) -> Sequence[Any]:
-    """The right answer to inputs of an accepted type cast to a legal one, in that type."""
     lead = node.lead
     if lead is None or (known := dtypes.of(lead)) is None or known.text not in accepted:
         return node.right
@@ -298,7 +296,6 @@ def _by_way_of(via: str, accepted: Iterable[str], node: Node) -> Sequence[Any]:
 
 
 def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:
-    """In the first later version that has the attributes."""
     fitting = (schema for schema in later if node.attrs.keys() <= schema.attributes.keys())
     return next((node.at(schema.op.since) for schema in fitting), node).right
 
@@ -328,7 +325,6 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
 
 
 def _exchanged(place: int, other: int, inputs: Inputs) -> Inputs:
-    """The inputs with two of them exchanged, if both are given."""
     both = {place: other, other: place}
     if len(inputs) <= other or inputs[place] is None or inputs[other] is None:
         return inputs
@@ -498,7 +494,6 @@ def _of_channels(by: str, *, filtered: bool) -> Iterator[Condition]:
 
 
 def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Condition]:
-    """Conditions on one input, which holds indices or not."""
     name, option = parameter.name, parameter.option
     if option == "variadic":
         yield Condition("many_inputs", "there were more than 16 inputs",

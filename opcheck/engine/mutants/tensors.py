@@ -67,7 +67,6 @@ _FOUND: tuple[tuple[str, str, AxisChange], ...] = (
 
 
 def _merged(place: int, rank: int, shape: tuple[int, ...], axes: Axes) -> Any:
-    """Of more than `rank` axes the one at `place` and the next are one."""
     at = place % max(2, len(shape))
     merged = (*shape[:at], -1, *shape[at + 2 :]), tuple(a - (a > at) for a in axes)
     return merged if len(shape) > rank else (shape, axes)
@@ -144,7 +143,6 @@ class NamedAxes:
         yield Mutant("last_of_ties_beyond_four_axes", text, answer, "argmax")
 
     def _of_one(self) -> Iterator[Mutant]:
-        """Those of a single axis."""
         for name, text, read in (
             ("negative_axis_off_by_one",
              "negative axes were counted from -2, so that -2 was taken for the last one",
@@ -193,7 +191,6 @@ class NamedAxes:
             ))  # fmt: skip
 
     def _outside(self, change: AxisChange, node: Node) -> Sequence[Any]:
-        """The answer with `change` made to axes that are out of range."""
         r, axes = node.rank, self.stated(node)
         changed = [a if 0 <= a < r else change(a, r) for a in axes if r]
         return (self.taking(node, changed) if changed else node).right
@@ -208,7 +205,6 @@ class NamedAxes:
         return self.taking(node, [change(axis, node.rank) for axis in self.stated(node)])
 
     def _squeezed_first(self, node: Node) -> Node:
-        """A negative axis, counted from the end of what is left without the last axes of one."""
         if self.name not in node.attrs:
             return node
         long = (place for place, size in enumerate(node.given[0].shape) if size != 1)
@@ -262,7 +258,6 @@ class NamedAxes:
 
 
 def _of_indices(of: Callable[[Any, int], Any], original: Any, i: Any, n: int, back: bool) -> Any:
-    """The elements at other indices."""
     return original(of(i, n), n, back=back)
 
 
@@ -349,7 +344,6 @@ def _only(index: Callable[[Array], Any]) -> Callable[[Array], Array]:
 
 
 def _first(count: Callable[[Array], int]) -> Callable[[Array], Array]:
-    """Write only the first `count(output)` elements."""
     return _only(lambda out: np.unravel_index(np.arange(count(out)), out.shape))
 
 
@@ -362,7 +356,6 @@ def _taking(places: Callable[[Any], Any]) -> Callable[[Array], Array]:
 
 
 def _repeated(width: int, place: Any) -> Any:
-    """In the tail, after the last whole vector of the tensor, the place in that vector."""
     return np.where(place < el.whole_vectors(width)(place.size), place, place - width)
 
 
@@ -371,7 +364,6 @@ _in_16_bits = _taking(lambda place: place % (1 << 16))
 
 
 def _read_again(axis: int, node: Node) -> Node:
-    """The first 1,024 entries along an axis stand in place of all that follow."""
     x = node.lead
     if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
         return node
@@ -379,7 +371,6 @@ def _read_again(axis: int, node: Node) -> Node:
 
 
 def _exchanged(one: int, other: int, least: int = 2) -> Callable[[Array], Array]:
-    """Write outputs of `least` axes or more as if two of their axes were exchanged."""
     return lambda out: np.swapaxes(out, one, other).reshape(out.shape) if out.ndim >= least else out
 
 
@@ -391,7 +382,6 @@ def _read_channels_last(array: Array) -> Array:
 
 
 def _without_the_attribute(node: Node) -> Sequence[Any]:
-    """Without the first attribute that is to blame, if one alone is."""
     for name in node.attrs:
         with suppress(InvalidNode):
             return node.with_attrs(**{name: None}).right
@@ -399,23 +389,19 @@ def _without_the_attribute(node: Node) -> Sequence[Any]:
 
 
 def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
-    """Return True if an input has such elements."""
     return lambda node: any(bool(strange(one).any()) for one in node.tensors if is_real(one))
 
 
 def _of(kind: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
-    """Tensors of one kind of types, changed, in their own type."""
     return lambda x: change(x).astype(x.dtype) if (d := dtypes.of(x)) and d.kind == kind else x
 
 
 def _through(name: str) -> Callable[[Array], Array]:
-    """By way of a type that has fewer digits, or a narrower range."""
     narrow = DTYPES[name].numpy
     return _of("float", lambda x: x if x.itemsize < narrow.itemsize else x.astype(narrow))
 
 
 def _truncated(node: Node) -> Sequence[Any]:
-    """Cut off towards zero where the right answer is rounded away from it."""
     pairs = zip(exactly(node), node.right, strict=True)
     return [el.cut_off(y, x.values) if isinstance(x, Expected) else y for x, y in pairs]
 
@@ -434,7 +420,6 @@ def _saturated(node: Node) -> Sequence[Any]:
 
 
 def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
-    """`value` in place of some elements."""
     return _of("float", lambda x: np.where(which(x), x.dtype.type(value), x))
 
 

@@ -161,7 +161,6 @@ def _accepting(
 
 
 def _refusing(when: Callable[[Axis], bool], asked: WindowArguments, right: Asked) -> Windows:
-    """Nodes with such an axis are refused."""
     illegal("not supported", any(map(when, right.axes)))
     return right
 
@@ -176,14 +175,12 @@ def _from_the_last_axis(pads: Sequence[int], n: int) -> Sequence[int]:
 
 
 def _all_reversed(a: WindowArguments) -> WindowArguments:
-    """Every list is read from the last axis to the first."""
     names = ("kernel_shape", "strides", "dilations")
     lists = {name: getattr(a, name)[::-1] for name in names if getattr(a, name)}
     return replace(_pads(_from_the_last_axis)(a), **lists)
 
 
 def _two_axes(a: WindowArguments) -> WindowArguments:
-    """The first two axes as they are, the others not pooled."""
     rest = [1] * (len(a.kernel_shape) - 2)
     strides = a.strides and [*a.strides[:2], *rest]
     return replace(a, kernel_shape=[*a.kernel_shape[:2], *rest], strides=strides)
@@ -324,7 +321,6 @@ PLANS = _faults(
 
 
 def _as_before(name: str, place: int, _: WindowArguments, right: Asked) -> Windows:
-    """The axis at a place has what the one before it has, but for its size."""
     axes = [*right.axes]
     if len(axes) > place:
         axes[place] = replace(axes[place], **{name: getattr(axes[place - 1], name)})
@@ -410,12 +406,9 @@ SumsChange: TypeAlias = Callable[[Asked, Any], Any]
 
 @dataclass(frozen=True)
 class _Summed(Asked):
-    """Windows whose elements are added up in another way."""
-
     change: SumsChange
 
     def sums(self, values: Any) -> Any:
-        """The sums of `values`, wrongly."""
         return np.asarray(self.change(Asked(self.outer, self.axes), values)).astype(values.dtype)
 
 
@@ -456,12 +449,10 @@ def _inside(windows: Asked) -> Any:
 
 
 def _times(part: Callable[[Asked], Any]) -> SumsChange:
-    """So much of the sum."""
     return lambda windows, values: windows.sums(values) * part(windows)
 
 
 def _half_before(axis: Axis) -> Axis:
-    """Half of what hangs over the end is put before the input, and cut off behind it."""
     half = max(0, axis.span - axis.width - axis.room) // 2 if axis.hangs else 0
     end = axis.end - half
     return replace(axis, begin=axis.begin + half, length=axis.length + min(0, end), end=max(0, end))
@@ -472,7 +463,6 @@ def _nan_where(mask: SumsChange) -> SumsChange:
 
 
 def _pushed_back(windows: Asked, values: Any) -> Any:
-    """A window that hangs over the end begins earlier, if not before all padding."""
     for n, axis in enumerate(windows.axes):
         last = max(axis.length + axis.end - axis.width, -axis.begin)
         fitting = max(0, (last + axis.begin) // axis.stride + 1)
@@ -485,14 +475,12 @@ def _pushed_back(windows: Asked, values: Any) -> Any:
 
 
 def _along(values: Any, n: int, axis: AxisWindows) -> Any:
-    """The sums over windows along one axis alone."""
     axes = [AxisWindows(length, 1, 1, 1, 0, length) for length in values.shape[2:]]
     axes[n] = axis
     return Windows(values.shape[:2], tuple(axes)).sums(values)
 
 
 def _zero_beyond(auto_pad: str, windows: Asked, values: Any) -> Any:
-    """Windows are empty that do not fit into the padding of the undilated kernel."""
     out = windows.sums(values)
     for n, axis in enumerate(windows.axes):
         if axis.auto_pad.startswith(auto_pad):
@@ -583,7 +571,6 @@ def _padded(how: Callable[[Array], Mapping[str, Any]], node: Node) -> Node:
 
 
 def _reading_on(node: Node) -> Node:
-    """Elements after each row in memory are read instead of the padding at its end."""
     x = node.inputs[0]
     pads: Any = node.attrs.get("pads")
     if not node.is_legal or x is None or not x.size or not pads or not 0 < pads[-1] <= _PADDED:

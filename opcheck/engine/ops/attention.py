@@ -201,7 +201,6 @@ def computed(heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limite
 
 
 def stored(x, dtype):
-    """`x` rounded to a type of 16 bits."""
     return xp.astype(xp.astype(x, np.float32), dtype) if dtype.itemsize == 2 else x
 
 
@@ -221,7 +220,6 @@ OP.also_honest("", by=of_heads)(
 
 
 def changed(change):
-    """The computation of other heads: those that `change(heads)` names."""
     return lambda heads: computed(replace(heads, **change(heads)))
 
 

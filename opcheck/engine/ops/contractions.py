@@ -123,7 +123,6 @@ OPS = family({n: (*(partial(made, s) for s in steps),) for n, (made, *steps) in 
 
 
 def with_step(name, step):
-    """The formulas of all versions with another step."""
     formulas, form = OPS[name].formulas.items(), _STEPS[name][0]
     return {since: wraps(formula)(partial(form, step)) for since, formula in formulas}
 

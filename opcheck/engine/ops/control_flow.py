@@ -60,7 +60,6 @@ def split(body, states, found):
 
 
 def goes_on(n, most, keep, has_cond):
-    """Return True if iteration `n` runs; what the body says counts where the node has `cond`."""
     return (most is None or n < most) and (keep or not has_cond)
 
 
@@ -124,7 +123,6 @@ def scanned(sequence, body, states, inputs, axes, backward):
 
 
 def in_turn(length, n, back):
-    """The position that iteration `n` is about."""
     return length - 1 - n if back else n
 
 
@@ -216,7 +214,6 @@ def element(body, tensors, n, others):
 
 
 def joined(values, axis=0):
-    """Values one after another, instead of along a new axis."""
     return xp.concat(values, axis=0) if values[0].ndim else stacked(values, axis)
 
 

@@ -111,7 +111,6 @@ def grouped(array, axis, group):
 
 
 def with_operands(by, convolution, change):
-    """What `by` makes of a convolution of other operands: `change(X, W, B, group)`."""
     return by(lambda X, W, B, *of: convolution(*change(X, W, B, of[1]), *of))
 
 
@@ -249,7 +248,6 @@ _OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 
 
 def _pads(read):
-    """`pads` read in another order, from the beginnings and the ends."""
     return lambda pads, **_: {"pads": [*read(pads[: len(pads) // 2], pads[len(pads) // 2 :])]}
 
 

@@ -146,7 +146,6 @@ STFT.formula(by=_of_frames)(partial(_stft, _transform))
 
 
 def _coarse(dtype, x, bins, length, inverse=0, folded=False):
-    """The transform with factors that were rounded to `dtype`."""
     if folded:
         return _transform(x, bins, length, inverse, folded)
     turn = (-2j, 2j)[inverse] * np.pi / length
@@ -253,7 +252,6 @@ def _cosines(a, b, c, cos, n, period):
 
 
 def _squares(cos, n, period):
-    """A Hann window as squares of sines."""
     half = xp.sin(n * (_pi() / xp.real(period)))
     return half * half
 

@@ -363,29 +363,24 @@ def scaled(X, p, windows):
 
 
 def of_norms(change):
-    """The norms, changed by `change(norms, magnitudes, p, windows)`."""
     return lambda X, p, windows: change(norms_of(X, p, windows), np.abs(X), p, windows)
 
 
 def of_powers(power, root):
-    """`root(sum, p)` of the sum of powers with the exponent `power(p)`."""
     return lambda X, p, windows: root(
         windows.sums(np.power(np.abs(X), power(p))).astype(np.float64), p
     ).astype(X.dtype)
 
 
 def with_root(change):
-    """The sum to another power than 1/p."""
     return of_powers(lambda p: p, lambda total, p: np.power(total, change(1 / p)))
 
 
 def any_in(mask, windows):
-    """Windows with an element where `mask` is True."""
     return windows.sums(mask.astype(np.int64)) > 0
 
 
 def signed(X, p, windows):
-    """The sum of the powers; odd powers keep the sign."""
     powers = np.power(np.abs(X), p)
     total = windows.sums(powers * np.sign(X) if p % 2 else powers)
     return np.copysign(np.power(np.abs(total), 1 / p), total).astype(X.dtype)

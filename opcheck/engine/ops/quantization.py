@@ -118,7 +118,6 @@ def _cut_off(x: Array, dtype: DType) -> Array:
 
 
 def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") -> Any:
-    """`x`, of any kind of numbers, in another type."""
     plain = bare(x)
     if isinstance(plain, np.ndarray):
         if dtype.kind == "minifloat" and dtypes.of(plain) != dtype:
@@ -132,7 +131,6 @@ def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") ->
 
 
 def _each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
-    """`function` of every element."""
     made = np.empty(x.size, dtype)
     made[:] = [function(value) for value in x.reshape(-1)]
     return made.reshape(x.shape)
@@ -235,7 +233,6 @@ _VERSIONS: tuple[int, ...] = (13, 19, 21, 23, 24, 25, 28)
 
 
 def exact_values(x: Array) -> Array:
-    """Integers or minifloats of any type in float64."""
     return x.astype(np.float64)
 
 
@@ -304,7 +301,6 @@ def factor(scale):
 
 
 def in_type_of_output(x, zero, scale, out):
-    """The product of factors in the output's type."""
     wide = xp.astype(exact_values(x) - exact_values(zero), np.float64)
     a, b = (xp.astype(one, out.numpy, computes=True) for one in (wide, factor(scale)))
     return a * b
@@ -321,7 +317,6 @@ WRAPPED = [one for one in SHIFTED if DTYPES[one].kind == "int"]
 
 
 def same_bits(x, **types):
-    """`x` read in another type of as many bits."""
     return x.view(DTYPES[types[x.dtype.name]].numpy) if x.dtype.name in types else x
 
 

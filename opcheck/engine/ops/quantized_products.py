@@ -50,7 +50,6 @@ def beside(one, x, axis):
 
 
 def less(x, zero, axis, place=beside):
-    """`x` without its zero point."""
     wide, shift = (one if one is None else one.astype(np.int64) if one.dtype.kind in "iu" else
                    xp.astype(exact_values(one), np.float64) for one in (x, zero))  # fmt: skip
     return wide if zero is None else wide - place(shift, x, axis)
@@ -71,7 +70,6 @@ def of_matrices(x, w, multiply=xp.matmul):
 
 @by_step(10)
 def matmul_integer(options, A, B, a_zero_point=None, b_zero_point=None):
-    """MatMulInteger with other steps."""
     y = summed(of_matrices, MATRICES, A, B, a_zero_point, b_zero_point, **options)
     return y.astype(np.int32)
 
@@ -91,7 +89,6 @@ def convolved(step, x, w, B=None, **attrs):
 
 @by_step(10)
 def conv_integer(options, x, w, x_zero_point=None, w_zero_point=None, **attrs):
-    """ConvInteger with other steps."""
     y = convolved(
         lambda product: summed(product, FILTERS, x, w, x_zero_point, w_zero_point, **options),
         x, w, **attrs)  # fmt: skip
@@ -104,7 +101,6 @@ CONV.formula(by=conv_integer)(RIGHT)
 
 
 def by_factor(product, x, w, sums, bias, a, b, y):
-    """Sums times one factor."""
     exact = sums if bias is None else sums + bias
     if isinstance(exact, xp.Number):
         return exact * (a * b / y)
@@ -151,7 +147,6 @@ def over_matrices(a, b, x, w):
 @by_step(10, 21)
 def qlinear_matmul(how, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point):
     # Sums and products with powers of two that float32 holds exactly, in any order.
-    """QLinearMatMul with other steps."""
     sure = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)
     operands = (a, a_scale, a_zero_point), (b, b_scale, b_zero_point), (y_scale, y_zero_point)
     return requantized(of_matrices, MATRICES, over_matrices, *operands, None, sure, **how)
@@ -160,7 +155,6 @@ def qlinear_matmul(how, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_sc
 @by_step(10)
 def qlinear_conv(options, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point,
                  B=None, **attrs):  # fmt: skip
-    """QLinearConv with other steps."""
     operands = (x, x_scale, x_zero_point), (w, w_scale, w_zero_point), (y_scale, y_zero_point)
     bias = None if B is None else B.astype(np.int64).reshape(-1, *[1] * (x.ndim - 2))
     return convolved(lambda product: requantized(
@@ -176,14 +170,12 @@ for op, by in ((Q_MATMUL, qlinear_matmul), (Q_CONV, qlinear_conv)):
 
 
 def with_other(change):
-    """`change(x, zero)` in place of the difference of a number and its zero point."""
     return lambda x, zero, axis: (
         less(x, zero, axis) if zero is None else change(x, beside(zero, x, axis))
     )
 
 
 def misread(x, zero, axis):
-    """Signed numbers for unsigned ones, and those for signed."""
     other = same_bits(x, **UNSIGNED)
     return less(other, None if zero is None else same_bits(zero, **UNSIGNED), axis)
 
@@ -195,12 +187,10 @@ def crossed(one, x, axis):
 
 
 def first(one, x, axis):
-    """The first scale or zero point for all."""
     return beside(one, x, axis)[(slice(0, 1),) * one.ndim]
 
 
 def in_pairs(a, b):
-    """Sums of products in pairs that saturate in 16 bits."""
     terms = a[..., :, :, None] * b[..., None, :, :]
     pairs = np.add.reduceat(terms, np.arange(0, terms.shape[-2], 2), axis=-2)
     return np.clip(pairs, -1 << 15, (1 << 15) - 1).sum(axis=-2)
@@ -257,7 +247,6 @@ def finishing(convert):
 
 
 def factor(change):
-    """Sums times a factor that `change(a, b, y)` makes."""
     return {"way": lambda product, x, w, sums, bias, a, b, y: (
         sums if bias is None else sums + bias) * change(a, b, y)}  # fmt: skip
 

@@ -258,7 +258,6 @@ HABITS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def declare(op, by, cell, cells, **more):
-    """Declare mutants of a layer, and those of this operator's steps."""
     op.mutant_table(cells, by=by)
     for name, (text, habits) in {**HABITS, **more}.items():
         op.mutant(text, name=name, by=partial(by, **habits))(cell)

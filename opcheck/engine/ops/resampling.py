@@ -157,7 +157,6 @@ def cubic(a, d):
 
 
 def normal(weights):
-    """Weights whose sum is 1."""
     return weights / xp.sum(weights, axis=1, keepdims=True)
 
 

@@ -101,7 +101,6 @@ def split_to(chunks, input, split=None, *, axis, keepdims, read=None, ignores=Tr
 
 @SPLIT.formula(by=split_to)
 def chunks(length, size):
-    """The lengths of parts of one size, of which the last may be smaller."""
     return [min(size, length - begin) for begin in range(0, length, size)]
 
 

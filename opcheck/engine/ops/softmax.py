@@ -131,7 +131,6 @@ def cut(rows, lanes, strided, fill):
 
 
 def plainly(x, axis):
-    """Shares without the subtraction of the maximum."""
     e = xp.exp(x)
     return e / xp.sum(e, axis=axis, keepdims=True)
 
@@ -156,7 +155,6 @@ def nan_skipped(x, axis):
 
 
 def so_far(x, axis):
-    """The maximum of each element and those before it in its row."""
     return np.maximum.accumulate(x, axis=axis)
 
 
@@ -323,7 +321,6 @@ def first_maxima(x, axes, of_rows=one_hot):
 
 
 def legal(change, InputTensor, *, Axes):
-    """Apply `change` to a legal input and its axes."""
     over_axes(InputTensor, Axes=Axes)
     return change(InputTensor, Axes)
 

@@ -168,7 +168,6 @@ def _char(text, instead):
 
 @by_step(20)
 def _by_pattern(match, X, *, pattern):
-    """The formula from `match(pattern, text)`."""
     unsaid("no pattern", pattern is None)
     try:
         made = re.compile(_PART.sub(_in_python, pattern), re.ASCII)

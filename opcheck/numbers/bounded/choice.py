@@ -118,8 +118,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     v = np.where(chosen, a.v, b.v)
     if a.exact and b.exact and not unsure.any():
         return Bounded(v, a.dtype, a.arithmetic)
-    alike = a.k == b.k and a.grid == b.grid and not unsure.any()
-    alike = alike and not (a.has_common or b.has_common)
+    alike = a.k == b.k and a.grid == b.grid and not (a.has_common or b.has_common or unsure.any())
 
     def errors() -> Errors:
         x, y = (a, b) if alike else (a.settled(), b.settled())
@@ -204,7 +203,6 @@ def extreme(
 
 
 def _extreme(choose: np.ufunc, a: Any, b: Any) -> Bounded:
-    """The larger or the smaller of two."""
     a, b = pair(a, b)
     made = extreme(choose, lambda how: how, choose(a.v, b.v), a, b)
     made.squared = (any if choose is np.maximum else all)(x.never_negative() for x in (a, b))

@@ -35,7 +35,6 @@ def either(*masks: Lost | None) -> Lost | None:
 
 
 def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
-    """Where anything comes of what is lost."""
     return None if lost is None else np.where((lost > 0) & where(), arrays.ANYTHING, 0)
 
 

@@ -129,7 +129,6 @@ def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
 
 
 def _lost(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
-    """Lost elements of what `add_up` adds up."""
     return None if lost is None else np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
 
 
@@ -187,7 +186,6 @@ def _multiplied(how: str, x: Bounded, steps: Any, **options: Any) -> Bounded:
 def _extreme(
     choose: np.ufunc, x: Bounded, axis: AxisArgument = None, keepdims: bool = False
 ) -> Bounded:
-    """The largest or the smallest element."""
     axes, last = axes_of(axis, x.ndim), x.ndim - 1
     options: Any = {"axis": axes, "keepdims": keepdims}
     if axes == (last,) and x.shape[last] and x.v.dtype != object:
@@ -286,7 +284,6 @@ def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any 
 
 
 def _movement(move: Callable[..., Any], x: Bounded, *arguments: Any, **options: Any) -> Bounded:
-    """NumPy's function of this name."""
     return x.moved(lambda part: move(part, *arguments, **options))
 
 
@@ -325,7 +322,6 @@ def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
 
 
 def _joined(join: Callable[..., Any], given: Sequence[Any], axis: int = 0) -> Bounded:
-    """NumPy's function of this name."""
     first = next(x for x in given if isinstance(x, Bounded))
     parts = [pair(x, first)[0] for x in given]
     v = join([x.v for x in parts], axis=axis)

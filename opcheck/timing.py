@@ -9,14 +9,10 @@ Then changes between two runs at different times, and the gate against regressio
 are not paired, and machines change between runs: on a small virtual machine all rows of a run are
 off by 1–2 %, sometimes 3 %, and one row by 4 % or more in one of ten runs.
 
-- Rows are measured relative to two rulers timed in the same rounds: a fixed piece of work, which
-  follows the processor's speed, and a mix of that and a copy of as many bytes, weighted by the part
-  of the row's time that the copy takes, which bounds the influence of memory. (The copy alone moves
-  by 10 % or more in one of ten runs.) The ruler that shows less change decides.
-- Welch's test over processes asks if a row surely changed by more than a limit.
-- A build that is slower altogether also shows in the mean of a backend's rows, by process.
-- All p-values are adjusted together by Benjamini and Hochberg's method. Where nothing changed, the
-  chance of any false alarm in a run stays below 5 %, as with Holm's, and more slow rows are found.
+Rows are measured relative to two rulers timed in the same rounds, a fixed piece of work and a mix
+of that and a copy of as many bytes: the one that shows less change decides. docs/timings.md states
+the tests. By Benjamini and Hochberg's method, as by Holm's, the chance of any false alarm where
+nothing changed stays below 5 %, and more slow rows are found.
 
 `benchmarks/alarms.py` measures how often that is wrong; docs/timings.md has the results. Backends
 of one run are compared in the same rounds, and need none of this: see `compare_backends`.

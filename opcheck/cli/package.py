@@ -47,7 +47,10 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
     from opcheck.graph import folders
 
     (run,) = options.read_runs(run_path)
-    origin = folders.read_origin(folder)
+    try:
+        origin = folders.read_origin(folder)
+    except ValueError as error:
+        raise UsageError(f"{folder}: {error}") from None
     (info, *others) = run.header.backends
     if others or not run.complete:
         raise UsageError(f"{run_path}: a package holds a complete run of one backend")
@@ -94,7 +97,11 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
         _unpack(package, Path(place))
         (run,) = options.read_runs(Path(place) / _RUN)
-        (info,) = run.header.backends
+        info, *others = run.header.backends
+        if others:
+            raise UsageError(
+                f"{package}: this is no package of opcheck: its run is of several backends"
+            )
         there = run.header.environment
         click.echo(f"{info} on {there.platform}, by opcheck {there.opcheck}, {run.header.started}")
         known, apart = _cases(run.records, paths)
@@ -108,8 +115,7 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
                 if what == "another":
                     said = f"handed in as {was.verdict}, it is {new.verdict}"
                     wrong.append(f"{one_line(new.case)}: {said}: {one_line(new.reason)}")
-    for line in wrong:
-        click.echo(line)
+    click.echo("".join(f"{line}\n" for line in wrong), nl=False)
     counts = Counter(one.verdict for one in old.values())
     click.echo(", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common()))
     confirmed = plural(found["confirmed"], "verdict")

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -304,35 +305,10 @@ def command(**given: Any) -> None:
     from opcheck.suite import Selection
 
     subset, mine = options.taken(Subset, given), options.taken(Ledgers, given)
-    judge(subset, options.taken(Selection, given), mine, Arguments(**given))
+    judge(subset, options.taken(Selection, given), mine, SimpleNamespace(**given))
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """The options that no `Subset`, `Selection` or `Ledgers` has, by their parameters."""
-
-    paths: tuple[Path, ...]
-    dims: Mapping[str, int]
-    inputs: Path | None
-    addresses: tuple[str, ...]
-    jobs: int
-    timeout: float | None
-    memory_limit: str | None
-    repeat: int
-    strict: bool
-    require_supported: bool
-    require_reproducible: bool
-    no_known: bool
-    saved: Path | None
-    targets: list[report_files.Target]
-    exitfirst: bool
-    max_fail: int | None
-    quiet: bool
-    verbose: int
-    form: str
-
-
-def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Arguments) -> NoReturn:
+def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> NoReturn:
     """Judge cases as the options say, print and write what comes, and end the program."""
     from opcheck.session import LiveRun, Request, Session
     from opcheck.suite import choose, load_all

@@ -175,10 +175,8 @@ class CaseEvaluation:
         if self.case.model is None or not isinstance(self.case.expect, model.Computed):
             return ""
         values = [want.values for one in self.accepted_answers for want in one.wants]
-        if not any(one.size for one in values):
-            return "nothing is judged: no output has an element"
-        if all(one.dtype.kind == "f" and np.isnan(one).all() for one in values if one.size):
-            return "nothing is judged: all that is right is NaN"
+        if all(x.dtype.kind == "f" and np.isnan(x).all() for x in values if x.size):
+            return "nothing is judged: no element of an output is a number"
         return ""
 
     def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:

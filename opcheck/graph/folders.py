@@ -54,9 +54,7 @@ ANSWER_FILE = re.compile(
     rf"{QUESTION_FILE.pattern}"
     rf"|[^/]+/(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
 )
-# History of the format:
-#   1  {"format": 1, "backend": null | {address, kind, version, accumulate, engine, devices,
-#      threads}}: whose outputs these are, null where only questions were written
+#: Of the file that says whose outputs these are, null where only questions were written.
 _FORMAT = 1
 _FIELDS = ("address", "kind", "version", "accumulate", "engine", "devices", "threads")
 

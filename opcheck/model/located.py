@@ -98,7 +98,10 @@ class Located:
     @property
     def by_itself(self) -> JudgedNode | None:
         """The first node that fails, or else the first one whose errors scatter too far."""
-        return next(chain(self.failing, filter(_is_poorer, self.nodes)), None)
+        # Whatever else is a matter of precision names the elements that need it, and is no error.
+        seen = ((one, one.result.comparisons) for one in self.nodes)
+        poorer = (n for n, by in seen if any(c.problem == "precision" and not c.wrong for c in by))
+        return next(chain(self.failing, poorer), None)
 
     @cached_property
     def nodes(self) -> list[JudgedNode]:
@@ -119,9 +122,3 @@ class Located:
     def small(self) -> list[JudgedNode]:
         """The nodes that are wrong by so little that it may come of nodes computed together."""
         return [one for one in self.nodes if one.fails and one.is_small]
-
-
-def _is_poorer(one: JudgedNode) -> bool:
-    """Return True if errors scatter too far; a formulation, or a type declared, is no error."""
-    # Whatever else is a matter of precision names the elements that need it.
-    return any(c.problem == "precision" and not c.wrong for c in one.result.comparisons)

@@ -12,22 +12,10 @@ from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, defs, hel
 from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
+from opcheck import opset as opsets
 from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
-from opcheck.opset import (
-    Attribute,
-    AttributeReference,
-    AttrType,
-    Body,
-    BodyNode,
-    Parameter,
-    Schema,
-    is_of_optionals,
-    weights,
-    with_outer,
-    without_optionals,
-    without_sequences,
-)
+from opcheck.opset import AttrType, Body, BodyNode, Parameter, Schema, weights
 
 _TYPES: dict[Any, AttrType] = {
     AttributeProto.AttributeType.Value(kind.upper()): kind
@@ -52,14 +40,18 @@ def _schema(schema: Any) -> Schema:
     bodies = schema.all_function_opset_versions
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
-    without = without_optionals if is_of_optionals(schema.name) else without_sequences
+    without = (
+        opsets.without_optionals
+        if opsets.is_of_optionals(schema.name)
+        else opsets.without_sequences
+    )
     seen = without(*((inputs, outputs) if schema.name != "SequenceMap" else _one(inputs, outputs)))
     attributes = {name: _attribute(a) for name, a in sorted(schema.attributes.items())}
     has_graphs = any(one.type == "graph" for one in attributes.values())
     return Schema(
         op=OpVersion(schema.domain, schema.name, schema.since_version),
         attributes=attributes,
-        inputs=with_outer(*seen) if has_graphs else seen[0],
+        inputs=opsets.with_outer(*seen) if has_graphs else seen[0],
         outputs=seen[1],
         deprecated=schema.deprecated,
         doc=schema.doc or "",
@@ -79,7 +71,7 @@ def _one(
     return (sequence, replace(others, types=tensors)), [replace(outputs[0], option="single")]
 
 
-def _attribute(attribute: Any) -> Attribute:
+def _attribute(attribute: Any) -> opsets.Attribute:
     kind = _TYPES.get(attribute.type.value, "other")
     proto = attribute.default_value
     stated = kind not in ("graph", "other") and proto.type != AttributeProto.UNDEFINED
@@ -89,7 +81,9 @@ def _attribute(attribute: Any) -> Attribute:
         words = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
         named = "The default type is 'float'" in attribute.description
         default = int(words[1]) if words else onnx.TensorProto.FLOAT if named else None
-    return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
+    return opsets.Attribute(
+        attribute.name, kind, attribute.required, default, attribute.description
+    )
 
 
 def value_of(proto: Any) -> AttrValue:
@@ -271,9 +265,9 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = T
 
 def _body_attribute(
     proto: Any, imports: Mapping[str, int], opset: int, *, known: bool
-) -> AttrValue | AttributeReference | Body:
+) -> AttrValue | opsets.AttributeReference | Body:
     if proto.ref_attr_name:
-        return AttributeReference(proto.ref_attr_name)
+        return opsets.AttributeReference(proto.ref_attr_name)
     if proto.type == AttributeProto.GRAPH:
         return _body(proto.g, imports, opset, known=known)
     return value_of(proto)

@@ -54,11 +54,6 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
     return table
 
 
-def _why(one: Mutation) -> str:
-    """The case, or the argument, by which a mutant has its fate."""
-    return [*one.killers, *one.noticers, str(one.harmless)][0]
-
-
 def _listings(mutations: Sequence[Mutation]) -> Iterator[Table]:
     """A table for each fate but survival; mutants with the same text share a row."""
     sections = {
@@ -69,9 +64,10 @@ def _listings(mutations: Sequence[Mutation]) -> Iterator[Table]:
     for fate, (last, title) in sections.items():
         table = new_table("mutant", "in", last, title=title)
         some = [one for one in mutations if one.fate is fate]
-        rows = group_by(some, lambda one: (mutant_key(one.mutant), _why(one)))
+        whys = ((one.mutant, [*one.killers, *one.noticers, str(one.harmless)][0]) for one in some)
+        rows = group_by(whys, lambda pair: (mutant_key(pair[0]), pair[1]))
         for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
-            table.add_row(mutant[-1], places(one.mutant for one in those), plain_text.clean(text))
+            table.add_row(mutant[-1], places(one for one, _ in those), plain_text.clean(text))
         yield table
 
 

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from stat import S_ISREG
 from typing import Annotated, Literal, TypeAlias
 
 import pydantic
@@ -104,11 +103,6 @@ class LeftOut:
     wrong: bool = Field(default=False, exclude=True)
 
 
-# History of the format:
-#   1  two oracles, with the methods `double-double` and `engine`
-#   2  one oracle, with the method `bounded`
-#   3  one data set a test, and no archives of NumPy
-#   4  nothing of what its files say themselves: node, inputs and outputs
 class Manifest(ManifestFields):
     """The whole."""
 
@@ -225,7 +219,8 @@ def strange(folder: Path, manifest: Manifest, data: bytes) -> Findings:
         paths = {name: Path(where, name).relative_to(folder).as_posix() for name in folders + names}
         folders[:] = [name for name in folders if paths[name] in known]
         for path in paths.values():
-            if path in listed and _is_plain(folder / path):
+            place = folder / path
+            if path in listed and place.is_file() and not place.is_symlink():
                 del found[path]
             elif path in listed:
                 found[path] = "is no plain file"
@@ -235,14 +230,6 @@ def strange(folder: Path, manifest: Manifest, data: bytes) -> Findings:
     if SUMS not in found and changed(folder / SUMS, wanted):
         found[SUMS] = f"says something else than {MANIFEST}: one of the two was changed"
     return found
-
-
-def _is_plain(path: Path) -> bool:
-    """Return True for a file that is no link, pipe or the like."""
-    try:
-        return S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
 
 
 def changed(path: Path, written: str) -> str:

@@ -14,16 +14,7 @@ from numpy.typing import NDArray
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Kind, method, methods
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import (
-    Bounded,
-    Errors,
-    Floats,
-    Mask,
-    as_values,
-    is_finite,
-    pair,
-    size_of,
-)
+from opcheck.numbers.bounded.array import Bounded, Errors, Mask, as_values, is_finite, pair, size_of
 from opcheck.numbers.bounded.elementwise import either, plus, real
 
 #: Deviations within which scatter may change which number is the extreme.
@@ -241,7 +232,7 @@ def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
     return Bounded(middle, x.dtype, x.arithmetic, Errors(e, _spread(function, v, x), x.lost))
 
 
-def _spread(function: Callable[..., Any], v: Any, *operands: Bounded) -> Floats | None:
+def _spread(function: Callable[..., Any], v: Any, *operands: Bounded) -> arrays.Floats | None:
     """The variance of a function that may jump, whose operands scatter; None where none does."""
     if all(x.q is None for x in operands):
         return None

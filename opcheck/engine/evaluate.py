@@ -30,7 +30,7 @@ _LARGE = 1 << 20
 _FINE = 2.0**-51
 _SECOND_ORDER = 1.005
 #: Elements whose quantiles are kept.
-_KEPT = 4096
+_KEPT = 1 << 15
 
 
 def is_real(array: Array | None) -> bool:

@@ -84,12 +84,15 @@ def test_the_first_run_is_green_and_shows_what_is_known(first_run, run):
 def test_the_first_command_prints_what_the_readme_shows(run):
     (command,) = re.findall(r"&& .venv/bin/opcheck (run .*)", README.read_text("utf-8"))
     printed, shown = run(*command.split(), code=0, COLUMNS="100").stdout, block("onnxruntime")
-    left = iter(numberless(printed).splitlines())
-    for line in numberless(shown).splitlines():
+    # Tests have Pillow, which that command does not install: nothing is unsupported by numpy.
+    left = iter(numberless(printed).replace("·", "N").splitlines())
+    for line in numberless(shown).replace("·", "N").splitlines():
         assert line == "…" or line in left, line
     # Other counts may depend on the processor.
-    [results] = re.findall(r"[\d,]+ results", shown)
-    assert re.findall(r"[\d,]+ results", printed) == [results]
+    counts = [
+        int(re.findall(r"([\d,]+) results", text)[0].replace(",", "")) for text in (printed, shown)
+    ]
+    assert counts[0] - counts[1] in (0, 8)
 
 
 def failures(printed: str, backend: str) -> list[str]:

@@ -64,6 +64,8 @@ def test_a_model_of_one_node_gives_what_the_node_gives(name):
             continue
         asked = question(case)
         node = node_of(asked.task, asked.inputs)
+        if node.draws:
+            continue
         try:
             right = node.right
         except (InvalidNode, NotSupported):

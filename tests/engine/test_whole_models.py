@@ -37,7 +37,7 @@ def of_one_node(case: Any, node: Node) -> Node:
             nodes.append(BodyNode(MUL, {}, (names[n], one), (f"product_{n}",)))
             names[n] = f"product_{n}"
     asked = node.outputs or (0,)
-    outputs = tuple(f"output_{n}" for n in range(max(asked) + 1))
+    outputs = tuple(f"output_{n}" * (n in asked) for n in range(max(asked) + 1))
     plain: Any = dict(node.attrs)
     nodes.append(BodyNode(case.op, plain, tuple(names), outputs))
     fed = [n for n, array in enumerate(node.inputs) if array is not None]

@@ -14,8 +14,7 @@ of that and a copy of as many bytes: the one that shows less change decides. doc
 the tests. By Benjamini and Hochberg's method, as by Holm's, the chance of any false alarm where
 nothing changed stays below 5 %, and more slow rows are found.
 
-`benchmarks/alarms.py` measures how often that is wrong; docs/timings.md has the results. Backends
-of one run are compared in the same rounds, and need none of this: see `compare_backends`.
+`benchmarks/alarms.py` measures how often that is wrong. Backends of one run need none of this.
 """
 
 import math

@@ -231,11 +231,6 @@ class Evaluation:
             real = (real & poorer) or poorer or real
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
 
-    @cached_property
-    def plain(self) -> Sequence[Any]:
-        """The outputs as the engine computes them, each tensor in its own type."""
-        return evaluate(self.node)
-
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark.
 

@@ -543,9 +543,9 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
         unsupported(f"{node.op} of a sequence within a graph", node.op.name != "Identity")
         return operands
     if not (listed or node.graphs or any(map(numbers.is_lifted, operands))):
-        places = range(len(node.outputs))
-        plain = Node(node.op, tuple(operands), node.attrs, places)  # type: ignore[arg-type]
-        return [numbers.lifted(array) for array in evaluate(plain)]
+        plain = Node(node.op, tuple(operands), node.attrs, node.asked)  # type: ignore[arg-type]
+        found = dict(zip(node.asked, map(numbers.lifted, evaluate(plain)), strict=True))
+        return [found.get(n) for n in range(len(node.outputs))]
     operator = operator_of(node.op)
     moves = operator is not None and operator.exact and not node.graphs
     if moves:
@@ -633,7 +633,7 @@ def _computed(
     }
     function = operator.formulas[node.op.since]
     schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
-    plain = Node(node.op, (), stated, range(len(node.outputs)))
+    plain = Node(node.op, (), stated, node.asked)
     arguments = attributes_for(function, schema, plain)
     while operands and operands[-1] is None:
         operands = operands[:-1]

@@ -157,6 +157,11 @@ class BodyNode:
     outputs: tuple[str, ...]
 
     @property
+    def asked(self) -> list[int]:
+        """The places of its outputs that have a name; the first where none has."""
+        return [n for n, name in enumerate(self.outputs) if name] or [0]
+
+    @property
     def graphs(self) -> "tuple[Body, ...]":
         """The graphs among its attributes."""
         return tuple(value for value in self.attrs.values() if isinstance(value, Body))

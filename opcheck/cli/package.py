@@ -44,6 +44,7 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
     Exit codes: 0 written, 2 wrong usage, or a run that is incomplete or of other outputs, 4 the
     package cannot be written.
     """
+    from opcheck.execution.saving import check_foreign
     from opcheck.graph import folders
 
     (run,) = options.read_runs(run_path)
@@ -56,12 +57,10 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
         raise UsageError(f"{run_path}: a package holds a complete run of one backend")
     if origin is None or (origin.kind, origin.version) != (info.kind, info.version):
         raise UsageError(f"{folder} holds no outputs of {info}: run with --save-outputs {folder}")
+    check_foreign(folder, folders.ANSWER_FILE.fullmatch)
     files = {_RUN: run_path}
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not folders.ANSWER_FILE.fullmatch(name):
-            raise UsageError(f"{folder} holds what opcheck did not write: {name}")
-        files[f"{_OUTPUTS}/{name}"] = path
+        files[f"{_OUTPUTS}/{path.relative_to(folder).as_posix()}"] = path
     with writing(out), zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
         for name, path in files.items():
             package.write(path, name)

@@ -17,7 +17,6 @@ from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier
-from opcheck.engine.evaluate import evaluate
 from opcheck.model import Array
 from opcheck.numbers.bounded.array import Common
 
@@ -475,7 +474,7 @@ def _scatters_of_model(want: Want, got: Array, error: Floats, cut: float) -> Ite
     gone = counts & ~np.isfinite(error)
     if gone.any():
         # What leaves the range in the engine's own arithmetic may in others.
-        plain = elements.wide(elements.native(evaluate(bound.evaluation.node)[bound.place]))
+        plain = elements.wide(elements.native(bound.evaluation.node.plain[bound.place]))
         if (gone & np.isfinite(plain)).any():
             yield _Off(np.inf)
             return

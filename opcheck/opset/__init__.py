@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes
 from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
 from opcheck.model import Array, Attrs, AttrValue, OpVersion, Typed
 
@@ -191,10 +190,10 @@ class Body:
     @cached_property
     def floats(self) -> frozenset[DType]:
         """The floating types of its constants, and those that it casts to."""
-        found = {dtypes.of(array) for array in self.constants.values()}
+        found = {of(array) for array in self.constants.values()}
         for node in self.nodes:
-            found |= {dtypes.of(x) for x in node.attrs.values() if isinstance(x, np.ndarray)}
-            found |= {one for one in dtypes.DTYPES.values() if one.onnx == node.attrs.get("to")}
+            found |= {of(x) for x in node.attrs.values() if isinstance(x, np.ndarray)}
+            found |= {named(to) for name, to in node.attrs.items() if name == "to"}
             found |= {dtype for one in node.graphs for dtype in one.floats}
         return frozenset(one for one in found if one and one.kind == "float")
 

@@ -220,7 +220,9 @@ def strange(folder: Path, manifest: Manifest, data: bytes) -> Findings:
         folders[:] = [name for name in folders if paths[name] in known]
         for path in paths.values():
             place = folder / path
-            if path in listed and place.is_file() and not place.is_symlink():
+            # Path's raise where a folder cannot be searched.
+            is_plain = os.path.isfile(place) and not os.path.islink(place)  # noqa: PTH113, PTH114
+            if path in listed and is_plain:
                 del found[path]
             elif path in listed:
                 found[path] = "is no plain file"

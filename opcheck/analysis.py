@@ -91,7 +91,8 @@ def status(
         matched = f"{header.part} has no case" if is_empty_part else "no case matched"
         return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
     if idle and (header.named or len(idle) == len(header.backends)):
-        return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
+        what = "nothing was judged" if len(idle) == len(header.backends) else "not all were judged"
+        return Exit.NOTHING_JUDGED, f"{what}: {'; '.join(idly)}"
     judged = _counted(sum(map(is_judged, results)), "result", "results")
     off = {*WRONG} - {Verdict.DIFFER}
     excused = (result for result in results if result.verdict is Verdict.KNOWN)

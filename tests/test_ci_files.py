@@ -238,7 +238,7 @@ def test_a_shard_that_is_missing_is_loud_and_the_rest_is_shown(system, tmp_path)
         (["mine", "gone"], [0, 0, 2, 2], 4, "of 4 jobs, only these left a run: part-1-of-4.jsonl"),
         (["gone"], [2, 2], 4, "gate: no shard left a run"),
         (["mine", "lost"], [0, 0, 4, 4], 4, "exit 4: incomplete: 6 not run"),
-        (["mine", "idle"], [0, 0, 0, 0], 5, "nothing was judged: idle supported no case"),
+        (["mine", "idle"], [0, 0, 0, 0], 5, "not all were judged: idle supported no case"),
     ],
     ids=["gone", "nothing", "lost", "idle"],
 )

@@ -42,6 +42,16 @@ class WholeModel:
             return {}
         return {one.name: one for one in (*found.value_info, *found.output)}
 
+    @property
+    def contradiction(self) -> str:
+        """What onnx infers against the types that the model states, or ""."""
+        try:
+            infer_shapes(sized(self._proto, self._fed), strict_mode=True, data_prop=True)
+        except InferenceError as error:
+            said = str(error).strip().rpartition("(s): ")[2]
+            return said.replace("[ShapeInferenceError] ", "") if "existing" in said else ""
+        return ""
+
     def is_tensor(self, name: str) -> bool:
         """Return False for a sequence or an optional, as far as onnx infers types."""
         return name not in self._types or self._types[name].type.HasField("tensor_type")

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TypeAlias
 
-from opcheck import dtypes, model
+from opcheck import dtypes, model, opset
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto, test_data
@@ -163,6 +163,9 @@ def case_of_model(
             raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
         if others := [o.name for o in proto.graph.output if not o.type.HasField("tensor_type")]:
             raise BeyondOpcheck(f"outputs that are sequences or optionals: {', '.join(others)}")
+        if hidden := [f.name for f in proto.functions if opset.versions(f.domain, f.name)]:
+            what = "functions named as operators of ONNX, which a backend may take or not"
+            raise BeyondOpcheck(f"{what}: {', '.join(hidden)}")
         specs = [*_inputs(test_data.declared_inputs(proto), sizes, messages, path)]
         if fed:
             specs = [replace(one, content=model.Given(fed[one.name])) for one in specs]

@@ -14,7 +14,7 @@ from onnx.parser import parse_model
 import opcheck
 from opcheck.model import Verdict
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "own" : 1]>'
 DEEP = (
     "".join(f"a{n} = MatMul (h{n}, w) h{n + 1} = Tanh (a{n}) " for n in range(40))
     + "h = Identity (h40) "
@@ -23,12 +23,18 @@ DEEP = (
 
 @dataclass
 class Engine:
-    """ONNX Runtime, whose answers to the first data and to others `change`."""
+    """ONNX Runtime, whose answers to the first data and to others `change`.
+
+    It takes no model with types that contradict each other if it is `strict`.
+    """
 
     change: Callable[[Any], Any] = lambda y: y
     later: Callable[[Any], Any] = lambda y: y
+    strict: bool = False
 
     def prepare(self, task: Any) -> Any:
+        if self.strict:
+            onnx.checker.check_model(task.model, full_check=True)
         return Prepared(self, onnxruntime.InferenceSession(task.model), task)
 
 
@@ -53,14 +59,17 @@ def judged(
     y="float[8, 16]",
     body=DEEP,
     w=np.float32,
+    declared="",
+    more="",
+    strict=False,
 ):
     """The result of a model `body`, which ends in the nodes `ends`, on inputs h0."""
-    proto = parse_model(f"{HEAD} net ({x} h0) => ({y} y) {{ {body} {ends} }}")
+    proto = parse_model(f"{HEAD} net ({x} h0) => ({y} y) {declared} {{ {body} {ends} }} {more}")
     weights = np.random.default_rng(0).normal(0, 0.35, (16, 16)).astype(w)
     proto.graph.initializer.append(from_array(weights, "w"))
     onnx.save(proto, folder / "net.onnx")
     same = lambda y: y  # noqa: E731
-    engine: Any = Engine(change or same, later or change or same)
+    engine: Any = Engine(change or same, later or change or same, strict)
     (result,) = opcheck.run(opcheck.load(folder / "net.onnx"), [engine])
     return result
 
@@ -149,3 +158,22 @@ def test_an_output_of_another_type_than_declared_makes_no_model(tmp_path):
     result = judged(tmp_path, "y = Relu (h)", y="double[8, 16]")
     assert result.verdict is Verdict.BAD_CASE
     assert "y is declared as float64, and its node gives float32" in result.reason
+
+
+def test_nobody_need_take_a_model_whose_types_contradict_each_other(tmp_path):
+    given = {"body": "a = MatMul (h0, w) ", "declared": "<float[9, 16] a>"}
+    strict = judged(tmp_path, "y = Relu (a)", strict=True, **given)
+    assert (strict.verdict, strict.failed) == (Verdict.UNSUPPORTED, False)
+    assert "the model contradicts itself: (op_type:MatMul" in strict.reason
+    assert judged(tmp_path, "y = Relu (a)", **given).verdict is Verdict.PASS
+    assert judged(tmp_path, "y = Relu (a)", lambda y: y + 1, strict=False, **given).failed
+
+
+def test_functions_named_as_operators_are_what_a_backend_takes_them_for(tmp_path):
+    body = '<opset_import: ["" : 17]> {} (x) => (y) {{ y = Neg (x) }}'
+    for domain, name, verdict in (("", "Relu", "UNSUPPORTED"), ("own", "Relu", "PASS")):
+        function = body.replace("<", f'<domain: "{domain}", ').format(name)
+        call = f"y = {domain}.Relu (a)".replace(" .", " ")
+        given = {"body": "a = MatMul (h0, w) ", "more": function}
+        result = judged(tmp_path, call, **given)
+        assert result.verdict is Verdict[verdict], result.reason

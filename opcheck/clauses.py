@@ -260,7 +260,8 @@ class Pages:
 @cache
 def pages_of(domain: str, op: str) -> Pages | None:
     """The pages of an operator with the entries of its file alone; None where there is no text."""
-    family = {"": "onnx", opset.DML: "dml", opset.ML: "ml"}.get(domain, domain)
+    folders = {"": "onnx", opset.DML: "dml", opset.ML: "ml", opset.TRAINING: "training"}
+    family = folders.get(domain, domain)
     for file in (shipped_folder("_clauses", "clauses") / family).glob("*.yaml"):
         if op in operators_in(file):
             return shipped_pages(file, op)

@@ -148,10 +148,10 @@ class CaseEvaluation:
                 judgement = verdict.unstable(contradiction)
         if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
             return self._unsupported(backend, why)
-        if judgement.failure in ("raised", "declared") and case.model is not None:
-            # No backend need take a model whose types contradict each other.
-            if why := WholeModel(case.model, asked.task.inputs).contradiction:
-                return self._unsupported(backend, f"the model contradicts itself: {why}")
+        # No backend need take a model whose types contradict each other.
+        data = case.model if judgement.failure in ("raised", "declared") else None
+        if data and (why := WholeModel(data, asked.task.inputs).contradiction):
+            return self._unsupported(backend, f"the model contradicts itself: {why}")
         if judgement.verdict is Verdict.BAD_CASE and case.op == model.GRAPH:
             return self._unsupported(backend, f"unsupported by opcheck: {judgement.reason}")
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED

@@ -115,7 +115,9 @@ class Schema:
     def lead(self) -> int:
         """The place of the first input that may be of several types, which kernels differ by."""
         several = [n for n, p in enumerate(self.inputs) if len(p.types) > 1]
-        found = next(chain((n for n in several if self.inputs[n].listed), several), 0)
+        # Tensors of a list, and those of any types that are more than a rate, come first.
+        chief = (n for n in several if self.inputs[n].listed or not self.inputs[n].homogeneous)
+        found = next(chain(chief, several), 0)
         return found - self.in_place_of_optional
 
     @cached_property
@@ -351,7 +353,7 @@ def _is_sequence(one: Parameter) -> bool:
 _INT64 = frozenset({"tensor(int64)"})
 
 #: The domains of DirectML's operators, and of those of classical machine learning.
-DML, ML = "com.microsoft.dml", "ai.onnx.ml"
+DML, ML, TRAINING = "com.microsoft.dml", "ai.onnx.ml", "ai.onnx.preview.training"
 _FLOAT32_AND_FLOAT16 = frozenset({"tensor(float)", "tensor(float16)"})
 #: The largest DimensionCount of a tensor descriptor.
 MAX_RANK = 8

@@ -297,8 +297,9 @@ class Resolver:
                     self.lacking(self.node.at(path), f"expect lacks output {output.name!r}")
                 continue
             fields, node = tensors[output.name]
-            # What a graph gives may be of any type; it is mostly of that of the case.
-            dtype = output.dtype or (self.dtype if self.schema.graphs else None)
+            # Outputs of a graph, and of training, are of any type: mostly of that of the case.
+            mixed = not all(one.homogeneous for one in self.schema.outputs)
+            dtype = output.dtype or (self.dtype if mixed else None)
             if dtype is None and getattr(fields, "dtype", None) is None:
                 # Problems of the inputs have been reported, and may be the reason.
                 if self.sound:

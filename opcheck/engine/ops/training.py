@@ -1,0 +1,164 @@
+"""ai.onnx.preview.training: a step of Adagrad, Adam and Momentum, of each tensor by itself."""
+
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.operators import by_step, check_one_of, is_open, operator, unsaid
+from opcheck.errors import illegal
+from opcheck.numbers.faulty import bare, seen
+from opcheck.opset import TRAINING
+
+NAMES = """Adagrad Adam Momentum"""
+ADAGRAD, ADAM, MOMENTUM = (operator(name, TRAINING) for name in NAMES.split())
+
+
+def _in_turn(tensors, count):
+    """Every `count`-th one from each of the first: all values come first, then all gradients …"""
+    return [tensors[n::count] for n in range(count)]
+
+
+def _neighbours(tensors, count):
+    size = len(tensors) // count
+    return [tensors[n * size : (n + 1) * size] for n in range(count)]
+
+
+@by_step(1, options=["order", "back"])
+def of_each(step, R, T, *inputs, order=_in_turn, back=_in_turn, **attrs):
+    """The formula from `step(r, t, x, g, …, **attrs)`, which returns what is new of a tensor."""
+    kinds = 4 if "norm_coefficient_post" in attrs else 3  # Adam has averages of two powers
+    illegal(f"{len(inputs)} tensors; allowed: {kinds} each", len(inputs) % kinds)
+    check_one_of("mode", attrs.get("mode", "standard"), "standard", "nesterov")
+    unsaid("R and T that are no scalars", R.ndim or T.ndim)
+    is_open("the type of numbers of two types", len({one.dtype for one in (R, *inputs)}) > 1)
+    found = []
+    for x, *others in order(inputs, len(inputs) // kinds):
+        unsaid("tensors of several shapes", any(one.shape != x.shape for one in others))
+        infinite = not np.isfinite(bare(xp.values_of(x))).all()
+        zero = infinite and attrs["norm_coefficient"] == 0
+        is_open("if infinite values are regularized by a coefficient of 0", zero)
+        texts = {name: one for name, one in attrs.items() if isinstance(one, str)}
+        given = {name: np.array(one) for name, one in attrs.items() if name not in texts}
+        given = {name: xp.astype(one, x.dtype) for name, one in given.items()}
+        r, t = (xp.astype(one, x.dtype) for one in (R, T))
+        found.append(step(r, t, x, *others, **texts, **given))
+    outputs = [*chain.from_iterable(found)]
+    return tuple(chain.from_iterable(back(outputs, len(outputs) // len(found))))
+
+
+def _declare(op, step, *without):
+    """Declare the formula and the mutants of the order of tensors."""
+    op.formula(by=of_each)(step)
+    for name, text, order in (
+        ("inputs_by_tensor", "the inputs of each tensor came one after the other", "order"),
+        ("outputs_by_tensor", "the outputs of each tensor came one after the other", "back"),
+    ):
+        op.mutant(text, name=name, by=partial(of_each, **{order: _neighbours}))(step)
+
+
+def _root(h, epsilon):
+    return xp.sqrt(h) + epsilon
+
+
+#: Other roots in place of the right one.
+ROOTS = {
+    "epsilon_under_the_root": ("epsilon was added under the root",
+        lambda h, epsilon: xp.sqrt(h + epsilon)),
+    "epsilon_as_floor": ("epsilon was the least that the root could be",
+        lambda h, epsilon: xp.maximum(xp.sqrt(h), epsilon)),
+    "no_root": ("the square root was left out", lambda h, epsilon: h + epsilon),
+}  # fmt: skip
+
+
+def adagrad(r, t, x, g, h, *, norm_coefficient, decay_factor, epsilon, root=_root, old=False,
+            plain=False, first=0):  # fmt: skip
+    regularized = norm_coefficient * x + g
+    new = h + (g * g if plain else regularized * regularized)
+    rate = r / (1 + (t - first) * decay_factor)
+    return x - rate * regularized / root(h if old else new, epsilon), new
+
+
+_declare(ADAGRAD, adagrad)
+ADAGRAD.mutant_table({
+    **{name: (text, partial(adagrad, root=root)) for name, (text, root) in ROOTS.items()},
+    "old_squares": ("the step was divided by the root of the old squares",
+        partial(adagrad, old=True)),
+    "squares_without_regularization": ("the squares were of the gradient without regularization",
+        partial(adagrad, plain=True)),
+    "counted_from_one": ("the rate decayed by T - 1", partial(adagrad, first=1)),
+}, by=of_each)  # fmt: skip
+
+
+def _corrected(r, a, b):
+    return r * xp.sqrt(1 - b) / (1 - a)
+
+
+def adam(r, t, x, g, v, h, *, norm_coefficient, norm_coefficient_post, alpha, beta, epsilon,
+         root=_root, since=1, corrected=_corrected, plain=False):  # fmt: skip
+    regularized = norm_coefficient * x + g
+    v = alpha * v + (1 - alpha) * regularized
+    h = beta * h + (1 - beta) * (g * g if plain else regularized * regularized)
+    if seen(t) >= since:
+        r = corrected(r, xp.pow(alpha, t), xp.pow(beta, t))
+    return (1 - norm_coefficient_post) * (x - r * v / root(h, epsilon)), v, h
+
+
+def _before(r, t, x, *state, norm_coefficient_post, **attrs):
+    return adam(r, t, (1 - norm_coefficient_post) * x, *state, norm_coefficient_post=0, **attrs)
+
+
+def _corrected_root(r, t, *state, beta, **attrs):
+    # The root is divided before epsilon is added, as in the paper.
+    late = xp.sqrt(1 - xp.pow(beta, t)) if seen(t) > 0 else 1
+    root = lambda h, epsilon: xp.sqrt(h) + epsilon * late  # noqa: E731
+    return adam(r, t, *state, beta=beta, root=root, **attrs)
+
+
+_declare(ADAM, adam)
+ADAM.mutant_table({
+    **{name: (text, partial(adam, root=root)) for name, (text, root) in ROOTS.items()},
+    "never_corrected": ("the learning rate was R in later steps too",
+        partial(adam, since=np.inf)),
+    "corrected_late": ("the learning rate was R in the step with T = 1 too",
+        partial(adam, since=2)),
+    "corrected_without_root": ("1 - beta**T was taken without its root",
+        partial(adam, corrected=lambda r, a, b: r * (1 - b) / (1 - a))),
+    "first_average_uncorrected": ("the learning rate was not divided by 1 - alpha**T",
+        partial(adam, corrected=lambda r, a, b: r * xp.sqrt(1 - b))),
+    "second_average_uncorrected": ("the learning rate was only divided by 1 - alpha**T",
+        partial(adam, corrected=lambda r, a, b: r / (1 - a))),
+    "squares_without_regularization": ("the squares were of the gradient without regularization",
+        partial(adam, plain=True)),
+    "epsilon_corrected": ("epsilon was added to the corrected root, as the paper has it",
+        _corrected_root),
+    "regularized_before": ("norm_coefficient_post made X smaller before the step", _before),
+}, by=of_each)  # fmt: skip
+
+
+def momentum(r, t, x, g, v, *, norm_coefficient, alpha, beta, mode, since=1, other=None,
+             last=None):  # fmt: skip
+    """`other` modes are exchanged for those of the text; `last` makes Nesterov's direction."""
+    g = norm_coefficient * x + g
+    new = alpha * v + (beta if seen(t) >= since else 1) * g
+    if (other or {}).get(mode, mode) == "standard":
+        return x - r * new, new
+    return x - r * (last(g, alpha, v, new) if last else g + alpha * new), new
+
+
+_declare(MOMENTUM, momentum)
+MOMENTUM.mutant_table({
+    "nesterov_is_standard": ("nesterov was taken for standard",
+        partial(momentum, other={"nesterov": "standard"})),
+    "standard_is_nesterov": ("standard was taken for nesterov",
+        partial(momentum, other={"standard": "nesterov"})),
+    "beta_in_the_first_step": ("beta was as stated for T = 0", partial(momentum, since=-np.inf)),
+    "beta_late": ("beta was 1 for T = 1 too", partial(momentum, since=2)),
+    "dampened": ("gradients counted by 1 - beta", lambda *tensors, beta, **attrs: (
+        momentum(*tensors, beta=1 - beta, **attrs))),
+    "old_direction": ("Nesterov's direction was of the old momentum",
+        partial(momentum, last=lambda g, alpha, v, new: g + alpha * v)),
+    "direction_without_gradient": ("Nesterov's direction was the new momentum by alpha",
+        partial(momentum, last=lambda g, alpha, v, new: alpha * new)),
+}, by=of_each)  # fmt: skip

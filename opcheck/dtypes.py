@@ -119,17 +119,11 @@ def limits(dtype: DType) -> tuple[float, float]:
     """Return the least and the largest finite value, of complex types those of a part."""
     if dtype.kind == "complex":
         dtype = PARTS[dtype.name]
-    if dtype.kind == "minifloat":
-        ends = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
-        return float(ends.min), float(ends.max)
-    if dtype.kind == "float":
-        exponent = 2 - dtype.precision - dtype.min_exponent
-        largest = math.ldexp(2 - 2.0 ** (1 - dtype.precision), exponent)
-        return -largest, largest
     if dtype.kind == "bool":
         return 0, 1
-    least = 0 if dtype.name.startswith("u") else -(1 << (dtype.bits - 1))
-    return least, least + (1 << dtype.bits) - 1
+    find: Any = ml_dtypes.iinfo if dtype.kind == "int" else ml_dtypes.finfo
+    ends, number = find(dtype.numpy), int if dtype.kind == "int" else float
+    return number(ends.min), number(ends.max)
 
 
 def holds(dtype: DType, value: float) -> bool:

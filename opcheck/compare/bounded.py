@@ -120,9 +120,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     got = elements.native(got)
     actual = elements.wide(got)
     with np.errstate(all="ignore"):
-        error = np.abs(actual - want.values)
-        if want.bound is not None and want.rest is not None:
-            error = np.abs(actual - want.values - want.rest)
+        error = np.abs(_errors(want, actual))
         shares = np.where((error <= want.floor) & (error != 0), error / want.floor, np.inf)
     if want.bound is None:
         return "", shares

@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain, product
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import onnx
-from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, defs, helper
+from google.protobuf.message import Message
+from onnx import AttributeProto, ModelProto, NodeProto, defs, helper
 from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
@@ -17,6 +18,8 @@ from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
 from opcheck.opset import AttrType, Body, BodyNode, Parameter, Schema, weights
 
+#: A kind of messages.
+Kind = TypeVar("Kind", bound=Message)
 _TYPES: dict[Any, AttrType] = {
     AttributeProto.AttributeType.Value(kind.upper()): kind
     for kind in get_args(AttrType)
@@ -202,12 +205,14 @@ def without_functions(model: ModelProto) -> ModelProto:
     for function in own.values():
         # Where opsets differ, onnx expands nothing.
         for one, new in product(function.opset_import, model.opset_import):
-            nodes = [n for n in _nodes(function) if n.domain == one.domain and _key(n) not in own]
+            nodes = (n for n in messages(function, NodeProto) if n.domain == one.domain)
             if one.domain == new.domain and all(
-                _since(node, one.version) == _since(node, new.version) for node in nodes
+                _since(n, one.version) == _since(n, new.version)
+                for n in nodes
+                if _key(n) not in own
             ):
                 one.version = new.version
-    for node in _nodes(model) if own else ():
+    for node in [*messages(model, NodeProto)] if own else ():
         if called := own.get(_key(node)):
             # Defaults, which onnx drops.
             stated = {one.name for one in node.attribute}
@@ -215,17 +220,14 @@ def without_functions(model: ModelProto) -> ModelProto:
     return inline_local_functions(model) if own else model
 
 
-def messages(message: Any) -> Iterator[Any]:
-    """Yield a message and all below it, in whatever graph, function or attribute."""
-    yield message
+def messages(message: Any, kind: type[Kind]) -> Iterator[Kind]:
+    """Yield those of a message and all below it, in whatever attribute, that are of a kind."""
+    if isinstance(message, kind):
+        yield message
     for field, value in message.ListFields():
         if field.message_type:
             for one in (value,) if hasattr(value, "ListFields") else value:
-                yield from messages(one)
-
-
-def _nodes(message: ModelProto | FunctionProto) -> list[NodeProto]:
-    return [one for one in messages(message) if isinstance(one, NodeProto)]
+                yield from messages(one, kind)
 
 
 def _key(node: NodeProto) -> tuple[str, str, str]:

@@ -150,14 +150,9 @@ def content(array: NDArray[Any]) -> bytes:
 
 def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return True if two arrays are equal bit by bit, including dtype and shape."""
-    if one is other:
-        return True
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    if one.dtype.hasobject:
-        mine, theirs = (array.reshape(-1).tolist() for array in (one, other))
-        return mine == theirs and [*map(type, mine)] == [*map(type, theirs)]
-    return one.tobytes() == other.tobytes()
+    return one is other or content(one) == content(other)
 
 
 def of(array: NDArray[Any]) -> DType | None:

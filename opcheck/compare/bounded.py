@@ -108,7 +108,7 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
             fits = np.abs(_errors(want, got)) <= off
         else:
             fits = (round_to(y - off, dtype) <= got) & (got <= round_to(y + off, dtype))
-    return bool(fits.all()) and not outside_anywhere(got, want.low, want.high)
+    return bool(fits.all()) and not elements.outside(got, want.low, want.high).any()
 
 
 def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tuple[str, Floats]:
@@ -162,7 +162,7 @@ def judge(
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
         unjudged = int(np.count_nonzero(_open(y, room))) if want.whole else 0
         return ElementShares(shares, room.own, nothing, unjudged)
-    if not outside_anywhere(got, want.low, want.high):
+    if not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max() <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
@@ -250,12 +250,6 @@ def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
     more = own + np.where((size + own > 0) & (up > 0), (size + own) * up, 0.0)
     less = np.where(own <= size, own + size * (1 - 1 / (1 + down)), more)
     return np.where(y < 0, more, less), np.where(y < 0, less, more)
-
-
-def outside_anywhere(actual: Array, low: float | None, high: float | None) -> bool:
-    """Return True if a number lies outside the operator's range [low, high]."""
-    below = low is not None and not actual.min() >= low
-    return below or (high is not None and not actual.max() <= high)
 
 
 def _open(y: Floats, room: Room) -> Mask:

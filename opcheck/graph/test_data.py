@@ -354,8 +354,7 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
     """`task` as the bytes of a model, with the `ranks` of outputs; raises NotExpressible."""
     model = model_of(task)
     for output, rank in zip(model.graph.output, ranks, strict=False):
-        if not output.type.tensor_type.HasField("shape"):
-            state_rank(output, rank)
+        state_rank(output, rank)
     return model.SerializeToString(deterministic=True)
 
 

@@ -267,9 +267,12 @@ def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, .
     for number, parameter in enumerate(parameters):
         tensors = [name for at, name in places if at[0] == number]
         ordered += tensors or ([""] if parameter.option != "variadic" else [])
-    while ordered and not ordered[-1]:
-        ordered.pop()
-    return tuple(ordered)
+    return without_end(ordered)
+
+
+def without_end(names: Sequence[str]) -> tuple[str, ...]:
+    """The names but for those that are left out, which are "", after the last."""
+    return tuple(names[: max((n for n, name in enumerate(names, 1) if name), default=0)])
 
 
 def with_outer(inputs: Sequence[Parameter], outputs: Sequence[Parameter]) -> tuple[Parameter, ...]:

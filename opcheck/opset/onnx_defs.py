@@ -20,7 +20,8 @@ from opcheck.opset import AttrType, Body, BodyNode, Parameter, Schema, weights
 
 #: A kind of messages.
 Kind = TypeVar("Kind", bound=Message)
-_TYPES: dict[Any, AttrType] = {
+#: The types of attributes by their numbers in ONNX.
+TYPES: dict[Any, AttrType] = {
     AttributeProto.AttributeType.Value(kind.upper()): kind
     for kind in get_args(AttrType)
     if kind != "other"
@@ -43,12 +44,9 @@ def _schema(schema: Any) -> Schema:
     bodies = schema.all_function_opset_versions
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
-    without = (
-        opsets.without_optionals
-        if opsets.is_of_optionals(schema.name)
-        else opsets.without_sequences
-    )
-    seen = without(*((inputs, outputs) if schema.name != "SequenceMap" else _one(inputs, outputs)))
+    ends = _one(inputs, outputs) if schema.name == "SequenceMap" else (inputs, outputs)
+    of_optionals = opsets.is_of_optionals(schema.name)
+    seen = (opsets.without_optionals if of_optionals else opsets.without_sequences)(*ends)
     attributes = {name: _attribute(a) for name, a in sorted(schema.attributes.items())}
     has_graphs = any(one.type == "graph" for one in attributes.values())
     return Schema(
@@ -75,7 +73,7 @@ def _one(
 
 
 def _attribute(attribute: Any) -> opsets.Attribute:
-    kind = _TYPES.get(attribute.type.value, "other")
+    kind = TYPES.get(attribute.type.value, "other")
     proto = attribute.default_value
     stated = kind not in ("graph", "other") and proto.type != AttributeProto.UNDEFINED
     default = value_of(proto) if stated else None
@@ -190,10 +188,7 @@ def model_body(data: bytes) -> Body:
 def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
     """The outputs without those that nobody reads; the first that has a name stays."""
     first = next(filter(None, outputs), "")
-    names = [name if name in read or name == first else "" for name in outputs]
-    while names and not names[-1]:
-        names.pop()
-    return tuple(names)
+    return opsets.without_end([one if one in read or one == first else "" for one in outputs])
 
 
 def without_functions(model: ModelProto) -> ModelProto:
@@ -249,27 +244,24 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = T
     """A function, which names its inputs and outputs, or a graph, which declares them."""
     if sparse := [one.values.name for one in getattr(graph, "sparse_initializer", ())]:
         raise ValueError(f"the constant {sparse[0]!r} is sparse")
+
+    def value(proto: Any) -> AttrValue | opsets.AttributeReference | Body:
+        if proto.ref_attr_name:
+            return opsets.AttributeReference(proto.ref_attr_name)
+        if proto.type == AttributeProto.GRAPH:
+            return _body(proto.g, imports, opset, known=known)
+        return value_of(proto)
+
     nodes = []
     for node in graph.node:
         domain = domain_of(node.domain)
         since = imports.get(domain, opset)
         if known or defs.has(node.op_type, since, domain):
             since = defs.get_schema(node.op_type, since, domain).since_version
-        stated = node.attribute
-        attrs = {one.name: _body_attribute(one, imports, opset, known=known) for one in stated}
+        attrs = {one.name: value(one) for one in node.attribute}
         op = OpVersion(domain, node.op_type, since)
         nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
     ends = (graph.input, graph.output)
     inputs, outputs = (tuple(getattr(one, "name", one) for one in end) for end in ends)
     held = {one.name: weights.array(one) for one in getattr(graph, "initializer", ())}
     return Body(inputs, outputs, tuple(nodes), held)
-
-
-def _body_attribute(
-    proto: Any, imports: Mapping[str, int], opset: int, *, known: bool
-) -> AttrValue | opsets.AttributeReference | Body:
-    if proto.ref_attr_name:
-        return opsets.AttributeReference(proto.ref_attr_name)
-    if proto.type == AttributeProto.GRAPH:
-        return _body(proto.g, imports, opset, known=known)
-    return value_of(proto)

@@ -288,67 +288,50 @@ def outer(schema: Schema, names: Iterable[str]) -> list[str]:
     return [name for name, at in places if at and schema.inputs[at[0]].constraint == OUTER]
 
 
+def is_of_optionals(name: str) -> bool:
+    """Return True for operators of optionals; Identity, If and Loop take others beside them."""
+    return name.startswith("Optional")
+
+
 def without_sequences(
-    inputs: Sequence[Parameter], outputs: Sequence[Parameter]
+    inputs: Sequence[Parameter], outputs: Sequence[Parameter], *, optional: bool = False
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
     """The parameters with the tensors of a sequence in its place, as variadic ones.
 
     The model around the operator makes the sequence of them, and takes the result apart. Variadic
     inputs come last. Before the tensors of a result comes its length; in place of them, where no
     input shows the type, an empty tensor that the sequence takes.
+
+    An `optional` has its tensor as a sequence of at most one has it, and none is of sequences. An
+    input that may be a tensor itself has a second name for that.
     """
-    if not any(map(_is_sequence, (*inputs, *outputs))):
-        return (*inputs,), (*outputs,)
-    known = {one.types: one.constraint for one in (*inputs, *outputs)}
-    option: Literal["variadic", "single"] = "variadic" if inputs else "single"
+    before = "optional(" if optional else "seq("
+    known = {} if optional else {one.types: one.constraint for one in (*inputs, *outputs)}
+    option: Literal["variadic", "single"] = "variadic" if inputs or optional else "single"
 
-    def tensors(one: Parameter) -> Parameter:
-        if not _is_sequence(one):
-            return one
-        types = frozenset(text[4:-1] for text in one.types)
-        constraint = known.get(types, one.constraint)
-        return replace(one, types=types, constraint=constraint, option=option, least=0, listed=True)
+    def held(one: Parameter) -> frozenset[str]:
+        found = {text for text in one.types if text.startswith(f"{before}tensor(")}
+        alone = one.option == "single" and found == one.types
+        return frozenset(text[len(before) : -1] for text in found if optional or alone)
 
-    length = map(_length, filter(_is_sequence, outputs))
-    taken = sorted(map(tensors, inputs), key=lambda one: one.listed)
-    return (*taken,), (*length, *map(tensors, outputs))
-
-
-def is_of_optionals(name: str) -> bool:
-    """Return True for operators of optionals; Identity, If and Loop take others beside them."""
-    return name.startswith("Optional")
-
-
-def without_optionals(
-    inputs: Sequence[Parameter], outputs: Sequence[Parameter]
-) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
-    """The parameters with the tensor of an optional as a sequence of at most one has it.
-
-    An input that may be a tensor itself has a second name for that. No optional is of sequences.
-    """
-    known: dict[frozenset[str], str] = {}
-
-    def seen(one: Parameter) -> Iterator[Parameter]:
-        plain = frozenset(text for text in one.types if text.startswith("tensor("))
-        held = frozenset(text[9:-1] for text in one.types if text.startswith("optional(tensor("))
-        constraint = known.setdefault(held or plain, one.constraint)
+    def tensors(one: Parameter) -> Iterator[Parameter]:
+        types, plain = held(one), frozenset(t for t in one.types if t.startswith("tensor("))
+        if not (types or optional):
+            yield one
+            return
+        constraint = known.setdefault(types or plain, one.constraint)
         tensor = replace(one, types=plain, constraint=constraint)
-        if held and plain:
+        if types and plain:
             yield replace(tensor, name=f"{one.name}_tensor", option="optional", least=0)
-        listed = replace(tensor, types=held, option="variadic", least=0, listed=True)
-        yield listed if held else tensor
+        listed = replace(tensor, types=types, option=option, least=0, listed=True)
+        yield listed if types else tensor
 
-    length = map(_length, (one for one in outputs if "optional(" in str(one.types)))
-    taken, given = (chain.from_iterable(map(seen, some)) for some in (inputs, outputs))
-    return (*taken,), (*length, *given)
-
-
-def _length(one: Parameter) -> Parameter:
-    return replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
-
-
-def _is_sequence(one: Parameter) -> bool:
-    return one.option == "single" and all(text.startswith("seq(tensor(") for text in one.types)
+    taken = sorted(chain.from_iterable(map(tensors, inputs)), key=lambda one: one.listed)
+    length = (
+        replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
+        for one in filter(held, outputs)
+    )
+    return (*taken,), (*length, *chain.from_iterable(map(tensors, outputs)))
 
 
 _INT64 = frozenset({"tensor(int64)"})

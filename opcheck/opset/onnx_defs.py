@@ -45,8 +45,7 @@ def _schema(schema: Any) -> Schema:
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
     ends = _one(inputs, outputs) if schema.name == "SequenceMap" else (inputs, outputs)
-    of_optionals = opsets.is_of_optionals(schema.name)
-    seen = (opsets.without_optionals if of_optionals else opsets.without_sequences)(*ends)
+    seen = opsets.without_sequences(*ends, optional=opsets.is_of_optionals(schema.name))
     attributes = {name: _attribute(a) for name, a in sorted(schema.attributes.items())}
     has_graphs = any(one.type == "graph" for one in attributes.values())
     return Schema(

@@ -379,7 +379,7 @@ def scattering(want: Want, got: Array) -> Scattering | None:
     ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
     if want.whole:
         with np.errstate(all="ignore"):
-            error = elements.wide(elements.native(got)) - want.values
+            error = elements.wide(got) - want.values
             counts = np.isfinite(error)
             size = root_mean_square(want.values[counts])
             off_by = root_mean_square(error[counts]) / size if size else np.inf
@@ -440,7 +440,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[_Off]:
         return
     arithmetic = bound.tiers()[0].arithmetic
     with np.errstate(all="ignore"):
-        error = _errors(want, elements.wide(elements.native(got)))
+        error = _errors(want, elements.wide(got))
         if want.whole:
             yield from _scatters_of_model(want, got, error, cut)
             return
@@ -466,7 +466,7 @@ def _scatters_of_model(want: Want, got: Array, error: Floats, cut: float) -> Ite
     gone = counts & ~np.isfinite(error)
     if gone.any():
         # What leaves the range in the engine's own arithmetic may in others.
-        plain = elements.wide(elements.native(bound.evaluation.node.plain[bound.place]))
+        plain = elements.wide(bound.evaluation.node.plain[bound.place])
         if (gone & np.isfinite(plain)).any():
             yield _Off(np.inf)
             return

@@ -79,6 +79,7 @@ def same_bits(a: Array, b: Array) -> bool:
     return bool(np.array_equal(_bits(a), _bits(b)))
 
 
+@np.errstate(over="ignore")
 def stepped(array: Array, steps: int) -> Array:
     """`array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN."""
     bits = array.view(f"i{array.itemsize}")

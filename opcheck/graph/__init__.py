@@ -179,13 +179,10 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
         tensors = [name for name in node.input if name not in others]
         if optional and (any(others) or not (tensors or task.dtype)):
             continue
-        if optional:
-            made = helper.make_node("Optional", tensors, [one.name], **({} if tensors else typed))
-        elif tensors:
-            made = helper.make_node("SequenceConstruct", tensors, [one.name])
-        else:
-            made = helper.make_node("SequenceEmpty", [], [one.name], dtype=dtype.onnx)
-        nodes.insert(0, made)
+        of_sequence = "SequenceConstruct" if tensors else "SequenceEmpty"
+        stated = {} if tensors else typed if optional else {"dtype": dtype.onnx}
+        maker = "Optional" if optional else of_sequence
+        nodes.insert(0, helper.make_node(maker, tensors, [one.name], **stated))
         node.input[:] = [one.name, *opset.without_end(others)]
     for one in (one for one in schema.outputs if one.listed):
         length, *tensors = _output_slots(task)

@@ -335,11 +335,10 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
         except BeyondOpcheck as error:
             message = f"no values are made up for {error} (input {info.name!r})"
             raise BeyondOpcheck(message) from None
-        dims = tensor.shape.dim
         # Some converters write -1 for a size that is open.
-        stated = (one.HasField("dim_value") and one.dim_value != -1 for one in dims)
         sizes = tuple(
-            d.dim_value if is_ else d.dim_param for d, is_ in zip(dims, stated, strict=True)
+            d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else d.dim_param
+            for d in tensor.shape.dim
         )
         yield info.name, dtype, sizes if tensor.HasField("shape") else None
 

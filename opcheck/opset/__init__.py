@@ -508,8 +508,8 @@ def newest(domain: str) -> int:
         from onnx import defs
 
         return defs.onnx_opset_version()
-    names = [name for known, name in _names() if known == domain]
-    return max((since for name in names for since in versions(domain, name)), default=0)
+    every = chain.from_iterable(versions(domain, name) for name in operators(domain))
+    return max(every, default=0)
 
 
 @cache

@@ -25,13 +25,8 @@ _EXACT = (
     *("ReduceMax", "ReduceMin", "Relu", "Round", "Sign", "TopK"),
 )
 #: Operators that take strings, and compute if an attribute has another value than this.
-_MOVE_WITH = {
-    "GridSample": ("mode", "nearest"),
-    "Resize": ("mode", "nearest"),
-    "ScatterElements": ("reduction", "none"),
-    "ScatterND": ("reduction", "none"),
-    "Upsample": ("mode", "nearest"),
-}
+_MOVE_WITH = dict.fromkeys(("GridSample", "Resize", "Upsample"), ("mode", "nearest"))
+_MOVE_WITH |= dict.fromkeys(("ScatterElements", "ScatterND"), ("reduction", "none"))
 #: Attributes that name the dtype of an output.
 NAMING = ("to", "dtype", "output_dtype", "output_datatype")
 #: The dtypes of attributes that are no tensors.
@@ -328,13 +323,11 @@ def without_sequences(
 
     taken = sorted(chain.from_iterable(map(tensors, inputs)), key=lambda one: one.listed)
     length = (
-        replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
-        for one in filter(held, outputs)
+        replace(o, name=f"{o.name}_length", types=frozenset({"tensor(int64)"}), constraint=LENGTH)
+        for o in filter(held, outputs)
     )
     return (*taken,), (*length, *chain.from_iterable(map(tensors, outputs)))
 
-
-_INT64 = frozenset({"tensor(int64)"})
 
 #: The domains of DirectML's operators, and of those of classical machine learning.
 DML, ML = "com.microsoft.dml", "ai.onnx.ml"
@@ -460,11 +453,9 @@ def _of_labels(
     """The dtype of the labels or values that an attribute holds, else the other one of two."""
     labels = [name for name in schema.attributes if re.match("values_|classlabels_", name)]
     given = [name for name in labels if attrs.get(name) is not None]
-    value = attrs[given[0]] if given else None
-    if isinstance(value, np.ndarray):
-        return of(value)
     if given:
-        return held(schema.attributes[given[0]])
+        value = attrs[given[0]]
+        return of(value) if isinstance(value, np.ndarray) else held(schema.attributes[given[0]])
     others = [*(output.types - {dtype.text for dtype in bound.values()})]
     return BY_TEXT[others[0]] if len(others) == 1 and not labels else None
 

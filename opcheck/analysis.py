@@ -470,13 +470,7 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     other in different runs.
     """
     first = parts[0].run.header
-    wrong = [*misfits(parts)]
-    for part in parts:
-        if (other := part.run.header.environment.opcheck) != first.environment.opcheck:
-            both = f"{parts[0].name} and {part.name} are of opcheck {first.environment.opcheck}"
-            wrong.append(f"{both} and {other}")
-    wrong += [*_clashes(parts), *_left_over(parts)]
-    if wrong:
+    if wrong := [*_misfits(parts), *_clashes(parts), *_left_over(parts)]:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
     headers = [part.run.header for part in parts]
     backends = _whole(info for header in headers for info in header.backends)
@@ -533,7 +527,7 @@ def apart(one: Header, other: Header) -> float:
     return (second - first).total_seconds() / 3600
 
 
-def misfits(parts: Sequence[RunPart]) -> Iterator[str]:
+def _misfits(parts: Sequence[RunPart]) -> Iterator[str]:
     """Yield why parts do not fit the first part or each other."""
     first = parts[0]
     one = first.run.header
@@ -559,6 +553,9 @@ def misfits(parts: Sequence[RunPart]) -> Iterator[str]:
                 versions = before.version, info.version
                 how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
                 yield f"{what}{quoted(info.address)} has {how} in {where} and {part.name}"
+        ours, theirs = one.environment.opcheck, other.environment.opcheck
+        if theirs != ours:
+            yield f"{both} are of opcheck {ours} and {theirs}"
 
 
 def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:

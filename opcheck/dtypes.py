@@ -119,17 +119,11 @@ def limits(dtype: DType) -> tuple[float, float]:
     """Return the least and the largest finite value, of complex types those of a part."""
     if dtype.kind == "complex":
         dtype = PARTS[dtype.name]
-    if dtype.kind == "minifloat":
-        ends = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
-        return float(ends.min), float(ends.max)
-    if dtype.kind == "float":
-        exponent = 2 - dtype.precision - dtype.min_exponent
-        largest = math.ldexp(2 - 2.0 ** (1 - dtype.precision), exponent)
-        return -largest, largest
     if dtype.kind == "bool":
         return 0, 1
-    least = 0 if dtype.name.startswith("u") else -(1 << (dtype.bits - 1))
-    return least, least + (1 << dtype.bits) - 1
+    find: Any = ml_dtypes.iinfo if dtype.kind == "int" else ml_dtypes.finfo
+    ends, number = find(dtype.numpy), int if dtype.kind == "int" else float
+    return number(ends.min), number(ends.max)
 
 
 def holds(dtype: DType, value: float) -> bool:
@@ -156,14 +150,9 @@ def content(array: NDArray[Any]) -> bytes:
 
 def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return True if two arrays are equal bit by bit, including dtype and shape."""
-    if one is other:
-        return True
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    if one.dtype.hasobject:
-        mine, theirs = (array.reshape(-1).tolist() for array in (one, other))
-        return mine == theirs and [*map(type, mine)] == [*map(type, theirs)]
-    return one.tobytes() == other.tobytes()
+    return one is other or content(one) == content(other)
 
 
 def of(array: NDArray[Any]) -> DType | None:

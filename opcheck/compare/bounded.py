@@ -108,7 +108,7 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
             fits = np.abs(_errors(want, got)) <= off
         else:
             fits = (round_to(y - off, dtype) <= got) & (got <= round_to(y + off, dtype))
-    return bool(fits.all()) and not outside_anywhere(got, want.low, want.high)
+    return bool(fits.all()) and not elements.outside(got, want.low, want.high).any()
 
 
 def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tuple[str, Floats]:
@@ -120,9 +120,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     got = elements.native(got)
     actual = elements.wide(got)
     with np.errstate(all="ignore"):
-        error = np.abs(actual - want.values)
-        if want.bound is not None and want.rest is not None:
-            error = np.abs(actual - want.values - want.rest)
+        error = np.abs(_errors(want, actual))
         shares = np.where((error <= want.floor) & (error != 0), error / want.floor, np.inf)
     if want.bound is None:
         return "", shares
@@ -164,7 +162,7 @@ def judge(
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
         unjudged = int(np.count_nonzero(_open(y, room))) if want.whole else 0
         return ElementShares(shares, room.own, nothing, unjudged)
-    if not outside_anywhere(got, want.low, want.high):
+    if not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max() <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
@@ -252,12 +250,6 @@ def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
     more = own + np.where((size + own > 0) & (up > 0), (size + own) * up, 0.0)
     less = np.where(own <= size, own + size * (1 - 1 / (1 + down)), more)
     return np.where(y < 0, more, less), np.where(y < 0, less, more)
-
-
-def outside_anywhere(actual: Array, low: float | None, high: float | None) -> bool:
-    """Return True if a number lies outside the operator's range [low, high]."""
-    below = low is not None and not actual.min() >= low
-    return below or (high is not None and not actual.max() <= high)
 
 
 def _open(y: Floats, room: Room) -> Mask:
@@ -387,7 +379,7 @@ def scattering(want: Want, got: Array) -> Scattering | None:
     ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
     if want.whole:
         with np.errstate(all="ignore"):
-            error = elements.wide(elements.native(got)) - want.values
+            error = elements.wide(got) - want.values
             counts = np.isfinite(error)
             size = root_mean_square(want.values[counts])
             off_by = root_mean_square(error[counts]) / size if size else np.inf
@@ -448,7 +440,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[_Off]:
         return
     arithmetic = bound.tiers()[0].arithmetic
     with np.errstate(all="ignore"):
-        error = _errors(want, elements.wide(elements.native(got)))
+        error = _errors(want, elements.wide(got))
         if want.whole:
             yield from _scatters_of_model(want, got, error, cut)
             return
@@ -474,7 +466,7 @@ def _scatters_of_model(want: Want, got: Array, error: Floats, cut: float) -> Ite
     gone = counts & ~np.isfinite(error)
     if gone.any():
         # What leaves the range in the engine's own arithmetic may in others.
-        plain = elements.wide(elements.native(bound.evaluation.node.plain[bound.place]))
+        plain = elements.wide(bound.evaluation.node.plain[bound.place])
         if (gone & np.isfinite(plain)).any():
             yield _Off(np.inf)
             return

@@ -52,14 +52,12 @@ def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
     least, most = low, high
     size: Callable[[Array], Array] = np.asarray
     if dtype.kind == "float":
-        with np.errstate(over="ignore"):
-            least, most = stepped(low, -_BEYOND), stepped(high, _BEYOND)
+        least, most = stepped(low, -_BEYOND), stepped(high, _BEYOND)
     impossible = ~((least <= got) & (got <= most))
     if draw.related and dtype.kind == "float":
         # What is computed of two numbers is rounded; 0 is 0.
         for end in (low, high):
-            with np.errstate(over="ignore"):
-                near = (stepped(end, -_BEYOND) <= got) & (got <= stepped(end, _BEYOND))
+            near = (stepped(end, -_BEYOND) <= got) & (got <= stepped(end, _BEYOND))
             got = np.where(near & (end != 0), end, got)
         # Of elements of either sign, all that are dropped are in the first bins.
         low, high, got, size = *np.sort(np.abs([low, high]), axis=0), np.abs(got), np.abs

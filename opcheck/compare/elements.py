@@ -79,6 +79,7 @@ def same_bits(a: Array, b: Array) -> bool:
     return bool(np.array_equal(_bits(a), _bits(b)))
 
 
+@np.errstate(over="ignore")
 def stepped(array: Array, steps: int) -> Array:
     """`array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN."""
     bits = array.view(f"i{array.itemsize}")
@@ -230,11 +231,9 @@ class Judge:
         """Each element's share, and the largest ULP distance, None without ULP."""
         reference = once_rounded(wanted, self.dtype)
         match self.dtype.kind:
-            case "string":
-                return np.where(reference == got, 0.0, np.inf), None
             case "minifloat" | "complex":
                 return self._plain_shares(reference, got), None
-            case "int" | "bool":
+            case "int" | "bool" | "string":
                 return self._integer_shares(reference, got), None
         if same_bits(reference, got):
             return np.zeros(got.shape), 0
@@ -286,7 +285,7 @@ class Judge:
 
     def _integer_shares(self, reference: Array, got: Array) -> Floats:
         same = reference == got
-        if self.dtype.kind == "bool" or self.tolerance.ulp is not None:
+        if self.dtype.kind != "int" or self.tolerance.ulp is not None:
             return np.where(same, 0.0, np.inf)
         # The larger minus the smaller, modulo 2**64, is right for signed and unsigned alike.
         one, other = reference.astype(np.uint64), got.astype(np.uint64)

@@ -21,10 +21,8 @@ from opcheck.model.case import ATTRIBUTE_TYPES, AttrValue, OpVersion
 from opcheck.opset import onnx_defs, weights
 
 #: The types of attributes that nodes are given here, by the words of case files.
-ATTRIBUTE_PROTOS = {
-    kind: AttributeProto.AttributeType.Value(kind.upper())
-    for kind in ATTRIBUTE_TYPES
-    if kind != "tensor"
+ATTRIBUTE_PROTOS: dict[str, Any] = {
+    kind: code for code, kind in onnx_defs.TYPES.items() if kind in ATTRIBUTE_TYPES[:-1]
 }
 
 
@@ -90,10 +88,7 @@ def _inputs(task: Task) -> list[str]:
     """The node's inputs, of which those are none that only its subgraphs use."""
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
     outer = opset.outer(schema, task.slots) if schema else []
-    inputs = [name for name in task.slots if name not in outer]
-    while inputs and not inputs[-1]:
-        inputs.pop()
-    return inputs
+    return [*opset.without_end([name for name in task.slots if name not in outer])]
 
 
 def _state_types(task: Task, graph: onnx.GraphProto) -> None:
@@ -138,12 +133,11 @@ def ir_version(domain: str, at_opset: int) -> int:
 
 
 def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeProto:
-    if isinstance(value, Typed) and value.type == "tensor":
-        array = np.array(value.value)
-        array = array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
-        return helper.make_attribute(name, numpy_helper.from_array(array, name))
-    if isinstance(value, Typed):
+    if isinstance(value, Typed) and value.type != "tensor":
         return helper.make_attribute(name, value.value, attr_type=ATTRIBUTE_PROTOS[value.type])
+    if isinstance(value, Typed):
+        array = np.array(value.value)
+        value = array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
     if isinstance(value, np.ndarray):
         return helper.make_attribute(name, numpy_helper.from_array(value, name))
     declared = opset.attribute(op, name)
@@ -185,16 +179,11 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
         tensors = [name for name in node.input if name not in others]
         if optional and (any(others) or not (tensors or task.dtype)):
             continue
-        if optional:
-            made = helper.make_node("Optional", tensors, [one.name], **({} if tensors else typed))
-        elif tensors:
-            made = helper.make_node("SequenceConstruct", tensors, [one.name])
-        else:
-            made = helper.make_node("SequenceEmpty", [], [one.name], dtype=dtype.onnx)
-        nodes.insert(0, made)
-        while others and not others[-1]:
-            others.pop()
-        node.input[:] = [one.name, *others]
+        of_sequence = "SequenceConstruct" if tensors else "SequenceEmpty"
+        stated = {} if tensors else typed if optional else {"dtype": dtype.onnx}
+        maker = "Optional" if optional else of_sequence
+        nodes.insert(0, helper.make_node(maker, tensors, [one.name], **stated))
+        node.input[:] = [one.name, *opset.without_end(others)]
     for one in (one for one in schema.outputs if one.listed):
         length, *tensors = _output_slots(task)
         name = node.output[0] = one.name if one.option == "variadic" else f"{one.name}_sequence"
@@ -222,16 +211,16 @@ def _state_ranks(model: ModelProto) -> None:
     for output, found in zip(model.graph.output, _inferred(model), strict=False):
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
-        if theirs.HasField("shape") and not ours.HasField("shape"):
+        if theirs.HasField("shape"):
             state_rank(output, len(theirs.shape.dim))
 
 
 def state_rank(output: ValueInfoProto, rank: int) -> None:
-    """Give an output without a shape one of this rank and of any sizes."""
-    shape = output.type.tensor_type.shape
-    shape.SetInParent()
-    for _ in range(rank):
-        shape.dim.add()
+    """Give an output, if it has no shape, one of this rank and of any sizes."""
+    tensor = output.type.tensor_type
+    for _ in range(0 if tensor.HasField("shape") else rank):
+        tensor.shape.dim.add()
+    tensor.shape.SetInParent()
 
 
 def _keep_rank(model: ModelProto) -> None:
@@ -241,12 +230,9 @@ def _keep_rank(model: ModelProto) -> None:
     such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
     """
     graph, (imported, *_) = model.graph, model.opset_import
-    outputs = [one.type.tensor_type for one in graph.output]
-    if imported.domain or len(outputs) != 1 or outputs[0].HasField("shape"):
+    if imported.domain or not len(graph.node) == len(graph.output) == 1:
         return
-    node, *others = graph.node
-    if others:
-        return
+    node = graph.node[0]
     schema = opset.describe("", node.op_type, imported.version)
     if schema is None or schema.infers_shapes or len(schema.outputs) > 1 or not node.input:
         return
@@ -258,19 +244,20 @@ def _keep_rank(model: ModelProto) -> None:
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
     """The outputs with the shapes that ONNX infers; none where it cannot."""
-    if any(node.op_type == "Split" for node in model.graph.node):
+    model = ModelProto.FromString(model.SerializeToString())
+    for node in model.graph.node:
         # Of more outputs than parts ONNX's inference dies, and many parts take all memory.
-        model = ModelProto.FromString(model.SerializeToString())
-        for node in model.graph.node:
-            for attribute in node.attribute:
-                if attribute.name == "num_outputs":
-                    attribute.i = len(node.output)
+        for attribute in node.attribute if node.op_type == "Split" else ():
+            if attribute.name == "num_outputs":
+                attribute.i = len(node.output)
     try:
         found: Sequence[ValueInfoProto] = infer_shapes(model).graph.output
         if all(output.type.tensor_type.HasField("shape") for output in found):
             return found
         # Some first versions, such as LpPool-1, have no inference; later ones keep the ranks.
-        return infer_shapes(_at_newest_opsets(model)).graph.output
+        for imported in model.opset_import:
+            imported.version = max(imported.version, opset.newest(imported.domain))
+        return infer_shapes(model).graph.output
     except InferenceError:
         return ()
 
@@ -298,14 +285,6 @@ def substance(model: ModelProto) -> bytes:
         node.attribute.sort(key=lambda attribute: attribute.name)
     # Whether messages with NaN equal themselves depends on protobuf's implementation.
     return copy.SerializeToString(deterministic=True)
-
-
-def _at_newest_opsets(model: ModelProto) -> ModelProto:
-    """A copy of a model that imports the newest opset of each of its domains."""
-    later = ModelProto.FromString(model.SerializeToString())
-    for imported in later.opset_import:
-        imported.version = max(imported.version, opset.newest(imported.domain))
-    return later
 
 
 def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:

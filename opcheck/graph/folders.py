@@ -385,17 +385,14 @@ def read_value(path: Path, declared: TypeProto | None) -> Value:
     """Read a value, by default a tensor; raises BeyondOpcheck and, naming the file, ValueError."""
     if path.suffix == ".npy":
         return read_npy(path)
-    if declared is None:
+    form = declared and declared.WhichOneof("value")
+    if form not in ("sequence_type", "optional_type"):
         return read_tensor(path)
     with _decoding(path):
         data = read_whole(path)
-        match declared.WhichOneof("value"):
-            case "sequence_type":
-                return _sequence(SequenceProto.FromString(data))
-            case "optional_type":
-                return _optional(OptionalProto.FromString(data))
-            case _:
-                return array_of(TensorProto.FromString(data))
+        if form == "sequence_type":
+            return _sequence(SequenceProto.FromString(data))
+        return _optional(OptionalProto.FromString(data))
 
 
 def _sequence(proto: SequenceProto) -> list[Array]:

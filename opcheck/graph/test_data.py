@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, helper
+from google.protobuf.message import Message
+from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, helper
 
 from opcheck import graph, opset
 from opcheck.dtypes import DType
@@ -29,7 +30,7 @@ from opcheck.graph import folders, model_of, state_rank
 from opcheck.graph.folders import MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Task, Value
 from opcheck.opset import onnx_defs, weights
-from opcheck.opset.onnx_defs import domain_of
+from opcheck.opset.onnx_defs import domain_of, messages
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
@@ -222,7 +223,7 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
         model = ModelProto.FromString(data)
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise ValueError(f"this is no readable model: {error}") from error
-    every = [*onnx_defs.messages(model)]
+    every = [*messages(model, Message)]
     for field, value in chain.from_iterable(message.ListFields() for message in every):
         is_name = field.type == field.TYPE_STRING and field.name != "doc_string"
         # Where a name is no text, protobuf gives its bytes.
@@ -323,11 +324,6 @@ def _fetch(tensor: TensorProto, folder: Path, room: int, *, may_stay: bool) -> i
     return length
 
 
-def graphs_in(graph: GraphProto) -> Iterator[GraphProto]:
-    """Yield a graph and all in its nodes."""
-    return (one for one in onnx_defs.messages(graph) if isinstance(one, GraphProto))
-
-
 def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
     """The inputs without a value of their own; raises BeyondOpcheck or ValueError by their type."""
     for info in fed_by_default(model):
@@ -339,11 +335,10 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
         except BeyondOpcheck as error:
             message = f"no values are made up for {error} (input {info.name!r})"
             raise BeyondOpcheck(message) from None
-        dims = tensor.shape.dim
         # Some converters write -1 for a size that is open.
-        stated = (one.HasField("dim_value") and one.dim_value != -1 for one in dims)
         sizes = tuple(
-            d.dim_value if is_ else d.dim_param for d, is_ in zip(dims, stated, strict=True)
+            d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else d.dim_param
+            for d in tensor.shape.dim
         )
         yield info.name, dtype, sizes if tensor.HasField("shape") else None
 
@@ -358,8 +353,7 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
     """`task` as the bytes of a model, with the `ranks` of outputs; raises NotExpressible."""
     model = model_of(task)
     for output, rank in zip(model.graph.output, ranks, strict=False):
-        if not output.type.tensor_type.HasField("shape"):
-            state_rank(output, rank)
+        state_rank(output, rank)
     return model.SerializeToString(deterministic=True)
 
 
@@ -415,35 +409,23 @@ def attributes(node: NodeProto) -> dict[str, AttrValue]:
 
 def random_outputs(model: ModelProto) -> frozenset[str]:
     """The outputs that depend on random numbers, with a seed too: no generator is specified."""
-    functions = {(one.domain, one.name) for one in model.functions if any(map(_draws, one.node))}
+    functions = {(one.domain, one.name) for one in model.functions if _draws(one)}
     found: set[str] = set()
     for node in model.graph.node:
         drawn = _draws(node) or (node.domain, node.op_type) in functions
-        if drawn or not found.isdisjoint(_read(node)):
+        read = chain.from_iterable(one.input for one in messages(node, NodeProto))
+        if drawn or not found.isdisjoint(read):
             found.update(node.output)
     return frozenset(output.name for output in model.graph.output if output.name in found)
 
 
-def _draws(node: NodeProto) -> bool:
-    if not domain_of(node.domain):
-        if _RANDOM.fullmatch(node.op_type):
-            return True
-        if node.op_type == "Dropout":
-            return bool(node.input[_TRAINING_INPUT:] and node.input[_TRAINING_INPUT])
-    return any(_draws(inner) for inner in _inner(node))
-
-
-def _read(node: NodeProto) -> Iterator[str]:
-    """Yield the names that a node and its subgraphs read."""
-    yield from node.input
-    for inner in _inner(node):
-        yield from _read(inner)
-
-
-def _inner(node: NodeProto) -> Iterable[NodeProto]:
-    for attribute in node.attribute:
-        for inner in (attribute.g, *attribute.graphs):
-            yield from inner.node
+def _draws(where: FunctionProto | NodeProto) -> bool:
+    for node in messages(where, NodeProto):
+        if not domain_of(node.domain):
+            training = node.op_type == "Dropout" and any(node.input[_TRAINING_INPUT:])
+            if training or _RANDOM.fullmatch(node.op_type):
+                return True
+    return False
 
 
 def all_node_tests() -> tuple[ModelTest, ...]:

@@ -11,9 +11,10 @@ from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck.dtypes import DType, named
 from opcheck.graph import sized
-from opcheck.graph.test_data import graphs_in, opset_of
+from opcheck.graph.test_data import opset_of
 from opcheck.model import TensorType
 from opcheck.opset import onnx_defs
+from opcheck.opset.onnx_defs import messages
 
 
 class WholeModel:
@@ -82,12 +83,12 @@ class WholeModel:
         branch = next(one.g for one in node.attribute if one.name == attribute)
         own = [*chain.from_iterable(one.output for one in branch.node)]
         own += [one.name for one in branch.initializer]
-        _, *inner = graphs_in(branch)
+        _, *inner = messages(branch, GraphProto)
         hidden = chain.from_iterable(map(_declared, inner))
         if branch.sparse_initializer or not {*own}.isdisjoint({*hidden} - {""}):
             return None
         prefix = f"{node.name}/"
-        taken = {*chain.from_iterable(map(_declared, graphs_in(copy.graph)))}
+        taken = {*chain.from_iterable(map(_declared, messages(copy.graph, GraphProto)))}
         while any(f"{prefix}{name}" in taken for name in own):
             prefix += "_"
         new = {name: f"{prefix}{name}" for name in own if name}
@@ -134,7 +135,7 @@ def _declared(graph: GraphProto) -> Iterator[str]:
 
 
 def _rename(graph: GraphProto, new: Mapping[str, str]) -> None:
-    outer, *inner = graphs_in(graph)
+    outer, *inner = messages(graph, GraphProto)
     for node in chain.from_iterable(one.node for one in (outer, *inner)):
         node.input[:] = [new.get(name, name) for name in node.input]
         node.output[:] = [new.get(name, name) for name in node.output]

@@ -7,8 +7,9 @@ anything runs.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -236,24 +237,23 @@ def within(version: str, versions: str) -> bool:
 Form = TypeVar("Form", LedgerFields, UserFields)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ledger:
     """The known defects of one backend."""
 
     file: str
     fields: LedgerFields
-    _found: dict[tuple[str, str, str], list[Line]] = field(default_factory=dict, init=False)
 
-    def lines(self, op: str, name: str, version: str) -> list[Line]:
-        """The lines that may be about cases of a name, for a version of the backend."""
-        if (op, name, version) not in self._found:
-            self._found[op, name, version] = [
-                line
-                for line in self.fields.known
-                if (line.anywhere or any(place.may_be_about(op, name) for place in line.where))
-                and within(version, line.versions)
-            ]
-        return self._found[op, name, version]
+
+@cache
+def _lines_of(ledger: Ledger, op: str, name: str, version: str) -> list[Line]:
+    """The lines that may be about cases of a name, for a version of the backend."""
+    return [
+        line
+        for line in ledger.fields.known
+        if (line.anywhere or any(place.may_be_about(op, name) for place in line.where))
+        and within(version, line.versions)
+    ]
 
 
 def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
@@ -301,7 +301,7 @@ def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo)
         return result
     address = (backend.of or backend.address).partition("?")[0]
     for ledger in (one for one in ledgers if address in one.fields.backend):
-        for line in ledger.lines(case.op.name, case.name, backend.version):
+        for line in _lines_of(ledger, case.op.name, case.name, backend.version):
             fails = result.verdict in FAILING and result.failure in line.failure
             if (fails or (passed and not line.sometimes)) and line.is_about(case):
                 known = Known(line.cause, line.link, ledger.file)
@@ -441,13 +441,10 @@ class Gate:
 
 def says(reason: str, pattern: str) -> bool:
     """Return True if a reason contains the pattern; `*` matches anything, newlines are blanks."""
-    text, end = " ".join(reason.split()), 0
-    for part in pattern.split("*"):
-        wanted = " ".join(part.split())
-        if (begin := text.find(wanted, end)) < 0:
-            return False
-        end = begin + len(wanted)
-    return True
+    parts = (re.escape(" ".join(part.split())) for part in pattern.split("*"))
+    # The first place of each part decides, or a search could take forever.
+    wanted = "".join(f"(?>.*?{part})" for part in parts)
+    return re.match(wanted, " ".join(reason.split())) is not None
 
 
 @dataclass(frozen=True)

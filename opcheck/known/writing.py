@@ -253,8 +253,7 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
     return min(parted, key=len, default=by_id)
 
 
-def _attributes(cases: Iterable[Case]) -> list[str]:
-    cases = list(cases)
+def _attributes(cases: Sequence[Case]) -> list[str]:
     pairs = [pair for case in cases for pair in case.attrs.items()]
     # Of a tensor nothing short can be said.
     tensors = {name for name, value in pairs if isinstance(value, np.ndarray)}

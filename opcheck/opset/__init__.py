@@ -25,13 +25,8 @@ _EXACT = (
     *("ReduceMax", "ReduceMin", "Relu", "Round", "Sign", "TopK"),
 )
 #: Operators that take strings, and compute if an attribute has another value than this.
-_MOVE_WITH = {
-    "GridSample": ("mode", "nearest"),
-    "Resize": ("mode", "nearest"),
-    "ScatterElements": ("reduction", "none"),
-    "ScatterND": ("reduction", "none"),
-    "Upsample": ("mode", "nearest"),
-}
+_MOVE_WITH = dict.fromkeys(("GridSample", "Resize", "Upsample"), ("mode", "nearest"))
+_MOVE_WITH |= dict.fromkeys(("ScatterElements", "ScatterND"), ("reduction", "none"))
 #: Attributes that name the dtype of an output.
 NAMING = ("to", "dtype", "output_dtype", "output_datatype")
 #: The dtypes of attributes that are no tensors.
@@ -269,9 +264,12 @@ def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, .
     for number, parameter in enumerate(parameters):
         tensors = [name for at, name in places if at[0] == number]
         ordered += tensors or ([""] if parameter.option != "variadic" else [])
-    while ordered and not ordered[-1]:
-        ordered.pop()
-    return tuple(ordered)
+    return without_end(ordered)
+
+
+def without_end(names: Sequence[str]) -> tuple[str, ...]:
+    """The names but for those that are left out, which are "", after the last."""
+    return tuple(names[: max((n for n, name in enumerate(names, 1) if name), default=0)])
 
 
 def with_outer(inputs: Sequence[Parameter], outputs: Sequence[Parameter]) -> tuple[Parameter, ...]:
@@ -287,70 +285,51 @@ def outer(schema: Schema, names: Iterable[str]) -> list[str]:
     return [name for name, at in places if at and schema.inputs[at[0]].constraint == OUTER]
 
 
+def is_of_optionals(name: str) -> bool:
+    """Return True for operators of optionals; Identity, If and Loop take others beside them."""
+    return name.startswith("Optional")
+
+
 def without_sequences(
-    inputs: Sequence[Parameter], outputs: Sequence[Parameter]
+    inputs: Sequence[Parameter], outputs: Sequence[Parameter], *, optional: bool = False
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
     """The parameters with the tensors of a sequence in its place, as variadic ones.
 
     The model around the operator makes the sequence of them, and takes the result apart. Variadic
     inputs come last. Before the tensors of a result comes its length; in place of them, where no
     input shows the type, an empty tensor that the sequence takes.
+
+    An `optional` has its tensor as a sequence of at most one has it, and none is of sequences. An
+    input that may be a tensor itself has a second name for that.
     """
-    if not any(map(_is_sequence, (*inputs, *outputs))):
-        return (*inputs,), (*outputs,)
-    known = {one.types: one.constraint for one in (*inputs, *outputs)}
-    option: Literal["variadic", "single"] = "variadic" if inputs else "single"
+    before = "optional(" if optional else "seq("
+    known = {} if optional else {one.types: one.constraint for one in (*inputs, *outputs)}
+    option: Literal["variadic", "single"] = "variadic" if inputs or optional else "single"
 
-    def tensors(one: Parameter) -> Parameter:
-        if not _is_sequence(one):
-            return one
-        types = frozenset(text[4:-1] for text in one.types)
-        constraint = known.get(types, one.constraint)
-        return replace(one, types=types, constraint=constraint, option=option, least=0, listed=True)
+    def held(one: Parameter) -> frozenset[str]:
+        found = {text for text in one.types if text.startswith(f"{before}tensor(")}
+        alone = one.option == "single" and found == one.types
+        return frozenset(text[len(before) : -1] for text in found if optional or alone)
 
-    length = map(_length, filter(_is_sequence, outputs))
-    taken = sorted(map(tensors, inputs), key=lambda one: one.listed)
-    return (*taken,), (*length, *map(tensors, outputs))
-
-
-def is_of_optionals(name: str) -> bool:
-    """Return True for operators of optionals; Identity, If and Loop take others beside them."""
-    return name.startswith("Optional")
-
-
-def without_optionals(
-    inputs: Sequence[Parameter], outputs: Sequence[Parameter]
-) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
-    """The parameters with the tensor of an optional as a sequence of at most one has it.
-
-    An input that may be a tensor itself has a second name for that. No optional is of sequences.
-    """
-    known: dict[frozenset[str], str] = {}
-
-    def seen(one: Parameter) -> Iterator[Parameter]:
-        plain = frozenset(text for text in one.types if text.startswith("tensor("))
-        held = frozenset(text[9:-1] for text in one.types if text.startswith("optional(tensor("))
-        constraint = known.setdefault(held or plain, one.constraint)
+    def tensors(one: Parameter) -> Iterator[Parameter]:
+        types, plain = held(one), frozenset(t for t in one.types if t.startswith("tensor("))
+        if not (types or optional):
+            yield one
+            return
+        constraint = known.setdefault(types or plain, one.constraint)
         tensor = replace(one, types=plain, constraint=constraint)
-        if held and plain:
+        if types and plain:
             yield replace(tensor, name=f"{one.name}_tensor", option="optional", least=0)
-        listed = replace(tensor, types=held, option="variadic", least=0, listed=True)
-        yield listed if held else tensor
+        listed = replace(tensor, types=types, option=option, least=0, listed=True)
+        yield listed if types else tensor
 
-    length = map(_length, (one for one in outputs if "optional(" in str(one.types)))
-    taken, given = (chain.from_iterable(map(seen, some)) for some in (inputs, outputs))
-    return (*taken,), (*length, *given)
+    taken = sorted(chain.from_iterable(map(tensors, inputs)), key=lambda one: one.listed)
+    length = (
+        replace(o, name=f"{o.name}_length", types=frozenset({"tensor(int64)"}), constraint=LENGTH)
+        for o in filter(held, outputs)
+    )
+    return (*taken,), (*length, *chain.from_iterable(map(tensors, outputs)))
 
-
-def _length(one: Parameter) -> Parameter:
-    return replace(one, name=f"{one.name}_length", types=_INT64, constraint=LENGTH)
-
-
-def _is_sequence(one: Parameter) -> bool:
-    return one.option == "single" and all(text.startswith("seq(tensor(") for text in one.types)
-
-
-_INT64 = frozenset({"tensor(int64)"})
 
 #: The domains of DirectML's operators, and of those of classical machine learning.
 DML, ML, TRAINING = "com.microsoft.dml", "ai.onnx.ml", "ai.onnx.preview.training"
@@ -476,11 +455,9 @@ def _of_labels(
     """The dtype of the labels or values that an attribute holds, else the other one of two."""
     labels = [name for name in schema.attributes if re.match("values_|classlabels_", name)]
     given = [name for name in labels if attrs.get(name) is not None]
-    value = attrs[given[0]] if given else None
-    if isinstance(value, np.ndarray):
-        return of(value)
     if given:
-        return held(schema.attributes[given[0]])
+        value = attrs[given[0]]
+        return of(value) if isinstance(value, np.ndarray) else held(schema.attributes[given[0]])
     others = [*(output.types - {dtype.text for dtype in bound.values()})]
     return BY_TEXT[others[0]] if len(others) == 1 and not labels else None
 
@@ -524,8 +501,8 @@ def newest(domain: str) -> int:
         from onnx import defs
 
         return defs.onnx_opset_version()
-    names = [name for known, name in _names() if known == domain]
-    return max((since for name in names for since in versions(domain, name)), default=0)
+    every = chain.from_iterable(versions(domain, name) for name in operators(domain))
+    return max(every, default=0)
 
 
 @cache

@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain, product
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import onnx
-from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, defs, helper
+from google.protobuf.message import Message
+from onnx import AttributeProto, ModelProto, NodeProto, defs, helper
 from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
@@ -17,7 +18,10 @@ from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
 from opcheck.opset import AttrType, Body, BodyNode, Parameter, Schema, weights
 
-_TYPES: dict[Any, AttrType] = {
+#: A kind of messages.
+Kind = TypeVar("Kind", bound=Message)
+#: The types of attributes by their numbers in ONNX.
+TYPES: dict[Any, AttrType] = {
     AttributeProto.AttributeType.Value(kind.upper()): kind
     for kind in get_args(AttrType)
     if kind != "other"
@@ -40,12 +44,8 @@ def _schema(schema: Any) -> Schema:
     bodies = schema.all_function_opset_versions
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
-    without = (
-        opsets.without_optionals
-        if opsets.is_of_optionals(schema.name)
-        else opsets.without_sequences
-    )
-    seen = without(*((inputs, outputs) if schema.name != "SequenceMap" else _one(inputs, outputs)))
+    ends = _one(inputs, outputs) if schema.name == "SequenceMap" else (inputs, outputs)
+    seen = opsets.without_sequences(*ends, optional=opsets.is_of_optionals(schema.name))
     attributes = {name: _attribute(a) for name, a in sorted(schema.attributes.items())}
     has_graphs = any(one.type == "graph" for one in attributes.values())
     return Schema(
@@ -72,7 +72,7 @@ def _one(
 
 
 def _attribute(attribute: Any) -> opsets.Attribute:
-    kind = _TYPES.get(attribute.type.value, "other")
+    kind = TYPES.get(attribute.type.value, "other")
     proto = attribute.default_value
     stated = kind not in ("graph", "other") and proto.type != AttributeProto.UNDEFINED
     default = value_of(proto) if stated else None
@@ -187,10 +187,7 @@ def model_body(data: bytes) -> Body:
 def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
     """The outputs without those that nobody reads; the first that has a name stays."""
     first = next(filter(None, outputs), "")
-    names = [name if name in read or name == first else "" for name in outputs]
-    while names and not names[-1]:
-        names.pop()
-    return tuple(names)
+    return opsets.without_end([one if one in read or one == first else "" for one in outputs])
 
 
 def without_functions(model: ModelProto) -> ModelProto:
@@ -202,12 +199,14 @@ def without_functions(model: ModelProto) -> ModelProto:
     for function in own.values():
         # Where opsets differ, onnx expands nothing.
         for one, new in product(function.opset_import, model.opset_import):
-            nodes = [n for n in _nodes(function) if n.domain == one.domain and _key(n) not in own]
+            nodes = (n for n in messages(function, NodeProto) if n.domain == one.domain)
             if one.domain == new.domain and all(
-                _since(node, one.version) == _since(node, new.version) for node in nodes
+                _since(n, one.version) == _since(n, new.version)
+                for n in nodes
+                if _key(n) not in own
             ):
                 one.version = new.version
-    for node in _nodes(model) if own else ():
+    for node in [*messages(model, NodeProto)] if own else ():
         if called := own.get(_key(node)):
             # Defaults, which onnx drops.
             stated = {one.name for one in node.attribute}
@@ -215,17 +214,14 @@ def without_functions(model: ModelProto) -> ModelProto:
     return inline_local_functions(model) if own else model
 
 
-def messages(message: Any) -> Iterator[Any]:
-    """Yield a message and all below it, in whatever graph, function or attribute."""
-    yield message
+def messages(message: Any, kind: type[Kind]) -> Iterator[Kind]:
+    """Yield those of a message and all below it, in whatever attribute, that are of a kind."""
+    if isinstance(message, kind):
+        yield message
     for field, value in message.ListFields():
         if field.message_type:
             for one in (value,) if hasattr(value, "ListFields") else value:
-                yield from messages(one)
-
-
-def _nodes(message: ModelProto | FunctionProto) -> list[NodeProto]:
-    return [one for one in messages(message) if isinstance(one, NodeProto)]
+                yield from messages(one, kind)
 
 
 def _key(node: NodeProto) -> tuple[str, str, str]:
@@ -247,27 +243,24 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = T
     """A function, which names its inputs and outputs, or a graph, which declares them."""
     if sparse := [one.values.name for one in getattr(graph, "sparse_initializer", ())]:
         raise ValueError(f"the constant {sparse[0]!r} is sparse")
+
+    def value(proto: Any) -> AttrValue | opsets.AttributeReference | Body:
+        if proto.ref_attr_name:
+            return opsets.AttributeReference(proto.ref_attr_name)
+        if proto.type == AttributeProto.GRAPH:
+            return _body(proto.g, imports, opset, known=known)
+        return value_of(proto)
+
     nodes = []
     for node in graph.node:
         domain = domain_of(node.domain)
         since = imports.get(domain, opset)
         if known or defs.has(node.op_type, since, domain):
             since = defs.get_schema(node.op_type, since, domain).since_version
-        stated = node.attribute
-        attrs = {one.name: _body_attribute(one, imports, opset, known=known) for one in stated}
+        attrs = {one.name: value(one) for one in node.attribute}
         op = OpVersion(domain, node.op_type, since)
         nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
     ends = (graph.input, graph.output)
     inputs, outputs = (tuple(getattr(one, "name", one) for one in end) for end in ends)
     held = {one.name: weights.array(one) for one in getattr(graph, "initializer", ())}
     return Body(inputs, outputs, tuple(nodes), held)
-
-
-def _body_attribute(
-    proto: Any, imports: Mapping[str, int], opset: int, *, known: bool
-) -> AttrValue | opsets.AttributeReference | Body:
-    if proto.ref_attr_name:
-        return opsets.AttributeReference(proto.ref_attr_name)
-    if proto.type == AttributeProto.GRAPH:
-        return _body(proto.g, imports, opset, known=known)
-    return value_of(proto)

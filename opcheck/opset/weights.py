@@ -5,7 +5,7 @@ absolute path, an offset and a length, and how to know a file that has changed s
 it into memory; `pieces` gives the whole model. Both raise UsageError for a file that has changed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from math import prod
 from pathlib import Path
@@ -42,38 +42,35 @@ def without(path: Path) -> tuple[bytes, list[Place | None]]:
         return path.read_bytes(), []
     mapped: Any = np.memmap(path, np.uint8, "r")
     data = memoryview(mapped)
-    parts: list[Bytes] = []
     places: list[Place | None] = []
-    try:
-        for number, start, begin, end in _fields(data, 0, len(data)):
-            if number == _GRAPH:
-                parts += _message(_GRAPH, [*_smaller(data, begin, end, places)])
-            else:
-                parts.append(data[start:end])
-    except (ValueError, IndexError, DecodeError):
-        return bytes(data), []
-    return b"".join(parts), places
 
-
-def _smaller(
-    data: memoryview, first: int, last: int, places: list[Place | None]
-) -> Iterator[Bytes]:
-    """Yield a graph without the data of large initializers, whose places are added."""
-    for number, start, begin, end in _fields(data, first, last):
-        if number != _INITIALIZER:
-            yield data[start:end]
-            continue
+    def smaller(begin: int, end: int) -> list[Bytes] | None:
         fields = [*_fields(data, begin, end)]
         held = [(at, stop - at) for field, _, at, stop in fields if field == _DATA]
         rest = b"".join(data[at:stop] for field, at, _, stop in fields if field != _DATA)
         tensor = TensorProto.FromString(rest)
         alone = len(held) == 1 and _OTHER_DATA.isdisjoint(field for field, *_ in fields)
-        if alone and is_large(tensor, held[0][1]) and not is_outside(tensor):
-            places.append(held[0])
-            yield from _message(_INITIALIZER, [rest])
-        else:
-            places.append(None)
+        goes = alone and is_large(tensor, held[0][1]) and not is_outside(tensor)
+        places.append(held[0] if goes else None)
+        return [rest] if goes else None
+
+    try:
+        return b"".join(_changed(data, smaller)), places
+    except (ValueError, IndexError, DecodeError):
+        return bytes(data), []
+
+
+def _changed(data: memoryview, change: Callable[[int, int], list[Bytes] | None]) -> Iterator[Bytes]:
+    """Yield a model with `change` made to each initializer, by its place; None leaves it."""
+    for number, start, begin, end in _fields(data, 0, len(data)):
+        if number != _GRAPH:
             yield data[start:end]
+            continue
+        graph: list[Bytes] = []
+        for field, at, first, stop in _fields(data, begin, end):
+            new = change(first, stop) if field == _INITIALIZER else None
+            graph += [data[at:stop]] if new is None else _message(_INITIALIZER, new)
+        yield from _message(_GRAPH, graph)
 
 
 def is_large(tensor: TensorProto, length: int) -> bool:
@@ -132,19 +129,11 @@ def pieces(model: bytes) -> Iterator[Bytes]:
         yield model
         return
     data = memoryview(model)
-    for number, start, begin, end in _fields(data, 0, len(data)):
-        if number == _GRAPH:
-            yield from _message(_GRAPH, [*_graph(data, begin, end)])
-        else:
-            yield data[start:end]
 
-
-def _graph(data: memoryview, start: int, end: int) -> Iterator[Bytes]:
-    for number, at, begin, stop in _fields(data, start, end):
-        tensor = TensorProto.FromString(bytes(data[begin:stop])) if number == _INITIALIZER else None
-        if tensor is None or not is_outside(tensor):
-            yield data[at:stop]
-            continue
+    def filled(begin: int, end: int) -> list[Bytes] | None:
+        tensor = TensorProto.FromString(bytes(data[begin:end]))
+        if not is_outside(tensor):
+            return None
         mapped: Any = array(tensor).reshape(-1).view(np.uint8)
         was_stated = tensor.external_data[-1].value == str(True)
         tensor.ClearField("external_data")
@@ -155,8 +144,9 @@ def _graph(data: memoryview, start: int, end: int) -> Iterator[Bytes]:
         # By number, as protobuf writes fields.
         places = [begin for field, begin, *_ in _fields(rest, 0, len(rest)) if field > _DATA]
         after = min(places, default=len(rest))
-        filled = [rest[:after], *_message(_DATA, [memoryview(mapped)]), rest[after:]]
-        yield from _message(_INITIALIZER, filled)
+        return [rest[:after], *_message(_DATA, [memoryview(mapped)]), rest[after:]]
+
+    yield from _changed(data, filled)
 
 
 def digest(model: bytes) -> str:

@@ -397,8 +397,7 @@ def _of(kind: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
 
 
 def _through(name: str) -> Callable[[Array], Array]:
-    narrow = DTYPES[name].numpy
-    return _of("float", lambda x: x if x.itemsize < narrow.itemsize else x.astype(narrow))
+    return _of("float", through(DTYPES[name].numpy))
 
 
 def _truncated(node: Node) -> Sequence[Any]:

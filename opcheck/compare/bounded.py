@@ -34,7 +34,7 @@ class Decision:
 
     `found` and `shares()`, of all elements by places, are of the first tier if the deciding one has
     a remark, or if none `fits`, of the one with the fewest wrong elements. `apart`: an element is
-    wrong only next to its group.
+    wrong only next to its group. `unjudged` are elements that the first tier says nothing about.
     """
 
     tier: Tier
@@ -42,6 +42,7 @@ class Decision:
     found: Findings
     apart: bool
     shares: Callable[[], list[tuple[Places, Floats]]]
+    unjudged: Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class ElementShares:
     shares: Floats
     allowed: Floats
     apart: Mask
-    unjudged: int
+    unjudged: Mask
 
 
 def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
@@ -59,7 +60,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     got = elements.native(got)
     first, *others = want.expected.tiers(declared)
     judged = judge(want, got, dtype, first)
-    wrong, apart = judged.shares > 1, bool(judged.apart.any())
+    wrong, apart, unjudged = judged.shares > 1, bool(judged.apart.any()), judged.unjudged
     whole = Findings(got.size, steps=0 if dtype.kind == "float" else None)
     _note(whole, want, got, judged, dtype)
 
@@ -67,7 +68,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
         def shares() -> list[tuple[Places, Floats]]:
             return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
 
-        return Decision(tier, fits, found, apart, shares)
+        return Decision(tier, fits, found, apart, shares, unjudged)
 
     if not wrong.any():
         return decision(first, first, True, whole, False)
@@ -142,7 +143,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
 def _note(found: Findings, want: Want, got: Array, judged: ElementShares, dtype: DType) -> None:
     y = want.values
     found.add(lambda: np.arange(y.size), judged.shares, lambda i: _described(judged, y, i))
-    found.unjudged += judged.unjudged
+    found.unjudged += int(np.count_nonzero(judged.unjudged))
     if found.steps is not None and y.size:
         with np.errstate(all="ignore"):
             found.step(int(elements.distance(round_to(y, dtype), got).max()))
@@ -156,18 +157,17 @@ def judge(
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
-        return ElementShares(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
+        return ElementShares(np.zeros(y.shape), np.zeros(y.shape), nothing, nothing)
     room = want.expected.room(tier)
     if dtype.kind != "float":
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
-        unjudged = int(np.count_nonzero(_open(y, room))) if want.whole else 0
+        unjudged = _open(y, room) if want.whole else nothing
         return ElementShares(shares, room.own, nothing, unjudged)
     if not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max() <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
-            unjudged = int(np.count_nonzero(_unjudged(want, room.own, room, tier)))
-            return ElementShares(shares, room.own, nothing, unjudged)
+            return ElementShares(shares, room.own, nothing, _unjudged(want, room.own, room, tier))
     return _judge(want, got, dtype, tier, alone)
 
 
@@ -183,7 +183,7 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
         slack = slack + size * room.shared.up
     finite, least = np.isfinite(y), 2 * tier.arithmetic.floor
     if want.whole:  # Its zeros are off as the others are.
-        size = np.maximum(size, root_mean_square(y[finite]))
+        size = np.maximum(size, _sizes(y))
         return np.asarray(finite & (slack >= UNJUDGED * size) & (slack > least) | room.unknown)
     vague = (slack >= UNJUDGED * size) & (size > least) & finite
     return np.asarray(vague | room.unknown)
@@ -224,7 +224,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> Ele
     if room.shared is not None and got.size > 1 and not alone:
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
-    unjudged = int(np.count_nonzero(_unjudged(want, own, room, tier)))
+    unjudged = _unjudged(want, own, room, tier)
     return ElementShares(shares, allowed, (apart > 1) & ~never, unjudged)
 
 
@@ -346,6 +346,8 @@ _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
 _WORST = 10.0
 #: Beyond so many times what the others are, an element stands alone; among so many at least.
 _LONE, _FEW = 30.0, 16
+#: Numbers that are more than so many times as large as another have nothing to do with its error.
+_NEAR = 1024.0
 #: Errors of a model, relative to its output, that no narrower type excuses.
 _MOST_OF_MODELS = 0.125
 
@@ -362,10 +364,13 @@ class Scattering:
     explained: bool = True
 
 
-def scattering(want: Want, got: Array) -> Scattering | None:
-    """Return how errors on random data scatter; None for too few elements, or without a theory."""
+def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
+    """Return how errors on random data scatter; None for too few elements, or without a theory.
+
+    Of a model's output, a `part` of the elements may be asked about.
+    """
     found: list[_Off] = []
-    for off in _scatters(want, got):
+    for off in _scatters(want, got, part=part):
         found.append(off)
         if off.ratio <= SCATTER:
             # One sound formulation that explains the errors is enough.
@@ -376,22 +381,22 @@ def scattering(want: Want, got: Array) -> Scattering | None:
     name = want.expected.tiers()[0].name
     many = f"{least.ratio:,.0f}" if least.ratio < 10**9 else f"{least.ratio:.0e}"
     message = f"errors scatter {many} times as far as {name} arithmetic explains"
-    ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
+    ratios = {cut: scatter(want, got, cut, part) or np.inf for cut in _CUTS}
     if want.whole:
-        with np.errstate(all="ignore"):
-            error = elements.wide(got) - want.values
-            counts = np.isfinite(error)
-            size = root_mean_square(want.values[counts])
-            off_by = root_mean_square(error[counts]) / size if size else np.inf
+        actual = elements.wide(got)
+        counts = np.isfinite(actual) & np.isfinite(want.values) & (True if part is None else part)
+        harm = off_by(want.values[counts], actual[counts])
         # A part of a model may be computed so, and the rest not.
         fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
         explained = False
         if least.worst > _LONE * least.others:
             said = "in few elements: no narrower type explains that"
-        elif explained := bool(fine) and off_by < _MOST_OF_MODELS:
+        elif explained := bool(fine) and harm < _MOST_OF_MODELS:
             said = f"as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"
+        elif harm < _MOST_OF_MODELS:
+            said = "and no narrower type explains that"
         else:
-            said = f"and are {off_by:.2g} of its size: more than a narrower type explains"
+            said = f"and are {harm:.2g} of its size: more than a narrower type explains"
         return Scattering(least.ratio, f"{message}, {said}", explained)
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     alike = 1 / _EXPLAINED < ratios[best] < _EXPLAINED
@@ -402,6 +407,22 @@ def scattering(want: Want, got: Array) -> Scattering | None:
 def root_mean_square(x: Floats) -> float:
     """The root of the mean square, 0 for nothing."""
     return float(np.sqrt(np.mean(x**2))) if x.size else 0.0
+
+
+def off_by(y: Floats, x: Floats) -> float:
+    """How far numbers `x` are off, relative to the size of `y`; infinity where that says nothing.
+
+    That is of all of them, or of the eighth that is the worst for its own size.
+    """
+    with np.errstate(all="ignore"):
+        error = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
+        if not error.any():
+            return 0.0
+        # An infinity of both, as in a mask, is no error and no size.
+        y = np.where(np.isfinite(y), y, 0.0)
+        each = np.where(error == 0, 0.0, error / _sizes(y))
+        found = max(root_mean_square(error) / root_mean_square(y), np.quantile(each, 7 / 8))
+    return float(found) if np.isfinite(found) else np.inf
 
 
 class _Off(NamedTuple):
@@ -422,18 +443,18 @@ class _Off(NamedTuple):
         return float(np.sqrt(max(0.0, rest) / (self.many - 1))) if self.many >= _FEW else np.inf
 
 
-def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
+def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> float | None:
     """Return the root mean square of each error over its expected deviation.
 
     That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
     None for too few elements. Of a model's output it is at least a tenth of the worst element's. Of
     several sound formulations the nearest counts. `cut` is the unit roundoff of numbers to which
-    inputs were rounded.
+    inputs were rounded; `part` as in `scattering`.
     """
-    return min((off.ratio for off in _scatters(want, got, cut)), default=None)
+    return min((off.ratio for off in _scatters(want, got, cut, part)), default=None)
 
 
-def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[_Off]:
+def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> Iterator[_Off]:
     """Yield the scatter by each sound formulation, as long as there are enough elements."""
     bound, y = want.expected, want.values
     if y.size < _ENOUGH and not want.whole:
@@ -442,7 +463,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[_Off]:
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
         if want.whole:
-            yield from _scatters_of_model(want, got, error, cut)
+            yield from _scatters_of_model(want, got, error, cut, part)
             return
         counts = np.isfinite(error) & (np.abs(y) > 16 * arithmetic.floor)
         if not counts.any():
@@ -458,9 +479,25 @@ def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[_Off]:
                 yield _Off(root_mean_square((error - shift)[of_it] / deviation[of_it]))
 
 
-def _scatters_of_model(want: Want, got: Array, error: Floats, cut: float) -> Iterator[_Off]:
+def _sizes(y: Floats) -> Floats:
+    """The root mean square of what is at most `_NEAR` times as large as each element.
+
+    What is larger says nothing of it. Beside a zero, it is that of the median of the others.
+    """
+    size = np.where(np.isfinite(y), np.abs(y), 0.0)
+    order = np.sort(size[size > 0])
+    if not order.size:
+        return size
+    beside = np.where(size > 0, size, order[order.size // 2])
+    ends = np.searchsorted(order, _NEAR * beside, side="right")
+    return np.asarray(np.sqrt(np.cumsum(order**2)[ends - 1] / ends))
+
+
+def _scatters_of_model(
+    want: Want, got: Array, error: Floats, cut: float, part: Mask | None
+) -> Iterator[_Off]:
     bound, y = want.expected, want.values
-    counts = np.isfinite(y)
+    counts = np.isfinite(y) if part is None else np.isfinite(y) & part
     if not counts.any():
         return
     gone = counts & ~np.isfinite(error)
@@ -471,9 +508,9 @@ def _scatters_of_model(want: Want, got: Array, error: Floats, cut: float) -> Ite
             yield _Off(np.inf)
             return
         counts &= ~gone
-    # What a model loses of its smallest numbers, as a part of the others, it may lose.
+    # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
     arithmetic = bound.tiers()[0].arithmetic
-    least = np.hypot(arithmetic.u * root_mean_square(y[counts]), 16 * arithmetic.floor)
+    least = np.hypot(arithmetic.u * _sizes(y), 16 * arithmetic.floor)
     for shift, deviation in bound.deviations(cut):
         off = (error - shift)[counts] / np.hypot(deviation, least)[counts]
         yield _Off(root_mean_square(off), float(np.abs(off).max(initial=0)), off.size)

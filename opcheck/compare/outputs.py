@@ -197,8 +197,10 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     elif vague and not whole:
         problem, remark = "undecided", UNDECIDED
     elif whole and whole.message:
-        # Within a bound that says something, an answer is never wrong.
-        is_sound = whole.explained or not (vague or tier.remark)
+        # Within a bound that says something, an answer is never wrong: the others are.
+        rest = scattering(want, got, decision.unjudged) if not whole.explained else None
+        wrong = rest is not None and rest.message and not rest.explained
+        is_sound = whole.explained or not (wrong or tier.remark)
         problem, remark = "precision" if is_sound else "values", whole.message
     elif tier.remark:
         problem, remark = "precision", tier.remark

@@ -15,7 +15,7 @@ import numpy as np
 from opcheck import dtypes, model
 from opcheck.backends import same_answers
 from opcheck.compare import Want, verdict
-from opcheck.compare.bounded import scatter
+from opcheck.compare.bounded import off_by, scatter
 from opcheck.compare.outputs import computed_want
 from opcheck.diagnose.suspects import Evidence, Suspects
 from opcheck.engine import Expected, Node, operator_of
@@ -233,13 +233,7 @@ def _off(right: Array, got: Any) -> float:
         return np.inf
     if dtype is None or dtype.kind not in ("float", "int"):
         return np.inf
-    with np.errstate(all="ignore"):
-        y, x = right.astype(np.float64), got.astype(np.float64)
-        errors = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, x - y)
-        # An infinity of both, as in a mask, is no error and no size.
-        size = np.where(np.isfinite(y), y, 0.0)
-        found = float(np.sqrt(np.sum(errors**2) / np.sum(size**2)))
-    return found if np.isfinite(found) else np.inf
+    return off_by(right.astype(np.float64), got.astype(np.float64))
 
 
 def _unjudged(case: Case, backend: BackendInfo, reason: str) -> LiveResult:

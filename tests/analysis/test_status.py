@@ -66,7 +66,7 @@ def test_a_failure_comes_before_a_backend_that_supports_nothing() -> None:
 
 def test_nothing_was_judged_if_one_of_two_backends_supports_nothing() -> None:
     idle = Verdict.UNSUPPORTED
-    nothing, said = Exit.NOTHING_JUDGED, "nothing was judged: {} supported no case"
+    nothing, said = Exit.NOTHING_JUDGED, "not all were judged: {} supported no case"
     assert code_of(Verdict.PASS, also=(idle, idle)) == (nothing, said.format("two"))
     assert code_of(idle, also=(Verdict.PASS,)) == (nothing, said.format("one"))
     assert code_of(Verdict.PASS, also=(idle, Verdict.WARN))[0] is Exit.CONFORMS
@@ -86,7 +86,7 @@ def test_backends_that_nobody_named_may_support_nothing_but_not_all_of_them() ->
 
 def test_a_backend_without_any_result_was_not_judged_either() -> None:
     code, said = status(BOTH, [record(Verdict.PASS, "one")])
-    assert (code, said) == (Exit.NOTHING_JUDGED, "nothing was judged: two supported no case")
+    assert (code, said) == (Exit.NOTHING_JUDGED, "not all were judged: two supported no case")
 
 
 def test_to_refuse_invalid_models_alone_is_nothing_where_legal_ones_are_unsupported() -> None:

@@ -25,27 +25,13 @@ _mp = MPContext()
 _mp.prec = WORKING_DIGITS
 _INF, _NAN = _mp.mpf("inf"), _mp.mpf("nan")
 _is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
+_numbers = np.frompyfunc(_mp.convert, 1, 1)
 
 
 def digits(bits: int) -> AbstractContextManager[Any]:
     """Compute with so many binary digits, until the context ends."""
     context: AbstractContextManager[Any] = _mp.workprec(bits)
     return context
-
-
-def _number(x: Any) -> Any:
-    if hasattr(x, "_mpf_"):  # of this context, or of another one
-        return _mp.convert(x)
-    if isinstance(x, np.longdouble) and np.isfinite(x):
-        # In two halves, which float64 holds each.
-        mantissa, exponent = np.frexp(x)
-        high = float(mantissa)
-        low = float(mantissa - np.longdouble(high))
-        return _mp.ldexp(_mp.mpf(high) + _mp.mpf(low), int(exponent))
-    return _mp.mpf(int(x)) if isinstance(x, int | np.integer | np.bool_) else _mp.mpf(float(x))
-
-
-_numbers = np.frompyfunc(_number, 1, 1)
 
 
 def _array(x: Any) -> Objects:
@@ -67,17 +53,9 @@ def objects(x: Any) -> Objects:
 
 
 def longdoubles(x: Objects) -> NDArray[np.longdouble]:
-    """mpmath's numbers in longdouble, rounded in two steps."""
-
-    def one(number: Any) -> Any:
-        if not _mp.isfinite(number) or number == 0:
-            return np.longdouble(float(number))
-        mantissa, exponent = _mp.frexp(number)
-        high = float(mantissa)
-        low = float(mantissa - _mp.mpf(high))
-        return np.ldexp(np.longdouble(high) + np.longdouble(low), int(exponent))
-
-    return np.array([one(number) for number in x.reshape(-1)], np.longdouble).reshape(x.shape)
+    """mpmath's numbers within float64's range in longdouble, rounded in two steps."""
+    high = x.astype(np.float64)
+    return np.asarray(high.astype(np.longdouble) + (x - high).astype(np.float64))
 
 
 @cache

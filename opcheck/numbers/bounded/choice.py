@@ -22,14 +22,10 @@ _FAR = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Uncertain(Kind):
-    v: NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Truth(_Uncertain):
+class Truth(Kind):
     """Booleans `v`; those that are `unsure` may be the other one too."""
 
+    v: Mask
     unsure: Mask
 
     __and__, __rand__ = methods("logical_and")
@@ -281,9 +277,10 @@ argmax, argmin = partial(_place, np.argmax, 1), partial(_place, np.argmin, -1)
 
 
 @dataclass(frozen=True, eq=False)
-class Indices(_Uncertain):
+class Indices(Kind):
     """Indices `v`; `admitted` has an axis more, the last, with all that each of them may be."""
 
+    v: NDArray[Any]
     admitted: NDArray[np.intp]
 
 

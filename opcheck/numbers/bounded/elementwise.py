@@ -22,16 +22,16 @@ _LARGE = 40.0
 _float_erf = np.frompyfunc(math.erf, 1, 1)
 
 
-def plus(*parts: Any) -> Any:
+def plus(*parts: Any, how: Callable[[Any, Any], Any] = operator.add) -> Any:
     """The sum of those parts that there are, None if there is none."""
     there = [part for part in parts if part is not None]
-    return reduce(operator.add, there) if there else None
+    return reduce(how, there) if there else None
 
 
 def either(*masks: Lost | None) -> Lost | None:
     """Return the union of the masks that exist, None if there is none."""
-    there = [mask for mask in masks if mask is not None]
-    return reduce(operator.or_, there) if there else None
+    union: Lost | None = plus(*masks, how=operator.or_)
+    return union
 
 
 def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
@@ -50,10 +50,8 @@ def result(
     made = Bounded(v, like.dtype, own, errors, k=k, least=least, squared=squared, shares=shares)
     if own.stored is None:
         return made
-    return Bounded(
-        v, like.dtype, own, lambda: made.settled().errors, k=1.0, grid=own.stored,
-        least=made.sure, squared=squared,
-    )  # fmt: skip
+    return replace(made, _errors=lambda: made.settled().errors, k=1.0, grid=own.stored,
+                   least=made.sure, shares=False)  # fmt: skip
 
 
 def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:

@@ -304,9 +304,8 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
     """The element at each index along `axis`; where it may be another, any of those."""
     if not isinstance(index, Indices):
         return x.moved(lambda part: np.take_along_axis(part, index, axis))
-    count = index.admitted.shape[-1]
-    wide = x.moved(lambda part: np.repeat(part[..., None], count, -1))
-    admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, axis % x.ndim))
+    place, wide = axis % x.ndim, x.moved(lambda part: part[..., None])
+    admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, place))
     chosen = x.moved(lambda part: np.take_along_axis(part, index.v, axis))
     return _hull(chosen, admitted, x.ndim)
 
@@ -392,9 +391,7 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
 
 def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
     if x.dtype == dtype.numpy:
-        return Bounded(
-            x.v, x.dtype, arithmetic, x._errors, k=x.k, grid=x.grid, least=x.least, shares=x.shares
-        )
+        return replace(x, arithmetic=arithmetic, squared=False)
     v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
     rounds = grid(dtype).u > _u(x.dtype)
     if x.exact and not rounds:

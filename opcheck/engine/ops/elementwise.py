@@ -452,17 +452,11 @@ def zeros_shifted_in(X, Y, *, direction):
     return shifted(*unsigned, direction=direction).view(X.dtype)
 
 
-def _of_many(name, function):
-    def of_equal(*data_0):
-        if any(one.shape != data_0[0].shape for one in data_0):
-            raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
-        return function(*data_0)
-
-    def of_all(*data_0):
-        common_shape(*(x.shape for x in data_0))
-        return function(*data_0)
-
-    return {since: of_equal if since < 8 else of_all for since in opset.versions("", name)}
+def _of_many(function, stretched, *data_0):
+    if not stretched and len({x.shape for x in data_0}) > 1:
+        raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
+    common_shape(*(x.shape for x in data_0))
+    return function(*data_0)
 
 
 for _name, _right, *_others in (
@@ -475,7 +469,7 @@ for _name, _right, *_others in (
          lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0])),
     ("Sum", _sum, _summed),
 ):  # fmt: skip
-    _by = partial(_of_many, _name)
+    _by = operators.by_step(each={n: n >= 8 for n in opset.versions("", _name)})(_of_many)
     _made = operator(_name, exact=_name in ("Max", "Min"), ignores=("consumed_inputs",))
     _made.formula(by=_by)(_right)
     for _other in _others:

@@ -283,11 +283,10 @@ for _name, _shares in _SHARES.items():
                lambda cos, n, period, of=_of, t=t: of(cos, n.astype(t), t(period)).astype(t))
            for t in (np.float16, ml_dtypes.bfloat16)},
     }, by=_window)  # fmt: skip
-    for _called, _text, _cast in (
-        ("rounded_to_nearest", "integers were rounded and not cut off", np.rint),
-        ("rounded_up", "integers were rounded up", lambda y: np.ceil(y - 1e-6)),
-    ):
-        _op.mutant(_text, name=_called, by=partial(_window, cut=_cast))(_of)
+    _op.mutant_table({
+        "rounded_to_nearest": ("integers were rounded and not cut off", np.rint),
+        "rounded_up": ("integers were rounded up", lambda y: np.ceil(y - 1e-6)),
+    }, by=lambda cut, of=_of: _window(of, cut=cut))  # fmt: skip
 
 
 # Bands on the mel scale, of a spectrum's values.
@@ -339,13 +338,12 @@ MEL.mutant_table({
                back=lambda m: np.expm1(m.astype(t)).astype(np.float64)))
        for t in (np.float16, ml_dtypes.bfloat16)},
 }, by=_of_bands)  # fmt: skip
-for _called, _text, _option in (
-    ("rounded_to_nearest", "frequencies were rounded to the nearest bin", {"cut": np.rint}),
-    ("between_bins", "frequencies lay between bins", {"cut": np.positive}),
-    ("length_as_it_is", "bins were counted by the length, and not by one more", {"more": 0}),
-    ("flat_within_a_bin", "bands within a bin had no peak",
+MEL.mutant_table({
+    "rounded_to_nearest": ("frequencies were rounded to the nearest bin", {"cut": np.rint}),
+    "between_bins": ("frequencies lay between bins", {"cut": np.positive}),
+    "length_as_it_is": ("bins were counted by the length, and not by one more", {"more": 0}),
+    "flat_within_a_bin": ("bands within a bin had no peak",
         {"mark": lambda y, left, right: y * (left < right)}),
-    ("of_area_1", "triangles had the same area, and not the same peak",
+    "of_area_1": ("triangles had the same area, and not the same peak",
         {"mark": lambda y, left, right: y * (2 / np.maximum(right - left, 1))}),
-):  # fmt: skip
-    MEL.mutant(_text, name=_called, by=partial(_of_bands, **_option))(_mels)
+}, by=lambda options: _of_bands(_mels, **options))  # fmt: skip

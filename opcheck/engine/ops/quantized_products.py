@@ -12,7 +12,9 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import by_step, is_open, operator
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
-from opcheck.engine.ops.quantization import UNSIGNED, exact_values, real, same_bits, whole
+from opcheck.engine.ops.quantization import (
+    CONVERSIONS, UNSIGNED, exact_values, real, same_bits, whole,
+)  # fmt: skip
 from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers.faulty import bare
 
@@ -234,18 +236,6 @@ PAIRS: Any = {"pairs_saturate": (
     "products were added in pairs that saturate in 16 bits", {"more": lost_in_pairs})}  # fmt: skip
 
 
-def finishing(convert):
-    """Numbers of an integer type by `convert(quotient, zero, cut)`, or one that wraps around."""
-
-    def finish(quotients, zero, out, saturate=1, sure=False):
-        if out.kind != "int":
-            return whole(quotients, zero, out)
-        found = convert(bare(quotients[0]), zero, lambda x: np.clip(x, *dtypes.limits(out)))
-        return bare(found).astype(np.int64).astype(out.numpy)
-
-    return {"finish": finish}
-
-
 def factor(change):
     return {"way": lambda product, x, w, sums, bias, a, b, y: (
         sums if bias is None else sums + bias) * change(a, b, y)}  # fmt: skip
@@ -253,19 +243,17 @@ def factor(change):
 
 #: Mistakes by which requantizing goes wrong.
 SCALES: Any = {
-    "halves_away_from_zero": ("halves were rounded away from 0", finishing(
-        lambda q, zero, cut: cut(np.trunc(q + np.copysign(0.5, q)) + zero))),
-    "halves_up": ("halves were rounded up", finishing(
-        lambda q, zero, cut: cut(np.floor(q + 0.5) + zero))),
-    "cut_off": ("fractions were cut off", finishing(lambda q, zero, cut: cut(np.trunc(q) + zero))),
-    "rounded_with_zero_point": ("the zero point was added before rounding", finishing(
-        lambda q, zero, cut: cut(np.rint(q + zero)))),
-    "saturated_before_zero_point": ("numbers saturated before the zero point was added", finishing(
-        lambda q, zero, cut: cut(cut(np.rint(q)) + zero))),
-    "wraps_around": ("numbers out of range wrapped around", finishing(
-        lambda q, zero, cut: np.rint(q) + zero)),
-    "no_output_zero_point": ("the output's zero point was ignored", finishing(
-        lambda q, zero, cut: cut(np.rint(q)))),
+    **{name: (text, {"finish": partial(whole, convert=CONVERSIONS[same][1])})
+       for name, text, same in (
+        ("halves_away_from_zero", "halves were rounded away from 0", "ties_away_ints"),
+        ("halves_up", "halves were rounded up", "ties_up_ints"),
+        ("cut_off", "fractions were cut off", "truncated_ints"),
+        ("rounded_with_zero_point", "the zero point was added before rounding", "rounded_last"),
+        ("saturated_before_zero_point", "numbers saturated before the zero point was added",
+         "saturates_first"),
+        ("wraps_around", "numbers out of range wrapped around", "wraps"))},
+    "no_output_zero_point": ("the output's zero point was ignored", {
+        "finish": lambda quotients, zero, *of: whole(quotients, zero * 0, *of)}),
     "multiplied_by_output_scale": ("the output's scale multiplied", factor(
         lambda a, b, y: a * b * y)),
     "first_scale_ignored": ("the first operand's scale was ignored", factor(

@@ -15,6 +15,7 @@ from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
+from opcheck.numbers.arithmetic import Kind, Number
 from opcheck.opset import OUTER, Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
 T = TypeVar("T")
@@ -542,7 +543,7 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
     if not (listed or node.graphs) and any(isinstance(x, list) for x in operands):
         unsupported(f"{node.op} of a sequence within a graph", node.op.name != "Identity")
         return operands
-    if not (listed or node.graphs or any(map(numbers.is_lifted, operands))):
+    if not (listed or node.graphs or any(isinstance(x, Kind) for x in operands)):
         plain = Node(node.op, tuple(operands), node.attrs, node.asked)  # type: ignore[arg-type]
         found = dict(zip(node.asked, map(numbers.lifted, evaluate(plain)), strict=True))
         return [found.get(n) for n in range(len(node.outputs))]
@@ -557,7 +558,7 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
         outputs = _computed(node, operands, named, {})
     except (TypeError, AttributeError, ValueError, IndexError) as error:
         # Formulas that move elements are written for arrays, and none reads what is not sure.
-        if not moves and not any(map(numbers.is_unsure, operands)):
+        if not moves and all(isinstance(x, Number) or not isinstance(x, Kind) for x in operands):
             raise
         why = f"what {node.op} does here depends on how numbers were rounded"
         raise NotSupported(why) from error
@@ -599,7 +600,7 @@ def _of_lists(node: BodyNode, schema: Schema, operands: Sequence[Any]) -> Sequen
 
 def _kept(x: Any, dtype: DType | None) -> Any:
     """A tensor in the type that its operator declares, rounded to it."""
-    if dtype and dtype.kind == "float" and numbers.is_lifted(x) and x.dtype != dtype.numpy:
+    if dtype and dtype.kind == "float" and isinstance(x, Number) and x.dtype != dtype.numpy:
         x = numbers.astype(x, dtype.numpy)
     return numbers.kept(x)
 
@@ -609,7 +610,7 @@ def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
         return None
     dtype = dtypes.of(np.empty(0, x.dtype))
     assert dtype
-    return dtype, numbers.shape(x)
+    return dtype, np.shape(x)
 
 
 def _computed(

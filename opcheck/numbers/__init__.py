@@ -153,16 +153,6 @@ def lifted(array: Any) -> Any:
     return _context.get().lift(array)
 
 
-def is_lifted(x: Any) -> bool:
-    """Return True for an array of another kind than NumPy's."""
-    return isinstance(x, Kind)
-
-
-def is_unsure(x: Any) -> bool:
-    """Return True for conditions or indices of which some may be others."""
-    return isinstance(x, Kind) and not isinstance(x, Number)
-
-
 def if_known(x: Any) -> Any:
     """The plain array of numbers that no rounding has touched; others as they are."""
     return x.v.astype(x.dtype) if isinstance(x, Number) and getattr(x, "exact", False) else x
@@ -215,11 +205,6 @@ def drawn(shape: Sequence[int], seed: float | None) -> Any:
     bits = None if seed is None else int(np.float32(seed).view(np.uint32))
     # Not the generator of opcheck's data, which have seeds too.
     return np.random.Generator(np.random.Philox(bits)).random(shape)
-
-
-def shape(x: Any) -> tuple[int, ...]:
-    """The shape of an array of any kind, or () for a Python number."""
-    return x.shape if isinstance(x, Number) else np.shape(x)
 
 
 def parted(x: Any) -> tuple[Any, Any]:

@@ -16,9 +16,7 @@ from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-CausalConvWithState Col2Im Conv ConvTranspose DeformConv
-"""
+NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""
 CAUSAL, CONV = operator("CausalConvWithState"), operator("Conv")
 COL2IM = operator("Col2Im")
 TRANSPOSE, DEFORM = operator("ConvTranspose"), operator("DeformConv")
@@ -363,8 +361,7 @@ DEFORM.formula(by=of_samples)(offsets)
 
 
 DEFORM.mutant_table({
-    "x_before_y": ("the offsets along the last axis came first",
-        lambda *of: offsets(*of)[::-1]),
+    "x_before_y": ("the offsets along the last axis came first", lambda *of: offsets(*of)[::-1]),
     "axes_outside_the_kernel": ("all offsets along one axis came before those along the next",
         lambda x, groups, kernel, axes, sizes: [
             xp.reshape(x, (x.shape[0], groups, axes, *kernel, *sizes))[:, :, axis]

@@ -468,8 +468,9 @@ for _name, _right, *_others in (
          lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0])),
     ("Sum", _sum, _summed),
 ):  # fmt: skip
-    _by = operators.by_step(each={n: n >= 8 for n in opset.versions("", _name)})(_of_many)
+    _each = {since: since >= 8 for since in opset.versions("", _name)}
+    _all = operators.by_step(each=_each)(_of_many)
     _made = operator(_name, exact=_name in ("Max", "Min"), ignores=("consumed_inputs",))
-    _made.formula(by=_by)(_right)
+    _made.formula(by=_all)(_right)
     for _other in _others:
-        _made.also_honest("", by=_by)(_other)
+        _made.also_honest("", by=_all)(_other)

@@ -14,9 +14,7 @@ from opcheck.engine.operators import by_step, check_shape, is_open, operator, un
 from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT
-"""
+NAMES = """BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT"""
 DFT, STFT = operator("DFT"), operator("STFT")
 
 

@@ -355,7 +355,6 @@ OPS["TopK"].mutant_table({
 OPS["TopK"].mutant_table({
     "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
                             lambda k, length: min(k, length)),
-    "negative_k_accepted": ("a k below 0 was taken for 1",
-                            lambda k, length: 1 if k < 0 else k),
+    "negative_k_accepted": ("a k below 0 was taken for 1", lambda k, length: 1 if k < 0 else k),
     "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
 }, by=partial(by_axis, top_k), of_validity=True)  # fmt: skip

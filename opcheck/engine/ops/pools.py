@@ -386,10 +386,7 @@ def without_nan(X, p, windows):
 
 
 def largest(X, p, windows):
-    out = np.zeros(windows.shape, X.dtype)
-    for portion, values in windows.gathered(np.abs(X), np.arange(out.size if X.size else 0)):
-        out.reshape(-1)[portion] = values.max(axis=1)
-    return out
+    return windows.reduced(np.abs(X), np.maximum, 0)
 
 
 LP_POOL.mutant_table({

@@ -23,9 +23,7 @@ from opcheck.numbers.bounded.array import Bounded
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear
-"""
+NAMES = """Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear"""
 CAST, LIKE = operator("Cast", exact=True), operator("CastLike", exact=True)
 DEQUANTIZE, DYNAMIC, QUANTIZE = map(operator, NAMES.split()[2:])
 #: Every integer up to here is a number of float64.

@@ -10,17 +10,14 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.operators import by_step, is_open, operator
+from opcheck.engine.ops import quantization
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
-from opcheck.engine.ops.quantization import (
-    CONVERSIONS, UNSIGNED, exact_values, real, same_bits, whole,
-)  # fmt: skip
+from opcheck.engine.ops.quantization import UNSIGNED, exact_values, real, same_bits, whole
 from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-ConvInteger MatMulInteger QLinearConv QLinearMatMul
-"""
+NAMES = """ConvInteger MatMulInteger QLinearConv QLinearMatMul"""
 MATMUL = operator("MatMulInteger", exact=True)
 CONV = operator("ConvInteger", exact=True)
 Q_MATMUL, Q_CONV = operator("QLinearMatMul"), operator("QLinearConv")
@@ -243,7 +240,7 @@ def factor(change):
 
 #: Mistakes by which requantizing goes wrong.
 SCALES: Any = {
-    **{name: (text, {"finish": partial(whole, convert=CONVERSIONS[same][1])})
+    **{name: (text, {"finish": partial(whole, convert=quantization.CONVERSIONS[same][1])})
        for name, text, same in (
         ("halves_away_from_zero", "halves were rounded away from 0", "ties_away_ints"),
         ("halves_up", "halves were rounded up", "ties_up_ints"),
@@ -256,8 +253,7 @@ SCALES: Any = {
         "finish": lambda quotients, zero, *of: whole(quotients, zero * 0, *of)}),
     "multiplied_by_output_scale": ("the output's scale multiplied", factor(
         lambda a, b, y: a * b * y)),
-    "first_scale_ignored": ("the first operand's scale was ignored", factor(
-        lambda a, b, y: b / y)),
+    "first_scale_ignored": ("the first operand's scale was ignored", factor(lambda a, b, y: b / y)),
     "second_scale_ignored": ("the second operand's scale was ignored", factor(
         lambda a, b, y: a / y)),
     "output_scale_ignored": ("the output's scale was ignored", factor(lambda a, b, y: a * b)),

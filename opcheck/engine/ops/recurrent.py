@@ -20,9 +20,7 @@ from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-GRU LSTM RNN
-"""
+NAMES = """GRU LSTM RNN"""
 matmul = primitive(plain.matmul)
 
 

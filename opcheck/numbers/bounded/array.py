@@ -124,7 +124,7 @@ class Bounded(Number):
     _errors: Errors | Callable[[], Errors] = NO_ERRORS
     _: KW_ONLY
     k: float = 0.0
-    grid: Grid = cast(Any, None)  # that of the arithmetic
+    grid: Grid = field(default=cast(Any, None))  # that of the arithmetic
     least: float = 0.0
     squared: bool = False
     shares: bool = False

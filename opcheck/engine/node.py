@@ -2,8 +2,8 @@
 specification's own function bodies, node by node, as formulas."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -73,13 +73,11 @@ class Node:
         found = self._right
         if isinstance(found, Exception):
             raise type(found)(*found.args)
-        return found() if callable(found) else found
+        return found()
 
     @cached_property
-    def _right(
-        self,
-    ) -> "tuple[Array, ...] | Callable[[], tuple[Array, ...]] | InvalidNode | NotSupported":
-        """The outputs, what draws them anew each time, or why there are none."""
+    def _right(self) -> "Callable[[], tuple[Array, ...]] | InvalidNode | NotSupported":
+        """What gives the outputs, drawn anew each time if they are, or why there are none."""
         from opcheck.engine.evaluate import Drawn, exactly, rounded
 
         try:
@@ -90,7 +88,8 @@ class Node:
             return NotSupported(str(error))
         if any(isinstance(out, Drawn) for out in found):
             return lambda: tuple(map(rounded, found))
-        return tuple(map(rounded, found))
+        made = tuple(map(rounded, found))
+        return lambda: made
 
     @cached_property
     def plain(self) -> tuple[Array, ...]:
@@ -484,7 +483,7 @@ class Subgraph:
         """
         if len(inputs) != len(self.body.inputs):
             raise InvalidNode(f"a graph of {len(self.body.inputs)} inputs is fed {len(inputs)}")
-        with numbers.undrawn():
+        with numbers.setting(numbers.in_graph, True):
             return _run(self.body, inputs, self.around)
 
 
@@ -508,9 +507,15 @@ def _run(
         if lacking := [name for name in node.inputs if name not in named]:
             raise InvalidNode(f"nothing is called {lacking[0]} there")
         if attrs is None:
-            # What waits for its errors holds all that it is computed of.
-            with _naming(node):
+            try:
+                # What waits for its errors holds all that it is computed of.
                 outputs: Sequence[Any] = [*map(numbers.finished, _typed(node, named))]
+            except InvalidNode as error:
+                # What forbids a node names the innermost one.
+                if str(error).startswith(_INNER):
+                    raise
+                one = f"{node.op.name}, which gives {next(filter(None, node.outputs), '')!r}"
+                raise InvalidNode(f"{_INNER}{one}: {error}") from None
         else:
             outputs = _computed(node, [named[name] for name in node.inputs], named, attrs)
         # An output that is left out has no name, like an input that is.
@@ -519,18 +524,6 @@ def _run(
             named.pop(name, None)
     lift(body.outputs)
     return tuple(named.get(name) for name in body.outputs)
-
-
-@contextmanager
-def _naming(node: BodyNode) -> Iterator[None]:
-    """Around a node of a graph: what forbids it names the innermost one."""
-    try:
-        yield
-    except InvalidNode as error:
-        if str(error).startswith(_INNER):
-            raise
-        gives = next(filter(None, node.outputs), "")
-        raise InvalidNode(f"{_INNER}{node.op.name}, which gives {gives!r}: {error}") from None
 
 
 def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
@@ -623,19 +616,14 @@ def _computed(
     operator = operator_of(node.op)
     if operator is None:
         raise NotSupported(f"the engine has no formula for {node.op}, a part of it")
-    stated: dict[str, Any] = {
-        name: attrs.get(value.name) if isinstance(value, AttributeReference) else value
-        for name, value in node.attrs.items()
-    }
-    stated = {
-        name: Subgraph(value, named) if isinstance(value, Body) else value
-        for name, value in stated.items()
-        if value is not None
-    }
+    stated: dict[str, Any] = {}
+    for name, value in node.attrs.items():
+        held = attrs.get(value.name) if isinstance(value, AttributeReference) else value
+        if held is not None:
+            stated[name] = Subgraph(held, named) if isinstance(held, Body) else held
     function = operator.formulas[node.op.since]
     schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
-    plain = Node(node.op, (), stated, node.asked)
-    arguments = attributes_for(function, schema, plain)
+    arguments = attributes_for(function, schema, Node(node.op, (), stated, node.asked))
     while operands and operands[-1] is None:
         operands = operands[:-1]
     outputs = function(*operands, **arguments)

@@ -45,8 +45,10 @@ NAMES = frozenset(
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-_share: ContextVar[float | None] = ContextVar("share", default=None)
-_in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
+#: What formulas draw wherever they draw, so that they give a quantile; None to draw.
+share: ContextVar[float | None] = ContextVar("share", default=None)
+#: Whether nothing is drawn: in a graph, other nodes would compute with it.
+in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
 
 
 def _kind_of(operands: Iterable[Any]) -> Any:
@@ -182,26 +184,16 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"{__name__} has no function {name}; NAMES has {nearest} and others")
 
 
-def undrawn() -> AbstractContextManager[None]:
-    """Let nothing be drawn, in a graph whose other nodes would compute with it."""
-    return setting(_in_graph, True)
-
-
-def at_share(share: float) -> AbstractContextManager[None]:
-    """Let formulas draw this number wherever they draw, so that they give a quantile."""
-    return setting(_share, share)
-
-
 def drawn(shape: Sequence[int], seed: float | None) -> Any:
     """Independent numbers, equally likely to be anywhere in [0, 1), in float64.
 
     The same `seed` gives the same ones, None others each time.
     """
-    unsupported("what is computed of numbers drawn at random", _in_graph.get())
+    unsupported("what is computed of numbers drawn at random", in_graph.get())
     if (trace := _context.get().trace) is not None:
         trace.add("drawn")
-    if (share := _share.get()) is not None:
-        return np.full(shape, share)
+    if (known := share.get()) is not None:
+        return np.full(shape, known)
     bits = None if seed is None else int(np.float32(seed).view(np.uint32))
     # Not the generator of opcheck's data, which have seeds too.
     return np.random.Generator(np.random.Philox(bits)).random(shape)
@@ -213,4 +205,4 @@ def parted(x: Any) -> tuple[Any, Any]:
     Errors that a formula's own steps would let grow can thus go on by themselves, multiplied by
     what the steps are together.
     """
-    return x.parted() if isinstance(x, Number) else (x, None)
+    return x.parted() if hasattr(x, "parted") else (x, None)

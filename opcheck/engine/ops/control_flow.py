@@ -28,11 +28,6 @@ def decided(name, condition):
     raise NotSupported(f"rounding decides {name}")
 
 
-def one_truth(cond):
-    illegal(f"cond has {cond.size} elements; allowed: 1", cond.size != 1)
-    return decided("cond", xp.reshape(cond, ()))
-
-
 @by_step(*_VERSIONS)
 def branch(chosen, cond, *, then_branch, else_branch):
     numbers = [len(one.body.outputs) for one in (then_branch, else_branch)]
@@ -42,7 +37,8 @@ def branch(chosen, cond, *, then_branch, else_branch):
 
 @IF.formula(by=branch)
 def taken(cond, then_branch, else_branch):
-    return then_branch() if one_truth(cond) else else_branch()
+    illegal(f"cond has {cond.size} elements; allowed: 1", cond.size != 1)
+    return then_branch() if decided("cond", xp.reshape(cond, ())) else else_branch()
 
 
 def stacked(values, axis=0):

@@ -165,20 +165,15 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
         ("output_padding", output_padding, 0), ("output_shape", output_shape, 0),
     ):  # fmt: skip
         asked[name] = ax.for_axes(name, values, n, *least_and_sides)
-    axes = axes_of(since, W.shape[2:], **asked | reading(asked))
+    asked |= reading(asked)
+    begins, ends = asked["pads"][:n], asked["pads"][n:]
+    along = partial(windows_along, since, asked["auto_pad"], asked["stated"])
+    axes = tuple(map(along, asked["lengths"], W.shape[2:], asked["strides"], asked["dilations"],
+                     begins, ends, asked["output_padding"], asked["output_shape"]))  # fmt: skip
     check_size((*shape, *(axis.length for axis in axes)))
     if not np.isfinite(bare(xp.values_of(W))).all():
         is_open("nothing is said of weights that are no numbers where no element falls")
     return convolution(X, W, B, Windows(shape, axes), group)
-
-
-def axes_of(since, kernel, lengths, strides, dilations, pads, output_padding, output_shape,
-            auto_pad, stated):  # fmt: skip
-    """The windows along each axis of the output."""
-    begins, ends = pads[: len(kernel)], pads[len(kernel) :]
-    along = partial(windows_along, since, auto_pad, stated)
-    return tuple(map(along, lengths, kernel, strides, dilations, begins, ends, output_padding,
-                     output_shape))  # fmt: skip
 
 
 def windows_along(since, auto_pad, stated, length, kernel, stride, dilation, begin, end, extra,

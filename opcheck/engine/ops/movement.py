@@ -399,16 +399,14 @@ def reshape(data, shape, *, allowzero=0):
 SHAPES["Reshape"].formula(1)(lambda data, *, shape: reshape(data, shape))
 
 
-def _flat(input, axis, counted):
+def _flat(counted, input, *, axis):
     illegal(f"axis {axis} is beyond the rank {input.ndim}", axis > input.ndim)
     front = axis if axis == input.ndim else counted(axis, input.ndim)
     return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
 
 
-SHAPES["Flatten"].formula(1, 9)(lambda input, *, axis: _flat(input, axis, from_the_front))
-SHAPES["Flatten"].formula(11, 13, 21, 23, 24, 25)(
-    lambda input, *, axis: _flat(input, axis, from_either_end)
-)
+SHAPES["Flatten"].formula(1, 9)(partial(_flat, from_the_front))
+SHAPES["Flatten"].formula(11, 13, 21, 23, 24, 25)(partial(_flat, from_either_end))
 
 
 @SHAPES["Transpose"].formula(1, 13, 21, 23, 24, 25)

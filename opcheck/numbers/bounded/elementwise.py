@@ -337,8 +337,8 @@ def _library(name: str, x: Bounded) -> Bounded:
     """
     if name == "log" and x.for_logarithm is not None:
         x = x.for_logarithm
-    accuracy = x.arithmetic.accuracy(name)
-    is_exp, is_root = name == "exp", name == "sqrt"
+    accuracy, shape = x.arithmetic.accuracy(name), _SHAPES.get(name, _RISING)
+    is_exp, is_root = shape.exponential, name == "sqrt"
     function = real(name)
     v = function(x.v)
 
@@ -346,7 +346,7 @@ def _library(name: str, x: Bounded) -> Bounded:
         old = x.settled()
         e = old.e
         # What arguments are off by together, their exponentials are in proportion.
-        common = x.errors.shift if _SHAPES.get(name, _RISING).exponential else None
+        common = x.errors.shift if is_exp else None
         if common is not None:
             together = np.where(common.up < _LARGE, common.up, 0.0)
             e = np.maximum(e - together, 0.0)
@@ -354,7 +354,6 @@ def _library(name: str, x: Bounded) -> Bounded:
         if accuracy.argument:
             e = plus(e, size_of(old.v) * (accuracy.argument * old.arithmetic.u))
             e = e if e is None or np.isfinite(e).all() else np.where(is_finite(old.v), e, 0.0)
-        shape = _SHAPES.get(name, _RISING)
         e = arrays.reach(old.v, e) if shape is _RISING else e
         least = 0.0 if is_root and x.never_negative() else -np.inf
         e, lost = _through(function, old, v, e, shape, least)

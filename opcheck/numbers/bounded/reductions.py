@@ -393,7 +393,8 @@ def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
     if x.dtype == dtype.numpy:
         return replace(x, arithmetic=arithmetic, squared=False)
     v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
-    rounds = grid(dtype).u > _u(x.dtype)
+    own = dtypes.of(np.empty(0, x.dtype))
+    rounds = own is None or own.kind != "float" or grid(dtype).u > grid(own).u
     if x.exact and not rounds:
         # Every number of the old type is one of the new.
         return Bounded(v, dtype.numpy, arithmetic)
@@ -401,11 +402,6 @@ def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
     if rounds:
         made.k, made.grid = 1.0, grid(dtype)
     return made
-
-
-def _u(dtype: np.dtype[Any]) -> float:
-    known = dtypes.of(np.empty(0, dtype))
-    return grid(known).u if known is not None and known.kind == "float" else 0.0
 
 
 def _arithmetic(old: Arithmetic, dtype: DType, computes: bool) -> Arithmetic:

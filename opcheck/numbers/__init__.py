@@ -55,10 +55,8 @@ def _kind_of(operands: Iterable[Any]) -> Any:
     for operand in operands:
         if isinstance(operand, Kind):
             return operand.kind()
-        if isinstance(operand, list | tuple):
-            kind = _kind_of(operand)
-            if kind is not plain:
-                return kind
+        if isinstance(operand, list | tuple) and (kind := _kind_of(operand)) is not plain:
+            return kind
     return plain
 
 

@@ -4,7 +4,6 @@ They decide what a value rounds to. They know neither negative zero nor types: w
 0, an infinity or NaN, plain and bounded numbers tell more.
 """
 
-import builtins
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -114,7 +113,7 @@ def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -
 def _nearest(number: Any, dtype: DType) -> float:
     sign, mantissa, exponent, length = number._mpf_
     # How many of the last bits the dtype has no room for; all of a number below half its least.
-    shift = builtins.max(length - dtype.precision, dtype.min_exponent - exponent)
+    shift = max(length - dtype.precision, dtype.min_exponent - exponent)
     if shift > length:
         return 0.0
     if shift > 0:
@@ -155,10 +154,6 @@ def _power(x: Any, p: Any) -> Any:
     return _mp.power(x, p)
 
 
-def _logarithm(x: Any) -> Any:
-    return -_INF if x == 0 else _mp.log(x)
-
-
 def _fmod(a: Any, b: Any) -> Any:
     if not _mp.isfinite(a) or b == 0:
         return _NAN
@@ -187,16 +182,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pow": _power,
     "remainder": _remainder,
     "fmod": _fmod,
-    "log": _logarithm,
-    "log1p": lambda x: _mp.log1p(x) if -1 < x < 1 else _logarithm(1 + x),
-    "sign": lambda x: _mp.mpf((x > 0) - (x < 0)),
     "trunc": _truncated,
     "round": _mp.nint,  # ties to even
     "maximum": lambda a, b: a if a >= b else b,
     "minimum": lambda a, b: a if a <= b else b,
 }
 _OF_MPMATH = """
-acos acosh asin asinh atan atanh ceil cos cosh erf exp expm1 floor sin sinh sqrt tan tanh
+acos acosh asin asinh atan atanh ceil cos cosh erf exp expm1 floor log log1p sign sin sinh sqrt tan
+tanh
 """.split()
 _FUNCTIONS |= {name: getattr(_mp, name) for name in _OF_MPMATH}
 #: Those of two operands.

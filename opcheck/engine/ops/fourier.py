@@ -75,7 +75,7 @@ def _check(x, flags):
         is_open("nothing is said of infinities and NaN times a cosine of 0")
 
 
-def _dft(transform, input, dft_length, axis, inverse, onesided):
+def _dft(transform, input, dft_length=None, *, axis, inverse, onesided):
     """The transform along an axis, by `transform(x, bins, length, inverse, folded)`."""
     rank = input.ndim
     if not (-rank <= axis <= -2 or 0 <= axis <= rank - 2):
@@ -100,14 +100,11 @@ def _dft(transform, input, dft_length, axis, inverse, onesided):
 
 
 def _versions(transform):
-    def by_attribute(input, dft_length=None, **attrs):
-        return _dft(transform, input, dft_length, **attrs)
-
     def by_input(input, dft_length=None, axis=None, **flags):
         at = -2 if axis is None else scalar("axis", axis)
-        return _dft(transform, input, dft_length, at, **flags)
+        return _dft(transform, input, dft_length, axis=at, **flags)
 
-    return {17: by_attribute, 20: by_input}
+    return {17: partial(_dft, transform), 20: by_input}
 
 
 DFT.formula(by=_versions)(_transform)

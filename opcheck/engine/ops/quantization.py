@@ -129,9 +129,7 @@ def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") ->
 
 
 def _each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
-    made = np.empty(x.size, dtype)
-    made[:] = [function(value) for value in x.reshape(-1)]
-    return made.reshape(x.shape)
+    return np.fromiter(map(function, x.reshape(-1)), dtype, x.size).reshape(x.shape)
 
 
 def _read(x: Array, dtype: DType) -> Array:

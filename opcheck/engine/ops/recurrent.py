@@ -257,8 +257,7 @@ HABITS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def declare(op, by, cell, cells, **more):
     op.mutant_table(cells, by=by)
-    for name, (text, habits) in {**HABITS, **more}.items():
-        op.mutant(text, name=name, by=partial(by, **habits))(cell)
+    op.mutant_table({**HABITS, **more}, by=lambda habits: by(cell, **habits))
 
 
 declare(LSTM, of_lstm, lstm, {

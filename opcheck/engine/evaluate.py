@@ -566,9 +566,8 @@ def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
     found: list[Array | Expected | Drawn] = []
     for place, output in enumerate(evaluation.expected):
         if isinstance(output, Bounded | Truth | Indices):
-            dtype = evaluation.bound.output_dtype(place) or dtypes.of(
-                np.empty(0, output.dtype if isinstance(output, Bounded) else output.v.dtype)
-            )
+            own = np.empty(0, getattr(output, "dtype", output.v.dtype))
+            dtype = evaluation.bound.output_dtype(place) or dtypes.of(own)
             assert dtype
             found.append(Expected(evaluation, place, dtype))
         else:

@@ -508,8 +508,10 @@ def _run(
             raise InvalidNode(f"nothing is called {lacking[0]} there")
         if attrs is None:
             try:
-                # What waits for its errors holds all that it is computed of.
-                outputs: Sequence[Any] = [*map(numbers.finished, _typed(node, named))]
+                outputs = _typed(node, named)
+                for x in outputs:
+                    # What waits for its errors holds all that it is computed of.
+                    getattr(x, "errors", None)
             except InvalidNode as error:
                 # What forbids a node names the innermost one.
                 if str(error).startswith(_INNER):
@@ -595,7 +597,9 @@ def _kept(x: Any, dtype: DType | None) -> Any:
     """A tensor in the type that its operator declares, rounded to it."""
     if dtype and dtype.kind == "float" and isinstance(x, Number) and x.dtype != dtype.numpy:
         x = numbers.astype(x, dtype.numpy)
-    return numbers.kept(x)
+    if isinstance(x, Number) and x.dtype.itemsize == 2 and x.dtype.kind not in "biu":
+        return numbers.astype(numbers.astype(x, np.float32), x.dtype)  # of what is computed wider
+    return x
 
 
 def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:

@@ -158,19 +158,6 @@ def if_known(x: Any) -> Any:
     return x.v.astype(x.dtype) if isinstance(x, Number) and getattr(x, "exact", False) else x
 
 
-def finished(x: Any) -> Any:
-    """`x`, whose errors no longer wait to be asked for, and so for what it is computed of."""
-    getattr(x, "errors", None)
-    return x
-
-
-def kept(x: Any) -> Any:
-    """`x` as a tensor of its own type holds it, which rounds what is computed in a wider one."""
-    if isinstance(x, Number) and x.dtype.itemsize == 2 and x.dtype.kind not in "biu":
-        return astype(astype(x, np.float32), x.dtype)
-    return x
-
-
 def real(x: float) -> Any:
     """A number of the kind in force, so that what is computed of it has no rounding of Python's."""
     found = _context.get().lift(np.asarray(x, np.float64))

@@ -353,8 +353,6 @@ def sampled(X, places, pads, share, reach=1):
 
 
 DEFORM.formula(by=of_samples)(offsets)
-
-
 DEFORM.mutant_table({
     "x_before_y": ("the offsets along the last axis came first", lambda *of: offsets(*of)[::-1]),
     "axes_outside_the_kernel": ("all offsets along one axis came before those along the next",

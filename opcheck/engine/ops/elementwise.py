@@ -211,8 +211,6 @@ def error_function(x, approximate, millionths=44715):
 GELU.also_honest("with the function body's constants, float32's in the tensor's type", 20)(
     body_formula(OpVersion("", "Gelu", 20))
 )
-
-
 GELU.mutant_table({
     "tanh_always": ("the approximation by tanh was taken, whatever approximate",
                     lambda x, approximate: error_function(x, "tanh")),

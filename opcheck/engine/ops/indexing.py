@@ -350,8 +350,6 @@ OPS["TopK"].mutant_table({
     "values_alone_sorted": ("Values alone were sorted, and Indices in the order of the input",
         lambda x, values, indices, axis: (values, np.sort(indices, axis))),
 }, by=changed)  # fmt: skip
-
-
 OPS["TopK"].mutant_table({
     "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
                             lambda k, length: min(k, length)),

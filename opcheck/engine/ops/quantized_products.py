@@ -168,10 +168,8 @@ for op, by in ((Q_MATMUL, qlinear_matmul), (Q_CONV, qlinear_conv)):
     op.also_honest("", by=by)(FLOATS)
 
 
-def with_other(change):
-    return lambda x, zero, axis: (
-        less(x, zero, axis) if zero is None else change(x, beside(zero, x, axis))
-    )
+def with_other(change, x, zero, axis):
+    return less(x, zero, axis) if zero is None else change(x, beside(zero, x, axis))
 
 
 def misread(x, zero, axis):
@@ -211,11 +209,11 @@ def around(product, x, w, a, b):
 
 #: Mistakes by which sums of products go wrong.
 SUMS: Any = {
-    "zero_points_added": ("zero points were added", {"without": with_other(
+    "zero_points_added": ("zero points were added", {"without": partial(with_other,
         lambda x, zero: x.astype(np.int64) + zero)}),
-    "differences_wrap": ("differences wrapped around in 8 bits", {"without": with_other(
+    "differences_wrap": ("differences wrapped around in 8 bits", {"without": partial(with_other,
         lambda x, zero: (x - zero).astype(x.dtype).astype(np.int64))}),
-    "differences_saturate": ("differences were cut to 8 bits", {"without": with_other(
+    "differences_saturate": ("differences were cut to 8 bits", {"without": partial(with_other,
         lambda x, zero: np.clip(x.astype(np.int64) - zero, *dtypes.limits(dtypes.of(x))))}),
     "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",
                        {"without": misread}),

@@ -432,8 +432,6 @@ def of_upsampled(function=upsampled, least=1):
 
 
 UPSAMPLE.formula(by=of_upsampled)(upsampled)
-
-
 UPSAMPLE.mutant_table({
     "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
     "last_scale_for_all": ("the last two axes had the last scale",

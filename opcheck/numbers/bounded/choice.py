@@ -3,7 +3,7 @@
 Where the error of an operand leaves more than one outcome, all of them are admitted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -165,10 +165,6 @@ def extreme(
     if all(x.exact for x in operands):
         return Bounded(v, first.dtype, first.arithmetic)
 
-    def together(how: np.ufunc, parts: Sequence[Any]) -> Any:
-        given = [np.zeros((), np.int8) if part is None else part for part in parts]
-        return None if all(part is None for part in parts) else merged(how)(*given)
-
     def errors() -> Errors:
         old = [x.settled() for x in operands]
         away = [
@@ -178,8 +174,9 @@ def extreme(
         e = np.where(np.isnan(away[0]) | ~is_finite(np.asarray(v)), 0.0, away[0])
         # What others that lie far off would scatter to makes no difference.
         q = _spread(choose, v, *old)
-        lost = together(np.bitwise_or, [x.lost for x in old])
-        if lost is not None:
+        lost = None
+        if any(x.lost is not None for x in old):
+            lost = merged(np.bitwise_or)(*(np.int8(0) if x.lost is None else x.lost for x in old))
             gone = ~np.isfinite(away[1]) | (lost > arrays.OVERFLOWED)
             if first.arithmetic.flushes:
                 e = np.where(gone, e, np.maximum(*away))

@@ -143,8 +143,7 @@ class Node:
         from opcheck.opset import onnx_defs
 
         try:
-            text = str(self.attrs[name])
-            return Subgraph(onnx_defs.subgraph(text, self.opset or self.op.since))
+            return Subgraph(onnx_defs.subgraph(str(self.attrs[name]), self.opset or self.op.since))
         except ValueError as error:
             raise InvalidNode(f"{name}: {error}") from None
 

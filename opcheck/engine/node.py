@@ -73,11 +73,13 @@ class Node:
         found = self._right
         if isinstance(found, Exception):
             raise type(found)(*found.args)
-        return found()
+        return found() if callable(found) else found
 
     @cached_property
-    def _right(self) -> "Callable[[], tuple[Array, ...]] | InvalidNode | NotSupported":
-        """What gives the outputs, drawn anew each time if they are, or why there are none."""
+    def _right(
+        self,
+    ) -> "tuple[Array, ...] | Callable[[], tuple[Array, ...]] | InvalidNode | NotSupported":
+        """The outputs, what draws them anew each time, or why there are none."""
         from opcheck.engine.evaluate import Drawn, exactly, rounded
 
         try:
@@ -88,8 +90,7 @@ class Node:
             return NotSupported(str(error))
         if any(isinstance(out, Drawn) for out in found):
             return lambda: tuple(map(rounded, found))
-        made = tuple(map(rounded, found))
-        return lambda: made
+        return tuple(map(rounded, found))
 
     @cached_property
     def plain(self) -> tuple[Array, ...]:

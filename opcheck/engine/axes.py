@@ -7,7 +7,6 @@ stored.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import prod
@@ -124,11 +123,10 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 def stretches(name: str, x: Any, other: Any) -> None:
     """Raise InvalidNode unless `x` broadcasts to the shape of `other`, which stays as it is."""
-    with suppress(ValueError):
-        if np.broadcast_shapes(x.shape, other.shape) == tuple(other.shape):
-            return
     shape, wanted = list(x.shape), list(other.shape)
-    raise InvalidNode(f"{name} of shape {shape} does not broadcast to {wanted}")
+    fits = all(n in (1, m) for n, m in zip(shape[::-1], wanted[::-1], strict=False))
+    wrong = len(shape) > len(wanted) or not fits
+    illegal(f"{name} of shape {shape} does not broadcast to {wanted}", wrong)
 
 
 def _range(low: int, end: int) -> str:

@@ -52,12 +52,7 @@ def evaluate(
 
     Raises what `bind` raises, InvalidNode for what the formula forbids, and WrongOperator.
     """
-    return _evaluated(bind(node, formula), faults, trace)
-
-
-def _evaluated(
-    bound: BoundNode, faults: Faults | None = None, trace: set[str] | None = None
-) -> tuple[Array, ...]:
+    bound = bind(node, formula)
     convert = _native if bound.operator.exact or bound.schema.graphs else _widened
     lift = (lambda array: array) if faults is None and trace is None else _made_faulty
     outputs = _called(bound, lift, map(convert, bound.node.inputs), faults, trace)
@@ -258,9 +253,9 @@ class Evaluation:
         return self.outputs(self.tiers()[0])
 
     def _evaluated(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
-        bound = self.bound if formula is None else bind(self.node, formula)
         if self.is_exact:
-            return _evaluated(bound)
+            return evaluate(self.node, formula)
+        bound = self.bound if formula is None else bind(self.node, formula)
         outputs: Sequence[Any] = ()
         inputs = self.node.inputs
         # Values are the same in all arithmetics, so that the first one tells how wide they are.
@@ -546,7 +541,7 @@ class Drawn:
         """
         if (known := self._known.get(share)) is not None:
             return known
-        with numbers.at_share(share):
+        with numbers.setting(numbers.share, share):
             found = self.answer()[self.place]
         if found.size <= _KEPT:  # for all backends
             self._known[share] = found
@@ -571,9 +566,8 @@ def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
     found: list[Array | Expected | Drawn] = []
     for place, output in enumerate(evaluation.expected):
         if isinstance(output, Bounded | Truth | Indices):
-            dtype = evaluation.bound.output_dtype(place) or dtypes.of(
-                np.empty(0, output.dtype if isinstance(output, Bounded) else output.v.dtype)
-            )
+            own = np.empty(0, getattr(output, "dtype", output.v.dtype))
+            dtype = evaluation.bound.output_dtype(place) or dtypes.of(own)
             assert dtype
             found.append(Expected(evaluation, place, dtype))
         else:

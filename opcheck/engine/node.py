@@ -2,8 +2,8 @@
 specification's own function bodies, node by node, as formulas."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -15,6 +15,7 @@ from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
+from opcheck.numbers.arithmetic import Kind, Number
 from opcheck.opset import OUTER, Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
 T = TypeVar("T")
@@ -143,8 +144,7 @@ class Node:
         from opcheck.opset import onnx_defs
 
         try:
-            text = str(self.attrs[name])
-            return Subgraph(onnx_defs.subgraph(text, self.opset or self.op.since))
+            return Subgraph(onnx_defs.subgraph(str(self.attrs[name]), self.opset or self.op.since))
         except ValueError as error:
             raise InvalidNode(f"{name}: {error}") from None
 
@@ -483,7 +483,7 @@ class Subgraph:
         """
         if len(inputs) != len(self.body.inputs):
             raise InvalidNode(f"a graph of {len(self.body.inputs)} inputs is fed {len(inputs)}")
-        with numbers.undrawn():
+        with numbers.setting(numbers.in_graph, True):
             return _run(self.body, inputs, self.around)
 
 
@@ -507,9 +507,17 @@ def _run(
         if lacking := [name for name in node.inputs if name not in named]:
             raise InvalidNode(f"nothing is called {lacking[0]} there")
         if attrs is None:
-            # What waits for its errors holds all that it is computed of.
-            with _naming(node):
-                outputs: Sequence[Any] = [*map(numbers.finished, _typed(node, named))]
+            try:
+                outputs = _typed(node, named)
+                for x in outputs:
+                    # What waits for its errors holds all that it is computed of.
+                    getattr(x, "errors", None)
+            except InvalidNode as error:
+                # What forbids a node names the innermost one.
+                if str(error).startswith(_INNER):
+                    raise
+                one = f"{node.op.name}, which gives {next(filter(None, node.outputs), '')!r}"
+                raise InvalidNode(f"{_INNER}{one}: {error}") from None
         else:
             outputs = _computed(node, [named[name] for name in node.inputs], named, attrs)
         # An output that is left out has no name, like an input that is.
@@ -518,18 +526,6 @@ def _run(
             named.pop(name, None)
     lift(body.outputs)
     return tuple(named.get(name) for name in body.outputs)
-
-
-@contextmanager
-def _naming(node: BodyNode) -> Iterator[None]:
-    """Around a node of a graph: what forbids it names the innermost one."""
-    try:
-        yield
-    except InvalidNode as error:
-        if str(error).startswith(_INNER):
-            raise
-        gives = next(filter(None, node.outputs), "")
-        raise InvalidNode(f"{_INNER}{node.op.name}, which gives {gives!r}: {error}") from None
 
 
 def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
@@ -542,7 +538,7 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
     if not (listed or node.graphs) and any(isinstance(x, list) for x in operands):
         unsupported(f"{node.op} of a sequence within a graph", node.op.name != "Identity")
         return operands
-    if not (listed or node.graphs or any(map(numbers.is_lifted, operands))):
+    if not (listed or node.graphs or any(isinstance(x, Kind) for x in operands)):
         plain = Node(node.op, tuple(operands), node.attrs, node.asked)  # type: ignore[arg-type]
         found = dict(zip(node.asked, map(numbers.lifted, evaluate(plain)), strict=True))
         return [found.get(n) for n in range(len(node.outputs))]
@@ -557,7 +553,7 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
         outputs = _computed(node, operands, named, {})
     except (TypeError, AttributeError, ValueError, IndexError) as error:
         # Formulas that move elements are written for arrays, and none reads what is not sure.
-        if not moves and not any(map(numbers.is_unsure, operands)):
+        if not moves and all(isinstance(x, Number) or not isinstance(x, Kind) for x in operands):
             raise
         why = f"what {node.op} does here depends on how numbers were rounded"
         raise NotSupported(why) from error
@@ -599,9 +595,11 @@ def _of_lists(node: BodyNode, schema: Schema, operands: Sequence[Any]) -> Sequen
 
 def _kept(x: Any, dtype: DType | None) -> Any:
     """A tensor in the type that its operator declares, rounded to it."""
-    if dtype and dtype.kind == "float" and numbers.is_lifted(x) and x.dtype != dtype.numpy:
+    if dtype and dtype.kind == "float" and isinstance(x, Number) and x.dtype != dtype.numpy:
         x = numbers.astype(x, dtype.numpy)
-    return numbers.kept(x)
+    if isinstance(x, Number) and x.dtype.itemsize == 2 and x.dtype.kind not in "biu":
+        return numbers.astype(numbers.astype(x, np.float32), x.dtype)  # of what is computed wider
+    return x
 
 
 def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
@@ -609,7 +607,7 @@ def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
         return None
     dtype = dtypes.of(np.empty(0, x.dtype))
     assert dtype
-    return dtype, numbers.shape(x)
+    return dtype, np.shape(x)
 
 
 def _computed(
@@ -622,19 +620,14 @@ def _computed(
     operator = operator_of(node.op)
     if operator is None:
         raise NotSupported(f"the engine has no formula for {node.op}, a part of it")
-    stated: dict[str, Any] = {
-        name: attrs.get(value.name) if isinstance(value, AttributeReference) else value
-        for name, value in node.attrs.items()
-    }
-    stated = {
-        name: Subgraph(value, named) if isinstance(value, Body) else value
-        for name, value in stated.items()
-        if value is not None
-    }
+    stated: dict[str, Any] = {}
+    for name, value in node.attrs.items():
+        held = attrs.get(value.name) if isinstance(value, AttributeReference) else value
+        if held is not None:
+            stated[name] = Subgraph(held, named) if isinstance(held, Body) else held
     function = operator.formulas[node.op.since]
     schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
-    plain = Node(node.op, (), stated, node.asked)
-    arguments = attributes_for(function, schema, plain)
+    arguments = attributes_for(function, schema, Node(node.op, (), stated, node.asked))
     while operands and operands[-1] is None:
         operands = operands[:-1]
     outputs = function(*operands, **arguments)

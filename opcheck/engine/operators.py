@@ -37,6 +37,7 @@ from opcheck.opset import Parameter, Schema
 Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version from what they have in common.
 Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
+Decorator: TypeAlias = Callable[[Formula], Formula]
 #: The keywords of a formula that ask how many outputs the node has, and which.
 OUTPUTS, USED = "outputs", "used"
 AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | Literal["rows"] | None]
@@ -116,46 +117,42 @@ class Operator:
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
 
-    def formula(self, *versions: int, by: Versions | None = None) -> Callable[[Formula], Formula]:
+    def formula(self, *versions: int, by: Versions | None = None) -> Decorator:
         """Declare the decorated function as the formula of these versions.
 
         With `by`, which makes a formula of every version from a function that they share, declare
         those. So it is with the two decorators below.
         """
-        self._check_call("formula", *versions)
+        return self._declaring("formula", versions, by, self.formulas.__setitem__, self.formulas)
 
-        def declare(function: Formula) -> Formula:
-            self.formulas.update(self._by_version(function, versions, by, self.formulas))
-            return function
-
-        return declare
-
-    def natively(self, *versions: int, by: Versions | None = None) -> Callable[[Formula], Formula]:
+    def natively(self, *versions: int, by: Versions | None = None) -> Decorator:
         """Declare a formula of plain arrays that is faster, or more precise, than the formula.
 
         The `numpy` backend computes it; verdicts do not depend on it.
         """
-        self._check_call("natively", *versions)
+        return self._declaring("natively", versions, by, self.native.__setitem__, self.native)
 
-        def declare(function: Formula) -> Formula:
-            self.native.update(self._by_version(function, versions, by, self.native))
-            return function
-
-        return declare
-
-    def also_honest(
-        self, remark: str, *versions: int, by: Versions | None = None
-    ) -> Callable[[Formula], Formula]:
+    def also_honest(self, remark: str, *versions: int, by: Versions | None = None) -> Decorator:
         """Declare another sound formulation; an output that only it explains is warned of.
 
         `remark` says how it computes, and fits after "right only "; there is no warning if it is
         "".
         """
-        self._check_call("also_honest", *filter(callable, [remark]), *versions)
+
+        def keep(since: int, made: Formula) -> None:
+            self.sound.append(Sound(remark, made, since))
+
+        return self._declaring("also_honest", versions, by, keep, text=remark)
+
+    def _declaring(
+        self, decorator: str, versions: Sequence[int], by: Versions | None,
+        keep: Callable[[int, Formula], None], taken: Collection[int] = (), text: object = "",
+    ) -> Decorator:  # fmt: skip
+        self._check_call(decorator, *filter(callable, [text]), *versions)
 
         def declare(function: Formula) -> Formula:
-            for since, made in self._by_version(function, versions, by):
-                self.sound.append(Sound(remark, made, since))
+            for since, made in self._by_version(function, versions, by, taken):
+                keep(since, made)
             return function
 
         return declare
@@ -168,7 +165,7 @@ class Operator:
         name: str = "",
         only: Sequence[str] | None = None,
         of_validity: bool = False,
-    ) -> Callable[[Formula], Formula]:
+    ) -> Decorator:
         """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
 
         `only`: the dtypes in which it is wrong. `of_validity`: it is wrong about invalid nodes

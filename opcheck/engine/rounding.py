@@ -13,7 +13,7 @@ from opcheck.engine.node import Node
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers import arithmetic
-from opcheck.numbers.arithmetic import Arithmetic, Grid
+from opcheck.numbers.arithmetic import Grid
 
 #: How the values of a node came about: nothing was rounded; an error bound of the reference's own
 #: arithmetic leaves one number each; computed by mpmath to as many digits as it took.
@@ -80,12 +80,9 @@ def _ends(output: Expected) -> tuple[Array, Array]:
 
 def _own_tier(evaluation: Evaluation) -> Tier:
     """The arithmetic in which the reference itself is computed."""
-    first = evaluation.tiers()[0]
-    values = arithmetic.VALUE_GRIDS[first.arithmetic.values]
-    own: Arithmetic = replace(
-        first.arithmetic, grid=Grid(_NO_DTYPE, values), ulp=4.0, largest=np.inf, smallest=0.0
-    )
-    return Tier("reference", own)
+    first = evaluation.tiers()[0].arithmetic
+    own = Grid(_NO_DTYPE, arithmetic.VALUE_GRIDS[first.values])
+    return Tier("reference", replace(first, grid=own, ulp=4.0, largest=np.inf, smallest=0.0))
 
 
 #: A dtype that no output has, so that the rounding to the output's own is one more.

@@ -45,18 +45,18 @@ NAMES = frozenset(
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-_share: ContextVar[float | None] = ContextVar("share", default=None)
-_in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
+#: What formulas draw wherever they draw, so that they give a quantile; None to draw.
+share: ContextVar[float | None] = ContextVar("share", default=None)
+#: Whether nothing is drawn: in a graph, other nodes would compute with it.
+in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
 
 
 def _kind_of(operands: Iterable[Any]) -> Any:
     for operand in operands:
         if isinstance(operand, Kind):
             return operand.kind()
-        if isinstance(operand, list | tuple):
-            kind = _kind_of(operand)
-            if kind is not plain:
-                return kind
+        if isinstance(operand, list | tuple) and (kind := _kind_of(operand)) is not plain:
+            return kind
     return plain
 
 
@@ -153,32 +153,9 @@ def lifted(array: Any) -> Any:
     return _context.get().lift(array)
 
 
-def is_lifted(x: Any) -> bool:
-    """Return True for an array of another kind than NumPy's."""
-    return isinstance(x, Kind)
-
-
-def is_unsure(x: Any) -> bool:
-    """Return True for conditions or indices of which some may be others."""
-    return isinstance(x, Kind) and not isinstance(x, Number)
-
-
 def if_known(x: Any) -> Any:
     """The plain array of numbers that no rounding has touched; others as they are."""
     return x.v.astype(x.dtype) if isinstance(x, Number) and getattr(x, "exact", False) else x
-
-
-def finished(x: Any) -> Any:
-    """`x`, whose errors no longer wait to be asked for, and so for what it is computed of."""
-    getattr(x, "errors", None)
-    return x
-
-
-def kept(x: Any) -> Any:
-    """`x` as a tensor of its own type holds it, which rounds what is computed in a wider one."""
-    if isinstance(x, Number) and x.dtype.itemsize == 2 and x.dtype.kind not in "biu":
-        return astype(astype(x, np.float32), x.dtype)
-    return x
 
 
 def real(x: float) -> Any:
@@ -192,34 +169,19 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"{__name__} has no function {name}; NAMES has {nearest} and others")
 
 
-def undrawn() -> AbstractContextManager[None]:
-    """Let nothing be drawn, in a graph whose other nodes would compute with it."""
-    return setting(_in_graph, True)
-
-
-def at_share(share: float) -> AbstractContextManager[None]:
-    """Let formulas draw this number wherever they draw, so that they give a quantile."""
-    return setting(_share, share)
-
-
 def drawn(shape: Sequence[int], seed: float | None) -> Any:
     """Independent numbers, equally likely to be anywhere in [0, 1), in float64.
 
     The same `seed` gives the same ones, None others each time.
     """
-    unsupported("what is computed of numbers drawn at random", _in_graph.get())
+    unsupported("what is computed of numbers drawn at random", in_graph.get())
     if (trace := _context.get().trace) is not None:
         trace.add("drawn")
-    if (share := _share.get()) is not None:
-        return np.full(shape, share)
+    if (known := share.get()) is not None:
+        return np.full(shape, known)
     bits = None if seed is None else int(np.float32(seed).view(np.uint32))
     # Not the generator of opcheck's data, which have seeds too.
     return np.random.Generator(np.random.Philox(bits)).random(shape)
-
-
-def shape(x: Any) -> tuple[int, ...]:
-    """The shape of an array of any kind, or () for a Python number."""
-    return x.shape if isinstance(x, Number) else np.shape(x)
 
 
 def parted(x: Any) -> tuple[Any, Any]:
@@ -228,4 +190,4 @@ def parted(x: Any) -> tuple[Any, Any]:
     Errors that a formula's own steps would let grow can thus go on by themselves, multiplied by
     what the steps are together.
     """
-    return x.parted() if isinstance(x, Number) else (x, None)
+    return x.parted() if hasattr(x, "parted") else (x, None)

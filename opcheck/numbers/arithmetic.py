@@ -190,10 +190,6 @@ class Number(Kind):
         """The number of elements."""
         return self.v.size
 
-    def parted(self) -> tuple[Any, Any]:
-        """The values as exact numbers, and zeros with their errors; None of a kind without any."""
-        return self, None
-
     __add__, __radd__ = methods("add")
     __sub__, __rsub__ = methods("subtract")
     __mul__, __rmul__ = methods("multiply")

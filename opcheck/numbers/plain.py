@@ -33,8 +33,7 @@ def argmax(x: Array, axis: Any = None, keepdims: bool = False) -> Any:
 
 def erf(x: Array) -> Array:
     """The error function, in float64 and then in the dtype of `x`."""
-    result: Array = np.asarray(_erf(x.astype(np.float64))).astype(x.dtype)
-    return result
+    return np.asarray(_erf(x.astype(np.float64)), x.dtype)
 
 
 def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:

@@ -4,7 +4,6 @@ They decide what a value rounds to. They know neither negative zero nor types: w
 0, an infinity or NaN, plain and bounded numbers tell more.
 """
 
-import builtins
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -25,27 +24,13 @@ _mp = MPContext()
 _mp.prec = WORKING_DIGITS
 _INF, _NAN = _mp.mpf("inf"), _mp.mpf("nan")
 _is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
+_numbers = np.frompyfunc(_mp.convert, 1, 1)
 
 
 def digits(bits: int) -> AbstractContextManager[Any]:
     """Compute with so many binary digits, until the context ends."""
     context: AbstractContextManager[Any] = _mp.workprec(bits)
     return context
-
-
-def _number(x: Any) -> Any:
-    if hasattr(x, "_mpf_"):  # of this context, or of another one
-        return _mp.convert(x)
-    if isinstance(x, np.longdouble) and np.isfinite(x):
-        # In two halves, which float64 holds each.
-        mantissa, exponent = np.frexp(x)
-        high = float(mantissa)
-        low = float(mantissa - np.longdouble(high))
-        return _mp.ldexp(_mp.mpf(high) + _mp.mpf(low), int(exponent))
-    return _mp.mpf(int(x)) if isinstance(x, int | np.integer | np.bool_) else _mp.mpf(float(x))
-
-
-_numbers = np.frompyfunc(_number, 1, 1)
 
 
 def _array(x: Any) -> Objects:
@@ -67,17 +52,9 @@ def objects(x: Any) -> Objects:
 
 
 def longdoubles(x: Objects) -> NDArray[np.longdouble]:
-    """mpmath's numbers in longdouble, rounded in two steps."""
-
-    def one(number: Any) -> Any:
-        if not _mp.isfinite(number) or number == 0:
-            return np.longdouble(float(number))
-        mantissa, exponent = _mp.frexp(number)
-        high = float(mantissa)
-        low = float(mantissa - _mp.mpf(high))
-        return np.ldexp(np.longdouble(high) + np.longdouble(low), int(exponent))
-
-    return np.array([one(number) for number in x.reshape(-1)], np.longdouble).reshape(x.shape)
+    """mpmath's numbers within float64's range in longdouble, rounded in two steps."""
+    high = x.astype(np.float64)
+    return np.asarray(high.astype(np.longdouble) + (x - high).astype(np.float64))
 
 
 @cache
@@ -136,7 +113,7 @@ def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -
 def _nearest(number: Any, dtype: DType) -> float:
     sign, mantissa, exponent, length = number._mpf_
     # How many of the last bits the dtype has no room for; all of a number below half its least.
-    shift = builtins.max(length - dtype.precision, dtype.min_exponent - exponent)
+    shift = max(length - dtype.precision, dtype.min_exponent - exponent)
     if shift > length:
         return 0.0
     if shift > 0:
@@ -177,10 +154,6 @@ def _power(x: Any, p: Any) -> Any:
     return _mp.power(x, p)
 
 
-def _logarithm(x: Any) -> Any:
-    return -_INF if x == 0 else _mp.log(x)
-
-
 def _fmod(a: Any, b: Any) -> Any:
     if not _mp.isfinite(a) or b == 0:
         return _NAN
@@ -209,16 +182,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pow": _power,
     "remainder": _remainder,
     "fmod": _fmod,
-    "log": _logarithm,
-    "log1p": lambda x: _mp.log1p(x) if -1 < x < 1 else _logarithm(1 + x),
-    "sign": lambda x: _mp.mpf((x > 0) - (x < 0)),
     "trunc": _truncated,
     "round": _mp.nint,  # ties to even
     "maximum": lambda a, b: a if a >= b else b,
     "minimum": lambda a, b: a if a <= b else b,
 }
 _OF_MPMATH = """
-acos acosh asin asinh atan atanh ceil cos cosh erf exp expm1 floor sin sinh sqrt tan tanh
+acos acosh asin asinh atan atanh ceil cos cosh erf exp expm1 floor log log1p sign sin sinh sqrt tan
+tanh
 """.split()
 _FUNCTIONS |= {name: getattr(_mp, name) for name in _OF_MPMATH}
 #: Those of two operands.

@@ -17,9 +17,7 @@ from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-Attention LinearAttention RotaryEmbedding
-"""
+NAMES = """Attention LinearAttention RotaryEmbedding"""
 OP = operator("Attention")
 LINEAR = operator("LinearAttention", ignores=("chunk_size",))
 ROTARY = operator("RotaryEmbedding")
@@ -215,8 +213,7 @@ def root_in_float32(heads):
 OP.formula(by=of_heads)(computed)
 OP.also_honest("", by=of_heads)(partial(computed, shares=shares_in_blocks))
 # The function body rounds what lies between operators, and takes the softmax in the same precision.
-OP.also_honest("", by=of_heads)(
-    partial(computed, root=root_in_float32, keep=stored, computes=True))  # fmt: skip
+OP.also_honest("", by=of_heads)(partial(computed, root=root_in_float32, keep=stored, computes=True))
 
 
 def changed(change):

@@ -14,9 +14,7 @@ from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers import plain
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-Det Einsum Gemm MatMul
-"""
+NAMES = """Det Einsum Gemm MatMul"""
 DET = operator("Det")
 _TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
 

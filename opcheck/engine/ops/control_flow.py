@@ -9,7 +9,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, scalar
-from opcheck.engine.operators import by_step, check_one_of, operator, unsaid
+from opcheck.engine.operators import by_step, check_one_of, check_shape, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 
 NAMES = """If Loop Scan SequenceMap"""
@@ -28,11 +28,6 @@ def decided(name, condition):
     raise NotSupported(f"rounding decides {name}")
 
 
-def one_truth(cond):
-    illegal(f"cond has {cond.size} elements; allowed: 1", cond.size != 1)
-    return decided("cond", xp.reshape(cond, ()))
-
-
 @by_step(*_VERSIONS)
 def branch(chosen, cond, *, then_branch, else_branch):
     numbers = [len(one.body.outputs) for one in (then_branch, else_branch)]
@@ -42,7 +37,8 @@ def branch(chosen, cond, *, then_branch, else_branch):
 
 @IF.formula(by=branch)
 def taken(cond, then_branch, else_branch):
-    return then_branch() if one_truth(cond) else else_branch()
+    illegal(f"cond has {cond.size} elements; allowed: 1", cond.size != 1)
+    return then_branch() if decided("cond", xp.reshape(cond, ())) else else_branch()
 
 
 def stacked(values, axis=0):
@@ -172,7 +168,8 @@ def scan_of_batches(sequence, sequence_lens=None, *initial_state_and_scan_inputs
         raise InvalidNode(f"batches of {sorted(batches)}")
     [batch], [longest, *others] = batches, {x.shape[1] for x in inputs}
     illegal(f"scan inputs of lengths {sorted([longest, *others])}", others)
-    lengths = [longest] * batch if sequence_lens is None else lengths_of(sequence_lens, batch)
+    check_shape("sequence_lens", sequence_lens, (batch,))
+    lengths = [longest] * batch if sequence_lens is None else sequence_lens.tolist()
     if lengths and not 0 <= min(lengths) <= max(lengths) <= longest:
         raise InvalidNode(f"sequence_lens {lengths}; allowed: 0 to {longest}")
     unsaid("no batches", not batch)
@@ -186,12 +183,6 @@ def scan_of_batches(sequence, sequence_lens=None, *initial_state_and_scan_inputs
         unsaid("what is beyond a sequence", length < longest and has_rows)
         found.append((*states, *(stacked([*column]) for column in zip(*rows, strict=True))))
     return tuple(stacked([*column]) for column in zip(*found, strict=True))
-
-
-def lengths_of(sequence_lens, batch):
-    if sequence_lens.shape != (batch,):
-        raise InvalidNode(f"sequence_lens of shape {list(sequence_lens.shape)}; allowed: [{batch}]")
-    return [int(one) for one in sequence_lens]
 
 
 SCAN.formula(by=scan_of_batches)(in_turn)
@@ -279,8 +270,7 @@ for _by in (scan, scan_of_batches):
                                lambda length, n, back: in_turn(length, (n + 1) % length, back)),
         "always_backward": ("every input was scanned backward",
                             lambda length, n, back: in_turn(length, n, True)),
-        "always_forward": ("every input was scanned forward",
-                           lambda length, n, back: n),
+        "always_forward": ("every input was scanned forward", lambda length, n, back: n),
         "first_position_alone": ("every iteration saw the first position",
                                  lambda length, n, back: in_turn(length, 0, back)),
     }, by=_by)  # fmt: skip

@@ -16,9 +16,7 @@ from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-CausalConvWithState Col2Im Conv ConvTranspose DeformConv
-"""
+NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""
 CAUSAL, CONV = operator("CausalConvWithState"), operator("Conv")
 COL2IM = operator("Col2Im")
 TRANSPOSE, DEFORM = operator("ConvTranspose"), operator("DeformConv")
@@ -167,20 +165,15 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
         ("output_padding", output_padding, 0), ("output_shape", output_shape, 0),
     ):  # fmt: skip
         asked[name] = ax.for_axes(name, values, n, *least_and_sides)
-    axes = axes_of(since, W.shape[2:], **asked | reading(asked))
+    asked |= reading(asked)
+    begins, ends = asked["pads"][:n], asked["pads"][n:]
+    along = partial(windows_along, since, asked["auto_pad"], asked["stated"])
+    axes = tuple(map(along, asked["lengths"], W.shape[2:], asked["strides"], asked["dilations"],
+                     begins, ends, asked["output_padding"], asked["output_shape"]))  # fmt: skip
     check_size((*shape, *(axis.length for axis in axes)))
     if not np.isfinite(bare(xp.values_of(W))).all():
         is_open("nothing is said of weights that are no numbers where no element falls")
     return convolution(X, W, B, Windows(shape, axes), group)
-
-
-def axes_of(since, kernel, lengths, strides, dilations, pads, output_padding, output_shape,
-            auto_pad, stated):  # fmt: skip
-    """The windows along each axis of the output."""
-    begins, ends = pads[: len(kernel)], pads[len(kernel) :]
-    along = partial(windows_along, since, auto_pad, stated)
-    return tuple(map(along, lengths, kernel, strides, dilations, begins, ends, output_padding,
-                     output_shape))  # fmt: skip
 
 
 def windows_along(since, auto_pad, stated, length, kernel, stride, dilation, begin, end, extra,
@@ -360,11 +353,8 @@ def sampled(X, places, pads, share, reach=1):
 
 
 DEFORM.formula(by=of_samples)(offsets)
-
-
 DEFORM.mutant_table({
-    "x_before_y": ("the offsets along the last axis came first",
-        lambda *of: offsets(*of)[::-1]),
+    "x_before_y": ("the offsets along the last axis came first", lambda *of: offsets(*of)[::-1]),
     "axes_outside_the_kernel": ("all offsets along one axis came before those along the next",
         lambda x, groups, kernel, axes, sizes: [
             xp.reshape(x, (x.shape[0], groups, axes, *kernel, *sizes))[:, :, axis]

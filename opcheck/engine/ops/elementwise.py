@@ -211,8 +211,6 @@ def error_function(x, approximate, millionths=44715):
 GELU.also_honest("with the function body's constants, float32's in the tensor's type", 20)(
     body_formula(OpVersion("", "Gelu", 20))
 )
-
-
 GELU.mutant_table({
     "tanh_always": ("the approximation by tanh was taken, whatever approximate",
                     lambda x, approximate: error_function(x, "tanh")),
@@ -327,25 +325,27 @@ OPPOSITES |= {opposite: name for name, opposite in OPPOSITES.items()}
 
 
 def _wrong(name):
-    """Mutants of what rounds nothing: a name, a text, the function, and its dtypes if not all."""
+    """Mutants of what rounds nothing: by name a text, the function, and its dtypes if not all."""
     right, opposite = PAIRS[name], OPPOSITES.get(name)
-    for siblings in (group.split() for group in SIBLINGS if name in group.split()):
-        for other in (one for one in siblings if one != name):
-            yield f"{other.lower()}_computed", f"{other} was computed", PAIRS[other]
+    siblings = (one for group in SIBLINGS if name in group.split() for one in group.split())
+    found: dict[str, tuple[Any, ...]] = {
+        f"{other.lower()}_computed": (f"{other} was computed", PAIRS[other])
+        for other in siblings if other != name
+    }  # fmt: skip
     if name == "Equal":
-        yield ("bits_compared", "the bits of floating numbers were compared",
-               lambda a, b: a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"),
-               *FLOATS)  # fmt: skip
-    if opposite:
-        yield ("not_the_opposite", f"not {opposite} was computed, which NaN makes true",
-               lambda a, b: ~PAIRS[opposite](a, b), *FLOATS)  # fmt: skip
+        found["bits_compared"] = ("the bits of floating numbers were compared",
+            lambda a, b: a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"),
+            *FLOATS)  # fmt: skip
+    return found if not opposite else found | {
+        "not_the_opposite": (f"not {opposite} was computed, which NaN makes true",
+            lambda a, b: ~PAIRS[opposite](a, b), *FLOATS),
         # Infinities differ by NaN, which is neither less nor greater, as equal numbers are not.
-        yield ("by_the_difference", "a − b was compared with 0",
-               lambda a, b: right(a - b, a.dtype.type(0)), *SIGNED, *UNSIGNED,
-               *(FLOATS if "Equal" in name else ()))  # fmt: skip
-        yield ("sign_bit_misread", "signed integers were compared as unsigned, others as signed",
-               lambda a, b: right(a ^ _sign_bit(a), b ^ _sign_bit(b)), *SIGNED,
-               *UNSIGNED)  # fmt: skip
+        "by_the_difference": ("a − b was compared with 0",
+            lambda a, b: right(a - b, a.dtype.type(0)), *SIGNED, *UNSIGNED,
+            *(FLOATS if "Equal" in name else ())),
+        "sign_bit_misread": ("signed integers were compared as unsigned, others as signed",
+            lambda a, b: right(a ^ _sign_bit(a), b ^ _sign_bit(b)), *SIGNED, *UNSIGNED),
+    }  # fmt: skip
 
 
 def _sign_bit(x):
@@ -374,8 +374,7 @@ for _name, _right in PAIRS.items():
     _made.formula(by=_by)(_right)
     for _remark, _other in SOUND.get(_name, {}).items():
         _made.also_honest(_remark, by=_by)(_other)
-    for _called, _text, _function, *_only in _wrong(_name) if _name in EXACT else ():
-        _made.mutant(_text, name=_called, by=_by, only=_only or None)(_function)
+    _made.mutant_table(_wrong(_name) if _name in EXACT else {}, by=_by)
 
 
 def modulo(since, A, B, *, fmod):
@@ -437,13 +436,11 @@ def _sum(*data):
     return reduce(xp.add, data)
 
 
-for _name, _text, _way, *_versions in (
-    ("shifted_modulo_the_width", "the amount was taken modulo the width", lambda X, Y, *, direction:
-        shifted(X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction), 28),
-    ("always_to_the_left", "the direction was ignored", lambda X, Y, *, direction:
-        shifted(X, Y, direction="LEFT")),
-):  # fmt: skip
-    SHIFT.mutant(_text, *_versions, name=_name)(_way)
+SHIFT.mutant("the amount was taken modulo the width", 28, name="shifted_modulo_the_width")(
+    lambda X, Y, *, direction: shifted(
+        X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction))  # fmt: skip
+SHIFT.mutant("the direction was ignored", name="always_to_the_left")(
+    lambda X, Y, *, direction: shifted(X, Y, direction="LEFT"))  # fmt: skip
 
 
 @SHIFT.mutant("zeros were shifted in, whatever the sign", 28, only=SIGNED)
@@ -452,17 +449,11 @@ def zeros_shifted_in(X, Y, *, direction):
     return shifted(*unsigned, direction=direction).view(X.dtype)
 
 
-def _of_many(name, function):
-    def of_equal(*data_0):
-        if any(one.shape != data_0[0].shape for one in data_0):
-            raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
-        return function(*data_0)
-
-    def of_all(*data_0):
-        common_shape(*(x.shape for x in data_0))
-        return function(*data_0)
-
-    return {since: of_equal if since < 8 else of_all for since in opset.versions("", name)}
+def _of_many(function, stretched, *data_0):
+    if not stretched and len({x.shape for x in data_0}) > 1:
+        raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
+    common_shape(*(x.shape for x in data_0))
+    return function(*data_0)
 
 
 for _name, _right, *_others in (
@@ -475,8 +466,9 @@ for _name, _right, *_others in (
          lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0])),
     ("Sum", _sum, _summed),
 ):  # fmt: skip
-    _by = partial(_of_many, _name)
+    _each = {since: since >= 8 for since in opset.versions("", _name)}
+    _all = operators.by_step(each=_each)(_of_many)
     _made = operator(_name, exact=_name in ("Max", "Min"), ignores=("consumed_inputs",))
-    _made.formula(by=_by)(_right)
+    _made.formula(by=_all)(_right)
     for _other in _others:
-        _made.also_honest("", by=_by)(_other)
+        _made.also_honest("", by=_all)(_other)

@@ -14,9 +14,7 @@ from opcheck.engine.operators import by_step, check_shape, is_open, operator, un
 from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT
-"""
+NAMES = """BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT"""
 DFT, STFT = operator("DFT"), operator("STFT")
 
 
@@ -77,7 +75,7 @@ def _check(x, flags):
         is_open("nothing is said of infinities and NaN times a cosine of 0")
 
 
-def _dft(transform, input, dft_length, axis, inverse, onesided):
+def _dft(transform, input, dft_length=None, *, axis, inverse, onesided):
     """The transform along an axis, by `transform(x, bins, length, inverse, folded)`."""
     rank = input.ndim
     if not (-rank <= axis <= -2 or 0 <= axis <= rank - 2):
@@ -102,14 +100,11 @@ def _dft(transform, input, dft_length, axis, inverse, onesided):
 
 
 def _versions(transform):
-    def by_attribute(input, dft_length=None, **attrs):
-        return _dft(transform, input, dft_length, **attrs)
-
     def by_input(input, dft_length=None, axis=None, **flags):
         at = -2 if axis is None else scalar("axis", axis)
-        return _dft(transform, input, dft_length, at, **flags)
+        return _dft(transform, input, dft_length, axis=at, **flags)
 
-    return {17: by_attribute, 20: by_input}
+    return {17: partial(_dft, transform), 20: by_input}
 
 
 DFT.formula(by=_versions)(_transform)
@@ -283,11 +278,10 @@ for _name, _shares in _SHARES.items():
                lambda cos, n, period, of=_of, t=t: of(cos, n.astype(t), t(period)).astype(t))
            for t in (np.float16, ml_dtypes.bfloat16)},
     }, by=_window)  # fmt: skip
-    for _called, _text, _cast in (
-        ("rounded_to_nearest", "integers were rounded and not cut off", np.rint),
-        ("rounded_up", "integers were rounded up", lambda y: np.ceil(y - 1e-6)),
-    ):
-        _op.mutant(_text, name=_called, by=partial(_window, cut=_cast))(_of)
+    _op.mutant_table({
+        "rounded_to_nearest": ("integers were rounded and not cut off", np.rint),
+        "rounded_up": ("integers were rounded up", lambda y: np.ceil(y - 1e-6)),
+    }, by=lambda cut, of=_of: _window(of, cut=cut))  # fmt: skip
 
 
 # Bands on the mel scale, of a spectrum's values.
@@ -339,13 +333,12 @@ MEL.mutant_table({
                back=lambda m: np.expm1(m.astype(t)).astype(np.float64)))
        for t in (np.float16, ml_dtypes.bfloat16)},
 }, by=_of_bands)  # fmt: skip
-for _called, _text, _option in (
-    ("rounded_to_nearest", "frequencies were rounded to the nearest bin", {"cut": np.rint}),
-    ("between_bins", "frequencies lay between bins", {"cut": np.positive}),
-    ("length_as_it_is", "bins were counted by the length, and not by one more", {"more": 0}),
-    ("flat_within_a_bin", "bands within a bin had no peak",
+MEL.mutant_table({
+    "rounded_to_nearest": ("frequencies were rounded to the nearest bin", {"cut": np.rint}),
+    "between_bins": ("frequencies lay between bins", {"cut": np.positive}),
+    "length_as_it_is": ("bins were counted by the length, and not by one more", {"more": 0}),
+    "flat_within_a_bin": ("bands within a bin had no peak",
         {"mark": lambda y, left, right: y * (left < right)}),
-    ("of_area_1", "triangles had the same area, and not the same peak",
+    "of_area_1": ("triangles had the same area, and not the same peak",
         {"mark": lambda y, left, right: y * (2 / np.maximum(right - left, 1))}),
-):  # fmt: skip
-    MEL.mutant(_text, name=_called, by=partial(_of_bands, **_option))(_mels)
+}, by=lambda options: _of_bands(_mels, **options))  # fmt: skip

@@ -175,8 +175,6 @@ def of_places(placed, since, X, grid, *, mode, padding_mode, align_corners,
 
 
 OP.formula(by=of_places)(placed)
-
-
 OP.mutant_table({
     "from_0_to_1": ("locations ran from 0 to 1",
         lambda g, length, corners: placed(g * 2 - 1, length, corners)),

@@ -231,28 +231,20 @@ def unique(X, *, axis, sorted):
     return xp.take(x, places, axis=place), places, inverse, count
 
 
-def _arg(choose):
-    def along(data, axis, keepdims, last=0):
-        unsaid("an empty axis", not data.shape[axis])
-        unsaid("flags other than 0 and 1", not {keepdims, last} <= {0, 1})
-        _check_no_nan(data)
-        x = xp.flip(data, axis=axis) if last else data
-        place = choose(x, axis=axis, keepdims=bool(keepdims))
-        return data.shape[axis] - 1 - place if last else place
-
-    def before_12(counted, data, *, axis, keepdims):
-        illegal("the input is empty", counted is from_either_end and not data.size)
-        axis = counted(axis, data.ndim)
-        found, x = along(data, axis, keepdims), seen(data)
+@by_step(each={1: 1, 11: 11, 12: 12, 13: 12})
+def _arg(choose, since, data, *, axis, keepdims, select_last_index=0):
+    illegal("the input is empty", since == 11 and not data.size)
+    axis = (from_the_front if since == 1 else from_either_end)(axis, data.ndim)
+    last = select_last_index
+    unsaid("an empty axis", not data.shape[axis])
+    unsaid("flags other than 0 and 1", not {keepdims, last} <= {0, 1})
+    _check_no_nan(data)
+    place = choose(xp.flip(data, axis=axis) if last else data, axis=axis, keepdims=bool(keepdims))
+    if since < 12:
+        x = seen(data)
         end = (np.max if choose is xp.argmax else np.min)(x, axis=axis, keepdims=True)
         unsaid("which of equal elements is meant", ((x == end).sum(axis=axis) > 1).any())
-        return found
-
-    def formula(data, *, axis, keepdims, select_last_index):
-        return along(data, from_either_end(axis, data.ndim), keepdims, select_last_index)
-
-    first, second = (partial(before_12, counted) for counted in (from_the_front, from_either_end))
-    return {1: first, 11: second, 12: formula, 13: formula}
+    return data.shape[axis] - 1 - place if last else place
 
 
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
@@ -358,12 +350,9 @@ OPS["TopK"].mutant_table({
     "values_alone_sorted": ("Values alone were sorted, and Indices in the order of the input",
         lambda x, values, indices, axis: (values, np.sort(indices, axis))),
 }, by=changed)  # fmt: skip
-
-
 OPS["TopK"].mutant_table({
     "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
                             lambda k, length: min(k, length)),
-    "negative_k_accepted": ("a k below 0 was taken for 1",
-                            lambda k, length: 1 if k < 0 else k),
+    "negative_k_accepted": ("a k below 0 was taken for 1", lambda k, length: 1 if k < 0 else k),
     "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
 }, by=partial(by_axis, top_k), of_validity=True)  # fmt: skip

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -22,6 +23,7 @@ Split Tile Trilu
 Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
 """
 _MOVING, _SHAPING = NAMES.split("\n\n")
+_MODES = ("constant", "reflect", "edge")
 _OPTIONS: dict[str, Any] = {
     "EyeLike": {"exact": True, "of_shapes": True},
     "Range": {"of_scalars": ("int16", "int32", "int64")},
@@ -135,11 +137,6 @@ def _padded(x, pads, axes, mode, fill):
     return x
 
 
-def _mode(mode, *more):
-    check_one_of("mode", mode, "constant", "reflect", "edge", *more)
-    return mode
-
-
 @PAD.formula(1)
 def pad_1(data, *, mode, paddings, value):
     ends = np.reshape(paddings, (2, -1)) if len(paddings) == 2 * data.ndim else np.zeros((2, 0))
@@ -151,16 +148,8 @@ def pad_1(data, *, mode, paddings, value):
 
 @PAD.formula(2)
 def pad_2(data, *, mode, pads, value):
-    fill = data.dtype.type(value)
-    return _padded(data, listed("pads", pads), range(data.ndim), _mode(mode), fill)
-
-
-PAD.formula(11, 13)(lambda data, pads, constant_value=None, *, mode: (
-    _pad(data, pads, constant_value, None, _mode(mode))))  # fmt: skip
-PAD.formula(18)(lambda data, pads, constant_value=None, axes=None, *, mode: (
-    _pad(data, pads, constant_value, axes, _mode(mode))))  # fmt: skip
-PAD.formula(19, 21, 23, 24, 25)(lambda data, pads, constant_value=None, axes=None, *, mode: (
-    _pad(data, pads, constant_value, axes, _mode(mode, "wrap"))))  # fmt: skip
+    check_one_of("mode", mode, *_MODES)
+    return _padded(data, listed("pads", pads), range(data.ndim), mode, data.dtype.type(value))
 
 
 def _named(axes, rank):
@@ -168,15 +157,22 @@ def _named(axes, rank):
     return range(rank) if axes is None else distinct(listed("axes", axes), rank)
 
 
-def _pad(x, pads, value, axes, mode):
-    axes = _named(axes, x.ndim)
+def _pad(modes, data, pads, constant_value=None, axes=None, *, mode):
+    check_one_of("mode", mode, *modes)
+    x, axes = data, _named(axes, data.ndim)
     fill = "" if x.dtype == object else np.zeros((), x.dtype)
-    if mode == "constant" and value is not None:
-        ax.scalar("constant_value", value)
-        fill = value
+    if mode == "constant" and constant_value is not None:
+        ax.scalar("constant_value", constant_value)
+        fill = constant_value
     elif mode == "constant" and x.dtype != object and fill != 0:
         raise NotSupported(f"the padding value is zero, which {x.dtype} has none of")
     return _padded(x, listed("pads", pads), axes, mode, fill)
+
+
+PAD.formula(11, 13)(lambda data, pads, constant_value=None, *, mode: (
+    _pad(_MODES, data, pads, constant_value, mode=mode)))  # fmt: skip
+PAD.formula(18)(partial(_pad, _MODES))
+PAD.formula(19, 21, 23, 24, 25)(partial(_pad, (*_MODES, "wrap")))
 
 
 @CENTER.formula(18)
@@ -403,16 +399,14 @@ def reshape(data, shape, *, allowzero=0):
 SHAPES["Reshape"].formula(1)(lambda data, *, shape: reshape(data, shape))
 
 
-def _flat(input, axis, counted):
+def _flat(counted, input, *, axis):
     illegal(f"axis {axis} is beyond the rank {input.ndim}", axis > input.ndim)
     front = axis if axis == input.ndim else counted(axis, input.ndim)
     return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
 
 
-SHAPES["Flatten"].formula(1, 9)(lambda input, *, axis: _flat(input, axis, from_the_front))
-SHAPES["Flatten"].formula(11, 13, 21, 23, 24, 25)(
-    lambda input, *, axis: _flat(input, axis, from_either_end)
-)
+SHAPES["Flatten"].formula(1, 9)(partial(_flat, from_the_front))
+SHAPES["Flatten"].formula(11, 13, 21, 23, 24, 25)(partial(_flat, from_either_end))
 
 
 @SHAPES["Transpose"].formula(1, 13, 21, 23, 24, 25)

@@ -157,9 +157,7 @@ MEAN_VARIANCE.also_honest("", by=of_axes)(one_pass)
 MEAN_VARIANCE.also_honest("", by=_literal)(
     lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
 MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
-for _name in ("unbiased", "mean_square"):
-    _text, _root = MUTANTS[_name]
-    MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, variance))
+of_root(MEAN_VARIANCE, of_axes, variance, "epsilon_after_the_root", "epsilon_as_floor")
 
 
 @by_step(23, options=["computes"])
@@ -338,11 +336,8 @@ def by_row(lined, epsilon, inverse_of=two_pass):
 
 def by_inverse(inverse_of, computes=False):
     """Version 21, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
-
-    def normalized(x, groups, epsilon):
-        return xp.reshape(by_row(rows(x, groups), epsilon, inverse_of), x.shape)
-
-    return by_groups(normalized, computes=computes)
+    return by_groups(lambda x, groups, epsilon: xp.reshape(
+        by_row(rows(x, groups), epsilon, inverse_of), x.shape), computes=computes)  # fmt: skip
 
 
 # The function body computes in one pass: nobody is warned of it.

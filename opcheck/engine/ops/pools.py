@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck import opset
 from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_of
 from opcheck.engine.operators import by_step, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
@@ -40,30 +39,27 @@ GLOBAL: dict[str, tuple[Any, ...]] = {
 }
 
 
-def _over_all(versions, function):
-    """The formulas of all versions of `function(x, axis, keepdims)`, or one that takes p too."""
+@by_step(1, 22)
+def _over_all(function, X, **p):
+    """Both versions of `function(x, axis, keepdims)`, or of one that takes p too."""
+    illegal(f"input of rank {X.ndim}; allowed: 3 or more, N×C×D1×…×Dn", X.ndim < 3)
+    unsupported(_OF_NONE, not all(X.shape[2:]))
+    return function(X, axis=tuple(range(2, X.ndim)), keepdims=True, **p)
 
-    def over(X, *p):
-        illegal(f"input of rank {X.ndim}; allowed: 3 or more, N×C×D1×…×Dn", X.ndim < 3)
-        unsupported(_OF_NONE, not all(X.shape[2:]))
-        return function(X, *p, axis=tuple(range(2, X.ndim)), keepdims=True)
 
-    def of_norm(since, X, *, p):
-        if not (p >= 1 or (since == 1 and p > 0)) or p == inf:
-            raise InvalidNode(f"p {p}; allowed: numbers from 1 on, in version 1 above 0")
-        if since == 1 and (p < 1 or X.ndim != 4):
-            is_open("version 1 knows no norm below 1, and outputs of the shape N×C×1×1 alone")
-        return over(X, float(p))
-
-    first, later = (partial(of_norm, since) for since in (1, 2))
-    of_norms = {1: first, 2: later, 22: later}
-    return of_norms if 2 in versions else dict.fromkeys(versions, lambda X: over(X))
+@by_step(each={1: 1, 2: 2, 22: 2})
+def _norms_of_all(function, since, X, *, p):
+    if not (p >= 1 or (since == 1 and p > 0)) or p == inf:
+        raise InvalidNode(f"p {p}; allowed: numbers from 1 on, in version 1 above 0")
+    if since == 1 and (p < 1 or X.ndim != 4):
+        is_open("version 1 knows no norm below 1, and outputs of the shape N×C×1×1 alone")
+    return _over_all(function)[1](X, p=float(p))
 
 
 OPS = {name: operator(name, exact="Max" in name) for name in NAMES.split() if name != "LpPool"}
 LP_POOL = operator("LpPool", low=0.0)
 for _name, (_function, *_others) in GLOBAL.items():
-    _all = partial(_over_all, opset.versions("", _name))
+    _all = _norms_of_all if _name == "GlobalLpPool" else _over_all
     OPS[_name].formula(by=_all)(_function)
     for _other in _others:
         OPS[_name].also_honest("", by=_all)(_other)
@@ -314,20 +310,14 @@ OPS["MaxRoiPool"].mutant_table({
 
 
 # LpPool: (Σ |x|^p)^(1/p) over every window; padding adds nothing.
-def by_windows(norms: Any) -> Any:
+@by_step(each={1: 1, 2: 2, 11: 2, 18: 2, 22: 2})
+def by_windows(norms, since, X, *, p, kernel_shape, **asked):
     """The formulas of all versions, from `norms(X, p, windows)`."""
-
-    def version_1(X, *, kernel_shape, p, strides, pads, auto_pad):
-        # p may be fractional; without kernel_shape nothing is defined.
-        illegal(f"p {p}; allowed: numbers that are above 0 in float32", not 0 < p < inf)
-        illegal("attribute kernel_shape is mandatory", kernel_shape is None)
-        return norms(X, p, windows_of(X.shape, kernel_shape, strides, None, pads, auto_pad))
-
-    def from_2(X, *, p, **asked):
-        illegal(f"p {p}; allowed: integers from 1 on", p < 1)
-        return norms(X, float(p), windows_of(X.shape, **asked))
-
-    return {1: version_1, 2: from_2, 11: from_2, 18: from_2, 22: from_2}
+    # In version 1 p may be fractional; without kernel_shape nothing is defined.
+    allowed = "numbers that are above 0 in float32" if since == 1 else "integers from 1 on"
+    illegal(f"p {p}; allowed: {allowed}", p < 1 if since > 1 else not 0 < p < inf)
+    illegal("attribute kernel_shape is mandatory", kernel_shape is None)
+    return norms(X, float(p), windows_of(X.shape, kernel_shape, **asked))
 
 
 @LP_POOL.formula(by=by_windows)
@@ -396,10 +386,7 @@ def without_nan(X, p, windows):
 
 
 def largest(X, p, windows):
-    out = np.zeros(windows.shape, X.dtype)
-    for portion, values in windows.gathered(np.abs(X), np.arange(out.size if X.size else 0)):
-        out.reshape(-1)[portion] = values.max(axis=1)
-    return out
+    return windows.reduced(np.abs(X), np.maximum, 0)
 
 
 LP_POOL.mutant_table({

@@ -15,7 +15,7 @@ from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
-from opcheck.engine.operators import check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -23,9 +23,7 @@ from opcheck.numbers.bounded.array import Bounded
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear
-"""
+NAMES = """Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear"""
 CAST, LIKE = operator("Cast", exact=True), operator("CastLike", exact=True)
 DEQUANTIZE, DYNAMIC, QUANTIZE = map(operator, NAMES.split()[2:])
 #: Every integer up to here is a number of float64.
@@ -131,9 +129,7 @@ def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") ->
 
 
 def _each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
-    made = np.empty(x.size, dtype)
-    made[:] = [function(value) for value in x.reshape(-1)]
-    return made.reshape(x.shape)
+    return np.fromiter(map(function, x.reshape(-1)), dtype, x.size).reshape(x.shape)
 
 
 def _read(x: Array, dtype: DType) -> Array:
@@ -268,18 +264,16 @@ def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: 
     return (one if one is None else xp.reshape(one, lined) for one in (scale, zero))
 
 
-def of_products(product, place=spread):
+@by_step(each={10: 10, **dict.fromkeys(_VERSIONS, 13)}, options=["place"])
+def of_products(product, since, x, x_scale, x_zero_point=None, *, axis=1, block_size=0,
+                output_dtype=0, place=spread):  # fmt: skip
     """All versions of DequantizeLinear, from `product(x, zero, scale, out)` in that type."""
-
-    def formula(x, x_scale, x_zero_point=None, *, axis=1, block_size=0, output_dtype=0):
-        out = dtypes.named(output_dtype) if output_dtype else dtypes.of(np.empty(0, x_scale.dtype))
-        illegal(f"an output of type {out}; allowed: floats", out is None or out.kind != "float")
-        scale, zero = place(x, x_scale, x_zero_point, axis, block_size)
-        if zero is not None and x.dtype == np.int32 and zero.any():
-            is_open("there is no zero point of int32")
-        return product(x, np.zeros((), x.dtype) if zero is None else zero, scale, out)
-
-    return {10: partial(formula, axis=None), **dict.fromkeys(_VERSIONS, formula)}
+    out = dtypes.named(output_dtype) if output_dtype else dtypes.of(np.empty(0, x_scale.dtype))
+    illegal(f"an output of type {out}; allowed: floats", out is None or out.kind != "float")
+    scale, zero = place(x, x_scale, x_zero_point, axis if since > 10 else None, block_size)
+    if zero is not None and x.dtype == np.int32 and zero.any():
+        is_open("there is no zero point of int32")
+    return product(x, np.zeros((), x.dtype) if zero is None else zero, scale, out)
 
 
 def difference(x, zero):
@@ -433,28 +427,25 @@ def are_decided(x, scale, divides, is_stated):
     return power & (own == own.astype(held.numpy)) & ((finite >= size * 2.0**-14) | (own == 0))
 
 
-def of_quotients(quotient, place=spread, convert=converted):
+@by_step(each={10: 10, **{n: 13 if n < 23 else 23 for n in _VERSIONS}},
+         options=["place", "convert"])  # fmt: skip
+def of_quotients(quotient, since, x, y_scale, y_zero_point=None, *, axis=1, saturate=1,
+                 block_size=0, output_dtype=0, precision=0, place=spread,
+                 convert=converted):  # fmt: skip
     """All versions of QuantizeLinear, from `quotient(x, scale, dtype)` by a division in that."""
-
-    def formula(x, y_scale, y_zero_point=None, *, axis=1, saturate=1, block_size=0, output_dtype=0,
-                precision=0):  # fmt: skip
-        stated = dtypes.named(output_dtype) if output_dtype else None
-        given = None if y_zero_point is None else dtypes.of(y_zero_point)
-        if output_dtype and given not in (None, stated):
-            raise InvalidNode(f"an output of {stated}, with a zero point of {given}")
-        divides = dtypes.named(precision) if precision else dtypes.of(np.empty(0, y_scale.dtype))
-        if precision and (divides is None or divides.kind != "float"):
-            is_open("nothing is said of divisions in what is no float")
-            divides = DTYPES["float32"]
-        scale, zero = place(x, y_scale, y_zero_point, axis, block_size)
-        shift = 0 if zero is None else exact_values(zero)
-        sure = are_decided(x, scale, divides, precision is not None)
-        out = stated or given or DTYPES["uint8"]
-        return whole(quotient(x, scale, divides), shift, out, saturate, sure, convert)
-
-    early = partial(formula, precision=None)
-    later = {since: early if since < 23 else formula for since in _VERSIONS}
-    return {10: partial(early, axis=None), **later}
+    stated = dtypes.named(output_dtype) if output_dtype else None
+    given = None if y_zero_point is None else dtypes.of(y_zero_point)
+    if output_dtype and given not in (None, stated):
+        raise InvalidNode(f"an output of {stated}, with a zero point of {given}")
+    divides = dtypes.named(precision) if precision else dtypes.of(np.empty(0, y_scale.dtype))
+    if precision and (divides is None or divides.kind != "float"):
+        is_open("nothing is said of divisions in what is no float")
+        divides = DTYPES["float32"]
+    scale, zero = place(x, y_scale, y_zero_point, axis if since > 10 else None, block_size)
+    shift = 0 if zero is None else exact_values(zero)
+    sure = are_decided(x, scale, divides, since > 22)
+    out = stated or given or DTYPES["uint8"]
+    return whole(quotient(x, scale, divides), shift, out, saturate, sure, convert)
 
 
 @QUANTIZE.formula(by=of_quotients)
@@ -519,11 +510,12 @@ CONVERSIONS: dict[str, tuple[str, Any]] = {
 
 for _name, (_text, _convert) in CONVERSIONS.items():
     _since = _VERSIONS[1:] if "float" in _name or _name == "integers_first" else ()
-    QUANTIZE.mutant(_text, *_since, name=_name, by=partial(of_quotients, divided, spread))(_convert)
+    QUANTIZE.mutant(_text, *_since, name=_name, by=lambda convert: (
+        of_quotients(divided, convert=convert)))(_convert)  # fmt: skip
 QUANTIZE.mutant("it was multiplied by the scale", name="multiplied_by_scale", by=of_quotients)(
     lambda x, scale, dtype: [real(x) * real(scale)])  # fmt: skip
-for _op, _by in ((DEQUANTIZE, partial(of_products, in_float32)),
-                 (QUANTIZE, partial(of_quotients, divided))):  # fmt: skip
+for _op, _by in ((DEQUANTIZE, lambda place: of_products(in_float32, place=place)),
+                 (QUANTIZE, lambda place: of_quotients(divided, place=place))):  # fmt: skip
     for _name, (_text, _since, _place) in PLACES.items():
         _op.mutant(_text, *_since, name=_name, by=_by)(_place)
 
@@ -557,12 +549,8 @@ def of_range(x, ends=lambda x: (xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x)
     return admitted(y, every.min(-1), every.max(-1)), scale, zero
 
 
-def of_ranges(answer):
-    """The only version, of whose options the schema knows none."""
-    return {11: lambda x: answer(x)}
-
-
-DYNAMIC.formula(by=of_ranges)(of_range)
+# The schema knows none of its options.
+DYNAMIC.formula(11)(lambda x: of_range(x))
 DYNAMIC.mutant_table({
     "range_without_zero": ("the range was not adjusted to include 0", {
         "ends": lambda x: (xp.min(x), xp.max(x))}),
@@ -575,4 +563,4 @@ DYNAMIC.mutant_table({
         "first": CONVERSIONS["truncated_ints"][1]}),
     **{name: (CONVERSIONS[name][0], {"then": CONVERSIONS[name][1]})
        for name in ("truncated_ints", "rounded_down_ints", "zero_point_subtracted")},
-}, by=lambda options: of_ranges(partial(of_range, **options)))  # fmt: skip
+}, by=lambda options: {11: lambda x: of_range(x, **options)})  # fmt: skip

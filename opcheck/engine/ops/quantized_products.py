@@ -10,15 +10,14 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.operators import by_step, is_open, operator
+from opcheck.engine.ops import quantization
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
 from opcheck.engine.ops.quantization import UNSIGNED, exact_values, real, same_bits, whole
 from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-ConvInteger MatMulInteger QLinearConv QLinearMatMul
-"""
+NAMES = """ConvInteger MatMulInteger QLinearConv QLinearMatMul"""
 MATMUL = operator("MatMulInteger", exact=True)
 CONV = operator("ConvInteger", exact=True)
 Q_MATMUL, Q_CONV = operator("QLinearMatMul"), operator("QLinearConv")
@@ -169,10 +168,8 @@ for op, by in ((Q_MATMUL, qlinear_matmul), (Q_CONV, qlinear_conv)):
     op.also_honest("", by=by)(FLOATS)
 
 
-def with_other(change):
-    return lambda x, zero, axis: (
-        less(x, zero, axis) if zero is None else change(x, beside(zero, x, axis))
-    )
+def with_other(change, x, zero, axis):
+    return less(x, zero, axis) if zero is None else change(x, beside(zero, x, axis))
 
 
 def misread(x, zero, axis):
@@ -212,11 +209,11 @@ def around(product, x, w, a, b):
 
 #: Mistakes by which sums of products go wrong.
 SUMS: Any = {
-    "zero_points_added": ("zero points were added", {"without": with_other(
+    "zero_points_added": ("zero points were added", {"without": partial(with_other,
         lambda x, zero: x.astype(np.int64) + zero)}),
-    "differences_wrap": ("differences wrapped around in 8 bits", {"without": with_other(
+    "differences_wrap": ("differences wrapped around in 8 bits", {"without": partial(with_other,
         lambda x, zero: (x - zero).astype(x.dtype).astype(np.int64))}),
-    "differences_saturate": ("differences were cut to 8 bits", {"without": with_other(
+    "differences_saturate": ("differences were cut to 8 bits", {"without": partial(with_other,
         lambda x, zero: np.clip(x.astype(np.int64) - zero, *dtypes.limits(dtypes.of(x))))}),
     "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",
                        {"without": misread}),
@@ -234,18 +231,6 @@ PAIRS: Any = {"pairs_saturate": (
     "products were added in pairs that saturate in 16 bits", {"more": lost_in_pairs})}  # fmt: skip
 
 
-def finishing(convert):
-    """Numbers of an integer type by `convert(quotient, zero, cut)`, or one that wraps around."""
-
-    def finish(quotients, zero, out, saturate=1, sure=False):
-        if out.kind != "int":
-            return whole(quotients, zero, out)
-        found = convert(bare(quotients[0]), zero, lambda x: np.clip(x, *dtypes.limits(out)))
-        return bare(found).astype(np.int64).astype(out.numpy)
-
-    return {"finish": finish}
-
-
 def factor(change):
     return {"way": lambda product, x, w, sums, bias, a, b, y: (
         sums if bias is None else sums + bias) * change(a, b, y)}  # fmt: skip
@@ -253,23 +238,20 @@ def factor(change):
 
 #: Mistakes by which requantizing goes wrong.
 SCALES: Any = {
-    "halves_away_from_zero": ("halves were rounded away from 0", finishing(
-        lambda q, zero, cut: cut(np.trunc(q + np.copysign(0.5, q)) + zero))),
-    "halves_up": ("halves were rounded up", finishing(
-        lambda q, zero, cut: cut(np.floor(q + 0.5) + zero))),
-    "cut_off": ("fractions were cut off", finishing(lambda q, zero, cut: cut(np.trunc(q) + zero))),
-    "rounded_with_zero_point": ("the zero point was added before rounding", finishing(
-        lambda q, zero, cut: cut(np.rint(q + zero)))),
-    "saturated_before_zero_point": ("numbers saturated before the zero point was added", finishing(
-        lambda q, zero, cut: cut(cut(np.rint(q)) + zero))),
-    "wraps_around": ("numbers out of range wrapped around", finishing(
-        lambda q, zero, cut: np.rint(q) + zero)),
-    "no_output_zero_point": ("the output's zero point was ignored", finishing(
-        lambda q, zero, cut: cut(np.rint(q)))),
+    **{name: (text, {"finish": partial(whole, convert=quantization.CONVERSIONS[same][1])})
+       for name, text, same in (
+        ("halves_away_from_zero", "halves were rounded away from 0", "ties_away_ints"),
+        ("halves_up", "halves were rounded up", "ties_up_ints"),
+        ("cut_off", "fractions were cut off", "truncated_ints"),
+        ("rounded_with_zero_point", "the zero point was added before rounding", "rounded_last"),
+        ("saturated_before_zero_point", "numbers saturated before the zero point was added",
+         "saturates_first"),
+        ("wraps_around", "numbers out of range wrapped around", "wraps"))},
+    "no_output_zero_point": ("the output's zero point was ignored", {
+        "finish": lambda quotients, zero, *of: whole(quotients, zero * 0, *of)}),
     "multiplied_by_output_scale": ("the output's scale multiplied", factor(
         lambda a, b, y: a * b * y)),
-    "first_scale_ignored": ("the first operand's scale was ignored", factor(
-        lambda a, b, y: b / y)),
+    "first_scale_ignored": ("the first operand's scale was ignored", factor(lambda a, b, y: b / y)),
     "second_scale_ignored": ("the second operand's scale was ignored", factor(
         lambda a, b, y: a / y)),
     "output_scale_ignored": ("the output's scale was ignored", factor(lambda a, b, y: a * b)),

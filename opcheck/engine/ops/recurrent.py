@@ -20,9 +20,7 @@ from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-GRU LSTM RNN
-"""
+NAMES = """GRU LSTM RNN"""
 matmul = primitive(plain.matmul)
 
 
@@ -259,8 +257,7 @@ HABITS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def declare(op, by, cell, cells, **more):
     op.mutant_table(cells, by=by)
-    for name, (text, habits) in {**HABITS, **more}.items():
-        op.mutant(text, name=name, by=partial(by, **habits))(cell)
+    op.mutant_table({**HABITS, **more}, by=lambda habits: by(cell, **habits))
 
 
 declare(LSTM, of_lstm, lstm, {

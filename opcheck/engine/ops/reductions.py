@@ -143,24 +143,23 @@ def _by_difference(scan, less, x, axis, exclusive, reverse):
     return less(y, x) if exclusive else y
 
 
-#: Mutants: a name, a text, the function, and its dtypes if not all.
-_WRONG: tuple[tuple[Any, ...], ...] = (
-    *((f"starts_anew_after_{width}", f"the scan started anew after each {width} elements",
-       partial(_in_blocks, width)) for width in (4, 8, 16, 32, 64, 128, 256, 512, 1024)),
-    ("flattened", "the whole tensor was scanned, in the order of memory",
-     lambda scan, less, x, axis, *how: scan(x.reshape(-1), 0, *how).reshape(x.shape)),
-    ("first_axis_always", "the first axis was taken",
-     lambda scan, less, x, axis, *how: scan(x, 0, *how)),
-    ("last_axis_always", "the last axis was taken",
-     lambda scan, less, x, axis, *how: scan(x, x.ndim - 1, *how)),
-    ("by_difference", "what is left out was taken away from a scan of more", _by_difference,
-     *FLOATS),
-    *((f"scanned_in_{np.dtype(dtype).name}", f"the scan was kept in {np.dtype(dtype).name}",
-       partial(lambda dtype, scan, less, x, *how: scan(
-           x.astype(dtype), *how).astype(x.dtype), dtype), *only)
-      for dtype, *only in ((np.float32, *DOUBLE), (np.float16, *BEYOND_FLOAT16),
-                           (ml_dtypes.bfloat16, "float16", *LONG))),
-)  # fmt: skip
+#: Mutants: a text, the function, and its dtypes if not all.
+_WRONG: dict[str, tuple[Any, ...]] = {
+    **{f"starts_anew_after_{width}": (f"the scan started anew after each {width} elements",
+           partial(_in_blocks, width)) for width in (4, 8, 16, 32, 64, 128, 256, 512, 1024)},
+    "flattened": ("the whole tensor was scanned, in the order of memory",
+        lambda scan, less, x, axis, *how: scan(x.reshape(-1), 0, *how).reshape(x.shape)),
+    "first_axis_always": ("the first axis was taken",
+        lambda scan, less, x, axis, *how: scan(x, 0, *how)),
+    "last_axis_always": ("the last axis was taken",
+        lambda scan, less, x, axis, *how: scan(x, x.ndim - 1, *how)),
+    "by_difference": ("what is left out was taken away from a scan of more", _by_difference,
+        *FLOATS),
+    **{f"scanned_in_{np.dtype(kind).name}": (f"the scan was kept in {np.dtype(kind).name}",
+           lambda scan, less, x, *how, kind=kind: scan(x.astype(kind), *how).astype(x.dtype), *only)
+       for kind, *only in ((np.float32, *DOUBLE), (np.float16, *BEYOND_FLOAT16),
+                           (ml_dtypes.bfloat16, "float16", *LONG))},
+}  # fmt: skip
 
 for _name, _accumulate, _start, _less in (
     ("CumProd", xp.cumulative_prod, 1, np.divide),
@@ -169,5 +168,4 @@ for _name, _accumulate, _start, _less in (
     _made, _right = operator(_name), partial(_scan, _accumulate, _start)
     _all = by_step(*opset.versions("", _name))(_along)
     _made.formula(by=_all)(_right)
-    for _called, _text, _way, *_only in _WRONG:
-        _made.mutant(_text, name=_called, by=_all, only=_only or None)(partial(_way, _right, _less))
+    _made.mutant_table(_WRONG, by=lambda way, of=_all, how=(_right, _less): of(partial(way, *how)))

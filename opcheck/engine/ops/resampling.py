@@ -20,9 +20,7 @@ from opcheck.engine.operators import check_one_of, is_open, unsaid
 from opcheck.errors import InvalidNode, unsupported
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-AffineGrid Resize Upsample
-"""
+NAMES = """AffineGrid Resize Upsample"""
 AFFINE_GRID, RESIZE, UPSAMPLE = map(operators.operator, NAMES.split())
 
 #: How far a term of a coordinate may be off: six roundings, those of a scale made anew among them.
@@ -434,8 +432,6 @@ def of_upsampled(function=upsampled, least=1):
 
 
 UPSAMPLE.formula(by=of_upsampled)(upsampled)
-
-
 UPSAMPLE.mutant_table({
     "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
     "last_scale_for_all": ("the last two axes had the last scale",
@@ -506,8 +502,7 @@ def doubled(first, length, corners):
 
 
 AFFINE_GRID.mutant_table({
-    "from_0_to_1": ("the places ran from 0 to 1",
-                    lambda *of: (in_steps(*of) + 1) / 2),
+    "from_0_to_1": ("the places ran from 0 to 1", lambda *of: (in_steps(*of) + 1) / 2),
     "upside_down": ("the places ran from 1 to -1", lambda *of: -in_steps(*of)),
     "from_the_first_edge": ("each place was the edge at which its element begins",
                             lambda first, length, corners: first * (2 / max(length, 1)) - 1),

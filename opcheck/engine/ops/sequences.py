@@ -125,42 +125,41 @@ OPTIONAL.formula(by=optional)(list)
 HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
 
 
-def misread(change, checked=True):
+def misread(change, position, low, high, default, checked=True):
     """Positions that are changed, after it was checked that they are in range, or before."""
-
-    def read(position, low, high, default):
-        if position is None or low > high:
-            return counted(position, low, high, default)
-        stated = counted(position, low, high, 0) if checked else scalar("position", position)
-        return counted(np.array(change(stated, low, high)), low, high, default)
-
-    return read
+    if position is None or low > high:
+        return counted(position, low, high, default)
+    stated = counted(position, low, high, 0) if checked else scalar("position", position)
+    return counted(np.array(change(stated, low, high)), low, high, default)
 
 
 for _op, _by in ((AT, at), (ERASE, erase), (INSERT, insert)):
     _op.mutant_table({
         "minus_sign_dropped": ("the minus sign of a position was dropped",
-                               misread(lambda place, low, high: min(abs(place), high))),
+                               lambda place, low, high: min(abs(place), high)),
         "negative_is_last": ("every negative position was taken for the back",
-                             misread(lambda place, low, high: high if place < 0 else place)),
+                             lambda place, low, high: high if place < 0 else place),
         "from_the_other_end": ("positions were counted from the other end",
-            misread(lambda place, low, high: (high if place >= 0 else low - 1) - place)),
-    }, by=_by)  # fmt: skip
+            lambda place, low, high: (high if place >= 0 else low - 1) - place),
+    }, by=lambda change, by=_by: by(partial(misread, change)))  # fmt: skip
     _op.mutant_table({
         "position_clamped": ("a position out of range was taken for the nearest in it",
-            misread(lambda place, low, high: min(max(place, low), high), checked=False)),
+            lambda place, low, high: min(max(place, low), high)),
         "position_wraps": ("a position out of range was counted on from the other end",
-            misread(lambda at, low, high: (at - low) % (high - low + 1) + low, checked=False)),
+            lambda at, low, high: (at - low) % (high - low + 1) + low),
         "position_in_32_bits": ("a position was cut down to 32 bits",
-            misread(lambda place, *_: (place + 2**31) % 2**32 - 2**31, checked=False)),
-    }, by=_by, of_validity=True)  # fmt: skip
+            lambda place, *_: (place + 2**31) % 2**32 - 2**31),
+    }, by=lambda change, by=_by: by(partial(misread, change, checked=False)),
+       of_validity=True)  # fmt: skip
 for _op, _by in ((ERASE, erase), (INSERT, insert)):
     _op.mutant("position 0 was taken for a missing one", name="zero_is_the_default", by=_by)(
-        misread(lambda place, low, high: place or (high if place == 0 else place)))  # fmt: skip
+        partial(misread, lambda place, low, high: place or (
+            high if place == 0 else place)))  # fmt: skip
     _op.mutant("a missing position was taken for the front", name="default_is_first", by=_by)(
         lambda place, *limits: 0 if place is None else counted(place, *limits))  # fmt: skip
 INSERT.mutant("it was inserted after a negative position", name="after_negative", by=insert)(
-    misread(lambda place, low, high: place + (high + 1 if place < 0 else 0)))  # fmt: skip
+    partial(misread, lambda place, low, high: place + (
+        high + 1 if place < 0 else 0)))  # fmt: skip
 
 
 def alike(tensors):

@@ -5,7 +5,7 @@ row-major; the first maximum in that order (DML_AXIS_DIRECTION_INCREASING) gets 
 axes, which the text leaves open, count as sorted.
 """
 
-from functools import partial
+from functools import partial, reduce
 from math import ceil, prod
 
 import numpy as np
@@ -135,14 +135,10 @@ def plainly(x, axis):
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-def in_masked_rows(share):
+def in_masked_rows(share, x, axis):
     """The formula, where rows of -inf alone get a share of their own, from their length."""
-
-    def shares(x, axis):
-        masked = x.max(axis, keepdims=True) == -np.inf
-        return np.where(masked, np.full_like(x, share(x.shape[axis])), plain(x, axis))
-
-    return shares
+    masked = x.max(axis, keepdims=True) == -np.inf
+    return np.where(masked, np.full_like(x, share(x.shape[axis])), plain(x, axis))
 
 
 def where_nan(x, then, y):
@@ -196,9 +192,10 @@ MUTANTS = {
     "twice": ("Softmax was applied twice", lambda x, axis: plain(plain(x, axis), axis)),
     "clipped": ("the shares were clipped to [1e-7, 1 - 1e-7]",
                 lambda x, axis: np.clip(plain(x, axis), 1e-7, 1 - 1e-7)),
-    "no_share_in_a_masked_row": ("a row of -inf alone got no share", in_masked_rows(lambda n: 0)),
+    "no_share_in_a_masked_row": ("a row of -inf alone got no share",
+                                 partial(in_masked_rows, lambda n: 0)),
     "equal_shares_in_a_masked_row": ("a row of -inf alone got equal shares",
-                                     in_masked_rows(lambda n: 1 / n)),
+                                     partial(in_masked_rows, lambda n: 1 / n)),
     "nan_alone": ("NaN stayed where it was, and made 0 of the other elements of its row",
         lambda x, axis: where_nan(
             x, x, np.where(np.isnan(x).any(axis, keepdims=True), 0, plain(x, axis)))),
@@ -347,12 +344,6 @@ def refusing_unsorted(InputTensor, *, Axes):
     return over_axes(InputTensor, Axes=Axes)
 
 
-def one_after_another(x, axes):
-    for axis in sorted(axes):
-        x = first_maxima(x, [axis])
-    return x
-
-
 DML_HARDMAX.mutant_table({
     "axes_in_the_order_stated": (
         "joint indices ran through the axes in the order in which they are stated",
@@ -382,7 +373,8 @@ DML_HARDMAX.mutant_table({
                  over(lambda axes, rank: [*range(axes[0], rank)])),
     "one_axis_after_another": (
         "the operator was computed along one axis, and of that along the next",
-        partial(legal, one_after_another)),
+        partial(legal, lambda x, axes: reduce(
+            lambda y, axis: first_maxima(y, [axis]), sorted(axes), x))),
     # Mistakes that ONNX's Hardmax may have too.
     **{name: (text, over(lambda axes, rank: axes, of_rows))
        for name, (text, of_rows) in OF_ROWS.items()},

@@ -14,9 +14,7 @@ from opcheck.engine.axes import broadcast, check_size
 from opcheck.engine.operators import by_step, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 
-NAMES = """
-RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer
-"""
+NAMES = """RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer"""
 
 CONCAT = operator("StringConcat", exact=True)
 CONCAT.formula(20)(lambda X, Y: np.add(*broadcast(X, Y)))

@@ -4,10 +4,10 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,7 @@ class Errors:
 NO_ERRORS = Errors()
 
 
+@dataclass(eq=False, repr=False)
 class Bounded(Number):
     """Values, and how far an implementation of the formula so far may lie from them.
 
@@ -117,32 +118,23 @@ class Bounded(Number):
             to 1; None if there are none. Others are computed by other means, such as e^x − 1.
     """
 
-    __slots__ = (
-        "_errors", "_settled", "arithmetic", "dtype", "for_logarithm", "grid", "k", "least",
-        "shares", "squared", "v",
-    )  # fmt: skip
+    v: Reals
+    dtype: np.dtype[Any]
+    arithmetic: Arithmetic
+    _errors: Errors | Callable[[], Errors] = NO_ERRORS
+    _: KW_ONLY
+    k: float = 0.0
+    grid: Grid = field(default=cast(Any, None))  # that of the arithmetic
+    least: float = 0.0
+    squared: bool = False
+    shares: bool = False
+    _settled: "Bounded | Literal[True] | None" = field(default=None, init=False)
+    for_logarithm: "Bounded | None" = field(default=None, init=False)
 
-    def __init__(
-        self,
-        v: Reals,
-        dtype: np.dtype[Any],
-        arithmetic: Arithmetic,
-        errors: Errors | Callable[[], Errors] = NO_ERRORS,
-        *,
-        k: float = 0.0,
-        grid: Grid | None = None,
-        least: float = 0.0,
-        squared: bool = False,
-        shares: bool = False,
-    ) -> None:
+    def __post_init__(self) -> None:
         # NumPy's operators return a scalar where there is no axis.
-        self.v = np.asarray(v)
-        self.dtype, self.arithmetic = dtype, arithmetic
-        self.k, self.grid, self.least = k, grid or arithmetic.grid, least
-        self.squared, self.shares = squared, shares
-        self._errors = errors
-        self._settled: Bounded | Literal[True] | None = None
-        self.for_logarithm: Bounded | None = None
+        self.v = np.asarray(self.v)
+        self.grid = cast(Any, self.grid) or self.arithmetic.grid
 
     @property
     def exact(self) -> bool:
@@ -265,21 +257,16 @@ class Bounded(Number):
         self, v: Reals, errors: Errors | Callable[[], Errors], *, squared: bool = False
     ) -> "Bounded":
         """Other values, rounded last as these were."""
-        return Bounded(
-            v, self.dtype, self.arithmetic, errors, k=self.k, grid=self.grid, least=self.least,
-            squared=squared, shares=self.shares,
-        )  # fmt: skip
+        return replace(self, v=v, _errors=errors, squared=squared)
 
     def beside(
         self, v: Reals, errors: Callable[[], Errors], keeps: bool, least: float
     ) -> "Bounded":
         """Values among which are these; it `keeps` their last rounding apart, or does not."""
-        if not keeps:
-            grid = self.grid if self.exact else None
-            return Bounded(v, self.dtype, self.arithmetic, errors, grid=grid, least=least)
-        made = self.like(v, errors)
-        made.least, made.shares = least, False
-        return made
+        if keeps:
+            return replace(self.like(v, errors), least=least, shares=False)
+        grid = self.grid if self.exact else self.arithmetic.grid
+        return Bounded(v, self.dtype, self.arithmetic, errors, grid=grid, least=least)
 
     def __getitem__(self, index: Any) -> "Bounded":
         return self.moved(lambda part: np.asarray(part[index]))

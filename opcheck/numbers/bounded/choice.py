@@ -3,7 +3,7 @@
 Where the error of an operand leaves more than one outcome, all of them are admitted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,14 +22,10 @@ _FAR = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Uncertain(Kind):
-    v: NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Truth(_Uncertain):
+class Truth(Kind):
     """Booleans `v`; those that are `unsure` may be the other one too."""
 
+    v: Mask
     unsure: Mask
 
     __and__, __rand__ = methods("logical_and")
@@ -169,10 +165,6 @@ def extreme(
     if all(x.exact for x in operands):
         return Bounded(v, first.dtype, first.arithmetic)
 
-    def together(how: np.ufunc, parts: Sequence[Any]) -> Any:
-        given = [np.zeros((), np.int8) if part is None else part for part in parts]
-        return None if all(part is None for part in parts) else merged(how)(*given)
-
     def errors() -> Errors:
         old = [x.settled() for x in operands]
         away = [
@@ -182,8 +174,9 @@ def extreme(
         e = np.where(np.isnan(away[0]) | ~is_finite(np.asarray(v)), 0.0, away[0])
         # What others that lie far off would scatter to makes no difference.
         q = _spread(choose, v, *old)
-        lost = together(np.bitwise_or, [x.lost for x in old])
-        if lost is not None:
+        lost = None
+        if any(x.lost is not None for x in old):
+            lost = merged(np.bitwise_or)(*(np.int8(0) if x.lost is None else x.lost for x in old))
             gone = ~np.isfinite(away[1]) | (lost > arrays.OVERFLOWED)
             if first.arithmetic.flushes:
                 e = np.where(gone, e, np.maximum(*away))
@@ -281,9 +274,10 @@ argmax, argmin = partial(_place, np.argmax, 1), partial(_place, np.argmin, -1)
 
 
 @dataclass(frozen=True, eq=False)
-class Indices(_Uncertain):
+class Indices(Kind):
     """Indices `v`; `admitted` has an axis more, the last, with all that each of them may be."""
 
+    v: NDArray[Any]
     admitted: NDArray[np.intp]
 
 

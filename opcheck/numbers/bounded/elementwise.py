@@ -22,16 +22,16 @@ _LARGE = 40.0
 _float_erf = np.frompyfunc(math.erf, 1, 1)
 
 
-def plus(*parts: Any) -> Any:
+def plus(*parts: Any, how: Callable[[Any, Any], Any] = operator.add) -> Any:
     """The sum of those parts that there are, None if there is none."""
     there = [part for part in parts if part is not None]
-    return reduce(operator.add, there) if there else None
+    return reduce(how, there) if there else None
 
 
 def either(*masks: Lost | None) -> Lost | None:
     """Return the union of the masks that exist, None if there is none."""
-    there = [mask for mask in masks if mask is not None]
-    return reduce(operator.or_, there) if there else None
+    union: Lost | None = plus(*masks, how=operator.or_)
+    return union
 
 
 def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
@@ -50,10 +50,8 @@ def result(
     made = Bounded(v, like.dtype, own, errors, k=k, least=least, squared=squared, shares=shares)
     if own.stored is None:
         return made
-    return Bounded(
-        v, like.dtype, own, lambda: made.settled().errors, k=1.0, grid=own.stored,
-        least=made.sure, squared=squared,
-    )  # fmt: skip
+    return replace(made, _errors=lambda: made.settled().errors, k=1.0, grid=own.stored,
+                   least=made.sure, shares=False)  # fmt: skip
 
 
 def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
@@ -339,8 +337,8 @@ def _library(name: str, x: Bounded) -> Bounded:
     """
     if name == "log" and x.for_logarithm is not None:
         x = x.for_logarithm
-    accuracy = x.arithmetic.accuracy(name)
-    is_exp, is_root = name == "exp", name == "sqrt"
+    accuracy, shape = x.arithmetic.accuracy(name), _SHAPES.get(name, _RISING)
+    is_exp, is_root = shape.exponential, name == "sqrt"
     function = real(name)
     v = function(x.v)
 
@@ -348,7 +346,7 @@ def _library(name: str, x: Bounded) -> Bounded:
         old = x.settled()
         e = old.e
         # What arguments are off by together, their exponentials are in proportion.
-        common = x.errors.shift if _SHAPES.get(name, _RISING).exponential else None
+        common = x.errors.shift if is_exp else None
         if common is not None:
             together = np.where(common.up < _LARGE, common.up, 0.0)
             e = np.maximum(e - together, 0.0)
@@ -356,7 +354,6 @@ def _library(name: str, x: Bounded) -> Bounded:
         if accuracy.argument:
             e = plus(e, size_of(old.v) * (accuracy.argument * old.arithmetic.u))
             e = e if e is None or np.isfinite(e).all() else np.where(is_finite(old.v), e, 0.0)
-        shape = _SHAPES.get(name, _RISING)
         e = arrays.reach(old.v, e) if shape is _RISING else e
         least = 0.0 if is_root and x.never_negative() else -np.inf
         e, lost = _through(function, old, v, e, shape, least)

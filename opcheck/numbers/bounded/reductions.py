@@ -304,9 +304,8 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
     """The element at each index along `axis`; where it may be another, any of those."""
     if not isinstance(index, Indices):
         return x.moved(lambda part: np.take_along_axis(part, index, axis))
-    count = index.admitted.shape[-1]
-    wide = x.moved(lambda part: np.repeat(part[..., None], count, -1))
-    admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, axis % x.ndim))
+    place, wide = axis % x.ndim, x.moved(lambda part: part[..., None])
+    admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, place))
     chosen = x.moved(lambda part: np.take_along_axis(part, index.v, axis))
     return _hull(chosen, admitted, x.ndim)
 
@@ -392,11 +391,10 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
 
 def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
     if x.dtype == dtype.numpy:
-        return Bounded(
-            x.v, x.dtype, arithmetic, x._errors, k=x.k, grid=x.grid, least=x.least, shares=x.shares
-        )
+        return replace(x, arithmetic=arithmetic, squared=False)
     v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
-    rounds = grid(dtype).u > _u(x.dtype)
+    own = dtypes.of(np.empty(0, x.dtype))
+    rounds = own is None or own.kind != "float" or grid(dtype).u > grid(own).u
     if x.exact and not rounds:
         # Every number of the old type is one of the new.
         return Bounded(v, dtype.numpy, arithmetic)
@@ -404,11 +402,6 @@ def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
     if rounds:
         made.k, made.grid = 1.0, grid(dtype)
     return made
-
-
-def _u(dtype: np.dtype[Any]) -> float:
-    known = dtypes.of(np.empty(0, dtype))
-    return grid(known).u if known is not None and known.kind == "float" else 0.0
 
 
 def _arithmetic(old: Arithmetic, dtype: DType, computes: bool) -> Arithmetic:

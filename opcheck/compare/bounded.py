@@ -412,7 +412,7 @@ def root_mean_square(x: Floats) -> float:
 def off_by(y: Floats, x: Floats) -> float:
     """How far numbers `x` are off, relative to the size of `y`; infinity where that says nothing.
 
-    That is of all of them, or of the eighth that is the worst for its own size.
+    That is of all of them; of an eighth of them, if these are off by much of their own size.
     """
     with np.errstate(all="ignore"):
         error = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
@@ -421,7 +421,9 @@ def off_by(y: Floats, x: Floats) -> float:
         # An infinity of both, as in a mask, is no error and no size.
         y = np.where(np.isfinite(y), y, 0.0)
         each = np.where(error == 0, 0.0, error / _sizes(y))
-        found = max(root_mean_square(error) / root_mean_square(y), np.quantile(each, 7 / 8))
+        found = np.divide(root_mean_square(error), root_mean_square(y))
+        worst = np.quantile(each, 7 / 8)
+        found = max(found, worst) if worst > _MOST_OF_MODELS else found
     return float(found) if np.isfinite(found) else np.inf
 
 

@@ -19,7 +19,6 @@ import click
 from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli import reports as report_files
-from opcheck.cli.options import OutputCommand, OutputPath, check_files, declared
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.grouping import picked
 from opcheck.report.plain_text import one_line, plural
@@ -159,7 +158,7 @@ def _shard(value: str) -> tuple[int, int]:
 
 
 #: Fields of a `Subset`.
-subset_options = declared(
+subset_options = options.declared(
     """
     --expect-cases expected N: How many cases PATH, -k and the like must select; another number is
         an error.
@@ -240,13 +239,13 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     return False
 
 
-@click.command(name="run", cls=OutputCommand)
+@click.command(name="run", cls=options.OutputCommand)
 @options.selection_options
 @options.dim_option
 @options.inputs_option
 @subset_options
 @options.worker_options
-@declared(
+@options.declared(
     """
     --repeat N: Ask each case N times, anew each time; one failure, or two answers, and it fails.
     --strict: A warning is a failure.
@@ -261,10 +260,10 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     --save-outputs saved DIR: Keep models, inputs and the backend's outputs, for -b saved:DIR.
     """,
     repeat={"default": 1},
-    saved={"type": OutputPath(_is_replaced)},
+    saved={"type": options.OutputPath(_is_replaced)},
 )
 @report_files.report_options
-@declared(
+@options.declared(
     """
     -x --exitfirst: Stop at the first failure.
     --max-fail N: Stop after N failures.
@@ -319,7 +318,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
     read_from = [*given.paths, *filter(None, [subset.failed_in])]
     report_files.check_targets(given.targets, [*read_from, *mine.ledgers], as_json=as_json)
     taken = [*read_from, *(target.path for target in given.targets)]
-    check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
+    options.check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
     most_failures = 1 if given.exitfirst else given.max_fail
     if mine.updated and most_failures is not None:
         # It would not know all failures.

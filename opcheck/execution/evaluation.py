@@ -21,7 +21,6 @@ from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, stea
 from opcheck.diagnose.suspects import Evidence, OutputSequence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
-from opcheck.execution.expected import is_the_same, legal_twin, node_of, question
 from opcheck.execution.workers import Inquiry
 from opcheck.graph.whole import WholeModel
 from opcheck.grouping import group_by
@@ -70,7 +69,7 @@ class CaseEvaluation:
     @cached_property
     def question(self) -> Question:
         """The question that every backend is asked."""
-        return question(self.case)
+        return expected.question(self.case)
 
     @cached_property
     def node(self) -> Node:
@@ -148,10 +147,10 @@ class CaseEvaluation:
                 judgement = verdict.unstable(contradiction)
         if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
             return self._unsupported(backend, why)
-        if judgement.failure in ("raised", "declared") and case.model is not None:
-            # No backend need take a model whose types contradict each other.
-            if why := WholeModel(case.model, asked.task.inputs).contradiction:
-                return self._unsupported(backend, f"the model contradicts itself: {why}")
+        # No backend need take a model whose types contradict each other.
+        taken = case.model if judgement.failure in ("raised", "declared") else None
+        if taken is not None and (why := WholeModel(taken, asked.task.inputs).contradiction):
+            return self._unsupported(backend, f"the model contradicts itself: {why}")
         if judgement.verdict is Verdict.BAD_CASE and case.op == model.GRAPH:
             return self._unsupported(backend, f"unsupported by opcheck: {judgement.reason}")
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
@@ -162,7 +161,7 @@ class CaseEvaluation:
         self_check, oracle = backend.engine and isinstance(case.expect, model.Computed), ""
         if self.oracle_answer:
             oracle = str(self.oracle_answer.oracle)
-            self_check = is_the_same(backend, self.oracle_answer.oracle)
+            self_check = expected.is_the_same(backend, self.oracle_answer.oracle)
             if judgement.comparisons or judgement.failure == "raised":
                 reason = f"unlike oracle {oracle}: {reason}" if judgement.failure else reason
         judged = {**vars(judgement), "reason": reason}
@@ -361,7 +360,7 @@ def _settled(
     result = replace(one.result, **{**vars(judgement), "irreproducible": other})
     if judgement.verdict is Verdict.PASS:
         mine = infos[result.backend]
-        itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
+        itself = all(expected.is_the_same(mine, infos[other]) for other in judgement.against)
         message = f"{verdict.IRREPRODUCIBLE}: {differs}" if differs else ""
         # Answers to other data are not compared.
         if not message and isinstance(one.open, model.Produced) and one.open.once:
@@ -384,7 +383,7 @@ def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evi
             got = outputs
         case _:
             return None
-    twin = legal_twin(evaluation.accepted_answers) if is_twin else None
+    twin = expected.legal_twin(evaluation.accepted_answers) if is_twin else None
     return _evidence(evaluation, twin or evaluation.question, got, Refusal if twin else Answer)
 
 
@@ -404,5 +403,5 @@ def _evidence(
     evaluation: CaseEvaluation, asked: Question, got: OutputSequence | None, kind: type[Admitted]
 ) -> Evidence:
     admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]
-    node = evaluation.node if kind is Answer else node_of(asked.task, asked.inputs)
+    node = evaluation.node if kind is Answer else expected.node_of(asked.task, asked.inputs)
     return Evidence(node, got, admitted, evaluation.case.tolerance)

@@ -13,8 +13,6 @@ from opcheck import dtypes, model, opset
 from opcheck.backends import second_data
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
-from opcheck.compare.verdict import misfit, steady, wants_of
-from opcheck.dtypes import DType, identical, limits
 from opcheck.engine import Node, Subgraph, any_order, operator_of, rounded
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.operators import only_what_is_said
@@ -66,7 +64,7 @@ def question(case: Case) -> Question:
         second = tuple(map(operator.other, inputs))
     # Negated parameters, such as a depth or a ratio, may make the node illegal.
     pairs = zip(inputs, second, strict=True)
-    unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
+    unchanged = all(one.size != 1 or dtypes.identical(one, other) for one, other in pairs)
     legal = known and (unchanged or _is_computed(task, second))
     if known and not legal:
         second = tuple(second_data(inputs, may_negate=False, moved=moved))
@@ -113,7 +111,7 @@ class OracleAnswer:
 
         Raises OracleUnavailable if it is unusable.
         """
-        outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
+        outcome = verdict.steady(case.op, self.outcome, case.outputs, case.tolerance)
         if not verdict.depends(outcome):
             found = verdict.by_itself("must", outcome)
             why = f"{found.verdict}: {found.reason}"
@@ -121,11 +119,11 @@ class OracleAnswer:
             why = f"raised {outcome}"
         elif (answer := outcome.between if other_data else outcome.outputs) is None:
             why = "it refuses the other data"
-        elif wrong := misfit(answer, case.outputs):
+        elif wrong := verdict.misfit(answer, case.outputs):
             why = f"its answer cannot be one: {verdict.what_is_wrong(wrong)}"
         else:
             arrays = [one for one in answer if not isinstance(one, model.Foreign)]
-            return wants_of(case.op, arrays, case.outputs)
+            return verdict.wants_of(case.op, arrays, case.outputs)
         raise OracleUnavailable(f"oracle {self.oracle} gives no answer: {why}")
 
 
@@ -147,7 +145,7 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     return not both or backend.made_of == oracle.made_of
 
 
-def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str | None:
+def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) -> str | None:
     """Return why an expected output is too degenerate to test anything, else None.
 
     More than half of it is 0 in `dtype`, infinity or NaN; or all, if answers are not `rounded`, as
@@ -155,7 +153,7 @@ def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str 
     """
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.
-        least, largest = math.ldexp(0.5, dtype.min_exponent), limits(dtype)[1]
+        least, largest = math.ldexp(0.5, dtype.min_exponent), dtypes.limits(dtype)[1]
         sizes = np.abs(values)
         values = (sizes > least) & (sizes <= largest)
     blank = values.size - int(np.count_nonzero(values))

@@ -28,7 +28,6 @@ from opcheck.engine import any_order, operator_of
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
 from opcheck.execution import expected
-from opcheck.execution.expected import accepted_answers, question
 from opcheck.execution.saving import check_foreign, is_free, staged
 from opcheck.execution.workers import Counted, in_parallel
 from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
@@ -245,7 +244,7 @@ def made_of(case: Case) -> Made:
         return Made((), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),))
 
     try:
-        asked = question(case)
+        asked = expected.question(case)
         match case.expect:
             case model.Rejected(reason, legal):
                 return _rejected(case, asked, reason, legal)
@@ -270,7 +269,7 @@ def made_of(case: Case) -> Made:
 
 
 def _answered(case: Case, asked: Question) -> Made:
-    (answer,) = accepted_answers(case, asked)
+    (answer,) = expected.accepted_answers(case, asked)
     assert isinstance(answer, Answer)
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, model.Computed):
@@ -297,14 +296,14 @@ def _data(
 
 
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
-    accepted_answers(case, asked)
+    expected.accepted_answers(case, asked)
     with suppress(InvalidNode):
         if outputs(asked.task, asked.inputs) is not None:
             raise expected.WrongCase("the case takes this model for invalid, the oracle accepts it")
     unanswered = ComputedData(asked.inputs, (), None)
     refused = replace(_test(case.id, "rejected", asked.task, case, unanswered), reason=reason)
     try:
-        twin = question(legal)
+        twin = expected.question(legal)
         found = outputs(twin.task, twin.inputs)
         if found is None:
             raise ValueError("opcheck lacks the operator")
@@ -325,7 +324,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     """Each of the answers that an undecided text admits, as its author stated it."""
     assert isinstance(case.expect, model.AnyOf)
-    pairs = zip(case.expect.alternatives, accepted_answers(case, asked), strict=True)
+    pairs = zip(case.expect.alternatives, expected.accepted_answers(case, asked), strict=True)
     for alternative, admitted in pairs:
         match admitted:
             case Refusal(reason):

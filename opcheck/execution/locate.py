@@ -25,7 +25,6 @@ from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import WrongCase, answers_of, node_of
 from opcheck.execution.network import Network, Values, case_of, is_whole
 from opcheck.execution.workers import Inquiry
-from opcheck.model import Array, BackendInfo, Case, LiveResult, Verdict
 from opcheck.model.located import Depth, JudgedNode, Located, Part
 
 #: Passes that come to nothing, and are asked in halves, before it is left at that.
@@ -40,11 +39,11 @@ _CHANGED = "tensors as outputs change the answer: some nodes are computed togeth
 _UNSEARCHED = "nodes computed together cannot be searched for"
 
 
-def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
+def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     """The inquiry of one backend about the nodes of a model."""
     whole = yield from network.evaluation.on(backend)
     known = not network.case.expect.compares_backends
-    if known and whole.result.verdict is Verdict.BAD_CASE:
+    if known and whole.result.verdict is model.Verdict.BAD_CASE:
         return Located(whole.result, (), (), len(network.parts))
     search = _Search(network, backend)
     yield from search.ask(whole.answer)
@@ -79,7 +78,7 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
 class _Search:
     """What a backend gives of a model's tensors, and what is found by that."""
 
-    def __init__(self, network: Network, backend: BackendInfo) -> None:
+    def __init__(self, network: Network, backend: model.BackendInfo) -> None:
         self.network, self.backend = network, backend
         self.judged: list[JudgedNode] = []
         self.notes: list[str] = []
@@ -193,7 +192,7 @@ def _differs(network: Network, part: Part, first: Values, values: Values) -> boo
 
 
 def _judged(
-    network: Network, part: Part, values: Values, backend: BackendInfo, run: int
+    network: Network, part: Part, values: Values, backend: model.BackendInfo, run: int
 ) -> tuple[JudgedNode, Evidence | None]:
     """Judge a node by what the backend fed it, and gave; then the evidence against a wrong one."""
     case = case_of(network, part, values, later=run > 0)
@@ -217,7 +216,7 @@ def _judged(
     judgement = verdict.judge(
         "must", [verdict.Answer(tuple(wants))], outcome, None, like, backend.accumulate
     )
-    result = LiveResult(case, backend.address, **vars(judgement))
+    result = model.LiveResult(case, backend.address, **vars(judgement))
     if judgement.failure is None:
         return JudgedNode(part, result), None
     right = tuple(one.bound.rounded() if one.bound else one.values for one in wants)
@@ -226,7 +225,7 @@ def _judged(
     return judged, Evidence(node, tuple(got), [tuple(wants)]) if judged.is_wrong else None
 
 
-def _off(right: Array, got: Any) -> float:
+def _off(right: model.Array, got: Any) -> float:
     """How far off an output is, relative to its size; infinity where that says nothing."""
     dtype = dtypes.of(right)
     if isinstance(got, model.Foreign) or got.shape != right.shape or got.dtype != right.dtype:
@@ -242,8 +241,8 @@ def _off(right: Array, got: Any) -> float:
     return found if np.isfinite(found) else np.inf
 
 
-def _unjudged(case: Case, backend: BackendInfo, reason: str) -> LiveResult:
-    return LiveResult(case, backend.address, Verdict.UNSUPPORTED, reason, beyond=True)
+def _unjudged(case: model.Case, backend: model.BackendInfo, reason: str) -> model.LiveResult:
+    return model.LiveResult(case, backend.address, model.Verdict.UNSUPPORTED, reason, beyond=True)
 
 
 def _sample(network: Network) -> dict[str, Part]:

@@ -14,7 +14,6 @@ from opcheck.engine import Node, Subgraph, operator_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.graph.whole import WholeModel
-from opcheck.model import Array, Case, OutputSpec, Question, Source
 from opcheck.model.located import Part
 from opcheck.opset import Body, BodyNode, onnx_defs
 from opcheck.suite.writing import made_up
@@ -31,7 +30,7 @@ class Network:
     these.
     """
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: model.Case) -> None:
         self.case = case
         self.evaluation = CaseEvaluation(case)
         question = self.evaluation.question
@@ -67,7 +66,7 @@ class Network:
         return self.body.nodes[part.place]
 
     @cached_property
-    def constants(self) -> Mapping[str, Array]:
+    def constants(self) -> Mapping[str, model.Array]:
         """Tensors that are the same in every run."""
         found = dict(self.body.constants)
         for node in self.body.nodes:
@@ -163,16 +162,16 @@ class Network:
         """The model that gives what a node reads, and nothing else."""
         reads = [name for name in self.node(part).inputs if name not in self._fixed]
         data, names = self.whole.giving(reads, alone=True)
-        outputs = tuple(OutputSpec(name, None) for name in names)
+        outputs = tuple(model.OutputSpec(name, None) for name in names)
         # A test states its own outputs, and its tolerance is theirs.
         case = replace(self.case, expect=model.Computed(), tolerance=None)
         return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
-    def asking_for(self, names: Sequence[str]) -> Question:
+    def asking_for(self, names: Sequence[str]) -> model.Question:
         """The question for these tensors, after the model's outputs."""
         asked = self.evaluation.question
         data, more = self.whole.giving(names)
-        outputs = (*asked.task.outputs, *(OutputSpec(name, None) for name in more))
+        outputs = (*asked.task.outputs, *(model.OutputSpec(name, None) for name in more))
         task = replace(asked.task, outputs=outputs, model=data)
         # The same data again: a node may be wrong in a later run alone.
         return replace(asked, task=task, second=asked.inputs)
@@ -183,7 +182,7 @@ def is_whole(dtype: dtypes.DType | None) -> bool:
     return dtype is not None and dtype.kind in ("int", "bool")
 
 
-def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> Case:
+def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> model.Case:
     """A node as a case of its own, on these values."""
     op, domain = part.op, part.op.domain
     schema = opset.versions(domain, op.name)[op.since]
@@ -199,7 +198,7 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
     outputs = enumerate(_slots(schema.outputs, part.outputs))
     tail = ", in a later run" if later else ""
     plain: Any = network.node(part).attrs
-    return Case(
+    return model.Case(
         id=f"node {part.place} of {len(network.parts)}, {part.name}{tail}",
         name=part.name,
         op=op,
@@ -208,9 +207,9 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
         attrs=plain,
         inputs=tuple(inputs),
         slots=tuple(slot if name else "" for slot, name in zip(slots, reads, strict=True)),
-        outputs=tuple(OutputSpec(slot, None, n) for n, slot in outputs if part.outputs[n]),
+        outputs=tuple(model.OutputSpec(slot, None, n) for n, slot in outputs if part.outputs[n]),
         expect=model.Computed(),
-        source=Source(network.case.source.file, 0, 0),
+        source=model.Source(network.case.source.file, 0, 0),
         empty="it is what the model gives",
     )
 
@@ -227,7 +226,7 @@ def _slots(parameters: Sequence[opset.Parameter], names: Sequence[str]) -> Itera
 class Extracted:
     """Nodes that ask the same: the first of them as a case, how many, and their share of time."""
 
-    case: Case
+    case: model.Case
     names: list[str]
     share: float = 0.0
 

@@ -26,9 +26,8 @@ from opcheck.errors import few
 from opcheck.grouping import group_by
 from opcheck.model.timing import Bench, Machine, Rows, Sample, Timed, Timing
 from opcheck.reading.validation import shown
-from opcheck.report import plain_text
 from opcheck.report.files import write_text
-from opcheck.report.plain_text import brief, digits, interval, percent, plural, seconds, size
+from opcheck.report.plain_text import brief, digits, interval, percent, plural, rate, seconds, size
 from opcheck.report.store import Reading, line, stored
 from opcheck.report.style import Numbers, grouped, new_table, put_all, say, unlike
 from opcheck.timing import Compared, Ratio, Spread, means, ratio, spread
@@ -184,7 +183,7 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
     if row.moved:  # else no backend answers it rightly
         about += f": {size(row.moved)} must move"
         if copy:
-            about += f", which a copy does at {plain_text.rate(row.moved, copy.median)} GB/s"
+            about += f", which a copy does at {rate(row.moved, copy.median)} GB/s"
     say(console, about)
     columns = [one for one in COLUMNS if console.width >= _WIDE or one != "of copy"]
     table, remarks = new_table(*columns), []
@@ -214,7 +213,7 @@ def _cells(row: Timed, its: Timing, seen: Spread, one: Ratio | None, word: str) 
         digits(one.value) if one else "1" if word == "baseline" else "–",
         interval(one.low, one.high) if one else "–",
         word,
-        plain_text.rate(row.moved, seen.median),
+        rate(row.moved, seen.median),
         percent(copy.median / seen.median) if copy else "–",
         seconds(median(its.prepared)) if its.prepared else "–",
     )
@@ -315,7 +314,7 @@ def settings(bench: Bench) -> Mapping[str, str]:
     return {
         "processor": machine.processor,
         "processors": f"{machine.cores:,}",
-        "memory": plain_text.size(machine.memory),
+        "memory": size(machine.memory),
         "governor": machine.governor,
         "load": f"high: {machine.load:g}" if busy else "low",
         "platform": machine.platform,

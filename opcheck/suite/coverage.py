@@ -15,7 +15,6 @@ from opcheck.dtypes import BY_TEXT, DTYPES
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import OpVersion
-from opcheck.opset import Parameter, Schema
 from opcheck.suite.load import shipped_suites
 
 #: What `python docs/operators.py` writes next to the shipped cases, which take long to load.
@@ -62,7 +61,7 @@ def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Cove
         yield Coverage(schema.op, formal, computed, judged, stated.get("why", ""))
 
 
-def first(schema: Schema) -> Parameter:
+def first(schema: opset.Schema) -> opset.Parameter:
     """The input or output whose types a version's cells have."""
     # A sequence is the first where it is declared so, though cases have its tensors last.
     name = next(chain(*schema.formals)).name

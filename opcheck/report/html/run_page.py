@@ -24,7 +24,6 @@ from opcheck.model import Header, Known, Picture, Record, Run, Verdict
 from opcheck.report import plain_text, summary, totals
 from opcheck.report.markdown import templates
 from opcheck.report.summary import wanted
-from opcheck.report.totals import NONE, counted
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
@@ -280,7 +279,7 @@ def lines(run: Run) -> Iterator[str]:
         totals=totals.by_backend(header, records, red),
         dtypes=dtypes,
         matrix=matrix,
-        verdicts=counted(records, red),
+        verdicts=totals.counted(records, red),
         broken=broken,
         failures=sum(len(group.failures) for group in groups),
         left=show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room),
@@ -302,7 +301,7 @@ def fragment(record: Record) -> str:
 
 
 def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collection[Verdict]) -> str:
-    (count,) = counted([record], red)
+    (count,) = totals.counted([record], red)
     telling = [one for one in record.comparisons if one.worst or one.unjudged or one.picture]
     return render(
         "failure.html",
@@ -392,7 +391,7 @@ def results_table(
     )
     rows = []
     for record in records:
-        (count,) = counted([record], red)
+        (count,) = totals.counted([record], red)
         cause = record.known and totals.cause_of(record.known)
         case, used = shown(record.case), record.used
         # A command may contain PLACE itself.
@@ -401,7 +400,7 @@ def results_table(
         passed = record.verdict is Verdict.PASS
         found = (
             *(case, shown(record.backend), count.name, count.sign, count.tone),
-            *(shown(str(record.op)), shown(record.dtype or NONE)),
+            *(shown(str(record.op)), shown(record.dtype or totals.NONE)),
             *(said(record.reason, _SAID), "" if passed else said(record.question, _SAID)),
             *(said(record.clause, _SAID), shown(str(record.source))),
             *(repeat.replace(case, PLACE), said(record.alternative or "", _SAID)),

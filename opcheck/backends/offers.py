@@ -16,8 +16,6 @@ from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo
 
 Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
-#: A `template` is no backend until somebody completes it.
-State: TypeAlias = Literal["ready", "not installed", "unusable", "template"]
 #: Seconds between two looks at one.
 _TICK = 0.05
 
@@ -44,8 +42,8 @@ class Offer:
         return self.profile.name
 
     @property
-    def state(self) -> State:
-        """The state in a word."""
+    def state(self) -> Literal["ready", "not installed", "unusable", "template"]:
+        """The state in a word; a template is no backend until somebody completes it."""
         if self.info:
             return "ready"
         if self.error is None:

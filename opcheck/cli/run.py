@@ -223,12 +223,6 @@ class Subset:
             _tell(f"{message} selected: {named}")
         return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
 
-    def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Return the cases of the shard."""
-        from opcheck.suite import shard
-
-        return shard(cases, *self.shard) if self.shard else cases
-
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what an earlier run saved."""
@@ -310,7 +304,7 @@ def command(**given: Any) -> None:
 def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> NoReturn:
     """Judge cases as the options say, print and write what comes, and end the program."""
     from opcheck.session import LiveRun, Request, Session
-    from opcheck.suite import choose, load_all
+    from opcheck.suite import choose, load_all, shard
     from opcheck.suite.select import EVERYTHING
 
     # All errors of files come before anything starts.
@@ -339,7 +333,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
         suite, said = subset.failed(suite, said, {info.address for info in session.infos})
         request = Request(
             cases=suite,
-            share=subset.share(suite),
+            share=shard(suite, *subset.shard) if subset.shard else None,
             shard=subset.shard,
             selection=said,
             level=selection.level,

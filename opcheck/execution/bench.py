@@ -22,8 +22,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck import interrupt
-from opcheck.backends import same_answers
-from opcheck.backends.address import parse
+from opcheck.backends import parse, same_answers
 from opcheck.backends.execute import Outputs
 from opcheck.backends.isolation.answering import Repeated
 from opcheck.backends.isolation.cleanup import guarded_folder

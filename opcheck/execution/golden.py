@@ -17,8 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-import opcheck
-from opcheck import dtypes, model
+from opcheck import __version__, dtypes, model
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.elements import stepped, wide
@@ -399,7 +398,7 @@ def write(
         manifest = gm.Manifest(
             type="opcheck golden files",
             format=4,
-            opcheck=opcheck.__version__,
+            opcheck=__version__,
             # Values may depend on these.
             packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},
             selection=selection,

@@ -21,8 +21,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import psutil
 
-import opcheck
-from opcheck import interrupt
+from opcheck import __version__, interrupt
 from opcheck.backends import attempt
 from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
 from opcheck.backends.base import Backend
@@ -297,7 +296,7 @@ Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 def environment() -> Environment:
     """Return the environment that the header of a stored run records."""
     return Environment(
-        opcheck=opcheck.__version__,
+        opcheck=__version__,
         python=platform.python_version(),
         platform=platform.platform(),
         packages={name: version_of(name) or "not installed" for name in _PACKAGES},

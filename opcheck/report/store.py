@@ -19,7 +19,6 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict
 from datetime import datetime
 from functools import cache, reduce
 from io import BufferedReader
@@ -259,7 +258,7 @@ def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields
 
 def header(run: model.Header) -> str:
     """The first line."""
-    return line({"type": "header", "format": FORMAT, **asdict(run)})
+    return line({"type": "header", "format": FORMAT, **dataclasses.asdict(run)})
 
 
 def record(result: model.Record) -> str:
@@ -282,9 +281,9 @@ def footer(
     results: Iterable[model.Record], ending: model.Ending, revised: Iterable[model.Record] = ()
 ) -> str:
     """The last line: totals, the run's end, and diagnoses `revised` after lines were written."""
-    fields = {"type": "footer", "totals": totals(results), **asdict(ending)}
+    fields = {"type": "footer", "totals": totals(results), **dataclasses.asdict(ending)}
     for one in revised:
-        diagnoses = [*map(asdict, one.diagnoses)]
+        diagnoses = [*map(dataclasses.asdict, one.diagnoses)]
         pair = {"case": one.case, "backend": one.backend, "diagnoses": diagnoses}
         fields.setdefault("revised", []).append(pair)
     return line(fields)

@@ -11,7 +11,6 @@ two backends of one.
 import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -76,7 +75,7 @@ def _timed(**fields: Any) -> Timed:
     return timed
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Stored:
     """A benchmark in a file; not `complete` if it was cut short."""
 

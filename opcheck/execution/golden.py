@@ -77,16 +77,13 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
         arrays, method = correctly_rounded(expected.node_of(task, inputs))
     except NotSupported:
         return None
-    # NaNs are positive and quiet: their bits depend on the processor.
-    return NodeOutputs(
-        tuple(
-            np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
-            if (known := dtypes.of(array)) and known.kind == "float"
-            else array
-            for array in arrays
-        ),
-        method,
-    )
+    return NodeOutputs(tuple(map(_with_plain_nans, arrays)), method)
+
+
+def _with_plain_nans(array: Array) -> Array:
+    """`array` with NaNs that are positive and quiet: their bits depend on the processor."""
+    is_float = (known := dtypes.of(array)) and known.kind == "float"
+    return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array) if is_float else array
 
 
 def require_sound_arithmetic() -> None:

@@ -329,10 +329,9 @@ def beyond_caches() -> int:
 
 
 def _processor() -> str:
-    with suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line for line in lines if line.startswith("model name")).partition(": ")[2]
-    return platform.processor()
+    lines = _read(Path("/proc/cpuinfo")).splitlines()
+    named = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
+    return next(named, None) or platform.processor()
 
 
 def _read(path: Path) -> str:

@@ -91,8 +91,6 @@ def _environment() -> Any:
         ),
     }
     environment.globals |= {
-        "plural": plain_text.plural,
-        "index": plain_text.index,
         # Rounded down: 100 % is all.
         "share": lambda part, whole: f"{part * 1000 // whole / 10:.1f} %",
         "used": lambda share: (
@@ -211,10 +209,9 @@ def _png(cells: Sequence[str]) -> bytes:
     data = b"".join(b"\0" + b"".join(colours[_LEVEL[one]] for one in row) for row in cells)
     head = struct.pack(">IIBBBBB", len(cells[0]), len(cells), 8, 2, 0, 0, 0)
     chunks = (b"IHDR" + head, b"IDAT" + zlib.compress(data, 9), b"IEND")
-    sums = (struct.pack(">I", zlib.crc32(chunk)) for chunk in chunks)
-    lengths = (struct.pack(">I", len(chunk) - 4) for chunk in chunks)
-    parts = zip(lengths, chunks, sums, strict=True)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(b"".join(part) for part in parts)
+    # Each with its length before it, without its name, and its checksum after it.
+    parts = (struct.pack(f">I{len(c)}sI", len(c) - 4, c, zlib.crc32(c)) for c in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
 def _histogram(picture: Picture) -> tuple[Drawing, str]:

@@ -7,13 +7,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal, TypeAlias
 
-from opcheck import interrupt
+from opcheck import interrupt, model
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, Profile, built_in, entry_points
 from opcheck.backends.connect import adapter, version_of
 from opcheck.backends.isolation.process import BackendSettings, Process, kill
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
-from opcheck.model import BackendInfo
 
 Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
 #: Seconds between two looks at one.
@@ -33,7 +32,7 @@ class Offer:
     about: About
     version: str = ""
     is_template: bool = False
-    info: BackendInfo | None = None
+    info: model.BackendInfo | None = None
     error: OpcheckError | None = None
 
     @property

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import model, opset
-from opcheck.backends import same_answers
-from opcheck.backends.execute import Outputs
+from opcheck import grouping, model, opset
+from opcheck.backends import execute, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, steady
 from opcheck.diagnose.suspects import Evidence, OutputSequence
@@ -23,7 +22,6 @@ from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.workers import Inquiry
 from opcheck.graph.whole import WholeModel
-from opcheck.grouping import group_by
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
@@ -95,7 +93,7 @@ class CaseEvaluation:
             pass
         return None
 
-    def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
+    def is_right_on_other_data(self, backend: BackendInfo, answer: execute.Outputs) -> bool | None:
         """Return True if this answer to the other data is right, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None
@@ -331,7 +329,7 @@ def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
 
 def _contradiction(results: Sequence[LiveResult], times: int) -> str:
     """`3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first."""
-    kinds = group_by(sorted(results, key=_badness, reverse=True), _answer)
+    kinds = grouping.group_by(sorted(results, key=_badness, reverse=True), _answer)
     return "; ".join(f"{len(some)} of {times}: {_told(some[0])}" for some in kinds.values())
 
 

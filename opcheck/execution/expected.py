@@ -9,20 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, model, opset
-from opcheck.backends import second_data
+from opcheck import backends, dtypes, grouping, model, opset, suite
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
-from opcheck.engine import Node, Subgraph, any_order, operator_of, rounded
-from opcheck.engine.evaluate import exactly
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine import Node, Subgraph, any_order, evaluate, operator_of, operators, rounded
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
-from opcheck.grouping import group_by, picked
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.opset import leads, onnx_defs, weights
-from opcheck.suite import materialize, unrounded
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
@@ -43,11 +38,11 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 def question(case: Case) -> Question:
     """The question that `case` asks; raises ValueError where its data cannot be made."""
     fed = [spec for spec in case.inputs if not spec.initializer]
-    inputs = tuple(materialize(spec) for spec in fed)
+    inputs = tuple(suite.materialize(spec) for spec in fed)
     attrs = {name: _stored(value) for name, value in case.attrs.items()}
     types = tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed)
-    held = {spec.name: materialize(spec) for spec in case.inputs if spec.initializer}
-    rest = picked(case, "op opset slots outputs model ports dtype")
+    held = {spec.name: suite.materialize(spec) for spec in case.inputs if spec.initializer}
+    rest = grouping.picked(case, "op opset slots outputs model ports dtype")
     task = Task(case=case.id, attrs=attrs, inputs=types, initializers=held, **rest)
     operator = operator_of(case.op)
     known, draws = operator is not None, operator is not None and node_of(task, inputs).draws
@@ -59,7 +54,7 @@ def question(case: Case) -> Question:
     may_move = (by_value or it.dtype.kind in any_order or leads(case.op, it.name) for it in fed)
     moved = [n for n, moves in enumerate(may_move) if known and moves]
     # Where numbers are drawn at random, inputs are probabilities.
-    second = tuple(second_data(inputs, may_negate=known and not draws, moved=moved))
+    second = tuple(backends.second_data(inputs, may_negate=known and not draws, moved=moved))
     if operator and operator.other:
         second = tuple(map(operator.other, inputs))
     # Negated parameters, such as a depth or a ratio, may make the node illegal.
@@ -67,7 +62,7 @@ def question(case: Case) -> Question:
     unchanged = all(one.size != 1 or dtypes.identical(one, other) for one, other in pairs)
     legal = known and (unchanged or _is_computed(task, second))
     if known and not legal:
-        second = tuple(second_data(inputs, may_negate=False, moved=moved))
+        second = tuple(backends.second_data(inputs, may_negate=False, moved=moved))
     return Question(task, inputs, second, legal, case.timeout, draws or bool(case.expect.random))
 
 
@@ -129,7 +124,7 @@ class OracleAnswer:
 
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
     """The oracles that cases name, each with the first of these cases."""
-    by_oracle = group_by(cases, lambda case: case.expect.oracle)
+    by_oracle = grouping.group_by(cases, lambda case: case.expect.oracle)
     return {address: those[0] for address, those in by_oracle.items() if address}
 
 
@@ -240,7 +235,7 @@ def _one(
         case model.Values(random=random) if random and operator_of(case.op):
             return verdict.Answer(computed(case, asked, asked.inputs), name)
         case model.Values(specs, ports, random):
-            given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
+            given = [stated_want(case.op, s.name, suite.unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
                 return verdict.Answer(tuple(_outputs(ports, given, random)), name)
             return _given(case, asked, given, name, twins)
@@ -275,7 +270,7 @@ def _given(
         return verdict.Answer(tuple(wants), name)
     wants = _in_any_order(case, wants)
     try:
-        mine = exactly(node_of(asked.task, asked.inputs))
+        mine = evaluate.exactly(node_of(asked.task, asked.inputs))
     except NotSupported:
         return verdict.Answer(tuple(wants), name)
     except InvalidNode as error:
@@ -356,8 +351,8 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
 def answers_of(case: Case, node: Node) -> tuple[Want, ...]:
     """The outputs of a case's node; WrongCase where the text forbids it or leaves it open."""
     try:
-        with only_what_is_said():
-            outputs = exactly(node)
+        with operators.only_what_is_said():
+            outputs = evaluate.exactly(node)
     except InvalidNode as error:
         if case.model is not None and isinstance(case.expect, model.Computed):
             raise WrongCase(

@@ -14,9 +14,7 @@ import numpy as np
 
 from opcheck import dtypes, model
 from opcheck.backends import same_answers
-from opcheck.compare import Want, verdict
-from opcheck.compare.bounded import scatter
-from opcheck.compare.outputs import computed_want
+from opcheck.compare import Want, bounded, outputs, verdict
 from opcheck.diagnose.suspects import Evidence, Suspects
 from opcheck.engine import Expected, Node, operator_of
 from opcheck.engine.evaluate import exactly
@@ -275,7 +273,7 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
         got = seen[name]
         if not isinstance(answer, Expected) or answer.values.shape != got.shape:
             continue
-        want: Want = replace(computed_want(node.op, name, answer), drawn=True, whole=True)
-        ratio, off = scatter(want, got), _off(answer.values, got.astype(np.float64))
+        want: Want = replace(outputs.computed_want(node.op, name, answer), drawn=True, whole=True)
+        ratio, off = bounded.scatter(want, got), _off(answer.values, got.astype(np.float64))
         if ratio is not None and np.isfinite(off):
             yield Depth(sample[name], off, off / ratio if ratio else 0.0, ratio)

@@ -9,9 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes, model, opset
-from opcheck.engine import Node, Subgraph, operator_of
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck import dtypes, engine, errors, model, opset
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.graph.whole import WholeModel
 from opcheck.model.located import Part
@@ -72,7 +70,7 @@ class Network:
         for node in self.body.nodes:
             if node.op.name == "Constant" and not node.op.domain:
                 plain: Any = dict(node.attrs)
-                found[node.outputs[0]] = Node(node.op, (), plain).plain[0]
+                found[node.outputs[0]] = engine.Node(node.op, (), plain).plain[0]
         return found
 
     def values(self) -> Iterator[tuple[Part, Values]]:
@@ -85,11 +83,11 @@ class Network:
             reads = tuple(name for name in dict.fromkeys(self.node(part).reads) if name)
             gives = tuple(filter(None, part.outputs))
             if all(name in named for name in reads):
-                one = Subgraph(Body(reads, gives, (self.node(part),)))
+                one = engine.Subgraph(Body(reads, gives, (self.node(part),)))
                 try:
                     with np.errstate(all="ignore"):
                         named |= zip(gives, one(*(named[name] for name in reads)), strict=True)
-                except (NotSupported, InvalidNode, MemoryError) as error:
+                except (errors.NotSupported, errors.InvalidNode, MemoryError) as error:
                     self.failed[part.place] = str(error)
             yield part, named
             for name in done:
@@ -121,7 +119,7 @@ class Network:
         return {part: why for part in self.parts if (why := self._why_not(part))}
 
     def _why_not(self, part: Part) -> str:
-        operator, node = operator_of(part.op), self.node(part)
+        operator, node = engine.operator_of(part.op), self.node(part)
         if operator is None:
             return f"opcheck does not know {part.op}"
         if node.graphs:

@@ -29,10 +29,8 @@ from typing import Annotated, Any, BinaryIO, Generic, Literal, NoReturn, TypeAli
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 
-from opcheck import model
+from opcheck import grouping, model, reading
 from opcheck.errors import CaseFileError, Problem
-from opcheck.grouping import group_by
-from opcheck.reading import WIDE, is_wide
 from opcheck.reading.validation import shown
 from opcheck.report.plain_text import one_line, op_record
 
@@ -167,8 +165,8 @@ class Reading(Generic[Head, Line, Result]):
             self.fail(0, f"this file cannot be read: {error.strerror or error}")
 
     def _head(self, number: int, data: bytes) -> Head:
-        if is_wide(data):
-            self.fail(number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
+        if reading.is_wide(data):
+            self.fail(number, reading.WIDE, "save it as UTF-8, as `--report json=FILE` does")
         try:
             found = _Format.model_validate_json(data)
         except ValidationError:
@@ -299,7 +297,7 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """Return the number of results by backend and verdict."""
-    found = group_by(results, lambda result: result.backend)
+    found = grouping.group_by(results, lambda result: result.backend)
     return {name: dict(Counter(r.verdict.value for r in some)) for name, some in found.items()}
 
 

@@ -20,9 +20,7 @@ from pydantic import Field
 from rich.console import Console
 from rich.text import Text
 
-from opcheck import analysis
-from opcheck.errors import few
-from opcheck.grouping import group_by
+from opcheck import analysis, errors, grouping
 from opcheck.model.timing import Bench, Machine, Rows, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
@@ -273,9 +271,9 @@ def show_changes(
     put_all(console, unlike(differences), grouped(head, rows.items()))
     if compared.missing:
         say(console, "Not compared", "bold")
-    for why, some in group_by(compared.missing, lambda one: one.why).items():
+    for why, some in grouping.group_by(compared.missing, lambda one: one.why).items():
         named = [f"{brief(one.case)} [{brief(one.backend)}]" for one in some]
-        say(console, f"{brief(why)}: {few(named, 5)}", "yellow")
+        say(console, f"{brief(why)}: {errors.few(named, 5)}", "yellow")
     if compared.missing:
         console.print()
     counts = Counter[str](change.verdict for change in compared.changes)
@@ -291,7 +289,7 @@ def differences(
     found = analysis.unlike(settings(old), settings(new))
     old_only, new_only = sorted({*before} - {*after}), sorted({*after} - {*before})
     if old_only or new_only:
-        found["cases of one run only"] = few(old_only), few(new_only)
+        found["cases of one run only"] = errors.few(old_only), errors.few(new_only)
     return found
 
 

@@ -10,11 +10,9 @@ from functools import cache, lru_cache
 from math import inf, prod
 from typing import Any
 
-from opcheck import dtypes, model, opset
+from opcheck import dtypes, engine, grouping, model, opset
 from opcheck.dtypes import DTYPES, DType, content, limits
-from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
-from opcheck.grouping import picked
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
 from opcheck.reading import FileNode, Mark, Problems, quoted
@@ -80,7 +78,7 @@ class Resolver:
         attrs = self.resolve_attributes(schema)
         bound = self.bindings(schema, tensors)
         case = Case(
-            **picked(self.concrete, "id name row level"),
+            **grouping.picked(self.concrete, "id name row level"),
             op=schema.op,
             opset=self.fields.opset or 0,
             dtype=self.dtype,
@@ -280,7 +278,7 @@ class Resolver:
             return self._golden(case, answer.golden, path)
         if _outputs(answer):
             return self._values(case, answer, path)
-        if self.needs_answer and operator_of(case.op) is None:
+        if self.needs_answer and engine.operator_of(case.op) is None:
             message = f"the engine has no kernel for {case.op}: expect must state the outputs"
             self.lacking(self.node.at(path), message)
         return model.Computed()
@@ -316,7 +314,7 @@ class Resolver:
         return model.Values(tuple(specs))
 
     def _check_bound(self, case: model.Case) -> None:
-        unknown = operator_of(case.op) is None and not is_exact(case)
+        unknown = engine.operator_of(case.op) is None and not is_exact(case)
         if self.fields.tolerance is None and unknown:
             message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
             self.lacking(self.node.mark, message, "tolerance: {ulp: 0} compares exactly")
@@ -575,7 +573,7 @@ def _likeness(answer: model.OneAnswer) -> object:
 def is_exact(case: model.Case) -> bool:
     """Return True if floats are compared exactly where the case states no tolerance."""
     floats = any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs)
-    return floats and operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
+    return floats and engine.operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
 
 
 def _outputs(answer: object) -> dict[str, object]:

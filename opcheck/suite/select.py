@@ -18,11 +18,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes, model
+from opcheck import dtypes, model, reading
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean, few
 from opcheck.opset import operators
-from opcheck.reading import quoted
 
 #: Each level holds the ones before it.
 LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
@@ -146,7 +145,7 @@ def keyword_matcher(expression: str) -> Matcher:
     tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
     if message := _wrong_expression(tokens):
         hint = "words, and, or, not, ( and ): -k 'ties and not float16'"
-        raise UsageError(f"-k {quoted(expression)}: {message}", hint)
+        raise UsageError(f"-k {reading.quoted(expression)}: {message}", hint)
     # What is an expression here is one of Python, once its words are tests.
     python = (token if token in _OPERATORS else f"({token!r} in name)" for token in tokens)
     matcher: Matcher = eval(f"lambda name: {' '.join(python)}")

@@ -86,7 +86,7 @@ def _answering(interface: Any, way: str, device: str, task: Task) -> Callable[[T
             given = arguments if accepts(ask, *arguments) else arguments[:1]
             unsupported(f"{name} says no to {device}", callable(ask) and not ask(*given))
         if way == "prepare":
-            prepared = runnable(run(model, device))
+            prepared: Any = runnable(run(model, device))
             return lambda inputs: prepared.run([*task.values(inputs).values()])
     if way == "run_model":
         return lambda inputs: run(model, [*task.values(inputs).values()], device)

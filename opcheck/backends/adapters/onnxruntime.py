@@ -11,20 +11,18 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, numpy_helper, parser
 
-from opcheck import opset
+from opcheck import dtypes, graph, opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.backends.connect import lead_dtype
-from opcheck.dtypes import BY_TEXT, of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
-from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
 
 _CPU = "CPUExecutionProvider"
 #: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
-_RAW = {t: d for t, d in BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
+_RAW = {t: d for t, d in dtypes.BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
 #: ONNX Runtime's sentences for a node that only the CPU has a kernel for, an unknown operator or
 #: type of ONNX, a kernel without a rank or a mode, and a model of a later release of ONNX. They are
 #: whole, because a name in a model may have some of their words. "Pad should be smaller than
@@ -94,7 +92,7 @@ def _declares(provider: str, task: Task) -> bool | None:
     lead = lead_dtype(task)
     if not kernels or lead is None:
         return None
-    model = model_of(task)
+    model = graph.model_of(task)
     versions = {entry.domain: entry.version for entry in model.opset_import}
 
     def has_kernel(node: Any) -> bool:
@@ -119,7 +117,7 @@ def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSess
     options.log_severity_level = 4
     if provider != _CPU:
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    with handed_over(lambda: model_of(task, whole=False)) as model, _declining():
+    with handed_over(lambda: graph.model_of(task, whole=False)) as model, _declining():
         # Left enabled, the fallback moves a session that fails to the CPU in silence.
         session = ort.InferenceSession(model, options, [provider], enable_fallback=0)
     if session.get_providers()[:1] != [provider]:
@@ -162,14 +160,14 @@ class RuntimeSession:
                 return self.session.run(None, self.task.values(inputs))
             odd = (it for it in ports if it.type[:6] != "tensor" or it.type == "tensor(string)")
             if port := next(odd, None):
-                raise NotExpressible(f"no {port.type} beside a type that NumPy does not know")
+                raise graph.NotExpressible(f"no {port.type} beside a type that NumPy does not know")
             feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
         """Return the outputs that the session declares; an unknown shape looks like rank 0."""
-        ports = [(BY_TEXT.get(port.type), port) for port in self.session.get_outputs()]
+        ports = [(dtypes.BY_TEXT.get(port.type), port) for port in self.session.get_outputs()]
         return [(dtype.name if dtype else None, port.shape or None) for dtype, port in ports]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
@@ -190,7 +188,7 @@ class RuntimeSession:
     def _ort_value(self, array: Array) -> Any:
         from onnxruntime import OrtValue
 
-        if (dtype := of(array)) is None or dtype.text not in _RAW:
+        if (dtype := dtypes.of(array)) is None or dtype.text not in _RAW:
             return OrtValue.ortvalue_from_numpy(array)
         if array.dtype.itemsize > 1:
             return OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), dtype.onnx)

@@ -17,12 +17,10 @@ from urllib.parse import urlencode
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
-from opcheck import __version__
+from opcheck import __version__, grouping
 from opcheck.analysis import is_failure, outcome, reds, reds_of
-from opcheck.grouping import group_by
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
-from opcheck.report import plain_text, summary, totals
-from opcheck.report.markdown import templates
+from opcheck.report import markdown, plain_text, summary, totals
 from opcheck.report.summary import wanted
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
@@ -71,7 +69,7 @@ def _left(text: str, limit: int) -> str:
 
 @cache
 def _environment() -> Any:
-    environment = templates(
+    environment = markdown.templates(
         "opcheck.report.html",
         autoescape=True,
         # Every text that a template prints is made harmless.
@@ -352,7 +350,7 @@ def broken_backends(
         counts = [count] if count else []
         explained = {id(record) for cause in causes for record in cause.results}
         rest = (record for record in failures if id(record) not in explained)
-        for verdict, some in group_by(rest, lambda record: record.verdict).items():
+        for verdict, some in grouping.group_by(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
             groups.append(FailureGroup(titles.get(verdict, verdict.value), [*places], some))
             counts.append(f"{len(some):,} {verdict.value}")

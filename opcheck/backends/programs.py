@@ -27,10 +27,11 @@ from typing import IO, Any
 import numpy as np
 from onnx import ModelProto
 
-from opcheck import dtypes, graph
+from opcheck import dtypes
 from opcheck.backends import base
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
 from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
+from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
 from opcheck.model import Array, BackendInfo, Task, Tensors
 
@@ -107,7 +108,7 @@ def one_shot(info: BackendInfo, words: tuple[str, ...]) -> base.Backend:
     def prepare(task: Task) -> base.TaskCall:
         # The program gets the model together with the inputs.
         with base.own_part():
-            return base.TaskCall(partial(_run, words, task, graph.model_of(task)))
+            return base.TaskCall(partial(_run, words, task, model_of(task)))
 
     return base.Backend(info, (CommandFailed,), prepare)
 
@@ -346,7 +347,7 @@ class Persistent:
         """Hand the model over to the program."""
         base.only_tensors(task, "programs that speak JSON")
         with base.own_part():
-            model = graph.model_of(task).SerializeToString()
+            model = model_of(task).SerializeToString()
         self._hand_over(task, model)
         return base.TaskCall(partial(self._run, task, model))
 

@@ -10,8 +10,9 @@ from functools import cache, lru_cache
 from math import inf, prod
 from typing import Any
 
-from opcheck import dtypes, engine, grouping, model, opset
+from opcheck import dtypes, grouping, model, opset
 from opcheck.dtypes import DTYPES, DType, content, limits
+from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
@@ -278,7 +279,7 @@ class Resolver:
             return self._golden(case, answer.golden, path)
         if _outputs(answer):
             return self._values(case, answer, path)
-        if self.needs_answer and engine.operator_of(case.op) is None:
+        if self.needs_answer and operator_of(case.op) is None:
             message = f"the engine has no kernel for {case.op}: expect must state the outputs"
             self.lacking(self.node.at(path), message)
         return model.Computed()
@@ -314,7 +315,7 @@ class Resolver:
         return model.Values(tuple(specs))
 
     def _check_bound(self, case: model.Case) -> None:
-        unknown = engine.operator_of(case.op) is None and not is_exact(case)
+        unknown = operator_of(case.op) is None and not is_exact(case)
         if self.fields.tolerance is None and unknown:
             message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
             self.lacking(self.node.mark, message, "tolerance: {ulp: 0} compares exactly")
@@ -573,7 +574,7 @@ def _likeness(answer: model.OneAnswer) -> object:
 def is_exact(case: model.Case) -> bool:
     """Return True if floats are compared exactly where the case states no tolerance."""
     floats = any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs)
-    return floats and engine.operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
+    return floats and operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
 
 
 def _outputs(answer: object) -> dict[str, object]:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, numpy_helper, parser
 
-from opcheck import dtypes, graph, opset
+from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.backends.connect import lead_dtype
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
+from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
@@ -92,7 +93,7 @@ def _declares(provider: str, task: Task) -> bool | None:
     lead = lead_dtype(task)
     if not kernels or lead is None:
         return None
-    model = graph.model_of(task)
+    model = model_of(task)
     versions = {entry.domain: entry.version for entry in model.opset_import}
 
     def has_kernel(node: Any) -> bool:
@@ -117,7 +118,7 @@ def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSess
     options.log_severity_level = 4
     if provider != _CPU:
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    with handed_over(lambda: graph.model_of(task, whole=False)) as model, _declining():
+    with handed_over(lambda: model_of(task, whole=False)) as model, _declining():
         # Left enabled, the fallback moves a session that fails to the CPU in silence.
         session = ort.InferenceSession(model, options, [provider], enable_fallback=0)
     if session.get_providers()[:1] != [provider]:
@@ -160,7 +161,7 @@ class RuntimeSession:
                 return self.session.run(None, self.task.values(inputs))
             odd = (it for it in ports if it.type[:6] != "tensor" or it.type == "tensor(string)")
             if port := next(odd, None):
-                raise graph.NotExpressible(f"no {port.type} beside a type that NumPy does not know")
+                raise NotExpressible(f"no {port.type} beside a type that NumPy does not know")
             feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]

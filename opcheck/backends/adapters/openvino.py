@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, graph
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Backend, Bare, handed_over, only_tensors
+from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
+from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("OpenVINO", "openvino", extra=True, threads=True, declares="query_model")
 
-_BF16 = dtypes.DTYPES["bfloat16"].numpy
+_BF16 = DTYPES["bfloat16"].numpy
 #: Those that are one device: AUTO and its like would choose, and fall back in silence.
 _DEVICES = ("CPU", "GPU", "NPU")
 #: Sentences for an operator, type or mode that its ONNX front end does not know, a node that a
@@ -70,13 +71,13 @@ def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) ->
     """Compile the one-node model for the device, by default settings except for threads."""
     only_tensors(task, "openvino")
     reading = declining(_NOT_IMPLEMENTED, RuntimeError)
-    with handed_over(lambda: graph.model_of(task, whole=False)) as model, reading:
+    with handed_over(lambda: model_of(task, whole=False)) as model, reading:
         return Compiled(task, core.compile_model(core.read_model(model), device, settings))
 
 
 def _declares(core: Any, device: str, task: Task) -> bool:
     """Return True if the device supports each node that the front end makes of the model."""
-    model = core.read_model(graph.model_of(task).SerializeToString())
+    model = core.read_model(model_of(task).SerializeToString())
     supported = core.query_model(model, device)
     return all(node.get_friendly_name() in supported for node in model.get_ops())
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import backends, dtypes, grouping, model, opset, suite
+from opcheck import backends, dtypes, grouping, model, opset
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.engine import Node, Subgraph, any_order, evaluate, operator_of, operators, rounded
@@ -18,6 +18,7 @@ from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.opset import leads, onnx_defs, weights
+from opcheck.suite import materialize, unrounded
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
@@ -38,10 +39,10 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 def question(case: Case) -> Question:
     """The question that `case` asks; raises ValueError where its data cannot be made."""
     fed = [spec for spec in case.inputs if not spec.initializer]
-    inputs = tuple(suite.materialize(spec) for spec in fed)
+    inputs = tuple(materialize(spec) for spec in fed)
     attrs = {name: _stored(value) for name, value in case.attrs.items()}
     types = tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed)
-    held = {spec.name: suite.materialize(spec) for spec in case.inputs if spec.initializer}
+    held = {spec.name: materialize(spec) for spec in case.inputs if spec.initializer}
     rest = grouping.picked(case, "op opset slots outputs model ports dtype")
     task = Task(case=case.id, attrs=attrs, inputs=types, initializers=held, **rest)
     operator = operator_of(case.op)
@@ -235,7 +236,7 @@ def _one(
         case model.Values(random=random) if random and operator_of(case.op):
             return verdict.Answer(computed(case, asked, asked.inputs), name)
         case model.Values(specs, ports, random):
-            given = [stated_want(case.op, s.name, suite.unrounded(s), s.dtype) for s in specs]
+            given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
                 return verdict.Answer(tuple(_outputs(ports, given, random)), name)
             return _given(case, asked, given, name, twins)

@@ -18,7 +18,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from opcheck import analysis
 from opcheck import session as sessions
-from opcheck.analysis import Difference, is_failure, reds
 from opcheck.errors import UsageError
 from opcheck.execution.bench import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
@@ -29,7 +28,6 @@ from opcheck.model.timing import Timed
 from opcheck.report import store, summary
 from opcheck.report.files import why_no_report, write_text
 from opcheck.report.html.run_page import fragment
-from opcheck.session import BackendLike, LiveRun, Request
 from opcheck.suite import Selection, choose, load_all
 
 AnyPath: TypeAlias = str | PathLike[str]
@@ -48,7 +46,7 @@ class Result(Record):
     @property
     def failed(self) -> bool:
         """True for a result that makes `opcheck run` end with exit code 1 or 2."""
-        return is_failure(self, reds())
+        return analysis.is_failure(self, analysis.reds())
 
     def __str__(self) -> str:
         return summary.failure_text(self)
@@ -119,7 +117,7 @@ class Session(sessions.Session):
         """Judge every case on every backend of the session, as `opcheck.run` does."""
         if repeat < 1:
             raise UsageError(f"repeat is a whole number from 1, got {repeat}")
-        request = Request(
+        request = sessions.Request(
             cases=_some(cases),
             selection="given",
             shipped_ledgers=shipped_ledgers,
@@ -132,7 +130,7 @@ class Session(sessions.Session):
             self.connect(request.cases)
             if request.gate.ledgers:
                 check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
-            self.live = LiveRun(self, request)
+            self.live = sessions.LiveRun(self, request)
             yield from map(as_result, self.live.results())
 
         return results()
@@ -140,7 +138,7 @@ class Session(sessions.Session):
 
 def run(
     cases: Iterable[Case],
-    backends: Sequence[BackendLike] | BackendLike = (),
+    backends: Sequence[sessions.BackendLike] | sessions.BackendLike = (),
     *,
     known: AnyPath | Iterable[AnyPath] = (),
     shipped_ledgers: bool = True,
@@ -277,7 +275,7 @@ def read(path: AnyPath) -> StoredRun:
     return replace(run, records=tuple(map(as_result, run.records)))
 
 
-def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> Difference:
+def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> analysis.Difference:
     """Return what changed from one stored run to another, by case and backend.
 
     `regressions` of it counts the changes for the worse. Raises CaseFileError for a file that is

@@ -14,8 +14,7 @@ from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
-from opcheck.execution import Scheduler, environment, workers
-from opcheck.execution.scheduler import CAN_FORK, Judges
+from opcheck.execution import Scheduler, environment, scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.grouping import picked
 from opcheck.known import Gate, shipped_ledgers
@@ -91,7 +90,7 @@ class Session:
             hint = "write it as an address, such as py:my_backend:Class"
             raise UsageError("no limits and jobs for a backend in this process", hint)
         self.oracles: dict[str, Pool] = {}
-        self._judges: list[Judges] = []
+        self._judges: list[scheduler.Judges] = []
         self.backends: list[AskableBackend] = []
         self._is_connected = False
         #: Why the backends cannot be used, once that is known.
@@ -155,10 +154,10 @@ class Session:
 
     def judged(self, run: Scheduler, recorder: Recorder) -> Iterator[LiveResult | Record]:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
-        if self._jobs == 1 or not CAN_FORK or [*run.backends] != self.backends:
+        if self._jobs == 1 or not scheduler.CAN_FORK or [*run.backends] != self.backends:
             return iter(run)
         assert self._folder
-        judges = Judges(run, self._jobs, self._folder, recorder.record)
+        judges = scheduler.Judges(run, self._jobs, self._folder, recorder.record)
         self._judges.append(judges)
         self._stack.callback(judges.close)
         return run.results(judges.answers())

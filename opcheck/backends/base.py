@@ -5,8 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from opcheck import errors
-from opcheck.dtypes import BASIC, NARROW, of
+from opcheck import dtypes, errors
 from opcheck.model import Array, BackendInfo, Task
 
 
@@ -61,11 +60,11 @@ def only_tensors(task: Task, whose: str) -> None:
                 f"opcheck feeds {whose} no sequences and optionals: {port.name}"
             )
     for tensor in task.inputs:
-        if tensor.dtype.name not in BASIC:
+        if tensor.dtype.name not in dtypes.BASIC:
             raise errors.NotExpressible(f"opcheck feeds {whose} no {tensor.dtype}: {tensor.name}")
-    others = [(name, of(array)) for name, array in task.initializers.items()]
+    others = [(name, dtypes.of(array)) for name, array in task.initializers.items()]
     for name, dtype in (*others, *((output.name, output.dtype) for output in task.outputs)):
-        if dtype and dtype.name in NARROW:
+        if dtype and dtype.name in dtypes.NARROW:
             raise errors.NotExpressible(f"opcheck feeds {whose} no {dtype}: {name}")
 
 

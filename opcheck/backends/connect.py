@@ -28,7 +28,7 @@ import numpy as np
 
 import opcheck
 from opcheck.backends import adapters
-from opcheck.backends.address import Address, built_in, entry_points, parse
+from opcheck.backends.address import built_in, entry_points, parse
 from opcheck.backends.base import Backend, Prepared, TaskCall, UnusableAnswer, only_nodes, own_part
 from opcheck.backends.isolation.cleanup import SCRATCH
 from opcheck.dtypes import DType
@@ -204,10 +204,9 @@ def adapter(kind: str) -> ModuleType:
     return importlib.import_module(f"{adapters.__name__}.{kind}")
 
 
-def connect(address: Address | str) -> Backend:
+def connect(text: str) -> Backend:
     """Return the backend, whose own address is canonical; raise UsageError, BackendUnavailable."""
-    if isinstance(address, str):
-        address = parse(address)
+    address = parse(text)
     if address.kind in built_in():
         backend: Backend = adapter(address.kind).connect(address.detail, dict(address.options))
     else:

@@ -19,7 +19,6 @@ from numpy.ma import MaskedArray
 
 from opcheck import dtypes
 from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied, UnusableAnswer
-from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported, WrongOperator
 from opcheck.model import Array, Declared, Foreign, Items, Outcome, Question
 from opcheck.model.question import Crashed, Declined, NotRun, OutOfMemory, Produced, Raised
@@ -132,7 +131,7 @@ def _declared(prepared: Prepared) -> tuple[Declared, ...]:
     said, declared = prepared.declared(), []
     try:
         for dtype, shape in said:
-            if dtype is not None and not (type(dtype) is str and dtype in DTYPES):
+            if dtype is not None and not (type(dtype) is str and dtype in dtypes.DTYPES):
                 raise ValueError("no dtype")
             if not isinstance(shape, list | tuple | None):
                 raise TypeError("no shape")

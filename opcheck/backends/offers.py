@@ -7,17 +7,14 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal, TypeAlias
 
-from opcheck import interrupt
+from opcheck import interrupt, model
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, Profile, built_in, entry_points
 from opcheck.backends.connect import adapter, version_of
 from opcheck.backends.isolation.process import BackendSettings, Process, kill
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
-from opcheck.model import BackendInfo
 
 Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
-#: A `template` is no backend until somebody completes it.
-State: TypeAlias = Literal["ready", "not installed", "unusable", "template"]
 #: Seconds between two looks at one.
 _TICK = 0.05
 
@@ -35,7 +32,7 @@ class Offer:
     about: About
     version: str = ""
     is_template: bool = False
-    info: BackendInfo | None = None
+    info: model.BackendInfo | None = None
     error: OpcheckError | None = None
 
     @property
@@ -44,8 +41,8 @@ class Offer:
         return self.profile.name
 
     @property
-    def state(self) -> State:
-        """The state in a word."""
+    def state(self) -> Literal["ready", "not installed", "unusable", "template"]:
+        """The state in a word; a template is no backend until somebody completes it."""
         if self.info:
             return "ready"
         if self.error is None:

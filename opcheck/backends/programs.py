@@ -29,7 +29,6 @@ from onnx import ModelProto
 
 from opcheck import dtypes
 from opcheck.backends import base
-from opcheck.backends.base import Backend, ProcessDied, TaskCall, own_part
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
 from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
 from opcheck.graph import model_of
@@ -103,15 +102,15 @@ def last_lines(text: str) -> str:
     return end if len(end) <= _CHARACTERS else f"…{end[-_CHARACTERS:]}"
 
 
-def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Backend:
+def one_shot(info: BackendInfo, words: tuple[str, ...]) -> base.Backend:
     """Make a backend of a command; `words` hold the placeholders."""
 
-    def prepare(task: Task) -> TaskCall:
+    def prepare(task: Task) -> base.TaskCall:
         # The program gets the model together with the inputs.
-        with own_part():
-            return TaskCall(partial(_run, words, task, model_of(task)))
+        with base.own_part():
+            return base.TaskCall(partial(_run, words, task, model_of(task)))
 
-    return Backend(info, (CommandFailed,), prepare)
+    return base.Backend(info, (CommandFailed,), prepare)
 
 
 def _run(words: tuple[str, ...], task: Task, model: ModelProto, inputs: Tensors) -> Tensors:
@@ -169,7 +168,7 @@ def _judge(status: int, out: str, err: str) -> None:
         raise BackendUnavailable(reason or ending)
     kind: type[Exception] = CommandFailed
     if died := how_it_died(status):
-        kind, ending = ProcessDied, died
+        kind, ending = base.ProcessDied, died
     elif status in (126, 127, 255):
         kind = BackendUnavailable
         ending += ", as where the command cannot be run or the host not reached"
@@ -211,7 +210,7 @@ class Conversation:
         self.close = weakref.finalize(self, _end, self._process, folder)
         try:
             self.version = read_hello(self._line())
-        except (BrokenProtocol, ProcessDied) as error:
+        except (BrokenProtocol, base.ProcessDied) as error:
             self.close()
             hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
             raise BackendUnavailable(f"{words[0]} says no hello: {error}", hint) from error
@@ -239,7 +238,7 @@ class Conversation:
             except OSError:
                 raise self._died() from None
             kind, value = read_reply(self._line(), number, answer)
-        except (BrokenProtocol, ProcessDied):
+        except (BrokenProtocol, base.ProcessDied):
             self.close()
             raise
         if kind != answer:
@@ -252,12 +251,12 @@ class Conversation:
             raise self._died()
         return line
 
-    def _died(self) -> ProcessDied:
+    def _died(self) -> base.ProcessDied:
         try:
             status = self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
-            return ProcessDied("it closed its standard input or output, and runs on")
-        return ProcessDied(how_it_died(status) or how_it_ended(status))
+            return base.ProcessDied("it closed its standard input or output, and runs on")
+        return base.ProcessDied(how_it_died(status) or how_it_ended(status))
 
 
 def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> None:
@@ -344,13 +343,13 @@ class Persistent:
             self._conversation = Conversation(self._words)
         return self._conversation
 
-    def prepare(self, task: Task) -> TaskCall:
+    def prepare(self, task: Task) -> base.TaskCall:
         """Hand the model over to the program."""
         base.only_tensors(task, "programs that speak JSON")
-        with own_part():
+        with base.own_part():
             model = model_of(task).SerializeToString()
         self._hand_over(task, model)
-        return TaskCall(partial(self._run, task, model))
+        return base.TaskCall(partial(self._run, task, model))
 
     def _hand_over(self, task: Task, model: bytes) -> None:
         conversation = self.conversation()
@@ -369,7 +368,7 @@ class Persistent:
         conversation = self.conversation()
         if conversation.model is not model:
             self._hand_over(task, model)
-        with own_part():
+        with base.own_part():
             feed = [to_json(*item) for item in task.feed(inputs).items()]
         outputs = conversation.ask({"do": "run", "inputs": feed}, "outputs")
         if not isinstance(outputs, list):

@@ -13,7 +13,6 @@ import click
 
 from opcheck import interrupt
 from opcheck.cli import options
-from opcheck.cli.options import OutputPath, declared, end, given_besides, leave, output
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.grouping import group_by
 from opcheck.report.plain_text import plural
@@ -140,7 +139,7 @@ def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: St
 @click.command(name="bench", cls=options.OutputCommand)
 @options.selection_options
 @options.backend_options
-@declared(
+@options.declared(
     """
     --base ADDRESS: Backend that ratios are relative to. [default: the first]
     --threads: Of a backend.
@@ -159,7 +158,7 @@ def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: St
     threads={"type": click.IntRange(min=1), "default": 1, "show_default": True},
     workers={"type": click.IntRange(min=3)},
     seconds={"type": options.SECONDS},
-    saved={"type": OutputPath(dir_okay=False)},
+    saved={"type": options.OutputPath(dir_okay=False)},
     baseline=_READ,
     most={"type": options.SHARE},
     unclear={"type": click.Choice(["fail", "pass"])},
@@ -210,12 +209,12 @@ def command(
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
     if compared:
-        for name in given_besides("compared", "most", "unclear"):
+        for name in options.given_besides("compared", "most", "unclear"):
             raise UsageError(f"--compare measures nothing: {name} has no place beside it")
         gate = asked_gate(most, unclear, stored=True)
         assert gate
-        code, meaning = show_changes(output(), gate, *map(saved_benchmark, compared))
-        end(code or Exit.CONFORMS, meaning)
+        code, meaning = show_changes(options.output(), gate, *map(saved_benchmark, compared))
+        options.end(code or Exit.CONFORMS, meaning)
     from opcheck.backends.address import DEFAULT
     from opcheck.execution.bench import entered, planned
     from opcheck.execution.workers import Limits
@@ -233,7 +232,7 @@ def command(
     with entered(addresses, cases, limits, plan, threads, base) as (about, session):
         if baseline and old:
             check_baseline(baseline, old, about, cases)
-        console = output()
+        console = options.output()
         timings.show_head(console, about)
         for pool in session.oracles.values():
             click.echo(f"oracle {pool.info} states the answers of cases that name it")
@@ -255,11 +254,11 @@ def command(
         raise error
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
     if interrupt.asked():
-        end(Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {len(cases):,} cases")
+        options.end(Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {len(cases):,} cases")
     if not timed:
-        end(Exit.NOTHING_JUDGED, "nothing was timed")
+        options.end(Exit.NOTHING_JUDGED, "nothing was timed")
     counted = f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
-    end(code, f"{counted}; {meaning}" if meaning else counted)
+    options.end(code, f"{counted}; {meaning}" if meaning else counted)
 
 
 def _chosen(**selection: Any) -> list[Case]:
@@ -275,7 +274,7 @@ def _chosen(**selection: Any) -> list[Case]:
         raise UsageError("none of the cases can be timed")
     if not cases:
         click.echo(f"opcheck: no case matches ({said})", err=True)
-        leave(Exit.NOTHING_JUDGED)
+        options.leave(Exit.NOTHING_JUDGED)
     return found
 
 

@@ -10,7 +10,6 @@ import click
 
 from opcheck.cli import options
 from opcheck.cli.group import Commands
-from opcheck.cli.options import OutputPath, counted, declared, end, output
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line
 
@@ -46,12 +45,12 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 
 @command.command(name="write", cls=options.OutputCommand)
 @options.selection_options
-@declared(
+@options.declared(
     """
     -o --output folder DIR: The folder to be made.
     --force: Replace a folder that this command wrote.
     """,
-    folder={"type": OutputPath(_is_replaced), "required": True},
+    folder={"type": options.OutputPath(_is_replaced), "required": True},
 )
 @options.processes_option
 def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None:
@@ -80,16 +79,16 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     check_place(folder, force=force)
     cases, said = options.chosen_cases(**selection)
     processes = jobs or processors()
-    with counted("writing", len(cases)) as each:
+    with options.counted("writing", len(cases)) as each:
         golden = write_cases(folder, cases, said, processes, force=force, counted=each)
     _show(golden)
     wrong = len({one.case for one in golden.left_out if one.wrong})
     count = len(golden.cases)
     if not count and not wrong:
-        end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
+        options.end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
     where = f"{_cases(count)} in {folder}" if count else "nothing was written"
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
+    options.end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
 
 
 def _cases(count: int) -> str:
@@ -116,7 +115,7 @@ def _show(golden: "Manifest") -> None:
     for method, text in golden.methods.items():
         if counts[method]:
             methods.add_row(method, f"{counts[method]:,}", text)
-    put_all(output(), folders, methods)
+    put_all(options.output(), folders, methods)
     left = [one for one in golden.left_out if not one.wrong]
     if left:
         click.echo(f"left out, as the manifest tells in full: {len(left):,}")

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-import opcheck
-from opcheck import interrupt
+from opcheck import __version__, interrupt
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
 #: The modules of commands that share one, by their names there; others have one, `command`.
@@ -128,7 +127,7 @@ def _give_up_output() -> None:
 
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(opcheck.__version__, prog_name="opcheck")
+@click.version_option(__version__, prog_name="opcheck")
 def program() -> None:
     """Does a backend compute an operator as its specification says?
 

@@ -1,7 +1,7 @@
 """What there is: `opcheck list`, `opcheck schema`, `opcheck backends` and `opcheck support`."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,15 @@ def command(
     from opcheck.suite import load
 
     if operators:
-        _list_operators(form, selection["ops"])
+        if extra := options.given_besides("operators", "ops", "form"):
+            raise UsageError(f"--operators takes no {extra[0]}", "it takes --op and --format")
+        from opcheck.suite.coverage import shipped_coverage
+
+        found = [*shipped_coverage(selection["ops"])]
+        if form == "json":
+            print_records(map(listing.coverage_record, found))
+        else:
+            listing.show_coverage(output(), found)
         return
     cases, said = chosen_cases(**selection)
     if clauses:
@@ -77,19 +85,6 @@ def command(
     if not cases:
         click.echo(f"opcheck: no case matches ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
-
-
-def _list_operators(form: str, ops: Sequence[str]) -> None:
-    from opcheck.report import listing
-    from opcheck.suite.coverage import shipped_coverage
-
-    if extra := options.given_besides("operators", "ops", "form"):
-        raise UsageError(f"--operators takes no {extra[0]}", "it takes --op and --format")
-    found = [*shipped_coverage(ops)]
-    if form == "json":
-        print_records(map(listing.coverage_record, found))
-    else:
-        listing.show_coverage(output(), found)
 
 
 @click.command(name="schema")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import counted, declared, end, leave, output
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
 
 @click.command(name="mutate")
 @options.selection_options
-@declared("--mutant names NAME...: Only this mutant.")
+@options.declared("--mutant names NAME...: Only this mutant.")
 @options.processes_option
-@declared("-v --verbose: Also what kills each, and every argument.")
+@options.declared("-v --verbose: Also what kills each, and every argument.")
 def command(names: tuple[str, ...], jobs: int | None, verbose: bool, **selection: Any) -> None:
     """Show which mutants the cases kill, and which survive.
 
@@ -45,19 +44,19 @@ def command(names: tuple[str, ...], jobs: int | None, verbose: bool, **selection
     _check(names, cases)
     settings = MutationSettings(names)
     processes = jobs or processors()
-    with counted("trying mutants", count(cases, settings)) as each:
+    with options.counted("trying mutants", count(cases, settings)) as each:
         found = tuple(each(mutations(cases, settings, processes)))
     if not found:
         click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
-        leave(Exit.NOTHING_JUDGED)
+        options.leave(Exit.NOTHING_JUDGED)
     survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
     power = Power(found, dict(killed_elsewhere(survivors, cases, processes)))
     contradictions = sum(one.contradicts for one in found)
     wrong = [f"{len(survivors):,} survived"] * bool(survivors)
     wrong += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    report.show(output(), power, verbose=verbose)
-    end(code, ", ".join(wrong) or "no mutant survives")
+    report.show(options.output(), power, verbose=verbose)
+    options.end(code, ", ".join(wrong) or "no mutant survives")
 
 
 def _check(names: Sequence[str], cases: "Sequence[Case]") -> None:

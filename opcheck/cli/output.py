@@ -13,7 +13,6 @@ from opcheck.cli.options import output, progress
 from opcheck.errors import Exit
 from opcheck.model import Ending, Header, LiveResult, Record
 from opcheck.report import store, summary
-from opcheck.report.summary import Pretty
 
 
 class _Output:
@@ -72,7 +71,7 @@ class PrettyOutput(_Output):
 
     def __init__(self, header: Header, **options: Any) -> None:
         super().__init__(header, pausing=True)
-        self.pretty = Pretty(output(), header, **options)
+        self.pretty = summary.Pretty(output(), header, **options)
 
     def take(self, result: Record) -> None:
         """Do nothing: only `show` prints."""

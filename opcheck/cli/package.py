@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opcheck.cli import options
-from opcheck.cli.options import OutputCommand, OutputPath, declared, end
+from opcheck.cli.options import PATH, OutputCommand, OutputPath, counted, declared, end, read_runs
 from opcheck.errors import Exit, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
 
@@ -27,7 +26,7 @@ _DAMAGE = (zlib.error, zipfile.BadZipFile)
 
 
 @click.command(name="pack", cls=OutputCommand)
-@click.argument("run_path", type=options.PATH, metavar="RUN")
+@click.argument("run_path", type=PATH, metavar="RUN")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @declared("-o --output out FILE: The package, a zip file.",
           out={"type": OutputPath(), "required": True})  # fmt: skip
@@ -47,7 +46,7 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
     from opcheck.execution.saving import check_foreign
     from opcheck.graph import folders
 
-    (run,) = options.read_runs(run_path)
+    (run,) = read_runs(run_path)
     try:
         origin = folders.read_origin(folder)
     except ValueError as error:
@@ -70,7 +69,7 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
 
 
 @click.command(name="verify", cls=OutputCommand)
-@click.argument("package", type=options.PATH)
+@click.argument("package", type=PATH)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
 def verify(package: Path, paths: tuple[Path, ...]) -> None:
     """Judge again what somebody handed in: a package that `opcheck pack` wrote.
@@ -95,7 +94,7 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     wrong = []
     with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
         _unpack(package, Path(place))
-        (run,) = options.read_runs(Path(place) / _RUN)
+        (run,) = read_runs(Path(place) / _RUN)
         info, *others = run.header.backends
         if others:
             raise UsageError(
@@ -107,7 +106,7 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
         old = {one.case: without_ledgers(one, as_found=True) for one in run.records}
         address = f"saved:{Path(place) / _OUTPUTS}"
         results = api.run(known, [address], shipped_ledgers=False) if known else ()
-        with options.counted("judging again", len(known)) as each:
+        with counted("judging again", len(known)) as each:
             for new in each(results):
                 was = old[new.case]
                 found[what := _compared(was, new)] += 1

@@ -56,9 +56,7 @@ def check_targets(targets: Sequence[Target], read_from: Iterable[Path], *, as_js
         elif one.form != "github":  # which is read from logs
             instead = f"`opcheck report RUN --format {one.form}` prints this"
             wrong.append(f"{one}: standard output shows the run; {instead}")
-    for one in targets:
-        if message := why_no_report(one.path):
-            wrong.append(f"{one}: {message}")
+    wrong += [f"{one}: {said}" for one in targets if (said := why_no_report(one.path))]
     options.check_files([(target, target.path) for target in targets], read_from, wrong)
 
 

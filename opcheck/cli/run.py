@@ -19,7 +19,6 @@ import click
 from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli import reports as report_files
-from opcheck.cli.options import OutputCommand, OutputPath, check_files, declared
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.grouping import picked
 from opcheck.report.plain_text import one_line, plural
@@ -159,7 +158,7 @@ def _shard(value: str) -> tuple[int, int]:
 
 
 #: Fields of a `Subset`.
-subset_options = declared(
+subset_options = options.declared(
     """
     --expect-cases expected N: How many cases PATH, -k and the like must select; another number is
         an error.
@@ -224,12 +223,6 @@ class Subset:
             _tell(f"{message} selected: {named}")
         return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
 
-    def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Return the cases of the shard."""
-        from opcheck.suite import shard
-
-        return shard(cases, *self.shard) if self.shard else cases
-
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what an earlier run saved."""
@@ -240,13 +233,13 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     return False
 
 
-@click.command(name="run", cls=OutputCommand)
+@click.command(name="run", cls=options.OutputCommand)
 @options.selection_options
 @options.dim_option
 @options.inputs_option
 @subset_options
 @options.worker_options
-@declared(
+@options.declared(
     """
     --repeat N: Ask each case N times, anew each time; one failure, or two answers, and it fails.
     --strict: A warning is a failure.
@@ -261,10 +254,10 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     --save-outputs saved DIR: Keep models, inputs and the backend's outputs, for -b saved:DIR.
     """,
     repeat={"default": 1},
-    saved={"type": OutputPath(_is_replaced)},
+    saved={"type": options.OutputPath(_is_replaced)},
 )
 @report_files.report_options
-@declared(
+@options.declared(
     """
     -x --exitfirst: Stop at the first failure.
     --max-fail N: Stop after N failures.
@@ -311,7 +304,7 @@ def command(**given: Any) -> None:
 def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> NoReturn:
     """Judge cases as the options say, print and write what comes, and end the program."""
     from opcheck.session import LiveRun, Request, Session
-    from opcheck.suite import choose, load_all
+    from opcheck.suite import choose, load_all, shard
     from opcheck.suite.select import EVERYTHING
 
     # All errors of files come before anything starts.
@@ -319,7 +312,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
     read_from = [*given.paths, *filter(None, [subset.failed_in])]
     report_files.check_targets(given.targets, [*read_from, *mine.ledgers], as_json=as_json)
     taken = [*read_from, *(target.path for target in given.targets)]
-    check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
+    options.check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
     most_failures = 1 if given.exitfirst else given.max_fail
     if mine.updated and most_failures is not None:
         # It would not know all failures.
@@ -340,7 +333,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
         suite, said = subset.failed(suite, said, {info.address for info in session.infos})
         request = Request(
             cases=suite,
-            share=subset.share(suite),
+            share=shard(suite, *subset.shard) if subset.shard else None,
             shard=subset.shard,
             selection=said,
             level=selection.level,

@@ -21,26 +21,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck import interrupt
-from opcheck.backends import same_answers
-from opcheck.backends.address import parse
-from opcheck.backends.execute import Outputs
-from opcheck.backends.isolation.answering import Repeated
-from opcheck.backends.isolation.cleanup import guarded_folder
+from opcheck import backends, compare, errors, interrupt, reading, suite
+from opcheck.backends import execute
+from opcheck.backends.isolation import answering, cleanup
 from opcheck.backends.isolation.pool import Pool, Stopwatch, WorkerLost
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.offers import about_kind
-from opcheck.compare import Want
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
-from opcheck.errors import UsageError, did_you_mean
-from opcheck.execution import workers
+from opcheck.execution import expected, workers
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
-from opcheck.execution.expected import OracleAnswer, OracleUnavailable
 from opcheck.execution.workers import Driver, Found, Inquiry, beyond_caches, environment, machine
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Sample, Timed, Timing
-from opcheck.reading import uncollected
-from opcheck.suite import case_digest
 from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
 
 _ONCE = "it answers once, and not again and again: time it where it computes"
@@ -111,12 +103,12 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     )
 
 
-class Here(Repeated):
+class Here(answering.Repeated):
     """A piece of work in this process, timed as workers time theirs."""
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         """Time a call, as the mean of `loops` calls."""
-        with uncollected():
+        with reading.uncollected():
             return self.elapsed(Measure(loops, flushed))
 
 
@@ -226,7 +218,7 @@ class _Rival:
     #: Digests of answers that were judged right.
     right: set[bytes] = field(default_factory=set)
     #: Its answer to other data when it was judged, until it is asked about them again.
-    other: Outputs = ()
+    other: execute.Outputs = ()
     printed: str = ""
 
     def timing(self) -> Timing:
@@ -247,9 +239,9 @@ class OneCase:
     oracle: Pool | None
     is_kept: bool
     asked: Question | None = None
-    oracle_answer: OracleAnswer | None = None
+    oracle_answer: expected.OracleAnswer | None = None
     #: The outputs that backends agreed on, if nothing else is known to be right.
-    agreed: tuple[Want, ...] = ()
+    agreed: tuple[compare.Want, ...] = ()
     copy: list[Sample] = field(default_factory=list)
     yardstick: list[Sample] = field(default_factory=list)
     moved: int = 0
@@ -262,7 +254,7 @@ class OneCase:
         try:
             if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
                 [reply] = _answers([self.oracle], [workers.once(asked)], stop)
-                evaluation.oracle_answer = OracleAnswer(self.oracle.info, reply.outcome)
+                evaluation.oracle_answer = expected.OracleAnswer(self.oracle.info, reply.outcome)
                 self.oracle_answer = evaluation.oracle_answer if self.is_kept else None
             if not self.is_judged:
                 self._judge(evaluation, stop)
@@ -297,7 +289,7 @@ class OneCase:
             timings=tuple(part.timing() for part in self.parts),
             copy=tuple(self.copy),
             yardstick=tuple(self.yardstick),
-            digest=case_digest(case),
+            digest=suite.case_digest(case),
         )
 
     def _left(self) -> list[_Rival]:
@@ -331,14 +323,14 @@ class OneCase:
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
         return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
 
-    def _check(self, part: _Rival, outputs: Outputs, evaluation: CaseEvaluation) -> None:
+    def _check(self, part: _Rival, outputs: execute.Outputs, evaluation: CaseEvaluation) -> None:
         """Check that the last answer of a process is right; most often it is as before."""
         found = hashlib.blake2b(pickle.dumps(outputs)).digest()
         if found in part.right:
             return
         try:
             answers = self._answers(evaluation)
-        except OracleUnavailable as silent:
+        except expected.OracleUnavailable as silent:
             part.why_not = f"while it was timed: its answer changed, and {silent}"
             return
         case, produced, declared = self.case, Produced(outputs, 0.0), part.judged.info.accumulate
@@ -355,8 +347,8 @@ class OneCase:
             reason = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
         # An answer that was wrong before proves nothing now.
         right = partial(evaluation.is_right_on_other_data, part.judged.info)
-        if not same_answers(now, before) and (
-            same_answers(now, released.outputs) or (right(before) and not right(now))
+        if not backends.same_answers(now, before) and (
+            backends.same_answers(now, released.outputs) or (right(before) and not right(now))
         ):
             reason = "it answers other data in the same memory wrongly"
         part.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
@@ -462,7 +454,7 @@ def why_not(case: Case) -> str:
 
 def _with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
     """The backend with so many threads: by its own option if it has one, and by its environment."""
-    address = parse(settings.address)
+    address = backends.parse(settings.address)
     asked = dict(address.options)
     if threads > 1 and "threads" not in asked and about_kind(address.kind).threads:
         asked["threads"] = str(threads)
@@ -487,13 +479,13 @@ def entered(
     Raises UsageError and BackendUnavailable with everything that is wrong with the backends.
     """
     with ExitStack() as stack:
-        folder = stack.enter_context(guarded_folder())
+        folder = stack.enter_context(cleanup.guarded_folder())
         chosen = workers.chosen_backends(addresses, folder, limits)
         settings = [_with_threads(one, threads) for one in chosen]
         names = [*addresses, *(one.address for one in settings)]
         if base is not None and base not in names:
-            hint = did_you_mean(base, names) or f"backends: {', '.join(addresses or names)}"
-            raise UsageError(f"--base {base}: no such backend takes part", hint)
+            hint = errors.did_you_mean(base, names) or f"backends: {', '.join(addresses or names)}"
+            raise errors.UsageError(f"--base {base}: no such backend takes part", hint)
         workers.check_company(cases, len(settings))
         oracles = stack.enter_context(workers.consulted(cases, addresses, folder, limits))
         pools = stack.enter_context(workers.started(settings, 1))

@@ -13,18 +13,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import model, opset
-from opcheck.backends import same_answers
-from opcheck.backends.execute import Outputs
+from opcheck import grouping, model, opset
+from opcheck.backends import execute, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, steady
 from opcheck.diagnose.suspects import Evidence, OutputSequence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
-from opcheck.execution.expected import is_the_same, legal_twin, node_of, question
 from opcheck.execution.workers import Inquiry
 from opcheck.graph.whole import WholeModel
-from opcheck.grouping import group_by
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
@@ -70,7 +67,7 @@ class CaseEvaluation:
     @cached_property
     def question(self) -> Question:
         """The question that every backend is asked."""
-        return question(self.case)
+        return expected.question(self.case)
 
     @cached_property
     def node(self) -> Node:
@@ -96,7 +93,7 @@ class CaseEvaluation:
             pass
         return None
 
-    def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
+    def is_right_on_other_data(self, backend: BackendInfo, answer: execute.Outputs) -> bool | None:
         """Return True if this answer to the other data is right, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None
@@ -162,7 +159,7 @@ class CaseEvaluation:
         self_check, oracle = backend.engine and isinstance(case.expect, model.Computed), ""
         if self.oracle_answer:
             oracle = str(self.oracle_answer.oracle)
-            self_check = is_the_same(backend, self.oracle_answer.oracle)
+            self_check = expected.is_the_same(backend, self.oracle_answer.oracle)
             if judgement.comparisons or judgement.failure == "raised":
                 reason = f"unlike oracle {oracle}: {reason}" if judgement.failure else reason
         judged = {**vars(judgement), "reason": reason}
@@ -332,7 +329,7 @@ def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
 
 def _contradiction(results: Sequence[LiveResult], times: int) -> str:
     """`3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first."""
-    kinds = group_by(sorted(results, key=_badness, reverse=True), _answer)
+    kinds = grouping.group_by(sorted(results, key=_badness, reverse=True), _answer)
     return "; ".join(f"{len(some)} of {times}: {_told(some[0])}" for some in kinds.values())
 
 
@@ -361,7 +358,7 @@ def _settled(
     result = replace(one.result, **{**vars(judgement), "irreproducible": other})
     if judgement.verdict is Verdict.PASS:
         mine = infos[result.backend]
-        itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
+        itself = all(expected.is_the_same(mine, infos[other]) for other in judgement.against)
         message = f"{verdict.IRREPRODUCIBLE}: {differs}" if differs else ""
         # Answers to other data are not compared.
         if not message and isinstance(one.open, model.Produced) and one.open.once:
@@ -384,7 +381,7 @@ def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evi
             got = outputs
         case _:
             return None
-    twin = legal_twin(evaluation.accepted_answers) if is_twin else None
+    twin = expected.legal_twin(evaluation.accepted_answers) if is_twin else None
     return _evidence(evaluation, twin or evaluation.question, got, Refusal if twin else Answer)
 
 
@@ -404,5 +401,5 @@ def _evidence(
     evaluation: CaseEvaluation, asked: Question, got: OutputSequence | None, kind: type[Admitted]
 ) -> Evidence:
     admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]
-    node = evaluation.node if kind is Answer else node_of(asked.task, asked.inputs)
+    node = evaluation.node if kind is Answer else expected.node_of(asked.task, asked.inputs)
     return Evidence(node, got, admitted, evaluation.case.tolerance)

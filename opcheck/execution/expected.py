@@ -9,19 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, model, opset
-from opcheck.backends import second_data
+from opcheck import backends, dtypes, grouping, model, opset
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
-from opcheck.compare.verdict import misfit, steady, wants_of
-from opcheck.dtypes import DType, identical, limits
-from opcheck.engine import Node, Subgraph, any_order, operator_of, rounded
-from opcheck.engine.evaluate import exactly
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine import Node, Subgraph, any_order, evaluate, operator_of, operators, rounded
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
-from opcheck.grouping import group_by, picked
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.opset import leads, onnx_defs, weights
 from opcheck.suite import materialize, unrounded
@@ -49,7 +43,7 @@ def question(case: Case) -> Question:
     attrs = {name: _stored(value) for name, value in case.attrs.items()}
     types = tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed)
     held = {spec.name: materialize(spec) for spec in case.inputs if spec.initializer}
-    rest = picked(case, "op opset slots outputs model ports dtype")
+    rest = grouping.picked(case, "op opset slots outputs model ports dtype")
     task = Task(case=case.id, attrs=attrs, inputs=types, initializers=held, **rest)
     operator = operator_of(case.op)
     known, draws = operator is not None, operator is not None and node_of(task, inputs).draws
@@ -61,15 +55,15 @@ def question(case: Case) -> Question:
     may_move = (by_value or it.dtype.kind in any_order or leads(case.op, it.name) for it in fed)
     moved = [n for n, moves in enumerate(may_move) if known and moves]
     # Where numbers are drawn at random, inputs are probabilities.
-    second = tuple(second_data(inputs, may_negate=known and not draws, moved=moved))
+    second = tuple(backends.second_data(inputs, may_negate=known and not draws, moved=moved))
     if operator and operator.other:
         second = tuple(map(operator.other, inputs))
     # Negated parameters, such as a depth or a ratio, may make the node illegal.
     pairs = zip(inputs, second, strict=True)
-    unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
+    unchanged = all(one.size != 1 or dtypes.identical(one, other) for one, other in pairs)
     legal = known and (unchanged or _is_computed(task, second))
     if known and not legal:
-        second = tuple(second_data(inputs, may_negate=False, moved=moved))
+        second = tuple(backends.second_data(inputs, may_negate=False, moved=moved))
     return Question(task, inputs, second, legal, case.timeout, draws or bool(case.expect.random))
 
 
@@ -113,7 +107,7 @@ class OracleAnswer:
 
         Raises OracleUnavailable if it is unusable.
         """
-        outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
+        outcome = verdict.steady(case.op, self.outcome, case.outputs, case.tolerance)
         if not verdict.depends(outcome):
             found = verdict.by_itself("must", outcome)
             why = f"{found.verdict}: {found.reason}"
@@ -121,17 +115,17 @@ class OracleAnswer:
             why = f"raised {outcome}"
         elif (answer := outcome.between if other_data else outcome.outputs) is None:
             why = "it refuses the other data"
-        elif wrong := misfit(answer, case.outputs):
+        elif wrong := verdict.misfit(answer, case.outputs):
             why = f"its answer cannot be one: {verdict.what_is_wrong(wrong)}"
         else:
             arrays = [one for one in answer if not isinstance(one, model.Foreign)]
-            return wants_of(case.op, arrays, case.outputs)
+            return verdict.wants_of(case.op, arrays, case.outputs)
         raise OracleUnavailable(f"oracle {self.oracle} gives no answer: {why}")
 
 
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
     """The oracles that cases name, each with the first of these cases."""
-    by_oracle = group_by(cases, lambda case: case.expect.oracle)
+    by_oracle = grouping.group_by(cases, lambda case: case.expect.oracle)
     return {address: those[0] for address, those in by_oracle.items() if address}
 
 
@@ -147,7 +141,7 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     return not both or backend.made_of == oracle.made_of
 
 
-def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str | None:
+def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) -> str | None:
     """Return why an expected output is too degenerate to test anything, else None.
 
     More than half of it is 0 in `dtype`, infinity or NaN; or all, if answers are not `rounded`, as
@@ -155,7 +149,7 @@ def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str 
     """
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.
-        least, largest = math.ldexp(0.5, dtype.min_exponent), limits(dtype)[1]
+        least, largest = math.ldexp(0.5, dtype.min_exponent), dtypes.limits(dtype)[1]
         sizes = np.abs(values)
         values = (sizes > least) & (sizes <= largest)
     blank = values.size - int(np.count_nonzero(values))
@@ -277,7 +271,7 @@ def _given(
         return verdict.Answer(tuple(wants), name)
     wants = _in_any_order(case, wants)
     try:
-        mine = exactly(node_of(asked.task, asked.inputs))
+        mine = evaluate.exactly(node_of(asked.task, asked.inputs))
     except NotSupported:
         return verdict.Answer(tuple(wants), name)
     except InvalidNode as error:
@@ -358,8 +352,8 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
 def answers_of(case: Case, node: Node) -> tuple[Want, ...]:
     """The outputs of a case's node; WrongCase where the text forbids it or leaves it open."""
     try:
-        with only_what_is_said():
-            outputs = exactly(node)
+        with operators.only_what_is_said():
+            outputs = evaluate.exactly(node)
     except InvalidNode as error:
         if case.model is not None and isinstance(case.expect, model.Computed):
             raise WrongCase(

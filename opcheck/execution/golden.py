@@ -17,25 +17,18 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-import opcheck
-from opcheck import dtypes, model
-from opcheck.compare import Want, compare_outputs
+from opcheck import __version__, dtypes, engine, model, suite
+from opcheck.compare import Want, compare_outputs, verdict
 from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.elements import stepped, wide
 from opcheck.compare.outputs import in_its_dtype
-from opcheck.compare.verdict import Answer, Refusal
-from opcheck.engine import any_order, operator_of
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
-from opcheck.execution import expected
-from opcheck.execution.expected import accepted_answers, question
-from opcheck.execution.saving import check_foreign, is_free, staged
-from opcheck.execution.workers import Counted, in_parallel
+from opcheck.execution import expected, saving, workers
 from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
 from opcheck.graph.test_data import DATA, data_json, model_bytes
 from opcheck.grouping import picked
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
-from opcheck.suite import case_digest
 from opcheck.suite import golden_files as gm
 
 #: The folders that tests lie in; see the package's docstring.
@@ -72,23 +65,20 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
 
     Raises InvalidNode, UnsoundArithmetic, and ValueError for uncertain rounding.
     """
-    if operator_of(task.op) is None:
+    if engine.operator_of(task.op) is None:
         return None
     require_sound_arithmetic()
     try:
         arrays, method = correctly_rounded(expected.node_of(task, inputs))
     except NotSupported:
         return None
-    # NaNs are positive and quiet: their bits depend on the processor.
-    return NodeOutputs(
-        tuple(
-            np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
-            if (known := dtypes.of(array)) and known.kind == "float"
-            else array
-            for array in arrays
-        ),
-        method,
-    )
+    return NodeOutputs(tuple(map(_with_plain_nans, arrays)), method)
+
+
+def _with_plain_nans(array: Array) -> Array:
+    """`array` with NaNs that are positive and quiet: their bits depend on the processor."""
+    is_float = (known := dtypes.of(array)) and known.kind == "float"
+    return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array) if is_float else array
 
 
 def require_sound_arithmetic() -> None:
@@ -245,14 +235,14 @@ def made_of(case: Case) -> Made:
         return Made((), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),))
 
     try:
-        asked = question(case)
+        asked = expected.question(case)
         match case.expect:
             case model.Rejected(reason, legal):
                 return _rejected(case, asked, reason, legal)
             case model.Oracle() | model.Agreement():
                 reason = "what must come out is what backends answer, which nobody vouches for"
                 return left_out(reason)
-            case _ if any_order(case.op, case.attrs) is not None:
+            case _ if engine.any_order(case.op, case.attrs) is not None:
                 return left_out(_ANY_ORDER)
             case _ if asked.random:
                 return left_out("its outputs are drawn at random")
@@ -270,8 +260,8 @@ def made_of(case: Case) -> Made:
 
 
 def _answered(case: Case, asked: Question) -> Made:
-    (answer,) = accepted_answers(case, asked)
-    assert isinstance(answer, Answer)
+    (answer,) = expected.accepted_answers(case, asked)
+    assert isinstance(answer, verdict.Answer)
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, model.Computed):
         expected.check_agreement(compare_outputs(answer.wants, found.arrays, case.tolerance))
@@ -297,20 +287,20 @@ def _data(
 
 
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
-    accepted_answers(case, asked)
+    expected.accepted_answers(case, asked)
     with suppress(InvalidNode):
         if outputs(asked.task, asked.inputs) is not None:
             raise expected.WrongCase("the case takes this model for invalid, the oracle accepts it")
     unanswered = ComputedData(asked.inputs, (), None)
     refused = replace(_test(case.id, "rejected", asked.task, case, unanswered), reason=reason)
     try:
-        twin = question(legal)
+        twin = expected.question(legal)
         found = outputs(twin.task, twin.inputs)
         if found is None:
             raise ValueError("opcheck lacks the operator")
         wants = expected.computed(legal, twin, twin.inputs)
         data = _data(twin, wants, found, legal.tolerance)
-        if any_order(legal.op, legal.attrs) is not None:
+        if engine.any_order(legal.op, legal.attrs) is not None:
             raise ValueError(_ANY_ORDER)
     except _NO_ANSWER as error:
         left = gm.LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
@@ -325,12 +315,12 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     """Each of the answers that an undecided text admits, as its author stated it."""
     assert isinstance(case.expect, model.AnyOf)
-    pairs = zip(case.expect.alternatives, accepted_answers(case, asked), strict=True)
+    pairs = zip(case.expect.alternatives, expected.accepted_answers(case, asked), strict=True)
     for alternative, admitted in pairs:
         match admitted:
-            case Refusal(reason):
+            case verdict.Refusal(reason):
                 data = ComputedData(asked.inputs, (), None)
-            case Answer(wants):
+            case verdict.Answer(wants):
                 is_computed = isinstance(alternative.expect, model.Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
                 data, reason = _data(asked, wants, found, case.tolerance), ""
@@ -386,21 +376,21 @@ def write(
     processes: int = 1,
     *,
     force: bool = False,
-    counted: Counted[_Done] = iter,
+    counted: workers.Counted[_Done] = iter,
 ) -> gm.Manifest:
     """Write `cases` to `folder`, whole or not at all; raises UsageError and Unwritable."""
     check_place(folder, force=force)
-    with staged(folder) as (stage, put):
+    with saving.staged(folder) as (stage, put):
         order = {case.id: number for number, case in enumerate(cases)}
         # Closed before the stage is removed: other processes may be writing there.
-        with closing(in_parallel(partial(_write, stage), cases, processes)) as found:
+        with closing(workers.in_parallel(partial(_write, stage), cases, processes)) as found:
             done = sorted(counted(found), key=lambda one: order[one[0].id])
         written_cases = tuple(case for case, _ in done if case.tests)
         used = {test.method for case in written_cases for test in case.tests}
         manifest = gm.Manifest(
             type="opcheck golden files",
             format=4,
-            opcheck=opcheck.__version__,
+            opcheck=__version__,
             # Values may depend on these.
             packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},
             selection=selection,
@@ -418,7 +408,7 @@ def write(
 
 def check_place(folder: Path, *, force: bool) -> None:
     """Raise UsageError where something is at `folder` that must not be replaced."""
-    if is_free(folder):
+    if saving.is_free(folder):
         return
     if not force:
         hint = "--force replaces golden files that opcheck wrote, and nothing else"
@@ -430,7 +420,7 @@ def check_place(folder: Path, *, force: bool) -> None:
         hint = "nothing is removed: choose a new folder, or remove this one"
         raise UsageError(message, hint) from None
     known = {gm.MANIFEST, gm.SUMS, *(path for path, _ in manifest.files)}
-    check_foreign(folder, known.__contains__)
+    saving.check_foreign(folder, known.__contains__)
 
 
 def _write(stage: Path, case: Case) -> _Done:
@@ -450,6 +440,6 @@ def _write(stage: Path, case: Case) -> _Done:
             path.write_bytes(data)
         tests.append(fields)
     manifest_case = gm.ManifestCase(
-        **picked(case, "id rule level clause"), digest=case_digest(case), tests=tuple(tests)
+        **picked(case, "id rule level clause"), digest=suite.case_digest(case), tests=tuple(tests)
     )
     return manifest_case, tuple(left)

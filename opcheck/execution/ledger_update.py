@@ -5,9 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opcheck.analysis import causes
-from opcheck.diagnose import PARTICULARS
-from opcheck.grouping import group_by
+from opcheck import analysis, diagnose, grouping
 from opcheck.known import UserLedger, is_dead
 from opcheck.known.writing import Revision, places
 from opcheck.model import Case, Record, Verdict
@@ -105,12 +103,12 @@ def _replaced(
 
 def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """An entry for each way to fail and for each cause that it looks like."""
-    by_way = group_by(failing, lambda record: (record.verdict, record.failure))
+    by_way = grouping.group_by(failing, lambda record: (record.verdict, record.failure))
     by_id = {case.id: case for case in cases}
     for (verdict, failure), those in by_way.items():
-        for cause in causes(those):
+        for cause in analysis.causes(those):
             mistake = cause.diagnosis.mistake
-            for reason, same in group_by(cause.results, _telling).items():
+            for reason, same in grouping.group_by(cause.results, _telling).items():
                 yield {
                     "verdict": str(verdict),
                     "failure": failure if failure != verdict else None,
@@ -140,7 +138,7 @@ def _printable(text: str, instead: str) -> str:
 def pattern(reason: str) -> str | None:
     """Return a pattern that similar reasons share, `*` for the rest; None if it is empty."""
     text = _printable(reason, "*")[: 4 * _LONGEST]
-    text = re.sub(r"\*(?:[\s*,:;×x]*\*)+", "*", PARTICULARS.sub("*", text))
+    text = re.sub(r"\*(?:[\s*,:;×x]*\*)+", "*", diagnose.PARTICULARS.sub("*", text))
     if len(text) > _LONGEST:
         text = text[:_LONGEST].rpartition(" ")[0] or text[:_LONGEST]
     text = text.strip(" *:;,")

@@ -14,9 +14,7 @@ import numpy as np
 
 from opcheck import dtypes, model
 from opcheck.backends import same_answers
-from opcheck.compare import Want, verdict
-from opcheck.compare.bounded import off_by, scatter
-from opcheck.compare.outputs import computed_want
+from opcheck.compare import Want, bounded, outputs, verdict
 from opcheck.diagnose.suspects import Evidence, Suspects
 from opcheck.engine import Expected, Node, operator_of
 from opcheck.engine.evaluate import exactly
@@ -25,7 +23,6 @@ from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import WrongCase, answers_of, node_of
 from opcheck.execution.network import Network, Values, case_of, is_whole
 from opcheck.execution.workers import Inquiry
-from opcheck.model import Array, BackendInfo, Case, LiveResult, Verdict
 from opcheck.model.located import Depth, JudgedNode, Located, Part
 
 #: Passes that come to nothing, and are asked in halves, before it is left at that.
@@ -40,11 +37,11 @@ _CHANGED = "tensors as outputs change the answer: some nodes are computed togeth
 _UNSEARCHED = "nodes computed together cannot be searched for"
 
 
-def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
+def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     """The inquiry of one backend about the nodes of a model."""
     whole = yield from network.evaluation.on(backend)
     known = not network.case.expect.compares_backends
-    if known and whole.result.verdict is Verdict.BAD_CASE:
+    if known and whole.result.verdict is model.Verdict.BAD_CASE:
         return Located(whole.result, (), (), len(network.parts))
     search = _Search(network, backend)
     yield from search.ask(whole.answer)
@@ -79,7 +76,7 @@ def located(network: Network, backend: BackendInfo) -> Inquiry[Located]:
 class _Search:
     """What a backend gives of a model's tensors, and what is found by that."""
 
-    def __init__(self, network: Network, backend: BackendInfo) -> None:
+    def __init__(self, network: Network, backend: model.BackendInfo) -> None:
         self.network, self.backend = network, backend
         self.judged: list[JudgedNode] = []
         self.notes: list[str] = []
@@ -193,7 +190,7 @@ def _differs(network: Network, part: Part, first: Values, values: Values) -> boo
 
 
 def _judged(
-    network: Network, part: Part, values: Values, backend: BackendInfo, run: int
+    network: Network, part: Part, values: Values, backend: model.BackendInfo, run: int
 ) -> tuple[JudgedNode, Evidence | None]:
     """Judge a node by what the backend fed it, and gave; then the evidence against a wrong one."""
     case = case_of(network, part, values, later=run > 0)
@@ -217,7 +214,7 @@ def _judged(
     judgement = verdict.judge(
         "must", [verdict.Answer(tuple(wants))], outcome, None, like, backend.accumulate
     )
-    result = LiveResult(case, backend.address, **vars(judgement))
+    result = model.LiveResult(case, backend.address, **vars(judgement))
     if judgement.failure is None:
         return JudgedNode(part, result), None
     right = tuple(one.bound.rounded() if one.bound else one.values for one in wants)
@@ -226,18 +223,18 @@ def _judged(
     return judged, Evidence(node, tuple(got), [tuple(wants)]) if judged.is_wrong else None
 
 
-def _off(right: Array, got: Any) -> float:
+def _off(right: model.Array, got: Any) -> float:
     """How far off an output is, relative to its size; infinity where that says nothing."""
     dtype = dtypes.of(right)
     if isinstance(got, model.Foreign) or got.shape != right.shape or got.dtype != right.dtype:
         return np.inf
     if dtype is None or dtype.kind not in ("float", "int"):
         return np.inf
-    return off_by(right.astype(np.float64), got.astype(np.float64))
+    return bounded.off_by(right.astype(np.float64), got.astype(np.float64))
 
 
-def _unjudged(case: Case, backend: BackendInfo, reason: str) -> LiveResult:
-    return LiveResult(case, backend.address, Verdict.UNSUPPORTED, reason, beyond=True)
+def _unjudged(case: model.Case, backend: model.BackendInfo, reason: str) -> model.LiveResult:
+    return model.LiveResult(case, backend.address, model.Verdict.UNSUPPORTED, reason, beyond=True)
 
 
 def _sample(network: Network) -> dict[str, Part]:
@@ -270,7 +267,7 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
         got = seen[name]
         if not isinstance(answer, Expected) or answer.values.shape != got.shape:
             continue
-        want: Want = replace(computed_want(node.op, name, answer), drawn=True, whole=True)
-        ratio, off = scatter(want, got), _off(answer.values, got.astype(np.float64))
+        want: Want = replace(outputs.computed_want(node.op, name, answer), drawn=True, whole=True)
+        ratio, off = bounded.scatter(want, got), _off(answer.values, got.astype(np.float64))
         if ratio is not None and np.isfinite(off):
             yield Depth(sample[name], off, off / ratio if ratio else 0.0, ratio)

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from opcheck import model, opset
-from opcheck.backends import as_outputs, attempt
+from opcheck import backends, model, opset, suite
 from opcheck.backends.base import Backend, TaskCall
 from opcheck.backends.execute import message_of
 from opcheck.diagnose.suspects import cell_of
@@ -26,14 +25,11 @@ from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
-from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.execution.expected import Unsupported, legal_twin, node_of
-from opcheck.execution.workers import at_once, in_parallel
+from opcheck.execution import evaluation, expected, workers
 from opcheck.grouping import group_by
 from opcheck.model import BackendInfo, Case, Cell, OpVersion, Outcome, Question, Task, Verdict
 from opcheck.model.mutation import MutantId, Mutation
 from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
-from opcheck.suite import load
 
 #: The outputs of a node, or why it is refused.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
@@ -50,7 +46,7 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
     """A backend whose single answers are right, but whose runs disturb each other."""
 
     def prepare(task: Task) -> TaskCall:
-        right = partial(node_of, task)
+        right = partial(expected.node_of, task)
         return TaskCall(stateful.spoilt(lambda inputs: right([one.copy() for one in inputs]).right))
 
     return Backend(BackendInfo(stateful.name, "habit", ""), (InvalidNode,), prepare)
@@ -60,7 +56,7 @@ def canned_outcome(answer: OutputsOrRefusal) -> Outcome:
     """The outcome of a backend that has one answer, or refusal."""
     if isinstance(answer, InvalidNode):
         return model.Raised("run", type(answer).__name__, message_of(answer), documented=True)
-    return model.Produced(as_outputs(answer), 0.0, once=True)
+    return model.Produced(backends.as_outputs(answer), 0.0, once=True)
 
 
 class CaseKills:
@@ -68,7 +64,7 @@ class CaseKills:
 
     def __init__(self, case: Case, dtype: str) -> None:
         self.case, self.dtype = case, dtype
-        self.evaluation = CaseEvaluation(case)
+        self.evaluation = evaluation.CaseEvaluation(case)
         #: Verdicts on answers, by digest.
         self._verdicts: dict[bytes | None, Verdict] = {}
 
@@ -77,7 +73,7 @@ class CaseKills:
         """False if opcheck's engine has no answer; raises UsageError where the case is wrong."""
         try:
             _ = self.evaluation.accepted_answers
-        except Unsupported:
+        except expected.Unsupported:
             return False
         except ValueError as error:
             message = f"{self.case.source}: {self.case.id}: the case is wrong: {error}"
@@ -89,7 +85,7 @@ class CaseKills:
         if isinstance(mutant, StatefulMutant):
             backend = stateful_backend(mutant)
             inquiry = self.evaluation.on(backend.info)
-            return at_once(inquiry, partial(attempt, backend)).result.verdict
+            return workers.at_once(inquiry, partial(backends.attempt, backend)).result.verdict
         right = self._right
         answer = mutant.made_on(self.evaluation.node)
         if same_outputs(answer, right) and not (
@@ -115,7 +111,7 @@ class CaseKills:
             assert self._twin
             return canned_outcome(self._of_twin(mutant, self._twin))
 
-        return at_once(self.evaluation.on(CANNED), reply).result.verdict
+        return workers.at_once(self.evaluation.on(CANNED), reply).result.verdict
 
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
@@ -127,8 +123,8 @@ class CaseKills:
 
     @cached_property
     def _twin(self) -> Node | None:
-        twin = legal_twin(self.evaluation.accepted_answers)
-        return node_of(twin.task, twin.inputs) if twin else None
+        twin = expected.legal_twin(self.evaluation.accepted_answers)
+        return expected.node_of(twin.task, twin.inputs) if twin else None
 
     @cached_property
     def _right_of_twin(self) -> OutputsOrRefusal:
@@ -196,7 +192,7 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
         return ()
     # But for mutants of functions that its formula calls in no small shipped case.
     small = (case for case in _shipped(op) if size(case) <= _SMALL)
-    found = (CaseEvaluation(case).node for case in cells(small).get(Cell(op, dtype), ()))
+    found = (evaluation.CaseEvaluation(case).node for case in cells(small).get(Cell(op, dtype), ()))
     nodes = [node for node in found if node.dtype == dtype]
     concerned = (one for one in all_mutants(op) if any(map(one.concerns, nodes)))
     fed = opset.versions(op.domain, op.name)[op.since].inputs
@@ -236,7 +232,7 @@ def mutations(
     batches = _batches(found, settings or MutationSettings(), jobs)
     if jobs == 1:
         return chain.from_iterable(map(_each, batches))
-    return chain.from_iterable(in_parallel(_work, batches, jobs))
+    return chain.from_iterable(workers.in_parallel(_work, batches, jobs))
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
@@ -362,7 +358,7 @@ def killed_elsewhere(
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
         for op, those in by_op.items()
     ]
-    yield from chain.from_iterable(in_parallel(_killing, batches, jobs))
+    yield from chain.from_iterable(workers.in_parallel(_killing, batches, jobs))
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:
@@ -381,7 +377,7 @@ def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[Mut
 @cache
 def _shipped(op: OpVersion) -> tuple[Case, ...]:
     """The shipped cases of a version that decide, the smallest first."""
-    mine = (case for case in load((), (op.name,)) if case.op == op and case.rule == "must")
+    mine = (case for case in suite.load((), (op.name,)) if case.op == op and case.rule == "must")
     return tuple(sorted(mine, key=size))
 
 

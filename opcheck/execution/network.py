@@ -9,12 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes, model, opset
-from opcheck.engine import Node, Subgraph, operator_of
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck import dtypes, engine, errors, model, opset
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.graph.whole import WholeModel
-from opcheck.model import Array, Case, OutputSpec, Question, Source
 from opcheck.model.located import Part
 from opcheck.opset import Body, BodyNode, onnx_defs
 from opcheck.suite.writing import made_up
@@ -31,7 +28,7 @@ class Network:
     these.
     """
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: model.Case) -> None:
         self.case = case
         self.evaluation = CaseEvaluation(case)
         question = self.evaluation.question
@@ -67,13 +64,13 @@ class Network:
         return self.body.nodes[part.place]
 
     @cached_property
-    def constants(self) -> Mapping[str, Array]:
+    def constants(self) -> Mapping[str, model.Array]:
         """Tensors that are the same in every run."""
         found = dict(self.body.constants)
         for node in self.body.nodes:
             if node.op.name == "Constant" and not node.op.domain:
                 plain: Any = dict(node.attrs)
-                found[node.outputs[0]] = Node(node.op, (), plain).plain[0]
+                found[node.outputs[0]] = engine.Node(node.op, (), plain).plain[0]
         return found
 
     def values(self) -> Iterator[tuple[Part, Values]]:
@@ -86,11 +83,11 @@ class Network:
             reads = tuple(name for name in dict.fromkeys(self.node(part).reads) if name)
             gives = tuple(filter(None, part.outputs))
             if all(name in named for name in reads):
-                one = Subgraph(Body(reads, gives, (self.node(part),)))
+                one = engine.Subgraph(Body(reads, gives, (self.node(part),)))
                 try:
                     with np.errstate(all="ignore"):
                         named |= zip(gives, one(*(named[name] for name in reads)), strict=True)
-                except (NotSupported, InvalidNode, MemoryError) as error:
+                except (errors.NotSupported, errors.InvalidNode, MemoryError) as error:
                     self.failed[part.place] = str(error)
             yield part, named
             for name in done:
@@ -122,7 +119,7 @@ class Network:
         return {part: why for part in self.parts if (why := self._why_not(part))}
 
     def _why_not(self, part: Part) -> str:
-        operator, node = operator_of(part.op), self.node(part)
+        operator, node = engine.operator_of(part.op), self.node(part)
         if operator is None:
             return f"opcheck does not know {part.op}"
         if node.graphs:
@@ -163,16 +160,16 @@ class Network:
         """The model that gives what a node reads, and nothing else."""
         reads = [name for name in self.node(part).inputs if name not in self._fixed]
         data, names = self.whole.giving(reads, alone=True)
-        outputs = tuple(OutputSpec(name, None) for name in names)
+        outputs = tuple(model.OutputSpec(name, None) for name in names)
         # A test states its own outputs, and its tolerance is theirs.
         case = replace(self.case, expect=model.Computed(), tolerance=None)
         return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
-    def asking_for(self, names: Sequence[str]) -> Question:
+    def asking_for(self, names: Sequence[str]) -> model.Question:
         """The question for these tensors, after the model's outputs."""
         asked = self.evaluation.question
         data, more = self.whole.giving(names)
-        outputs = (*asked.task.outputs, *(OutputSpec(name, None) for name in more))
+        outputs = (*asked.task.outputs, *(model.OutputSpec(name, None) for name in more))
         task = replace(asked.task, outputs=outputs, model=data)
         # The same data again: a node may be wrong in a later run alone.
         return replace(asked, task=task, second=asked.inputs)
@@ -183,7 +180,7 @@ def is_whole(dtype: dtypes.DType | None) -> bool:
     return dtype is not None and dtype.kind in ("int", "bool")
 
 
-def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> Case:
+def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> model.Case:
     """A node as a case of its own, on these values."""
     op, domain = part.op, part.op.domain
     schema = opset.versions(domain, op.name)[op.since]
@@ -199,7 +196,7 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
     outputs = enumerate(_slots(schema.outputs, part.outputs))
     tail = ", in a later run" if later else ""
     plain: Any = network.node(part).attrs
-    return Case(
+    return model.Case(
         id=f"node {part.place} of {len(network.parts)}, {part.name}{tail}",
         name=part.name,
         op=op,
@@ -208,9 +205,9 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
         attrs=plain,
         inputs=tuple(inputs),
         slots=tuple(slot if name else "" for slot, name in zip(slots, reads, strict=True)),
-        outputs=tuple(OutputSpec(slot, None, n) for n, slot in outputs if part.outputs[n]),
+        outputs=tuple(model.OutputSpec(slot, None, n) for n, slot in outputs if part.outputs[n]),
         expect=model.Computed(),
-        source=Source(network.case.source.file, 0, 0),
+        source=model.Source(network.case.source.file, 0, 0),
         empty="it is what the model gives",
     )
 
@@ -227,7 +224,7 @@ def _slots(parameters: Sequence[opset.Parameter], names: Sequence[str]) -> Itera
 class Extracted:
     """Nodes that ask the same: the first of them as a case, how many, and their share of time."""
 
-    case: Case
+    case: model.Case
     names: list[str]
     share: float = 0.0
 

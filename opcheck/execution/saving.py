@@ -16,11 +16,10 @@ from opcheck.errors import BackendUnavailable, UsageError, few, writing
 from opcheck.execution.expected import question
 from opcheck.execution.workers import AskableBackend
 from opcheck.graph import NotExpressible, folders, model_of
-from opcheck.graph.folders import Status
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Reply, Task
 
 
-def _written(folder: Path, task: Task, outcome: Outcome) -> Status | None:
+def _written(folder: Path, task: Task, outcome: Outcome) -> folders.Status | None:
     """Write the outputs into `folder`; return the status that is saved instead if they cannot."""
     match outcome:
         case model.Declined(reason):

@@ -20,10 +20,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeAlias, cast
 
-from opcheck.backends.base import Defect
-from opcheck.backends.isolation.cleanup import how_it_ended, kill_marked
+from opcheck.backends import base
+from opcheck.backends.isolation import cleanup, worker
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.worker import PR_SET_PDEATHSIG
 from opcheck.diagnose import Seen, Suspects, looks_like, settled
 from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
@@ -273,7 +272,7 @@ class Scheduler(Judge):
             for number in range(len(self.backends)):
                 while (place, number) not in there:
                     if (more := next(judged, None)) is None:
-                        raise Defect(f"{self.cases[place].id} was not judged")
+                        raise base.Defect(f"{self.cases[place].id} was not judged")
                     for one in more:
                         there[one.place, one.number] = one
                         self._waiting += _size(self.cases[one.place])
@@ -352,7 +351,7 @@ class Judges:
         except (EOFError, OSError):  # The latter where it was killed in a message.
             process = self._ends[end]
             process.join(_FAREWELL)
-            how = how_it_ended(process.exitcode or 0)
+            how = cleanup.how_it_ended(process.exitcode or 0)
             return BackendUnavailable(f"a process that judges ended before its cases: {how}")
         if isinstance(received, tuple):
             self._done.add(end)
@@ -379,7 +378,7 @@ class Judges:
                 process.kill()
                 process.join()
         if any(process.exitcode for process in self._ends.values()):
-            kill_marked(lambda own: Path(own).parent == self._folder)
+            cleanup.kill_marked(lambda own: Path(own).parent == self._folder)
         lost = self._ends.keys() - self._done
         self._ends.clear()
         if lost and complete:
@@ -388,7 +387,7 @@ class Judges:
     def _work(self, end: "Connection[Any, Any]") -> None:
         """Judge in this process, which is a copy of its parent and must not go on as that."""
         # It ends with its parent, and its backends with it.
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(worker.PR_SET_PDEATHSIG, signal.SIGKILL)
         # Ctrl-C is the parent's business. Backends do not inherit this handler.
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -143,15 +143,14 @@ def support(
 def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]) -> Support:
     if not results:
         return Support(cell, declaration, None)
-    verdict = min((one.verdict for one in results), key=lambda one: _WORST.index(one.name))
-    those = [result for result in results if result.verdict is verdict]
+    worst = min(results, key=lambda one: _WORST.index(one.verdict.name))
     return Support(
         cell,
         declaration,
-        verdict,
+        worst.verdict,
         count=len(results),
-        share=len(those),
-        case=those[0].case.id,
-        reason=those[0].reason,
+        share=sum(result.verdict is worst.verdict for result in results),
+        case=worst.case.id,
+        reason=worst.reason,
         works=any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results),
     )

@@ -21,22 +21,17 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import psutil
 
-import opcheck
-from opcheck import interrupt
-from opcheck.backends import attempt
+from opcheck import __version__, diagnose, interrupt, suite
+from opcheck.backends import attempt, base
 from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
-from opcheck.backends.base import Backend
 from opcheck.backends.connect import IN_PROCESS, version_of
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.diagnose import names_of
 from opcheck.errors import OpcheckError, UsageError, few
 from opcheck.execution.expected import oracles_of
 from opcheck.known import Facts
-from opcheck.model import BackendInfo, Case, Environment, Outcome, Question, Reply
-from opcheck.model.timing import Machine
-from opcheck.suite import load
+from opcheck.model import BackendInfo, Case, Environment, Outcome, Question, Reply, timing
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -174,7 +169,7 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
             return "; ".join(line.strip() for line in error.lines())
         return None
 
-    return Facts(backends, cases, partial(load, ()), why_none, names_of)
+    return Facts(backends, cases, partial(suite.load, ()), why_none, diagnose.names_of)
 
 
 class AskableBackend(Protocol):
@@ -205,7 +200,7 @@ class InProcess:
     #: None: replies are there at once.
     connections: "Sequence[Connection[Any, Any]]" = ()
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: base.Backend) -> None:
         self._backend, self.info = backend, backend.info
         self._done: deque[tuple[int, Reply]] = deque()
         self._asked = 0
@@ -297,16 +292,16 @@ Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 def environment() -> Environment:
     """Return the environment that the header of a stored run records."""
     return Environment(
-        opcheck=opcheck.__version__,
+        opcheck=__version__,
         python=platform.python_version(),
         platform=platform.platform(),
         packages={name: version_of(name) or "not installed" for name in _PACKAGES},
     )
 
 
-def machine() -> Machine:
+def machine() -> timing.Machine:
     """Describe this machine."""
-    return Machine(
+    return timing.Machine(
         processor=_processor(),
         cores=processors(),
         governor=_read(_CPU / "cpufreq" / "scaling_governor"),
@@ -330,10 +325,9 @@ def beyond_caches() -> int:
 
 
 def _processor() -> str:
-    with suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line for line in lines if line.startswith("model name")).partition(": ")[2]
-    return platform.processor()
+    lines = _read(Path("/proc/cpuinfo")).splitlines()
+    named = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
+    return next(named, None) or platform.processor()
 
 
 def _read(path: Path) -> str:

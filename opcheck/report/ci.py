@@ -15,8 +15,7 @@ from pathlib import Path
 from opcheck.analysis import is_failure, is_red, outcome, reds_of
 from opcheck.errors import Exit
 from opcheck.model import WRONG, Record, Run, Verdict
-from opcheck.report import plain_text, summary
-from opcheck.report.markdown import templates
+from opcheck.report import markdown, plain_text, summary
 
 #: Verdicts that are errors of a test, not failures.
 _ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.DIFFER}
@@ -56,7 +55,7 @@ def junit_lines(run: Run) -> Iterator[str]:
         tests = [_Test("opcheck", what, 0.0, "error", what, reason) for what, reason in wrong]
         suites.append(("opcheck", tests))
     about = header.environment
-    environment = templates(autoescape=True)
+    environment = markdown.templates(autoescape=True)
     environment.filters["name"] = lambda text: plain_text.one_line(text) or "?"
     text: str = environment.get_template("junit.xml").render(
         suites=suites,

@@ -8,8 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from opcheck import analysis
-from opcheck.analysis import Change, ChangeKind, Difference, differences
+from opcheck.analysis import REGRESSIONS, Change, ChangeKind, Difference, differences, judged
 from opcheck.model import Run, Verdict
 from opcheck.report import summary
 from opcheck.report.markdown import Section, code, fitting, table, text
@@ -31,7 +30,7 @@ def show(
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
         console.print()
-    put_exit(console, *analysis.judged(old, new, found, common=common))
+    put_exit(console, *judged(old, new, found, common=common))
 
 
 def left_out(found: Difference) -> str:
@@ -67,9 +66,9 @@ def why(change: Change) -> str:
 
 
 def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, verbose: bool) -> None:
-    colour = "bold red" if kind in analysis.REGRESSIONS else "bold"
+    colour = "bold red" if kind in REGRESSIONS else "bold"
     console.print(Text(f"{kind}: {len(changes):,}", colour), soft_wrap=True)
-    most = _WORSE if kind in analysis.REGRESSIONS else _OTHERS
+    most = _WORSE if kind in REGRESSIONS else _OTHERS
     shown = changes if verbose else changes[:most]
     wide = max(cell_len(was_and_is(change)) for change in shown)
     for change in shown:
@@ -78,7 +77,7 @@ def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, ver
         name = f"{one_line(record.backend)}  {one_line(record.case)}"
         console.print(Text.assemble("  ", verdict, "  ", name), soft_wrap=True)
         said = [why(change)]
-        said += [f"repeat  {one_line(record.repeat)}"] * (kind in analysis.REGRESSIONS)
+        said += [f"repeat  {one_line(record.repeat)}"] * (kind in REGRESSIONS)
         for remark in filter(None, said):
             console.print(Text(f"  {'':{wide}}  {remark}"), soft_wrap=True)
     if len(changes) > len(shown):
@@ -92,7 +91,7 @@ def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> It
 
 
 def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Section]:
-    status, meaning = analysis.judged(old, new, found, common=common)
+    status, meaning = judged(old, new, found, common=common)
     head = [f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", ""]
     unlike_ = differences(old.header, new.header).items()
     rows = [(text(name), *(text(brief(one)) for one in both)) for name, both in unlike_]
@@ -102,7 +101,7 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         changes = list(alike)
         title, more = f"{kind.capitalize()}: {len(changes):,}", len(changes) - _SHOWN
-        if kind in analysis.REGRESSIONS:
+        if kind in REGRESSIONS:
             yield from (f"### {title}", "", *table(_COLUMNS, ()))
             yield from (("change", (f"| {' | '.join(_cells(one))} |",)) for one in changes)
             yield ""

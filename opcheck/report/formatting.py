@@ -8,11 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from opcheck import model
-from opcheck.clauses import quotation, rulings
+from opcheck import clauses, model, suite
 from opcheck.dtypes import PARTS, DType, of, round_to
 from opcheck.report import plain_text
-from opcheck.suite import case_digest, suite_digest
 
 #: The most elements of a literal shown in a line, and the most put after a fill.
 _SHOWN, _PUT = 16, 2
@@ -150,8 +148,8 @@ class Recorder:
 
     def __init__(self, cases: Sequence[model.Case], backends: Sequence[str] = ()) -> None:
         self._backends = backends
-        digests = [(case.id, case_digest(case)) for case in cases]
-        self.suite = model.Suite(suite_digest(digests), len(cases))
+        digests = [(case.id, suite.case_digest(case)) for case in cases]
+        self.suite = model.Suite(suite.suite_digest(digests), len(cases))
         #: Place and digest of each case, by its id.
         self.digests = {id: (place, digest) for place, (id, digest) in enumerate(digests)}
 
@@ -164,10 +162,10 @@ class Recorder:
             place=place,
             digest=digest,
             dtype=case.dtype.name if case.dtype else None,
-            clause=case.clause and (quotation(case.clause, case.op) or case.clause),
+            clause=case.clause and (clauses.quotation(case.clause, case.op) or case.clause),
             question=question(case),
             repeat=repeat(result, self._backends),
-            rulings=() if result.verdict in _SILENT else rulings(case.clause, case.op),
+            rulings=() if result.verdict in _SILENT else clauses.rulings(case.clause, case.op),
             comparisons=tuple(map(_comparison, result.comparisons)),
             **{name: getattr(case, name) for name in _OF_CASE},
             **{name: getattr(result, name) for name in _ALIKE},

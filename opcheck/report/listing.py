@@ -8,8 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from opcheck import model
-from opcheck.clauses import CheckedSentence, Survey
+from opcheck import clauses, model
 from opcheck.grouping import group_by
 from opcheck.report import formatting, plain_text
 from opcheck.report.style import Numbers, new_table, put, say
@@ -66,7 +65,7 @@ def expectation(expect: model.Expectation) -> str:
             return f"any of {', '.join(alternative.name for alternative in alternatives)}"
 
 
-def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
+def show_clauses(console: Console, surveys: Sequence[clauses.Survey]) -> None:
     """Print a table for each page, and clauses of its cases that are not on it."""
     for number, survey in enumerate(surveys):
         if number:
@@ -100,7 +99,7 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
             console.print(Text(str(problem), "yellow"), soft_wrap=True)
 
 
-def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
+def clause_records(survey: clauses.Survey) -> Iterator[dict[str, Any]]:
     """A page as JSON records: its sentences, then quotations and entries that are not on it."""
     op = plain_text.op_record(survey.op)
     for checked in survey.sentences:
@@ -165,7 +164,7 @@ def _why_not(rows: Sequence[Coverage]) -> str:
     return "The engine has no formula: backends are compared with one another."
 
 
-def _cells(checked: CheckedSentence) -> tuple[Text, Text]:
+def _cells(checked: clauses.CheckedSentence) -> tuple[Text, Text]:
     """The number of cases that test a sentence, and their names."""
     nothing, total = checked.sentence.nothing, sum(checked.cases.values())
     count = Text("·", "bright_black") if nothing else Text("0", "yellow")

@@ -11,13 +11,11 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from opcheck import graph
+from opcheck import graph, grouping
 from opcheck.graph.folders import folder_name, write_whole
-from opcheck.grouping import group_by
 from opcheck.model import BackendInfo, Task, Tensors, Verdict
 from opcheck.model.located import JudgedNode, Located
-from opcheck.report import plain_text, summary
-from opcheck.report.formatting import Recorder
+from opcheck.report import formatting, plain_text, summary
 from opcheck.report.style import Numbers, new_table, put
 from opcheck.suite.writing import case_file
 
@@ -31,7 +29,7 @@ def show(console: Console, found: Located, backend: BackendInfo, again: Sequence
     `again` are the words of the command that shows the node again.
     """
     if found.wrong:
-        record = Recorder([found.wrong.result.case]).record(found.wrong.result)
+        record = formatting.Recorder([found.wrong.result.case]).record(found.wrong.result)
         summary.show_failure(console, replace(record, repeat=shlex.join(again)))
     if found.right_alone:
         console.print(
@@ -78,7 +76,7 @@ def _counts(found: Located) -> Iterator[str]:
     if others := found.total - len(found.nodes) - len(found.around):
         yield f"           {others:,} others of {found.total:,} are constants"
     for those, how in ((found.failing, "wrong, by"), (found.small, "off by only")):
-        for op, some in group_by(those, lambda one: one.part.op.name).items():
+        for op, some in grouping.group_by(those, lambda one: one.part.op.name).items():
             most = max(one.harm for one in some)
             far = f"{how} {most:.1e} of the output's size at most"
             yield f"           {len(some):,} {op}: {far if isfinite(most) else 'wrong'}"

@@ -70,6 +70,7 @@ def templates(package: str = "opcheck.report", **settings: Any) -> Any:
     settings |= {"loader": PackageLoader(package), "undefined": StrictUndefined}
     found: Any = Environment(trim_blocks=True, lstrip_blocks=True, **settings)
     found.filters["brief"] = plain_text.brief
+    found.globals |= {"index": plain_text.index, "plural": plain_text.plural}
     return found
 
 
@@ -83,10 +84,8 @@ def _environment() -> Any:
         "block": lambda *said: Markup("\n".join(block(*said))),
         "ending": plain_text.ending,
         "finding": summary.finding,
-        "index": plain_text.index,
         "ledger_note": summary.ledger_note,
         "likeliest": summary.LIKELIEST,
-        "plural": plain_text.plural,
         "wanted": summary.wanted,
     }
     return environment

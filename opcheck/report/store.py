@@ -19,7 +19,6 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict
 from datetime import datetime
 from functools import cache, reduce
 from io import BufferedReader
@@ -30,10 +29,8 @@ from typing import Annotated, Any, BinaryIO, Generic, Literal, NoReturn, TypeAli
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 
-from opcheck import model
+from opcheck import grouping, model, reading
 from opcheck.errors import CaseFileError, Problem
-from opcheck.grouping import group_by
-from opcheck.reading import WIDE, is_wide
 from opcheck.reading.validation import shown
 from opcheck.report.plain_text import one_line, op_record
 
@@ -168,8 +165,8 @@ class Reading(Generic[Head, Line, Result]):
             self.fail(0, f"this file cannot be read: {error.strerror or error}")
 
     def _head(self, number: int, data: bytes) -> Head:
-        if is_wide(data):
-            self.fail(number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
+        if reading.is_wide(data):
+            self.fail(number, reading.WIDE, "save it as UTF-8, as `--report json=FILE` does")
         try:
             found = _Format.model_validate_json(data)
         except ValidationError:
@@ -259,7 +256,7 @@ def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields
 
 def header(run: model.Header) -> str:
     """The first line."""
-    return line({"type": "header", "format": FORMAT, **asdict(run)})
+    return line({"type": "header", "format": FORMAT, **dataclasses.asdict(run)})
 
 
 def record(result: model.Record) -> str:
@@ -282,9 +279,9 @@ def footer(
     results: Iterable[model.Record], ending: model.Ending, revised: Iterable[model.Record] = ()
 ) -> str:
     """The last line: totals, the run's end, and diagnoses `revised` after lines were written."""
-    fields = {"type": "footer", "totals": totals(results), **asdict(ending)}
+    fields = {"type": "footer", "totals": totals(results), **dataclasses.asdict(ending)}
     for one in revised:
-        diagnoses = [*map(asdict, one.diagnoses)]
+        diagnoses = [*map(dataclasses.asdict, one.diagnoses)]
         pair = {"case": one.case, "backend": one.backend, "diagnoses": diagnoses}
         fields.setdefault("revised", []).append(pair)
     return line(fields)
@@ -300,7 +297,7 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """Return the number of results by backend and verdict."""
-    found = group_by(results, lambda result: result.backend)
+    found = grouping.group_by(results, lambda result: result.backend)
     return {name: dict(Counter(r.verdict.value for r in some)) for name, some in found.items()}
 
 

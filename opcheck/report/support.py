@@ -4,7 +4,6 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -15,8 +14,7 @@ from opcheck.backends.offers import Offer
 from opcheck.dtypes import DTYPES
 from opcheck.errors import OpcheckError
 from opcheck.grouping import group_by
-from opcheck.model import Support, Verdict
-from opcheck.model.result import Floor
+from opcheck.model import Floor, Support, Verdict
 from opcheck.report import plain_text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, say
 from opcheck.report.totals import SIGNS
@@ -42,7 +40,7 @@ _LEGEND = (
 )
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Matrix:
     """One backend, its name and version, how its kind `declares` support, and its cells."""
 
@@ -78,7 +76,13 @@ def show(console: Console, found: Sequence[Matrix]) -> None:
         if not table.row_count:
             console.print(Text(one.heading, "italic"), soft_wrap=True)
         put_all(console, table)
-        sections = {"right in every version and type": ", ".join(whole), **_declared(one)}
+        sections = {
+            "right in every version and type": ", ".join(whole),
+            "! declared but failing": _listed(c for c in one.cells if c.is_declared_but_failing),
+            "+ undeclared but working": _listed(
+                c for c in one.cells if c.is_undeclared_but_working
+            ),
+        }
         for name, said in sections.items():
             if said:
                 say(console, f"{name}: {said}")
@@ -134,14 +138,6 @@ def missed(floor: Floor, one: Matrix) -> str:
     said = [f"{op}: {', '.join(text for _, text in otherwise)}" for op, otherwise in pairs]
     text = f"{one.address}: {floor.text} is required, but {'; '.join(said)}"
     return plain_text.clean(text) if said else ""
-
-
-def _declared(one: Matrix) -> dict[str, str]:
-    """What is declared and does not work, and the other way round."""
-    return {
-        "! declared but failing": _listed(c for c in one.cells if c.is_declared_but_failing),
-        "+ undeclared but working": _listed(c for c in one.cells if c.is_undeclared_but_working),
-    }
 
 
 def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:

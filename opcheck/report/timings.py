@@ -11,7 +11,6 @@ two backends of one.
 import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -21,14 +20,11 @@ from pydantic import Field
 from rich.console import Console
 from rich.text import Text
 
-from opcheck import analysis
-from opcheck.errors import few
-from opcheck.grouping import group_by
+from opcheck import analysis, errors, grouping
 from opcheck.model.timing import Bench, Machine, Rows, Sample, Timed, Timing
 from opcheck.reading.validation import shown
-from opcheck.report import plain_text
 from opcheck.report.files import write_text
-from opcheck.report.plain_text import brief, digits, interval, percent, plural, seconds, size
+from opcheck.report.plain_text import brief, digits, interval, percent, plural, rate, seconds, size
 from opcheck.report.store import Reading, line, stored
 from opcheck.report.style import Numbers, grouped, new_table, put_all, say, unlike
 from opcheck.timing import Compared, Ratio, Spread, means, ratio, spread
@@ -77,7 +73,7 @@ def _timed(**fields: Any) -> Timed:
     return timed
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Stored:
     """A benchmark in a file; not `complete` if it was cut short."""
 
@@ -184,7 +180,7 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
     if row.moved:  # else no backend answers it rightly
         about += f": {size(row.moved)} must move"
         if copy:
-            about += f", which a copy does at {plain_text.rate(row.moved, copy.median)} GB/s"
+            about += f", which a copy does at {rate(row.moved, copy.median)} GB/s"
     say(console, about)
     columns = [one for one in COLUMNS if console.width >= _WIDE or one != "of copy"]
     table, remarks = new_table(*columns), []
@@ -214,7 +210,7 @@ def _cells(row: Timed, its: Timing, seen: Spread, one: Ratio | None, word: str) 
         digits(one.value) if one else "1" if word == "baseline" else "–",
         interval(one.low, one.high) if one else "–",
         word,
-        plain_text.rate(row.moved, seen.median),
+        rate(row.moved, seen.median),
         percent(copy.median / seen.median) if copy else "–",
         seconds(median(its.prepared)) if its.prepared else "–",
     )
@@ -275,9 +271,9 @@ def show_changes(
     put_all(console, unlike(differences), grouped(head, rows.items()))
     if compared.missing:
         say(console, "Not compared", "bold")
-    for why, some in group_by(compared.missing, lambda one: one.why).items():
+    for why, some in grouping.group_by(compared.missing, lambda one: one.why).items():
         named = [f"{brief(one.case)} [{brief(one.backend)}]" for one in some]
-        say(console, f"{brief(why)}: {few(named, 5)}", "yellow")
+        say(console, f"{brief(why)}: {errors.few(named, 5)}", "yellow")
     if compared.missing:
         console.print()
     counts = Counter[str](change.verdict for change in compared.changes)
@@ -293,7 +289,7 @@ def differences(
     found = analysis.unlike(settings(old), settings(new))
     old_only, new_only = sorted({*before} - {*after}), sorted({*after} - {*before})
     if old_only or new_only:
-        found["cases of one run only"] = few(old_only), few(new_only)
+        found["cases of one run only"] = errors.few(old_only), errors.few(new_only)
     return found
 
 
@@ -315,7 +311,7 @@ def settings(bench: Bench) -> Mapping[str, str]:
     return {
         "processor": machine.processor,
         "processors": f"{machine.cores:,}",
-        "memory": plain_text.size(machine.memory),
+        "memory": size(machine.memory),
         "governor": machine.governor,
         "load": f"high: {machine.load:g}" if busy else "low",
         "platform": machine.platform,

@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from opcheck import opset
+from opcheck import errors, model, opset
 from opcheck.dtypes import BY_TEXT, DTYPES
 from opcheck.engine import operator_of
-from opcheck.errors import UsageError, did_you_mean
-from opcheck.model import OpVersion
-from opcheck.opset import Parameter, Schema
 from opcheck.suite.load import shipped_suites
 
 #: What `python docs/operators.py` writes next to the shipped cases, which take long to load.
@@ -28,7 +25,7 @@ class Coverage:
     that cases ask for an answer in, and why others are not judged; "" if nothing is stated.
     """
 
-    op: OpVersion
+    op: model.OpVersion
     types: frozenset[str]
     computed: frozenset[str]
     judged: frozenset[str]
@@ -40,8 +37,8 @@ def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     known = {name.lower(): (d, name) for d in opset.domains() for name in opset.operators(d)}
     for op in ops:
         if op.lower() not in known:
-            hint = did_you_mean(op, (name for _, name in known.values()))
-            raise UsageError(f"no operator {op!r}", hint)
+            hint = errors.did_you_mean(op, (name for _, name in known.values()))
+            raise errors.UsageError(f"no operator {op!r}", hint)
     asked = {op.lower() for op in ops}
     table = json.loads((shipped_suites() / FILE).read_text(encoding="utf-8"))
     for lower, (domain, name) in sorted(known.items(), key=lambda pair: pair[1]):
@@ -62,7 +59,7 @@ def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Cove
         yield Coverage(schema.op, formal, computed, judged, stated.get("why", ""))
 
 
-def first(schema: Schema) -> Parameter:
+def first(schema: opset.Schema) -> opset.Parameter:
     """The input or output whose types a version's cells have."""
     # A sequence is the first where it is declared so, though cases have its tensors last.
     name = next(chain(*schema.formals)).name

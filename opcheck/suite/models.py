@@ -8,8 +8,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TypeAlias
 
-from opcheck import dtypes, model, opset
-from opcheck.engine import operator_of
+from opcheck import dtypes, engine, model, opset
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto, test_data
 from opcheck.graph.folders import BeyondOpcheck, initializers, read_npy, read_tensor
@@ -66,9 +65,9 @@ class _WholeModel:
         constants = tuple(_spec(name, array, initializer=True) for name, array in found)
         # The engine takes plain tensors of its own types.
         plain = all(port.form == "tensor" for port in ports)
-        known = node if node and operator_of(node.op) and node.plain and plain else None
+        known = node if node and engine.operator_of(node.op) and node.plain and plain else None
         # An operator of the engine on other inputs is a graph like any other.
-        alone = node if node and not operator_of(node.op) else known
+        alone = node if node and not engine.operator_of(node.op) else known
         types = {spec.dtype for spec in inputs}
         slots = known.output_slots if known else ()
         return Case(
@@ -233,7 +232,7 @@ def _is_known(data: bytes) -> bool:
     while todo:
         for node in todo.pop().nodes:
             todo += node.graphs
-            if operator_of(node.op) is None:
+            if engine.operator_of(node.op) is None:
                 return False
     return True
 

@@ -10,11 +10,10 @@ from functools import cache, lru_cache
 from math import inf, prod
 from typing import Any
 
-from opcheck import dtypes, model, opset
+from opcheck import dtypes, grouping, model, opset
 from opcheck.dtypes import DTYPES, DType, content, limits
 from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
-from opcheck.grouping import picked
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
 from opcheck.reading import FileNode, Mark, Problems, quoted
@@ -80,7 +79,7 @@ class Resolver:
         attrs = self.resolve_attributes(schema)
         bound = self.bindings(schema, tensors)
         case = Case(
-            **picked(self.concrete, "id name row level"),
+            **grouping.picked(self.concrete, "id name row level"),
             op=schema.op,
             opset=self.fields.opset or 0,
             dtype=self.dtype,

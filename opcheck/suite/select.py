@@ -18,15 +18,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes, model
+from opcheck import dtypes, model, reading
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean, few
-from opcheck.model import Case, Level
 from opcheck.opset import operators
-from opcheck.reading import quoted
 
 #: Each level holds the ones before it.
-LEVELS: tuple[Level, ...] = ("smoke", "core", "deep")
+LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
 _MAX_TOKENS = 100
 
@@ -47,14 +45,14 @@ class Selection:
     ops: tuple[str, ...] = ()
     opsets: tuple[int, ...] = ()
     dtypes: tuple[str, ...] = ()
-    level: Level = "core"
+    level: model.Level = "core"
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
             raise UsageError(f"no level {self.level!r}", f"levels: {', '.join(LEVELS)}")
 
     @property
-    def levels(self) -> tuple[Level, ...]:
+    def levels(self) -> tuple[model.Level, ...]:
         """The levels of cases that may be selected: those named by id at any."""
         return LEVELS if self.ids else LEVELS[: LEVELS.index(self.level) + 1]
 
@@ -78,7 +76,7 @@ class Selection:
 EVERYTHING = Selection(level="deep")
 
 
-def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
+def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Case, ...]:
     """The cases that a user selects; raises UsageError for a name of nothing that there is."""
     for dtype in selection.dtypes:
         if dtype not in DTYPES:
@@ -121,7 +119,7 @@ def _completions(word: str, known: Iterable[str]) -> str | None:
     return f"did you mean {few([*map(repr, longer)], 3)}?"
 
 
-def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
+def select(cases: Iterable[model.Case], selection: Selection) -> tuple[model.Case, ...]:
     """The cases that meet all of `selection`, those named by id at any level; raises UsageError."""
     matches = keyword_matcher(selection.keywords) if selection.keywords else lambda _: True
     ops = {op.lower() for op in selection.ops}
@@ -138,7 +136,7 @@ def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
     )
 
 
-def _dtypes(case: Case) -> set[str]:
+def _dtypes(case: model.Case) -> set[str]:
     return {case.dtype.name} if case.dtype else {spec.dtype.name for spec in case.inputs}
 
 
@@ -147,7 +145,7 @@ def keyword_matcher(expression: str) -> Matcher:
     tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
     if message := _wrong_expression(tokens):
         hint = "words, and, or, not, ( and ): -k 'ties and not float16'"
-        raise UsageError(f"-k {quoted(expression)}: {message}", hint)
+        raise UsageError(f"-k {reading.quoted(expression)}: {message}", hint)
     # What is an expression here is one of Python, once its words are tests.
     python = (token if token in _OPERATORS else f"({token!r} in name)" for token in tokens)
     matcher: Matcher = eval(f"lambda name: {' '.join(python)}")
@@ -174,7 +172,7 @@ def _wrong_expression(tokens: Sequence[str]) -> str | None:
     return None
 
 
-def shard(cases: Sequence[Case], number: int, total: int) -> tuple[Case, ...]:
+def shard(cases: Sequence[model.Case], number: int, total: int) -> tuple[model.Case, ...]:
     """The cases of the shard `number`, from 1, of `total`, in their order; each case is in one.
 
     Every machine finds the same shares. They take about equally long by the size of inputs.

@@ -275,9 +275,8 @@ def _filled(
         if dtype.kind == "string":  # a number stands for its text
             args = tuple(arg if isinstance(arg, str) else f"{arg:g}" for arg in args)
         # The step to an item is skipped where there is but one value.
-        places = (node.at([kind, number]) for number in range(len(args)))
-        pairs = zip(args, places, strict=True)
-        args = tuple(_held(name, dtype, arg, mark, kind == "arange") for arg, mark in pairs)
+        ends = kind == "arange"
+        args = tuple(_held(name, dtype, a, node.at([kind, n]), ends) for n, a in enumerate(args))
     spec = TensorSpec(name, dtype, tuple(fields.shape), Fill(kind, args, fields.seed or 0))
     # As if no dimension were 0: NumPy has the same limit for empty arrays.
     elements = math.prod(n or 1 for n in spec.shape)

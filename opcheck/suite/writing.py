@@ -49,11 +49,10 @@ def made_up(spec: TensorSpec) -> Mapping[str, Any]:
     assert isinstance(spec.content, Given)
     values: Array = spec.content.values
     kind = spec.dtype.kind
-    if values.size <= _FEW and (spec.initializer or kind != "float"):
+    is_short = values.size <= _FEW and (spec.initializer or kind != "float")
+    if is_short or kind not in ("float", "minifloat", "int", "bool"):
         return {"value": _plain(values)}
     shape = {"shape": [*spec.shape]}
-    if kind not in ("float", "minifloat", "int", "bool"):
-        return {"value": _plain(values)}
     numbers = values.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     if not finite.size:

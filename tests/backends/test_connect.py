@@ -11,7 +11,6 @@ import onnx
 import onnxruntime
 import pytest
 
-from opcheck.backends.address import Address, parse
 from opcheck.backends.connect import adapter, connect
 from opcheck.errors import BackendUnavailable, Exit, UsageError
 from tests.miniatures import offer
@@ -19,7 +18,7 @@ from tests.miniatures import offer
 
 def refusal(address: str) -> UsageError:
     with pytest.raises(UsageError) as error:
-        connect(parse(address))
+        connect(address)
     return error.value
 
 
@@ -47,14 +46,10 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     ],
 )
 def test_a_backend_knows_its_address_and_version(address, version, is_engine):
-    backend = connect(parse(address))
+    backend = connect(address)
     assert (backend.info.address, backend.info.version) == (address, version)
     assert backend.info.kind == address.partition(":")[0]
     assert backend.info.engine is is_engine
-
-
-def test_an_address_may_also_be_given_as_text() -> None:
-    assert connect("numpy").info == connect(Address("numpy")).info
 
 
 @pytest.mark.parametrize("kind", ["numpy", "reference"])
@@ -80,7 +75,7 @@ def test_an_unknown_provider_is_answered_with_what_was_meant(provider: str, hint
 def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch):
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
     with pytest.raises(BackendUnavailable) as error:
-        connect(parse("onnxruntime:CUDAExecutionProvider"))
+        connect("onnxruntime:CUDAExecutionProvider")
     assert error.value.message == "this onnxruntime is built without CUDAExecutionProvider"
     assert "it has CPUExecutionProvider; install" in str(error.value.hint)
     assert error.value.exit_code == Exit.UNUSABLE
@@ -93,7 +88,7 @@ def test_a_backend_that_is_not_installed_says_how_to(kind, package, monkeypatch)
     adapter(kind)
     without(monkeypatch, package)
     with pytest.raises(BackendUnavailable) as error:
-        connect(parse(kind))
+        connect(kind)
     assert error.value.message.startswith(f"backend {kind!r} is not installed: ")
     assert error.value.hint == f"install it: pip install {package}"
     assert error.value.exit_code == Exit.UNUSABLE

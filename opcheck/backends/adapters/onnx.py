@@ -86,20 +86,16 @@ def _answering(interface: Any, way: str, device: str, task: Task) -> Callable[[T
             given = arguments if accepts(ask, *arguments) else arguments[:1]
             unsupported(f"{name} says no to {device}", callable(ask) and not ask(*given))
         if way == "prepare":
-            prepared = runnable(run(model, device))
-            return lambda inputs: prepared.run(_values(task, inputs))
+            prepared: Any = runnable(run(model, device))
+            return lambda inputs: prepared.run([*task.values(inputs).values()])
     if way == "run_model":
-        return lambda inputs: run(model, _values(task, inputs), device)
+        return lambda inputs: run(model, [*task.values(inputs).values()], device)
     if len(model.graph.node) != 1:
         raise NotExpressible("run_node takes one node, and as ONNX this operator is several")
     node, version = model.graph.node[0], {"opset_version": task.opset}
     more = version if accepts(run, node, [], device, **version) else {}
     only_nodes(task, "run_node")
     return lambda inputs: run(node, task.operands(inputs), device, **more)
-
-
-def _values(task: Task, inputs: Tensors) -> list[Any]:
-    return [*task.values(inputs).values()]
 
 
 @contextmanager

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, numpy_helper, parser
 
-from opcheck import opset
+from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.backends.connect import lead_dtype
-from opcheck.dtypes import BY_TEXT, of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Array, BackendInfo, Task
@@ -24,7 +23,7 @@ ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registr
 
 _CPU = "CPUExecutionProvider"
 #: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
-_RAW = {t: d for t, d in BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
+_RAW = {t: d for t, d in dtypes.BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
 #: ONNX Runtime's sentences for a node that only the CPU has a kernel for, an unknown operator or
 #: type of ONNX, a kernel without a rank or a mode, and a model of a later release of ONNX. They are
 #: whole, because a name in a model may have some of their words. "Pad should be smaller than
@@ -169,7 +168,7 @@ class RuntimeSession:
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
         """Return the outputs that the session declares; an unknown shape looks like rank 0."""
-        ports = [(BY_TEXT.get(port.type), port) for port in self.session.get_outputs()]
+        ports = [(dtypes.BY_TEXT.get(port.type), port) for port in self.session.get_outputs()]
         return [(dtype.name if dtype else None, port.shape or None) for dtype, port in ports]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
@@ -190,7 +189,7 @@ class RuntimeSession:
     def _ort_value(self, array: Array) -> Any:
         from onnxruntime import OrtValue
 
-        if (dtype := of(array)) is None or dtype.text not in _RAW:
+        if (dtype := dtypes.of(array)) is None or dtype.text not in _RAW:
             return OrtValue.ortvalue_from_numpy(array)
         if array.dtype.itemsize > 1:
             return OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), dtype.onnx)

@@ -13,7 +13,6 @@ from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, own_part
 from opcheck.backends.connect import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
 from opcheck.graph import ModelProto, NotExpressible, folders, model_of
-from opcheck.graph.folders import read_origin, read_refusal, read_status
 from opcheck.model import BackendInfo, Task, Tensors
 
 ABOUT = About("outputs computed elsewhere, saved:DIR")
@@ -37,7 +36,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         what = "is no folder" if folder.exists() else "does not exist"
         raise BackendUnavailable(f"backend 'saved': {detail} {what}")
     try:
-        origin = read_origin(folder) or BackendInfo("", "saved", "")
+        origin = folders.read_origin(folder) or BackendInfo("", "saved", "")
     except ValueError as error:
         raise BackendUnavailable(f"backend 'saved': {detail}: {error}") from None
     address, of = f"saved:{folder}", origin.address or None
@@ -71,7 +70,7 @@ def _answer(folder: Path, task: Task, model: ModelProto | None, inputs: Tensors)
     if other:
         raise BackendUnavailable(f"{folder}: {other}")
     try:
-        status = read_status(folder)
+        status = folders.read_status(folder)
     except ValueError as error:
         raise BackendUnavailable(f"{folder}: {error}") from error
     if status:
@@ -89,7 +88,7 @@ def _said(kind: folders.FailureKind, text: str) -> Exception:
         return NotSupported(text)
     if kind == "not_run":
         return BackendUnavailable(text)
-    refusal = read_refusal(text)
+    refusal = folders.read_refusal(text)
     base = Refused if refusal.documented else Exception
     # Under its own name, as the backend's users know it.
     named: type[Exception] = type(refusal.kind, (base,), {}) if refusal.kind else base

@@ -13,10 +13,8 @@ from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes, only_tensors
 from opcheck.engine import axes as ax
-from opcheck.engine.axes import AxisWindows, distinct, from_either_end, from_the_front, listed
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.model import Array, BackendInfo, Task, Typed
-from opcheck.opset import Parameter
 
 ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
 #: torch's sentence for a missing kernel: "avg_pool2d" not implemented for 'Int'.
@@ -57,7 +55,7 @@ class Mapped:
     torch: Any
     task: Task
     function: Callable[..., Any]
-    parameters: Sequence[Parameter]
+    parameters: Sequence[opset.Parameter]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """Return the outputs; bfloat16 goes to torch and back as the bits of an integer."""
@@ -103,7 +101,7 @@ def _along_axis(function: Callable[[Any, int], Any], torch: Any, task: Task, x: 
     """Apply the function along an axis or, before version 13, to the rows of a matrix."""
     axis: Any = task.attrs.get("axis", -1 if task.op.since >= 13 else 1)
     # Torch takes a scalar for a vector, and is not asked about empty tensors.
-    front = (from_the_front if task.op.since == 1 else from_either_end)(axis, x.dim())
+    front = (ax.from_the_front if task.op.since == 1 else ax.from_either_end)(axis, x.dim())
     if task.op.since >= 13:
         return function(x, axis)
     return function(x.reshape(ax.matrix_of(x.shape, front)), 1).reshape(x.shape)
@@ -131,7 +129,7 @@ def _layer_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any 
     attrs: dict[str, Any] = {"axis": -1, "epsilon": 1e-5, "stash_type": 1, **task.attrs}
     if attrs["stash_type"] != 1 or len(task.outputs) > 1:
         raise NotSupported("torch's layer_norm has no stash_type, and one output")
-    front = from_either_end(attrs["axis"], x.dim())
+    front = ax.from_either_end(attrs["axis"], x.dim())
     for name, other in (("Scale", scale), ("B", shift)):
         if other is not None:
             ax.stretches(name, other, x)
@@ -161,7 +159,7 @@ def _conv(torch: Any, task: Task, x: Any, w: Any, bias: Any = None) -> Any:
     return convolve(torch.nn.functional.pad(x, _widths(axes)), w, bias, *steps, group)
 
 
-def _widths(axes: Sequence[AxisWindows]) -> list[int]:
+def _widths(axes: Sequence[ax.AxisWindows]) -> list[int]:
     """Return the widths of torch's pad from the last axis on; elements in no window are cut off."""
     ends = [(axis.begin, axis.span - axis.length - axis.begin) for axis in reversed(axes)]
     return [width for pair in ends for width in pair]
@@ -171,7 +169,7 @@ def _concat(torch: Any, task: Task, *tensors: Any) -> Any:
     x, axis = tensors[0], task.attrs.get("axis", 1 if task.op.since == 1 else None)
     if not isinstance(axis, int):
         raise InvalidNode(f"{task.op} needs an axis")
-    front = (from_the_front if task.op.since < 11 else from_either_end)(axis, x.dim())
+    front = (ax.from_the_front if task.op.since < 11 else ax.from_either_end)(axis, x.dim())
     # Torch drops empty vectors, whatever the others' shapes.
     illegal(f"{task.op} takes one rank", any(other.dim() != x.dim() for other in tensors))
     return torch.cat(tensors, front)
@@ -179,7 +177,7 @@ def _concat(torch: Any, task: Task, *tensors: Any) -> Any:
 
 def _gather(torch: Any, task: Task, data: Any, indices: Any) -> Any:
     axis: Any = task.attrs.get("axis", 0)
-    front = from_either_end(axis, data.dim())
+    front = ax.from_either_end(axis, data.dim())
     # Torch's own indices count from the front, and are a vector.
     places = ax.elements_at(indices.numpy(), data.shape[front], back=task.op.since > 1)
     chosen = data.index_select(front, torch.tensor(places.reshape(-1), dtype=torch.int64))
@@ -192,7 +190,7 @@ def _top_k(torch: Any, task: Task, x: Any, count: Any = None) -> Any:
         raise InvalidNode("K is one positive number in a list")
     k = attrs["k"] if count is None else int(count)
     # Only a whole sort is stable; topk is not.
-    axis = from_either_end(attrs["axis"], x.dim())
+    axis = ax.from_either_end(attrs["axis"], x.dim())
     illegal(f"k {k}; the axis has {x.shape[axis]} elements", not 0 <= k <= x.shape[axis])
     found = torch.sort(x, dim=axis, descending=attrs["largest"] == 1, stable=True)
     return tuple(part.narrow(axis, 0, k) for part in found)
@@ -209,8 +207,8 @@ def _cast(torch: Any, task: Task, x: Any) -> Any:
 
 def _reduced(name: str, torch: Any, task: Task, x: Any, axes: Any = None) -> Any:
     attrs: dict[str, Any] = {"keepdims": 1, "noop_with_empty_axes": 0, **task.attrs}
-    stated = attrs.get("axes", ()) if axes is None else listed("axes", axes.numpy())
-    found = distinct(stated, x.dim()) or range(0 if attrs["noop_with_empty_axes"] else x.dim())
+    stated = attrs.get("axes", ()) if axes is None else ax.listed("axes", axes.numpy())
+    found = ax.distinct(stated, x.dim()) or range(0 if attrs["noop_with_empty_axes"] else x.dim())
     if not x.is_floating_point() and name in ("L2", "LogSum", "LogSumExp", "Mean"):
         raise NotSupported(f"{task.op} of {x.dtype}")
     if name in ("Max", "Min") and not all(x.shape[axis] for axis in found):

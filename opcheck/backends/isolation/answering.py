@@ -23,14 +23,12 @@ from typing import Any
 from numpy import copyto, roll, uint8, zeros
 
 from opcheck.backends import as_outputs, second_data
-from opcheck.backends.address import parse
 from opcheck.backends.base import Backend
 from opcheck.backends.connect import connect, loaded, made_of
 from opcheck.backends.execute import CallFailure, Observed, Outputs, execute, message_of
 from opcheck.backends.isolation import wire
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.model import Array, Question
-from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
+from opcheck.model import Array, Elapsed, Hold, Measure, Question, Ready, Release, Released
 
 #: How much is kept of what a backend prints, in bytes.
 _TAIL = 8 << 10
@@ -54,7 +52,7 @@ class Answering:
             # What opcheck may load itself is no part of the backend.
             importlib.import_module("opcheck.graph.folders")
             before = loaded()
-            self._backend = connect(parse(address))
+            self._backend = connect(address)
             info = self._backend.info
             made = {**made_of(loaded() - before), **info.made_of}
             hello = wire.answer_parts(replace(info, made_of=made))

@@ -20,7 +20,6 @@ from opcheck.backends.base import Defect
 from opcheck.backends.execute import Observed, outcome
 from opcheck.backends.isolation import wire
 from opcheck.backends.isolation.process import BackendSettings, Loss, Process, kill
-from opcheck.backends.isolation.wire import Answer, Damaged, Failure, WorkerRequest
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
@@ -160,7 +159,7 @@ class Slot:
             try:
                 loss = self._answer(process) if readable else process.loss(seconds)
                 answered = readable
-            except (EOFError, ConnectionError, Damaged) as error:
+            except (EOFError, ConnectionError, wire.Damaged) as error:
                 loss = process.broken(error)
             if loss:
                 self._lost(process, loss, answered=answered)
@@ -172,17 +171,17 @@ class Slot:
         if not self.jobs:
             with suppress(MemoryError):
                 process.channel.receive(lambda size: False)
-            raise Damaged("it answers what was not asked")
+            raise wire.Damaged("it answers what was not asked")
         job = self.jobs[0]
         question = job.question
         try:
             seen = process.answer(Observed, job.ticket, (*question.inputs, *question.second))
-            if isinstance(seen, Failure):
+            if isinstance(seen, wire.Failure):
                 raise Defect(seen.message)
             is_answered = seen.first is not None and (seen.kept is None) == (seen.again is None)
             is_fed = all(len(run) == len(question.inputs) for run in seen.fed)
             if not is_fed or (seen.exit is None and not is_answered):
-                raise Damaged("neither an answer nor an exit")
+                raise wire.Damaged("neither an answer nor an exit")
             if (limit := self._settings.memory_limit) is not None and seen.peak > limit:
                 return OutOfMemory(self._settings.too_much)
             reply = Reply(outcome(seen, question), seen.printed)
@@ -410,11 +409,11 @@ class Stopwatch:
 
     def _asked(
         self,
-        kind: type[Answer],
-        asked: WorkerRequest,
+        kind: type[wire.Answer],
+        asked: wire.WorkerRequest,
         meanwhile: Meanwhile = lambda: None,
         calls: int = 1,
-    ) -> Answer:
+    ) -> wire.Answer:
         """Ask and wait; without an answer the worker ends: raises WorkerLost, or as `meanwhile`."""
         process, number = self._process, next(self._numbers)
         if process is None:
@@ -430,8 +429,8 @@ class Stopwatch:
             answer = process.answer(kind, number)
             # A clock's smallest step is more than nothing.
             if isinstance(answer, Elapsed) and not answer.seconds > 0:
-                raise Damaged(f"{answer.seconds} seconds")
-        except (EOFError, ConnectionError, Damaged) as error:
+                raise wire.Damaged(f"{answer.seconds} seconds")
+        except (EOFError, ConnectionError, wire.Damaged) as error:
             raise self._lost(process.broken(error).how) from error
         except OSError as error:
             raise self._lost(f"the case's data cannot be handed over: {error}") from error
@@ -440,7 +439,7 @@ class Stopwatch:
         except BaseException:  # also what `meanwhile` raises, and Ctrl-C
             self.close()
             raise
-        if isinstance(answer, Failure):
+        if isinstance(answer, wire.Failure):
             raise WorkerLost(answer.message)
         return answer
 

@@ -21,8 +21,7 @@ from typing import Any, TypeAlias, cast
 import psutil
 
 import opcheck
-from opcheck.backends.isolation import wire
-from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended, kill_marked
+from opcheck.backends.isolation import cleanup, wire
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 
@@ -137,7 +136,7 @@ class Process:
                     stdout=self._log,
                     stderr=self._log,
                     pass_fds=(theirs.fileno(), self._file, self._log),
-                    env={**os.environ, **environment, SCRATCH: str(self._scratch)},
+                    env={**os.environ, **environment, cleanup.SCRATCH: str(self._scratch)},
                     start_new_session=True,
                 )
             except (OSError, ValueError):
@@ -221,7 +220,7 @@ class Process:
         if (status := self._popen.poll()) is None:
             return otherwise
         message = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
-        return f"{how_it_ended(status)}{message}"
+        return f"{cleanup.how_it_ended(status)}{message}"
 
     def takes_too_much(self, *, now: bool = False) -> bool:
         """Return True if it exceeds its memory limit; also shorten its log."""
@@ -301,7 +300,7 @@ def kill(processes: Sequence[Process]) -> list[str]:
         process._killed = True
         process._kill_group()
     if alive:
-        kill_marked({str(process._scratch) for process in alive}.__contains__)
+        cleanup.kill_marked({str(process._scratch) for process in alive}.__contains__)
     return [process._bury() if process in alive else "" for process in processes]
 
 

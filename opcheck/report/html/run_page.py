@@ -17,14 +17,11 @@ from urllib.parse import urlencode
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
-from opcheck import __version__
+from opcheck import __version__, grouping
 from opcheck.analysis import is_failure, outcome, reds, reds_of
-from opcheck.grouping import group_by
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
-from opcheck.report import plain_text, summary, totals
-from opcheck.report.markdown import templates
+from opcheck.report import markdown, plain_text, summary, totals
 from opcheck.report.summary import wanted
-from opcheck.report.totals import NONE, counted
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
@@ -72,7 +69,7 @@ def _left(text: str, limit: int) -> str:
 
 @cache
 def _environment() -> Any:
-    environment = templates(
+    environment = markdown.templates(
         "opcheck.report.html",
         autoescape=True,
         # Every text that a template prints is made harmless.
@@ -92,8 +89,6 @@ def _environment() -> Any:
         ),
     }
     environment.globals |= {
-        "plural": plain_text.plural,
-        "index": plain_text.index,
         # Rounded down: 100 % is all.
         "share": lambda part, whole: f"{part * 1000 // whole / 10:.1f} %",
         "used": lambda share: (
@@ -212,10 +207,9 @@ def _png(cells: Sequence[str]) -> bytes:
     data = b"".join(b"\0" + b"".join(colours[_LEVEL[one]] for one in row) for row in cells)
     head = struct.pack(">IIBBBBB", len(cells[0]), len(cells), 8, 2, 0, 0, 0)
     chunks = (b"IHDR" + head, b"IDAT" + zlib.compress(data, 9), b"IEND")
-    sums = (struct.pack(">I", zlib.crc32(chunk)) for chunk in chunks)
-    lengths = (struct.pack(">I", len(chunk) - 4) for chunk in chunks)
-    parts = zip(lengths, chunks, sums, strict=True)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(b"".join(part) for part in parts)
+    # Each with its length before it, without its name, and its checksum after it.
+    parts = (struct.pack(f">I{len(c)}sI", len(c) - 4, c, zlib.crc32(c)) for c in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
 def _histogram(picture: Picture) -> tuple[Drawing, str]:
@@ -280,7 +274,7 @@ def lines(run: Run) -> Iterator[str]:
         totals=totals.by_backend(header, records, red),
         dtypes=dtypes,
         matrix=matrix,
-        verdicts=counted(records, red),
+        verdicts=totals.counted(records, red),
         broken=broken,
         failures=sum(len(group.failures) for group in groups),
         left=show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room),
@@ -302,7 +296,7 @@ def fragment(record: Record) -> str:
 
 
 def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collection[Verdict]) -> str:
-    (count,) = counted([record], red)
+    (count,) = totals.counted([record], red)
     telling = [one for one in record.comparisons if one.worst or one.unjudged or one.picture]
     return render(
         "failure.html",
@@ -356,7 +350,7 @@ def broken_backends(
         counts = [count] if count else []
         explained = {id(record) for cause in causes for record in cause.results}
         rest = (record for record in failures if id(record) not in explained)
-        for verdict, some in group_by(rest, lambda record: record.verdict).items():
+        for verdict, some in grouping.group_by(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
             groups.append(FailureGroup(titles.get(verdict, verdict.value), [*places], some))
             counts.append(f"{len(some):,} {verdict.value}")
@@ -392,7 +386,7 @@ def results_table(
     )
     rows = []
     for record in records:
-        (count,) = counted([record], red)
+        (count,) = totals.counted([record], red)
         cause = record.known and totals.cause_of(record.known)
         case, used = shown(record.case), record.used
         # A command may contain PLACE itself.
@@ -401,7 +395,7 @@ def results_table(
         passed = record.verdict is Verdict.PASS
         found = (
             *(case, shown(record.backend), count.name, count.sign, count.tone),
-            *(shown(str(record.op)), shown(record.dtype or NONE)),
+            *(shown(str(record.op)), shown(record.dtype or totals.NONE)),
             *(said(record.reason, _SAID), "" if passed else said(record.question, _SAID)),
             *(said(record.clause, _SAID), shown(str(record.source))),
             *(repeat.replace(case, PLACE), said(record.alternative or "", _SAID)),

@@ -25,7 +25,7 @@ from opcheck.model.question import Crashed, Declined, NotRun, OutOfMemory, Produ
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
-#: No operator has more outputs.
+#: More that are no arrays are the numbers of one output.
 _MOST = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
 MAX_DETAIL = 2000
@@ -153,7 +153,9 @@ def _held(result: object) -> tuple[object, ...]:
     if not isinstance(result, list | tuple):
         return (result,)
     # One that gives all its numbers as a list did not mean a list of outputs.
-    return tuple(result) if len(result) <= _MOST else (Foreign(f"list of {len(result):,} values"),)
+    if len(result) > _MOST and not isinstance(result[0], ndarray):
+        return (Foreign(f"list of {len(result):,} values"),)
+    return tuple(result)
 
 
 def _output(value: object) -> Array | Foreign:

@@ -102,7 +102,8 @@ def locate(
         ways |= {"raised": "the model is refused"}
         wrong.append(ways.get(whole.failure, "the model's answer is wrong"))
         if found.around and not (found.wrong or found.together):
-            wrong.append(f"by {plural(len(found.around), 'node')} that nobody judged, or several")
+            some = plural(len(found.around), "node")
+            wrong.append(f"and the reason is in {some} that nobody judged, or in several together")
     if wrong or found.together:
         end(Exit.NONCONFORMING, ", ".join(wrong))
     is_judged = whole and whole.verdict in ("pass", "warn")

@@ -345,7 +345,7 @@ _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
 #: The worst element of a model's output may be off by so many times more than all are.
 _WORST = 10.0
 #: Beyond so many times what the others are, an element stands alone; among so many at least.
-_LONE, _FEW = 30.0, 16
+_LONE, _FEW = 30.0, 8
 #: Numbers that are more than so many times as large as another have nothing to do with its error.
 _NEAR = 1024.0
 #: Errors of a model, relative to its output, that no narrower type excuses.

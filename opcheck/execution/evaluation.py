@@ -113,7 +113,8 @@ class CaseEvaluation:
         except expected.OracleUnavailable as error:
             admitted, silent = (), str(error)
         except expected.Unsupported as error:
-            return self._unsupported(backend, str(error))
+            more = "; opcheck locate judges each node" * (case.op == model.GRAPH)
+            return self._unsupported(backend, f"{error}{more}")
         except ValueError as error:
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.BAD_CASE, str(error)))
         except MemoryError:
@@ -177,6 +178,8 @@ class CaseEvaluation:
         if self.case.model is None or not isinstance(self.case.expect, model.Computed):
             return ""
         values = [want.values for one in self.accepted_answers for want in one.wants]
+        if not any(x.size for x in values):
+            return "nothing is judged: no output has an element"
         if all(x.dtype.kind == "f" and np.isnan(x).all() for x in values if x.size):
             return "nothing is judged: no element of an output is a number"
         return ""
@@ -192,7 +195,7 @@ class CaseEvaluation:
 
     def _contradiction(self, outcome: model.Produced, backend: BackendInfo) -> Inquiry[str | None]:
         """Describe how the answer to other data contradicts the engine and the backend itself."""
-        # Wrong alone is not enough: the case may be written for its own data only.
+        # Wrong alone is not enough for a case: it may be written for its own data only.
         right = partial(self.is_right_on_other_data, backend)
         if outcome.between is None or right(outcome.between) is not False:
             return None
@@ -201,6 +204,11 @@ class CaseEvaluation:
         fresh = (yield self.question.turned()).outcome
         if isinstance(fresh, model.NotRun):
             return None
+        is_computed = self.case.model is not None and isinstance(self.case.expect, model.Computed)
+        if is_computed and isinstance(fresh, model.Produced) and not right(fresh.outputs):
+            wanted = verdict.Answer(self.wants_of_other_data or ())
+            found = verdict.judge("must", [wanted], replace(fresh, again=None), self.case.tolerance)
+            return f"answered other data of the same shapes wrongly: {found.reason}"
         if isinstance(fresh, model.Produced) and same_answers(fresh.outputs, outcome.between):
             return None
         # Its answers differ anyway, and here they are wrong whenever it is asked.

@@ -34,6 +34,7 @@ _DEPTHS = 16
 _UNANSWERED = "the backend does not give all that they read and give"
 _EXPOSED = "with tensors as outputs"
 _CHANGED = "tensors as outputs change the answer: some nodes are computed together"
+_CURED = "any tensor as an output makes the answer right, so that no node is found"
 _UNSEARCHED = "nodes computed together cannot be searched for"
 
 
@@ -43,6 +44,13 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     known = not network.case.expect.compares_backends
     if known and whole.result.verdict is model.Verdict.BAD_CASE:
         return Located(whole.result, (), (), len(network.parts))
+    if known and whole.result.failure == "unstable":
+        # What is right on this data, and wrong on the other, is judged on the other.
+        turned = network.turned()
+        other = yield from turned.evaluation.on(backend)
+        if other.result.failure == "values":
+            network = turned
+            whole = other.changed(reason=f"on the data of a second run: {other.result.reason}")
     search = _Search(network, backend)
     yield from search.ask(whole.answer)
     judged = {one.part for one in search.judged}
@@ -97,9 +105,7 @@ class _Search:
                     self.notes.append(_CHANGED)
                 left = self._judge(parts, names, outcome)
             else:
-                wrong = isinstance(outcome, model.Produced)
-                said = f"it gave another number than {len(names)}" if wrong else _how(outcome)
-                self.notes.append(f"{_EXPOSED}: {said}")
+                self.notes.append(f"{_EXPOSED}: {_how(outcome, len(names))}")
                 left = parts
             if left and len(parts) > 1 and not isinstance(outcome, model.TimedOut):
                 patience -= 1
@@ -163,20 +169,38 @@ class _Search:
         low, high = -1 if network.taken else 0, len(every)
         while low < high:
             middle = (low + high) // 2
-            names = chain.from_iterable(part.outputs for part in every[: middle + 1])
-            outcome = (yield network.asking_for([*filter(self.given.__contains__, names)])).outcome
-            if not isinstance(outcome, model.Produced):
-                self.notes.insert(0, f"{_UNSEARCHED}: {_how(outcome)}")
+            right = yield from self._is_right(network, every[: middle + 1])
+            if right is None:
                 return None
-            own = model.Produced(outcome.outputs[: len(network.case.outputs)], 0.0, once=True)
-            judgement = verdict.judge(
-                "must", network.evaluation.accepted_answers, own, network.case.tolerance
-            )
-            low, high = (low, middle) if judgement.failure is None else (middle + 1, high)
-        return every[low] if 0 <= low < len(every) else None
+            low, high = (low, middle) if right else (middle + 1, high)
+        if not 0 <= low < len(every):
+            return None
+        own = {one.name for one in network.case.outputs}
+        last = [part for part in every[low + 1 :] if own.isdisjoint(part.outputs)][-1:]
+        # What any output cures says nothing of this node.
+        if last and (yield from self._is_right(network, last)):
+            self.notes.insert(0, _CURED)
+            return None
+        return every[low]
+
+    def _is_right(self, network: Network, parts: Sequence[Part]) -> Inquiry[bool | None]:
+        """Return True if the model is right with outputs of nodes as its own; None if unknown."""
+        names = chain.from_iterable(part.outputs for part in parts)
+        question = network.asking_for([*filter(self.given.__contains__, names)])
+        outcome, count = (yield question).outcome, len(question.task.outputs)
+        if not isinstance(outcome, model.Produced) or len(outcome.outputs) != count:
+            self.notes.insert(0, f"{_UNSEARCHED}: {_how(outcome, count)}")
+            return None
+        own = model.Produced(outcome.outputs[: len(network.case.outputs)], 0.0, once=True)
+        judgement = verdict.judge(
+            "must", network.evaluation.accepted_answers, own, network.case.tolerance
+        )
+        return judgement.failure is None
 
 
-def _how(outcome: model.Outcome) -> str:
+def _how(outcome: model.Outcome, count: int = 0) -> str:
+    if isinstance(outcome, model.Produced):
+        return f"it gave another number than {count}"
     if verdict.depends(outcome):
         return str(outcome)
     judgement = verdict.by_itself("must", outcome)
@@ -241,7 +265,7 @@ def _sample(network: Network) -> dict[str, Part]:
     """Floating tensors from the first to the last, with the nodes that give them."""
     floats = []
     for part in network.parts:
-        dtype = network.whole.dtype(part.outputs[0])
+        dtype = network.whole.dtype(next(iter(part.outputs), ""))
         moves = (operator := operator_of(part.op)) is None or operator.exact
         if dtype and dtype.kind == "float" and not moves and part not in network.why_not:
             floats.append(part)

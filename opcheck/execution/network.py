@@ -165,6 +165,12 @@ class Network:
         case = replace(self.case, expect=model.Computed(), tolerance=None)
         return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
+    def turned(self) -> "Network":
+        """The model on the other data of a second run."""
+        pairs = zip(self.case.inputs, self.evaluation.question.second, strict=True)
+        inputs = (replace(one, content=model.Given(array)) for one, array in pairs)
+        return Network(replace(self.case, inputs=tuple(inputs)))
+
     def asking_for(self, names: Sequence[str]) -> model.Question:
         """The question for these tensors, after the model's outputs."""
         asked = self.evaluation.question

@@ -39,7 +39,7 @@ class WholeModel:
     def _types(self) -> Mapping[str, ValueInfoProto]:
         try:
             found = infer_shapes(sized(self._proto, self._fed), data_prop=True).graph
-        except InferenceError:
+        except (InferenceError, MemoryError):
             return {}
         return {one.name: one for one in (*found.value_info, *found.output)}
 

@@ -27,6 +27,9 @@ TYPES: dict[Any, AttrType] = {
     if kind != "other"
 }
 
+#: The most nodes that functions of a model may stand for, each time that they are called.
+_MOST = 1 << 20
+
 
 def versions(domain: str, name: str) -> Iterator[Schema]:
     """Every version of one operator, the newest first; none where onnx does not know it."""
@@ -87,7 +90,7 @@ def _attribute(attribute: Any) -> opsets.Attribute:
 
 
 def value_of(proto: Any) -> AttrValue:
-    """The value of an attribute that is no graph, type or sparse tensor."""
+    """The value of an attribute that is no graph or type; raises ValueError if it is sparse."""
     value = helper.get_attribute_value(proto)
     match proto.type:
         case AttributeProto.TENSOR:
@@ -98,6 +101,8 @@ def value_of(proto: Any) -> AttrValue:
             return tuple(item.decode(errors="replace") for item in value)
         case AttributeProto.INT | AttributeProto.FLOAT | AttributeProto.TYPE_PROTO:
             return cast(AttrValue, value)
+        case AttributeProto.SPARSE_TENSOR:
+            raise ValueError("a constant is sparse")
         case _:
             return tuple(value)
 
@@ -193,9 +198,20 @@ def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
 def without_functions(model: ModelProto) -> ModelProto:
     """The model with its own functions expanded, which changes `model`; itself where it has none.
 
-    A function stays whose operators are of other versions than in the model.
+    A function stays whose operators are of other versions than in the model. Raises ValueError for
+    functions that stand for more than `_MOST` nodes.
     """
     own = {(one.domain, one.name, one.overload): one for one in model.functions}
+
+    @cache
+    def count(key: tuple[str, str, str]) -> int:
+        return sum(map(count, map(_key, messages(own[key], NodeProto)))) if key in own else 1
+
+    try:
+        if (total := sum(map(count, own))) > _MOST:
+            raise ValueError(f"its functions stand for {total:,} nodes")
+    except RecursionError:
+        raise ValueError("its functions call each other too deeply") from None
     for function in own.values():
         # Where opsets differ, onnx expands nothing.
         for one, new in product(function.opset_import, model.opset_import):

@@ -9,7 +9,7 @@ from shlex import quote
 from typing import TypeAlias
 
 from opcheck import dtypes, engine, model, opset
-from opcheck.errors import UsageError, did_you_mean
+from opcheck.errors import UsageError, did_you_mean, few
 from opcheck.graph import ModelProto, test_data
 from opcheck.graph.folders import BeyondOpcheck, initializers, read_npy, read_tensor
 from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, opset_of, stated
@@ -165,6 +165,8 @@ def case_of_model(
         if hidden := [f.name for f in proto.functions if opset.versions(f.domain, f.name)]:
             what = "functions named as operators of ONNX, which a backend may take or not"
             raise BeyondOpcheck(f"{what}: {', '.join(hidden)}")
+        if opset_of(proto) > (newest := opset.newest("")):
+            raise BeyondOpcheck(f"opset {opset_of(proto)}: the installed onnx ends at {newest}")
         specs = [*_inputs(test_data.declared_inputs(proto), sizes, messages, path)]
         if fed:
             specs = [replace(one, content=model.Given(fed[one.name])) for one in specs]
@@ -201,14 +203,19 @@ def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]
     sizes: dict[str, int] = {}
     try:
         declared = [*test_data.declared_inputs(test_data.read_model(path))]
+        used = {f"{name}.npy" for name, *_ in declared}
+        if others := sorted({file.name for file in folder.glob("*.npy")} - used):
+            raise UsageError(f"{folder}: no input has the name of {few(others)}")
         for number, (name, dtype, shape) in enumerate(declared):
-            file = folder / f"{name}.npy"
+            file, numbered = folder / f"{name}.npy", folder / f"input_{number}.pb"
+            if file.is_file() and numbered.is_file():
+                raise UsageError(f"{folder} has both {file.name} and {numbered.name}")
             if file.is_file():
                 array = read_npy(file)
             else:
-                if not (folder / f"input_{number}.pb").exists():
-                    raise UsageError(f"{folder} has neither {name}.npy nor input_{number}.pb")
-                array = read_tensor(folder / f"input_{number}.pb")
+                if not numbered.exists():
+                    raise UsageError(f"{folder} has neither {file.name} nor {numbered.name}")
+                array = read_tensor(numbered)
             axes = [*zip(shape or (), array.shape, strict=False)]
             fits = all(isinstance(own, str) or own == size for own, size in axes)
             if dtypes.of(array) != dtype or len(shape or ()) != array.ndim or not fits:
@@ -258,7 +265,7 @@ def _inputs(
         if len(shape) < len(declared_sizes):
             continue
         if any(size < 0 for size in shape) or prod(shape) > MAX_ELEMENTS:
-            limit = f"0 to {MAX_ELEMENTS:,} elements are made up"
+            limit = f"at most {MAX_ELEMENTS:,} elements are made up, and no negative sizes"
             messages.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
             continue
         yield TensorSpec(name, dtype, tuple(shape), model.Fill(*_FILLS[dtype.kind], seed))

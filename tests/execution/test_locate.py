@@ -277,6 +277,35 @@ def test_nodes_that_are_wrong_together_are_searched_for(tmp_path):
     assert found.whole.verdict is Verdict.FAIL
 
 
+def test_what_any_output_cures_names_no_nodes(tmp_path):
+    def only_as_it_is(proto):
+        if len(proto.graph.output) == 1:
+            another("second", "Tanh")(proto)
+
+    found = found_by(made("convolutions", tmp_path), Rewriting(only_as_it_is))
+    assert (found.wrong, found.together, found.whole.verdict) == (None, None, Verdict.FAIL)
+    assert found.exposed.startswith("any tensor as an output makes the answer right")
+
+
+def test_more_than_a_thousand_tensors_are_outputs_like_others(tmp_path):
+    nodes = " ".join(f"[n{n}] t{n + 1} = Sin (t{n})" for n in range(1100))
+    path = saved(tmp_path, f"net (float[20] t0) => (float[20] t1100) {{ {nodes} }}")
+    found = found_by(path, Rewriting(another("n3", "Cos")))
+    assert (found.wrong.part.name, len(found.judged)) == ("n3", 1100)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_node_that_is_wrong_on_other_data_alone_is_named(sign, tmp_path):
+    def prepared(self, task):
+        right, wrong = Rewriting().prepare(task), Rewriting(another("gate", "Tanh")).prepare(task)
+        rises = lambda x: sign * (x.flat[0] - x.flat[-1]) > 0  # noqa: E731
+        right.run, own = lambda xs: (wrong.run if rises(xs[0]) else own)(xs), right.run
+        return right
+
+    backend = type("Backend", (), {"prepare": prepared})()
+    assert found_by(made("convolutions", tmp_path), backend).wrong.part.name == "gate"
+
+
 def test_a_normalization_folded_into_its_convolution_is_a_warning(tmp_path):
     """It is some 40 roundings off: the convolution is computed twice, of numbers that cancel."""
     text = """net (float[1, 8, 8, 8] x) => (float[1, 8, 6, 6] y) {

@@ -25,12 +25,14 @@ DEEP = (
 class Engine:
     """ONNX Runtime, whose answers to the first data and to others `change`.
 
-    It takes no model with types that contradict each other if it is `strict`.
+    It takes no model with types that contradict each other if it is `strict`. The first data may be
+    known by what they are.
     """
 
     change: Callable[[Any], Any] = lambda y: y
     later: Callable[[Any], Any] = lambda y: y
     strict: bool = False
+    known: Callable[[Any], bool] | None = None
 
     def prepare(self, task: Any) -> Any:
         if self.strict:
@@ -46,6 +48,8 @@ class Prepared:
         (y,) = self.session.run(None, self.task.feed(inputs))
         self.first = [inputs, y] if self.first is None else self.first
         is_first = all(map(np.array_equal, inputs, self.first[0]))
+        if self.engine.known:
+            is_first = self.engine.known(inputs[0])
         return [self.engine.change(y) if is_first else self.engine.later(y)]
 
 
@@ -62,6 +66,7 @@ def judged(
     declared="",
     more="",
     strict=False,
+    known=None,
 ):
     """The result of a model `body`, which ends in the nodes `ends`, on inputs h0."""
     proto = parse_model(f"{HEAD} net ({x} h0) => ({y} y) {declared} {{ {body} {ends} }} {more}")
@@ -69,7 +74,7 @@ def judged(
     proto.graph.initializer.append(from_array(weights, "w"))
     onnx.save(proto, folder / "net.onnx")
     same = lambda y: y  # noqa: E731
-    engine: Any = Engine(change or same, later or change or same, strict)
+    engine: Any = Engine(change or same, later or change or same, strict, known)
     (result,) = opcheck.run(opcheck.load(folder / "net.onnx"), [engine])
     return result
 
@@ -146,6 +151,37 @@ def test_a_narrow_type_excuses_no_other_answer(tmp_path):
     body = "a = MatMul (h0, w) b = Relu (a) c = MatMul (b, w) "
     assert not judged(tmp_path, "y = Softmax (c)", body=body, **half).failed
     assert judged(tmp_path, "y = Softmax (c)", lambda y: y * 0, body=body, **half).failed
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_wrong_on_other_data_is_wrong_though_it_is_so_whenever_it_is_asked(sign, tmp_path):
+    known = lambda x: sign * (x.flat[0] - x.flat[-1]) > 0  # noqa: E731
+    three = lambda y: y * 3  # noqa: E731
+    assert judged(tmp_path, "y = Identity (h)", three, later=lambda y: y, known=known).failed
+
+
+def zeros(from_column):
+    def change(y):
+        y = y.copy()
+        y[:, from_column:] = 0
+        return y
+
+    return change
+
+
+@pytest.mark.parametrize("beside", ["Mul (h, k)", "Sub (h, k)"])
+def test_numbers_beside_much_larger_ones_are_judged_by_their_own_size(beside, tmp_path):
+    body = DEEP + "k = Constant <value = float {1e9}> () "
+    given = {"body": body, "y": "float[8, 32]"}
+    ends = f"b = {beside} y = Concat <axis: int = 1> (b, h)"
+    assert judged(tmp_path, ends, **given).verdict is Verdict.PASS
+    assert judged(tmp_path, ends, zeros(16), **given).verdict is Verdict.FAIL
+
+
+def test_what_the_bound_leaves_open_fails_though_it_is_the_lesser_part(tmp_path):
+    ends, y = "y = Concat <axis: int = 1> (h0, h0, h)", "float[8, 48]"
+    assert judged(tmp_path, ends, y=y).verdict is Verdict.PASS
+    assert judged(tmp_path, ends, zeros(32), y=y).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize("later", [lambda y: y * np.float32(1.5), lambda y: y * 0])

@@ -586,7 +586,7 @@ MUTANTS: tuple[Mutant, ...] = (
              FLOATS),
     of_output("nan_becomes_zero", "NaN in the result became zero", _replaced(np.isnan, 0),
               FLOATS, rounded=True),
-    *(of_output(f"too_large_by_{part:g}", f"every value was too large by {part:g}",
+    *(of_output(f"too_large_by_{part:g}", f"every value was too large by {part:g} of itself",
                 partial(lambda part, x: (x.astype(np.float64) * (1 + part)).astype(x.dtype), part),
                 _not_rounded_back(part), rounded=True) for part in (1e-2, 1e-3, 1e-4, 1e-5)),
 )  # fmt: skip

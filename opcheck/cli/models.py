@@ -101,7 +101,10 @@ def locate(
         ways = dict.fromkeys(LOSSES, f"the model has no answer: {whole.verdict}")
         ways |= {"raised": "the model is refused"}
         wrong.append(ways.get(whole.failure, "the model's answer is wrong"))
-        if found.around and not (found.wrong or found.together):
+        unnamed = not (found.wrong or found.together)
+        if unnamed and any(one.result.verdict == "warn" for one in found.nodes):
+            wrong.append("which a node with a warning may explain")
+        elif unnamed and found.around:
             some = plural(len(found.around), "node")
             wrong.append(f"and the reason is in {some} that nobody judged, or in several together")
     if wrong or found.together:

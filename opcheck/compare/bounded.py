@@ -484,14 +484,14 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
 def _sizes(y: Floats) -> Floats:
     """The root mean square of what is at most `_NEAR` times as large as each element.
 
-    What is larger says nothing of it. Beside a zero, it is that of the median of the others.
+    What is larger says nothing of it. The smallest eighth, and zeros, have the size of the others.
     """
     size = np.where(np.isfinite(y), np.abs(y), 0.0)
     order = np.sort(size[size > 0])
     if not order.size:
         return size
-    beside = np.where(size > 0, size, order[order.size // 2])
-    ends = np.searchsorted(order, _NEAR * beside, side="right")
+    least = np.maximum(size, order[order.size // 8])
+    ends = np.searchsorted(order, _NEAR * least, side="right")
     return np.asarray(np.sqrt(np.cumsum(order**2)[ends - 1] / ends))
 
 

@@ -152,7 +152,6 @@ def _added_in(dtype: Any, original: Any, a: Any, b: Any) -> Any:
 
 
 _WITH_A_SIGN = [name for name in REALS if name not in UNSIGNED]
-_ROOT = ("root_forgotten", "the root was forgotten")
 #: By function; of +, −, × and ÷ between tensors.
 _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
     "matmul": (
@@ -222,10 +221,11 @@ _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
         ("negative_values_are_zero", "negative values counted as 0",
          lambda original, x: np.maximum(x, x.dtype.type(0)), _WITH_A_SIGN)),
     "pow": (
-        (*_ROOT, lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p)),
+        ("root_forgotten", "the root was forgotten",
+         lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p)),
         *((f"pow_of_{bits}_bits", f"powers and roots were good to {bits} bits",
            partial(_power_to_bits, bits), LONG) for bits in (12, 16))),
-    "sqrt": ((*_ROOT, lambda original, x: x),),
+    "sqrt": (("square_root_forgotten", "the square root was forgotten", lambda original, x: x),),
     "broadcast": (
         ("broadcast_from_the_front", "shapes were matched from their first axes", _from_the_front),
         ("broadcast_in_turn", "the smaller tensor was read again from its start where it ended",

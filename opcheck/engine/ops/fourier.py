@@ -269,7 +269,7 @@ for _name, _shares in _SHARES.items():
         "between_points": ("points lay in the middle of steps",
             lambda cos, n, period, of=_of: of(cos, n + 0.5, period)),
         "period_of_one_more": ("the period had a step more",
-            lambda cos, n, period, of=_of: of(cos, n, period + 1)),
+            lambda cos, n, period, of=_of: of(cos, n, period + 1 or 1)),
         "half_a_turn": ("the window was its first half, stretched",
             lambda cos, n, period, of=_of: of(cos, n, 2 * period)),
         "begins_in_the_middle": ("the window began with its middle",

@@ -172,8 +172,8 @@ def extract(
     todo = [(snake(op.name), some) for op, some in group_by(found, lambda x: x.case.op).items()]
     written: list[Extracted] = []
     with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
         for stem, some in todo:
+            folder.mkdir(parents=True, exist_ok=True)
             notes = [_note(one, with_share=profile is not None) for one in some]
             if not (why := _refusal(folder / f"{stem}.yaml", [one.case for one in some], notes)):
                 written += some

@@ -1,8 +1,7 @@
 """`opcheck locate` and `opcheck extract`, about whole models."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,11 @@ import click
 
 from opcheck.cli import options
 from opcheck.cli.options import OutputCommand, declared, end, output
-from opcheck.errors import Exit, UsageError, writing
+from opcheck.errors import Exit, NodeError, UsageError, writing
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
-    from opcheck.execution.network import Extracted
+    from opcheck.execution.network import Extracted, Network
     from opcheck.model import Case
 
 
@@ -58,7 +57,6 @@ def locate(
     """
     from opcheck.execution.expected import question
     from opcheck.execution.locate import located
-    from opcheck.execution.network import Network
     from opcheck.execution.workers import Driver
     from opcheck.model import LOSSES
     from opcheck.report import located as report
@@ -67,7 +65,7 @@ def locate(
     if len(addresses) > 1:
         raise UsageError(f"one backend at a time, not {' and '.join(addresses)}")
     (address,) = addresses
-    network = Network(_model(path, dims, inputs))
+    network = _network(path, dims, inputs)
     found: Any = None
     with Session([address], timeout=timeout, memory_limit=memory_limit) as session:
         session.connect()
@@ -80,9 +78,7 @@ def locate(
         what = "sizes of --dim and numbers" if network.case.said else "numbers"
         hint = None if inputs else f"the {what} that are made up may not fit: see also --inputs"
         raise UsageError(f"{path}: {whole.reason}", hint)
-    sizes = [word for name in dims for word in ("--dim", f"{name}={dims[name]}")]
-    data = ["--inputs", str(inputs)] if inputs else []
-    again = ["opcheck", "locate", str(path), "-b", address, *sizes, *data]
+    again = ["opcheck", "locate", str(path), "-b", address, *network.case.said]
     if folder and found.wrong and found.wrong.right:
         asked = question(found.wrong.result.case)
         with writing(folder):
@@ -118,10 +114,10 @@ def locate(
     end(Exit.CONFORMS, f"no node is wrong{said}")
 
 
-def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":
-    """The model as a case; UsageError for what is no model of several nodes, or cannot be fed."""
+def _network(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Network":
+    """The model; raises UsageError for what is no model of several nodes, or cannot be fed."""
+    from opcheck.execution.network import Network
     from opcheck.model import GRAPH
-    from opcheck.opset import onnx_defs
     from opcheck.suite import load_all
 
     case, *others = load_all((path,), dims, inputs=folder)
@@ -134,12 +130,12 @@ def _model(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Case":
     if case.beyond:
         raise UsageError(f"{path}: {case.beyond}")
     try:
-        nodes = onnx_defs.model_body(case.model).nodes
+        network = Network(case)
     except ValueError as error:
         raise UsageError(f"{path}: {error}, which opcheck does not read") from None
-    if not (nodes and case.outputs):
+    if not (network.parts and case.outputs):
         raise UsageError(f"{path} has no nodes, or no outputs")
-    return case
+    return network
 
 
 @click.command(name="extract", cls=OutputCommand)
@@ -171,32 +167,59 @@ def extract(
     nothing to write.
     """
     from opcheck.engine.operators import snake
-    from opcheck.execution.network import Network, extracted
+    from opcheck.execution.network import Extracted, extracted
     from opcheck.grouping import group_by
-    from opcheck.report.files import write_text
-    from opcheck.suite.writing import case_file, made_up
 
-    network = Network(_model(path, dims, inputs))
-    times = _times(profile) if profile else {}
-    found, left = extracted(network, times)
-    if found:
-        with writing(folder):
+    network = _network(path, dims, inputs)
+    shares = _shares(profile) if profile else {}
+    found, left = extracted(network, shares)
+    todo = [(snake(op.name), some) for op, some in group_by(found, lambda x: x.case.op).items()]
+    written: list[Extracted] = []
+    with writing(folder):
+        for stem, some in todo:
             folder.mkdir(parents=True, exist_ok=True)
-    for op, some in group_by(found, lambda one: one.case.op).items():
-        cases = [replace(one.case, name=f"node_{n}") for n, one in enumerate(some)]
-        notes = [_note(one, with_share=profile is not None) for one in some]
-        write_text(folder / f"{snake(op.name)}.yaml", case_file(cases, made_up, notes))
-    total, names = sum(times.values()) or 1.0, {part.name for part in network.parts}
-    rest = sum(time for name, time in times.items() if name not in names) / total
+            notes = [_note(one, with_share=profile is not None) for one in some]
+            if not (why := _refusal(folder / f"{stem}.yaml", [one.case for one in some], notes)):
+                written += some
+            elif len(some) > 1:  # each in a file of its own: others are sound, or too many for one
+                todo += ((f"{stem}_{n}", [one]) for n, one in enumerate(some))
+            else:
+                left += ((name, why) for name in some[0].names)
+    names = {part.name for part in network.parts}
+    rest = sum(share for name, share in shares.items() if name not in names)
     if round(rest, 2):
         click.echo(f"opcheck: {rest:.0%} of the time is of nodes of other names: fused?", err=True)
-    for part, why in left:
-        share = f", {times.get(part.name, 0.0) / total:.1%} of the time" if profile else ""
-        click.echo(f"opcheck: left out: {one_line(part.name)}{share}: {why}", err=True)
-    if not found:
+    for name, why in left:
+        share = f", {shares.get(name, 0.0):.1%} of the time" if profile else ""
+        click.echo(f"opcheck: left out: {one_line(name)}{share}: {one_line(why)}", err=True)
+    if not written:
         end(Exit.NOTHING_JUDGED, "no node can be written as a case")
-    nodes = sum(len(one.names) for one in found)
-    end(Exit.CONFORMS, f"{plural(nodes, 'node')} in {plural(len(found), 'case')} in {folder}")
+    nodes = plural(sum(len(one.names) for one in written), "node")
+    end(Exit.CONFORMS, f"{nodes} in {plural(len(written), 'case')} in {folder}")
+
+
+def _refusal(file: Path, cases: "Sequence[Case]", notes: Sequence[str]) -> str:
+    """Write cases to a file; if opcheck itself does not take it, remove it and return why."""
+    from opcheck.execution.expected import node_of, question
+    from opcheck.graph.folders import tensor_bytes, write_whole
+    from opcheck.report.files import write_text
+    from opcheck.suite import load
+    from opcheck.suite.writing import case_file, made_up
+
+    def contents(spec: Any) -> Mapping[str, Any]:
+        if name := (stated := made_up(spec)).get("file"):
+            write_whole(file.with_name(name), tensor_bytes(spec.content.values, spec.name))
+        return stated
+
+    write_text(file, case_file(cases, contents, notes))
+    try:
+        for case in load([file]):
+            asked = question(case)
+            node_of(asked.task, asked.inputs).plain  # noqa: B018  # it raises
+    except (UsageError, NodeError, ValueError, MemoryError) as error:
+        file.unlink()
+        return f"its case would be refused: {error}"
+    return ""
 
 
 def _note(one: "Extracted", *, with_share: bool) -> str:
@@ -205,8 +228,8 @@ def _note(one: "Extracted", *, with_share: bool) -> str:
     return f"{share}{plural(len(one.names), 'node')}: {names}"
 
 
-def _times(profile: Path) -> dict[str, float]:
-    """The times of nodes in a profile of ONNX Runtime; raises UsageError."""
+def _shares(profile: Path) -> dict[str, float]:
+    """The parts of the time that nodes take in a profile of ONNX Runtime; raises UsageError."""
     found: dict[str, float] = {}
     try:
         for event in json.loads(profile.read_text(encoding="utf-8")):
@@ -218,6 +241,6 @@ def _times(profile: Path) -> dict[str, float]:
                 found[node] = found.get(node, 0.0) + time
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise UsageError(f"{profile} is no profile of ONNX Runtime: {error}") from None
-    if not found:
+    if not (total := sum(found.values())):
         raise UsageError(f"{profile} has no times of nodes")
-    return found
+    return {name: time / total for name, time in found.items()}

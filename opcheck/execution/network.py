@@ -14,7 +14,7 @@ from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.graph.whole import WholeModel
 from opcheck.model.located import Part
 from opcheck.opset import Body, BodyNode, onnx_defs
-from opcheck.suite.writing import made_up
+from opcheck.suite.writing import case_file, made_up
 
 Values: TypeAlias = Mapping[str, Any]
 #: Bytes of tensors that one pass makes outputs of.
@@ -122,6 +122,8 @@ class Network:
         operator, node = engine.operator_of(part.op), self.node(part)
         if operator is None:
             return f"opcheck does not know {part.op}"
+        if self.whole.opset(part.op.domain) > (newest := opset.newest(part.op.domain)):
+            return f"its opset is too new: the installed packages know {newest}"
         if node.graphs:
             return f"{part.op.name} has graphs of its own"
         if not all(map(self.whole.is_tensor, (*node.inputs, *part.outputs))):
@@ -197,8 +199,7 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
             dtype = dtypes.of(array)
             assert dtype
             held = name in network.constants
-            spec = model.TensorSpec(slot, dtype, array.shape, model.Given(array), (), held)
-            inputs.append(spec)
+            inputs.append(model.TensorSpec(slot, dtype, array.shape, model.Given(array), (), held))
     outputs = enumerate(_slots(schema.outputs, part.outputs))
     tail = ", in a later run" if later else ""
     plain: Any = network.node(part).attrs
@@ -236,30 +237,28 @@ class Extracted:
 
 
 def extracted(
-    network: Network, times: Mapping[str, float]
-) -> tuple[list[Extracted], list[tuple[Part, str]]]:
+    network: Network, shares: Mapping[str, float]
+) -> tuple[list[Extracted], list[tuple[str, str]]]:
     """The nodes of a model as cases, each question once, and nodes that make none, with why.
 
-    `times` are the durations of nodes by name, in any unit.
+    `shares` are the parts of the time that nodes take, by name.
     """
-    found: dict[tuple[Any, ...], Extracted] = {}
-    left: list[tuple[Part, str]] = []
-    total = sum(times.values()) or 1.0
+    found: dict[str, Extracted] = {}
+    left: list[tuple[str, str]] = []
     for part, values in network.values():
         if part.op.name == "Constant":
             continue
         if why := network.why_not.get(part) or network.failed.get(part.place):
-            left.append((part, why))
+            left.append((part.name, why))
             continue
         if missing := [name for name in network.node(part).inputs if name and name not in values]:
-            left.append((part, f"{missing[0]} is not known, which opcheck cannot compute"))
+            left.append((part.name, f"{missing[0]} is not known, which opcheck cannot compute"))
             continue
         case = case_of(network, part, values)
-        texts = [f"{made_up(s)} {s.dtype} {s.name} {s.shape} {s.initializer}" for s in case.inputs]
         # Weights of one shape ask the same, whatever their range.
-        shapes = [re.sub(r"'uniform': \[.*?\]", "", text) for text in texts]
-        key = (case.op, str(case.attrs), case.slots, case.outputs, *shapes)
-        one = found.setdefault(key, Extracted(case, []))
+        text = case_file([replace(case, name="")], made_up)
+        key = re.sub(r"(uniform|choice): \[.*?\]", r"\1", text)
+        one = found.setdefault(key, Extracted(replace(case, name=f"node_{len(found)}"), []))
         one.names.append(part.name)
-        one.share += times.get(part.name, 0.0) / total
+        one.share += shares.get(part.name, 0.0)
     return sorted(found.values(), key=lambda one: -one.share), left

@@ -86,7 +86,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class FromFile:
-    """Values read from an .npy file."""
+    """Values read from an .npy or .pb file."""
 
     path: Path
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from math import isfinite, log10
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 
 from opcheck import graph, grouping
-from opcheck.graph.folders import folder_name, write_whole
+from opcheck.graph.folders import folder_name, tensor_bytes, write_whole
 from opcheck.model import BackendInfo, Task, Tensors, Verdict
 from opcheck.model.located import JudgedNode, Located
 from opcheck.report import formatting, plain_text, summary
@@ -114,9 +113,9 @@ def write(folder: Path, wrong: JudgedNode, task: Task, inputs: Tensors, backend:
     write_whole(target / "node.onnx", graph.model_of(task).SerializeToString())
     right = zip(graph.output_names(task), wrong.right, strict=True)
     for name, array in (*task.feed(inputs).items(), *task.initializers.items(), *right):
-        np.save(target / f"{name}.npy", array)
+        write_whole(target / f"{name}.pb", tensor_bytes(array, name))
     named = replace(case, name=f"node_{wrong.part.place}")
-    text = case_file([named], lambda spec: {"file": f"{spec.name}.npy"})
+    text = case_file([named], lambda spec: {"file": f"{spec.name}.pb"})
     (target / "case.yaml").write_text(text, encoding="utf-8")
     script = Path(__file__).with_name("templates").joinpath("show.txt").read_text("utf-8")
     title = f"{case.op} as node {case.name} of {Path(case.source.file).name}"

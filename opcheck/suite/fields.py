@@ -127,7 +127,7 @@ class TensorFields(validation.Fields):
     specials: bool | None = _optional("Zeros, subnormals, limits, infinities, NaN.")
     seed: int | None = _optional("Of the random fills; 0 by default.", ge=0)
     put: list[PutField] | None = None
-    file: str | None = _optional("An .npy file beside the case file.")
+    file: str | None = _optional("An .npy file beside the case file, or a .pb file of ONNX.")
     initializer: bool | None = _optional("A constant of the model, not fed.")
 
 

@@ -169,7 +169,11 @@ def specials(dtype: DType) -> list[float]:
 
 
 def load_npy(path: Path) -> NDArray[Any]:
-    """The array in a .npy file, mapped read-only; raises ValueError for any other file."""
+    """The array in a .npy file, mapped read-only, or a .pb file of ONNX; raises ValueError."""
+    if path.suffix == ".pb":  # which has more types
+        from opcheck.graph import folders
+
+        return folders.read_tensor(path)
     try:
         # A pipe would never end.
         if not path.is_file():
@@ -329,7 +333,8 @@ def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: 
     try:
         array = load_npy(found)
     except ValueError as error:
-        raise InvalidTensor(mark, f"{quoted(path)} {error}") from error
+        why = str(error).removeprefix(f"{found.name} ")
+        raise InvalidTensor(mark, f"{quoted(path)} {why}") from error
     stored = dtypes.of(array)
     if dtype and dtype.numpy.isbuiltin == 2 and array.dtype.str == f"|V{dtype.bits / 8:g}":
         # .npy has no name for such a type and stores its bytes as void.

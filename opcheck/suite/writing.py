@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,14 +13,15 @@ from opcheck.model import Array, Case, Given, TensorSpec
 
 #: How a tensor is written in a case file.
 Contents: TypeAlias = Callable[[TensorSpec], Mapping[str, Any]]
-#: Elements of a tensor that is written out.
-_FEW = 64
+#: Elements of a tensor that is written out, and of one whose integers are kept in a file.
+_FEW, _MANY = 64, 1 << 20
 
 
 def case_file(cases: Sequence[Case], contents: Contents, notes: Sequence[str] = ()) -> str:
     """A case file of cases of one operator and opset; `notes` are comments on them."""
     first = cases[0]
-    lines = [f"op: {first.op.name}", f"opset: {first.opset}", "cases:"]
+    domain = [f"domain: {first.op.domain}"] if first.op.domain else []
+    lines = [f"op: {first.op.name}", *domain, f"opset: {first.opset}", "cases:"]
     for number, case in enumerate(cases):
         lines += [f"# {note}" for note in notes[number : number + 1]]
         lines.append(f"- name: {name_of(case.name)}")
@@ -45,22 +47,35 @@ def name_of(text: str) -> str:
 
 
 def made_up(spec: TensorSpec) -> Mapping[str, Any]:
-    """The tensor's values if there are few, or else numbers of its range made up by rule."""
+    """The tensor's values if there are few, or else numbers of its range made up by rule.
+
+    What no rule makes is in a file, named by what is in it.
+    """
     assert isinstance(spec.content, Given)
     values: Array = spec.content.values
-    kind = spec.dtype.kind
-    is_short = values.size <= _FEW and (spec.initializer or kind != "float")
-    if is_short or kind not in ("float", "minifloat", "int", "bool"):
+    kind, few = spec.dtype.kind, 0 < values.size <= _FEW
+    # Short lists, such as the scales of Resize, decide what is asked even if a node computes them.
+    if few and kind != "complex" and (spec.initializer or kind != "float" or values.ndim < 2):
         return {"value": _plain(values)}
+    # Indices may be of these types: others would be out of range, unsorted or the same twice.
+    is_index = spec.dtype.name in ("int32", "int64") and _FEW < values.size <= _MANY
+    if is_index or kind in ("string", "complex"):
+        return {"file": f"{spec.name}_{sha256(dtypes.content(values)).hexdigest()[:16]}.pb"}
     shape = {"shape": [*spec.shape]}
     numbers = values.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
-    if not finite.size:
-        return {**shape, "constant": 0}
-    low, high = (float(f"{end:.4g}") for end in (finite.min(), finite.max()))
-    if kind in ("int", "bool"):
-        return {**shape, "integers": [int(finite.min()), int(finite.max())]}
-    return {**shape, "uniform": [low, high]} if low < high else {**shape, "constant": low}
+    low, high = (finite.min().item(), finite.max().item()) if finite.size else (0.0, 0.0)
+    infinities = np.unique(numbers[np.isinf(numbers)]).tolist()
+    if infinities or high - low == np.inf:  # which no range has
+        return {**shape, "choice": [low, high, *infinities]}
+    least, most = dtypes.limits(spec.dtype)
+    whole = max(-low, high) < 2**53 and np.array_equal(finite, np.rint(finite))
+    if whole or kind in ("int", "bool"):
+        # Fills compute in float64, which has all whole numbers up to 2^53.
+        least, most = max(least, -(2**53)), min(most, 2**53)
+        return {**shape, "integers": [int(min(max(end, least), most)) for end in (low, high)]}
+    ends = (float(f"{end:.4g}") for end in (low, high))
+    return {**shape, "uniform": [min(max(end, least), most) for end in ends]}
 
 
 def _attribute(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Models on the command line: folders of tests, the onnx package's own, and single files."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,10 @@ import onnx
 import pytest
 from onnx import helper
 
-from tests.execution.test_locate import made
+from opcheck.dtypes import identical
+from opcheck.suite import load
+from opcheck.suite.tensors import materialize
+from tests.execution.test_locate import made, saved
 from tests.models import X, model, relu, tensor, write
 
 Y = np.maximum(X, 0)
@@ -174,14 +178,14 @@ class Backend:
                 return evaluator.run(None, dict(zip(names, inputs)))
         return Prepared()
 """
+#: It is asked for a node alone, too.
+ALONE = BAD.replace("task.model", "model_of(task).SerializeToString()").replace(
+    "import onnx", "from opcheck.graph import model_of\nimport onnx", 1
+)
 
 
 def test_a_mistake_that_depends_on_a_name_is_told_so(run, network, tmp_path):
-    (tmp_path / "bad.py").write_text(
-        BAD.replace("task.model", "model_of(task).SerializeToString()").replace(
-            "import onnx", "from opcheck.graph import model_of\nimport onnx", 1
-        )
-    )
+    (tmp_path / "bad.py").write_text(ALONE)
     found = run("locate", network, "-b", "py:bad:Backend", "-o", "out", code=1)
     assert f"  repeat  opcheck locate {network} -b py:bad:Backend\n" in found.stdout
     assert "As a model of its own, on the same inputs, the node is right" in found.stdout
@@ -203,25 +207,79 @@ def test_a_model_that_shows_nothing_is_not_judged(run, network, tmp_path, rows):
 def test_a_networks_nodes_are_cases(run, network, tmp_path):
     found = run("extract", network, "-o", "net", code=0)
     assert found.stdout == "exit 0: 12 nodes in 12 cases in net\n"
-    assert (tmp_path / "net" / "batch_normalization.yaml").is_file()
     assert "# 1 node: norm\n" in (tmp_path / "net" / "batch_normalization.yaml").read_text()
-    found = run("run", "net", "-b", "onnxruntime", code=0)
-    assert "12 results" in found.stdout
+    assert "12 results" in run("run", "net", "-b", "onnxruntime", code=0).stdout
     profile = [{"cat": "Node", "name": "first_kernel_time", "dur": 30},
                {"cat": "Node", "name": "fourth_kernel_time", "dur": 10}]  # fmt: skip
     (tmp_path / "profile.json").write_text(json.dumps(profile))
     run("extract", network, "-o", "net", "--profile", "profile.json", code=0)
     lines = (tmp_path / "net" / "conv.yaml").read_text().splitlines()
     notes = [line for line in lines if line.startswith("#")]
-    assert notes[:2] == [
-        "# 75.0% of the time, 1 node: first",
-        "# 25.0% of the time, 1 node: fourth",
-    ]
+    assert notes[0] == "# 75.0% of the time, 1 node: first"
+    assert notes[1] == "# 25.0% of the time, 1 node: fourth"
     endless = json.dumps([{**profile[0], "dur": np.nan}])
     for text, said in (("[" * 100_000, "recursion"), (endless, "takes nan")):
         (tmp_path / "profile.json").write_text(text)
         found = run("extract", network, "-o", "net", "--profile", "profile.json", code=2)
         assert said in found.stderr
+
+
+NEW = '<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 4]> '
+MASK, ORDER = np.eye(9, dtype=np.float32), np.random.default_rng(0).permutation(99)[:, None]
+ENDLESS = np.where(MASK, 0, np.float32(-np.inf))
+TEXTS = ORDER[:, 0].astype(str).astype(object)
+TABLE = f"int64[1999] {{1{', 1' * 1998}}}"
+ENCODER = f"ai.onnx.ml.LabelEncoder <keys_tensor = {TABLE}, values_tensor = {TABLE}> (x)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes", "constant", "exact"),
+    [
+        ("float[9, 9]", "Add (x, m) y = Neg (a)", MASK * np.finfo(np.float32).min, False),
+        ("float[9, 9]", "Add (x, m) y = Softmax (a)", ENDLESS, False),
+        ("double[9, 9]", "Max (x, m) y = Neg (a)", (MASK - 0.5) * 2 * np.finfo(float).max, False),
+        ("int64[9, 9]", "Min (x, m) y = Neg (a)", np.full((9, 9), 2**63 - 1), True),
+        ("uint64[9, 9]", "Min (x, m) y = Max (a)", np.full((9, 9), 2**64 - 1, np.uint64), False),
+        ("float[2, 4]", "Concat <axis = 0> (x, m) y = Neg (a)", np.zeros((0, 4), "f4"), True),
+        ("int64[1]", "Shape (m) y = Add (a, x)", np.array([1j, 2]), True),
+        ("float[99]", "Neg (x) y = ScatterND (x, m, a)", ORDER, True),
+        ("int64[99]", "StringConcat (m, m) y = Cast <to = 7> (a)", TEXTS, True),
+        ("int64[3]", f"{ENCODER} y = {'1, 7'.join(ENCODER.rsplit('1, 1', 1))}", MASK, None),
+    ],
+)
+def test_the_cases_of_a_network_ask_what_it_asks(run, tmp_path, kind, nodes, constant, exact):
+    saved(tmp_path, f"net ({kind} x) => ({kind} y) {{ a = {nodes} }}", NEW, m=constant)
+    found = run("extract", "net.onnx", "-o", "net", code=0)
+    assert found.stdout == "exit 0: 2 nodes in 2 cases in net\n"
+    assert "unsupported" not in run("run", "net", "-b", "numpy", code=0).stdout
+    specs = [spec for case in load([tmp_path / "net"]) for spec in case.inputs if spec.initializer]
+    assert exact in {None, *(identical(materialize(one), constant) for one in specs)}
+    assert constant is not ENDLESS or np.isneginf(materialize(specs[0])).any()
+
+
+def test_a_node_whose_case_would_be_refused_is_left_out(run, tmp_path, monkeypatch):
+    net = "net (float[99] x) => (float[99] y) { a = Neg (x) y = ScatterND (x, m, a) }"
+    monkeypatch.setattr("opcheck.suite.writing._MANY", 0)
+    for head, code, why in ((NEW, 0, "its case"), (NEW.replace("21", "99"), 5, "its opset")):
+        saved(tmp_path, net, head, m=ORDER)
+        found = run("extract", "net.onnx", "-o", "net", code=code)
+        assert f"left out: ScatterND_1: {why}" in found.stderr
+    run("run", "net", "-b", "numpy", code=0)
+
+
+@pytest.mark.parametrize("to", [8, 16, 17, 22])  # string, bfloat16, float8e4m3fn, int4
+def test_a_wrong_node_of_any_type_can_be_shown_again(run, tmp_path, to):
+    nodes = f"a = Cast <to = {to}> (x) b = Transpose <perm = [1, 0]> (a) y = Cast <to = 7> (b)"
+    saved(tmp_path, f"net (int64[3, 3] x) => (int64[3, 3] y) {{ {nodes} }}", NEW)
+    bad = ALONE.replace('name == "gate"', 'op_type == "Transpose"')
+    (tmp_path / "bad.py").write_text(bad.replace('op_type = "Tanh"', "attribute[0].ints.reverse()"))
+    found = run("locate", "net.onnx", "-b", "py:bad:Backend", "-o", "out", code=1)
+    repeat = re.search("repeat  opcheck (run .*)", found.stdout)[1]
+    assert "elements wrong" in run(*repeat.split(), code=1).stdout
+    (script,) = (tmp_path / "out").glob("*/show.py")
+    script.write_text(script.read_text().replace("answers(kind))", 'answers("reference"))'))
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert "largest difference at" in ended.stdout
 
 
 WITH_MACHINE = onnx.parser.parse_model(
@@ -239,10 +297,8 @@ def test_the_time_of_nodes_that_are_left_out_is_theirs(run, tmp_path):
     (tmp_path / "profile.json").write_text(json.dumps(profile))
     found = run("extract", "net.onnx", "-o", "net", "--profile", "profile.json", code=0)
     assert "25% of the time is of nodes of other names" in found.stderr
-    assert (
-        "left out: SVMRegressor_0, 25.0% of the time: opcheck does not know SVMRegressor-1"
-        in found.stderr
-    )
+    left = "SVMRegressor_0, 25.0% of the time: opcheck does not know SVMRegressor-1"
+    assert f"left out: {left}" in found.stderr
 
 
 def test_one_model_on_one_data_set_is_located(run, tmp_path):

@@ -613,7 +613,7 @@ def test_tensors_are_asked_for_in_as_many_passes_as_memory_needs(tmp_path, monke
 
 def test_nodes_that_ask_the_same_are_one_case(tmp_path):
     (case,) = load_all((made("attention", tmp_path),), {})
-    found, left = extracted(Network(case), {"scores": 30.0, "query": 10.0})
+    found, left = extracted(Network(case), {"scores": 0.75, "query": 0.25})
     assert left == []
     names = {tuple(one.names): one.share for one in found}
     assert names["query", "key", "value"] == 0.25

@@ -369,6 +369,9 @@ def test_nothing_outside_the_folder_is_read(wrong: Callable[..., None], tmp_path
 def test_a_path_that_names_no_file_is_refused(wrong: Callable[..., None], tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "text.npy").write_text("hello")
+    (tmp_path / "empty.pb").write_text("")
+    why = "holds no readable value: no element type has the number 0"
+    wrong("{file: »empty.pb}", f"'empty.pb' {why}")
     wrong("{file: »x.npy}", "'x.npy' does not exist")
     wrong("{file: ».}", "'.' is no file")
     wrong("{file: »''}", "'' is no file")

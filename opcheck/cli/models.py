@@ -170,6 +170,8 @@ def extract(
     from opcheck.execution.network import Extracted, extracted
     from opcheck.grouping import group_by
 
+    if others := sorted(folder.glob("*.yaml")):
+        raise UsageError(f"{folder} has case files already, such as {others[0].name}: name another")
     network = _network(path, dims, inputs)
     shares = _shares(profile) if profile else {}
     found, left = extracted(network, shares)

@@ -8065,7 +8065,8 @@ def steps() -> Iterator[Check]:
         return Model(op, 1, attrs, np.array(r, dtype), more=more, after=after, domain=domain)
 
     halves = {"alpha": 0.5, "beta": 0.75, "epsilon": 0.0}
-    standard = {"alpha": 0.5, "beta": 0.25, "norm_coefficient": 0.0, "mode": "standard"}
+    factors = {"alpha": 0.5, "beta": 0.25, "norm_coefficient": 0.0}
+    standard: dict[str, Any] = {**factors, "mode": "standard"}
     begun = step("Adam", 2, 0, 1, 4, 8, 16, after=2, **halves)
     later = step("Adam", 2, 1, 1, 4, 8, 16, after=2, **halves)
     few = step("Adam", 2, 0, 1, 4, 8, 16, 5, -8, 0, after=2, **halves)

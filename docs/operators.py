@@ -52,7 +52,7 @@ _WHY = {
     "Tile": "Version 1 says both that elements are repeated and that the tensor is.",
 }
 #: Why operators of ai.onnx.ml are not judged.
-_NOT_JUDGED = {
+_OF_ML = {
     **dict.fromkeys(
         ("CastMap", "DictVectorizer", "ZipMap"),
         "They take or give maps: case files hold tensors and sequences of them.",
@@ -66,6 +66,10 @@ _NOT_JUDGED = {
         "opcheck has no formula of them yet.",
     ),
 }
+_OF_TRAINING = {
+    "Gradient": "Its attributes name tensors of the graph around it: a case is one node.",
+}
+_REASONS = {"": _WHY, opset.ML: _OF_ML, opset.TRAINING: _OF_TRAINING}
 
 
 def judged_by(cases: Iterable[Case]) -> dict[OpVersion, set[str]]:
@@ -97,7 +101,7 @@ def judged() -> str:
     for op in sorted(asked, key=lambda op: (op.domain, op.name, op.since)):
         of_op = found.setdefault(op.domain, {}).setdefault(op.name, {})
         of_op[str(op.since)] = " ".join(one for one in DTYPES if one in asked[op])
-    for domain, reasons in ("", _WHY), (opset.ML, _NOT_JUDGED):
+    for domain, reasons in _REASONS.items():
         for name, why in reasons.items():
             found[domain].setdefault(name, {})["why"] = why
     return json.dumps(found, indent=1) + "\n"
@@ -105,11 +109,9 @@ def judged() -> str:
 
 def _lines() -> Iterator[str]:
     yield _INTRODUCTION
-    yield from _of_domain("ONNX's", "", _WHY)
-    yield ""
-    yield "## ai.onnx.ml"
-    yield ""
-    yield from _of_domain("Its", opset.ML, _NOT_JUDGED)
+    for domain, reasons in _REASONS.items():
+        yield from ("", f"## {domain}", "") if domain else ()
+        yield from _of_domain("Its" if domain else "ONNX's", domain, reasons)
 
 
 def _of_domain(whose: str, domain: str, reasons: Mapping[str, str]) -> Iterator[str]:

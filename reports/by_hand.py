@@ -8055,9 +8055,46 @@ def mappings() -> Iterator[Check]:
         yield Check(engine, cause, model, wanted, shows, why, control, right)
 
 
+def steps() -> Iterator[Check]:
+    """On operators of ai.onnx.preview.training: R and T, a tensor, its gradient, and averages."""
+
+    def step(op: str, *given: Any, dtype: Any = np.float32, after: int = 1, **attrs: Any) -> Model:
+        r, t, *tensors = given
+        more = (np.array(t), *(np.array([one], dtype) for one in tensors))
+        domain = "ai.onnx.preview.training"
+        return Model(op, 1, attrs, np.array(r, dtype), more=more, after=after, domain=domain)
+
+    halves = {"alpha": 0.5, "beta": 0.75, "epsilon": 0.0}
+    factors = {"alpha": 0.5, "beta": 0.25, "norm_coefficient": 0.0}
+    standard: dict[str, Any] = {**factors, "mode": "standard"}
+    begun = step("Adam", 2, 0, 1, 4, 8, 16, after=2, **halves)
+    later = step("Adam", 2, 1, 1, 4, 8, 16, after=2, **halves)
+    few = step("Adam", 2, 0, 1, 4, 8, 16, 5, -8, 0, after=2, **halves)
+    double = step("Adam", 2, 0, 1, 4, 8, 16, dtype=np.float64, after=2, **halves)
+    two = step("Adam", 2, 0, 1, 5, 4, -8, 8, 0, 16, 0, dtype=np.float64, after=5, **halves)
+    moved = step("Adagrad", 2, 0, 1, 2, 12, epsilon=0.0)
+    sent = step("Momentum", 1, 1, 1, 4, 6, **standard)
+    whole = step("Momentum", 1, 1, 1, 4, 6, dtype=np.int64, **standard)
+    for cause, model, wants, shows, why, control, right in (
+        ("Where T is above 0, Adam", later, [-2], Gives([-2], "float64"),
+         "1 - 2 · √(1 - 0.75) / (1 - 0.5) · 6 / √16, and the “new value of X” is of X's type",
+         begun, [-2]),
+        ("Adam of several tensors", two, [-2], Gives([-2], "float32"),
+         "1 - 2 · 6 / √16, and the “new value of X_1” is of X_1's type", double, [-2]),
+        ("Adagrad, Adam and Momentum leave out", few, None, Gives([-2]),
+         "four tensors are needed for each that is optimized, and seven are given", begun, [-2]),
+        ("The type constraint", whole, None, Gives([-3], "float64"),
+         "T1 and T3 are float and double", sent, [-3]),
+        ("Types of attributes", _with(moved, epsilon=0), None, Gives([0]),
+         "epsilon is a FLOAT", moved, [0]),
+    ):  # fmt: skip
+        wanted = [] if wants is None else [wants]
+        yield Check("reference", cause, model, wanted, shows, why, control, right)
+
+
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
     *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
-    *draws(), *bands(), *images(), *dropped(), *optionals(), *flows(), *mappings(),
+    *draws(), *bands(), *images(), *dropped(), *optionals(), *flows(), *mappings(), *steps(),
 )  # fmt: skip

@@ -331,7 +331,7 @@ def without_sequences(
     return (*taken,), (*length, *chain.from_iterable(map(tensors, outputs)))
 
 
-#: The domains of DirectML's operators, and of those of classical machine learning.
+#: The domains of DirectML's operators, and of those of classical machine learning and training.
 DML, ML, TRAINING = "com.microsoft.dml", "ai.onnx.ml", "ai.onnx.preview.training"
 _FLOAT32_AND_FLOAT16 = frozenset({"tensor(float)", "tensor(float16)"})
 #: The largest DimensionCount of a tensor descriptor.

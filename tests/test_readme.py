@@ -114,8 +114,9 @@ def test_the_page_shows_what_narrower_arithmetic_uses() -> None:
         if row.endswith("1000000"):
             continue  # A million terms take ten seconds.
         written = [[*map(float, pair.split("/"))] for pair in pairs.split("|")]
-        for pair, found in zip(written, narrowed.row(known[row], narrowed.SHOWN), strict=True):
+        measured = zip(written, narrowed.row(known[row], narrowed.SHOWN), strict=True)
+        for place, (pair, found) in enumerate(measured):
             for one, number, limit in zip(pair, found, (1, narrowed.SCATTER)):  # noqa: B905
                 # Processors add up in other orders, which matters where it is the only error.
-                assert 0.25 < one / number < 4, row
+                assert 0.25 < one / number < (4 if place else 16), row
                 assert (one > limit) == (number > limit), row

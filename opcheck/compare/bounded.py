@@ -372,7 +372,7 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     found: list[_Off] = []
     for off in _scatters(want, got, part=part):
         found.append(off)
-        if off.ratio <= SCATTER:
+        if off.ratio <= SCATTER and not off.far and not (off.few and off.worst > SCATTER):
             # One sound formulation that explains the errors is enough.
             return Scattering(off.ratio)
     if not found:
@@ -389,8 +389,8 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
         # A part of a model may be computed so, and the rest not.
         fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
         explained = False
-        if least.worst > _LONE * least.others:
-            said = "in few elements: no narrower type explains that"
+        if least.few or least.ratio <= SCATTER:
+            said = f"{least.worst:,.3g} times in few elements: no narrower type explains that"
         elif explained := bool(fine) and harm < _MOST_OF_MODELS:
             said = f"as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"
         elif harm < _MOST_OF_MODELS:
@@ -428,11 +428,20 @@ def off_by(y: Floats, x: Floats) -> float:
 
 
 class _Off(NamedTuple):
-    """Errors over their expected deviations: of all elements, and of a model's worst one."""
+    """Errors over their expected deviations: of all elements, and of a model's worst one.
+
+    `far`: an element of a model is off by half its size, which these do not explain.
+    """
 
     rms: float
     worst: float = 0.0
     many: int = 0
+    far: bool = False
+
+    @property
+    def few(self) -> bool:
+        """True if few elements of a model are much further off than the others."""
+        return self.worst > _LONE * self.others
 
     @property
     def ratio(self) -> float:
@@ -481,6 +490,16 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
                 yield _Off(root_mean_square((error - shift)[of_it] / deviation[of_it]))
 
 
+def unsettled(want: Want) -> Mask:
+    """Elements of a model that may be off by half their size, as far as scatter says."""
+    found = np.zeros(want.values.shape, np.bool_)
+    with np.errstate(all="ignore"):
+        for shift, deviation in want.expected.deviations():
+            y = want.values + shift
+            found |= SCATTER * deviation >= UNJUDGED * np.maximum(np.abs(y), _sizes(y))
+    return found
+
+
 def _sizes(y: Floats) -> Floats:
     """The root mean square of what is at most `_NEAR` times as large as each element.
 
@@ -510,12 +529,15 @@ def _scatters_of_model(
             yield _Off(np.inf)
             return
         counts &= ~gone
-    # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
     arithmetic = bound.tiers()[0].arithmetic
-    least = np.hypot(arithmetic.u * _sizes(y), 16 * arithmetic.floor)
     for shift, deviation in bound.deviations(cut):
-        off = (error - shift)[counts] / np.hypot(deviation, least)[counts]
-        yield _Off(root_mean_square(off), float(np.abs(off).max(initial=0)), off.size)
+        # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
+        sizes, off = _sizes(y + shift), np.abs(error - shift)
+        least = np.hypot(arithmetic.u * sizes, 16 * arithmetic.floor)
+        ratios = (off / np.hypot(deviation, least))[counts]
+        far = (ratios > SCATTER) & (off > UNJUDGED * sizes)[counts]
+        worst = float(ratios.max(initial=0))
+        yield _Off(root_mean_square(ratios), worst, ratios.size, bool(far.any()))
 
 
 def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floats, Floats]:

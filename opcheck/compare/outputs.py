@@ -16,7 +16,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.compare import elements
-from opcheck.compare.bounded import SCATTER, Scattering, examine, fits_at_least, pardon, scattering
+from opcheck.compare.bounded import (
+    SCATTER,
+    Scattering,
+    examine,
+    fits_at_least,
+    pardon,
+    scattering,
+    unsettled,
+)
 from opcheck.compare.draws import judged
 from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, identical, of, round_to
@@ -34,6 +42,7 @@ Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]
 _ABOVE = 4
 
 ROWS_DISAGREE = "the elements of a row disagree about its sum"
+OWN = "opcheck's own answer in plain arithmetic is as far off as that"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
 #: The most indices of one axis that are listed one by one.
 _LISTED = 4
@@ -82,7 +91,7 @@ def compare(
     if values is not want.values or want.high is not None:
         want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
-        return _by_bound(_wide(want), got, dtype, like, declared)
+        return _within_reason(_wide(want), got, dtype, like, declared)
     return _by_tolerance(want, got, dtype, tolerance or EXACT, like, declared)
 
 
@@ -176,6 +185,19 @@ def _shares(
         yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
 
 
+def _within_reason(
+    want: Want, got: Array, dtype: DType, like: Array | None, named: Names
+) -> Comparison:
+    """As `_by_bound`; undecided for a model whose plain answer would be no better."""
+    found = _by_bound(want, got, dtype, like, named)
+    if want.whole and found.problem in ("values", "precision"):
+        bound = want.expected
+        plain = bound.evaluation.node.plain[bound.place]
+        if _by_bound(want, plain, dtype, None, named).problem:
+            return replace(found, problem="undecided", unjudged=got.size, remark=OWN, wrong=0)
+    return found
+
+
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     decision = examine(want, got, dtype, named)
     tier = decision.tier
@@ -186,15 +208,16 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     def spread() -> Scattering | None:
         return scattering(want, got) if want.drawn and dtype.kind == "float" else None
 
-    vague = 2 * decision.found.unjudged > got.size
     if whole := spread() if want.whole else None:
-        decision.found.unjudged = 0  # what the bound leaves open, the scatter decides
+        # What the bound leaves open, the scatter decides, unless it says nothing either.
+        decision.found.unjudged = int(np.count_nonzero(decision.unjudged & unsettled(want)))
+    vague = 2 * decision.found.unjudged > got.size
     if not decision.fits:
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
         words = whole.message if whole else ""
         why = (ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}", words)
         problem, remark = "values", "; ".join(filter(None, why))
-    elif vague and not whole:
+    elif vague:
         problem, remark = "undecided", UNDECIDED
     elif whole and whole.message:
         # Within a bound that says something, an answer is never wrong: the others are.

@@ -93,14 +93,26 @@ class CaseEvaluation:
             pass
         return None
 
-    def is_right_on_other_data(self, backend: BackendInfo, answer: execute.Outputs) -> bool | None:
-        """Return True if this answer to the other data is right, None if nobody knows."""
+    def on_other_data(
+        self, backend: BackendInfo, answer: execute.Outputs
+    ) -> verdict.Comparisons | None:
+        """What is wrong with an answer to the other data, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None
         if are_plainly_right(wants, answer, self.case.tolerance):
-            return True
-        compared = compare_outputs(wants, answer, self.case.tolerance, declared=backend.accumulate)
+            return ()
+        return compare_outputs(wants, answer, self.case.tolerance, declared=backend.accumulate)
+
+    def is_right_on_other_data(self, backend: BackendInfo, answer: execute.Outputs) -> bool | None:
+        """Return True if this answer to the other data is right, None if nobody knows."""
+        if (compared := self.on_other_data(backend, answer)) is None:
+            return None
         return all(c.problem in (None, "precision", "undecided") for c in compared)
+
+    @property
+    def is_model(self) -> bool:
+        """True for a model that the engine computes."""
+        return self.case.model is not None and isinstance(self.case.expect, model.Computed)
 
     def on(self, backend: BackendInfo) -> Inquiry[EvaluatedCase]:
         """The inquiry of one backend; without questions for a case that is itself wrong."""
@@ -144,6 +156,13 @@ class CaseEvaluation:
             contradiction = yield from self._contradiction(outcome, backend)
             if contradiction:
                 judgement = verdict.unstable(contradiction)
+            elif self.is_model and outcome.between:
+                compared = self.on_other_data(backend, outcome.between) or ()
+                if poor := [one for one in compared if one.problem == "precision"]:
+                    said = f"on other data of the same shapes: {verdict.what_is_wrong(poor[0])}"
+                    judgement = verdict.Judgement(
+                        Verdict.WARN, said, "precision", comparisons=compared
+                    )
         if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
             return self._unsupported(backend, why)
         # No backend need take a model whose types contradict each other.
@@ -204,8 +223,7 @@ class CaseEvaluation:
         fresh = (yield self.question.turned()).outcome
         if isinstance(fresh, model.NotRun):
             return None
-        is_computed = self.case.model is not None and isinstance(self.case.expect, model.Computed)
-        if is_computed and isinstance(fresh, model.Produced) and not right(fresh.outputs):
+        if self.is_model and isinstance(fresh, model.Produced) and not right(fresh.outputs):
             wanted = verdict.Answer(self.wants_of_other_data or ())
             found = verdict.judge("must", [wanted], replace(fresh, again=None), self.case.tolerance)
             return f"answered other data of the same shapes wrongly: {found.reason}"

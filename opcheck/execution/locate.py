@@ -44,11 +44,11 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     known = not network.case.expect.compares_backends
     if known and whole.result.verdict is model.Verdict.BAD_CASE:
         return Located(whole.result, (), (), len(network.parts))
-    if known and whole.result.failure == "unstable":
+    if known and whole.result.failure and "other data" in whole.result.reason:
         # What is right on this data, and wrong on the other, is judged on the other.
         turned = network.turned()
         other = yield from turned.evaluation.on(backend)
-        if other.result.failure == "values":
+        if other.result.failure in ("values", "precision"):
             network = turned
             whole = other.changed(reason=f"on the data of a second run: {other.result.reason}")
     search = _Search(network, backend)

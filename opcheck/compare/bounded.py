@@ -492,11 +492,11 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
 
 def unsettled(want: Want) -> Mask:
     """Elements of a model that may be off by half their size, as far as scatter says."""
-    found = np.zeros(want.values.shape, np.bool_)
+    found = np.ones(want.values.shape, np.bool_)
     with np.errstate(all="ignore"):
         for shift, deviation in want.expected.deviations():
             y = want.values + shift
-            found |= SCATTER * deviation >= UNJUDGED * np.maximum(np.abs(y), _sizes(y))
+            found &= SCATTER * deviation >= UNJUDGED * np.maximum(np.abs(y), _sizes(y))
     return found
 
 

@@ -43,6 +43,7 @@ _ABOVE = 4
 
 ROWS_DISAGREE = "the elements of a row disagree about its sum"
 OWN = "opcheck's own answer in plain arithmetic is as far off as that"
+UNDECIDED_OF_MODELS = "neither bound nor scatter says anything; opcheck locate judges each node"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
 #: The most indices of one axis that are listed one by one.
 _LISTED = 4
@@ -218,7 +219,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
         why = (ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}", words)
         problem, remark = "values", "; ".join(filter(None, why))
     elif vague:
-        problem, remark = "undecided", UNDECIDED
+        problem, remark = "undecided", UNDECIDED_OF_MODELS if want.whole else UNDECIDED
     elif whole and whole.message:
         # Within a bound that says something, an answer is never wrong: the others are.
         rest = scattering(want, got, decision.unjudged) if not whole.explained else None

@@ -178,6 +178,39 @@ def test_numbers_beside_much_larger_ones_are_judged_by_their_own_size(beside, tm
     assert judged(tmp_path, ends, zeros(16), **given).verdict is Verdict.FAIL
 
 
+SHARP = "k = Constant <value = float {40.0}> () " + "".join(
+    f"a{n} = MatMul (h{n}, w) s{n} = Mul (a{n}, k) p{n} = Softmax <axis = -1> (s{n})"
+    f" h{n + 1} = MatMul (p{n}, w) "
+    for n in range(5)
+)
+
+
+def test_errors_of_a_share_cancel_where_it_is_nearly_all_of_the_sum(tmp_path):
+    assert judged(tmp_path, "y = Identity (h5)", body=SHARP).verdict is Verdict.PASS
+    assert judged(tmp_path, "y = Identity (h5)", lambda y: -y, body=SHARP).failed
+
+
+@pytest.mark.parametrize(
+    ("ends", "why"),
+    [
+        ("t = Mul (h40, k) p = Softmax (t) y = Log (p)", "opcheck's own answer"),
+        ("t = Mul (h40, k) u = Mul (t, k) y = Sin (u)", "neither bound nor scatter says anything"),
+    ],
+)
+def test_what_nothing_is_known_of_is_not_judged(ends, why, tmp_path):
+    body = DEEP + "k = Constant <value = float {3000.0}> () "
+    for change in (None, lambda y: y + 1):
+        result = judged(tmp_path, ends, change, body=body)
+        assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
+        assert why in result.reason
+
+
+def test_what_is_off_on_other_data_alone_is_warned_of(tmp_path):
+    result = judged(tmp_path, "y = Identity (h)", later=lambda y: y * np.float32(1.001))
+    assert result.verdict is Verdict.WARN
+    assert result.reason.startswith("on other data of the same shapes: y: errors scatter")
+
+
 def test_what_the_bound_leaves_open_fails_though_it_is_the_lesser_part(tmp_path):
     ends, y = "y = Concat <axis: int = 1> (h0, h0, h)", "float[8, 48]"
     assert judged(tmp_path, ends, y=y).verdict is Verdict.PASS

@@ -116,6 +116,7 @@ class Bounded(Number):
         shares: Elements may have an error in common, as `errors` tells.
         for_logarithm: A sum with smaller errors, for the function that makes much of those next
             to 1; None if there are none. Others are computed by other means, such as e^x − 1.
+        addends: What is added up here, whose errors are in the sum too.
     """
 
     v: Reals
@@ -130,6 +131,7 @@ class Bounded(Number):
     shares: bool = False
     _settled: "Bounded | Literal[True] | None" = field(default=None, init=False)
     for_logarithm: "Bounded | None" = field(default=None, init=False)
+    addends: "Bounded | None" = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         # NumPy's operators return a scalar where there is no axis.

@@ -76,7 +76,9 @@ def sum(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounde
         kept = np.minimum(size, (total if keepdims else np.expand_dims(total, axes)) * u)
         return np.minimum(every, add_up(kept) - np.max(kept, **options))
 
-    return _added(x, add_up, digits, lambda old, total, u: _walk(old.v, axes, u))
+    made = _added(x, add_up, digits, lambda old, total, u: _walk(old.v, axes, u))
+    made.addends = x if keepdims else None
+    return made
 
 
 def _added(

@@ -116,7 +116,7 @@ def check(name: str, made: Callable[[Any, list[Any]], Any], honest: dict[str, An
     for key, got in {**honest, "made": made(x, parts)}.items():
         single = judge(want, got, float32, tier)
         assert single.shares.max() <= 1, key
-        assert not single.unjudged, key
+        assert not single.unjudged.any(), key
     coarse = [part.view(np.uint32) & np.uint32(0xFFFF0000) for part in parts]  # as bfloat16
     cut = made(x, [part.view(np.float32) for part in coarse])
     assert judge(want, cut, float32, tier).shares.max() > 1

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,6 +42,8 @@ class EvaluatedCase:
     answer: model.Produced | None = None
     #: Other failures of a case that was asked several times.
     others: tuple["EvaluatedCase", ...] = ()
+    #: It fails on other data than the case's own alone.
+    elsewhere: bool = False
 
     def changed(self, **fields: Any) -> "EvaluatedCase":
         """Return a copy with other `fields` of the result."""
@@ -93,10 +95,10 @@ class CaseEvaluation:
             pass
         return None
 
-    def on_other_data(
+    def compared_on_other_data(
         self, backend: BackendInfo, answer: execute.Outputs
     ) -> verdict.Comparisons | None:
-        """What is wrong with an answer to the other data, None if nobody knows."""
+        """The comparisons of an answer to the other data, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None
         if are_plainly_right(wants, answer, self.case.tolerance):
@@ -105,9 +107,8 @@ class CaseEvaluation:
 
     def is_right_on_other_data(self, backend: BackendInfo, answer: execute.Outputs) -> bool | None:
         """Return True if this answer to the other data is right, None if nobody knows."""
-        if (compared := self.on_other_data(backend, answer)) is None:
-            return None
-        return all(c.problem in (None, "precision", "undecided") for c in compared)
+        compared = self.compared_on_other_data(backend, answer)
+        return None if compared is None else _are_right(compared)
 
     @property
     def is_model(self) -> bool:
@@ -152,17 +153,10 @@ class CaseEvaluation:
             judgement = verdict.judge(
                 case.rule, admitted, outcome, case.tolerance, self.like, backend.accumulate, twin
             )
+        elsewhere: verdict.Judgement | None = None
         if judgement.verdict is Verdict.PASS and isinstance(outcome, model.Produced):
-            contradiction = yield from self._contradiction(outcome, backend)
-            if contradiction:
-                judgement = verdict.unstable(contradiction)
-            elif self.is_model and outcome.between:
-                compared = self.on_other_data(backend, outcome.between) or ()
-                if poor := [one for one in compared if one.problem == "precision"]:
-                    said = f"on other data of the same shapes: {verdict.what_is_wrong(poor[0])}"
-                    judgement = verdict.Judgement(
-                        Verdict.WARN, said, "precision", comparisons=compared
-                    )
+            elsewhere = yield from self._on_other_data(outcome, backend)
+            judgement = elsewhere or judgement
         if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
             return self._unsupported(backend, why)
         # No backend need take a model whose types contradict each other.
@@ -186,15 +180,16 @@ class CaseEvaluation:
         result = replace(result, **judged, self_check=self_check, oracle=oracle)
         if judgement.failure in (None, "declared"):  # the values of the latter are right
             return EvaluatedCase(result, answer=produced)
-        if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
+        # One answer alone shows no mistake, nor does that to the case's own data.
+        if produced and (judgement.failure == "unstable" or elsewhere):
             outcome = replace(produced, unstable=judgement.reason)
         failed = (True, twin) if legal and twin else (False, outcome)
         kept = produced if judgement.failure == "precision" else None
-        return EvaluatedCase(result, failed, answer=kept)
+        return EvaluatedCase(result, failed, answer=kept, elsewhere=elsewhere is not None)
 
     def _says_nothing(self) -> str:
         """Describe why a right answer to a model says nothing, or ""."""
-        if self.case.model is None or not isinstance(self.case.expect, model.Computed):
+        if not self.is_model:
             return ""
         values = [want.values for one in self.accepted_answers for want in one.wants]
         if not any(x.size for x in values):
@@ -212,27 +207,40 @@ class CaseEvaluation:
         """The input shown next to wrong elements."""
         return self.question.inputs[0] if self.question.inputs else None
 
-    def _contradiction(self, outcome: model.Produced, backend: BackendInfo) -> Inquiry[str | None]:
-        """Describe how the answer to other data contradicts the engine and the backend itself."""
-        # Wrong alone is not enough for a case: it may be written for its own data only.
-        right = partial(self.is_right_on_other_data, backend)
-        if outcome.between is None or right(outcome.between) is not False:
+    def _on_other_data(
+        self, outcome: model.Produced, backend: BackendInfo
+    ) -> Inquiry[verdict.Judgement | None]:
+        """What the answer to other data contradicts, the engine or the backend itself, if any."""
+        answer = outcome.between
+        compared = None if answer is None else self.compared_on_other_data(backend, answer)
+        if answer is None or compared is None:
             return None
+        if _are_right(compared):
+            poor = [one for one in compared if one.problem == "precision" and self.is_model]
+            if not poor:
+                return None
+            said = f"on other data of the same shapes: {verdict.what_is_wrong(poor[0])}"
+            return verdict.Judgement(Verdict.WARN, said, "precision", comparisons=compared)
+        # Wrong alone is not enough for a case: it may be written for its own data only.
         if outcome.stale and self.case.rule == "must":
-            return "answered other data of the same shape with the first run's answer"
+            said = "answered other data of the same shape with the first run's answer"
+            return verdict.unstable(said)
         fresh = (yield self.question.turned()).outcome
         if isinstance(fresh, model.NotRun):
             return None
-        if self.is_model and isinstance(fresh, model.Produced) and not right(fresh.outputs):
-            wanted = verdict.Answer(self.wants_of_other_data or ())
-            found = verdict.judge("must", [wanted], replace(fresh, again=None), self.case.tolerance)
-            return f"answered other data of the same shapes wrongly: {found.reason}"
-        if isinstance(fresh, model.Produced) and same_answers(fresh.outputs, outcome.between):
-            return None
-        # Its answers differ anyway, and here they are wrong whenever it is asked.
-        if isinstance(fresh, model.Produced) and outcome.again and not right(fresh.outputs):
-            return None
-        return "answered other data wrongly in its second run, and otherwise in a first run"
+        if isinstance(fresh, model.Produced):
+            wrong = not self.is_right_on_other_data(backend, fresh.outputs)
+            if self.is_model and wrong:
+                wanted = [verdict.Answer(self.wants_of_other_data or ())]
+                once = replace(fresh, again=None)
+                found = verdict.judge("must", wanted, once, self.case.tolerance)
+                said = f"answered other data of the same shapes wrongly: {found.reason}"
+                return verdict.unstable(said)
+            # Or its answers differ anyway, and here they are wrong whenever it is asked.
+            if same_answers(fresh.outputs, answer) or (outcome.again and wrong):
+                return None
+        said = "answered other data wrongly in its second run, and otherwise in a first run"
+        return verdict.unstable(said)
 
     def _at_a_later_opset(self, refused: verdict.Judgement) -> Inquiry[verdict.Judgement]:
         """`refused`, unless the backend refuses only the number of the opset."""
@@ -251,6 +259,10 @@ class CaseEvaluation:
                 reason = f"{hint}; at opset {case.opset}: {refused.reason}"
                 return replace(refused, verdict=found, failure="raised", reason=reason)
         return refused
+
+
+def _are_right(compared: verdict.Comparisons) -> bool:
+    return all(one.problem in (None, "precision", "undecided") for one in compared)
 
 
 def _may_refuse(outcome: Outcome) -> bool:

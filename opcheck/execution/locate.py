@@ -44,7 +44,7 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     known = not network.case.expect.compares_backends
     if known and whole.result.verdict is model.Verdict.BAD_CASE:
         return Located(whole.result, (), (), len(network.parts))
-    if known and whole.result.failure and "other data" in whole.result.reason:
+    if known and whole.elsewhere:
         # What is right on this data, and wrong on the other, is judged on the other.
         turned = network.turned()
         other = yield from turned.evaluation.on(backend)

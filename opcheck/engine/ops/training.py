@@ -39,16 +39,17 @@ def of_each(step, R, T, *inputs, order=_in_turn, back=_in_turn, **attrs):
         infinite = not np.isfinite(bare(xp.values_of(x))).all()
         zero = infinite and attrs["norm_coefficient"] == 0
         is_open("if infinite values are regularized by a coefficient of 0", zero)
-        texts = {name: one for name, one in attrs.items() if isinstance(one, str)}
-        given = {name: np.array(one) for name, one in attrs.items() if name not in texts}
-        given = {name: xp.astype(one, x.dtype) for name, one in given.items()}
         r, t = (xp.astype(one, x.dtype) for one in (R, T))
-        found.append(step(r, t, x, *others, **texts, **given))
+        given = {
+            name: one if name == "mode" else xp.astype(np.array(one), x.dtype)
+            for name, one in attrs.items()
+        }
+        found.append(step(r, t, x, *others, **given))
     outputs = [*chain.from_iterable(found)]
     return tuple(chain.from_iterable(back(outputs, len(outputs) // len(found))))
 
 
-def _declare(op, step, *without):
+def _declare(op, step):
     """Declare the formula and the mutants of the order of tensors."""
     op.formula(by=of_each)(step)
     for name, text, order in (
@@ -137,28 +138,33 @@ ADAM.mutant_table({
 }, by=of_each)  # fmt: skip
 
 
-def momentum(r, t, x, g, v, *, norm_coefficient, alpha, beta, mode, since=1, other=None,
-             last=None):  # fmt: skip
-    """`other` modes are exchanged for those of the text; `last` makes Nesterov's direction."""
+def _ahead(g, alpha, v, new):
+    return g + alpha * new
+
+
+def momentum(r, t, x, g, v, *, norm_coefficient, alpha, beta, mode, since=1, ahead=_ahead):
+    """`ahead` makes Nesterov's direction."""
     g = norm_coefficient * x + g
     new = alpha * v + (beta if seen(t) >= since else 1) * g
-    if (other or {}).get(mode, mode) == "standard":
-        return x - r * new, new
-    return x - r * (last(g, alpha, v, new) if last else g + alpha * new), new
+    return x - r * (new if mode == "standard" else ahead(g, alpha, v, new)), new
+
+
+def _always(one_mode, *tensors, mode, **attrs):
+    return momentum(*tensors, mode=one_mode, **attrs)
 
 
 _declare(MOMENTUM, momentum)
 MOMENTUM.mutant_table({
     "nesterov_is_standard": ("nesterov was taken for standard",
-        partial(momentum, other={"nesterov": "standard"})),
+        partial(_always, "standard")),
     "standard_is_nesterov": ("standard was taken for nesterov",
-        partial(momentum, other={"standard": "nesterov"})),
+        partial(_always, "nesterov")),
     "beta_in_the_first_step": ("beta was as stated for T = 0", partial(momentum, since=-np.inf)),
     "beta_late": ("beta was 1 for T = 1 too", partial(momentum, since=2)),
     "dampened": ("gradients counted by 1 - beta", lambda *tensors, beta, **attrs: (
         momentum(*tensors, beta=1 - beta, **attrs))),
     "old_direction": ("Nesterov's direction was of the old momentum",
-        partial(momentum, last=lambda g, alpha, v, new: g + alpha * v)),
+        partial(momentum, ahead=lambda g, alpha, v, new: g + alpha * v)),
     "direction_without_gradient": ("Nesterov's direction was the new momentum by alpha",
-        partial(momentum, last=lambda g, alpha, v, new: alpha * new)),
+        partial(momentum, ahead=lambda g, alpha, v, new: alpha * new)),
 }, by=of_each)  # fmt: skip

@@ -182,7 +182,7 @@ def _may_be_0(x: Bounded) -> Any:
 
 def divide(a: Any, b: Any) -> Bounded:
     """a/b: a division, or a product with the reciprocal, which rounds twice."""
-    is_share = isinstance(b, Bounded) and b.addends is not None and b.addends is a
+    is_share = isinstance(b, Bounded) and b.addends is a
     a, b = arrays.pair(a, b)
     v = np.asarray(real("divide")(a.v, b.v))
 
@@ -205,10 +205,11 @@ def divide(a: Any, b: Any) -> Bounded:
                 e = plus(e, np.where(y.lost > 0, size_of(v), 0.0))
             nan = (y.lost > 1) if x.lost is None else (y.lost > 1) | (x.lost > 0)
             lost = either(lost, _worse(y.lost, lambda: nan))
-        q = plus(_scaled(x.q, 1 / size), _scaled(y.q, size_of(v) / size))
-        if is_share and q is not None:
+        mine = _scaled(x.q, 1 / size)
+        q = plus(mine, _scaled(y.q, size_of(v) / size))
+        if is_share and mine is not None:
             # The errors of a share of a sum are in the sum too, and cancel where it is nearly all.
-            q = np.maximum(q - 2 * v * _scaled(x.q, 1 / size), 0.0)
+            q = np.maximum(q - 2 * v * mine, 0.0)
         return Errors(e, q, lost, common)
 
     squared = a.never_negative() and b.never_negative()

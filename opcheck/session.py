@@ -7,9 +7,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from opcheck.analysis import is_failure, reds_of, status
+from opcheck.backends.address import DEFAULT
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
@@ -20,6 +21,9 @@ from opcheck.grouping import picked
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
 from opcheck.report.formatting import Recorder
+
+if TYPE_CHECKING:
+    from opcheck.cluster import Cluster
 
 
 class Preparing(Protocol):
@@ -68,7 +72,8 @@ class Session:
 
     `backends` are opcheck's default ones if there is none. `jobs` is the number of processes of
     each, `timeout` the seconds that it has for a case, `memory_limit` that of each process, such as
-    "2GiB".
+    "2GiB". With `cluster`, backends are on the workers of dask.distributed at that address, or on
+    new ones here, as "local:4".
     """
 
     def __init__(
@@ -78,15 +83,20 @@ class Session:
         jobs: int = 1,
         timeout: float | None = None,
         memory_limit: str | None = None,
+        cluster: str | None = None,
     ) -> None:
         if jobs < 1:
             raise UsageError(f"jobs is a whole number from 1, got {jobs}")
         if timeout is not None and not timeout > 0:
             raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
-        self._given, self._jobs = backends, jobs
+        self._given, self._jobs, self._where = backends, jobs, cluster
+        self._cluster: Cluster | None = None
         self.limits = Limits(timeout, memory_limit)
-        limited = jobs > 1 or timeout is not None or memory_limit is not None
-        if limited and backends and not self.addresses:
+        limited = jobs > 1 or cluster or timeout is not None or memory_limit is not None
+        if cluster and jobs > 1:
+            raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
+        alone = len(self.addresses) < len(backends) if cluster else not self.addresses
+        if limited and backends and alone:
             hint = "write it as an address, such as py:my_backend:Class"
             raise UsageError("no limits and jobs for a backend in this process", hint)
         self.oracles: dict[str, Pool] = {}
@@ -111,10 +121,19 @@ class Session:
             if self.addresses or not here:
                 self._folder = stack.enter_context(guarded_folder())
                 settings = workers.chosen_backends(self.addresses, self._folder, self.limits)
+            if self._where:
+                from opcheck.cluster import Cluster
+
+                about = settings, self.addresses, self.limits
+                self._cluster = Cluster(self._where, *about)
+                stack.callback(self._cluster.close)
+                settings = []
             self._pools = stack.enter_context(workers.started(settings, self._jobs))
             pools, others = iter(self._pools), iter(here)
-            named = [next(pools) if isinstance(one, str) else next(others) for one in self._given]
-            self.backends = [*(named or self._pools)]
+            if not self._cluster:
+                given = self._given
+                named = [next(pools) if isinstance(one, str) else next(others) for one in given]
+                self.backends = [*(named or self._pools)]
             self._stack = stack.pop_all()
         return self
 
@@ -131,9 +150,9 @@ class Session:
         # Backends that failed once stay unusable; wrong cases concern this call only.
         if self._failure:
             raise self._failure
-        if not self.backends:
+        if not self.backends and not self._cluster:
             raise UsageError("the session is not open", "with opcheck.Session(…) as session: …")
-        workers.check_company(cases, len(self.backends))
+        workers.check_company(cases, len(self.backends) or len(self._given) or len(DEFAULT))
         new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:
             self._folder = self._folder or self._stack.enter_context(guarded_folder())
@@ -143,6 +162,8 @@ class Session:
             return
         try:
             workers.connect(self._pools)
+            if self._cluster:
+                self.backends = [*self._cluster.connect()]
             named = Counter(info.address for info in self.infos)
             if wrong := sorted(address for address, count in named.items() if count > 1):
                 hint = "a function is called by its __name__, which may be changed"
@@ -154,6 +175,8 @@ class Session:
 
     def judged(self, run: Scheduler, recorder: Recorder) -> Iterator[LiveResult | Record]:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
+        if self._cluster:
+            return run.results(self._cluster.answers(run, recorder))
         if self._jobs == 1 or not scheduler.CAN_FORK or [*run.backends] != self.backends:
             return iter(run)
         assert self._folder
@@ -170,12 +193,13 @@ class Session:
             judges.close()
         for pool in everybody.values():
             pool.close()
+        ends = [(name, pool.accidents, pool.partings) for name, pool in everybody.items()]
         accidents, partings = [], []
-        for name, pool in everybody.items():
-            died = (f"{how}{f' (×{n})' if n > 1 else ''}" for how, n in pool.accidents.items())
+        for name, ended, parted in [*ends, *(self._cluster.close() if self._cluster else ())]:
+            died = (f"{how}{f' (×{n})' if n > 1 else ''}" for how, n in ended.items())
             accidents += [f"{name}: {how}" for how in died]
             left = "when its process was to leave, it"
-            partings += [f"{name}: {left} {how}" for how in pool.partings]
+            partings += [f"{name}: {left} {how}" for how in parted]
         return tuple(accidents), tuple(partings)
 
 

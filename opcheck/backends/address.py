@@ -151,6 +151,7 @@ class Profile:
     """A backend and how its process is treated; `name` is what the user calls it.
 
     None means that nothing is said: `timeout` is in seconds for a case, `memory_limit` in bytes.
+    `resources` are what a worker of a cluster needs for it.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Profile:
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     timeout: float | None = None
     memory_limit: int | None = None
+    resources: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:

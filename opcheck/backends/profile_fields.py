@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 
 from opcheck.backends.address import Address, Profile, built_in, memory, parse
 from opcheck.errors import UsageError
+from opcheck.grouping import picked
 from opcheck.reading import FileNode, Mark, Problems, validation
 
 TomlPath: TypeAlias = tuple[str, ...]
@@ -51,6 +52,7 @@ class ProfileFields(validation.Fields):
     environment: dict[str, str] = Field({})
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     memory_limit: Annotated[Any, AfterValidator(_bytes)] = None
+    resources: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field({})
 
 
 class ProfileFileFields(validation.Fields):
@@ -75,7 +77,8 @@ def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, 
             mark = table.at((*at, "address"))
             problems.add(file, mark, f"backends.{name}: {error.message}", error.hint)
             continue
-        found[name] = Profile(name, address, said.environment, said.timeout, said.memory_limit)
+        limits = picked(said, "timeout memory_limit resources")
+        found[name] = Profile(name, address, said.environment, **limits)
     return found
 
 

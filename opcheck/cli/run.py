@@ -239,6 +239,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @options.inputs_option
 @subset_options
 @options.worker_options
+@options.cluster_option
 @options.declared(
     """
     --repeat N: Ask each case N times, anew each time; one failure, or two answers, and it fails.
@@ -317,8 +318,11 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
     if mine.updated and most_failures is not None:
         # It would not know all failures.
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
+    if given.saved and given.cluster:
+        raise UsageError("--save-outputs is for runs on this machine: leave --cluster out")
     _ = subset.last  # read now, which may fail
-    with Session(given.addresses, **picked(given, "jobs timeout memory_limit")) as session:
+    limits = picked(given, "jobs timeout memory_limit cluster")
+    with Session(given.addresses, **limits) as session:
         # Backends start while the ledgers and the cases are read. A ledger of the user's own is
         # checked against all there is.
         about = EVERYTHING if mine.gate.ledgers or mine.updated else selection

@@ -64,7 +64,7 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
         timeout, most = limits.timeout or profile.timeout or TIMEOUT, limit or profile.memory_limit
         where = str(profile.address), folder, profile.environment
         name = profile.name if profile.name in known else None
-        return BackendSettings(*where, timeout, most, name=name)
+        return BackendSettings(*where, timeout, most, name=name, resources=profile.resources)
 
     return each(settings, wanted or DEFAULT)
 

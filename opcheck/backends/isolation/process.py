@@ -69,6 +69,7 @@ class BackendSettings:
 
     `timeout` is in seconds a question, unless that asks for more; `start_timeout` in seconds until
     the backend is imported; `memory_limit` in bytes. `name` is the user's, if that is no address.
+    `resources` are what a worker of a cluster needs for it.
     """
 
     address: str
@@ -78,6 +79,7 @@ class BackendSettings:
     memory_limit: int | None = None
     start_timeout: float = 120.0
     name: str | None = None
+    resources: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def too_much(self) -> str:

@@ -1,0 +1,186 @@
+"""`opcheck run --cluster`: what workers of dask.distributed judge, and what one process would say.
+
+The workers here are processes of one cluster, in a folder that has the backends of these tests.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from opcheck import cluster
+from tests.cli.conftest import environment
+from tests.cli.test_judges import CASES, answers
+
+BACKENDS = """
+import os, pathlib, signal, time
+import psutil
+
+class Backend:
+    version = "1"
+
+    def prepare(self, task):
+        self.task = task
+        return self
+
+    def run(self, inputs):
+        return [self.answer(inputs[0])]
+
+class Slow(Backend):
+    def answer(self, x):
+        time.sleep(0.1)
+        return x + ("wrong" in self.task.case)
+
+class Killer(Backend):
+    '''Ends the worker where the case says so: always, or once.'''
+    def answer(self, x):
+        once = pathlib.Path(__file__).with_name("once")
+        if "deadly" in self.task.case or ("once" in self.task.case and not once.exists()):
+            once.touch()
+            psutil.Process().parent().send_signal(signal.SIGKILL)
+            time.sleep(30)
+        return x
+"""
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    """The address of a scheduler with two workers."""
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    folder = tmp_path_factory.mktemp("workers")
+    (folder / "mine.py").write_text(BACKENDS)
+    sys.path.append(str(folder))  # which workers inherit, those too that are started again
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(**settings, silence_logs=50) as there,
+    ):
+        yield there.scheduler_address
+    sys.path.remove(str(folder))
+
+
+@pytest.fixture
+def asked(run, workers, tmp_path):
+    """Runs cases of these names on a backend in mine.py, on the workers."""
+
+    def asked(backend, names, *more, code=None, place=workers):
+        lines = [f"- {{name: {name}}}\n" for name in names]
+        (tmp_path / "cases.yaml").write_text(CASES + "".join(lines))
+        words = ("-b", f"py:mine:{backend}", "--cluster", place, "--format", "json", *more)
+        return run("run", "cases.yaml", *words, code=code)
+
+    return asked
+
+
+def verdicts(found):
+    records = answers(found.stdout)
+    return {one["case"].partition("/")[2]: one["verdict"] for one in records[1:-1]}
+
+
+def test_workers_find_what_one_process_finds(run, workers):
+    words = "run --op Hardmax --op Relu --level smoke -b reference -b onnxruntime --format json"
+    one = run(*words.split())
+    found = run(*words.split(), "--cluster", workers, code=one.exit_code)
+    assert answers(one.stdout) == answers(found.stdout)
+    assert {line.get("verdict") for line in answers(one.stdout)} > {"pass", "known"}
+
+
+def test_causes_ledgers_and_comparisons_of_backends_are_those_of_one_process(
+    run, workers, tmp_path
+):
+    (tmp_path / "cases.yaml").write_text(
+        "op: Relu\nopset: 14\ndtype: float32\ninputs: {X: {shape: [2, 3]}}\ncases:\n"
+        "- {name: computed}\n- {name: compared, expect: agreement}\n"
+    )
+    where = "where: [{op: Relu, name: computed}]"
+    ledger = f"backend: reference\nknown:\n- {{cause: made up, verdict: fail, {where}}}\n"
+    (tmp_path / "known.yaml").write_text(ledger)
+    words = ("run", "cases.yaml", "-b", "numpy", "-b", "reference", "--known", "known.yaml")
+    one = run(*words, "--format", "json", code=1)
+    found = run(*words, "--format", "json", "--cluster", workers, code=1)
+    assert answers(one.stdout) == answers(found.stdout)
+    assert [line["verdict"] for line in answers(one.stdout)[1:-1]] == ["pass", "fail"] + 2 * [
+        "pass"
+    ]
+
+
+def test_a_chunk_of_a_worker_that_ends_is_asked_on_another(asked):
+    found = asked("Killer", ["once", *(f"c{n}" for n in range(30))], code=0)
+    assert set(verdicts(found).values()) == {"pass"}
+    assert len(verdicts(found)) == 31
+
+
+def test_a_case_that_ends_each_worker_has_crashed_and_no_other(asked):
+    found = asked("Killer", ["a", "deadly", *"bcdef"], code=1)
+    assert verdicts(found).pop("deadly") == "crash"
+    assert [*verdicts(found).values()].count("pass") == 6
+    assert "the workers of the cluster that were asked it alone ended" in found.stdout
+
+
+def test_a_run_that_stops_early_leaves_the_workers_to_others(asked):
+    found = asked("Slow", ["wrong", *(f"c{n}" for n in range(200))], "-x", code=1)
+    assert len(verdicts(found)) < 100
+    assert len(verdicts(asked("Slow", ["next"], code=0))) == 1
+
+
+def test_other_software_on_a_worker_is_refused(asked, monkeypatch):
+    here = {**cluster.software(), "onnx": "1.0"}
+    monkeypatch.setattr(cluster, "software", lambda: here)
+    error = asked("Slow", "a", code=4).stderr
+    assert error.count(": it has onnx 1.2") == 2
+    assert "and this run onnx 1.0" in error
+
+
+def test_other_data_on_a_worker_end_the_run(asked, tmp_path, monkeypatch):
+    digests = cluster.Recorder.__init__
+
+    def changed(self, cases, backends=()):
+        digests(self, cases, backends)
+        self.digests = {id: (place, digest[::-1]) for id, (place, digest) in self.digests.items()}
+
+    monkeypatch.setattr(cluster.Recorder, "__init__", changed)
+    found = asked("Slow", "ab", code=4)
+    assert "it has other data for Identity/a" in found.stderr
+    assert verdicts(found) == {}
+
+
+def test_what_is_wrong_with_a_cluster_is_said(asked, run, tmp_path):
+    assert "write local:4" in asked("Slow", "a", place="local:0", code=2).stderr
+    assert "start one: dask scheduler" in asked("Slow", "a", place="127.0.0.1:9", code=4).stderr
+    assert "no jobs on a cluster" in asked("Slow", "a", "-j", "2", code=2).stderr
+    assert "leave --cluster out" in asked("Slow", "a", "--save-outputs", "o", code=2).stderr
+    error = asked("Nothing", "a", code=4).stderr
+    assert error.count("has no 'Nothing'") == 2
+    assert "Traceback" not in error
+    table = "[backends.board]\naddress = 'py:mine:Slow'\nresources = {adreno740 = 1}\n"
+    (tmp_path / "opcheck.toml").write_text(table)
+    error = asked("Slow", "a", "-b", "board", code=4).stderr
+    assert "no worker has what board needs: adreno740 1" in error
+
+
+def test_a_lost_scheduler_ends_the_run_and_nothing_is_green(start, tmp_path):
+    pytest.importorskip("distributed")
+    (tmp_path / "mine.py").write_text(BACKENDS)
+    lines = [f"- {{name: c{number}}}\n" for number in range(400)]
+    (tmp_path / "cases.yaml").write_text(CASES + "".join(lines))
+    own = {"cwd": tmp_path, "env": environment(), "stderr": subprocess.PIPE, "text": True}
+    dask = [sys.executable, "-m", "dask"]
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter"]
+    with subprocess.Popen([*dask, "scheduler", *options], **own) as scheduler:
+        lines = iter(scheduler.stderr.readline, "")
+        address = next(line.split()[-1] for line in lines if "Scheduler at:" in line)
+        worker = [*dask, "worker", address, "--no-dashboard", "--nthreads", "1"]
+        with subprocess.Popen(worker, **own | {"stderr": subprocess.DEVNULL}) as other:
+            words = ("run", "cases.yaml", "-b", "py:mine:Slow", "--format", "json")
+            found = start(*words, "--cluster", address, cwd=tmp_path)
+            found.stdout.readline()
+            json.loads(found.stdout.readline())
+            scheduler.send_signal(signal.SIGKILL)
+            out, error = found.communicate(timeout=100)
+            other.terminate()
+    assert found.returncode == 4, error
+    assert f"the scheduler at {address} was lost" in error
+    assert "Traceback" not in error
+    assert len(out.splitlines()) < 300

@@ -246,3 +246,17 @@ def test_functions_named_as_operators_are_what_a_backend_takes_them_for(tmp_path
         given = {"body": "a = MatMul (h0, w) ", "more": function}
         result = judged(tmp_path, call, **given)
         assert result.verdict is Verdict[verdict], result.reason
+
+
+MASKED = (
+    "s = Shape (h0) o = ConstantOfShape <value = float[1] {1.0}> (s) t = Trilu <upper = 0> (o)"
+    " b = Cast <to = 9> (t) m = Where (b, h0, k) a = MatMul (m, w) "
+)
+PADDED = "p = Constant <value = int64[4] {0, 0, 0, 0}> () q = Pad (h0, p, k) a = MatMul (q, w) "
+
+
+@pytest.mark.parametrize("body", [MASKED, PADDED])
+def test_what_narrower_numbers_leave_open_is_judged(body, tmp_path):
+    body = "k = Constant <value = float {-3.0}> () " + body
+    assert judged(tmp_path, "y = Tanh (a)", body=body).verdict is Verdict.PASS
+    assert judged(tmp_path, "y = Tanh (a)", lambda y: y * np.float32(1.01), body=body).failed

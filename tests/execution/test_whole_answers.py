@@ -260,3 +260,9 @@ def test_what_narrower_numbers_leave_open_is_judged(body, tmp_path):
     body = "k = Constant <value = float {-3.0}> () " + body
     assert judged(tmp_path, "y = Tanh (a)", body=body).verdict is Verdict.PASS
     assert judged(tmp_path, "y = Tanh (a)", lambda y: y * np.float32(1.01), body=body).failed
+
+
+def test_an_axis_that_is_computed_of_floats_is_not_judged(tmp_path):
+    body = "k = Constant <value = float[1] {1.1}> () m = Mul (k, k) i = Cast <to = 7> (m) "
+    ends = "y = ReduceSum (h0, i)"
+    assert judged(tmp_path, ends, body=body, y="float[8, 1]").verdict is Verdict.UNSUPPORTED

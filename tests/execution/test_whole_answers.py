@@ -266,3 +266,9 @@ def test_an_axis_that_is_computed_of_floats_is_not_judged(tmp_path):
     body = "k = Constant <value = float[1] {1.1}> () m = Mul (k, k) i = Cast <to = 7> (m) "
     ends = "y = ReduceSum (h0, i)"
     assert judged(tmp_path, ends, body=body, y="float[8, 1]").verdict is Verdict.UNSUPPORTED
+
+
+def test_a_wrong_answer_to_other_data_is_wrong_though_the_first_is_only_off(tmp_path):
+    off, three = (lambda y: y * np.float32(1.001)), (lambda y: y * 3)
+    assert judged(tmp_path, "y = Identity (h)", off).verdict is Verdict.WARN
+    assert judged(tmp_path, "y = Identity (h)", off, later=three).verdict is Verdict.UNSTABLE

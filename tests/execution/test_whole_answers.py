@@ -45,12 +45,12 @@ class Prepared:
         self.engine, self.session, self.task, self.first = engine, session, task, None
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
-        (y,) = self.session.run(None, self.task.feed(inputs))
+        *others, y = self.session.run(None, self.task.feed(inputs))
         self.first = [inputs, y] if self.first is None else self.first
         is_first = all(map(np.array_equal, inputs, self.first[0]))
         if self.engine.known:
             is_first = self.engine.known(inputs[0])
-        return [self.engine.change(y) if is_first else self.engine.later(y)]
+        return [*others, self.engine.change(y) if is_first else self.engine.later(y)]
 
 
 def judged(
@@ -279,3 +279,12 @@ def test_tokens_come_in_another_order_in_the_second_run(tmp_path):
     assert judged(tmp_path, "y = Tanh (a)", **ids).verdict is Verdict.PASS
     result = judged(tmp_path, "y = Tanh (a)", later=lambda y: y * 3, **ids)
     assert result.verdict is Verdict.UNSTABLE
+
+
+def test_an_output_that_nobody_knows_hides_nothing_of_another(tmp_path):
+    ends = "c = Sub (h, h40) z = ArgMax <axis = 1> (c) y = Identity (h)"
+    y = "int64[8, 1] z, float[8, 16]"
+    off, three = (lambda y: y * np.float32(1.001)), (lambda y: y * 3)
+    assert judged(tmp_path, ends, y=y).verdict is Verdict.UNSUPPORTED
+    assert judged(tmp_path, ends, off, y=y).verdict is Verdict.WARN
+    assert judged(tmp_path, ends, later=three, y=y).verdict is Verdict.UNSTABLE

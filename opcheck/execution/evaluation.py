@@ -154,9 +154,15 @@ class CaseEvaluation:
                 case.rule, admitted, outcome, case.tolerance, self.like, backend.accumulate, twin
             )
         elsewhere: verdict.Judgement | None = None
-        if judgement.verdict is Verdict.PASS and isinstance(outcome, model.Produced):
-            elsewhere = yield from self._on_other_data(outcome, backend)
-            judgement = elsewhere or judgement
+        vague = self.is_model and judgement.verdict is Verdict.BAD_CASE
+        if vague and any(one.problem == "precision" for one in judgement.comparisons):
+            judgement = replace(judgement, verdict=Verdict.WARN, failure="precision")
+        # A model that is off, or of which nobody knows a part, is not wrong; its stale answer is.
+        off = self.is_model and verdict.is_right(judgement)
+        if (vague or off or judgement.verdict is Verdict.PASS) and produced:
+            found = yield from self._on_other_data(produced, backend)
+            if found and (judgement.verdict is Verdict.PASS or found.failure == "unstable"):
+                judgement = elsewhere = found
         if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
             return self._unsupported(backend, why)
         # No backend need take a model whose types contradict each other.

@@ -382,7 +382,8 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     wanted = np.dtype(dtype)
     if wanted.kind == "b":
         room = x.settled().e
-        return truth(np.asarray(x.v != 0), None if room is None else size_of(x.v) <= room)
+        unsure = None if room is None else (size_of(x.v) <= room) & (room > 0)
+        return truth(np.asarray(x.v != 0), unsure)
     kind = dtypes.of(np.empty(0, wanted))
     if kind is None or kind.kind not in ("float", "int"):
         raise TypeError(f"no bounded numbers of type {wanted}")

@@ -209,15 +209,12 @@ def number_of(causes: Iterable[Cause]) -> int:
 
 
 def causes(results: Iterable[Record]) -> list[Cause]:
-    """Group the failures of one backend by their first diagnosis, the most frequent first.
-
-    Failures without a diagnosis come last, grouped by how they fail.
-    """
+    """Group the failures of one backend by their first diagnosis, the most frequent first."""
     found: dict[tuple[bool, Diagnosis], list[Record]] = defaultdict(list)
     for result in results:
         if (first := next(iter(result.diagnoses), None)) and (first.mistake or first.counts):
             found[True, first].append(result)
-        else:
+        else:  # those without a diagnosis come last, grouped by how they fail
             way = WAYS.get(result.failure, str(result.verdict))
             found[False, Diagnosis(None, f"not explained: {way}")].append(result)
     ordered = sorted(found.items(), key=lambda item: (not item[0][0], -len(item[1])))

@@ -312,10 +312,7 @@ def shipped_pages(path: Path, op: str = "") -> Pages:
 
 
 def load_pages(path: Path, file: str, op: str = "") -> Pages:
-    """The pages of `op`, or the first operator of a file, in messages called `file`.
-
-    Raises CaseFileError.
-    """
+    """The pages of `op`, or a file's first operator; `file` in messages. Raises CaseFileError."""
     problems = Problems()
     node = read_file(path, problems)
     keys = {"sentences": validation.aliases(SentenceEntry)}

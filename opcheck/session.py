@@ -213,10 +213,7 @@ class LiveRun:
     def results(
         self, is_shown: Callable[[LiveResult | Record], bool] | None = None
     ) -> Iterator[Record]:
-        """Begin, and return all results in order.
-
-        Diagnoses are made of those shown, by default of those that fail the run.
-        """
+        """Begin, and return all results in order, diagnosed if shown, by default if they fail."""
         red = reds_of(self.header)
         request = self.request
         is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)

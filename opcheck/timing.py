@@ -119,10 +119,8 @@ def words(ratio: Ratio) -> Word:
 
 
 def precise(ratio: Ratio) -> bool:
-    """Return True if more rounds are needless; call it only after each of `LOOKS`.
-
-    More rounds do not help where processes differ: the limit may never be reached.
-    """
+    """Return True if more rounds are needless; call it only after each of `LOOKS`."""
+    # More rounds do not help where processes differ: the limit may never be reached.
     # Half the width of the interval, as a part of the ratio.
     return ratio.low > 0 and math.sqrt(ratio.high / ratio.low) - 1 <= LIMIT
 
@@ -215,20 +213,16 @@ def spread(samples: Sequence[Sample]) -> Spread | None:
 
 
 def settled(seconds: Sequence[float]) -> bool:
-    """Return True if warm-up is over: the last calls are no faster than those before them.
-
-    Medians of seven calls each, and a gain of 3 % is none. With 5 % of noise and one of ten calls
-    preempted, that takes 15 calls; 0.1 % is left to gain if warm-up fades in 3 calls, 4 % in 10.
-    """
+    """Return True if warm-up is over: the last calls are no faster than those before them."""
+    # Medians of seven calls each, and a gain of 3 % is none. With 5 % of noise and one of ten calls
+    # preempted, that takes 15 calls; 0.1 % is left to gain if warm-up fades in 3 calls, 4 % in 10.
     last, before = seconds[-_CALLS:], seconds[-2 * _CALLS : -_CALLS]
     return len(before) == _CALLS and median(last) >= median(before) / 1.03
 
 
 def loops_for(seconds: float) -> int:
-    """Return how many calls of `seconds` each make a sample of 0.5 to 1 ms, at least one.
-
-    Near the middle of both, so that calls may turn out somewhat faster or slower.
-    """
+    """Return how many calls of `seconds` each make a sample of 0.5 to 1 ms, at least one."""
+    # Near the middle of both, so that calls may turn out somewhat faster or slower.
     return max(1, math.ceil(0.5e-3 / seconds), round(math.sqrt(0.5) * 1e-3 / seconds))
 
 
@@ -331,10 +325,8 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
 
 
 def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:
-    """Compare each case on each backend but `base` with `base` in the same rounds.
-
-    Rows are judged by the intervals of their ratios, backends by Student's over process means.
-    """
+    """Compare each case on each backend but `base` with `base` in the same rounds."""
+    # Rows are judged by the intervals of their ratios, backends by Student's over process means.
     changes: list[TimingChange] = []
     missing: list[Missing] = []
     by_backend: dict[str, list[dict[int, float]]] = {}

@@ -341,11 +341,9 @@ def _stated(backend: Any, address: str) -> dict[str, Any]:
 
 
 def address_of(address: str) -> str:
-    """Return the address of a backend whose answers are the declarations of `address`.
-
-    A backend may have a method `declares(task)`, which returns True, False, or None if it does not
-    say. It may break, hang or die like any other, so it is asked in a process of its own.
-    """
+    """Return the address of a backend whose answers are the declarations of `address`."""
+    # A backend may have a method `declares(task)`, which returns True, False, or None if it does
+    # not say. It may break, hang or die like any other, so it is asked in a process of its own.
     # Quoted, because options of its own would be taken for this one's.
     return f"py:{__name__}:Declarations?of={quote(address, safe='')}"
 

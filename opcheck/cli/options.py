@@ -432,10 +432,8 @@ def printed(out: Path | None) -> "Iterator[Console]":
 
 
 def output() -> "Console":
-    """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe.
-
-    A character that its encoding lacks is replaced, at worst by a question mark.
-    """
+    """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe."""
+    # A character that its encoding lacks is replaced, at worst by a question mark.
     if isinstance(sys.stdout, io.TextIOWrapper):
         codecs.register_error("opcheck.spelt", _spelt)
         sys.stdout.reconfigure(errors="opcheck.spelt")

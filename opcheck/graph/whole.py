@@ -113,10 +113,7 @@ class WholeModel:
         return copy.SerializeToString()
 
     def giving(self, names: Sequence[str], *, alone: bool = False) -> tuple[bytes, list[str]]:
-        """The model with these tensors as outputs after its own, and which were none before.
-
-        `alone`: its own are none any more.
-        """
+        """The model with these outputs after its own, or `alone`, and which were none before."""
         copy = ModelProto.FromString(self._proto.SerializeToString())
         if alone:
             del copy.graph.output[:]

@@ -291,15 +291,13 @@ def shipped_ledgers() -> tuple[Ledger, ...]:
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
-    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated.
-
-    That is the first line that explains a failure of a shipped case, or that denies a pass.
-    """
+    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated."""
     case, passed = result.case, result.verdict is Verdict.PASS
     # A declared arithmetic may pass.
     if not case.source.shipped or (passed and backend.accumulate):
         return result
     address = (backend.of or backend.address).partition("?")[0]
+    # The first line counts that explains a failure of a shipped case, or that denies a pass.
     for ledger in (one for one in ledgers if address in one.fields.backend):
         for line in _lines_of(ledger, case.op.name, case.name, backend.version):
             fails = result.verdict in FAILING and result.failure in line.failure

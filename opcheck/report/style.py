@@ -75,10 +75,8 @@ def unlike(both: Mapping[str, tuple[str, str]]) -> Table:
 
 
 def put(console: Console, table: Table, *, indent: int = 0) -> None:
-    """Print a table, folded to the width of the console, but wider if its numbers need it.
-
-    Rich would cut numbers, fold the title, and fill lines with blanks.
-    """
+    """Print a table, folded to the width of the console, but wider if its numbers need it."""
+    # Rich would cut numbers, fold the title, and fill lines with blanks.
     if table.title:
         console.print(Text(str(table.title), "bold"), soft_wrap=True)
         table.title = None

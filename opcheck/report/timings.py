@@ -170,10 +170,8 @@ def show_results(console: Console, bench: Bench, rows: Rows) -> None:
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
-    """Print one case, with a line for each backend and remarks on its times.
-
-    Its head is `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
-    """
+    """Print one case, with a line for each backend and remarks on its times."""
+    # `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
     console.print(Text(brief(row.case), "bold"), soft_wrap=True)
     copy, base = spread(row.copy), row.timing(bench.baseline)
     about = brief(" ".join(part for part in (row.op, row.dtype, row.shapes) if part))

@@ -49,13 +49,11 @@ class Job:
         return wire.is_large(wire.question_parts(self.question))
 
     def final_reply(self, reply: Reply) -> Reply:
-        """Return the job's reply once its last `reply` is there.
-
-        A loss is reported even where it does not happen again: a backend that damages its
-        process shows it in another case than the one that did the damage.
-        """
+        """Return the job's reply once its last `reply` is there."""
         if self.before is None or type(self.before.outcome) is type(reply.outcome):
             return reply
+        # A loss is reported even where it does not happen again: a backend that damages its
+        # process shows it in another case than the one that did the damage.
         first = self.before.outcome
         assert isinstance(first, Crashed | OutOfMemory)
         said = f"{first.how}, and asked first in a fresh one it does not happen"

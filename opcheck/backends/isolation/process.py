@@ -44,16 +44,14 @@ Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
 
 
 def _module_path(environment: Mapping[str, str]) -> list[str]:
-    """Return a worker's path for modules: its parent's, or with its own PYTHONPATH instead.
-
-    Without the parent's entries, no other build is found there where its own is missing.
-    """
+    """Return a worker's path for modules: its parent's, or with its own PYTHONPATH instead."""
     if "PYTHONPATH" not in environment:
         return sys.path
     own, parents = (
         [str(Path(entry).resolve()) for entry in path.split(os.pathsep) if entry]
         for path in (environment["PYTHONPATH"], os.environ.get("PYTHONPATH", ""))
     )
+    # Without the parent's entries, no other build is found there where its own is missing.
     rest = [entry for entry in sys.path if str(Path(entry).resolve()) not in parents]
     return [*own, *rest, str(Path(opcheck.__file__).parent.parent)]
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from opcheck import model
-from opcheck.errors import Exit, UsageError, few
+from opcheck.errors import Exit, UsageError, few, plural
 from opcheck.grouping import group_by
 from opcheck.model import WRONG, Ending, Header, Record, Run, Verdict
 from opcheck.model.result import Diagnosis, Failure
@@ -76,11 +76,11 @@ def status(
     also = "".join(f"; {said}" for said in wrong)
     if interrupted:
         return Exit.INTERRUPTED, "interrupted: the run is incomplete"
-    if total[Verdict.BAD_CASE]:
-        bad = _counted(total[Verdict.BAD_CASE], "result says", "results say")
-        return Exit.USAGE, f"{bad} that the case is wrong{also}"
+    if bad := total[Verdict.BAD_CASE]:
+        say = "says" if bad == 1 else "say"
+        return Exit.USAGE, f"{plural(bad, 'result')} {say} that the case is wrong{also}"
     if cut_short:
-        there = f"{len(results):,} of {_counted(header.results, 'result', 'results')}"
+        there = f"{len(results):,} of {plural(header.results, 'result')}"
         return Exit.UNUSABLE, f"incomplete: {there}{also}"
     if total[Verdict.NOT_RUN]:
         return Exit.UNUSABLE, f"incomplete: {total[Verdict.NOT_RUN]:,} not run{also}"
@@ -93,7 +93,7 @@ def status(
     if idle and (header.named or len(idle) == len(header.backends)):
         what = "nothing was judged" if len(idle) == len(header.backends) else "not all were judged"
         return Exit.NOTHING_JUDGED, f"{what}: {'; '.join(idly)}"
-    judged = _counted(sum(map(is_judged, results)), "result", "results")
+    judged = plural(sum(map(is_judged, results)), "result")
     off = {*WRONG} - {Verdict.DIFFER}
     excused = (result for result in results if result.verdict is Verdict.KNOWN)
     known = Counter(result.backend for result in excused if before_ledgers(result) in off)
@@ -101,7 +101,7 @@ def status(
     remarks = []
     if known:
         (first, count), *others = known.items()
-        remarks.append(f"{first} is wrong on {_counted(count, 'known case', 'known cases')}")
+        remarks.append(f"{first} is wrong on {plural(count, 'known case')}")
         remarks[0] += "".join(f", {name} on {count:,}" for name, count in others)
     remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
     other = sum(result.irreproducible for result in results)
@@ -151,10 +151,6 @@ def before_ledgers(result: Record) -> Verdict:
 def is_judged(result: Record) -> bool:
     """Return True if the result judges a computed answer, not a known lack of support."""
     return before_ledgers(result) not in UNJUDGED
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
 
 
 def _spelt(counts: Mapping[Verdict, int]) -> str:
@@ -297,14 +293,13 @@ class Difference:
 
 def compare(old: Run, new: Run) -> Difference:
     """Compare two runs; known defects that were applied in one of them only count in neither."""
-    applied = [(run.header.known, bool(run.header.ledgers)) for run in (old, new)]
-    as_found = applied[0] != applied[1]
+    heads = old.header, new.header
+    as_found = len({(head.known, bool(head.ledgers)) for head in heads}) > 1
     before, after = (
         {(one.case, one.backend): without_ledgers(one, as_found) for one in run.records}
         for run in (old, new)
     )
-    heads = old.header, new.header
-    red = reds_of(old.header), reds_of(new.header)
+    red = [*map(reds_of, heads)]
     asked = {(head.selection, head.paths, head.shard, head.seed) for head in heads}
     # Otherwise a result that is missing in the new run was not asked for.
     same_request = new.complete and len(asked) == 1
@@ -606,15 +601,11 @@ def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
 
 def joined(all_: Sequence[model.Environment]) -> model.Environment:
     """Merge environments; values that differ are listed once each."""
-    return model.Environment(
-        opcheck=_each(one.opcheck for one in all_),
-        python=_each(one.python for one in all_),
-        platform=_each(one.platform for one in all_),
-        packages={
-            name: _each(one.packages[name] for one in all_ if name in one.packages)
-            for name in dict.fromkeys(name for one in all_ for name in one.packages)
-        },
-    )
+    names = dict.fromkeys(name for one in all_ for name in one.packages)
+    packages = {n: _each(one.packages[n] for one in all_ if n in one.packages) for n in names}
+    texts = zip(*((one.opcheck, one.python, one.platform) for one in all_), strict=True)
+    opcheck, python, platform = map(_each, texts)
+    return model.Environment(opcheck, python, platform, packages)
 
 
 def _each(values: Iterable[str]) -> str:

@@ -134,7 +134,7 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(Ratio):
     """The geometric mean of a backend's ratios to the baseline, over `cases` of all there were.
 
     The 95 % interval is for the choice of such cases, not for the precision of each; it is
@@ -142,9 +142,6 @@ class Mean:
     """
 
     backend: str
-    value: float
-    low: float
-    high: float
     cases: int
     of: int
 
@@ -170,7 +167,7 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
         low, high = student(values)
         ends = (-math.inf, math.inf) if high - low > math.log(SPAN) else (low, high)
         value, low, high = map(math.exp, (fmean(values), *ends))
-        averages.append(Mean(backend, value, low, high, len(values), len(timed)))
+        averages.append(Mean(value, low, high, backend, len(values), len(timed)))
     return tuple(averages)
 
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from opcheck.backends import adapters
@@ -101,8 +100,7 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
 
 def built_in() -> tuple[str, ...]:
     """Return all built-in kinds."""
-    modules = pkgutil.iter_modules(adapters.__path__)
-    return tuple(sorted(m.name for m in modules if not m.name.startswith("_")))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(adapters.__path__)))
 
 
 def entry_points() -> "Mapping[str, EntryPoint]":
@@ -155,7 +153,7 @@ class Profile:
 
     name: str
     address: Address
-    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    environment: Mapping[str, str] = field(default_factory=dict)
     timeout: float | None = None
     memory_limit: int | None = None
 

@@ -99,11 +99,10 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
 
 def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
     """Return True if the function's signature accepts this call."""
-    try:
+    with suppress(TypeError, ValueError):
         inspect.signature(function).bind(*arguments, **more)
-    except (TypeError, ValueError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _member(backend: str, module: ModuleType, path: str) -> Any:
@@ -157,10 +156,9 @@ def version_of(distribution: str) -> str:
     """Return the version of an installed distribution, "" where it is not installed."""
     from importlib import metadata
 
-    try:
+    with suppress(metadata.PackageNotFoundError):
         return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return ""
+    return ""
 
 
 def _imported(backend: str, name: str, here: str) -> ModuleType:

@@ -230,8 +230,7 @@ def is_version(version: str) -> bool:
 @cache
 def within(version: str, versions: str) -> bool:
     """Return True if a version lies in a range; an invalid version lies in none."""
-    known = SpecifierSet(versions)
-    return is_version(version) and known.contains(Version(version), prereleases=True)
+    return is_version(version) and SpecifierSet(versions).contains(version, prereleases=True)
 
 
 Form = TypeVar("Form", LedgerFields, UserFields)

@@ -10,6 +10,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from opcheck.errors import Exit
+from opcheck.grouping import group_by
 from opcheck.model import Verdict
 from opcheck.report import plain_text
 
@@ -53,16 +54,12 @@ def new_table(*columns: str, title: str = "") -> Table:
     return table
 
 
-def grouped(
-    columns: Sequence[str],
-    groups: Iterable[tuple[str, Sequence[Sequence[str | Text]]]],
-    title: str = "",
-) -> Table:
-    """A table of groups of rows, with the name of each group in the first column."""
+def grouped(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], title: str = "") -> Table:
+    """A table of rows, those of one name together, which stands in the first column once."""
     table = new_table(*columns, title=title)
-    for name, rows in groups:
-        for number, row in enumerate(rows):
-            table.add_row("" if number else name, *row)
+    for name, some in group_by(rows, lambda row: str(row[0])).items():
+        for number, (_, *cells) in enumerate(some):
+            table.add_row("" if number else name, *cells)
     return table
 
 

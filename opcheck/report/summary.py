@@ -298,13 +298,13 @@ class Pretty:
     def _counts(self) -> Table:
         """Table of verdicts by operator version and backend."""
         columns, rows = totals.table(self.header.backends, self.results)
-        groups: dict[str, list[list[str | Text]]] = {}
+        named: list[list[str | Text]] = []
         for op, backend, cells in rows:
             styles = (STYLES.get(column, "") for column in columns)
             pairs = zip(cells, styles, strict=True)
             styled = (Text(cell, "bright_black" if cell == "·" else style) for cell, style in pairs)
-            groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
-        return grouped(["operator", "backend", *map(Numbers, columns)], groups.items())
+            named.append([plain_text.brief(str(op)), self.names[backend], *styled])
+        return grouped(["operator", "backend", *map(Numbers, columns)], named)
 
     def _open_answers(self) -> Table:
         right = Verdict.PASS, Verdict.WARN
@@ -313,12 +313,12 @@ class Pretty:
             for one in self.results
             if one.alternative and one.verdict in right
         )
-        groups: dict[str, list[tuple[str, str, str]]] = {}
-        for (case, backend, answer), count in answers.items():
-            row = backend, f"{count:,}", plain_text.brief(answer)
-            groups.setdefault(plain_text.brief(case), []).append(row)
-        title = "Where the text leaves it open, the answer each backend gives"
-        return grouped(["case", "backend", Numbers("times"), "answer"], groups.items(), title=title)
+        brief, title = (
+            plain_text.brief,
+            "Where the text leaves it open, the answer each backend gives",
+        )
+        found = ((brief(c), who, f"{n:,}", brief(said)) for (c, who, said), n in answers.items())
+        return grouped(["case", "backend", Numbers("times"), "answer"], found, title)
 
     def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
         found = totals.of_backends(self.header.backends, results)
@@ -334,14 +334,13 @@ class Pretty:
             yield table
 
     def _with_causes(self, title: str, results: Iterable[Record]) -> Table:
-        groups: dict[str, list[tuple[str, str]]] = {}
+        rows = []
         for address, known, count in totals.known(self.header.backends, results):
             said = plain_text.one_line(known.cause)
             # In a line of its own, so that it is rarely folded.
             said += f"\n{plain_text.one_line(known.link)}" if known.link else ""
-            groups.setdefault(address, []).append((f"{count:,}", said))
-        named = ((self.names[address], rows) for address, rows in groups.items())
-        return grouped(["backend", Numbers("cases"), "cause"], named, title=title)
+            rows.append((self.names[address], f"{count:,}", said))
+        return grouped(["backend", Numbers("cases"), "cause"], rows, title)
 
     def _passing(self) -> Table:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
@@ -365,11 +364,11 @@ class Pretty:
     def _reasons(
         self, results: Iterable[Record], verdict: Verdict, title: str, *, by_name: bool = False
     ) -> Table:
-        groups = []
+        rows: list[tuple[str, str, str]] = []
         for name, mine in self._named(one for one in results if one.verdict is verdict):
             reasons = (f"{f'{one.op.name}/{one.name}: ' * by_name}{one.reason}" for one in mine)
-            groups.append((name, [*_kinds(reasons)]))
-        return grouped(["backend", Numbers("cases"), "reason"], groups, title=title)
+            rows += ((name, *kind) for kind in _kinds(reasons))
+        return grouped(["backend", Numbers("cases"), "reason"], rows, title)
 
     def _overview(self) -> None:
         console, header, names, results = self.console, self.header, self.names, self.results

@@ -257,16 +257,16 @@ def show_changes(
     if base is not None:
         changes = tuple(one for one in changes if one.verdict in ("slower", "unclear"))
         title = f"ratio to {brief(base)}"
-    rows: dict[str, list[list[str | Text]]] = {}
+    rows: list[list[str | Text]] = []
     for one in (*changes, *compared.together):
         cells = [brief(one.backend), digits(one.ratio), interval(one.low, one.high)]
         # Within one run there are no p-values.
         cells += ["<0.001" if one.p < 0.001 else f"{one.p:.3f}"] * (base is None)
         verdict = Text(one.verdict, _CHANGED.get(one.verdict, ""))
-        rows.setdefault(brief(one.case) or "All cases together", []).append([*cells, verdict])
+        rows.append([brief(one.case) or "All cases together", *cells, verdict])
     numbers = ["95 % interval", *["p"] * (base is None)]
     head = ["case", "backend", Numbers(title), *map(Numbers, numbers), "verdict"]
-    put_all(console, unlike(differences), grouped(head, rows.items()))
+    put_all(console, unlike(differences), grouped(head, rows))
     if compared.missing:
         say(console, "Not compared", "bold")
     for why, some in grouping.group_by(compared.missing, lambda one: one.why).items():

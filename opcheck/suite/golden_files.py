@@ -194,13 +194,11 @@ def damage(folder: Path, part: str) -> tuple[Manifest | None, Findings]:
     for path, sha in manifest.files:
         if path not in found and (message := changed(folder / path, sha)):
             found[path] = message
-    prefix = part.removesuffix(".").removesuffix("/")
     return manifest, {
         path: message
         for path, message in found.items()
         # Beside the tests there may be anything.
-        if path in (MANIFEST, SUMS)
-        or ("/" in path and f"{path}/".startswith(f"{prefix}/" * bool(prefix)))
+        if path in (MANIFEST, SUMS) or ("/" in path and PurePosixPath(path).is_relative_to(part))
     }
 
 

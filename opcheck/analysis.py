@@ -457,9 +457,8 @@ class RunPart:
 def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     """Merge `parts`, at least one; return the run, in order of cases, and what is missing.
 
-    Raises UsageError with every reason why they do not fit: another suite, other rules, another
-    opcheck, two versions of a backend, a result twice, or backends that must be compared with each
-    other in different runs.
+    Raises UsageError with all misfits: another suite, other rules, another opcheck, two versions of
+    a backend, a result twice, or backends to be compared with each other in different runs.
     """
     first = parts[0].run.header
     if wrong := [*_misfits(parts), *_clashes(parts), *_left_over(parts)]:

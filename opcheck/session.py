@@ -66,9 +66,8 @@ class Request:
 class Session:
     """Backends for any number of runs; a context manager that ends their processes.
 
-    `backends` are opcheck's default ones if there is none. `jobs` is the number of processes of
-    each, `timeout` the seconds that it has for a case, `memory_limit` that of each process, such as
-    "2GiB".
+    `backends` are opcheck's default ones if there is none. Each has `jobs` processes, `timeout`
+    seconds for a case, and a `memory_limit` of each process, such as "2GiB".
     """
 
     def __init__(
@@ -172,10 +171,9 @@ class Session:
             pool.close()
         accidents, partings = [], []
         for name, pool in everybody.items():
-            died = (f"{how}{f' (×{n})' if n > 1 else ''}" for how, n in pool.accidents.items())
-            accidents += [f"{name}: {how}" for how in died]
-            left = "when its process was to leave, it"
-            partings += [f"{name}: {left} {how}" for how in pool.partings]
+            for how, n in pool.accidents.items():
+                accidents.append(f"{name}: {how}{f' (×{n})' if n > 1 else ''}")
+            partings += [f"{name}: when its process was to leave, it {how}" for how in pool.partings]
         return tuple(accidents), tuple(partings)
 
 

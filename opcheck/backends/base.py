@@ -106,8 +106,7 @@ class Backend:
     accidents. `declares` says which tasks it implements.
 
     A prepared task may have `declared()`, which returns the dtype's name and the shape of each
-    output, and is then held to them: None, or a size that is no whole number from 0, where the
-    backend does not say.
+    output, and is then held to them: None, or a size that is no whole number from 0, is unsaid.
     """
 
     info: BackendInfo

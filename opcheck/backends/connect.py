@@ -225,8 +225,7 @@ def made(maker: Any, address: str, detail: str | None, options: Options, version
     """Return the backend `maker(detail, **options)`, or `maker(**options)` without a detail.
 
     A `maker` that cannot be called is the backend itself. `version` is for one that states none.
-    Raises UsageError for wrong options or a violated protocol, and BackendUnavailable where the
-    maker raises.
+    Raises UsageError for wrong options or a violated protocol, and BackendUnavailable if it raises.
     """
     backend = maker
     if callable(maker):
@@ -397,9 +396,8 @@ def loaded() -> set[str]:
 def made_of(files: Iterable[str]) -> dict[str, str]:
     """Return digests of the code in `files`, by the names of packages, modules and libraries.
 
-    Of a package that is not installed all code counts. Files of Python, the system or opcheck do
-    not, nor do libraries in the folder for temporary files. What `prepare` or `run` load later is
-    unknown.
+    Of a package not installed all code counts. Files of Python, the system or opcheck do not, nor
+    libraries in the folder for temporary files. What `prepare` or `run` load later is unknown.
     """
     roots = sorted({os.path.realpath(entry) for entry in (*sys.path, str(Path.cwd()))}, key=len)
     made_here = os.path.realpath(tempfile.gettempdir())

@@ -90,8 +90,7 @@ def declared(text: str, **settings: Mapping[str, Any]) -> Callable[[Function], F
 
     An option is its spellings, its parameter if that has another name, a word for its value, with
     `...` if it is repeatable, and after a colon its help: `--op ops NAME...: Only this operator.`
-    Without a value it is a flag. Further `settings` of click go by parameter; an option that has
-    some is no flag.
+    Without a value it is a flag, unless it has `settings` of click, which go by parameter.
     """
     options = []
     for entry in re.split(r"\n(?=-)", cleandoc(text)):

@@ -2,8 +2,7 @@
 
 A failure that a ledger lists, in its way and place, is `known` and green. A case of a user's ledger
 that fails otherwise keeps its verdict, and one that passes is an `unexpected pass`: both are red,
-and so is an unsupported case that is not listed. Entries that match nothing are reported before
-anything runs.
+and so is an unsupported case that is not listed. Entries in vain are reported before anything runs.
 """
 
 import hashlib

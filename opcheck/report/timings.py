@@ -4,8 +4,7 @@ A file has JSON lines: a header, a line for each case with all its samples, and 
 footer, or if its `complete` is false, the benchmark was cut short. Statistics are computed from the
 samples when they are read.
 
-A terminal shows each case, then means over them, then changes between two benchmarks, or between
-two backends of one.
+A terminal shows each case, then means over them, then changes between two benchmarks or backends.
 """
 
 import dataclasses

@@ -63,8 +63,7 @@ class Job:
 class Slot:
     """One worker at a time, which is at work on the first of its `jobs`.
 
-    `returned` are jobs of a lost worker that were only queued. `given_up` is the reason why no
-    further worker is started.
+    `returned` are queued jobs of a lost worker. `given_up` is why no further worker is started.
     """
 
     def __init__(self, settings: BackendSettings) -> None:
@@ -324,9 +323,8 @@ class Pool:
         for slot in self._slots:
             if not slot.is_starting:
                 slot.attend(readable=False)
-        slots = [slot for slot in self._slots if slot.process]
-        idle = [s.process for s in slots if s.process and not (s.jobs or s.is_starting)]
-        kill([s.process for s in slots if s.process and s.process not in idle])
+        idle = [s.process for s in self._slots if s.process and not (s.jobs or s.is_starting)]
+        kill([s.process for s in self._slots if s.process and s.process not in idle])
         for process in idle:
             process.connection.close()  # it ends by itself
         # How long, in seconds, idle workers have to clean up after themselves.
@@ -336,7 +334,7 @@ class Pool:
             if process.has_ended() and (how := process.how_it_ended()) != "exited with status 0":
                 self.partings.append(how)
         kill(idle)
-        for slot in slots:
+        for slot in self._slots:
             slot.process = None
 
     def _distribute(self) -> None:

@@ -169,7 +169,7 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
 
     NumPy's own float64 → float32 and float64 → float16 casts do that; those of ml_dtypes go through
     float32 and may round twice. A minifloat without infinities has NaN in their place, and one
-    without NaN its largest number. Raises ValueError for what an integer or bool dtype cannot hold.
+    without NaN its largest number. Raises ValueError for what the integer or bool dtype lacks.
     """
     if dtype.kind not in ("float", "minifloat"):
         low, high = limits(dtype)

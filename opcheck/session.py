@@ -171,9 +171,10 @@ class Session:
             pool.close()
         accidents, partings = [], []
         for name, pool in everybody.items():
-            for how, n in pool.accidents.items():
-                accidents.append(f"{name}: {how}{f' (×{n})' if n > 1 else ''}")
-            partings += [f"{name}: when its process was to leave, it {how}" for how in pool.partings]
+            died = (f"{how}{f' (×{n})' if n > 1 else ''}" for how, n in pool.accidents.items())
+            accidents += [f"{name}: {how}" for how in died]
+            left = "when its process was to leave, it"
+            partings += [f"{name}: {left} {how}" for how in pool.partings]
         return tuple(accidents), tuple(partings)
 
 

@@ -14,8 +14,7 @@ from enum import StrEnum
 from opcheck import model
 from opcheck.errors import Exit, UsageError, few, plural
 from opcheck.grouping import group_by
-from opcheck.model import WRONG, Ending, Header, Record, Run, Verdict
-from opcheck.model.result import Diagnosis, Failure
+from opcheck.model import WRONG, Diagnosis, Ending, Failure, Header, Record, Run, Verdict
 from opcheck.reading import quoted
 
 _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)

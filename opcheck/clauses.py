@@ -15,14 +15,14 @@ from datetime import date
 from functools import cache
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from opcheck import opset, reading
 from opcheck.errors import CaseFileError, Problem, did_you_mean
-from opcheck.grouping import group_by
+from opcheck.grouping import group_by, picked
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
 from opcheck.opset import Attribute, Schema
 from opcheck.reading import Problems, operators_in, quoted, read_file, shipped_folder, validation
@@ -330,10 +330,9 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
         labels |= {node.at(("sentences", n, "cases", i)): c for i, c in enumerate(entry.cases)}
         if op not in (entry.op or fields.op):
             continue
-        stated: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
-        day = entry.ruling_since and str(entry.ruling_since)
-        stated |= {"ruling": entry.ruling, "ruling_since": day}
-        stated |= {"source": Source(file, mark.line, mark.column)}
+        stated = picked(entry, "nothing ruling") | {"cases": tuple(entry.cases)}
+        stated["ruling_since"] = entry.ruling_since and str(entry.ruling_since)
+        stated["source"] = Source(file, mark.line, mark.column)
         wrong, missing, near = [], [], list[str]()
         for since in entry.versions or pages:
             sentences = pages.get(since, [])

@@ -13,15 +13,14 @@ from opcheck.dtypes import DType, named
 from opcheck.graph import sized
 from opcheck.graph.test_data import opset_of
 from opcheck.model import TensorType
-from opcheck.opset import onnx_defs
-from opcheck.opset.onnx_defs import messages
+from opcheck.opset.onnx_defs import messages, without_functions
 
 
 class WholeModel:
     """A model with its own functions expanded, on tensors of these types."""
 
     def __init__(self, data: bytes, fed: Sequence[TensorType]) -> None:
-        self._proto = onnx_defs.without_functions(ModelProto.FromString(data))
+        self._proto = without_functions(ModelProto.FromString(data))
         self._fed = fed
 
     @property

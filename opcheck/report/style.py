@@ -20,8 +20,7 @@ COLOURS = {
     Verdict.PASS: "green",
     Verdict.KNOWN: "cyan",
     Verdict.WARN: "yellow",
-    Verdict.UNSUPPORTED: "bright_black",
-    Verdict.NOT_RUN: "bright_black",
+    **dict.fromkeys((Verdict.UNSUPPORTED, Verdict.NOT_RUN), "bright_black"),
     Verdict.BAD_CASE: "magenta",
 }
 #: Of the 256 colours, those that are readable on white and on black, with a contrast of at least

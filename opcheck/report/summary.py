@@ -234,10 +234,9 @@ class Pretty:
         likeness = _likeness(result)
         self._alike[likeness] += 1
         most = 1 if result.diagnoses or result.verdict is Verdict.BAD_CASE else 3
-        if self.verbose >= _EVERYTHING or self._alike[likeness] <= most:
-            return True
-        self._left_out += 1
-        return False
+        is_due = self.verbose >= _EVERYTHING or self._alike[likeness] <= most
+        self._left_out += not is_due
+        return is_due
 
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""

@@ -27,7 +27,6 @@ from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
-_TAIL = 8 << 10
 #: The size at which a worker's log is shortened to its end, in bytes.
 _LONG = 16 << 20
 #: Seconds between the end of a connection and the end of its process.
@@ -227,17 +226,13 @@ class Process:
             return False
         self._last_look = moment
         if os.fstat(self._log).st_size > _LONG:
-            self._shorten_log()
-        limit = self._settings.memory_limit
-        return limit is not None and self._memory() > limit
-
-    def _shorten_log(self) -> None:
-        """Leave the end of the log, unless the worker is taking it or the disk is full."""
-        with suppress(OSError), wire.locked(self._log, wait=False):
-            if os.fstat(self._log).st_size > _LONG:
+            # Its end is left, unless the worker is taking it or the disk is full.
+            with suppress(OSError), wire.locked(self._log, wait=False):
                 tail = self._printed()
                 os.ftruncate(self._log, 0)
                 os.write(self._log, tail)
+        limit = self._settings.memory_limit
+        return limit is not None and self._memory() > limit
 
     def _memory(self) -> int:
         """Resident memory of the process and its children in bytes, 0 when it is gone."""
@@ -288,7 +283,7 @@ class Process:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _printed(self) -> bytes:
-        return os.pread(self._log, _TAIL, max(0, os.fstat(self._log).st_size - _TAIL))
+        return os.pread(self._log, wire.TAIL, max(0, os.fstat(self._log).st_size - wire.TAIL))
 
 
 def kill(processes: Sequence[Process]) -> list[str]:

@@ -54,18 +54,14 @@ def only_nodes(task: Task, whose: str) -> None:
 
 def only_tensors(task: Task, whose: str) -> None:
     """Raise NotExpressible for inputs other than tensors of real numbers and booleans."""
-    for port in task.ports:
-        if port.form != "tensor":
-            raise errors.NotExpressible(
-                f"opcheck feeds {whose} no sequences and optionals: {port.name}"
-            )
-    for tensor in task.inputs:
-        if tensor.dtype.name not in dtypes.BASIC:
-            raise errors.NotExpressible(f"opcheck feeds {whose} no {tensor.dtype}: {tensor.name}")
+    wrong: list[tuple[str, object]] = []
+    wrong += ((p.name, "sequences and optionals") for p in task.ports if p.form != "tensor")
+    wrong += ((it.name, it.dtype) for it in task.inputs if it.dtype.name not in dtypes.BASIC)
     others = [(name, dtypes.of(array)) for name, array in task.initializers.items()]
-    for name, dtype in (*others, *((output.name, output.dtype) for output in task.outputs)):
-        if dtype and dtype.name in dtypes.NARROW:
-            raise errors.NotExpressible(f"opcheck feeds {whose} no {dtype}: {name}")
+    others += ((output.name, output.dtype) for output in task.outputs)
+    wrong += ((name, dtype) for name, dtype in others if dtype and dtype.name in dtypes.NARROW)
+    for name, what in wrong:
+        raise errors.NotExpressible(f"opcheck feeds {whose} no {what}: {name}")
 
 
 class Prepared(Protocol):

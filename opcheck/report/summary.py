@@ -312,10 +312,8 @@ class Pretty:
             for one in self.results
             if one.alternative and one.verdict in right
         )
-        brief, title = (
-            plain_text.brief,
-            "Where the text leaves it open, the answer each backend gives",
-        )
+        brief = plain_text.brief
+        title = "Where the text leaves it open, the answer each backend gives"
         found = ((brief(c), who, f"{n:,}", brief(said)) for (c, who, said), n in answers.items())
         return grouped(["case", "backend", Numbers("times"), "answer"], found, title)
 

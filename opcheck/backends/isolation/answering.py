@@ -55,9 +55,8 @@ class Answering:
             made = {**made_of(loaded() - before), **info.made_of}
             hello = wire.answer_parts(replace(info, made_of=made))
         except (BackendUnavailable, UsageError) as error:
-            hello = wire.answer_parts(
-                wire.Failure(error.message, error.hint, isinstance(error, UsageError))
-            )
+            is_usage = isinstance(error, UsageError)
+            hello = wire.answer_parts(wire.Failure(error.message, error.hint, is_usage))
         self._end_if_forked()
         self._take_printed()
         self._channel.send(0, hello)

@@ -549,10 +549,7 @@ def _misfits(parts: Sequence[RunPart]) -> Iterator[str]:
 
 
 def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
-    """Yield results that occur in two parts, cases that differ between them, or are compared apart.
-
-    The latter are those on which they compare different backends with each other.
-    """
+    """Yield results in two parts, and cases that differ between them, or are compared apart."""
     first: dict[tuple[str, str], int] = {}
     cases: dict[str, tuple[int, str]] = {}
     twice: dict[tuple[int, int], list[Record]] = {}
@@ -566,6 +563,7 @@ def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
             about = record.place, record.digest
             if cases.setdefault(record.case, about) != about:
                 yield f"{part.name} has another case {case} than the runs before it"
+            # Parts may compare different backends with each other.
             by_others = record.against and not record.oracle
             if by_others and (other := compared.setdefault(record.case, number)) != number:
                 torn.setdefault((other, number), case)

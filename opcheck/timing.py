@@ -135,11 +135,10 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Mean(Ratio):
-    """The geometric mean of a backend's ratios to the baseline, over `cases` of all there were.
+    """The geometric mean of a backend's ratios to the baseline, over `cases` of all there were."""
 
-    The 95 % interval is for the choice of such cases, not for the precision of each; it is
-    boundless where it would span more than a factor of `SPAN`.
-    """
+    # The 95 % interval is for the choice of such cases, not for the precision of each; it is
+    # boundless where it would span more than a factor of `SPAN`.
 
     backend: str
     cases: int
@@ -173,16 +172,14 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of samples, in seconds a call, with its quartiles.
-
-    `tail` is their 90th percentile over the median. `waited` is the part of all the time in which
-    other processes had the processors; no sample holds any of it.
-    """
+    """The median of samples, in seconds a call, with its quartiles."""
 
     median: float
     low: float
     high: float
+    #: Their 90th percentile over the median.
     tail: float
+    #: The part of all the time in which others had the processors; no sample holds any of it.
     waited: float = 0.0
 
     @property
@@ -272,15 +269,13 @@ class Missing:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two runs, or backends of one: every row is in one of the first two, in the run's order.
-
-    `together` are the changes of all cases of a backend, where it has several. Verdicts are about
-    a change by more than `beyond`: 0.05 stands for 5 %.
-    """
+    """Two runs, or backends of one: every row is in one of the first two, in the run's order."""
 
     changes: tuple[TimingChange, ...]
     missing: tuple[Missing, ...]
+    #: The changes of all cases of a backend, where it has several.
     together: tuple[TimingChange, ...] = ()
+    #: Verdicts are about a change by more than this: 0.05 stands for 5 %.
     beyond: float = USUAL
 
     @property

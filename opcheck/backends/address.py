@@ -36,15 +36,13 @@ _END = re.compile(rf"\?(?P<options>{_OPTION}(&{_OPTION})*|)\Z")
 
 @dataclass(frozen=True)
 class Address:
-    """An address in its parts; `str` spells equal ones alike, in a way that `parse` reads back.
-
-    `options` are for the adapter, in alphabetical order. `accumulate` is poorer arithmetic that is
-    declared, which matters to the backend's judges only.
-    """
+    """An address in its parts; `str` spells equal ones alike, in a way that `parse` reads back."""
 
     kind: str
     detail: str | None = None
+    #: For the adapter, in alphabetical order.
     options: tuple[tuple[str, str], ...] = ()
+    #: Poorer arithmetic that is declared, which matters to the backend's judges only.
     accumulate: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -146,14 +144,12 @@ _FILES = {"opcheck.toml": (), "pyproject.toml": ("tool", "opcheck")}
 
 @dataclass(frozen=True)
 class Profile:
-    """A backend and how its process is treated; `name` is what the user calls it.
-
-    None means that nothing is said: `timeout` is in seconds for a case, `memory_limit` in bytes.
-    """
+    """A backend and how its process is treated; `name` is what the user calls it."""
 
     name: str
     address: Address
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: In seconds for a case, and in bytes; None means that nothing is said.
     timeout: float | None = None
     memory_limit: int | None = None
 

@@ -218,11 +218,7 @@ def leave(code: Exit) -> NoReturn:
 
 
 class OutputPath(click.Path):
-    """The type of an option that names what the command writes.
-
-    `is_replaced` is called with the path and the words of the command line; it returns True if the
-    command replaces the output there, which is removed then.
-    """
+    """The type of an option that names what the command writes."""
 
     def __init__(
         self,
@@ -230,6 +226,8 @@ class OutputPath(click.Path):
         **settings: Any,
     ) -> None:
         super().__init__(path_type=Path, **settings)
+        #: Called with the path and the words of the command line; returns True if the command
+        #: replaces the output there, which is removed then.
         self.is_replaced = is_replaced
 
 

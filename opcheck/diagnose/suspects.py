@@ -274,11 +274,9 @@ _ALIKE, _FINER = 1.5, 8
 
 @dataclass(frozen=True)
 class Fault:
-    """A mistake that any operator can have, in the output's type or that of the computation.
+    """A mistake that any operator can have, in the output's type or that of the computation."""
 
-    `saturated`: computed, and clipped to the largest finite number.
-    """
-
+    #: Saturated: computed, and clipped to the largest finite number.
     kind: Literal["output", "computed", "saturated"]
     dtype: DType
 

@@ -34,13 +34,11 @@ Meanwhile: TypeAlias = Callable[[], None]
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A question under way. `before` is its reply from a process that had answered others.
-
-    Those may have damaged the process, so the question is asked once more in a fresh one.
-    """
+    """A question under way. `before` is its reply from a process that had answered others."""
 
     ticket: int
     question: Question
+    #: Others may have damaged the process, so the question is asked once more in a fresh one.
     before: Reply | None = None
 
     @cached_property
@@ -61,10 +59,7 @@ class Job:
 
 
 class Slot:
-    """One worker at a time, which is at work on the first of its `jobs`.
-
-    `returned` are queued jobs of a lost worker. `given_up` is why no further worker is started.
-    """
+    """One worker at a time, which is at work on the first of its `jobs`."""
 
     def __init__(self, settings: BackendSettings) -> None:
         self._settings = settings
@@ -75,6 +70,7 @@ class Slot:
         self.jobs: deque[Job] = deque()
         #: To be asked first in the next process.
         self.again: Job | None = None
+        #: Queued jobs of a lost worker, and why no further worker is started.
         self.returned: deque[Job] = deque()
         self.given_up: str | None = None
         #: How processes ended that were lost through no question.
@@ -355,10 +351,9 @@ class WorkerLost(Exception):
 
 
 class Stopwatch:
-    """One worker of a backend that times calls, replaced after a loss. Call `connected` first.
+    """One worker of a backend that times calls, replaced after a loss. Call `connected` first."""
 
-    Its parent waits for each answer, so that nothing else runs.
-    """
+    # Its parent waits for each answer, so that nothing else runs.
 
     def __init__(self, settings: BackendSettings) -> None:
         self._settings = settings

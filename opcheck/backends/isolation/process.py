@@ -89,13 +89,11 @@ class BackendSettings:
 
 
 class Process:
-    """A worker, which may end, hang, take too much memory, or send garbage.
-
-    It is `connected` once it has said hello, has answered `handled` questions, and is at work, or
-    idle, since the time `since`. Raises BackendUnavailable where the system has no room for it.
-    """
+    """A worker, which may end, hang, take too much memory, or send garbage."""
 
     def __init__(self, settings: BackendSettings) -> None:
+        """Start it; raises BackendUnavailable where the system has no room for it."""
+        #: Once it has said hello; questions answered; since when it is at work, or idle.
         self.connected, self.handled, self.since = False, 0, monotonic()
         self._settings, self._last_look, self._killed = settings, 0.0, False
         try:

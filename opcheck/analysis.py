@@ -267,15 +267,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """All changes, ordered by kind and case.
-
-    `compared` is the number of matched results. `left_out` are results of the old run that the new
-    one was not asked for. `failing` and `unjudged` (by verdict) count what was so in both.
-    """
+    """All changes, ordered by kind and case, and the number of results `compared`."""
 
     changes: tuple[Change, ...]
     compared: int
+    #: Results of the old run that the new one was not asked for.
     left_out: tuple[Record, ...]
+    #: Results that were so in both; the latter by verdict.
     failing: int = 0
     unjudged: Mapping[Verdict, int] = field(default_factory=dict)
 

@@ -22,18 +22,15 @@ _EXPONENT, _SMALLEST_NORMAL, _TOO_LARGE = 0x7F80_0000, 0x3880_0000, 0x477F_F000
 
 @dataclass(frozen=True)
 class DType:
-    """One element type.
-
-    `onnx` is the number in TensorProto.DataType, `text` the spelling in type constraints.
-    For floating types `precision` counts the significand's bits with the hidden one and
-    `min_exponent` is the exponent of the smallest subnormal.
-    """
+    """One element type."""
 
     name: str
     numpy: np.dtype[Any]
+    #: The number in TensorProto.DataType, and the spelling in type constraints.
     onnx: int
     text: str
     kind: Kind
+    #: Of floats the significand's bits with the hidden one, the exponent of the smallest subnormal.
     precision: int = 0
     min_exponent: int = 0
 

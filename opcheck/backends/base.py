@@ -80,12 +80,10 @@ class TaskCall:
 
 @dataclass(frozen=True, eq=False)
 class Bare:
-    """A run without its adapter's conversions: `outputs` makes arrays of what `call` returns.
+    """A run without its adapter's conversions: `outputs` makes arrays of what `call` returns."""
 
-    `call` can be repeated; its inputs were handed to the backend before. Prepared tasks of
-    opcheck's adapters return it from `repeated(inputs)`, so that it alone is timed.
-    """
-
+    # Prepared tasks of opcheck's adapters return it from `repeated(inputs)`, to be timed alone.
+    #: It can be repeated; its inputs were handed to the backend before.
     call: Callable[[], Any]
     outputs: Callable[[Any], Sequence[Array]]
 

@@ -205,15 +205,13 @@ def _kinds(reasons: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 @dataclass(eq=False)
 class Pretty:
-    """Prints a run on a console, while it lasts or afterwards.
-
-    The first few similar failures are shown in full, others counted. `quiet` shows none; `verbose`
-    1 shows every table in full, and 2 also every failure, warning and known failure.
-    """
+    """Prints a run while it lasts, or later: a few similar failures in full, others counted."""
 
     console: Console
     header: Header
+    #: Shows no failure in full.
     quiet: bool = False
+    #: 1 shows every table in full, and 2 also every failure, warning and known failure.
     verbose: int = 0
     results: Sequence[Record] = field(default=(), init=False)
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)

@@ -62,15 +62,12 @@ def fits(size: int) -> bool:
 
 @dataclass(frozen=True)
 class BackendSettings:
-    """Limits and options of a backend's processes.
-
-    `timeout` is in seconds a question, unless that asks for more; `start_timeout` in seconds until
-    the backend is imported; `memory_limit` in bytes. `name` is the user's, if that is no address.
-    """
+    """Limits and options of a backend's processes; a `name` is the user's, if it is no address."""
 
     address: str
     scratch: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: In seconds a question, unless that asks for more; in bytes; in seconds until it is imported.
     timeout: float = 30.0
     memory_limit: int | None = None
     start_timeout: float = 120.0

@@ -71,11 +71,10 @@ def is_large(parts: Sequence[Any]) -> bool:
 
 
 class Channel:
-    """One end of the way between parent and worker.
+    """One end of the way between parent and worker."""
 
-    The worker's end notes its present question, for the parent to read when the worker is dead. It
-    waits until its last large message was read; the parent's end never waits.
-    """
+    # The worker's end notes its present question, for the parent to read when the worker is dead.
+    # It waits until its last large message was read; the parent's end never waits.
 
     def __init__(self, connection: "Connection[Any, Any]", file: int, *, at_worker: bool) -> None:
         self.connection, self._file, self._at_worker = connection, file, at_worker

@@ -449,10 +449,8 @@ def _code_in(folder: Path) -> Iterator[Path]:
 
 def _is_foreign(file: Path) -> bool:
     """Return True if a file belongs neither to Python, nor to the system, nor to opcheck."""
-    if any(file.is_relative_to(os.path.realpath(one)) for one in opcheck.__path__):
+    if any(map(file.is_relative_to, map(os.path.realpath, opcheck.__path__))):
         return False
     python = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
-    system = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", *python)
-    return bool(_INSTALLED & {*file.parts}) or not any(
-        file.is_relative_to(os.path.realpath(one)) for one in system
-    )
+    system = map(os.path.realpath, ("/lib", "/lib64", "/usr/lib", "/usr/lib64", *python))
+    return bool(_INSTALLED & {*file.parts}) or not any(map(file.is_relative_to, system))

@@ -135,10 +135,9 @@ def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
 
 
 def _execute(words: Sequence[str]) -> None:
+    pipe = subprocess.PIPE
     try:
-        process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
     except OSError as error:
         raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
     assert process.stdout is not None

@@ -237,9 +237,8 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
         try:
             weights.array(tensor)
         except Exception as error:  # onnx and NumPy raise whatever they stumble over
-            raise ValueError(
-                f"this is no valid model: the tensor {tensor.name!r} is damaged: {error}"
-            ) from None
+            why = f"the tensor {tensor.name!r} is damaged: {error}"
+            raise ValueError(f"this is no valid model: {why}") from None
     if valid and (message := invalid(_for_checker(model))):
         raise ValueError(f"this is no valid model: {message}")
     return model

@@ -118,9 +118,8 @@ class WholeModel:
             del copy.graph.output[:]
         own = {one.name for one in copy.graph.output}
         more = [name for name in dict.fromkeys(names) if name not in own]
-        copy.graph.output.extend(
-            self._types.get(name) or helper.make_empty_tensor_value_info(name) for name in more
-        )
+        empty = helper.make_empty_tensor_value_info
+        copy.graph.output.extend(self._types.get(name) or empty(name) for name in more)
         return copy.SerializeToString(), more
 
 

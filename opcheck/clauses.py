@@ -53,21 +53,19 @@ CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$"
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a page, with its entry in `clauses/`.
-
-    `cases` name shipped cases that test it (`name` or `name#row`), besides those that quote it;
-    `nothing` is why it obliges a backend to nothing, `ruling` how opcheck reads one that is
-    undecided, or that was corrected in released versions on the day `ruling_since`. `source` is
-    the place in a file of `clauses/`, else the link of the page. A `heading` is tested by the
-    cases that have what it announces.
-    """
+    """A sentence of a page, with its entry in `clauses/`."""
 
     text: str
     part: str
+    #: Shipped cases that test it (`name` or `name#row`), besides those that quote it.
     cases: tuple[str, ...]
+    #: Why it obliges a backend to nothing.
     nothing: str | None
+    #: How opcheck reads one that is undecided, or was corrected in releases on `ruling_since`.
     ruling: str | None
+    #: The place in a file of `clauses/`, else the link of the page.
     source: Source
+    #: It is tested by the cases that have what it announces.
     heading: bool = False
     ruling_since: str | None = None
 

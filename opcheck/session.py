@@ -37,16 +37,13 @@ BackendLike: TypeAlias = str | Preparing | Callable[..., Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Scope and strictness of a run; the rules are options of `opcheck run`.
+    """Scope and strictness of a run; the rules are options of `opcheck run`."""
 
-    `cases` are the suite; a `shard` runs only its `share` of them. `selection`, `level` and
-    `paths` say where the cases come from. `gate` holds the user's ledgers. Without
-    `shipped_ledgers`, the known defects of public backends count like any other failure.
-    """
-
+    #: The suite; a `shard` runs only its `share` of it.
     cases: Sequence[Case]
     share: Sequence[Case] | None = None
     shard: tuple[int, int] | None = None
+    #: Where the cases come from.
     selection: str = ""
     level: Level = "core"
     paths: tuple[str, ...] = ()
@@ -54,7 +51,9 @@ class Request:
     strict: bool = False
     require_supported: bool = False
     require_reproducible: bool = False
+    #: Without them, the known defects of public backends count like any other failure.
     shipped_ledgers: bool = True
+    #: The user's ledgers.
     gate: Gate = field(default_factory=Gate)
 
     @property

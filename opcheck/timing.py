@@ -240,20 +240,19 @@ _Logs: TypeAlias = Sequence[dict[int, float]]
 
 @dataclass(frozen=True)
 class TimingChange:
-    """The seconds of a backend for a case in the new run over those in the old one.
+    """The seconds of a backend for a case in the new run over those in the old one."""
 
-    `case` "" stands for all cases, as a geometric mean. `ratio` is relative to the ruler that gives
-    the one nearer to 1; `low` and `high` span the 95 % intervals of both. `p`, adjusted for all
-    rows, is the chance of that if the change is within the limit; NaN within one run. "slower" and
-    "faster" surely changed by more than the limit, "same" and "not slower" surely did not.
-    """
-
+    #: "" stands for all cases, as a geometric mean.
     case: str
     backend: str
+    #: Relative to the ruler that gives the one nearer to 1.
     ratio: float
+    #: The 95 % intervals of both span from the one to the other.
     low: float
     high: float
+    #: Adjusted for all rows: the chance of that if the change is within the limit; NaN in one run.
     p: float = math.nan
+    #: "slower", "faster": surely changed by more than the limit; "same", "not slower": surely not.
     verdict: Verdict = "unclear"
 
 

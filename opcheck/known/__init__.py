@@ -122,23 +122,21 @@ def _plain(value: Any) -> Any:
 
 
 class Line(validation.Fields):
-    """One known defect: how it fails, since which versions, where, and why.
-
-    If it fails only `sometimes`, depending on the CPU or on the memory's contents, it may also
-    pass. docs/known-failures.md explains the fields from `kind` to `clause`, for the scoreboard. A
-    defect that no case shows has no `where`, but a `clause`. A stray crash has neither: any case
-    may be asked after the one that did the damage.
-    """
+    """One known defect: how it fails, since which versions, where, and why."""
 
     versions: Versions
     failure: Annotated[Failures, _Some]
+    #: Depending on the CPU or on the memory's contents: it may also pass.
     sometimes: bool = False
     cause: Text
     link: str | None = None
+    #: docs/known-failures.md explains the fields from here to `clause`, for the scoreboard.
     kind: Literal["legal model", "invalid model"] = "legal model"
     same_as: Text | None = None
     documented: Text | None = None
     upstream: Text | None = None
+    #: Of a defect that no case shows. A stray crash has neither this nor `where`: any case may be
+    #: asked after the one that did the damage.
     clause: Text | None = None
     where: Annotated[list[Place], _Some] = Field(default_factory=list)
 
@@ -444,17 +442,15 @@ def says(reason: str, pattern: str) -> bool:
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts that ledgers are checked against; `cases` are all that were read, selected or not.
-
-    `elsewhere` reads the shipped suites of operators, whose cases a ledger may list too. `why_none`
-    returns why an address names no backend, `looks` the mistakes that failures of an operator can
-    look like.
-    """
+    """Facts that ledgers are checked against; `cases` are all that were read, selected or not."""
 
     backends: Sequence[BackendInfo]
     cases: Sequence[Case]
+    #: Reads the shipped suites of operators, whose cases a ledger may list too.
     elsewhere: Callable[[Collection[str]], Sequence[Case]]
+    #: Returns why an address names no backend, or None.
     why_none: Callable[[str], str | None]
+    #: Returns the mistakes that failures of an operator can look like.
     looks: Callable[[model.OpVersion], Collection[str]]
 
     def all_cases(self, ops: Collection[str]) -> Sequence[Case]:

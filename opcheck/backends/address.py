@@ -60,13 +60,8 @@ class Address:
 
 
 def parse(text: str, profiles: Iterable[str] = ()) -> Address:
-    """Return the address that `text` spells; messages suggest the `profiles`, too.
-
-    Options begin at the first question mark. In details of cmd and saved they begin at the last,
-    and only if nothing but options follows: a command that ends like options needs one more
-    question mark. Raises UsageError.
-    """
-    place, mark, options = text.partition("?")
+    """Return the address that `text` spells; raise UsageError, which suggests `profiles` too."""
+    place, mark, options = text.partition("?")  # options begin at the first question mark
     kind = place.partition(":")[0]
     if kind not in built_in() and kind not in (offered := entry_points()):
         names = sorted({*built_in(), *offered, *profiles})
@@ -76,6 +71,8 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
         if place.endswith(".py") or file.is_file():
             hint = f"write py:{'.'.join(file.with_suffix('').parts)} for {file}."
         raise UsageError(f"unknown backend {place!r}", f"{hint} {known}" if hint else known)
+    # Here they begin at the last question mark, and only if nothing but options follows: a command
+    # that ends like options needs one more question mark.
     if kind in _FREE and ":" in place:
         end = _END.search(text)
         place, mark = (text[: end.start()] if end else text), ""

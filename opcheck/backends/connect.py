@@ -394,11 +394,9 @@ def loaded() -> set[str]:
 
 
 def made_of(files: Iterable[str]) -> dict[str, str]:
-    """Return digests of the code in `files`, by the names of packages, modules and libraries.
-
-    Of a package not installed all code counts. Files of Python, the system or opcheck do not, nor
-    libraries in the folder for temporary files. What `prepare` or `run` load later is unknown.
-    """
+    """Return digests of the code in `files`, by the names of packages, modules and libraries."""
+    # Of a package that is not installed all code counts. Files of Python, the system or opcheck do
+    # not, nor libraries in the folder for temporary files. What is loaded later is unknown.
     roots = sorted({os.path.realpath(entry) for entry in (*sys.path, str(Path.cwd()))}, key=len)
     made_here = os.path.realpath(tempfile.gettempdir())
     parts: dict[str, set[Path]] = defaultdict(set)

@@ -41,8 +41,8 @@ class CallFailure:
     """An exception that ended the work; `signal` is its type, or the base that has a meaning."""
 
     #: Defect: opcheck's part of the adapter failed. WrongOperator: an operator's file is wrong.
-    #: BackendUnavailable: the backend is not the one asked for. ProcessDied, SystemExit: a process or
-    #: program ended. UnusableAnswer: no tensors came. NotExpressible: no model states the task.
+    #: BackendUnavailable: the backend is not the one asked for. ProcessDied, SystemExit: it
+    #: ended, or its program. UnusableAnswer: no tensors came. NotExpressible: no model states the task.
     #: NotSupported, NotImplementedError: nothing implements it. BaseException: it has no meaning.
     signal: str
     kind: str
@@ -282,12 +282,10 @@ def same_answers(one: Outputs, other: Outputs) -> bool:
 def second_data(
     inputs: Sequence[Array], *, may_negate: bool = True, moved: Collection[int] = ()
 ) -> list[Array]:
-    """Return other data of the same shapes for the second run.
-
-    Floating tensors are reversed in memory order, which keeps the range of their values; if that
-    changes nothing, they are negated, if allowed. Other types may hold indices or shapes, which
-    decide if the model is legal: only those at the places `moved` are reversed.
-    """
+    """Return other data of the same shapes for the second run."""
+    # Floating tensors are reversed in memory order, which keeps the range of their values; if that
+    # changes nothing, they are negated, if allowed. Other types may hold indices or shapes, which
+    # decide if the model is legal: only those at the places `moved` are reversed.
     return [_other(array, may_negate, n in moved) for n, array in enumerate(inputs)]
 
 

@@ -131,11 +131,7 @@ class Suspects:
         self._new.append((case, refuses))
 
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
-        """Return the mutants that reproduce a failure, or else a pattern of its numbers.
-
-        The mutant that explains the most failures up to now comes first. Those that a pass in the
-        same version and dtype contradicts are left out.
-        """
+        """Return the mutants that reproduce a failure, or else a pattern of its numbers."""
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
         explained = self._explained[op.domain, op.name]
@@ -155,6 +151,8 @@ class Suspects:
             self._resemblances[case] = seen
             if evidence.nbytes <= _SMALL and len(self._failed) < _KEPT:
                 self._failed[case] = evidence
+        # Those that a pass in the same version and dtype contradicts are left out. First comes the
+        # mutant that explains the most failures up to now.
         said = [spelt(one) for one in fits if not self.against(one, cell, enough=1)]
         explained.update(one.mistake for one in said if one.mistake)
         said.sort(key=lambda one: -explained[str(one.mistake)])

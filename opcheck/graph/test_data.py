@@ -209,11 +209,9 @@ def data_json(rtol: float, atol: float) -> bytes:
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
-    """The model in a file, whole, and `valid` if asked; raises ValueError.
-
-    What it keeps in other files is read into it, and no path leads out of its folder. Large weights
-    stay where they are, see `weights`.
-    """
+    """The model in a file, whole, and `valid` if asked; raises ValueError."""
+    # What it keeps in other files is read into it, and no path leads out of its folder. Large
+    # weights stay where they are, see `weights`.
     try:
         folders.check_size(path, _MOST)
         data, places = weights.without(path)

@@ -69,11 +69,7 @@ class WholeModel:
         return prod(one.dim_value for one in tensor.shape.dim) * dtype.numpy.itemsize
 
     def with_branch(self, place: int, *, then: bool) -> bytes | None:
-        """The model with the branch that an If takes in place of the node.
-
-        What the branch computes is named after the node, so that no name is there twice. None for
-        a branch with a sparse constant, or with graphs that give a tensor of it another meaning.
-        """
+        """The model with the branch that an If takes in place of the node, or None."""
         copy = ModelProto.FromString(self._proto.SerializeToString())
         for name, each in zip(self.nodes, copy.graph.node, strict=True):
             each.name = name
@@ -84,8 +80,10 @@ class WholeModel:
         own += [one.name for one in branch.initializer]
         _, *inner = messages(branch, GraphProto)
         hidden = chain.from_iterable(map(_declared, inner))
+        # Not with a sparse constant, or graphs that give a tensor of the branch another meaning.
         if branch.sparse_initializer or not {*own}.isdisjoint({*hidden} - {""}):
             return None
+        # What the branch computes is named after the node, so that no name is there twice.
         prefix = f"{node.name}/"
         taken = {*chain.from_iterable(map(_declared, messages(copy.graph, GraphProto)))}
         while any(f"{prefix}{name}" in taken for name in own):

@@ -200,17 +200,15 @@ def _normal(text: str) -> str:
 
 
 class SentenceEntry(validation.Fields):
-    """A file's entry on a sentence, or on all from there `through` another.
+    """A file's entry on a sentence, or on all from there `through` another."""
 
-    Each is named by its beginning or by a part of it that no other sentence of the `part` has, or
-    of the page. Without `versions` it is that of each version, and without `op` of each operator
-    of the file that has it. `text` is one that no package has.
-    """
-
+    #: Each by its beginning, or a part of it that no other sentence of the `part` or page has.
     sentence: str = ""
     through: str = ""
+    #: One that no package has.
     text: str = ""
     part: str = ""
+    #: By default each operator of the file that has it, and each version.
     op: validation.Operators | None = None
     versions: Sequence[int] = ()
     cases: Sequence[CaseName] = ()

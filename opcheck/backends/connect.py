@@ -195,10 +195,8 @@ def place_of(error: BaseException) -> str:
 
 
 def adapter(kind: str) -> ModuleType:
-    """Return the module of a built-in kind; no third party's code is imported yet.
-
-    It has `ABOUT`, and `connect(detail, options)`, which raises UsageError and BackendUnavailable.
-    """
+    """Return the module of a built-in kind; no third party's code is imported yet."""
+    # It has `ABOUT`, and `connect(detail, options)`: raises UsageError and BackendUnavailable.
     return importlib.import_module(f"{adapters.__name__}.{kind}")
 
 

@@ -87,10 +87,7 @@ def offer(profile: Profile, origin: Origin = "argument") -> Offer:
 
 
 def tried(chosen: Sequence[Offer], scratch: Path, seconds: float) -> list[Offer]:
-    """Connect all offers but templates at once, each in a process that ends with this call.
-
-    A backend that is silent for `seconds` cannot be used.
-    """
+    """Connect all offers but templates, in processes that end with this call and `seconds`."""
     started: list[tuple[Offer, Process | None]] = []
     until = monotonic() + seconds
 

@@ -468,10 +468,8 @@ def new_console(*, is_wide: bool, **settings: Any) -> "Console":
 
 
 def progress(*, pausing: bool) -> "Progress":
-    """Return a bar on standard error, shown on a terminal that it has to itself.
-
-    `pausing`: it is stopped while something is written, so that it can share the terminal.
-    """
+    """Return a bar on standard error, shown on a terminal that it has to itself."""
+    # Pausing: it is stopped while something is written, so that it can share the terminal.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -136,10 +136,7 @@ class Slot:
         self.jobs.append(job)
 
     def attend(self, *, readable: bool) -> list[tuple[int, Reply]]:
-        """Look after the worker, whose connection has something to read if it is `readable`.
-
-        Gives the replies that are there, by ticket. Raises Defect for a bug of an adapter.
-        """
+        """Look after the worker, if `readable` read; return replies by ticket. Raises Defect."""
         if (process := self.process) and not process.connected:
             try:
                 self.connect()

@@ -86,7 +86,7 @@ class Resolver:
             attrs=attrs,
             inputs=tensors,
             slots=_ordered(schema.op, tuple(spec.name for spec in tensors)),
-            outputs=tuple(self._outputs(schema, bound, attrs)),
+            outputs=tuple(self._outputs(bound, attrs)),
             expect=Computed(),
             rule=self.fields.rule or "must",
             timeout=self.fields.timeout,
@@ -202,10 +202,8 @@ class Resolver:
             self.problem(mark, f"the legal twin is not legal: {problem.message}", problem.hint)
         return case
 
-    def _outputs(
-        self, schema: Schema, bound: dict[str, DType], attrs: Attrs
-    ) -> Iterator[OutputSpec]:
-        stated = output_names(self.fields.expect)
+    def _outputs(self, bound: dict[str, DType], attrs: Attrs) -> Iterator[OutputSpec]:
+        schema, stated = self.schema, output_names(self.fields.expect)
         names: list[str] = []
         for name, path in stated.items():
             # Of sequences, their tensors are asked for one by one.

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain
-from operator import or_
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -19,14 +18,6 @@ import numpy as np
 from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
 from opcheck.model import Array, Attrs, AttrValue, OpVersion, Typed
 
-#: Operators that take no strings, and yet round nothing.
-_EXACT = (
-    *("Abs", "Ceil", "Clip", "EyeLike", "Floor", "GlobalMaxPool", "Max", "MaxPool", "Min", "Neg"),
-    *("ReduceMax", "ReduceMin", "Relu", "Round", "Sign", "TopK"),
-)
-#: Operators that take strings, and compute if an attribute has another value than this.
-_MOVE_WITH = dict.fromkeys(("GridSample", "Resize", "Upsample"), ("mode", "nearest"))
-_MOVE_WITH |= dict.fromkeys(("ScatterElements", "ScatterND"), ("reduction", "none"))
 #: Attributes that name the dtype of an output.
 NAMING = ("to", "dtype", "output_dtype", "output_datatype")
 #: The dtypes of attributes that are no tensors.
@@ -387,27 +378,6 @@ def attribute(op: OpVersion, name: str) -> Attribute | None:
     schemas = [s for s in versions(op.domain, op.name).values() if name in s.attributes]
     schemas.sort(key=lambda schema: abs(schema.op.since - op.since))
     return schemas[0].attributes[name] if schemas else None
-
-
-def is_exact(op: OpVersion, attrs: Attrs) -> bool:
-    """Return True if an operator, at any version, rounds nothing: it moves or selects elements."""
-    schemas = versions(op.domain, op.name)
-    # Operators that take strings, and compute with other inputs, or run another graph.
-    if op.domain or op.name in {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}:
-        return False
-    name, value = _MOVE_WITH.get(op.name, ("", ""))
-    declared = schemas[op.since].attributes.get(name)
-    if declared and attrs.get(name, declared.default) != value:
-        return False
-    return op.name in _EXACT or any(map(_moves, schemas.values()))
-
-
-def _moves(schema: Schema) -> bool:
-    # An operator that returns strings, as it takes them, cannot compute with its elements.
-    taken = {parameter.constraint for parameter in schema.inputs}
-    moved = [o.constraint in taken and "tensor(string)" in o.types for o in schema.outputs]
-    whole = [not any("float" in t or "double" in t for t in o.types) for o in schema.outputs]
-    return any(moved) and all(map(or_, moved, whole))
 
 
 def naming(schema: Schema) -> Attribute | None:

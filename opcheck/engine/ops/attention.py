@@ -67,7 +67,7 @@ def masked(since, mask, shape, least):
     stretches("attn_mask", mask, np.broadcast_to(0, shape))
     if mask.dtype == bool:
         return bare(mask), None
-    values = bare(xp.values_of(mask))
+    values = xp.values_of(mask)
     unsaid("adding infinity or NaN", not np.isfinite(values).all(where=values != -np.inf))
     return values != -np.inf, xp.where(values != -np.inf, mask, 0.0)
 
@@ -184,7 +184,7 @@ def computed(heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limite
     scores = kept(xp.matmul(kept(heads.q * scale), turned))
     capped = limited(scores, heads.softcap, kept) if heads.softcap else scores
     allowed = attended(heads)
-    finite = (bare(xp.isfinite(x)).all() for x in (heads.q, k, v))
+    finite = (xp.isfinite(x).all() for x in (heads.q, k, v))
     if not allowed.all() and not all(finite):
         is_open("nothing is said of what is masked and no number")
     more = capped if heads.more is None else kept(capped + heads.more)

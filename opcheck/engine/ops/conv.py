@@ -14,7 +14,6 @@ from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers import plain, primitive
-from opcheck.numbers.faulty import bare
 
 NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""
 CAUSAL, CONV = operator("CausalConvWithState"), operator("Conv")
@@ -171,7 +170,7 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
     axes = tuple(map(along, asked["lengths"], W.shape[2:], asked["strides"], asked["dilations"],
                      begins, ends, asked["output_padding"], asked["output_shape"]))  # fmt: skip
     check_size((*shape, *(axis.length for axis in axes)))
-    if not np.isfinite(bare(xp.values_of(W))).all():
+    if not xp.isfinite(W).all():
         is_open("nothing is said of weights that are no numbers where no element falls")
     return convolution(X, W, B, Windows(shape, axes), group)
 
@@ -298,8 +297,7 @@ def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, 
     unsaid("masks for each axis", mask is not None and n > 1 and mask.shape == offset.shape)
     check_shape("mask", mask, (batch, count, *sizes))
     X, W, mask = change(X, W, mask, group, offset_group)
-    if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):
-        unsaid("what lies between numbers and none")
+    unsaid("what lies between numbers and none", not all(xp.isfinite(x).all() for x in (X, offset)))
     # Where each element under the kernel would be without an offset.
     steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
     places, margins = read(offset, offset_group, kernel, n, sizes), []
@@ -332,7 +330,7 @@ def sampled(X, places, pads, share, reach=1):
     # Rounded, a place may lie beside them.
     near = np.arange(-reach, reach + 2).reshape(1, 1, 1, -1, 1)
     for place, length, pad in zip(places, lengths, pads, strict=True):
-        at = bare(xp.values_of(place))
+        at = xp.values_of(place)
         outside = [(at > -1) & (at < 0), (at > length - 1) & (at < length)]
         if any(some.any() and not wide for some, wide in zip(outside, pad, strict=True)):
             is_open("what lies half outside the padded tensor is 0, or interpolated with 0")

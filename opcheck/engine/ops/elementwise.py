@@ -261,7 +261,7 @@ def _power(x, y):
     if x.dtype.kind != "i":
         return xp.pow(x, y)
     whole = y.dtype.kind in "iu"
-    exponent = y if whole else bare(xp.values_of(y))
+    exponent = y if whole else xp.values_of(y)
     power = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
     off = np.abs(power - np.rint(power))
     # A root of 64 or more is no whole number. Other powers next to one may be rounded to it.
@@ -283,7 +283,7 @@ def _in_one_type(x, y):
 
 def _by_products(x, y):
     """Where y is whole, of |y| factors, each product of which is rounded."""
-    times = bare(xp.values_of(y))
+    times = xp.values_of(y)
     return xp.inexact(_power(x, y), np.where(times % 1 == 0, np.abs(times), 0))
 
 

@@ -273,7 +273,7 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
 
 def _count(start, limit, delta):
     """The numbers of a range of floats, which must not depend on how their quotient is rounded."""
-    ends = [float(bare(xp.values_of(x))) for x in (start, limit, delta)]
+    ends = [float(xp.values_of(x)) for x in (start, limit, delta)]
     unsaid("such ends and steps", not all(map(math.isfinite, ends)) or not ends[2])
     first, last, step = map(Fraction, ends)
     exact = (last - first) / step

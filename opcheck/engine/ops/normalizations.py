@@ -11,7 +11,6 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
-from opcheck.numbers.faulty import bare
 
 NAMES = """
 BatchNormalization GroupNormalization InstanceNormalization LRN LpNormalization
@@ -142,7 +141,7 @@ of_root(INSTANCE, of_instances, variance)
 def of_axes(inverse_of, X, *, axes, epsilon=0.0):
     """Both versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
     over = {"axis": distinct(axes, X.ndim), "keepdims": True}
-    values = bare(xp.values_of(X))
+    values = xp.values_of(X)
     unsaid("an empty list of axes", not axes)
     if X.size and (values.max(**over) == values.min(**over)).any():
         is_open("of equal elements the text makes 0/0, and the function body 0")

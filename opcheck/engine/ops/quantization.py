@@ -413,7 +413,7 @@ def real(x):
 
 def are_decided(x, scale, divides, is_stated):
     """Which quotients are exact in `divides`; call it open where the text decides nothing."""
-    own, values = (bare(xp.values_of(real(one))) for one in (x, scale))
+    own, values = (xp.values_of(real(one)) for one in (x, scale))
     size, finite = np.abs(values), np.abs(np.where(np.isfinite(own), own, 0))
     if not ((size >= 2.0**-126) & (size <= 2.0**126)).all():
         is_open("nothing is said of scales by which nothing or hardly anything can be divided")
@@ -535,7 +535,7 @@ def of_range(x, ends=lambda x: (xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x)
         return np.zeros(x.shape, np.uint8), np.zeros((), x.dtype), np.zeros((), np.uint8)
     low, high = ends(x)
     scale = (high - low) / steps
-    values = bare(xp.values_of(scale))
+    values = xp.values_of(scale)
     if not ((values > 2.0**-100) & (values * 255 < dtypes.limits(DTYPES["float32"])[1])).all():
         is_open("nothing is said of what is divided by 0, or of what is no number")
     zero = whole([point(low, high, scale)], 0, out, convert=first)

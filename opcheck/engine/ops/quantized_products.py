@@ -15,7 +15,6 @@ from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
 from opcheck.engine.ops.quantization import UNSIGNED, exact_values, real, same_bits, whole
 from opcheck.errors import InvalidNode, illegal
-from opcheck.numbers.faulty import bare
 
 NAMES = """ConvInteger MatMulInteger QLinearConv QLinearMatMul"""
 MATMUL = operator("MatMulInteger", exact=True)
@@ -127,7 +126,7 @@ def requantized(product, axes, onto, x, w, y, bias=None, sure=False, *, way=by_f
     y_scale, y_zero = (xp.reshape(one, ()) for one in y)
     a, b = place(x_scale, x, axes[0]), place(w_scale, w, axes[1])
     scales = *onto(a, b, x, w), y_scale
-    values = [np.asarray(bare(xp.values_of(one)), np.float64) for one in scales]
+    values = [np.asarray(xp.values_of(one), np.float64) for one in scales]
     if not all(((abs(one) > 2.0**-40) & (abs(one) < 2.0**40)).all() for one in values):
         is_open("nothing is said of scales that are 0, or that may leave the range of products")
     if way is dequantized:

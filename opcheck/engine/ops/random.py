@@ -13,7 +13,6 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import by_step, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported, illegal
-from opcheck.numbers.faulty import bare
 
 NAMES = """
 Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike
@@ -63,14 +62,10 @@ def _uniform(u, low, high):
     return low + u * (high - low)
 
 
-def _values(input):
-    return bare(xp.values_of(input)).astype(np.float64)
-
-
 @by_step(15, 22)
 def _by_probability(draw, input, *, dtype, seed):
     """The formula from `draw(u, probabilities)`, which says where 1 comes out."""
-    probabilities = _values(input)
+    probabilities = xp.values_of(input)
     unsaid("such probabilities", not ((probabilities >= 0) & (probabilities <= 1)).all())
     return draw(xp.drawn(input.shape, seed), probabilities).astype(_named(input, dtype).numpy)
 
@@ -83,7 +78,7 @@ def _is_one(u, p):
 def _by_class(draw, input, *, dtype, sample_size, seed):
     """The formula from `draw(u, logarithms)`, of shapes (batches, samples), (batches, classes)."""
     illegal(f"input of rank {input.ndim}; allowed: 2", input.ndim != 2)
-    logarithms = _values(input)
+    logarithms = xp.values_of(input)
     likely = logarithms.max(axis=1, initial=-np.inf)
     unsaid("such samples, or such probabilities", sample_size < 1 or not np.isfinite(likely).all())
     check_size(shape := (len(logarithms), sample_size))
@@ -142,7 +137,7 @@ def _dropout(drop, or_copied, data, ratio=None, training_mode=None, *, seed):
 
 def _masked(drop, data, ratio, seed):
     """The output and the mask from `drop(u, values, ratio)`, which has them in float64."""
-    values = _values(data)
+    values = xp.values_of(data)
     with np.errstate(over="ignore"):
         output, mask = drop(xp.drawn(data.shape, seed), values, ratio)
         made = output.astype(data.dtype)

@@ -18,7 +18,6 @@ from opcheck.engine import operators
 from opcheck.engine.axes import check_size, from_either_end, listed
 from opcheck.engine.operators import check_one_of, is_open, unsaid
 from opcheck.errors import InvalidNode, unsupported
-from opcheck.numbers.faulty import bare
 
 NAMES = """AffineGrid Resize Upsample"""
 AFFINE_GRID, RESIZE, UPSAMPLE = map(operators.operator, NAMES.split())
@@ -195,7 +194,7 @@ def axis_of(length, scale, part=Fraction(1)):
 
 def checked_scales(scales, rank, least):
     """Scales as numbers; InvalidNode unless there is one for each axis, from `least` on."""
-    values = bare(xp.values_of(scales))
+    values = xp.values_of(scales)
     if values.shape != (rank,) or not (values >= least).all():
         raise InvalidNode(f"scales {values.tolist()} for {rank} axes; allowed: from {least:g} on")
     if np.isinf(values).any():
@@ -276,7 +275,7 @@ def along(X, number, axis, way, terms):
     if other is not at or way.stretch(lengths) != way.stretch(axis):
         is_open("it is not said which scale counts")
     unsaid("averages of what are no real numbers", not is_real(X))
-    if not np.isfinite(bare(xp.values_of(X))).all():
+    if not np.isfinite(xp.values_of(X)).all():
         is_open("nothing is said of products of 0 and infinity")
     kernel = linear if way.mode == "linear" else partial(cubic, way.a)
     return averaged(X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside,
@@ -306,7 +305,7 @@ def sized(X, axes, roi, scales, sizes, policy):
     is_open("undefined if an axis is repeated", len({*numbers}) < len(numbers))
     parts = [(Fraction(0), Fraction(1))] * len(numbers)
     if roi is not None:
-        ends = bare(xp.values_of(roi))
+        ends = xp.values_of(roi)
         operators.check_shape("roi", ends, (2 * len(numbers),))
         unsaid("a part without numbers", not np.isfinite(ends).all())
         parts = [*zip(*np.vectorize(Fraction, [object])(ends).reshape(2, -1), strict=True)]
@@ -469,7 +468,7 @@ def of_places(places, theta, size, *, align_corners,
     unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
     if align_corners and 1 in stated[2:]:
         is_open("nothing is said of where a single element has its corners")
-    if np.isinf(bare(xp.values_of(theta))[..., :-1]).any():
+    if np.isinf(xp.values_of(theta)[..., :-1]).any():
         is_open("infinity times what may round to 0 is infinite, or no number")
     # The last axis comes first, as x of y, x or of z, y, x.
     theta, lengths, axes = change(theta, stated[2:], [*range(n)][::-1])

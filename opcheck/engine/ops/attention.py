@@ -185,8 +185,7 @@ def computed(heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limite
     capped = limited(scores, heads.softcap, kept) if heads.softcap else scores
     allowed = attended(heads)
     finite = (xp.isfinite(x).all() for x in (heads.q, k, v))
-    if not allowed.all() and not all(finite):
-        is_open("nothing is said of what is masked and no number")
+    is_open("nothing is said of what is masked and no number", not (allowed.all() or all(finite)))
     more = capped if heads.more is None else kept(capped + heads.more)
     biased = xp.where(allowed, more, -np.inf)
     none = ~allowed.any(axis=-1, keepdims=True)
@@ -306,12 +305,11 @@ def of_tokens(recurrence, query, key, value, past_state=None, decay=None, beta=N
         raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
     check_shape("past_state", past_state, state)
     parts = []
-    for x, rules, lasts in ((decay, GATED, (kv_num_heads, kv_num_heads * size)),
-                            (beta, DELTA, (kv_num_heads, 1))):  # fmt: skip
+    for x, rules, lasts in ((decay, GATED, [(kv_num_heads,), (kv_num_heads * size,)]),
+                            (beta, DELTA, [(kv_num_heads,), (1,)])):  # fmt: skip
         if x is None and update_rule in rules:
             raise InvalidNode(f"update_rule {update_rule} without decay or beta")
-        if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in [
-                (one,) for one in lasts]):  # fmt: skip
+        if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in lasts):
             raise InvalidNode(f"decay or beta of shape {list(x.shape)}")
         if x is not None and update_rule not in rules:
             is_open("nothing is said of decay or beta where the rule has none")

@@ -263,8 +263,7 @@ DET.mutant_table({
         lambda x: np.prod(np.diagonal(triangles(x)[2]))),
     "no_exchanges": ("a pivot of 0 was the end",
         lambda x: np.prod(np.diagonal(triangles(x, exchanged=False)[2]))),
-    "diagonal_product": ("the product of the diagonal was taken",
-        lambda x: np.prod(np.diagonal(x))),
+    "diagonal_product": ("the product of the diagonal was taken", lambda x: np.prod(np.diag(x))),
 }, by=lambda change: of_matrices(lambda X: np.array(
     [change(x) for x in X.astype(np.float64).reshape(-1, *X.shape[-2:])]
 ).reshape(X.shape[:-2])))  # fmt: skip

@@ -212,8 +212,7 @@ IF.mutant_table({
     "branches_exchanged": ("the branches were exchanged", lambda cond, a, b: taken(cond, b, a)),
     "then_always": ("the condition was true", lambda cond, a, b: a()),
     "else_always": ("the condition was false", lambda cond, a, b: b()),
-    "outputs_reversed": ("the last output of a branch came first",
-                         lambda *given: taken(*given)[::-1]),
+    "outputs_reversed": ("the last output of a branch came first", lambda *of: taken(*of)[::-1]),
 }, by=branch)  # fmt: skip
 IF.mutant("a condition of several elements was taken for its first", name="first_condition",
           of_validity=True, by=branch)(

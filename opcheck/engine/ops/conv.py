@@ -166,7 +166,7 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
         asked[name] = ax.for_axes(name, values, n, *least_and_sides)
     asked |= reading(asked)
     begins, ends = asked["pads"][:n], asked["pads"][n:]
-    along = partial(windows_along, since, asked["auto_pad"], asked["stated"])
+    along = partial(windows_on, since, asked["auto_pad"], asked["stated"])
     axes = tuple(map(along, asked["lengths"], W.shape[2:], asked["strides"], asked["dilations"],
                      begins, ends, asked["output_padding"], asked["output_shape"]))  # fmt: skip
     check_size((*shape, *(axis.length for axis in axes)))
@@ -175,8 +175,7 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
     return convolution(X, W, B, Windows(shape, axes), group)
 
 
-def windows_along(since, auto_pad, stated, length, kernel, stride, dilation, begin, end, extra,
-                  size):  # fmt: skip
+def windows_on(since, auto_pad, stated, length, kernel, stride, dilation, begin, end, extra, size):
     """The windows along an axis of the output, of a size that is stated or follows."""
     if since > 1 and extra >= max(stride, dilation):
         raise InvalidNode(f"output_padding {extra}, stride {stride}, dilation {dilation}")

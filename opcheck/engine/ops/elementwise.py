@@ -141,8 +141,7 @@ _REAL = family(
             lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), _softplus),
         "Softsign": lambda x: x / (1 + xp.abs(x)),
         "SwiGLU": _gated, "Swish": lambda x, *, alpha: x * sigmoid(alpha * x),
-        "ThresholdedRelu": lambda x, *, alpha: (
-            xp.where(xp.greater(x, alpha), x, xp.zeros_like(x))),
+        "ThresholdedRelu": lambda x, *, alpha: xp.where(xp.greater(x, alpha), x, xp.zeros_like(x)),
     },
 )  # fmt: skip
 

@@ -125,8 +125,7 @@ def averaged(X, places, way):
         return y.astype(X.dtype)
     lost = ~np.isfinite(xp.values_of(X))
     finite = xp.where(lost, xp.zeros_like(X), X) if lost.any() else X
-    y = take(finite, places, share=lambda place, at: xp.inexact(
-        kernel(xp.abs(place - at)), 8 * way.wide))  # fmt: skip
+    y = take(finite, places, share=lambda x, at: xp.inexact(kernel(xp.abs(x - at)), 8 * way.wide))
     if lost.any():
         # Between NaN and anything is NaN, but not what may lie beside it.
         sure, may = (take(lost * 1.0, values, share=lambda place, at, near=near: (

@@ -340,8 +340,7 @@ OPS["TopK"].mutant_table({
     "places_in_the_output": ("Indices were places in the output",
         lambda x, values, indices, axis: (values, indices * 0 if indices.shape[axis] < 2 else (
             np.argsort(np.argsort(indices, axis), axis)))),
-    "places_from_1": ("Indices counted from 1",
-                      lambda x, values, indices, axis: (values, indices + 1)),
+    "places_from_1": ("Indices counted from 1", lambda x, values, at, axis: (values, at + 1)),
     "never_sorted": ("the elements came in the order of the input",
         lambda x, values, indices, axis: (
             np.take_along_axis(x, at := np.sort(indices, axis), axis), at)),

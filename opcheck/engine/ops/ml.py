@@ -127,13 +127,11 @@ def _label(any_nan, X, **attrs):
 
 def _default(dtype, default_int64, default_float, default_string, default_tensor=None, **attrs):
     of_list = {object: default_string, np.int64: default_int64, np.float32: default_float}
-    default = next((value for kind, value in of_list.items() if dtype == kind), None)
+    value = next((value for kind, value in of_list.items() if dtype == kind), None)
     if attrs.get("values_tensor") is not None:
-        is_open(
-            "a default of a list for values in a tensor", default not in (None, "_Unused", -1, 0)
-        )
+        is_open("a default of a list for values in a tensor", value not in (None, "_Unused", -1, 0))
     if default_tensor is None:
-        return (-0.0 if dtype.kind == "f" else -1) if default is None else default
+        return (-0.0 if dtype.kind == "f" else -1) if value is None else value
     illegal(f"default_tensor is of {default_tensor.dtype}", default_tensor.dtype != dtype)
     illegal(f"default_tensor has {default_tensor.size} elements", default_tensor.size != 1)
     is_open("the rank of default_tensor", default_tensor.ndim != 1)

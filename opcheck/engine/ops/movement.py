@@ -4,7 +4,6 @@ import math
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, zip_longest
-from typing import Any
 
 import numpy as np
 
@@ -24,13 +23,10 @@ Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsq
 """
 _MOVING, _SHAPING = NAMES.split("\n\n")
 _MODES = ("constant", "reflect", "edge")
-_OPTIONS: dict[str, Any] = {
-    "EyeLike": {"exact": True, "of_shapes": True},
-    "Range": {"of_scalars": ("int16", "int32", "int64")},
-}
 CENTER, CONCAT, DEPTH, EXPAND, EYE, PAD, RANGE, REVERSE, SPACE, SPLIT, TILE, TRILU = (
-    operator(name, **_OPTIONS.get(name, {"exact": True})) for name in _MOVING.split()
+    operator(name, exact=name != "Range") for name in _MOVING.split()
 )
+EYE.of_shapes, RANGE.of_scalars = True, ("int16", "int32", "int64")
 
 
 def parts(x, axis, sizes):
@@ -233,13 +229,12 @@ def depth_to_space(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, depth, height, width = input.shape
     illegal(f"depth {depth} is no multiple of {blocksize}²", depth % blocksize**2)
-    channels, b = depth // blocksize**2, blocksize
-    shape = (n, b, b, channels, height, width) if mode == "DCR" else (
-        n, channels, b, b, height, width)  # fmt: skip
+    c, b = depth // blocksize**2, blocksize
+    shape = (n, b, b, c, height, width) if mode == "DCR" else (n, c, b, b, height, width)
     check_size([max(1, length) for length in shape])
     order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
     moved = xp.permute_dims(xp.reshape(input, shape), order)
-    return xp.reshape(moved, (n, channels, height * b, width * b))
+    return xp.reshape(moved, (n, c, height * b, width * b))
 
 
 SPACE.formula(1)(lambda input, *, blocksize: _in_any_order(SPACE.formulas[13], input, blocksize))

@@ -359,8 +359,7 @@ GROUP.mutant_table({
     "channels_in_turns": ("the channels went to the groups in turns", channels_in_turns),
     "group_sizes": ("num_groups was taken for the number of channels in a group",
                     lambda places, groups: rows(places, places.shape[1] // groups)),
-    "instances": ("each channel was a group",
-                  lambda places, groups: rows(places, places.shape[1] or 1)),
+    "instances": ("each channel was a group", lambda places, _: rows(places, places.shape[1] or 1)),
     "across_batches": ("the groups of all batches were one",
         lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1)),
 }, by=lambda change: by_groups(partial(in_other_groups, change)))  # fmt: skip

@@ -267,11 +267,10 @@ OF_BIAS: Any = {
         "way": lambda product, x, w, sums, bias, *scales: by_factor(
             product, x, w, sums, None if bias is None else bias[:1], *scales)}),
 }  # fmt: skip
-CROSSED: Any = {"scales_crossed": (
-    "scales of rows went to columns, and the other way", {"place": crossed})}  # fmt: skip
 for op, by, table in (
     (MATMUL, matmul_integer, OF_ROWS), (CONV, conv_integer, OF_PADDING),
-    (Q_MATMUL, qlinear_matmul, {**OF_ROWS, **SCALES, **CROSSED}),
+    (Q_MATMUL, qlinear_matmul, {**OF_ROWS, **SCALES, "scales_crossed": (
+        "scales of rows went to columns, and the other way", {"place": crossed})}),
     (Q_CONV, qlinear_conv, {**OF_PADDING, **SCALES, **OF_BIAS}),
 ):  # fmt: skip
     op.mutant_table({**SUMS, **table}, by=by, only=["int8", "uint8"])

@@ -169,14 +169,13 @@ _SOURCES = {
     "three_digits": ("three binary digits were drawn", lambda u: np.floor(8 * u) / 8),
 }  # fmt: skip
 
-for _one, _by, _step in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
+for _one, _by, _of in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
                       (UNIFORM, _of_shape, _uniform), (UNIFORM_LIKE, _of_input, _uniform),
                       (BERNOULLI, _by_probability, _is_one),
                       (MULTINOMIAL, _by_class, _class)):  # fmt: skip
-    _one.formula(by=_by)(_step)
+    _one.formula(by=_by)(_of)
     _one.mutant_table({
-        name: (text, lambda u, *more, _step=_step, change=change, **how:
-            _step(change(u), *more, **how))
+        name: (text, lambda u, *more, _of=_of, change=change, **how: _of(change(u), *more, **how))
         for name, (text, change) in _SOURCES.items()
     }, by=_by)  # fmt: skip
 

@@ -17,7 +17,7 @@ from opcheck import opset
 from opcheck.engine import operators
 from opcheck.engine.axes import check_size, from_either_end, listed
 from opcheck.engine.operators import check_one_of, is_open, unsaid
-from opcheck.errors import InvalidNode, unsupported
+from opcheck.errors import InvalidNode, illegal, unsupported
 
 NAMES = """AffineGrid Resize Upsample"""
 AFFINE_GRID, RESIZE, UPSAMPLE = map(operators.operator, NAMES.split())
@@ -275,8 +275,7 @@ def along(X, number, axis, way, terms):
     if other is not at or way.stretch(lengths) != way.stretch(axis):
         is_open("it is not said which scale counts")
     unsaid("averages of what are no real numbers", not is_real(X))
-    if not np.isfinite(xp.values_of(X)).all():
-        is_open("nothing is said of products of 0 and infinity")
+    is_open("nothing is said of products of 0 and infinity", not np.isfinite(xp.values_of(X)).all())
     kernel = linear if way.mode == "linear" else partial(cubic, way.a)
     return averaged(X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside,
                     way.normal)  # fmt: skip
@@ -346,10 +345,8 @@ def of_resize(along, sized=sized, outside=outside):
             is_open("nothing is said of an empty tensor of scales", since > 11)
             scales = None
         crops = coordinate_transformation_mode == "tf_crop_and_resize"
-        if (scales is None) == (sizes is None) or (crops and roi is None):
-            raise InvalidNode(
-                "allowed: one of scales and sizes, not both, and a roi where it counts"
-            )
+        wrong = (scales is None) == (sizes is None) or (crops and roi is None)
+        illegal("allowed: one of scales and sizes, not both, and a roi where it counts", wrong)
         axes = range(X.ndim) if axes is None else axes
         found = sized(X, axes, roi if crops else None, scales, sizes, keep_aspect_ratio_policy)
         check_size([axis.size for axis in found])
@@ -435,10 +432,8 @@ UPSAMPLE.mutant_table({
     "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
     "last_scale_for_all": ("the last two axes had the last scale",
         lambda s: [*s[:-2], *s[-1:] * len(s[-2:])]),
-    "last_two_alone": ("the last two axes alone were scaled",
-        lambda s: [1.0] * len(s[:-2]) + s[-2:]),
-    "scales_rounded": ("scales were rounded to whole numbers",
-        lambda s: [float(round(one)) for one in s]),
+    "last_two_alone": ("the last two axes alone were scaled", lambda s: [1] * len(s[:-2]) + s[-2:]),
+    "scales_rounded": ("scales were rounded to whole numbers", lambda s: [*map(round, s)]),
 }, by=lambda change: of_upsampled(
     lambda X, scales, mode: upsampled(X, change(scales), mode)))  # fmt: skip
 UPSAMPLE.mutant("the input was repeated as a whole", name="tiled", by=of_upsampled)(
@@ -457,8 +452,7 @@ def in_steps(first, length, corners):
 
 
 @operators.by_step(20, options=["change"])
-def of_places(places, theta, size, *, align_corners,
-              change=lambda theta, lengths, axes: (theta, lengths, axes)):  # fmt: skip
+def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
     """The formula, from the places along an axis, and a change of the matrix, sizes and axes."""
     stated = listed("size", size)
     n = len(stated) - 2

@@ -203,8 +203,7 @@ MUTANTS = {
                    lambda x, axis: where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis))),
     "nan_skipped": ("NaN was left out of the maximum and the sum, and stayed where it was",
                     nan_skipped),
-    "sign_lost": ("the magnitudes of the elements were taken",
-                  lambda x, axis: plain(np.abs(x), axis)),
+    "sign_lost": ("the magnitudes of the elements were taken", lambda x, axis: plain(abs(x), axis)),
     "sign_changed": ("the signs were changed, and the smallest element got the largest share",
                      lambda x, axis: plain(-x, axis)),
     "row_of_one_element_kept": ("a row of one element was left as it was",
@@ -376,8 +375,7 @@ DML_HARDMAX.mutant_table({
         partial(legal, lambda x, axes: reduce(
             lambda y, axis: first_maxima(y, [axis]), sorted(axes), x))),
     # Mistakes that ONNX's Hardmax may have too.
-    **{name: (text, over(lambda axes, rank: axes, of_rows))
-       for name, (text, of_rows) in OF_ROWS.items()},
+    **{name: (text, over(lambda axes, rank: axes, rows)) for name, (text, rows) in OF_ROWS.items()},
 }, 1)  # fmt: skip
 
 

@@ -34,6 +34,10 @@ from opcheck.model.question import NOTHING, Foreign, Items
 from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatch, Picture
 from opcheck.numbers.arithmetic import expected
 
+Comparisons: TypeAlias = tuple[Comparison, ...]
+#: What a node is to give, and what it gives.
+Wants: TypeAlias = Sequence[Want]
+Outputs: TypeAlias = Sequence[Array | Foreign]
 #: The poorer arithmetic that a backend declares.
 Names: TypeAlias = Collection[str]
 #: Returns elements' places in the flat array with their shares, in one shape.
@@ -92,7 +96,7 @@ def compare(
     if values is not want.values or want.high is not None:
         want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
-        return _within_reason(_wide(want), got, dtype, like, declared)
+        return _decided(_wide(want), got, dtype, like, declared)
     return _by_tolerance(want, got, dtype, tolerance or EXACT, like, declared)
 
 
@@ -111,10 +115,8 @@ def range_end(high: float | None, dtype: DType) -> float | None:
 def _exact_in(dtype: DType, values: Array) -> Array:
     """`values` in `dtype` unless that is floating; ValueError if it cannot hold them."""
     stated = of(values)
-    if stated is None or (
-        dtype.kind != stated.kind
-        and (stated.kind != "float" or dtype.kind in ("string", "complex"))
-    ):
+    from_float = stated and stated.kind == "float" and dtype.kind not in ("string", "complex")
+    if stated is None or not (from_float or dtype.kind == stated.kind):
         raise ValueError(f"{values.dtype} values are wanted")
     if stated == dtype or dtype.kind == "float":
         return values
@@ -186,9 +188,7 @@ def _shares(
         yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
 
 
-def _within_reason(
-    want: Want, got: Array, dtype: DType, like: Array | None, named: Names
-) -> Comparison:
+def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     """As `_by_bound`; undecided for a model whose plain answer would be no better."""
     found = _by_bound(want, got, dtype, like, named)
     if want.whole and found.problem in ("values", "precision"):
@@ -334,12 +334,12 @@ def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) ->
 
 
 def compare_outputs(
-    wants: Sequence[Want],
-    got: Sequence[Array | Foreign],
+    wants: Wants,
+    got: Outputs,
     tolerance: Tolerance | None = None,
     like: Array | None = None,
     declared: Names = (),
-) -> tuple[Comparison, ...]:
+) -> Comparisons:
     """Judge all outputs of a node as `compare` does, or the first missing or extra one."""
     if tolerance is not None:
         elements.check(tolerance)
@@ -355,9 +355,7 @@ def compare_outputs(
     return (Comparison(name, "count", detail, used=math.inf),)
 
 
-def _related(
-    wants: Sequence[Want], got: Sequence[Any], found: tuple[Comparison, ...]
-) -> tuple[Comparison, ...]:
+def _related(wants: Wants, got: Sequence[Any], found: Comparisons) -> Comparisons:
     """`found`, but for the last of several outputs that contradict each other."""
     draw = wants[0].distribution if len(wants) > 1 else None
     if draw is None or draw.related is None or any(one.problem for one in found):
@@ -370,9 +368,7 @@ def _related(
     return (*found[:-1], last)
 
 
-def are_plainly_right(
-    wants: Sequence[Want], got: Sequence[Array | Foreign], tolerance: Tolerance | None = None
-) -> bool:
+def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = None) -> bool:
     """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it."""
     return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))
 
@@ -390,7 +386,7 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
     return want.bound is not None and tolerance is None and fits_at_least(want, got, dtype)
 
 
-def _in_order_of(got: Sequence[Array | Foreign], wants: Sequence[Want]) -> Sequence[Want]:
+def _in_order_of(got: Outputs, wants: Wants) -> Wants:
     """`wants` in the order of the last of `got` where any order is right."""
     axis = wants[0].any_order if wants else None
     if axis is None:

@@ -26,6 +26,8 @@ _HOLDS = {"int": "int64", "float": "float32", "string": "string"}
 AttrType: TypeAlias = Literal[
     "int", "float", "string", "tensor", "ints", "floats", "strings", "tensors", "graph", "other"
 ]
+#: The dtypes of type variables that inputs bind.
+Bound: TypeAlias = Mapping[str, DType]
 #: What is in place of the type of a sequence's length.
 LENGTH = "length"
 #: The last parameter of an operator with subgraphs: tensors that these use under the names outer_0,
@@ -386,9 +388,7 @@ def naming(schema: Schema) -> Attribute | None:
     return next((one for one in found if one and one.type in ("int", "string")), None)
 
 
-def output_dtype(
-    schema: Schema, output: Parameter, bound: Mapping[str, DType], attrs: Attrs
-) -> DType | None:
+def output_dtype(schema: Schema, output: Parameter, bound: Bound, attrs: Attrs) -> DType | None:
     """The dtype of an output by type variables that inputs `bound`, or an attribute, if known."""
     if output.constraint in bound:
         return bound[output.constraint]
@@ -419,9 +419,7 @@ def output_dtype(
     return found if found and found.text in output.types else None
 
 
-def _of_labels(
-    schema: Schema, output: Parameter, bound: Mapping[str, DType], attrs: Attrs
-) -> DType | None:
+def _of_labels(schema: Schema, output: Parameter, bound: Bound, attrs: Attrs) -> DType | None:
     """The dtype of the labels or values that an attribute holds, else the other one of two."""
     labels = [name for name in schema.attributes if re.match("values_|classlabels_", name)]
     given = [name for name in labels if attrs.get(name) is not None]

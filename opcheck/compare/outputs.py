@@ -15,16 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck.compare import elements
-from opcheck.compare.bounded import (
-    SCATTER,
-    Scattering,
-    examine,
-    fits_at_least,
-    pardon,
-    scattering,
-    unsettled,
-)
+from opcheck.compare import bounded, elements
 from opcheck.compare.draws import judged
 from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, identical, of, round_to
@@ -144,7 +135,7 @@ def _by_tolerance(
     found = _findings(judge, want.values, got, None)
     if found.wrong is not None and want.floor and dtype.kind == "float" and not tolerance.strict:
         wrong = found.wrong.reshape(want.values.shape)
-        by_tier, those = pardon(_wide(want), got, declared, wrong)
+        by_tier, those = bounded.pardon(_wide(want), got, declared, wrong)
         excused = those.reshape(-1)
         left = _findings(judge, want.values, got, excused)
         if not left.count and by_tier:
@@ -200,18 +191,18 @@ def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Na
 
 
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
-    decision = examine(want, got, dtype, named)
+    decision = bounded.examine(want, got, dtype, named)
     tier = decision.tier
     problem: ComparisonProblem | None = None
     remark = ""
 
     @cache
-    def spread() -> Scattering | None:
-        return scattering(want, got) if want.drawn and dtype.kind == "float" else None
+    def spread() -> bounded.Scattering | None:
+        return bounded.scattering(want, got) if want.drawn and dtype.kind == "float" else None
 
     if whole := spread() if want.whole else None:
         # What the bound leaves open, the scatter decides, unless it says nothing either.
-        decision.found.unjudged = int(np.count_nonzero(decision.unjudged & unsettled(want)))
+        decision.found.unjudged = int(np.count_nonzero(decision.unjudged & bounded.unsettled(want)))
     vague = 2 * decision.found.unjudged > got.size
     if not decision.fits:
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
@@ -222,7 +213,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
         problem, remark = "undecided", UNDECIDED_OF_MODELS if want.whole else UNDECIDED
     elif whole and whole.message:
         # Within a bound that says something, an answer is never wrong: the others are.
-        rest = scattering(want, got, decision.unjudged) if not whole.explained else None
+        rest = bounded.scattering(want, got, decision.unjudged) if not whole.explained else None
         wrong = rest is not None and rest.message and not rest.explained
         is_sound = whole.explained or not (wrong or tier.remark)
         problem, remark = "precision" if is_sound else "values", whole.message
@@ -231,7 +222,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     elif (found := spread()) and found.message:
         problem, remark = "precision", found.message
     elif want.whole and found:
-        times = f"{found.ratio:.2g} times; up to {SCATTER:g} may be"
+        times = f"{found.ratio:.2g} times; up to {bounded.SCATTER:g} may be"
         remark = f"as far off as {tier.name} arithmetic explains, {times}"
     comparison = _compared(want, got, dtype, decision.found, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
@@ -383,7 +374,7 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
         return identical(y, got)
     if elements.same_bits(elements.once_rounded(y, dtype), got):
         return True
-    return want.bound is not None and tolerance is None and fits_at_least(want, got, dtype)
+    return want.bound is not None and tolerance is None and bounded.fits_at_least(want, got, dtype)
 
 
 def _in_order_of(got: Outputs, wants: Wants) -> Wants:

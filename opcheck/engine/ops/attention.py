@@ -507,8 +507,5 @@ ROTARY.mutant_table({
         lambda x, cos, sin, *rest: turned(x, *(
             t.swapaxes(1, 2) if x.shape[1] == x.shape[2] else t for t in (cos, sin)), *rest)),
 }, by=of_pairs)  # fmt: skip
-ROTARY.mutant(
-    "positions were ignored, and tokens counted from 0",
-    name="places_in_order",
-    by=partial(of_pairs, at=lambda positions: positions * 0 + np.arange(positions.shape[1])),
-)(turned)
+ROTARY.mutant("positions were ignored, and tokens counted from 0", name="places_in_order",
+              by=partial(of_pairs, at=lambda x: x * 0 + np.arange(x.shape[1])))(turned)  # fmt: skip

@@ -364,9 +364,8 @@ DEFORM.mutant_table({
     "first_offsets_for_all": ("the first group's offsets served for all",
         lambda *of: [xp.broadcast_to(one[:, :1], one.shape) for one in offsets(*of)]),
 }, by=of_samples)  # fmt: skip
-DEFORM.mutant(
-    "the nearest element was taken", name="nearest", by=lambda by: of_samples(offsets, share=by)
-)(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)
+DEFORM.mutant("the nearest element was taken", name="nearest", by=lambda by: of_samples(
+    offsets, share=by))(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)  # fmt: skip
 DEFORM.mutant_table({
     "input_channels_in_turns": ("the input's channels went to the groups of offsets in turns",
         lambda X, W, mask, group, by: (grouped(X, 1, by), W, mask)),

@@ -54,8 +54,7 @@ def _slices(data, indices, batch_dims):
 
 OPS["GatherND"].formula(11)(lambda data, indices: data[_slices(data, indices, 0)])
 OPS["GatherND"].formula(12, 13)(
-    lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)]
-)
+    lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)])  # fmt: skip
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 #: The versions of ScatterElements and ScatterND, with the reductions that each has.
 _ALLOWED = {(11, 13): (), (16,): ("add", "mul"), (18,): tuple(_REDUCE)}

@@ -367,8 +367,7 @@ _TYPES = (19, 21, 23, 24, 25)
 SHAPES["Shape"].formula(1, 13)(lambda data: np.array(data.shape, np.int64))
 # Ends beyond the rank are clamped to it, as the text says.
 SHAPES["Shape"].formula(15, *_TYPES)(
-    lambda data, *, start, end: np.array(data.shape[start:end], np.int64)
-)
+    lambda data, *, start, end: np.array(data.shape[start:end], np.int64))  # fmt: skip
 SHAPES["Size"].formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shape), np.int64))
 
 

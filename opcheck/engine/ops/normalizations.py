@@ -176,9 +176,8 @@ def of_squares(x, axes, epsilon):
 
 
 of_root(RMS, of_slices, mean_square, "mean_square")
-RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance", by=of_slices)(
-    two_pass
-)
+RMS.mutant("the mean was subtracted, as in LayerNormalization",
+           name="variance", by=of_slices)(two_pass)  # fmt: skip
 
 
 @LP.formula(1, 22)

@@ -16,7 +16,7 @@ from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.errors import InvalidNode, illegal, unsupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
 from opcheck.numbers.bounded.array import Bounded
@@ -34,10 +34,9 @@ _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 
-def check_castable(dtype: DType | None) -> None:
+def check_castable(one: DType | None) -> None:
     """Raise NotSupported for complex numbers."""
-    if dtype is None or dtype.kind == "complex":
-        raise NotSupported(f"unsupported by opcheck: casts of {dtype}")
+    unsupported(f"unsupported by opcheck: casts of {one}", one is None or one.kind == "complex")
 
 
 @primitive

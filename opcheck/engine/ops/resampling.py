@@ -437,8 +437,7 @@ UPSAMPLE.mutant_table({
 }, by=lambda change: of_upsampled(
     lambda X, scales, mode: upsampled(X, change(scales), mode)))  # fmt: skip
 UPSAMPLE.mutant("the input was repeated as a whole", name="tiled", by=of_upsampled)(
-    lambda X, scales, mode: xp.tile(X, [int(s) for s in scales])
-)
+    lambda X, scales, mode: xp.tile(X, [*map(int, scales)]))  # fmt: skip
 UPSAMPLE.mutant("scales below 1 were accepted", name="scaled_down", of_validity=True,
           by=lambda function: of_upsampled(function, 2.0**-149))(upsampled)  # fmt: skip
 

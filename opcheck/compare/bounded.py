@@ -159,8 +159,7 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     room = want.expected.room(tier)
     if dtype.kind != "float":
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
-        unjudged = _open(y, room) if want.whole else nothing
-        return ByElement(shares, room.own, nothing, unjudged)
+        return ByElement(shares, room.own, nothing, _open(y, room) if want.whole else nothing)
     if not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max() <= 1:
@@ -222,8 +221,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     if room.shared is not None and got.size > 1 and not alone:
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
-    unjudged = _unjudged(want, own, room, tier)
-    return ByElement(shares, allowed, (apart > 1) & ~never, unjudged)
+    return ByElement(shares, allowed, (apart > 1) & ~never, _unjudged(want, own, room, tier))
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:

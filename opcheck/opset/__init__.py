@@ -105,8 +105,7 @@ class Schema:
         several = [n for n, p in enumerate(self.inputs) if len(p.types) > 1]
         # Tensors of a list, and those of any types that are more than a rate, come first.
         chief = (n for n in several if self.inputs[n].listed or not self.inputs[n].homogeneous)
-        found = next(chain(chief, several), 0)
-        return found - self.in_place_of_optional
+        return next(chain(chief, several), 0) - self.in_place_of_optional
 
     @cached_property
     def in_place_of_optional(self) -> bool:
@@ -313,8 +312,7 @@ def without_sequences(
         tensor = replace(one, types=plain, constraint=constraint)
         if types and plain:
             yield replace(tensor, name=f"{one.name}_tensor", option="optional", least=0)
-        listed = replace(tensor, types=types, option=option, least=0, listed=True)
-        yield listed if types else tensor
+        yield replace(tensor, types=types, option=option, least=0, listed=True) if types else tensor
 
     taken = sorted(chain.from_iterable(map(tensors, inputs)), key=lambda one: one.listed)
     length = (
@@ -469,8 +467,7 @@ def newest(domain: str) -> int:
         from onnx import defs
 
         return defs.onnx_opset_version()
-    every = chain.from_iterable(versions(domain, name) for name in operators(domain))
-    return max(every, default=0)
+    return max(chain.from_iterable(versions(domain, name) for name in operators(domain)), default=0)
 
 
 @cache

@@ -106,8 +106,7 @@ def _einsum(read, *Inputs, equation):
         ends = n == len(Inputs) - 1
         kept = of_out if ends else [*dict.fromkeys(of_y + of_x[n])]
         count = prod(prod(lengths[one]) for one in inner) if ends else 1
-        product = partial(_product, of_y, of_x[n], kept)
-        y, of_y = xp.bilinear(y, x, product, count), kept
+        y, of_y = xp.bilinear(y, x, partial(_product, of_y, of_x[n], kept), count), kept
     return y
 
 

@@ -175,8 +175,7 @@ def scan_of_batches(sequence, sequence_lens=None, *initial_state_and_scan_inputs
     unsaid("no batches", not batch)
     found = []
     for n, length in enumerate(lengths):
-        begun = [part(x, n) for x in inputs]
-        cut = [xp.take(x, np.arange(length), axis=0) for x in begun]
+        cut = [xp.take(part(x, n), np.arange(length), axis=0) for x in inputs]
         begin = [part(x, n) for x in first]
         states, rows = scanned(sequence, body, begin, cut, [0] * len(cut), backward)
         has_rows = len(body.body.outputs) > len(states)

@@ -439,8 +439,7 @@ SHIFT.mutant("the direction was ignored", name="always_to_the_left")(
 
 @SHIFT.mutant("zeros were shifted in, whatever the sign", 28, only=SIGNED)
 def zeros_shifted_in(X, Y, *, direction):
-    unsigned = (x.view(f"u{x.itemsize}") for x in (X, Y))
-    return shifted(*unsigned, direction=direction).view(X.dtype)
+    return shifted(*(x.view(f"u{x.itemsize}") for x in (X, Y)), direction=direction).view(X.dtype)
 
 
 def _of_many(function, stretched, *data_0):

@@ -152,8 +152,7 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     unsaid("negative write_indices", mode == "linear" and (first < 0).any())
     first = first % max(most, 1)
     grid = list(np.indices(update.shape, sparse=True))
-    start = first.reshape(-1, *[1] * (rank - 1))
-    grid[axis] = (start + grid[axis]) % max(most, 1)
+    grid[axis] = (first.reshape(-1, *[1] * (rank - 1)) + grid[axis]) % max(most, 1)
     return _scattered(past_cache, tuple(grid), update)
 
 

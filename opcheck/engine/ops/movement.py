@@ -125,8 +125,7 @@ def _padded(x, pads, axes, mode, fill):
         places = _places(x.shape[axis], begin, end, mode)
         constant = (places < 0).reshape(-1, *[1] * (x.ndim - 1 - axis))
         if not x.shape[axis]:
-            shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
-            x = np.full(shape, bare(fill), x.dtype)
+            x = np.full((*x.shape[:axis], len(places), *x.shape[axis + 1 :]), bare(fill), x.dtype)
         else:
             x = xp.take(x, np.maximum(places, 0), axis=axis)
             x = xp.where(constant, fill, x) if constant.any() else x

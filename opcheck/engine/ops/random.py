@@ -5,6 +5,7 @@ it gives the quantiles too, by which backends are judged.
 """
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -169,6 +170,44 @@ _SOURCES = {
     "three_digits": ("three binary digits were drawn", lambda u: np.floor(8 * u) / 8),
 }  # fmt: skip
 
+#: What can go wrong with what is made of them.
+_STEPS: dict[Any, Any] = {_normal: {
+    "scale_is_a_variance": ("scale was the variance", lambda u, mean, scale:
+        _normal(u, mean, scale**0.5)),
+    "mean_scaled": ("the mean was scaled too", lambda u, mean, scale:
+        _normal(u, mean * scale, scale)),
+    "uniform": ("the distribution was uniform", lambda u, mean, scale:
+        mean + scale * (u - 0.5) * 12**0.5),
+    "cut_off": ("no number was farther from the mean than twice the scale",
+        lambda u, mean, scale: mean + scale * np.clip(_normal_quantiles(u), -2, 2)),
+}, _uniform: {
+    "high_is_a_width": ("high was added to low", lambda u, low, high: low + u * high),
+    "normal": ("the distribution was normal", lambda u, low, high:
+        (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u)),
+    "whole_numbers": ("only whole numbers were drawn", lambda u, **of: np.floor(_uniform(u, **of))),
+}, _is_one: {
+    "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),
+    "probability_rounded": ("1 came of probabilities of one half or more",
+        lambda u, p: p + 0 * u >= 0.5),
+    "probability_of_the_first": ("all elements had the first one's probability",
+        lambda u, p: _is_one(u, _repeated(p, p.reshape(-1)[:1]))),
+    "probability_of_the_row": ("all of a row had its first probability",
+        lambda u, p: _is_one(u, p[..., :1] + 0 * p if p.ndim else p)),
+    "fair": ("0 and 1 were equally likely", lambda u, p: _is_one(u, 0.5)),
+}, _class: {
+    "input_is_weights": ("the input was no logarithms", lambda u, x:
+        _of_weights(u, x - x.min(initial=0))),
+    "most_likely": ("always the most likely class was drawn", lambda u, x:
+        x.argmax(axis=1)[:, None] + np.zeros(u.shape, np.int64)),
+    "equally_likely": ("all classes were equally likely", lambda u, x: _class(u, 0 * x)),
+    "first_batch": ("all batches had the probabilities of the first", lambda u, x:
+        _class(u, np.broadcast_to(x[:1], x.shape))),
+    "counted_from_one": ("classes were counted from 1", lambda u, x: 1 + _class(u, x)),
+    "last_class_left_out": ("the last class was never drawn", lambda u, x:
+        _class(u, x[:, :-1] if x.shape[1] > 1 else x)),
+    "binary_logarithms": ("logarithms were to base 2", lambda u, x: _class(u, x * np.log(2))),
+}}  # fmt: skip
+
 for _one, _by, _of in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
                       (UNIFORM, _of_shape, _uniform), (UNIFORM_LIKE, _of_input, _uniform),
                       (BERNOULLI, _by_probability, _is_one),
@@ -177,7 +216,7 @@ for _one, _by, _of in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _n
     _one.mutant_table({
         name: (text, lambda u, *more, _of=_of, change=change, **how: _of(change(u), *more, **how))
         for name, (text, change) in _SOURCES.items()
-    }, by=_by)  # fmt: skip
+    } | _STEPS[_of], by=_by)  # fmt: skip
 
 for _by in (_dropout_of_test, _dropout_in_inference, _dropout):
     DROPOUT.formula(by=_by)(_drop)
@@ -202,46 +241,3 @@ DROPOUT.mutant_table({
     "mask_of_ones": ("the mask was all ones in training too", lambda u, x, ratio: (
         _drop(u, x, ratio)[0], u >= 0)),
 }, by=_dropout)  # fmt: skip
-
-for _one, _by in ((NORMAL, _of_shape), (NORMAL_LIKE, _of_input)):
-    _one.mutant_table({
-        "scale_is_a_variance": ("scale was the variance", lambda u, mean, scale:
-            _normal(u, mean, scale**0.5)),
-        "mean_scaled": ("the mean was scaled too", lambda u, mean, scale:
-            _normal(u, mean * scale, scale)),
-        "uniform": ("the distribution was uniform", lambda u, mean, scale:
-            mean + scale * (u - 0.5) * 12**0.5),
-        "cut_off": ("no number was farther from the mean than twice the scale",
-            lambda u, mean, scale: mean + scale * np.clip(_normal_quantiles(u), -2, 2)),
-    }, by=_by)  # fmt: skip
-for _one, _by in ((UNIFORM, _of_shape), (UNIFORM_LIKE, _of_input)):
-    _one.mutant_table({
-        "high_is_a_width": ("high was added to low", lambda u, low, high: low + u * high),
-        "normal": ("the distribution was normal", lambda u, low, high:
-            (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u)),
-        "whole_numbers": ("only whole numbers were drawn", lambda u, low, high: np.floor(
-            _uniform(u, low, high))),
-    }, by=_by)  # fmt: skip
-BERNOULLI.mutant_table({
-    "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),
-    "probability_rounded": ("1 came of probabilities of one half or more",
-        lambda u, p: p + 0 * u >= 0.5),
-    "probability_of_the_first": ("all elements had the first one's probability",
-        lambda u, p: _is_one(u, _repeated(p, p.reshape(-1)[:1]))),
-    "probability_of_the_row": ("all of a row had its first probability",
-        lambda u, p: _is_one(u, p[..., :1] + 0 * p if p.ndim else p)),
-    "fair": ("0 and 1 were equally likely", lambda u, p: _is_one(u, 0.5)),
-}, by=_by_probability)  # fmt: skip
-MULTINOMIAL.mutant_table({
-    "input_is_weights": ("the input was no logarithms", lambda u, x:
-        _of_weights(u, x - x.min(initial=0))),
-    "most_likely": ("always the most likely class was drawn", lambda u, x:
-        x.argmax(axis=1)[:, None] + np.zeros(u.shape, np.int64)),
-    "equally_likely": ("all classes were equally likely", lambda u, x: _class(u, 0 * x)),
-    "first_batch": ("all batches had the probabilities of the first", lambda u, x:
-        _class(u, np.broadcast_to(x[:1], x.shape))),
-    "counted_from_one": ("classes were counted from 1", lambda u, x: 1 + _class(u, x)),
-    "last_class_left_out": ("the last class was never drawn", lambda u, x:
-        _class(u, x[:, :-1] if x.shape[1] > 1 else x)),
-    "binary_logarithms": ("logarithms were to base 2", lambda u, x: _class(u, x * np.log(2))),
-}, by=_by_class)  # fmt: skip

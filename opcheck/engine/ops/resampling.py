@@ -28,10 +28,8 @@ _OFF = _ROUNDINGS * 2.0**-24
 #: Which element is meant, from coordinates.
 NEAREST = {
     "round_prefer_floor": lambda c: np.ceil(c - 0.5),
-    "round_prefer_ceil": lambda c: np.floor(c + 0.5),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
+    "round_prefer_ceil": lambda c: np.floor(c + 0.5), "floor": np.floor, "ceil": np.ceil,
+}  # fmt: skip
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
 

@@ -304,8 +304,7 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
         return x.moved(lambda part: np.take_along_axis(part, index, axis))
     place, wide = axis % x.ndim, x.moved(lambda part: part[..., None])
     admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, place))
-    chosen = x.moved(lambda part: np.take_along_axis(part, index.v, axis))
-    return _hull(chosen, admitted, x.ndim)
+    return _hull(x.moved(lambda part: np.take_along_axis(part, index.v, axis)), admitted, x.ndim)
 
 
 def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:

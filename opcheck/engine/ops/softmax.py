@@ -239,13 +239,11 @@ def logarithms_in_blocks(x, axis):
     return d - xp.log(total)
 
 
-def of_wrong(shares):
-    """The logarithm of wrong shares, which float64 holds where the tensor's type does not."""
-    return lambda x, axis: np.log(shares(x.astype(np.float64), axis)).astype(x.dtype)
-
-
 LOG_SOFTMAX.mutant_table({
-    **{name: (text, of_wrong(shares)) for name, (text, shares) in MUTANTS.items()
+    # The logarithm of wrong shares, which float64 holds where the tensor's type does not.
+    **{name: (text, lambda x, axis, shares=shares: np.log(
+           shares(x.astype(np.float64), axis)).astype(x.dtype))
+       for name, (text, shares) in MUTANTS.items()
        if name not in ("no_exponential", "logarithms", "one_hot", "clamped_not_shifted")},
     "nothing_subtracted": ("e^x was taken without subtracting the maximum",
         lambda x, axis: x - xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=True))),

@@ -88,22 +88,15 @@ ADAGRAD.mutant_table({
 }, by=of_each)  # fmt: skip
 
 
-def _corrected(r, a, b):
-    return r * xp.sqrt(1 - b) / (1 - a)
-
-
 def adam(r, t, x, g, v, h, *, norm_coefficient, norm_coefficient_post, alpha, beta, epsilon,
-         root=_root, since=1, corrected=_corrected, plain=False):  # fmt: skip
+         root=_root, since=1, plain=False,
+         corrected=lambda r, a, b: r * xp.sqrt(1 - b) / (1 - a)):  # fmt: skip
     regularized = norm_coefficient * x + g
     v = alpha * v + (1 - alpha) * regularized
     h = beta * h + (1 - beta) * (g * g if plain else regularized * regularized)
     if seen(t) >= since:
         r = corrected(r, xp.pow(alpha, t), xp.pow(beta, t))
     return (1 - norm_coefficient_post) * (x - r * v / root(h, epsilon)), v, h
-
-
-def _before(r, t, x, *state, norm_coefficient_post, **attrs):
-    return adam(r, t, (1 - norm_coefficient_post) * x, *state, norm_coefficient_post=0, **attrs)
 
 
 def _corrected_root(r, t, *state, beta, **attrs):
@@ -129,7 +122,9 @@ ADAM.mutant_table({
         partial(adam, plain=True)),
     "epsilon_corrected": ("epsilon was added to the corrected root, as the paper has it",
         _corrected_root),
-    "regularized_before": ("norm_coefficient_post made X smaller before the step", _before),
+    "regularized_before": ("norm_coefficient_post made X smaller before the step",
+        lambda r, t, x, *state, norm_coefficient_post, **attrs: adam(
+            r, t, (1 - norm_coefficient_post) * x, *state, norm_coefficient_post=0, **attrs)),
 }, by=of_each)  # fmt: skip
 
 

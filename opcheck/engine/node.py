@@ -436,8 +436,7 @@ def body_formula(op: OpVersion) -> Formula:
     def formula(*inputs: Any, **attrs: Any) -> tuple[Any, ...]:
         stated = {name: value for name, value in attrs.items() if value is not None}
         types = [_type_of(x) for x in inputs]
-        at = max(op.since, *schema.bodies)
-        body = onnx_defs.body(op, at, stated, types, len(schema.outputs))
+        body = onnx_defs.body(op, max(op.since, *schema.bodies), stated, types, len(schema.outputs))
         if body is None:
             raise NotSupported(f"{op} has no function body for these inputs")
         return _run(body, inputs, {}, stated)

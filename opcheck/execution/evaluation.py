@@ -16,6 +16,7 @@ import numpy as np
 from opcheck import grouping, model, opset
 from opcheck.backends import execute, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
+from opcheck.compare.outputs import Comparisons
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, steady
 from opcheck.diagnose.suspects import Evidence, OutputSequence
 from opcheck.engine import Node, operator_of
@@ -97,7 +98,7 @@ class CaseEvaluation:
 
     def compared_on_other_data(
         self, backend: BackendInfo, answer: execute.Outputs
-    ) -> verdict.Comparisons | None:
+    ) -> Comparisons | None:
         """The comparisons of an answer to the other data, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None
@@ -267,7 +268,7 @@ class CaseEvaluation:
         return refused
 
 
-def _are_right(compared: verdict.Comparisons) -> bool:
+def _are_right(compared: Comparisons) -> bool:
     return all(one.problem in (None, "precision", "undecided") for one in compared)
 
 

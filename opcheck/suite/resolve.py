@@ -13,6 +13,7 @@ from typing import Any
 from opcheck import dtypes, grouping, model, opset
 from opcheck.dtypes import DTYPES, DType, content, limits
 from opcheck.engine import operator_of
+from opcheck.engine.operators import find
 from opcheck.errors import did_you_mean
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
@@ -573,7 +574,8 @@ def _likeness(answer: model.OneAnswer) -> object:
 def is_exact(case: model.Case) -> bool:
     """Return True if floats are compared exactly where the case states no tolerance."""
     floats = any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs)
-    return floats and operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
+    operator = find(case.op.domain, case.op.name)
+    return floats and operator_of(case.op) is None and operator is not None and operator.exact
 
 
 def _outputs(answer: object) -> dict[str, object]:

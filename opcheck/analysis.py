@@ -12,10 +12,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from opcheck import model
-from opcheck.errors import Exit, UsageError, few
+from opcheck.errors import Exit, UsageError, few, plural
 from opcheck.grouping import group_by
-from opcheck.model import WRONG, Ending, Header, Record, Run, Verdict
-from opcheck.model.result import Diagnosis, Failure
+from opcheck.model import WRONG, Diagnosis, Ending, Failure, Header, Record, Run, Verdict
 from opcheck.reading import quoted
 
 _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
@@ -76,11 +75,11 @@ def status(
     also = "".join(f"; {said}" for said in wrong)
     if interrupted:
         return Exit.INTERRUPTED, "interrupted: the run is incomplete"
-    if total[Verdict.BAD_CASE]:
-        bad = _counted(total[Verdict.BAD_CASE], "result says", "results say")
-        return Exit.USAGE, f"{bad} that the case is wrong{also}"
+    if bad := total[Verdict.BAD_CASE]:
+        say = "says" if bad == 1 else "say"
+        return Exit.USAGE, f"{plural(bad, 'result')} {say} that the case is wrong{also}"
     if cut_short:
-        there = f"{len(results):,} of {_counted(header.results, 'result', 'results')}"
+        there = f"{len(results):,} of {plural(header.results, 'result')}"
         return Exit.UNUSABLE, f"incomplete: {there}{also}"
     if total[Verdict.NOT_RUN]:
         return Exit.UNUSABLE, f"incomplete: {total[Verdict.NOT_RUN]:,} not run{also}"
@@ -93,7 +92,7 @@ def status(
     if idle and (header.named or len(idle) == len(header.backends)):
         what = "nothing was judged" if len(idle) == len(header.backends) else "not all were judged"
         return Exit.NOTHING_JUDGED, f"{what}: {'; '.join(idly)}"
-    judged = _counted(sum(map(is_judged, results)), "result", "results")
+    judged = plural(sum(map(is_judged, results)), "result")
     off = {*WRONG} - {Verdict.DIFFER}
     excused = (result for result in results if result.verdict is Verdict.KNOWN)
     known = Counter(result.backend for result in excused if before_ledgers(result) in off)
@@ -101,7 +100,7 @@ def status(
     remarks = []
     if known:
         (first, count), *others = known.items()
-        remarks.append(f"{first} is wrong on {_counted(count, 'known case', 'known cases')}")
+        remarks.append(f"{first} is wrong on {plural(count, 'known case')}")
         remarks[0] += "".join(f", {name} on {count:,}" for name, count in others)
     remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
     other = sum(result.irreproducible for result in results)
@@ -151,10 +150,6 @@ def before_ledgers(result: Record) -> Verdict:
 def is_judged(result: Record) -> bool:
     """Return True if the result judges a computed answer, not a known lack of support."""
     return before_ledgers(result) not in UNJUDGED
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
 
 
 def _spelt(counts: Mapping[Verdict, int]) -> str:
@@ -209,15 +204,12 @@ def number_of(causes: Iterable[Cause]) -> int:
 
 
 def causes(results: Iterable[Record]) -> list[Cause]:
-    """Group the failures of one backend by their first diagnosis, the most frequent first.
-
-    Failures without a diagnosis come last, grouped by how they fail.
-    """
+    """Group the failures of one backend by their first diagnosis, the most frequent first."""
     found: dict[tuple[bool, Diagnosis], list[Record]] = defaultdict(list)
     for result in results:
         if (first := next(iter(result.diagnoses), None)) and (first.mistake or first.counts):
             found[True, first].append(result)
-        else:
+        else:  # those without a diagnosis come last, grouped by how they fail
             way = WAYS.get(result.failure, str(result.verdict))
             found[False, Diagnosis(None, f"not explained: {way}")].append(result)
     ordered = sorted(found.items(), key=lambda item: (not item[0][0], -len(item[1])))
@@ -275,15 +267,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """All changes, ordered by kind and case.
-
-    `compared` is the number of matched results. `left_out` are results of the old run that the new
-    one was not asked for. `failing` and `unjudged` (by verdict) count what was so in both.
-    """
+    """All changes, ordered by kind and case, and the number of results `compared`."""
 
     changes: tuple[Change, ...]
     compared: int
+    #: Results of the old run that the new one was not asked for.
     left_out: tuple[Record, ...]
+    #: Results that were so in both; the latter by verdict.
     failing: int = 0
     unjudged: Mapping[Verdict, int] = field(default_factory=dict)
 
@@ -300,14 +290,13 @@ class Difference:
 
 def compare(old: Run, new: Run) -> Difference:
     """Compare two runs; known defects that were applied in one of them only count in neither."""
-    applied = [(run.header.known, bool(run.header.ledgers)) for run in (old, new)]
-    as_found = applied[0] != applied[1]
+    heads = old.header, new.header
+    as_found = len({(head.known, bool(head.ledgers)) for head in heads}) > 1
     before, after = (
         {(one.case, one.backend): without_ledgers(one, as_found) for one in run.records}
         for run in (old, new)
     )
-    heads = old.header, new.header
-    red = reds_of(old.header), reds_of(new.header)
+    red = [*map(reds_of, heads)]
     asked = {(head.selection, head.paths, head.shard, head.seed) for head in heads}
     # Otherwise a result that is missing in the new run was not asked for.
     same_request = new.complete and len(asked) == 1
@@ -465,9 +454,8 @@ class RunPart:
 def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     """Merge `parts`, at least one; return the run, in order of cases, and what is missing.
 
-    Raises UsageError with every reason why they do not fit: another suite, other rules, another
-    opcheck, two versions of a backend, a result twice, or backends that must be compared with each
-    other in different runs.
+    Raises UsageError with all misfits: another suite, other rules, another opcheck, two versions of
+    a backend, a result twice, or backends to be compared with each other in different runs.
     """
     first = parts[0].run.header
     if wrong := [*_misfits(parts), *_clashes(parts), *_left_over(parts)]:
@@ -559,10 +547,7 @@ def _misfits(parts: Sequence[RunPart]) -> Iterator[str]:
 
 
 def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
-    """Yield results that occur in two parts, cases that differ between them, or are compared apart.
-
-    The latter are those on which they compare different backends with each other.
-    """
+    """Yield results in two parts, and cases that differ between them, or are compared apart."""
     first: dict[tuple[str, str], int] = {}
     cases: dict[str, tuple[int, str]] = {}
     twice: dict[tuple[int, int], list[Record]] = {}
@@ -576,6 +561,7 @@ def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
             about = record.place, record.digest
             if cases.setdefault(record.case, about) != about:
                 yield f"{part.name} has another case {case} than the runs before it"
+            # Parts may compare different backends with each other.
             by_others = record.against and not record.oracle
             if by_others and (other := compared.setdefault(record.case, number)) != number:
                 torn.setdefault((other, number), case)
@@ -609,15 +595,11 @@ def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
 
 def joined(all_: Sequence[model.Environment]) -> model.Environment:
     """Merge environments; values that differ are listed once each."""
-    return model.Environment(
-        opcheck=_each(one.opcheck for one in all_),
-        python=_each(one.python for one in all_),
-        platform=_each(one.platform for one in all_),
-        packages={
-            name: _each(one.packages[name] for one in all_ if name in one.packages)
-            for name in dict.fromkeys(name for one in all_ for name in one.packages)
-        },
-    )
+    names = dict.fromkeys(name for one in all_ for name in one.packages)
+    packages = {n: _each(one.packages[n] for one in all_ if n in one.packages) for n in names}
+    texts = zip(*((one.opcheck, one.python, one.platform) for one in all_), strict=True)
+    opcheck, python, platform = map(_each, texts)
+    return model.Environment(opcheck, python, platform, packages)
 
 
 def _each(values: Iterable[str]) -> str:

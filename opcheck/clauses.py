@@ -1,11 +1,10 @@
 """The specification of an operator, sentence by sentence, and which cases test each of them.
 
-The text of a version is its page. An entry of `clauses/` names the cases that test a sentence.
-A clause is a quotation: part of a sentence, or of several in a
-row, with `…` for what is left out. White space, the kind of quotation marks, and the marks of code
-and formulas do not matter. Where the pages word it differently, a clause quotes each with its
-versions behind it, separated by semicolons: `described above (Softmax-1, 11); of rank >= axis
-(Softmax-13)`.
+The text of a version is its page. An entry of `clauses/` names the cases that test a sentence. A
+clause is a quotation: part of a sentence, or of several in a row, with `…` for what is left out.
+White space, the kind of quotation marks, and the marks of code and formulas do not matter. Where
+the pages word it differently, a clause quotes each with its versions behind it, separated by
+semicolons: `described above (Softmax-1, 11); of rank >= axis (Softmax-13)`.
 """
 
 import re
@@ -16,14 +15,14 @@ from datetime import date
 from functools import cache
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from opcheck import opset, reading
 from opcheck.errors import CaseFileError, Problem, did_you_mean
-from opcheck.grouping import group_by
+from opcheck.grouping import group_by, picked
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
 from opcheck.opset import Attribute, Schema
 from opcheck.reading import Problems, operators_in, quoted, read_file, shipped_folder, validation
@@ -54,21 +53,19 @@ CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$"
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a page, with its entry in `clauses/`.
-
-    `cases` name shipped cases that test it (`name` or `name#row`), besides those that quote it;
-    `nothing` is why it obliges a backend to nothing, `ruling` how opcheck reads one that is
-    undecided, or that was corrected in released versions on the day `ruling_since`. `source` is
-    the place in a file of `clauses/`, else the link of the page. A `heading` is tested by the
-    cases that have what it announces.
-    """
+    """A sentence of a page, with its entry in `clauses/`."""
 
     text: str
     part: str
+    #: Shipped cases that test it (`name` or `name#row`), besides those that quote it.
     cases: tuple[str, ...]
+    #: Why it obliges a backend to nothing.
     nothing: str | None
+    #: How opcheck reads one that is undecided, or was corrected in releases on `ruling_since`.
     ruling: str | None
+    #: The place in a file of `clauses/`, else the link of the page.
     source: Source
+    #: It is tested by the cases that have what it announces.
     heading: bool = False
     ruling_since: str | None = None
 
@@ -203,17 +200,15 @@ def _normal(text: str) -> str:
 
 
 class SentenceEntry(validation.Fields):
-    """A file's entry on a sentence, or on all from there `through` another.
+    """A file's entry on a sentence, or on all from there `through` another."""
 
-    Each is named by its beginning or by a part of it that no other sentence of the `part` has, or
-    of the page. Without `versions` it is that of each version, and without `op` of each operator
-    of the file that has it. `text` is one that no package has.
-    """
-
+    #: Each by its beginning, or a part of it that no other sentence of the `part` or page has.
     sentence: str = ""
     through: str = ""
+    #: One that no package has.
     text: str = ""
     part: str = ""
+    #: By default each operator of the file that has it, and each version.
     op: validation.Operators | None = None
     versions: Sequence[int] = ()
     cases: Sequence[CaseName] = ()
@@ -312,10 +307,7 @@ def shipped_pages(path: Path, op: str = "") -> Pages:
 
 
 def load_pages(path: Path, file: str, op: str = "") -> Pages:
-    """The pages of `op`, or the first operator of a file, in messages called `file`.
-
-    Raises CaseFileError.
-    """
+    """The pages of `op`, or a file's first operator; `file` in messages. Raises CaseFileError."""
     problems = Problems()
     node = read_file(path, problems)
     keys = {"sentences": validation.aliases(SentenceEntry)}
@@ -334,10 +326,9 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
         labels |= {node.at(("sentences", n, "cases", i)): c for i, c in enumerate(entry.cases)}
         if op not in (entry.op or fields.op):
             continue
-        stated: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
-        day = entry.ruling_since and str(entry.ruling_since)
-        stated |= {"ruling": entry.ruling, "ruling_since": day}
-        stated |= {"source": Source(file, mark.line, mark.column)}
+        stated = picked(entry, "nothing ruling") | {"cases": tuple(entry.cases)}
+        stated["ruling_since"] = entry.ruling_since and str(entry.ruling_since)
+        stated["source"] = Source(file, mark.line, mark.column)
         wrong, missing, near = [], [], list[str]()
         for since in entry.versions or pages:
             sentences = pages.get(since, [])

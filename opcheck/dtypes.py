@@ -22,18 +22,15 @@ _EXPONENT, _SMALLEST_NORMAL, _TOO_LARGE = 0x7F80_0000, 0x3880_0000, 0x477F_F000
 
 @dataclass(frozen=True)
 class DType:
-    """One element type.
-
-    `onnx` is the number in TensorProto.DataType, `text` the spelling in type constraints.
-    For floating types `precision` counts the significand's bits with the hidden one and
-    `min_exponent` is the exponent of the smallest subnormal.
-    """
+    """One element type."""
 
     name: str
     numpy: np.dtype[Any]
+    #: The number in TensorProto.DataType, and the spelling in type constraints.
     onnx: int
     text: str
     kind: Kind
+    #: Of floats the significand's bits with the hidden one, the exponent of the smallest subnormal.
     precision: int = 0
     min_exponent: int = 0
 
@@ -169,8 +166,7 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
 
     NumPy's own float64 → float32 and float64 → float16 casts do that; those of ml_dtypes go through
     float32 and may round twice. A minifloat without infinities has NaN in their place, and one
-    without NaN its largest number. Raises ValueError for a value that an integer or bool dtype
-    cannot hold.
+    without NaN its largest number. Raises ValueError for what the integer or bool dtype lacks.
     """
     if dtype.kind not in ("float", "minifloat"):
         low, high = limits(dtype)

@@ -151,6 +151,11 @@ class NotExpressible(NotSupported):
     """No ONNX model can state the node."""
 
 
+def plural(count: int, noun: str) -> str:
+    """`1 case`, `2 cases`, `1,031 cases`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def few(names: Sequence[str], most: int = 1) -> str:
     """Return the first names, and how many others there are: `a, b and 1,031 more`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""

@@ -13,13 +13,11 @@ _shielded = _urgent = False
 
 
 def install() -> None:
-    """Have the first Ctrl-C only noted, and the next raise KeyboardInterrupt.
-
-    A request to terminate raises it at once: one that cannot be handled may follow soon.
-    """
+    """Have the first Ctrl-C only noted, and the next raise KeyboardInterrupt."""
     # A shell that starts a program in the background may have it ignore Ctrl-C.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _handle)
+    # A request to terminate raises it at once: one that cannot be handled may follow soon.
     signal.signal(signal.SIGTERM, _handle)
 
 

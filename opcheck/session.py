@@ -41,16 +41,13 @@ BackendLike: TypeAlias = str | Preparing | Callable[..., Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Scope and strictness of a run; the rules are options of `opcheck run`.
+    """Scope and strictness of a run; the rules are options of `opcheck run`."""
 
-    `cases` are the suite; a `shard` runs only its `share` of them. `selection`, `level` and
-    `paths` say where the cases come from. `gate` holds the user's ledgers. Without
-    `shipped_ledgers`, the known defects of public backends count like any other failure.
-    """
-
+    #: The suite; a `shard` runs only its `share` of it.
     cases: Sequence[Case]
     share: Sequence[Case] | None = None
     shard: tuple[int, int] | None = None
+    #: Where the cases come from.
     selection: str = ""
     level: Level = "core"
     paths: tuple[str, ...] = ()
@@ -58,7 +55,9 @@ class Request:
     strict: bool = False
     require_supported: bool = False
     require_reproducible: bool = False
+    #: Without them, the known defects of public backends count like any other failure.
     shipped_ledgers: bool = True
+    #: The user's ledgers.
     gate: Gate = field(default_factory=Gate)
 
     @property
@@ -70,10 +69,9 @@ class Request:
 class Session:
     """Backends for any number of runs; a context manager that ends their processes.
 
-    `backends` are opcheck's default ones if there is none. `jobs` is the number of processes of
-    each, `timeout` the seconds that it has for a case, `memory_limit` that of each process, such as
-    "2GiB". With `cluster`, backends are on the workers of dask.distributed at that address, or on
-    new ones here, as "local:4".
+    `backends` are opcheck's default ones if there is none. Each has `jobs` processes, `timeout`
+    seconds for a case, and a `memory_limit` of each process, such as "2GiB". With `cluster`, they
+    are on the workers of dask.distributed at that address, or on new ones here, as "local:4".
     """
 
     def __init__(
@@ -237,10 +235,7 @@ class LiveRun:
     def results(
         self, is_shown: Callable[[LiveResult | Record], bool] | None = None
     ) -> Iterator[Record]:
-        """Begin, and return all results in order.
-
-        Diagnoses are made of those shown, by default of those that fail the run.
-        """
+        """Begin, and return all results in order, diagnosed if shown, by default if they fail."""
         red = reds_of(self.header)
         request = self.request
         is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)

@@ -119,10 +119,8 @@ def words(ratio: Ratio) -> Word:
 
 
 def precise(ratio: Ratio) -> bool:
-    """Return True if more rounds are needless; call it only after each of `LOOKS`.
-
-    More rounds do not help where processes differ: the limit may never be reached.
-    """
+    """Return True if more rounds are needless; call it only after each of `LOOKS`."""
+    # More rounds do not help where processes differ: the limit may never be reached.
     # Half the width of the interval, as a part of the ratio.
     return ratio.low > 0 and math.sqrt(ratio.high / ratio.low) - 1 <= LIMIT
 
@@ -136,17 +134,13 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Mean:
-    """The geometric mean of a backend's ratios to the baseline, over `cases` of all there were.
+class Mean(Ratio):
+    """The geometric mean of a backend's ratios to the baseline, over `cases` of all there were."""
 
-    The 95 % interval is for the choice of such cases, not for the precision of each; it is
-    boundless where it would span more than a factor of `SPAN`.
-    """
+    # The 95 % interval is for the choice of such cases, not for the precision of each; it is
+    # boundless where it would span more than a factor of `SPAN`.
 
     backend: str
-    value: float
-    low: float
-    high: float
     cases: int
     of: int
 
@@ -172,22 +166,20 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
         low, high = student(values)
         ends = (-math.inf, math.inf) if high - low > math.log(SPAN) else (low, high)
         value, low, high = map(math.exp, (fmean(values), *ends))
-        averages.append(Mean(backend, value, low, high, len(values), len(timed)))
+        averages.append(Mean(value, low, high, backend, len(values), len(timed)))
     return tuple(averages)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of samples, in seconds a call, with its quartiles.
-
-    `tail` is their 90th percentile over the median. `waited` is the part of all the time in which
-    other processes had the processors; no sample holds any of it.
-    """
+    """The median of samples, in seconds a call, with its quartiles."""
 
     median: float
     low: float
     high: float
+    #: Their 90th percentile over the median.
     tail: float
+    #: The part of all the time in which others had the processors; no sample holds any of it.
     waited: float = 0.0
 
     @property
@@ -215,20 +207,16 @@ def spread(samples: Sequence[Sample]) -> Spread | None:
 
 
 def settled(seconds: Sequence[float]) -> bool:
-    """Return True if warm-up is over: the last calls are no faster than those before them.
-
-    Medians of seven calls each, and a gain of 3 % is none. With 5 % of noise and one of ten calls
-    preempted, that takes 15 calls; 0.1 % is left to gain if warm-up fades in 3 calls, 4 % in 10.
-    """
+    """Return True if warm-up is over: the last calls are no faster than those before them."""
+    # Medians of seven calls each, and a gain of 3 % is none. With 5 % of noise and one of ten calls
+    # preempted, that takes 15 calls; 0.1 % is left to gain if warm-up fades in 3 calls, 4 % in 10.
     last, before = seconds[-_CALLS:], seconds[-2 * _CALLS : -_CALLS]
     return len(before) == _CALLS and median(last) >= median(before) / 1.03
 
 
 def loops_for(seconds: float) -> int:
-    """Return how many calls of `seconds` each make a sample of 0.5 to 1 ms, at least one.
-
-    Near the middle of both, so that calls may turn out somewhat faster or slower.
-    """
+    """Return how many calls of `seconds` each make a sample of 0.5 to 1 ms, at least one."""
+    # Near the middle of both, so that calls may turn out somewhat faster or slower.
     return max(1, math.ceil(0.5e-3 / seconds), round(math.sqrt(0.5) * 1e-3 / seconds))
 
 
@@ -252,20 +240,19 @@ _Logs: TypeAlias = Sequence[dict[int, float]]
 
 @dataclass(frozen=True)
 class TimingChange:
-    """The seconds of a backend for a case in the new run over those in the old one.
+    """The seconds of a backend for a case in the new run over those in the old one."""
 
-    `case` "" stands for all cases, as a geometric mean. `ratio` is relative to the ruler that gives
-    the one nearer to 1; `low` and `high` span the 95 % intervals of both. `p`, adjusted for all
-    rows, is the chance of that if the change is within the limit; NaN within one run. "slower" and
-    "faster" surely changed by more than the limit, "same" and "not slower" surely did not.
-    """
-
+    #: "" stands for all cases, as a geometric mean.
     case: str
     backend: str
+    #: Relative to the ruler that gives the one nearer to 1.
     ratio: float
+    #: The 95 % intervals of both span from the one to the other.
     low: float
     high: float
+    #: Adjusted for all rows: the chance of that if the change is within the limit; NaN in one run.
     p: float = math.nan
+    #: "slower", "faster": surely changed by more than the limit; "same", "not slower": surely not.
     verdict: Verdict = "unclear"
 
 
@@ -281,15 +268,13 @@ class Missing:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two runs, or backends of one: every row is in one of the first two, in the run's order.
-
-    `together` are the changes of all cases of a backend, where it has several. Verdicts are about
-    a change by more than `beyond`: 0.05 stands for 5 %.
-    """
+    """Two runs, or backends of one: every row is in one of the first two, in the run's order."""
 
     changes: tuple[TimingChange, ...]
     missing: tuple[Missing, ...]
+    #: The changes of all cases of a backend, where it has several.
     together: tuple[TimingChange, ...] = ()
+    #: Verdicts are about a change by more than this: 0.05 stands for 5 %.
     beyond: float = USUAL
 
     @property
@@ -331,10 +316,8 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
 
 
 def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:
-    """Compare each case on each backend but `base` with `base` in the same rounds.
-
-    Rows are judged by the intervals of their ratios, backends by Student's over process means.
-    """
+    """Compare each case on each backend but `base` with `base` in the same rounds."""
+    # Rows are judged by the intervals of their ratios, backends by Student's over process means.
     changes: list[TimingChange] = []
     missing: list[Missing] = []
     by_backend: dict[str, list[dict[int, float]]] = {}

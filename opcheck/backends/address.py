@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from opcheck.backends import adapters
@@ -37,15 +36,13 @@ _END = re.compile(rf"\?(?P<options>{_OPTION}(&{_OPTION})*|)\Z")
 
 @dataclass(frozen=True)
 class Address:
-    """An address in its parts; `str` spells equal ones alike, in a way that `parse` reads back.
-
-    `options` are for the adapter, in alphabetical order. `accumulate` is poorer arithmetic that is
-    declared, which matters to the backend's judges only.
-    """
+    """An address in its parts; `str` spells equal ones alike, in a way that `parse` reads back."""
 
     kind: str
     detail: str | None = None
+    #: For the adapter, in alphabetical order.
     options: tuple[tuple[str, str], ...] = ()
+    #: Poorer arithmetic that is declared, which matters to the backend's judges only.
     accumulate: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -63,13 +60,8 @@ class Address:
 
 
 def parse(text: str, profiles: Iterable[str] = ()) -> Address:
-    """Return the address that `text` spells; messages suggest the `profiles`, too.
-
-    Options begin at the first question mark. In details of cmd and saved they begin at the last,
-    and only if nothing but options follows: a command that ends like options needs one more
-    question mark. Raises UsageError.
-    """
-    place, mark, options = text.partition("?")
+    """Return the address that `text` spells; raise UsageError, which suggests `profiles` too."""
+    place, mark, options = text.partition("?")  # options begin at the first question mark
     kind = place.partition(":")[0]
     if kind not in built_in() and kind not in (offered := entry_points()):
         names = sorted({*built_in(), *offered, *profiles})
@@ -79,6 +71,8 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
         if place.endswith(".py") or file.is_file():
             hint = f"write py:{'.'.join(file.with_suffix('').parts)} for {file}."
         raise UsageError(f"unknown backend {place!r}", f"{hint} {known}" if hint else known)
+    # Here they begin at the last question mark, and only if nothing but options follows: a command
+    # that ends like options needs one more question mark.
     if kind in _FREE and ":" in place:
         end = _END.search(text)
         place, mark = (text[: end.start()] if end else text), ""
@@ -101,8 +95,7 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
 
 def built_in() -> tuple[str, ...]:
     """Return all built-in kinds."""
-    modules = pkgutil.iter_modules(adapters.__path__)
-    return tuple(sorted(m.name for m in modules if not m.name.startswith("_")))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(adapters.__path__)))
 
 
 def entry_points() -> "Mapping[str, EntryPoint]":
@@ -148,18 +141,16 @@ _FILES = {"opcheck.toml": (), "pyproject.toml": ("tool", "opcheck")}
 
 @dataclass(frozen=True)
 class Profile:
-    """A backend and how its process is treated; `name` is what the user calls it.
-
-    None means that nothing is said: `timeout` is in seconds for a case, `memory_limit` in bytes.
-    `resources` are what a worker of a cluster needs for it.
-    """
+    """A backend and how its process is treated; `name` is what the user calls it."""
 
     name: str
     address: Address
-    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    environment: Mapping[str, str] = field(default_factory=dict)
+    #: In seconds for a case, and in bytes; None means that nothing is said.
     timeout: float | None = None
     memory_limit: int | None = None
-    resources: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    #: What a worker of a cluster needs for it.
+    resources: Mapping[str, float] = field(default_factory=dict)
 
 
 def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:

@@ -54,18 +54,14 @@ def only_nodes(task: Task, whose: str) -> None:
 
 def only_tensors(task: Task, whose: str) -> None:
     """Raise NotExpressible for inputs other than tensors of real numbers and booleans."""
-    for port in task.ports:
-        if port.form != "tensor":
-            raise errors.NotExpressible(
-                f"opcheck feeds {whose} no sequences and optionals: {port.name}"
-            )
-    for tensor in task.inputs:
-        if tensor.dtype.name not in dtypes.BASIC:
-            raise errors.NotExpressible(f"opcheck feeds {whose} no {tensor.dtype}: {tensor.name}")
+    wrong: list[tuple[str, object]] = []
+    wrong += ((p.name, "sequences and optionals") for p in task.ports if p.form != "tensor")
+    wrong += ((it.name, it.dtype) for it in task.inputs if it.dtype.name not in dtypes.BASIC)
     others = [(name, dtypes.of(array)) for name, array in task.initializers.items()]
-    for name, dtype in (*others, *((output.name, output.dtype) for output in task.outputs)):
-        if dtype and dtype.name in dtypes.NARROW:
-            raise errors.NotExpressible(f"opcheck feeds {whose} no {dtype}: {name}")
+    others += ((output.name, output.dtype) for output in task.outputs)
+    wrong += ((name, dtype) for name, dtype in others if dtype and dtype.name in dtypes.NARROW)
+    for name, what in wrong:
+        raise errors.NotExpressible(f"opcheck feeds {whose} no {what}: {name}")
 
 
 class Prepared(Protocol):
@@ -84,12 +80,10 @@ class TaskCall:
 
 @dataclass(frozen=True, eq=False)
 class Bare:
-    """A run without its adapter's conversions: `outputs` makes arrays of what `call` returns.
+    """A run without its adapter's conversions: `outputs` makes arrays of what `call` returns."""
 
-    `call` can be repeated; its inputs were handed to the backend before. Prepared tasks of
-    opcheck's adapters return it from `repeated(inputs)`, so that it alone is timed.
-    """
-
+    # Prepared tasks of opcheck's adapters return it from `repeated(inputs)`, to be timed alone.
+    #: It can be repeated; its inputs were handed to the backend before.
     call: Callable[[], Any]
     outputs: Callable[[Any], Sequence[Array]]
 
@@ -106,8 +100,7 @@ class Backend:
     accidents. `declares` says which tasks it implements.
 
     A prepared task may have `declared()`, which returns the dtype's name and the shape of each
-    output, and is then held to them: None, or a size that is no whole number from 0, where the
-    backend does not say.
+    output, and is then held to them: None, or a size that is no whole number from 0, is unsaid.
     """
 
     info: BackendInfo

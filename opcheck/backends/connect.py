@@ -99,11 +99,10 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
 
 def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
     """Return True if the function's signature accepts this call."""
-    try:
+    with suppress(TypeError, ValueError):
         inspect.signature(function).bind(*arguments, **more)
-    except (TypeError, ValueError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _member(backend: str, module: ModuleType, path: str) -> Any:
@@ -157,10 +156,9 @@ def version_of(distribution: str) -> str:
     """Return the version of an installed distribution, "" where it is not installed."""
     from importlib import metadata
 
-    try:
+    with suppress(metadata.PackageNotFoundError):
         return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return ""
+    return ""
 
 
 def _imported(backend: str, name: str, here: str) -> ModuleType:
@@ -197,10 +195,8 @@ def place_of(error: BaseException) -> str:
 
 
 def adapter(kind: str) -> ModuleType:
-    """Return the module of a built-in kind; no third party's code is imported yet.
-
-    It has `ABOUT`, and `connect(detail, options)`, which raises UsageError and BackendUnavailable.
-    """
+    """Return the module of a built-in kind; no third party's code is imported yet."""
+    # It has `ABOUT`, and `connect(detail, options)`: raises UsageError and BackendUnavailable.
     return importlib.import_module(f"{adapters.__name__}.{kind}")
 
 
@@ -227,8 +223,7 @@ def made(maker: Any, address: str, detail: str | None, options: Options, version
     """Return the backend `maker(detail, **options)`, or `maker(**options)` without a detail.
 
     A `maker` that cannot be called is the backend itself. `version` is for one that states none.
-    Raises UsageError for wrong options or a violated protocol, and BackendUnavailable where the
-    maker raises.
+    Raises UsageError for wrong options or a violated protocol, and BackendUnavailable if it raises.
     """
     backend = maker
     if callable(maker):
@@ -341,11 +336,9 @@ def _stated(backend: Any, address: str) -> dict[str, Any]:
 
 
 def address_of(address: str) -> str:
-    """Return the address of a backend whose answers are the declarations of `address`.
-
-    A backend may have a method `declares(task)`, which returns True, False, or None if it does not
-    say. It may break, hang or die like any other, so it is asked in a process of its own.
-    """
+    """Return the address of a backend whose answers are the declarations of `address`."""
+    # A backend may have a method `declares(task)`, which returns True, False, or None if it does
+    # not say. It may break, hang or die like any other, so it is asked in a process of its own.
     # Quoted, because options of its own would be taken for this one's.
     return f"py:{__name__}:Declarations?of={quote(address, safe='')}"
 
@@ -399,12 +392,9 @@ def loaded() -> set[str]:
 
 
 def made_of(files: Iterable[str]) -> dict[str, str]:
-    """Return digests of the code in `files`, by the names of packages, modules and libraries.
-
-    Of a package that is not installed all code counts. Files of Python, the system or opcheck do
-    not, nor do libraries in the folder for temporary files. What `prepare` or `run` load later is
-    unknown.
-    """
+    """Return digests of the code in `files`, by the names of packages, modules and libraries."""
+    # Of a package that is not installed all code counts. Files of Python, the system or opcheck do
+    # not, nor libraries in the folder for temporary files. What is loaded later is unknown.
     roots = sorted({os.path.realpath(entry) for entry in (*sys.path, str(Path.cwd()))}, key=len)
     made_here = os.path.realpath(tempfile.gettempdir())
     parts: dict[str, set[Path]] = defaultdict(set)
@@ -455,10 +445,8 @@ def _code_in(folder: Path) -> Iterator[Path]:
 
 def _is_foreign(file: Path) -> bool:
     """Return True if a file belongs neither to Python, nor to the system, nor to opcheck."""
-    if any(file.is_relative_to(os.path.realpath(one)) for one in opcheck.__path__):
+    if any(map(file.is_relative_to, map(os.path.realpath, opcheck.__path__))):
         return False
     python = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
-    system = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", *python)
-    return bool(_INSTALLED & {*file.parts}) or not any(
-        file.is_relative_to(os.path.realpath(one)) for one in system
-    )
+    system = map(os.path.realpath, ("/lib", "/lib64", "/usr/lib", "/usr/lib64", *python))
+    return bool(_INSTALLED & {*file.parts}) or not any(map(file.is_relative_to, system))

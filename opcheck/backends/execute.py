@@ -38,14 +38,12 @@ _SIGNALS = (*_NEVER_A_REFUSAL, SystemExit, *_NOT_IMPLEMENTED, MemoryError, BaseE
 
 @dataclass(frozen=True)
 class CallFailure:
-    """An exception that ended the work; `signal` is its type, or the base that has a meaning.
+    """An exception that ended the work; `signal` is its type, or the base that has a meaning."""
 
-    Defect: opcheck's part of the adapter failed. WrongOperator: an operator's file is wrong.
-    BackendUnavailable: the backend is not the one asked for. ProcessDied, SystemExit: its process
-    or program ended. UnusableAnswer: no tensors came. NotExpressible: no model states the task.
-    NotSupported, NotImplementedError: nothing implements it. BaseException: it has no meaning.
-    """
-
+    #: Defect: opcheck's part of the adapter failed. WrongOperator: an operator's file is wrong.
+    #: BackendUnavailable: the backend is not the one asked for. ProcessDied, SystemExit: its
+    #: process or program ended. UnusableAnswer: no tensors came. NotExpressible: no model states
+    #: the task. NotSupported, NotImplementedError: nothing implements it. BaseException: none.
     signal: str
     kind: str
     detail: str
@@ -54,25 +52,23 @@ class CallFailure:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """Observations of one question: `stage` is the last one begun, `exit` how it failed.
-
-    `first` is the answer to A, `between` that to B (None where it was refused and may be),
-    `kept` is what the first answer's arrays hold after that, and `again` the second answer to A.
-    `fed` holds the inputs of each run as they were afterwards. `declared` is what the prepared task
-    says of its outputs. `seconds` is how long it took to prepare and to run, all together, where
-    nothing failed. In a process of its own, `printed` is the end of what was printed, and `peak`
-    how many bytes of memory it had at most in its life, 0 where that is not measured.
-    """
+    """Observations of one question: `stage` is the last one begun, `exit` how it failed."""
 
     stage: Stage = "feed"
     exit: CallFailure | None = None
+    #: How long it took to prepare and to run, all together, where nothing failed.
     seconds: float = 0.0
+    #: The answer to A, that to B (None where it was refused and may be), what the first answer's
+    #: arrays hold after that, and the second answer to A.
     first: Outputs | None = None
     between: Outputs | None = None
     kept: Outputs | None = None
     again: Outputs | None = None
+    #: The inputs of each run as they were afterwards, and what is said of the outputs before.
     fed: tuple[tuple[Array, ...], ...] = ()
     declared: tuple[Declared, ...] = ()
+    #: In a process of its own: the end of what was printed, and how many bytes of memory it had at
+    #: most in its life, 0 where that is not measured.
     printed: str = ""
     peak: int = 0
 
@@ -284,12 +280,10 @@ def same_answers(one: Outputs, other: Outputs) -> bool:
 def second_data(
     inputs: Sequence[Array], *, may_negate: bool = True, moved: Collection[int] = ()
 ) -> list[Array]:
-    """Return other data of the same shapes for the second run.
-
-    Floating tensors are reversed in memory order, which keeps the range of their values; if that
-    changes nothing, they are negated, if allowed. Other types may hold indices or shapes, which
-    decide if the model is legal: only those at the places `moved` are reversed.
-    """
+    """Return other data of the same shapes for the second run."""
+    # Floating tensors are reversed in memory order, which keeps the range of their values; if that
+    # changes nothing, they are negated, if allowed. Other types may hold indices or shapes, which
+    # decide if the model is legal: only those at the places `moved` are reversed.
     return [_other(array, may_negate, n in moved) for n, array in enumerate(inputs)]
 
 

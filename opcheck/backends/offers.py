@@ -21,16 +21,14 @@ _TICK = 0.05
 
 @dataclass(frozen=True)
 class Offer:
-    """A backend that can be asked for.
-
-    `version` is that of its distribution, "" without an installed one. `is_template`: it needs a
-    detail that only its user knows. Once it was tried, it has an `info`, or an `error`.
-    """
+    """A backend that can be asked for; once it was tried, it has an `info`, or an `error`."""
 
     profile: Profile
     origin: Origin
     about: About
+    #: That of its distribution, "" without an installed one.
     version: str = ""
+    #: It needs a detail that only its user knows.
     is_template: bool = False
     info: model.BackendInfo | None = None
     error: OpcheckError | None = None
@@ -89,10 +87,7 @@ def offer(profile: Profile, origin: Origin = "argument") -> Offer:
 
 
 def tried(chosen: Sequence[Offer], scratch: Path, seconds: float) -> list[Offer]:
-    """Connect all offers but templates at once, each in a process that ends with this call.
-
-    A backend that is silent for `seconds` cannot be used.
-    """
+    """Connect all offers but templates, in processes that end with this call and `seconds`."""
     started: list[tuple[Offer, Process | None]] = []
     until = monotonic() + seconds
 

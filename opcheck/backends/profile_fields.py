@@ -108,24 +108,18 @@ def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:
         hint = "texts stand in quotes" if "Invalid value" in str(error) else None
         problems.add(file, mark, f"no TOML: {_PLACE.sub('', str(error))}", hint)
         return None
-    return _node(document, (), _marks(text))
+    return _node(document, (), _marks(text), _WHOLE)
 
 
-def _node(value: Any, path: TomlPath, marks: Mapping[TomlPath, Mark]) -> FileNode:
-    mark = _nearest(path, marks)
+def _node(value: Any, path: TomlPath, marks: Mapping[TomlPath, Mark], above: Mark) -> FileNode:
+    """A value, at its key or, inside an inline table, at that `above`."""
+    mark = marks.get(path, above)
     if isinstance(value, dict):
-        entries = {key: _node(item, (*path, key), marks) for key, item in value.items()}
+        entries = {key: _node(item, (*path, key), marks, mark) for key, item in value.items()}
         return FileNode(entries, mark, {key: entry.mark for key, entry in entries.items()})
     if isinstance(value, list):
-        return FileNode(tuple(_node(item, path, marks) for item in value), mark)
+        return FileNode(tuple(_node(item, path, marks, mark) for item in value), mark)
     return FileNode(value, mark)
-
-
-def _nearest(path: TomlPath, marks: Mapping[TomlPath, Mark]) -> Mark:
-    """Return where a key is written or, inside an inline table, that table's key."""
-    while path and path not in marks:
-        path = path[:-1]
-    return marks.get(path, _WHOLE)
 
 
 def _marks(text: str) -> dict[TomlPath, Mark]:

@@ -65,12 +65,10 @@ def new_folder() -> TemporaryDirectory[str]:
 
 
 def how_it_died(status: int) -> str | None:
-    """Describe what ended a program, None where it ended by itself; `status` is that of `Popen`.
-
-    A shell, or ssh with one at the other end, tells of a signal by a status above 128.
-    """
+    """Describe what ended a program, None where it ended by itself; `status` is that of `Popen`."""
     if status < 0:
         return how_it_ended(status)
+    # A shell, or ssh with one at the other end, tells of a signal by a status above 128.
     if 128 < status < 160:
         return f"{how_it_ended(128 - status)}, says exit status {status}"
     return None
@@ -137,10 +135,9 @@ def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
 
 
 def _execute(words: Sequence[str]) -> None:
+    pipe = subprocess.PIPE
     try:
-        process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
     except OSError as error:
         raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
     assert process.stdout is not None
@@ -224,11 +221,7 @@ class Conversation:
         return file
 
     def ask(self, request: dict[str, Any], answer: str) -> Any:
-        """Send `request` and return its `answer`; raises the error that the program reports.
-
-        After BrokenProtocol and ProcessDied the program is ended: it might answer the next question
-        with the answer to this one.
-        """
+        """Send `request` and return its `answer`; raises the error that the program reports."""
         number = next(self._numbers)
         try:
             assert self._process.stdin is not None
@@ -239,7 +232,7 @@ class Conversation:
                 raise self._died() from None
             kind, value = read_reply(self._line(), number, answer)
         except (BrokenProtocol, base.ProcessDied):
-            self.close()
+            self.close()  # it might answer the next question with the answer to this one
             raise
         if kind != answer:
             raise _FAILURES[kind](str(value).strip() or f"{kind}, without a reason")

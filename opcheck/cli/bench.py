@@ -13,9 +13,8 @@ import click
 
 from opcheck import interrupt
 from opcheck.cli import options
-from opcheck.errors import Exit, Unwritable, UsageError, few
+from opcheck.errors import Exit, Unwritable, UsageError, few, plural
 from opcheck.grouping import group_by
-from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -30,13 +30,11 @@ PATIENCE = 20.0
     --clauses: The sentences of the specification instead, each with the cases that test it.
     --operators: All operators instead, with their versions and how many of their cells, a version
         with a type, the shipped suites judge; of other options it takes --op and --format.
-    --save-questions folder DIR: Write models and inputs, for a machine that has no opcheck.
+    --save-questions into DIR: Write models and inputs, for a machine that has no opcheck.
     """
 )
 @format_option("json")
-def command(
-    clauses: bool, operators: bool, folder: Path | None, form: str, **selection: Any
-) -> None:
+def command(clauses: bool, operators: bool, into: Path | None, form: str, **selection: Any) -> None:
     """Show the cases that files expand to, without running anything.
 
     \b
@@ -77,11 +75,11 @@ def command(
         listing.show_clauses(output(), surveys)
     else:
         listing.show(output(), cases)
-    if folder:
+    if into:
         from opcheck.execution.saving import write_questions
 
-        count = write_questions(folder, cases)
-        click.echo(f"opcheck: {count:,} questions in {folder}", err=True)
+        count = write_questions(into, cases)
+        click.echo(f"opcheck: {count:,} questions in {into}", err=True)
     if not cases:
         click.echo(f"opcheck: no case matches ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)

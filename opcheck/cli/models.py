@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import OutputCommand, declared, end, output
 from opcheck.errors import Exit, NodeError, UsageError, writing
 from opcheck.report.plain_text import one_line, plural
 
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command(name="locate", cls=OutputCommand)
+@click.command(name="locate", cls=options.OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path))
 @options.one_backend_options
 @options.dim_option
 @options.inputs_option
-@declared(
+@options.declared(
     "-o --output folder DIR: Write the node there: a case file, and a script without opcheck.",
     folder={"type": _FOLDER},
 )
@@ -87,7 +86,7 @@ def locate(
             again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
     elif folder:
         click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)
-    report.show(output(), found, backend.info, again)
+    report.show(options.output(), found, backend.info, again)
     wrong = []
     if found.failing:
         wrong.append(plural(len(found.failing), "wrong node"))
@@ -104,14 +103,14 @@ def locate(
             some = plural(len(found.around), "node")
             wrong.append(f"and the reason is in {some} that nobody judged, or in several together")
     if wrong or found.together:
-        end(Exit.NONCONFORMING, ", ".join(wrong))
+        options.end(Exit.NONCONFORMING, ", ".join(wrong))
     is_judged = whole and whole.verdict in ("pass", "warn")
     if not is_judged and all(one.result.beyond for one in found.judged):
-        end(Exit.NOTHING_JUDGED, "no node was judged")
+        options.end(Exit.NOTHING_JUDGED, "no node was judged")
     said = "; the model as a whole is not judged"
     if whole and is_judged:
         said = "; the model's answer is off, which is a warning" if whole.failure else ""
-    end(Exit.CONFORMS, f"no node is wrong{said}")
+    options.end(Exit.CONFORMS, f"no node is wrong{said}")
 
 
 def _network(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Network":
@@ -138,11 +137,11 @@ def _network(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Netwo
     return network
 
 
-@click.command(name="extract", cls=OutputCommand)
+@click.command(name="extract", cls=options.OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path))
 @options.dim_option
 @options.inputs_option
-@declared(
+@options.declared(
     """
     -o --output folder DIR: The folder for the case files, one for each operator.
     --profile FILE: A profile of ONNX Runtime: cases come by their share of the time.
@@ -195,9 +194,9 @@ def extract(
         share = f", {shares.get(name, 0.0):.1%} of the time" if profile else ""
         click.echo(f"opcheck: left out: {one_line(name)}{share}: {one_line(why)}", err=True)
     if not written:
-        end(Exit.NOTHING_JUDGED, "no node can be written as a case")
+        options.end(Exit.NOTHING_JUDGED, "no node can be written as a case")
     nodes = plural(sum(len(one.names) for one in written), "node")
-    end(Exit.CONFORMS, f"{nodes} in {plural(len(written), 'case')} in {folder}")
+    options.end(Exit.CONFORMS, f"{nodes} in {plural(len(written), 'case')} in {folder}")
 
 
 def _refusal(file: Path, cases: "Sequence[Case]", notes: Sequence[str]) -> str:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import options
-from opcheck.errors import Exit, UsageError, did_you_mean
-from opcheck.report.plain_text import plural
+from opcheck.errors import Exit, UsageError, did_you_mean, plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case

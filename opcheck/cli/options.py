@@ -90,8 +90,7 @@ def declared(text: str, **settings: Mapping[str, Any]) -> Callable[[Function], F
 
     An option is its spellings, its parameter if that has another name, a word for its value, with
     `...` if it is repeatable, and after a colon its help: `--op ops NAME...: Only this operator.`
-    Without a value it is a flag. Further `settings` of click go by parameter; an option that has
-    some is no flag.
+    Without a value it is a flag, unless it has `settings` of click, which go by parameter.
     """
     options = []
     for entry in re.split(r"\n(?=-)", cleandoc(text)):
@@ -224,11 +223,7 @@ def leave(code: Exit) -> NoReturn:
 
 
 class OutputPath(click.Path):
-    """The type of an option that names what the command writes.
-
-    `is_replaced` is called with the path and the words of the command line; it returns True if the
-    command replaces the output there, which is removed then.
-    """
+    """The type of an option that names what the command writes."""
 
     def __init__(
         self,
@@ -236,6 +231,8 @@ class OutputPath(click.Path):
         **settings: Any,
     ) -> None:
         super().__init__(path_type=Path, **settings)
+        #: Called with the path and the words of the command line; returns True if the command
+        #: replaces the output there, which is removed then.
         self.is_replaced = is_replaced
 
 
@@ -437,10 +434,8 @@ def printed(out: Path | None) -> "Iterator[Console]":
 
 
 def output() -> "Console":
-    """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe.
-
-    A character that its encoding lacks is replaced, at worst by a question mark.
-    """
+    """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe."""
+    # A character that its encoding lacks is replaced, at worst by a question mark.
     if isinstance(sys.stdout, io.TextIOWrapper):
         codecs.register_error("opcheck.spelt", _spelt)
         sys.stdout.reconfigure(errors="opcheck.spelt")
@@ -478,10 +473,8 @@ def new_console(*, is_wide: bool, **settings: Any) -> "Console":
 
 
 def progress(*, pausing: bool) -> "Progress":
-    """Return a bar on standard error, shown on a terminal that it has to itself.
-
-    `pausing`: it is stopped while something is written, so that it can share the terminal.
-    """
+    """Return a bar on standard error, shown on a terminal that it has to itself."""
+    # Pausing: it is stopped while something is written, so that it can share the terminal.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -97,9 +97,8 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
         (run,) = read_runs(Path(place) / _RUN)
         info, *others = run.header.backends
         if others:
-            raise UsageError(
-                f"{package}: this is no package of opcheck: its run is of several backends"
-            )
+            why = "this is no package of opcheck: its run is of several backends"
+            raise UsageError(f"{package}: {why}")
         there = run.header.environment
         click.echo(f"{info} on {there.platform}, by opcheck {there.opcheck}, {run.header.started}")
         known, apart = _cases(run.records, paths)

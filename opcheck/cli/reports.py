@@ -145,11 +145,9 @@ class Reports:
             one.write(line)
 
     def finish(self, run: Run, lacking: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
-        """Write the rest of all files; return the ending, which files that failed change.
-
-        `lacking` are messages about other files that failed. Files are written anew if results were
-        `revised` after their lines were written.
-        """
+        """Write the rest of all files; return the ending, which files that failed change."""
+        # `lacking` are messages about other files that failed. Files are written anew if results
+        # were `revised` after their lines were written.
         from opcheck.report import store
 
         assert run.ending

@@ -344,10 +344,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
             paths=tuple(map(str, given.paths)),
             shipped_ledgers=not given.no_known,
             gate=mine.gate,
-            repeat=given.repeat,
-            strict=given.strict,
-            require_supported=given.require_supported,
-            require_reproducible=given.require_reproducible,
+            **picked(given, "repeat strict require_supported require_reproducible"),
         )
         checked = mine.check(session.infos, everything)
         run = LiveRun(session, request)

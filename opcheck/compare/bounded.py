@@ -46,7 +46,7 @@ class Decision:
 
 
 @dataclass(frozen=True, eq=False)
-class ElementShares:
+class ByElement:
     """Each element's share and allowed error; those `apart` are wrong only next to their group."""
 
     shares: Floats
@@ -140,7 +140,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     return min(found, key=lambda one: one[0])[1:]
 
 
-def _note(found: Findings, want: Want, got: Array, judged: ElementShares, dtype: DType) -> None:
+def _note(found: Findings, want: Want, got: Array, judged: ByElement, dtype: DType) -> None:
     y = want.values
     found.add(lambda: np.arange(y.size), judged.shares, lambda i: _described(judged, y, i))
     found.unjudged += int(np.count_nonzero(judged.unjudged))
@@ -150,24 +150,21 @@ def _note(found: Findings, want: Want, got: Array, judged: ElementShares, dtype:
 
 
 @np.errstate(all="ignore")
-def judge(
-    want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = False
-) -> ElementShares:
+def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = False) -> ByElement:
     """Judge every element by one tier, and if not `alone` next to its group."""
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
-        return ElementShares(np.zeros(y.shape), np.zeros(y.shape), nothing, nothing)
+        return ByElement(np.zeros(y.shape), np.zeros(y.shape), nothing, nothing)
     room = want.expected.room(tier)
     if dtype.kind != "float":
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
-        unjudged = _open(y, room) if want.whole else nothing
-        return ElementShares(shares, room.own, nothing, unjudged)
+        return ByElement(shares, room.own, nothing, _open(y, room) if want.whole else nothing)
     if not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max() <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
-            return ElementShares(shares, room.own, nothing, _unjudged(want, room.own, room, tier))
+            return ByElement(shares, room.own, nothing, _unjudged(want, room.own, room, tier))
     return _judge(want, got, dtype, tier, alone)
 
 
@@ -189,7 +186,7 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
     return np.asarray(vague | room.unknown)
 
 
-def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ElementShares:
+def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats; right are those that fit, lost ones, and equal infinities and NaN."""
     y, room = want.values, want.expected.room(tier)
     # The error that each is allowed in common with no other.
@@ -224,8 +221,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> Ele
     if room.shared is not None and got.size > 1 and not alone:
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
-    unjudged = _unjudged(want, own, room, tier)
-    return ElementShares(shares, allowed, (apart > 1) & ~never, unjudged)
+    return ByElement(shares, allowed, (apart > 1) & ~never, _unjudged(want, own, room, tier))
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
@@ -300,7 +296,7 @@ def _next_to_their_group(
     return found.reshape(own.shape)
 
 
-def _described(judged: ElementShares, y: Floats, i: int) -> str:
+def _described(judged: ByElement, y: Floats, i: int) -> str:
     if not np.isfinite(y.flat[i]) or judged.allowed.flat[i] == 0:
         return "exact"
     beside = " of its row" if judged.apart.flat[i] else ""
@@ -333,12 +329,8 @@ _ENOUGH = 100
 #: reach 19, released engines 2; factors rounded to TF32 reach 100 and more.
 SCATTER = 60.0
 #: Narrower numbers to which factors may have been rounded, by their unit roundoff.
-_CUTS = {
-    2.0**-8: "bfloat16",
-    2.0**-11: "float16 or TF32",
-    2.0**-16: "two bfloat16",
-    2.0**-24: "float32",
-}
+_CUTS = {2.0**-8: "bfloat16", 2.0**-11: "float16 or TF32", 2.0**-16: "two bfloat16",
+         2.0**-24: "float32"}  # fmt: skip
 #: Narrower numbers explain a scatter of up to so many times their own; in whole models, of which
 #: few numbers may come, honest engines reach as many times what is expected.
 _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
@@ -389,7 +381,8 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
         # A part of a model may be computed so, and the rest not.
         fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
         explained = False
-        if least.few or least.ratio <= SCATTER:
+        alone = least.few and least.others <= SCATTER
+        if alone or least.ratio <= SCATTER:
             said = f"{least.worst:,.3g} times in few elements: no narrower type explains that"
         elif explained := bool(fine) and harm < _MOST_OF_MODELS:
             said = f"as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"

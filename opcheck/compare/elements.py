@@ -11,15 +11,15 @@ if the error is allowed, above 1 if not, infinite if no error is allowed. Whatev
 - Booleans are exact; integers too, unless the tolerance is an rtol and an atol.
 
 A distance is counted in units in the last place (ULP): steps of the dtype between two numbers.
-Every value has a rank in the order from -inf to inf, in which -0 and +0 share a place. The
-difference of ranks is taken on the bits as unsigned integers: it is exact across zero, subnormals
-and up to the infinities (one step beyond the largest finite value), and cannot overflow.
+Every value has a place in the order from -inf to inf, which -0 and +0 share. The difference of
+places is an unsigned integer: it is exact across zero, subnormals and up to the infinities (one
+step beyond the largest finite value), however large.
 """
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from opcheck.dtypes import DType, of, parts, round_to
 from opcheck.engine import Drawn, Expected
 from opcheck.model import Array, Tolerance
 
-Bits: TypeAlias = NDArray[np.unsignedinteger[Any]]
 #: The distance between NaN and anything else.
 UNORDERED = 2**64 - 1
 #: Elements processed together; a few temporaries of this size fit into a core's cache.
@@ -50,13 +49,9 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
         raise ValueError(f"no ULP distance between {a.dtype} and {b.dtype}")
     if a.shape != b.shape:
         raise ValueError(f"no ULP distance between shapes {a.shape} and {b.shape}")
-    # The bits of +inf: every bit of the exponent set, none of the significand.
-    fraction = dtype.precision - 1
-    infinity = ((1 << (8 * dtype.numpy.itemsize - 1 - fraction)) - 1) << fraction
-    (magnitude_a, rank_a), (magnitude_b, rank_b) = _ranked(a), _ranked(b)
-    steps = np.maximum(rank_a, rank_b) - np.minimum(rank_a, rank_b)
-
-    nan_a, nan_b = magnitude_a > infinity, magnitude_b > infinity
+    (one, endless), (other, _) = _places(native(a)), _places(native(b))
+    steps = np.subtract(np.maximum(one, other), np.minimum(one, other)).view(f"u{a.itemsize}")
+    nan_a, nan_b = np.abs(one) > endless, np.abs(other) > endless
     either = nan_a | nan_b
     if not either.any():
         return np.asarray(steps, np.uint64)
@@ -76,23 +71,21 @@ def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
 
 def same_bits(a: Array, b: Array) -> bool:
     """Return True if two arrays of the same floating dtype and shape are equal bit by bit."""
-    return bool(np.array_equal(_bits(a), _bits(b)))
+    one, other = (native(x).view(f"u{x.itemsize}") for x in (a, b))
+    return bool(np.array_equal(one, other))
 
 
 @np.errstate(over="ignore")
 def stepped(array: Array, steps: int) -> Array:
     """`array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN."""
-    bits = array.view(f"i{array.itemsize}")
-    least = np.iinfo(bits.dtype).min
-    # Negative numbers in the order of their values, −0 in the place of 0.
-    place = np.where(bits < 0, least - bits, bits)
-    endless = int(np.array(np.inf).astype(array.dtype).view(bits.dtype))
+    place, endless = _places(array)
+    least = np.iinfo(place.dtype).min
     count = min(abs(steps), endless)
     if steps > 0:
         moved = np.where(place > endless - count, endless, place + count)
     else:
         moved = np.where(place < count - endless, -endless, place - count)
-    back = np.where(moved < 0, least - moved, moved).astype(bits.dtype).view(array.dtype)
+    back = np.where(moved < 0, least - moved, moved).astype(place.dtype).view(array.dtype)
     return np.where(np.isnan(array), array, back)
 
 
@@ -101,16 +94,14 @@ def native(array: Array) -> Array:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _bits(array: Array) -> Bits:
-    return native(array).view(np.dtype(f"u{array.dtype.itemsize}"))
+def _places(array: Array) -> tuple[NDArray[np.signedinteger[Any]], int]:
+    """The places of numbers in the order of their values, counted from 0 and −0; and infinity's.
 
-
-def _ranked(array: Array) -> tuple[Bits, Bits]:
-    """The bits without the sign, with NaN above infinity; and the rank, with 0 in the middle."""
-    bits = _bits(array)
-    zero = bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
-    magnitude = np.asarray(bits & ~zero)
-    return magnitude, np.where(bits >= zero, zero - magnitude, zero + magnitude)
+    NaN lies farther away than infinity.
+    """
+    bits = array.view(f"i{array.itemsize}")
+    endless = int(np.array(np.inf).astype(array.dtype).view(bits.dtype))
+    return np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits), endless
 
 
 def check(tolerance: Tolerance) -> None:

@@ -15,16 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck.compare import elements
-from opcheck.compare.bounded import (
-    SCATTER,
-    Scattering,
-    examine,
-    fits_at_least,
-    pardon,
-    scattering,
-    unsettled,
-)
+from opcheck.compare import bounded, elements
 from opcheck.compare.draws import judged
 from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, identical, of, round_to
@@ -34,6 +25,10 @@ from opcheck.model.question import NOTHING, Foreign, Items
 from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatch, Picture
 from opcheck.numbers.arithmetic import expected
 
+Comparisons: TypeAlias = tuple[Comparison, ...]
+#: What a node is to give, and what it gives.
+Wants: TypeAlias = Sequence[Want]
+Outputs: TypeAlias = Sequence[Array | Foreign]
 #: The poorer arithmetic that a backend declares.
 Names: TypeAlias = Collection[str]
 #: Returns elements' places in the flat array with their shares, in one shape.
@@ -92,7 +87,7 @@ def compare(
     if values is not want.values or want.high is not None:
         want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
-        return _within_reason(_wide(want), got, dtype, like, declared)
+        return _decided(_wide(want), got, dtype, like, declared)
     return _by_tolerance(want, got, dtype, tolerance or EXACT, like, declared)
 
 
@@ -111,10 +106,8 @@ def range_end(high: float | None, dtype: DType) -> float | None:
 def _exact_in(dtype: DType, values: Array) -> Array:
     """`values` in `dtype` unless that is floating; ValueError if it cannot hold them."""
     stated = of(values)
-    if stated is None or (
-        dtype.kind != stated.kind
-        and (stated.kind != "float" or dtype.kind in ("string", "complex"))
-    ):
+    from_float = stated and stated.kind == "float" and dtype.kind not in ("string", "complex")
+    if stated is None or not (from_float or dtype.kind == stated.kind):
         raise ValueError(f"{values.dtype} values are wanted")
     if stated == dtype or dtype.kind == "float":
         return values
@@ -142,7 +135,7 @@ def _by_tolerance(
     found = _findings(judge, want.values, got, None)
     if found.wrong is not None and want.floor and dtype.kind == "float" and not tolerance.strict:
         wrong = found.wrong.reshape(want.values.shape)
-        by_tier, those = pardon(_wide(want), got, declared, wrong)
+        by_tier, those = bounded.pardon(_wide(want), got, declared, wrong)
         excused = those.reshape(-1)
         left = _findings(judge, want.values, got, excused)
         if not left.count and by_tier:
@@ -186,9 +179,7 @@ def _shares(
         yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
 
 
-def _within_reason(
-    want: Want, got: Array, dtype: DType, like: Array | None, named: Names
-) -> Comparison:
+def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     """As `_by_bound`; undecided for a model whose plain answer would be no better."""
     found = _by_bound(want, got, dtype, like, named)
     if want.whole and found.problem in ("values", "precision"):
@@ -200,18 +191,18 @@ def _within_reason(
 
 
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
-    decision = examine(want, got, dtype, named)
+    decision = bounded.examine(want, got, dtype, named)
     tier = decision.tier
     problem: ComparisonProblem | None = None
     remark = ""
 
     @cache
-    def spread() -> Scattering | None:
-        return scattering(want, got) if want.drawn and dtype.kind == "float" else None
+    def spread() -> bounded.Scattering | None:
+        return bounded.scattering(want, got) if want.drawn and dtype.kind == "float" else None
 
     if whole := spread() if want.whole else None:
         # What the bound leaves open, the scatter decides, unless it says nothing either.
-        decision.found.unjudged = int(np.count_nonzero(decision.unjudged & unsettled(want)))
+        decision.found.unjudged = int(np.count_nonzero(decision.unjudged & bounded.unsettled(want)))
     vague = 2 * decision.found.unjudged > got.size
     if not decision.fits:
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
@@ -222,7 +213,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
         problem, remark = "undecided", UNDECIDED_OF_MODELS if want.whole else UNDECIDED
     elif whole and whole.message:
         # Within a bound that says something, an answer is never wrong: the others are.
-        rest = scattering(want, got, decision.unjudged) if not whole.explained else None
+        rest = bounded.scattering(want, got, decision.unjudged) if not whole.explained else None
         wrong = rest is not None and rest.message and not rest.explained
         is_sound = whole.explained or not (wrong or tier.remark)
         problem, remark = "precision" if is_sound else "values", whole.message
@@ -231,7 +222,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     elif (found := spread()) and found.message:
         problem, remark = "precision", found.message
     elif want.whole and found:
-        times = f"{found.ratio:.2g} times; up to {SCATTER:g} may be"
+        times = f"{found.ratio:.2g} times; up to {bounded.SCATTER:g} may be"
         remark = f"as far off as {tier.name} arithmetic explains, {times}"
     comparison = _compared(want, got, dtype, decision.found, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
@@ -334,12 +325,12 @@ def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) ->
 
 
 def compare_outputs(
-    wants: Sequence[Want],
-    got: Sequence[Array | Foreign],
+    wants: Wants,
+    got: Outputs,
     tolerance: Tolerance | None = None,
     like: Array | None = None,
     declared: Names = (),
-) -> tuple[Comparison, ...]:
+) -> Comparisons:
     """Judge all outputs of a node as `compare` does, or the first missing or extra one."""
     if tolerance is not None:
         elements.check(tolerance)
@@ -355,9 +346,7 @@ def compare_outputs(
     return (Comparison(name, "count", detail, used=math.inf),)
 
 
-def _related(
-    wants: Sequence[Want], got: Sequence[Any], found: tuple[Comparison, ...]
-) -> tuple[Comparison, ...]:
+def _related(wants: Wants, got: Sequence[Any], found: Comparisons) -> Comparisons:
     """`found`, but for the last of several outputs that contradict each other."""
     draw = wants[0].distribution if len(wants) > 1 else None
     if draw is None or draw.related is None or any(one.problem for one in found):
@@ -370,9 +359,7 @@ def _related(
     return (*found[:-1], last)
 
 
-def are_plainly_right(
-    wants: Sequence[Want], got: Sequence[Array | Foreign], tolerance: Tolerance | None = None
-) -> bool:
+def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = None) -> bool:
     """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it."""
     return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))
 
@@ -387,10 +374,10 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
         return identical(y, got)
     if elements.same_bits(elements.once_rounded(y, dtype), got):
         return True
-    return want.bound is not None and tolerance is None and fits_at_least(want, got, dtype)
+    return want.bound is not None and tolerance is None and bounded.fits_at_least(want, got, dtype)
 
 
-def _in_order_of(got: Sequence[Array | Foreign], wants: Sequence[Want]) -> Sequence[Want]:
+def _in_order_of(got: Outputs, wants: Wants) -> Wants:
     """`wants` in the order of the last of `got` where any order is right."""
     axis = wants[0].any_order if wants else None
     if axis is None:

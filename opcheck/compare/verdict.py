@@ -10,11 +10,11 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.compare.elements import Want
-from opcheck.compare.outputs import compare_outputs, stated_want, too_wide
+from opcheck.compare.outputs import Comparisons, Outputs, compare_outputs, stated_want, too_wide
 from opcheck.dtypes import of
 from opcheck.model import question
 from opcheck.model.case import EXACT, Array, OpVersion, OutputSpec, Rule, Tolerance
-from opcheck.model.question import Foreign, Outcome, Produced, Raised
+from opcheck.model.question import Outcome, Produced, Raised
 from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 
 #: Beginning of the reason for an answer that is no tensor.
@@ -49,7 +49,7 @@ class Refusal:
 
 
 Admitted: TypeAlias = Answer | Refusal
-Comparisons: TypeAlias = tuple[Comparison, ...]
+Specs: TypeAlias = Sequence[OutputSpec]
 #: Verdicts that an answer keeps though a process died first, in which others were asked before.
 _WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 #: The stages behind the first answer, and the data of their runs.
@@ -69,7 +69,7 @@ class Judgement:
     failure: Failure | None = None
     refused: bool = False
     alternative: str | None = None
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: Comparisons = ()
     inexpressible: bool = False
     against: tuple[str, ...] = ()
     irreproducible: bool = False
@@ -108,7 +108,7 @@ def judge(
 
     how = tolerance, like, declared
 
-    def judged(outputs: Sequence[Array | question.Foreign]) -> Judgement:
+    def judged(outputs: Outputs) -> Judgement:
         attempts = [(compare_outputs(one.wants, outputs, *how), one.name) for one in answers]
         return _judge_outputs(rule, attempts, names)
 
@@ -283,7 +283,7 @@ def judge_among(
     op: OpVersion,
     rule: Rule,
     outcomes: Mapping[str, Outcome],
-    outputs: Sequence[OutputSpec],
+    outputs: Specs,
     tolerance: Tolerance | None,
     like: Array | None = None,
 ) -> dict[str, Judgement]:
@@ -319,15 +319,13 @@ def judge_among(
     return {name: found.get(name) or meeting.judgement(name) for name in outcomes}
 
 
-def wants_of(op: OpVersion, got: Sequence[Array], specs: Sequence[OutputSpec]) -> tuple[Want, ...]:
+def wants_of(op: OpVersion, got: Sequence[Array], specs: Specs) -> tuple[Want, ...]:
     """Return a backend's outputs as the ones that others are expected to give."""
     pairs = zip(specs, got, strict=True)
     return tuple(stated_want(op, out.name, one, dtypes.of(one)) for out, one in pairs)
 
 
-def steady(
-    op: OpVersion, outcome: Outcome, outputs: Sequence[OutputSpec], tolerance: Tolerance | None
-) -> Outcome:
+def steady(op: OpVersion, outcome: Outcome, outputs: Specs, tolerance: Tolerance | None) -> Outcome:
     """Return `outcome` as unstable if its answers to the same data differ beyond `tolerance`."""
     if not isinstance(outcome, Produced) or outcome.again is None:
         return outcome
@@ -338,7 +336,7 @@ def steady(
     return replace(outcome, unstable=outcome.differs) if broken else outcome
 
 
-def misfit(answer: Sequence[Array | Foreign], outputs: Sequence[OutputSpec]) -> Comparison | None:
+def misfit(answer: Outputs, outputs: Specs) -> Comparison | None:
     """Return a mistake in the number, types or known dtypes of outputs, None if there is none."""
     given = chain(answer, repeat(_NO_TENSOR))
     tensors = (one if isinstance(one, np.ndarray) else _NO_TENSOR for one in given)

@@ -78,22 +78,20 @@ def _does(what: _Asks, mutant: Mutant, evidence: Evidence, broken: dict[str, str
 
 
 def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, str]) -> list[Mutant]:
-    """Return mutants that give an answer, by themselves or combined with a fault.
-
-    float32 in place of float64 is always added, because it may be all that is wrong. Of poorer
-    arithmetics only the widest that fits is tried.
-    """
+    """Return mutants that give an answer, by themselves or combined with a fault."""
     tried = mutants if evidence.nbytes <= _LARGEST else ()
     found = [one for one in tried if _does(reproduces, one, evidence, broken)]
     names = {one.name for one in found}
     views: list[tuple[Fault, Evidence]] = []
     right: DType | None = None
     for fault, view in evidence.views():
+        # Of poorer arithmetics only the widest that fits is tried.
         if right not in (None, fault.dtype):
             break
         views.append((fault, view))
         if view.admitted and _is_right(view):
             right = fault.dtype
+            # float32 in place of float64 is always added: it may be all that is wrong.
             if fault.name not in names and (not names or right.name == "float32"):
                 found.append(fault.beside())
     fitting: dict[Evidence, list[Mutant]] = {}
@@ -133,11 +131,7 @@ class Suspects:
         self._new.append((case, refuses))
 
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
-        """Return the mutants that reproduce a failure, or else a pattern of its numbers.
-
-        The mutant that explains the most failures up to now comes first. Those that a pass in the
-        same version and dtype contradicts are left out.
-        """
+        """Return the mutants that reproduce a failure, or else a pattern of its numbers."""
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
         explained = self._explained[op.domain, op.name]
@@ -157,6 +151,8 @@ class Suspects:
             self._resemblances[case] = seen
             if evidence.nbytes <= _SMALL and len(self._failed) < _KEPT:
                 self._failed[case] = evidence
+        # Those that a pass in the same version and dtype contradicts are left out. First comes the
+        # mutant that explains the most failures up to now.
         said = [spelt(one) for one in fits if not self.against(one, cell, enough=1)]
         explained.update(one.mistake for one in said if one.mistake)
         said.sort(key=lambda one: -explained[str(one.mistake)])
@@ -240,14 +236,12 @@ def _is_right(rounded: Evidence) -> bool:
 
 
 def _is_far(right: Array | None, got: Output) -> bool:
-    """Return True if poorer arithmetic is not all that is wrong, which bounds cost more to tell.
-
-    That is where an element is off by a quarter of the largest of all.
-    """
+    """Return True if poorer arithmetic is not all that is wrong, which bounds cost more to tell."""
     if right is None or isinstance(got, Foreign) or right.shape != got.shape:
         return False
     known = np.isfinite(right) & np.isfinite(got) & (got != 0)
     right, got = right[known].astype(np.float64), got[known].astype(np.float64)
+    # An element is off by a quarter of the largest of all.
     return bool((4 * abs(got - right) > abs(right).max(initial=0)).any())
 
 
@@ -278,11 +272,9 @@ _ALIKE, _FINER = 1.5, 8
 
 @dataclass(frozen=True)
 class Fault:
-    """A mistake that any operator can have, in the output's type or that of the computation.
+    """A mistake that any operator can have, in the output's type or that of the computation."""
 
-    `saturated`: computed, and clipped to the largest finite number.
-    """
-
+    #: Saturated: computed, and clipped to the largest finite number.
     kind: Literal["output", "computed", "saturated"]
     dtype: DType
 

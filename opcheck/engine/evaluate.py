@@ -448,7 +448,10 @@ class Expected:
         first, *others = self.tiers()
         sound = [first, *(t for t in others if not t.remark and t.arithmetic == first.arithmetic)]
         for tier in sound:
-            output = self.evaluation.scattered(tier, cut)[self.place]
+            try:
+                output = self.evaluation.scattered(tier, cut)[self.place]
+            except NotSupported:  # Numbers that are rounded further may decide less.
+                continue
             if not isinstance(output, Bounded) or (variance := output.variance()) is None:
                 continue
             if output.grid.dtype != self.dtype:

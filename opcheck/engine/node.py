@@ -436,8 +436,7 @@ def body_formula(op: OpVersion) -> Formula:
     def formula(*inputs: Any, **attrs: Any) -> tuple[Any, ...]:
         stated = {name: value for name, value in attrs.items() if value is not None}
         types = [_type_of(x) for x in inputs]
-        at = max(op.since, *schema.bodies)
-        body = onnx_defs.body(op, at, stated, types, len(schema.outputs))
+        body = onnx_defs.body(op, max(op.since, *schema.bodies), stated, types, len(schema.outputs))
         if body is None:
             raise NotSupported(f"{op} has no function body for these inputs")
         return _run(body, inputs, {}, stated)
@@ -528,6 +527,11 @@ def _run(
     return tuple(named.get(name) for name in body.outputs)
 
 
+def _is_unsure(x: Any) -> bool:
+    """Return True for integers, indices and booleans that rounding decides."""
+    return isinstance(x, Kind) and not (isinstance(x, Number) and x.dtype.kind not in "iu")
+
+
 def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
     """The outputs of a subgraph's node as tensors of a model have them."""
     from opcheck.engine.evaluate import evaluate
@@ -553,7 +557,7 @@ def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
         outputs = _computed(node, operands, named, {})
     except (TypeError, AttributeError, ValueError, IndexError) as error:
         # Formulas that move elements are written for arrays, and none reads what is not sure.
-        if not moves and all(isinstance(x, Number) or not isinstance(x, Kind) for x in operands):
+        if not moves and not any(map(_is_unsure, operands)):
             raise
         why = f"what {node.op} does here depends on how numbers were rounded"
         raise NotSupported(why) from error

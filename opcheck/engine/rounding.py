@@ -61,7 +61,7 @@ def _ends(output: Expected) -> tuple[Array, Array]:
     if output.dtype.kind != "float":
         return output.rounded(), output.rounded()
     room = output.room(_own_tier(output.evaluation))
-    size = np.abs(output.values)
+    y, size = output.values, np.abs(output.values)
     slack = room.own
     if room.shared is not None:
         slack = slack + size * (2 * np.maximum(room.shared.down, room.shared.up))
@@ -70,10 +70,7 @@ def _ends(output: Expected) -> tuple[Array, Array]:
         slack = slack + np.where((size > 0) & (size < 2.0**-1021), 2.0**-1074, 0.0)
     slack = np.where(np.isnan(slack), np.inf, slack)
     with np.errstate(over="ignore", invalid="ignore"):
-        low, high = (
-            nearest(*_sum(output.values, output.rest, sign * slack), output.dtype)
-            for sign in (-1, 1)
-        )
+        low, high = (nearest(*_sum(y, output.rest, sign * slack), output.dtype) for sign in (-1, 1))
     known, rounded = np.isfinite(size), output.rounded()
     return np.where(known, low, rounded), np.where(known, high, rounded)
 

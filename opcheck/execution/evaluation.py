@@ -16,6 +16,7 @@ import numpy as np
 from opcheck import grouping, model, opset
 from opcheck.backends import execute, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
+from opcheck.compare.outputs import Comparisons
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, steady
 from opcheck.diagnose.suspects import Evidence, OutputSequence
 from opcheck.engine import Node, operator_of
@@ -97,7 +98,7 @@ class CaseEvaluation:
 
     def compared_on_other_data(
         self, backend: BackendInfo, answer: execute.Outputs
-    ) -> verdict.Comparisons | None:
+    ) -> Comparisons | None:
         """The comparisons of an answer to the other data, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None
@@ -154,9 +155,15 @@ class CaseEvaluation:
                 case.rule, admitted, outcome, case.tolerance, self.like, backend.accumulate, twin
             )
         elsewhere: verdict.Judgement | None = None
-        if judgement.verdict is Verdict.PASS and isinstance(outcome, model.Produced):
-            elsewhere = yield from self._on_other_data(outcome, backend)
-            judgement = elsewhere or judgement
+        vague = self.is_model and judgement.verdict is Verdict.BAD_CASE
+        if vague and any(one.problem == "precision" for one in judgement.comparisons):
+            judgement = replace(judgement, verdict=Verdict.WARN, failure="precision")
+        # A model that is off, or of which nobody knows a part, is not wrong; its stale answer is.
+        off = self.is_model and verdict.is_right(judgement)
+        if (vague or off or judgement.verdict is Verdict.PASS) and produced:
+            found = yield from self._on_other_data(produced, backend)
+            if found and (judgement.verdict is Verdict.PASS or found.failure == "unstable"):
+                judgement = elsewhere = found
         if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
             return self._unsupported(backend, why)
         # No backend need take a model whose types contradict each other.
@@ -261,7 +268,7 @@ class CaseEvaluation:
         return refused
 
 
-def _are_right(compared: verdict.Comparisons) -> bool:
+def _are_right(compared: Comparisons) -> bool:
     return all(one.problem in (None, "precision", "undecided") for one in compared)
 
 

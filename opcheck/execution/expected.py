@@ -64,15 +64,19 @@ def question(case: Case) -> Question:
     legal = known and (unchanged or _is_computed(task, second))
     if known and not legal:
         second = tuple(backends.second_data(inputs, may_negate=False, moved=moved))
+    is_model = case.op == model.GRAPH and isinstance(case.expect, model.Computed)
+    if is_model and all(map(dtypes.identical, inputs, second)):  # integers alone, such as tokens
+        other = tuple(backends.second_data(inputs, may_negate=False, moved=range(len(inputs))))
+        second = other if _is_computed(task, inputs, other) else second
     return Question(task, inputs, second, legal, case.timeout, draws or bool(case.expect.random))
 
 
-def _is_computed(task: Task, inputs: Sequence[Array]) -> bool:
+def _is_computed(task: Task, *data: Sequence[Array]) -> bool:
+    """Return True if the node is legal on all of these data, with outputs of the same shapes."""
     try:
-        _ = node_of(task, inputs).plain
+        return len({tuple(map(np.shape, node_of(task, inputs).plain)) for inputs in data}) == 1
     except (InvalidNode, NotSupported):
         return False
-    return True
 
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:

@@ -70,15 +70,12 @@ def with_weights(task: Task) -> Task:
 
 @contextmanager
 def opened(model: ModelProto, *, as_file: bool = False) -> Iterator[str | bytes]:
-    """A whole model as bytes; one with large weights, or if asked, as the path of a file.
-
-    The file has no name of its own, so that it is gone even after an abort.
-    """
+    """A whole model as bytes; one with large weights, or if asked, as the path of a file."""
     data = model.SerializeToString()
     if not (as_file or weights.are_outside(data)):
         yield data
         return
-    with TemporaryFile() as file:
+    with TemporaryFile() as file:  # without a name, so that it is gone even after an abort
         file.writelines(weights.pieces(data))
         file.seek(0)
         yield f"/dev/fd/{file.fileno()}"
@@ -224,11 +221,9 @@ def state_rank(output: ValueInfoProto, rank: int) -> None:
 
 
 def _keep_rank(model: ModelProto) -> None:
-    """Give the only output the rank of the first input, where ONNX infers none.
-
-    Its checker refuses an output without a shape. Operators without inference at their version,
-    such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
-    """
+    """Give the only output the rank of the first input, where ONNX infers none."""
+    # Its checker refuses an output without a shape. Operators without inference at their version,
+    # such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
     graph, (imported, *_) = model.graph, model.opset_import
     if imported.domain or not len(graph.node) == len(graph.output) == 1:
         return

@@ -83,10 +83,7 @@ def is_test(names: Iterable[str]) -> bool:
 def read_test(
     folder: Path, name: str, problems: FileMessages, *, answered: bool = True
 ) -> ModelTest | None:
-    """The test in a folder; None if it has problems, which are added to `problems`.
-
-    Unless `answered`, outputs may be missing.
-    """
+    """The test in a folder, or None and its problems; outputs may be missing unless `answered`."""
     known = len(problems)
     links = (path for path in sorted(folder.rglob("*")) if path.is_symlink())
     outside = [path for path in links if not inside(path, folder)]
@@ -212,11 +209,9 @@ def data_json(rtol: float, atol: float) -> bytes:
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
-    """The model in a file, whole, and `valid` if asked; raises ValueError.
-
-    What it keeps in other files is read into it, and no path leads out of its folder. Large weights
-    stay where they are, see `weights`.
-    """
+    """The model in a file, whole, and `valid` if asked; raises ValueError."""
+    # What it keeps in other files is read into it, and no path leads out of its folder. Large
+    # weights stay where they are, see `weights`.
     try:
         folders.check_size(path, _MOST)
         data, places = weights.without(path)
@@ -240,9 +235,8 @@ def read_model(path: Path, *, valid: bool = True) -> ModelProto:
         try:
             weights.array(tensor)
         except Exception as error:  # onnx and NumPy raise whatever they stumble over
-            raise ValueError(
-                f"this is no valid model: the tensor {tensor.name!r} is damaged: {error}"
-            ) from None
+            why = f"the tensor {tensor.name!r} is damaged: {error}"
+            raise ValueError(f"this is no valid model: {why}") from None
     if valid and (message := invalid(_for_checker(model))):
         raise ValueError(f"this is no valid model: {message}")
     return model
@@ -256,11 +250,9 @@ def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
 
 
 def _for_checker(model: ModelProto) -> ModelProto:
-    """`model` as onnx's checker wants it.
-
-    Inputs and outputs have shapes, which ONNX's runner does not ask for, and initializers have
-    their data: those that lie elsewhere are inputs.
-    """
+    """`model` as onnx's checker wants it."""
+    # Inputs and outputs have shapes, which ONNX's runner does not ask for, and initializers have
+    # their data: those that lie elsewhere are inputs.
     ends = (*model.graph.input, *model.graph.output)
     outside = [one for one in model.graph.initializer if weights.is_outside(one)]
     if not outside and all(one.type.tensor_type.HasField("shape") for one in ends):
@@ -291,10 +283,7 @@ def inside(path: Path, folder: Path) -> bool:
 
 
 def _fetch(tensor: TensorProto, folder: Path, room: int, *, may_stay: bool) -> int:
-    """Read the data of a tensor from another file; returns their number of bytes.
-
-    Large ones stay there if they may.
-    """
+    """Read a tensor's data from a file, where large ones `may_stay`; return their size in bytes."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     what = f"the data of {tensor.name!r} in {location!r}"

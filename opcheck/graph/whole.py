@@ -13,15 +13,14 @@ from opcheck.dtypes import DType, named
 from opcheck.graph import sized
 from opcheck.graph.test_data import opset_of
 from opcheck.model import TensorType
-from opcheck.opset import onnx_defs
-from opcheck.opset.onnx_defs import messages
+from opcheck.opset.onnx_defs import messages, without_functions
 
 
 class WholeModel:
     """A model with its own functions expanded, on tensors of these types."""
 
     def __init__(self, data: bytes, fed: Sequence[TensorType]) -> None:
-        self._proto = onnx_defs.without_functions(ModelProto.FromString(data))
+        self._proto = without_functions(ModelProto.FromString(data))
         self._fed = fed
 
     @property
@@ -70,11 +69,7 @@ class WholeModel:
         return prod(one.dim_value for one in tensor.shape.dim) * dtype.numpy.itemsize
 
     def with_branch(self, place: int, *, then: bool) -> bytes | None:
-        """The model with the branch that an If takes in place of the node.
-
-        What the branch computes is named after the node, so that no name is there twice. None for
-        a branch with a sparse constant, or with graphs that give a tensor of it another meaning.
-        """
+        """The model with the branch that an If takes in place of the node, or None."""
         copy = ModelProto.FromString(self._proto.SerializeToString())
         for name, each in zip(self.nodes, copy.graph.node, strict=True):
             each.name = name
@@ -85,8 +80,10 @@ class WholeModel:
         own += [one.name for one in branch.initializer]
         _, *inner = messages(branch, GraphProto)
         hidden = chain.from_iterable(map(_declared, inner))
+        # Not with a sparse constant, or graphs that give a tensor of the branch another meaning.
         if branch.sparse_initializer or not {*own}.isdisjoint({*hidden} - {""}):
             return None
+        # What the branch computes is named after the node, so that no name is there twice.
         prefix = f"{node.name}/"
         taken = {*chain.from_iterable(map(_declared, messages(copy.graph, GraphProto)))}
         while any(f"{prefix}{name}" in taken for name in own):
@@ -113,18 +110,14 @@ class WholeModel:
         return copy.SerializeToString()
 
     def giving(self, names: Sequence[str], *, alone: bool = False) -> tuple[bytes, list[str]]:
-        """The model with these tensors as outputs after its own, and which were none before.
-
-        `alone`: its own are none any more.
-        """
+        """The model with these outputs after its own, or `alone`, and which were none before."""
         copy = ModelProto.FromString(self._proto.SerializeToString())
         if alone:
             del copy.graph.output[:]
         own = {one.name for one in copy.graph.output}
         more = [name for name in dict.fromkeys(names) if name not in own]
-        copy.graph.output.extend(
-            self._types.get(name) or helper.make_empty_tensor_value_info(name) for name in more
-        )
+        empty = helper.make_empty_tensor_value_info
+        copy.graph.output.extend(self._types.get(name) or empty(name) for name in more)
         return copy.SerializeToString(), more
 
 

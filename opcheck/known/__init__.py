@@ -2,8 +2,7 @@
 
 A failure that a ledger lists, in its way and place, is `known` and green. A case of a user's ledger
 that fails otherwise keeps its verdict, and one that passes is an `unexpected pass`: both are red,
-and so is an unsupported case that is not listed. Entries that match nothing are reported before
-anything runs.
+and so is an unsupported case that is not listed. Entries in vain are reported before anything runs.
 """
 
 import hashlib
@@ -123,23 +122,21 @@ def _plain(value: Any) -> Any:
 
 
 class Line(validation.Fields):
-    """One known defect: how it fails, since which versions, where, and why.
-
-    If it fails only `sometimes`, depending on the CPU or on the memory's contents, it may also
-    pass. docs/known-failures.md explains the fields from `kind` to `clause`, for the scoreboard. A
-    defect that no case shows has no `where`, but a `clause`. A stray crash has neither: any case
-    may be asked after the one that did the damage.
-    """
+    """One known defect: how it fails, since which versions, where, and why."""
 
     versions: Versions
     failure: Annotated[Failures, _Some]
+    #: Depending on the CPU or on the memory's contents: it may also pass.
     sometimes: bool = False
     cause: Text
     link: str | None = None
+    #: docs/known-failures.md explains the fields from here to `clause`, for the scoreboard.
     kind: Literal["legal model", "invalid model"] = "legal model"
     same_as: Text | None = None
     documented: Text | None = None
     upstream: Text | None = None
+    #: Of a defect that no case shows. A stray crash has neither this nor `where`: any case may be
+    #: asked after the one that did the damage.
     clause: Text | None = None
     where: Annotated[list[Place], _Some] = Field(default_factory=list)
 
@@ -169,11 +166,10 @@ class LedgerFields(validation.Fields):
 
 
 class LedgerEntry(validation.Fields):
-    """One line of a user's ledger: the expected failure of some cases, and its cause.
+    """One line of a user's ledger: the expected failure of some cases, and its cause."""
 
-    All stated fields have to hold: one of the verdicts, one of the ways to fail, the `reason`
-    somewhere in the result's, where `*` is anything, and one of the mistakes that it `looks` like.
-    """
+    # All stated fields have to hold: one of the verdicts, one of the ways to fail, the `reason`
+    # somewhere in the result's, where `*` is anything, and one of the mistakes it `looks` like.
 
     verdict: Annotated[Verdicts | None, _Some] = None
     failure: Annotated[Failures | None, _Some] = None
@@ -230,8 +226,7 @@ def is_version(version: str) -> bool:
 @cache
 def within(version: str, versions: str) -> bool:
     """Return True if a version lies in a range; an invalid version lies in none."""
-    known = SpecifierSet(versions)
-    return is_version(version) and known.contains(Version(version), prereleases=True)
+    return is_version(version) and SpecifierSet(versions).contains(version, prereleases=True)
 
 
 Form = TypeVar("Form", LedgerFields, UserFields)
@@ -291,15 +286,13 @@ def shipped_ledgers() -> tuple[Ledger, ...]:
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
-    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated.
-
-    That is the first line that explains a failure of a shipped case, or that denies a pass.
-    """
+    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated."""
     case, passed = result.case, result.verdict is Verdict.PASS
     # A declared arithmetic may pass.
     if not case.source.shipped or (passed and backend.accumulate):
         return result
     address = (backend.of or backend.address).partition("?")[0]
+    # The first line counts that explains a failure of a shipped case, or that denies a pass.
     for ledger in (one for one in ledgers if address in one.fields.backend):
         for line in _lines_of(ledger, case.op.name, case.name, backend.version):
             fails = result.verdict in FAILING and result.failure in line.failure
@@ -449,17 +442,15 @@ def says(reason: str, pattern: str) -> bool:
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts that ledgers are checked against; `cases` are all that were read, selected or not.
-
-    `elsewhere` reads the shipped suites of operators, whose cases a ledger may list too. `why_none`
-    returns why an address names no backend, `looks` the mistakes that failures of an operator can
-    look like.
-    """
+    """Facts that ledgers are checked against; `cases` are all that were read, selected or not."""
 
     backends: Sequence[BackendInfo]
     cases: Sequence[Case]
+    #: Reads the shipped suites of operators, whose cases a ledger may list too.
     elsewhere: Callable[[Collection[str]], Sequence[Case]]
+    #: Returns why an address names no backend, or None.
     why_none: Callable[[str], str | None]
+    #: Returns the mistakes that failures of an operator can look like.
     looks: Callable[[model.OpVersion], Collection[str]]
 
     def all_cases(self, ops: Collection[str]) -> Sequence[Case]:

@@ -3,11 +3,11 @@
 Also the operators of Python that bounded and precise arrays share.
 """
 
-import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf, ldexp
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,8 +56,8 @@ class Grid:
 
 def grid(dtype: DType, *, subnormal: bool = True) -> Grid:
     """The grid of a floating dtype."""
-    step = math.ldexp(0.5, dtype.min_exponent) if subnormal else 0.0
-    return Grid(dtype, math.ldexp(1.0, -dtype.precision), step)
+    step = ldexp(0.5, dtype.min_exponent) if subnormal else 0.0
+    return Grid(dtype, ldexp(1.0, -dtype.precision), step)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Arithmetic:
 
 
 def _of(dtype: DType, **options: object) -> Arithmetic:
-    smallest = math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
+    smallest = ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
     # Subnormal rounding is no part of the grid of a wide type: it lies below the output's floor.
     rounded = grid(dtype, subnormal=dtype.precision < 24)
     return replace(Arithmetic(rounded, limits(dtype)[1], smallest), **options)  # type: ignore[arg-type]
@@ -118,9 +118,7 @@ def _of(dtype: DType, **options: object) -> Arithmetic:
 FLOAT32 = _of(DTYPES["float32"])
 FLOAT64 = _of(DTYPES["float64"], values=1)
 #: Without errors, on numbers of as many digits as their context says.
-EXACT = replace(
-    FLOAT64, grid=Grid(DTYPES["float64"], 0.0), largest=math.inf, smallest=0.0, values=2
-)
+EXACT = replace(FLOAT64, grid=Grid(DTYPES["float64"], 0.0), largest=inf, smallest=0.0, values=2)
 
 
 def expected(dtype: DType) -> Arithmetic:

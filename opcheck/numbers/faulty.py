@@ -35,6 +35,11 @@ def __getattr__(name: str) -> Callable[..., Any]:
     return function
 
 
+def values_of(x: Any) -> NDArray[np.float64]:
+    """The values of `x` in float64, as a plain array: formulas decide by them."""
+    return plain.values_of(bare(x))
+
+
 def bare(x: Any) -> Any:
     """The plain array of a faulty one, or those in a list; anything else as it is."""
     if isinstance(x, list | tuple):

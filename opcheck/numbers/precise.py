@@ -172,6 +172,7 @@ def _truncated(x: Any) -> Any:
     return _mp.ceil(x) if x < 0 else _mp.floor(x)
 
 
+#: Functions that mpmath has not, or not so.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": lambda x: -x if x < 0 else x,
     "negative": lambda x: -x,
@@ -187,11 +188,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "maximum": lambda a, b: a if a >= b else b,
     "minimum": lambda a, b: a if a <= b else b,
 }
-_OF_MPMATH = """
-acos acosh asin asinh atan atanh ceil cos cosh erf exp expm1 floor log log1p sign sin sinh sqrt tan
-tanh
-""".split()
-_FUNCTIONS |= {name: getattr(_mp, name) for name in _OF_MPMATH}
 #: Those of two operands.
 _OF_TWO = "add subtract multiply divide pow remainder fmod maximum minimum".split()
 
@@ -199,6 +195,6 @@ _OF_TWO = "add subtract multiply divide pow remainder fmod maximum minimum".spli
 @cache
 def of_objects(name: str) -> Callable[..., Any]:
     """The function `name` of arrays of mpmath's numbers."""
-    one = partial(_real, _FUNCTIONS[name])
+    one = partial(_real, _FUNCTIONS.get(name) or getattr(_mp, name))
     applied = np.frompyfunc(one, 2 if name in _OF_TWO else 1, 1)
     return lambda *operands: _array(applied(*operands))

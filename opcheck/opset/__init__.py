@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain
-from operator import or_
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -19,14 +18,6 @@ import numpy as np
 from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
 from opcheck.model import Array, Attrs, AttrValue, OpVersion, Typed
 
-#: Operators that take no strings, and yet round nothing.
-_EXACT = (
-    *("Abs", "Ceil", "Clip", "EyeLike", "Floor", "GlobalMaxPool", "Max", "MaxPool", "Min", "Neg"),
-    *("ReduceMax", "ReduceMin", "Relu", "Round", "Sign", "TopK"),
-)
-#: Operators that take strings, and compute if an attribute has another value than this.
-_MOVE_WITH = dict.fromkeys(("GridSample", "Resize", "Upsample"), ("mode", "nearest"))
-_MOVE_WITH |= dict.fromkeys(("ScatterElements", "ScatterND"), ("reduction", "none"))
 #: Attributes that name the dtype of an output.
 NAMING = ("to", "dtype", "output_dtype", "output_datatype")
 #: The dtypes of attributes that are no tensors.
@@ -35,6 +26,8 @@ _HOLDS = {"int": "int64", "float": "float32", "string": "string"}
 AttrType: TypeAlias = Literal[
     "int", "float", "string", "tensor", "ints", "floats", "strings", "tensors", "graph", "other"
 ]
+#: The dtypes of type variables that inputs bind.
+Bound: TypeAlias = Mapping[str, DType]
 #: What is in place of the type of a sequence's length.
 LENGTH = "length"
 #: The last parameter of an operator with subgraphs: tensors that these use under the names outer_0,
@@ -112,8 +105,7 @@ class Schema:
         several = [n for n, p in enumerate(self.inputs) if len(p.types) > 1]
         # Tensors of a list, and those of any types that are more than a rate, come first.
         chief = (n for n in several if self.inputs[n].listed or not self.inputs[n].homogeneous)
-        found = next(chain(chief, several), 0)
-        return found - self.in_place_of_optional
+        return next(chain(chief, several), 0) - self.in_place_of_optional
 
     @cached_property
     def in_place_of_optional(self) -> bool:
@@ -320,8 +312,7 @@ def without_sequences(
         tensor = replace(one, types=plain, constraint=constraint)
         if types and plain:
             yield replace(tensor, name=f"{one.name}_tensor", option="optional", least=0)
-        listed = replace(tensor, types=types, option=option, least=0, listed=True)
-        yield listed if types else tensor
+        yield replace(tensor, types=types, option=option, least=0, listed=True) if types else tensor
 
     taken = sorted(chain.from_iterable(map(tensors, inputs)), key=lambda one: one.listed)
     length = (
@@ -389,36 +380,13 @@ def attribute(op: OpVersion, name: str) -> Attribute | None:
     return schemas[0].attributes[name] if schemas else None
 
 
-def is_exact(op: OpVersion, attrs: Attrs) -> bool:
-    """Return True if an operator, at any version, rounds nothing: it moves or selects elements."""
-    schemas = versions(op.domain, op.name)
-    # Operators that take strings, and compute with other inputs, or run another graph.
-    if op.domain or op.name in {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}:
-        return False
-    name, value = _MOVE_WITH.get(op.name, ("", ""))
-    declared = schemas[op.since].attributes.get(name)
-    if declared and attrs.get(name, declared.default) != value:
-        return False
-    return op.name in _EXACT or any(map(_moves, schemas.values()))
-
-
-def _moves(schema: Schema) -> bool:
-    # An operator that returns strings, as it takes them, cannot compute with its elements.
-    taken = {parameter.constraint for parameter in schema.inputs}
-    moved = [o.constraint in taken and "tensor(string)" in o.types for o in schema.outputs]
-    whole = [not any("float" in t or "double" in t for t in o.types) for o in schema.outputs]
-    return any(moved) and all(map(or_, moved, whole))
-
-
 def naming(schema: Schema) -> Attribute | None:
     """The attribute that names the dtype of an output: Cast's `to`, EyeLike's `dtype`."""
     found = (schema.attributes.get(name) for name in NAMING)
     return next((one for one in found if one and one.type in ("int", "string")), None)
 
 
-def output_dtype(
-    schema: Schema, output: Parameter, bound: Mapping[str, DType], attrs: Attrs
-) -> DType | None:
+def output_dtype(schema: Schema, output: Parameter, bound: Bound, attrs: Attrs) -> DType | None:
     """The dtype of an output by type variables that inputs `bound`, or an attribute, if known."""
     if output.constraint in bound:
         return bound[output.constraint]
@@ -449,9 +417,7 @@ def output_dtype(
     return found if found and found.text in output.types else None
 
 
-def _of_labels(
-    schema: Schema, output: Parameter, bound: Mapping[str, DType], attrs: Attrs
-) -> DType | None:
+def _of_labels(schema: Schema, output: Parameter, bound: Bound, attrs: Attrs) -> DType | None:
     """The dtype of the labels or values that an attribute holds, else the other one of two."""
     labels = [name for name in schema.attributes if re.match("values_|classlabels_", name)]
     given = [name for name in labels if attrs.get(name) is not None]
@@ -501,8 +467,7 @@ def newest(domain: str) -> int:
         from onnx import defs
 
         return defs.onnx_opset_version()
-    every = chain.from_iterable(versions(domain, name) for name in operators(domain))
-    return max(every, default=0)
+    return max(chain.from_iterable(versions(domain, name) for name in operators(domain)), default=0)
 
 
 @cache

@@ -16,7 +16,7 @@ from onnx.parser import ParseError, parse_graph
 from opcheck import opset as opsets
 from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
-from opcheck.opset import AttrType, Body, BodyNode, Parameter, Schema, weights
+from opcheck.opset import Attribute, AttrType, Body, BodyNode, Parameter, Schema, weights
 
 #: A kind of messages.
 Kind = TypeVar("Kind", bound=Message)
@@ -74,7 +74,7 @@ def _one(
     return (sequence, replace(others, types=tensors)), [replace(outputs[0], option="single")]
 
 
-def _attribute(attribute: Any) -> opsets.Attribute:
+def _attribute(attribute: Any) -> Attribute:
     kind = TYPES.get(attribute.type.value, "other")
     proto = attribute.default_value
     stated = kind not in ("graph", "other") and proto.type != AttributeProto.UNDEFINED
@@ -84,9 +84,7 @@ def _attribute(attribute: Any) -> opsets.Attribute:
         words = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
         named = "The default type is 'float'" in attribute.description
         default = int(words[1]) if words else onnx.TensorProto.FLOAT if named else None
-    return opsets.Attribute(
-        attribute.name, kind, attribute.required, default, attribute.description
-    )
+    return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
 
 
 def value_of(proto: Any) -> AttrValue:

@@ -478,13 +478,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileNode:
-    """One value: a scalar, a sequence (tuple) or a mapping (dict, never to be changed).
+    """One value: a scalar, a sequence (tuple) or a mapping (dict, never to be changed)."""
 
-    `mark` is where the value begins, `keys` where a mapping's keys are. A key whose value was
-    refused is in neither. An alias is the node it names: a tree may share nodes, but has no cycle.
-    """
-
+    #: An alias is the node it names: a tree may share nodes, but has no cycle.
     value: PlainScalar | tuple[FileNode, ...] | dict[str, FileNode]
+    #: Where the value begins, and a mapping's keys. A key whose value was refused is in neither.
     mark: Mark
     keys: dict[str, Mark] = field(default_factory=dict)
 

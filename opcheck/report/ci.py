@@ -1,8 +1,7 @@
 """A run for CI systems: as JUnit's XML, a test suite a backend, and as GitHub's annotations.
 
 The XML keeps to the schemas of Jenkins, https://github.com/jenkinsci/xunit-plugin (junit-10.xsd),
-and of Ant's reports. A run that fails for no case has another suite, so that no reader shows it
-green.
+and of Ant's reports. A run that fails for no case has another suite, lest a reader shows it green.
 """
 
 import os

@@ -20,10 +20,7 @@ _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case
 
 
 def number(value: model.Element | None, dtype: DType | None) -> str:
-    """A value as short as its dtype allows: float32 0.1 is 0.1, not 0.10000000149011612.
-
-    Whole numbers are spelt out: the largest float16 is 65504, not 6.55e+04.
-    """
+    """A value as short as its dtype allows: float32 0.1 is 0.1, not 0.10000000149011612."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -33,6 +30,7 @@ def number(value: model.Element | None, dtype: DType | None) -> str:
         return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
     if not isinstance(value, float) or not math.isfinite(value) or dtype is None:
         return str(value)
+    # Whole numbers are spelt out: the largest float16 is 65504, not 6.55e+04.
     if not dtype.precision or (value.is_integer() and abs(value) < 1e16):
         return str(value)
     # 17 digits identify a float64. An input may have more digits than the output's dtype.

@@ -103,10 +103,7 @@ def _counts(found: Located) -> Iterator[str]:
 
 
 def write(folder: Path, wrong: JudgedNode, task: Task, inputs: Tensors, backend: str) -> Path:
-    """Write a wrong node as a case file, and with a script that needs no opcheck; return where.
-
-    `task` and `inputs` are the question that the node is by itself.
-    """
+    """Write a wrong node, as a `task` on `inputs`, with a script without opcheck; return where."""
     case = wrong.result.case
     target = folder / folder_name(case.name)
     target.mkdir(parents=True, exist_ok=True)

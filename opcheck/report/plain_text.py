@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from opcheck.errors import plural as plural
 from opcheck.grouping import picked as picked
 
 if TYPE_CHECKING:
@@ -85,11 +86,6 @@ def broken(name: str, width: int) -> str:
 def kind(reason: str) -> str:
     """A reason without numbers, which differ between those of one kind."""
     return _PARTICULARS.sub("#", reason)
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 case`, `2 cases`, `1,031 cases`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def index(place: Sequence[int]) -> str:

@@ -98,19 +98,17 @@ class _Format(pydantic.BaseModel):
 
 
 class Reading(Generic[Head, Line, Result]):
-    """Reads a file; each format is a subclass.
+    """Reads a file; each format is a subclass."""
 
-    `name` is the content of a file, `hint` how to make one. A file has at most `limit` bytes, and a
-    line `longest`. A last line that is cut short is an error unless it `may_be_cut_short`.
-    """
-
+    #: The content of a file, and how to make one.
     name: str
     hint: str
     format: int
+    #: The most bytes of a file, and of a line.
     limit: int
     longest: int
+    #: Or a last line that is cut short is an error.
     may_be_cut_short = False
-
     #: Returns the contents of the file; lines come with their numbers and are read on demand.
     use: Callable[[Head, Iterator[tuple[int, Line]]], Result]
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from opcheck.errors import Exit
+from opcheck.grouping import group_by
 from opcheck.model import Verdict
 from opcheck.report import plain_text
 
@@ -19,8 +20,7 @@ COLOURS = {
     Verdict.PASS: "green",
     Verdict.KNOWN: "cyan",
     Verdict.WARN: "yellow",
-    Verdict.UNSUPPORTED: "bright_black",
-    Verdict.NOT_RUN: "bright_black",
+    **dict.fromkeys((Verdict.UNSUPPORTED, Verdict.NOT_RUN), "bright_black"),
     Verdict.BAD_CASE: "magenta",
 }
 #: Of the 256 colours, those that are readable on white and on black, with a contrast of at least
@@ -53,16 +53,12 @@ def new_table(*columns: str, title: str = "") -> Table:
     return table
 
 
-def grouped(
-    columns: Sequence[str],
-    groups: Iterable[tuple[str, Sequence[Sequence[str | Text]]]],
-    title: str = "",
-) -> Table:
-    """A table of groups of rows, with the name of each group in the first column."""
+def grouped(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], title: str = "") -> Table:
+    """A table of rows, those of one name together, which stands in the first column once."""
     table = new_table(*columns, title=title)
-    for name, rows in groups:
-        for number, row in enumerate(rows):
-            table.add_row("" if number else name, *row)
+    for name, some in group_by(rows, lambda row: str(row[0])).items():
+        for number, (_, *cells) in enumerate(some):
+            table.add_row("" if number else name, *cells)
     return table
 
 
@@ -75,10 +71,8 @@ def unlike(both: Mapping[str, tuple[str, str]]) -> Table:
 
 
 def put(console: Console, table: Table, *, indent: int = 0) -> None:
-    """Print a table, folded to the width of the console, but wider if its numbers need it.
-
-    Rich would cut numbers, fold the title, and fill lines with blanks.
-    """
+    """Print a table, folded to the width of the console, but wider if its numbers need it."""
+    # Rich would cut numbers, fold the title, and fill lines with blanks.
     if table.title:
         console.print(Text(str(table.title), "bold"), soft_wrap=True)
         table.title = None

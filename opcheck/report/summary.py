@@ -205,15 +205,13 @@ def _kinds(reasons: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 @dataclass(eq=False)
 class Pretty:
-    """Prints a run on a console, while it lasts or afterwards.
-
-    The first few similar failures are shown in full, others counted. `quiet` shows none; `verbose`
-    1 shows every table in full, and 2 also every failure, warning and known failure.
-    """
+    """Prints a run while it lasts, or later: a few similar failures in full, others counted."""
 
     console: Console
     header: Header
+    #: Shows no failure in full.
     quiet: bool = False
+    #: 1 shows every table in full, and 2 also every failure, warning and known failure.
     verbose: int = 0
     results: Sequence[Record] = field(default=(), init=False)
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
@@ -234,10 +232,9 @@ class Pretty:
         likeness = _likeness(result)
         self._alike[likeness] += 1
         most = 1 if result.diagnoses or result.verdict is Verdict.BAD_CASE else 3
-        if self.verbose >= _EVERYTHING or self._alike[likeness] <= most:
-            return True
-        self._left_out += 1
-        return False
+        is_due = self.verbose >= _EVERYTHING or self._alike[likeness] <= most
+        self._left_out += not is_due
+        return is_due
 
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""
@@ -298,13 +295,13 @@ class Pretty:
     def _counts(self) -> Table:
         """Table of verdicts by operator version and backend."""
         columns, rows = totals.table(self.header.backends, self.results)
-        groups: dict[str, list[list[str | Text]]] = {}
+        named: list[list[str | Text]] = []
         for op, backend, cells in rows:
             styles = (STYLES.get(column, "") for column in columns)
             pairs = zip(cells, styles, strict=True)
             styled = (Text(cell, "bright_black" if cell == "·" else style) for cell, style in pairs)
-            groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
-        return grouped(["operator", "backend", *map(Numbers, columns)], groups.items())
+            named.append([plain_text.brief(str(op)), self.names[backend], *styled])
+        return grouped(["operator", "backend", *map(Numbers, columns)], named)
 
     def _open_answers(self) -> Table:
         right = Verdict.PASS, Verdict.WARN
@@ -313,12 +310,10 @@ class Pretty:
             for one in self.results
             if one.alternative and one.verdict in right
         )
-        groups: dict[str, list[tuple[str, str, str]]] = {}
-        for (case, backend, answer), count in answers.items():
-            row = backend, f"{count:,}", plain_text.brief(answer)
-            groups.setdefault(plain_text.brief(case), []).append(row)
+        brief = plain_text.brief
         title = "Where the text leaves it open, the answer each backend gives"
-        return grouped(["case", "backend", Numbers("times"), "answer"], groups.items(), title=title)
+        found = ((brief(c), who, f"{n:,}", brief(said)) for (c, who, said), n in answers.items())
+        return grouped(["case", "backend", Numbers("times"), "answer"], found, title)
 
     def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
         found = totals.of_backends(self.header.backends, results)
@@ -334,14 +329,13 @@ class Pretty:
             yield table
 
     def _with_causes(self, title: str, results: Iterable[Record]) -> Table:
-        groups: dict[str, list[tuple[str, str]]] = {}
+        rows = []
         for address, known, count in totals.known(self.header.backends, results):
             said = plain_text.one_line(known.cause)
             # In a line of its own, so that it is rarely folded.
             said += f"\n{plain_text.one_line(known.link)}" if known.link else ""
-            groups.setdefault(address, []).append((f"{count:,}", said))
-        named = ((self.names[address], rows) for address, rows in groups.items())
-        return grouped(["backend", Numbers("cases"), "cause"], named, title=title)
+            rows.append((self.names[address], f"{count:,}", said))
+        return grouped(["backend", Numbers("cases"), "cause"], rows, title)
 
     def _passing(self) -> Table:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
@@ -365,11 +359,11 @@ class Pretty:
     def _reasons(
         self, results: Iterable[Record], verdict: Verdict, title: str, *, by_name: bool = False
     ) -> Table:
-        groups = []
+        rows: list[tuple[str, str, str]] = []
         for name, mine in self._named(one for one in results if one.verdict is verdict):
             reasons = (f"{f'{one.op.name}/{one.name}: ' * by_name}{one.reason}" for one in mine)
-            groups.append((name, [*_kinds(reasons)]))
-        return grouped(["backend", Numbers("cases"), "reason"], groups, title=title)
+            rows += ((name, *kind) for kind in _kinds(reasons))
+        return grouped(["backend", Numbers("cases"), "reason"], rows, title)
 
     def _overview(self) -> None:
         console, header, names, results = self.console, self.header, self.names, self.results

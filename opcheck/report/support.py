@@ -53,10 +53,9 @@ class Matrix:
     def heading(self) -> str:
         """The title, whether it declares anything, and how much it was asked."""
         says = any(cell.declared is not None for cell in self.cells)
+        source = f"by {self.declares}" if says else "nothing"
         asked = f"{sum(c.count for c in self.cells):,} models of {len(self.cells):,} cells"
-        return plain_text.clean(
-            f"{self.title} (declares {f'by {self.declares}' * says or 'nothing'}): {asked}"
-        )
+        return plain_text.clean(f"{self.title} (declares {source}): {asked}")
 
 
 def show(console: Console, found: Sequence[Matrix]) -> None:

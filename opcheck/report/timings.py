@@ -4,8 +4,7 @@ A file has JSON lines: a header, a line for each case with all its samples, and 
 footer, or if its `complete` is false, the benchmark was cut short. Statistics are computed from the
 samples when they are read.
 
-A terminal shows each case, then means over them, then changes between two benchmarks, or between
-two backends of one.
+A terminal shows each case, then means over them, then changes between two benchmarks or backends.
 """
 
 import dataclasses
@@ -170,10 +169,8 @@ def show_results(console: Console, bench: Bench, rows: Rows) -> None:
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
-    """Print one case, with a line for each backend and remarks on its times.
-
-    Its head is `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
-    """
+    """Print one case, with a line for each backend and remarks on its times."""
+    # `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
     console.print(Text(brief(row.case), "bold"), soft_wrap=True)
     copy, base = spread(row.copy), row.timing(bench.baseline)
     about = brief(" ".join(part for part in (row.op, row.dtype, row.shapes) if part))
@@ -259,16 +256,16 @@ def show_changes(
     if base is not None:
         changes = tuple(one for one in changes if one.verdict in ("slower", "unclear"))
         title = f"ratio to {brief(base)}"
-    rows: dict[str, list[list[str | Text]]] = {}
+    rows: list[list[str | Text]] = []
     for one in (*changes, *compared.together):
         cells = [brief(one.backend), digits(one.ratio), interval(one.low, one.high)]
         # Within one run there are no p-values.
         cells += ["<0.001" if one.p < 0.001 else f"{one.p:.3f}"] * (base is None)
         verdict = Text(one.verdict, _CHANGED.get(one.verdict, ""))
-        rows.setdefault(brief(one.case) or "All cases together", []).append([*cells, verdict])
+        rows.append([brief(one.case) or "All cases together", *cells, verdict])
     numbers = ["95 % interval", *["p"] * (base is None)]
     head = ["case", "backend", Numbers(title), *map(Numbers, numbers), "verdict"]
-    put_all(console, unlike(differences), grouped(head, rows.items()))
+    put_all(console, unlike(differences), grouped(head, rows))
     if compared.missing:
         say(console, "Not compared", "bold")
     for why, some in grouping.group_by(compared.missing, lambda one: one.why).items():

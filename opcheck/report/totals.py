@@ -49,14 +49,11 @@ def of_backends(backends: Iterable[BackendInfo], results: Records) -> dict[str, 
 def by_operator(
     backends: Iterable[BackendInfo], results: Sequence[Record], most: int
 ) -> dict[str, dict[str, Counter[str]]]:
-    """Count results that are `wrong`, `judged`, and of each kind, by operator and backend.
-
-    If there are more than `most` operators, only the worst have a row each. The last row is for
-    all. A result that a ledger lists counts as its verdict before, and if wrong as `known` too.
-    """
+    """Count results that are `wrong`, `judged`, and of each kind, by operator and backend."""
     kinds = [(result, [*_kinds(result)]) for result in sorted(results, key=lambda one: one.op)]
     wrong = Counter(dict.fromkeys((result.op.name for result, _ in kinds), 0))
     wrong.update(result.op.name for result, found in kinds if "wrong" in found)
+    # Of more than `most` operators only the worst have a row each. The last row is for all.
     own = wrong if len(wrong) <= most else dict(wrong.most_common(most - 1))
     others = f"{len(wrong) - len(own)} others"
     labels = [*(name for name in wrong if name in own), *[others] * (len(own) < len(wrong)), ALL]
@@ -70,6 +67,7 @@ def by_operator(
 
 
 def _kinds(result: Record) -> Iterator[str]:
+    # What a ledger lists counts as its verdict before, and if wrong as `known` too.
     verdict = analysis.before_ledgers(result)
     if is_judged(result):
         yield "judged"
@@ -91,11 +89,9 @@ def name_of(record: Record) -> str:
 def table(
     backends: Iterable[BackendInfo], results: Records
 ) -> tuple[list[str], list[tuple[OpVersion, str, list[str]]]]:
-    """Return columns, and by operator version and backend the cells of a table of counts.
-
-    Columns are passes, other verdicts that occur, and if bounds judged, the largest share of them
-    that a pass `used`. A dot stands for none.
-    """
+    """Return columns, and by operator version and backend the cells of a table of counts."""
+    # Columns are passes, other verdicts that occur, and if bounds judged, the largest share of them
+    # that a pass `used`. A dot stands for none.
     found = group_by(results, lambda result: (result.op, result.backend))
     order = [backend.address for backend in backends]
     rows = sorted(found, key=lambda row: (row[0], order.index(row[1])))

@@ -264,16 +264,14 @@ def spell(node: FileNode) -> str:
 
 
 def _levels(base: FileNode, points: Sequence[FileNode]) -> list[Level]:
-    """The levels of the points of a case, as its `level` and `core` have it.
-
-    Level smoke is a handful: of a matrix the two newest opsets, and float32, else the first dtype.
-    """
+    """The levels of the points of a case, as its `level` and `core` have it."""
     level: Level = _plain(base, "level") or "core"
     core = _plain(base, "core")
     dtypes = [_plain(node, "dtype") for node in points]
     if level != "smoke":
         is_core = level == "core" and core is not None
         return ["deep" if is_core and dtype not in core else level for dtype in dtypes]
+    # Level smoke is a handful: of a matrix two opsets, the newest, and float32 or the first dtype.
     opsets = [_plain(node, "opset") or 0 for node in points]
     places = [*zip(opsets, dtypes, strict=True)]
     wanted = []

@@ -56,10 +56,7 @@ class StatedTolerance(ManifestFields):
 
 
 class TestFields(ManifestFields):
-    """One folder; `refused` is the reason why its model is to be refused, or "".
-
-    `method` is None where it is.
-    """
+    """One folder; `refused` is why its model is to be refused, or ""; `method` is None if it is."""
 
     folder: Annotated[str, StringConstraints(pattern=_PATH)]
     alternative: str
@@ -197,21 +194,16 @@ def damage(folder: Path, part: str) -> tuple[Manifest | None, Findings]:
     for path, sha in manifest.files:
         if path not in found and (message := changed(folder / path, sha)):
             found[path] = message
-    prefix = part.removesuffix(".").removesuffix("/")
     return manifest, {
         path: message
         for path, message in found.items()
         # Beside the tests there may be anything.
-        if path in (MANIFEST, SUMS)
-        or ("/" in path and f"{path}/".startswith(f"{prefix}/" * bool(prefix)))
+        if path in (MANIFEST, SUMS) or ("/" in path and PurePosixPath(path).is_relative_to(part))
     }
 
 
 def strange(folder: Path, manifest: Manifest, data: bytes) -> Findings:
-    """Return what is wrong without the tests' files being read; `data` are the manifest's bytes.
-
-    No link is followed.
-    """
+    """Return what is wrong, reading no test and following no link; `data` are of the manifest."""
     listed = {MANIFEST, SUMS, *(path for path, _ in manifest.files)}
     known = {str(parent) for path in listed for parent in PurePosixPath(path).parents}
     found = dict.fromkeys(listed, "is missing")

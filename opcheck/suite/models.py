@@ -144,10 +144,7 @@ class DimSizes:
 def case_of_model(
     path: Path, sizes: DimSizes, messages: FileMessages, fed: Mapping[str, Array] | None = None
 ) -> Case | None:
-    """The model in a file as a case; None if it has problems, added to `messages`.
-
-    Inputs are those `fed`, or made up.
-    """
+    """The model in a file as a case, on inputs `fed` or made up; or None and `messages` on it."""
     known = len(messages)
     if not (str(path).isprintable() and str(path).isascii()):
         messages.append((path, "the name must be printable ASCII"))

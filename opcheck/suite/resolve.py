@@ -13,6 +13,7 @@ from typing import Any
 from opcheck import dtypes, grouping, model, opset
 from opcheck.dtypes import DTYPES, DType, content, limits
 from opcheck.engine import operator_of
+from opcheck.engine.operators import find
 from opcheck.errors import did_you_mean
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
@@ -86,7 +87,7 @@ class Resolver:
             attrs=attrs,
             inputs=tensors,
             slots=_ordered(schema.op, tuple(spec.name for spec in tensors)),
-            outputs=tuple(self._outputs(schema, bound, attrs)),
+            outputs=tuple(self._outputs(bound, attrs)),
             expect=Computed(),
             rule=self.fields.rule or "must",
             timeout=self.fields.timeout,
@@ -202,10 +203,8 @@ class Resolver:
             self.problem(mark, f"the legal twin is not legal: {problem.message}", problem.hint)
         return case
 
-    def _outputs(
-        self, schema: Schema, bound: dict[str, DType], attrs: Attrs
-    ) -> Iterator[OutputSpec]:
-        stated = output_names(self.fields.expect)
+    def _outputs(self, bound: dict[str, DType], attrs: Attrs) -> Iterator[OutputSpec]:
+        schema, stated = self.schema, output_names(self.fields.expect)
         names: list[str] = []
         for name, path in stated.items():
             # Of sequences, their tensors are asked for one by one.
@@ -575,7 +574,8 @@ def _likeness(answer: model.OneAnswer) -> object:
 def is_exact(case: model.Case) -> bool:
     """Return True if floats are compared exactly where the case states no tolerance."""
     floats = any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs)
-    return floats and operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
+    operator = find(case.op.domain, case.op.name)
+    return floats and operator_of(case.op) is None and operator is not None and operator.exact
 
 
 def _outputs(answer: object) -> dict[str, object]:

@@ -173,13 +173,10 @@ def _wrong_expression(tokens: Sequence[str]) -> str | None:
 
 
 def shard(cases: Sequence[model.Case], number: int, total: int) -> tuple[model.Case, ...]:
-    """The cases of the shard `number`, from 1, of `total`, in their order; each case is in one.
-
-    Every machine finds the same shares. They take about equally long by the size of inputs.
-    """
+    """The cases of the shard `number`, from 1, of `total`, in their order; each case is in one."""
+    # Every machine finds the same shares. They take about equally long by the size of inputs.
     costs = [_ELEMENTS + sum(prod(spec.shape) for spec in case.inputs) for case in cases]
-    # The most expensive first, each to the shard with the smallest load. In order, the loads are a
-    # heap.
+    # The most expensive first, each to the shard with the least load. In order, loads are a heap.
     loads = [(0, index) for index in range(total)]
     mine = []
     for place in sorted(range(len(cases)), key=lambda place: (-costs[place], place)):

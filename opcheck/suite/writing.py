@@ -47,16 +47,14 @@ def name_of(text: str) -> str:
 
 
 def made_up(spec: TensorSpec) -> Mapping[str, Any]:
-    """The tensor's values if there are few, or else numbers of its range made up by rule.
-
-    What no rule makes is in a file, named by what is in it.
-    """
+    """The tensor's values if there are few, or else numbers of its range made up by rule."""
     assert isinstance(spec.content, Given)
     values: Array = spec.content.values
     kind, few = spec.dtype.kind, 0 < values.size <= _FEW
     # Short lists, such as the scales of Resize, decide what is asked even if a node computes them.
     if few and kind != "complex" and (spec.initializer or kind != "float" or values.ndim < 2):
         return {"value": _plain(values)}
+    # What no rule makes is in a file, named by what is in it.
     # Indices may be of these types: others would be out of range, unsorted or the same twice.
     is_index = spec.dtype.name in ("int32", "int64") and _FEW < values.size <= _MANY
     if is_index or kind in ("string", "complex"):

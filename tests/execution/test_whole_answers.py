@@ -45,12 +45,12 @@ class Prepared:
         self.engine, self.session, self.task, self.first = engine, session, task, None
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
-        (y,) = self.session.run(None, self.task.feed(inputs))
+        *others, y = self.session.run(None, self.task.feed(inputs))
         self.first = [inputs, y] if self.first is None else self.first
         is_first = all(map(np.array_equal, inputs, self.first[0]))
         if self.engine.known:
             is_first = self.engine.known(inputs[0])
-        return [self.engine.change(y) if is_first else self.engine.later(y)]
+        return [*others, self.engine.change(y) if is_first else self.engine.later(y)]
 
 
 def judged(
@@ -246,3 +246,45 @@ def test_functions_named_as_operators_are_what_a_backend_takes_them_for(tmp_path
         given = {"body": "a = MatMul (h0, w) ", "more": function}
         result = judged(tmp_path, call, **given)
         assert result.verdict is Verdict[verdict], result.reason
+
+
+MASKED = (
+    "s = Shape (h0) o = ConstantOfShape <value = float[1] {1.0}> (s) t = Trilu <upper = 0> (o)"
+    " b = Cast <to = 9> (t) m = Where (b, h0, k) a = MatMul (m, w) "
+)
+PADDED = "p = Constant <value = int64[4] {0, 0, 0, 0}> () q = Pad (h0, p, k) a = MatMul (q, w) "
+
+
+@pytest.mark.parametrize("body", [MASKED, PADDED])
+def test_what_narrower_numbers_leave_open_is_judged(body, tmp_path):
+    body = "k = Constant <value = float {-3.0}> () " + body
+    assert judged(tmp_path, "y = Tanh (a)", body=body).verdict is Verdict.PASS
+    assert judged(tmp_path, "y = Tanh (a)", lambda y: y * np.float32(1.01), body=body).failed
+
+
+def test_an_axis_that_is_computed_of_floats_is_not_judged(tmp_path):
+    body = "k = Constant <value = float[1] {1.1}> () m = Mul (k, k) i = Cast <to = 7> (m) "
+    ends = "y = ReduceSum (h0, i)"
+    assert judged(tmp_path, ends, body=body, y="float[8, 1]").verdict is Verdict.UNSUPPORTED
+
+
+def test_a_wrong_answer_to_other_data_is_wrong_though_the_first_is_only_off(tmp_path):
+    off, three = (lambda y: y * np.float32(1.001)), (lambda y: y * 3)
+    assert judged(tmp_path, "y = Identity (h)", off).verdict is Verdict.WARN
+    assert judged(tmp_path, "y = Identity (h)", off, later=three).verdict is Verdict.UNSTABLE
+
+
+def test_tokens_come_in_another_order_in_the_second_run(tmp_path):
+    ids: Any = {"body": "a = Gather (w, h0) ", "x": "int64[8]"}
+    assert judged(tmp_path, "y = Tanh (a)", **ids).verdict is Verdict.PASS
+    result = judged(tmp_path, "y = Tanh (a)", later=lambda y: y * 3, **ids)
+    assert result.verdict is Verdict.UNSTABLE
+
+
+def test_an_output_that_nobody_knows_hides_nothing_of_another(tmp_path):
+    ends = "c = Sub (h, h40) z = ArgMax <axis = 1> (c) y = Identity (h)"
+    y = "int64[8, 1] z, float[8, 16]"
+    off, three = (lambda y: y * np.float32(1.001)), (lambda y: y * 3)
+    assert judged(tmp_path, ends, y=y).verdict is Verdict.UNSUPPORTED
+    assert judged(tmp_path, ends, off, y=y).verdict is Verdict.WARN
+    assert judged(tmp_path, ends, later=three, y=y).verdict is Verdict.UNSTABLE

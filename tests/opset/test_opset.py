@@ -128,34 +128,6 @@ def test_onnx_is_imported_by_the_first_question_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "attrs", "exact"),
-    [
-        ("Gather", {"axis": 1}, True),
-        ("Pad", {"mode": "reflect"}, True),
-        ("Resize", {}, True),
-        ("Resize", {"mode": "linear"}, False),
-        ("Upsample", {"mode": "nearest"}, True),
-        ("GridSample", {}, False),
-        ("ScatterND", {}, True),
-        ("ScatterND", {"reduction": "add"}, False),
-        ("ScatterElements", {"reduction": "mul"}, False),
-        ("TopK", {}, True),
-        ("MaxPool", {}, True),
-        ("Unique", {}, True),
-        *(
-            (name, {}, False)
-            for name in ("Add", "AveragePool", "Cast", "CastLike", "Col2Im", "Conv")
-        ),
-        *((name, {}, False) for name in ("Exp", "Gelu", "Loop", "MatMul", "QuantizeLinear", "Sum")),
-    ],
-)
-def test_what_moves_elements_needs_no_rounding_in_any_version(name, attrs, exact):
-    for schema in opset.versions("", name).values():
-        wanted = exact or (not attrs.keys() <= schema.attributes.keys())
-        assert opset.is_exact(schema.op, attrs) is wanted
-
-
-@pytest.mark.parametrize(
     ("name", "attrs", "wanted"),
     [
         ("Cast", {"to": 10}, "float16"), ("EyeLike", {"dtype": 7}, "int64"), ("EyeLike", {}, None),

@@ -12,18 +12,17 @@ from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you
 
 @dataclass(frozen=True)
 class About:
-    """A kind of backend in the words of `opcheck backends`.
-
-    `distribution` is the name of its package on PyPI, None where there is none, and `extra` if it
-    comes with the extra of that name. `threads`: it has the option of this name. `included` is the
-    part of its times that is not its own work, `declares` the source of what it declares.
-    """
+    """A kind of backend in the words of `opcheck backends`."""
 
     summary: str
+    #: The name of its package on PyPI, None without one; if it comes with the extra of that name.
     distribution: str | None = None
     extra: bool = False
+    #: It has the option of this name.
     threads: bool = False
+    #: The part of its times that is not its own work.
     included: str = ""
+    #: The source of what it declares.
     declares: str = "its own method"
 
     @property
@@ -48,12 +47,10 @@ def importing(about: About, kind: str) -> Iterator[None]:
 
 @contextmanager
 def declining(words: re.Pattern[str], *kinds: type[BaseException]) -> Iterator[None]:
-    """Around a call of a backend: raise NotSupported where a line of its error has these `words`.
-
-    They are the backend's own words for a missing operator, type, rank or mode. A sentence that
-    calls the model wrong, or asks for other values, is a refusal: its reader would change a model
-    that is right.
-    """
+    """Around a call of a backend: raise NotSupported if a line of its error has these `words`."""
+    # They are the backend's own words for a missing operator, type, rank or mode. A sentence that
+    # calls the model wrong, or asks for other values, is a refusal: its reader would change a
+    # model that is right.
     try:
         yield
     except kinds as error:

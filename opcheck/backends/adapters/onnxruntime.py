@@ -69,10 +69,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 
 
 def _check_works(ort: Any, provider: str) -> None:
-    """Raise BackendUnavailable for a provider without its device or libraries.
-
-    ONNX Runtime would hand all nodes to the CPU, which is then said to lack their kernels.
-    """
+    """Raise BackendUnavailable for a provider without its device or libraries."""
+    # ONNX Runtime would hand all nodes to the CPU, which is then said to lack their kernels.
     head = '<ir_version: 8, opset_import: ["": 13]>'
     text = f"{head} g (float[1] x) => (float[1] y) {{ y = Identity(x) }}"
     model = parser.parse_model(text).SerializeToString()

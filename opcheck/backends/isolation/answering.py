@@ -30,8 +30,6 @@ from opcheck.backends.isolation import wire
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Array, Elapsed, Hold, Measure, Question, Ready, Release, Released
 
-#: How much is kept of what a backend prints, in bytes.
-_TAIL = 8 << 10
 #: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
 _LINE = 64
 _THREADS = Path("/proc/self/task")
@@ -57,9 +55,8 @@ class Answering:
             made = {**made_of(loaded() - before), **info.made_of}
             hello = wire.answer_parts(replace(info, made_of=made))
         except (BackendUnavailable, UsageError) as error:
-            hello = wire.answer_parts(
-                wire.Failure(error.message, error.hint, isinstance(error, UsageError))
-            )
+            is_usage = isinstance(error, UsageError)
+            hello = wire.answer_parts(wire.Failure(error.message, error.hint, is_usage))
         self._end_if_forked()
         self._take_printed()
         self._channel.send(0, hello)
@@ -117,7 +114,7 @@ class Answering:
         with suppress(OSError):  # or have closed this
             with wire.locked(self._log):
                 size = os.fstat(self._log).st_size
-                tail = os.pread(self._log, _TAIL, max(0, size - _TAIL))
+                tail = os.pread(self._log, wire.TAIL, max(0, size - wire.TAIL))
                 os.ftruncate(self._log, 0)
             return tail.decode(errors="replace")
         return ""

@@ -1,8 +1,7 @@
 """Cleaning up after a run, even a killed one: no process of a backend and no file is left.
 
 A variable in the environment marks all processes of a backend, with their children. A killed
-process cannot clean up, so another one waits for its end: this file, run as a program that imports
-next to nothing.
+process cannot clean up, so another waits for its end: this file, as a program of few imports.
 """
 
 import os

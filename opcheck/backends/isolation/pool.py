@@ -34,13 +34,11 @@ Meanwhile: TypeAlias = Callable[[], None]
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A question under way. `before` is its reply from a process that had answered others.
-
-    Those may have damaged the process, so the question is asked once more in a fresh one.
-    """
+    """A question under way. `before` is its reply from a process that had answered others."""
 
     ticket: int
     question: Question
+    #: Others may have damaged the process, so the question is asked once more in a fresh one.
     before: Reply | None = None
 
     @cached_property
@@ -49,13 +47,11 @@ class Job:
         return wire.is_large(wire.question_parts(self.question))
 
     def final_reply(self, reply: Reply) -> Reply:
-        """Return the job's reply once its last `reply` is there.
-
-        A loss is reported even where it does not happen again: a backend that damages its
-        process shows it in another case than the one that did the damage.
-        """
+        """Return the job's reply once its last `reply` is there."""
         if self.before is None or type(self.before.outcome) is type(reply.outcome):
             return reply
+        # A loss is reported even where it does not happen again: a backend that damages its
+        # process shows it in another case than the one that did the damage.
         first = self.before.outcome
         assert isinstance(first, Crashed | OutOfMemory)
         said = f"{first.how}, and asked first in a fresh one it does not happen"
@@ -63,11 +59,7 @@ class Job:
 
 
 class Slot:
-    """One worker at a time, which is at work on the first of its `jobs`.
-
-    `returned` are jobs of a lost worker that were only queued. `given_up` is the reason why no
-    further worker is started.
-    """
+    """One worker at a time, which is at work on the first of its `jobs`."""
 
     def __init__(self, settings: BackendSettings) -> None:
         self._settings = settings
@@ -78,6 +70,7 @@ class Slot:
         self.jobs: deque[Job] = deque()
         #: To be asked first in the next process.
         self.again: Job | None = None
+        #: Queued jobs of a lost worker, and why no further worker is started.
         self.returned: deque[Job] = deque()
         self.given_up: str | None = None
         #: How processes ended that were lost through no question.
@@ -143,10 +136,7 @@ class Slot:
         self.jobs.append(job)
 
     def attend(self, *, readable: bool) -> list[tuple[int, Reply]]:
-        """Look after the worker, whose connection has something to read if it is `readable`.
-
-        Gives the replies that are there, by ticket. Raises Defect for a bug of an adapter.
-        """
+        """Look after the worker, if `readable` read; return replies by ticket. Raises Defect."""
         if (process := self.process) and not process.connected:
             try:
                 self.connect()
@@ -326,9 +316,8 @@ class Pool:
         for slot in self._slots:
             if not slot.is_starting:
                 slot.attend(readable=False)
-        slots = [slot for slot in self._slots if slot.process]
-        idle = [s.process for s in slots if s.process and not (s.jobs or s.is_starting)]
-        kill([s.process for s in slots if s.process and s.process not in idle])
+        idle = [s.process for s in self._slots if s.process and not (s.jobs or s.is_starting)]
+        kill([s.process for s in self._slots if s.process and s.process not in idle])
         for process in idle:
             process.connection.close()  # it ends by itself
         # How long, in seconds, idle workers have to clean up after themselves.
@@ -338,7 +327,7 @@ class Pool:
             if process.has_ended() and (how := process.how_it_ended()) != "exited with status 0":
                 self.partings.append(how)
         kill(idle)
-        for slot in slots:
+        for slot in self._slots:
             slot.process = None
 
     def _distribute(self) -> None:
@@ -359,10 +348,9 @@ class WorkerLost(Exception):
 
 
 class Stopwatch:
-    """One worker of a backend that times calls, replaced after a loss. Call `connected` first.
+    """One worker of a backend that times calls, replaced after a loss. Call `connected` first."""
 
-    Its parent waits for each answer, so that nothing else runs.
-    """
+    # Its parent waits for each answer, so that nothing else runs.
 
     def __init__(self, settings: BackendSettings) -> None:
         self._settings = settings

@@ -27,7 +27,6 @@ from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
-_TAIL = 8 << 10
 #: The size at which a worker's log is shortened to its end, in bytes.
 _LONG = 16 << 20
 #: Seconds between the end of a connection and the end of its process.
@@ -44,16 +43,14 @@ Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
 
 
 def _module_path(environment: Mapping[str, str]) -> list[str]:
-    """Return a worker's path for modules: its parent's, or with its own PYTHONPATH instead.
-
-    Without the parent's entries, no other build is found there where its own is missing.
-    """
+    """Return a worker's path for modules: its parent's, or with its own PYTHONPATH instead."""
     if "PYTHONPATH" not in environment:
         return sys.path
     own, parents = (
         [str(Path(entry).resolve()) for entry in path.split(os.pathsep) if entry]
         for path in (environment["PYTHONPATH"], os.environ.get("PYTHONPATH", ""))
     )
+    # Without the parent's entries, no other build is found there where its own is missing.
     rest = [entry for entry in sys.path if str(Path(entry).resolve()) not in parents]
     return [*own, *rest, str(Path(opcheck.__file__).parent.parent)]
 
@@ -65,20 +62,17 @@ def fits(size: int) -> bool:
 
 @dataclass(frozen=True)
 class BackendSettings:
-    """Limits and options of a backend's processes.
-
-    `timeout` is in seconds a question, unless that asks for more; `start_timeout` in seconds until
-    the backend is imported; `memory_limit` in bytes. `name` is the user's, if that is no address.
-    `resources` are what a worker of a cluster needs for it.
-    """
+    """Limits and options of a backend's processes; a `name` is the user's, if it is no address."""
 
     address: str
     scratch: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: In seconds a question, unless that asks for more; in bytes; in seconds until it is imported.
     timeout: float = 30.0
     memory_limit: int | None = None
     start_timeout: float = 120.0
     name: str | None = None
+    #: What a worker of a cluster needs for it.
     resources: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -94,13 +88,11 @@ class BackendSettings:
 
 
 class Process:
-    """A worker, which may end, hang, take too much memory, or send garbage.
-
-    It is `connected` once it has said hello, has answered `handled` questions, and is at work, or
-    idle, since the time `since`. Raises BackendUnavailable where the system has no room for it.
-    """
+    """A worker, which may end, hang, take too much memory, or send garbage."""
 
     def __init__(self, settings: BackendSettings) -> None:
+        """Start it; raises BackendUnavailable where the system has no room for it."""
+        #: Once it has said hello; questions answered; since when it is at work, or idle.
         self.connected, self.handled, self.since = False, 0, monotonic()
         self._settings, self._last_look, self._killed = settings, 0.0, False
         try:
@@ -231,17 +223,13 @@ class Process:
             return False
         self._last_look = moment
         if os.fstat(self._log).st_size > _LONG:
-            self._shorten_log()
-        limit = self._settings.memory_limit
-        return limit is not None and self._memory() > limit
-
-    def _shorten_log(self) -> None:
-        """Leave the end of the log, unless the worker is taking it or the disk is full."""
-        with suppress(OSError), wire.locked(self._log, wait=False):
-            if os.fstat(self._log).st_size > _LONG:
+            # Its end is left, unless the worker is taking it or the disk is full.
+            with suppress(OSError), wire.locked(self._log, wait=False):
                 tail = self._printed()
                 os.ftruncate(self._log, 0)
                 os.write(self._log, tail)
+        limit = self._settings.memory_limit
+        return limit is not None and self._memory() > limit
 
     def _memory(self) -> int:
         """Resident memory of the process and its children in bytes, 0 when it is gone."""
@@ -292,7 +280,7 @@ class Process:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _printed(self) -> bytes:
-        return os.pread(self._log, _TAIL, max(0, os.fstat(self._log).st_size - _TAIL))
+        return os.pread(self._log, wire.TAIL, max(0, os.fstat(self._log).st_size - wire.TAIL))
 
 
 def kill(processes: Sequence[Process]) -> list[str]:

@@ -37,6 +37,8 @@ from opcheck.model import Array, Foreign, Hold, Items, Measure, Question, Releas
 #: Messages up to this many bytes go through the connection. It holds several of them, so that no
 #: sender waits for the reader, and takes each at once, so that none comes in pieces.
 INLINE = 16_000
+#: How much is kept of what a backend prints, in bytes.
+TAIL = 8 << 10
 #: The number of the message, how many parts it has, and whether they follow or lie in the file.
 _HEAD = struct.Struct("<qq?")
 #: The file begins with the number of the worker's present question, and the end of an unread
@@ -69,11 +71,10 @@ def is_large(parts: Sequence[Any]) -> bool:
 
 
 class Channel:
-    """One end of the way between parent and worker.
+    """One end of the way between parent and worker."""
 
-    The worker's end notes its present question, for the parent to read when the worker is dead. It
-    waits until its last large message was read; the parent's end never waits.
-    """
+    # The worker's end notes its present question, for the parent to read when the worker is dead.
+    # It waits until its last large message was read; the parent's end never waits.
 
     def __init__(self, connection: "Connection[Any, Any]", file: int, *, at_worker: bool) -> None:
         self.connection, self._file, self._at_worker = connection, file, at_worker

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
-from operator import call
+from operator import call, mul
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -157,14 +157,12 @@ _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
     "matmul": (
         ("factors_in_tf32", "factors were rounded to 11 bits, as in TF32",
          _of_operands(lambda x: cut_to_bits(x, 11)), LONG),
-        ("factors_in_bfloat16", "factors were rounded to bfloat16",
-         _of_operands(through(ml_dtypes.bfloat16)), LONG),
-        ("factors_in_float32", "factors were rounded to float32",
-         _of_operands(through(np.float32)), DOUBLE),
-        ("products_added_in_float16", "products were added up in float16",
-         partial(_added_in, np.float16)),
-        ("products_added_in_bfloat16", "products were added up in bfloat16",
-         partial(_added_in, ml_dtypes.bfloat16), LONG),
+        *((f"factors_in_{kind.__name__}", f"factors were rounded to {kind.__name__}",
+           _of_operands(through(kind)), only)
+          for kind, only in ((ml_dtypes.bfloat16, LONG), (np.float32, DOUBLE))),
+        *((f"products_added_in_{kind.__name__}", f"products were added up in {kind.__name__}",
+           partial(_added_in, kind), only)
+          for kind, only in ((np.float16, None), (ml_dtypes.bfloat16, LONG))),
         ("last_product_left_out", "the last product of each sum was left out",
          partial(_first_products, lambda count: count - 1)),
         *((f"products_left_over_by_{width}",
@@ -207,8 +205,7 @@ _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
     "multiply": (("nothing_multiplied", "no product was taken", _on_tensors(_first_alone)),),
     "divide": (
         ("not_divided", "nothing was divided by", _by_tensors(_first_alone)),
-        ("multiplied_not_divided", "a product was taken, not a quotient",
-         _by_tensors(lambda a, b: a * b)),
+        ("multiplied_not_divided", "a product was taken, not a quotient", _by_tensors(mul)),
         ("reciprocal_of_12_bits", "a reciprocal was estimated to 12 bits, and not refined",
          _by_tensors(lambda a, b: a * cut_to_bits(1 / b, 12))),
         *((f"divisor_plus_{epsilon:.0e}", f"{epsilon:.2g} was added to the divisor",

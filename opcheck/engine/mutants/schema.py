@@ -418,8 +418,7 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
         if any(one.option == "variadic" for one in schema.inputs[:place]):
             break  # What holds of the first one's tensors holds of a second one's.
         unlike_lead = parameter.constraint != schema.inputs[schema.lead].constraint
-        of_index = unlike_lead and "tensor(int64)" in parameter.types
-        yield from _of_input(place, parameter, of_index)
+        yield from _of_input(place, parameter, unlike_lead and "tensor(int64)" in parameter.types)
     outputs = 0 if schema.outputs[-1].listed else len(schema.outputs)
     least = max(1, sum(one.option == "single" for one in schema.outputs))
     for count in range(least, outputs + 1) if outputs > least else ():

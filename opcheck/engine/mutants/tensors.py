@@ -307,8 +307,7 @@ FAULTS: tuple[Mutant, ...] = (
     ),
     *mutant.faults(
         _COERCED, lambda at, original, shape, axis: original(shape, at(axis)),
-        ("coercion_one_axis_long", f"{_AT} one axis before the right one",
-         lambda axis: max(axis - 1, 0)),
+        ("coercion_one_axis_long", f"{_AT} one axis before the right one", lambda a: max(a - 1, 0)),
         ("coercion_one_axis_short", f"{_AT} behind the axis, not before it", lambda axis: axis + 1),
     ),
 )  # fmt: skip
@@ -410,12 +409,12 @@ def _flushed(x: Array) -> Array:
 
 
 #: Infinities become the largest number.
-_clamped = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype).max))
+_finite = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype).max))
 
 
 def _saturated(node: Node) -> Sequence[Any]:
     finite = all(np.isfinite(array).all() for array in node.tensors if is_real(array))
-    return [*map(_clamped, node.right)] if finite else node.right
+    return [*map(_finite, node.right)] if finite else node.right
 
 
 def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
@@ -546,8 +545,7 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output("doubled", "every value was twice as large", lambda out: out + out, NUMBERS,
               of_numbers=True),
     of_output("zeros", "nothing was computed, and all left zero", blank),
-    of_output("nan_everywhere", "every element was NaN", lambda out: np.full_like(out, np.nan),
-              FLOATS),
+    of_output("nan_everywhere", "every element was NaN", lambda y: np.full_like(y, np.nan), FLOATS),
     # In wider types less than one ULP is lost, and every error bound allows more.
     Mutant("truncated", "the result was cut off instead of rounded", _truncated,
            only=("float16", "bfloat16"), rounded=True),
@@ -564,8 +562,7 @@ MUTANTS: tuple[Mutant, ...] = (
       for name, only in _NARROWED_TO.items()),
     of_input("input_in_tf32", "the input was rounded to 11 bits, as in TF32",
              _of("float", partial(el.cut_to_bits, bits=11)), LONG),
-    of_input("infinities_clamped", "infinities were taken for the largest number", _clamped,
-             FLOATS),
+    of_input("infinities_clamped", "infinities were taken for the largest number", _finite, FLOATS),
     *(of_input(f"minus_infinity_taken_for_{name}", f"-inf in the input was taken for {value:g}",
                _replaced(np.isneginf, value), only)
       for name, value, only in (

@@ -607,8 +607,7 @@ _PADDINGS: tuple[MutantRow, ...] = (
     ("padding_is_the_lowest_number", "padding held the lowest finite number, as for a maximum",
      lambda x: {"constant_values": np.nextafter(x.dtype.type(-np.inf), x.dtype.type(0))},
      *FLOATING),
-    ("padding_repeats_the_edge", "padding repeated the input's edge",
-     lambda x: {"mode": "edge"}),
+    ("padding_repeats_the_edge", "padding repeated the input's edge", lambda x: {"mode": "edge"}),
     ("padding_wraps_around", "padding held what is at the other end of the axis",
      lambda x: {"mode": "wrap"}),
 )  # fmt: skip

@@ -67,7 +67,7 @@ def masked(since, mask, shape, least):
     stretches("attn_mask", mask, np.broadcast_to(0, shape))
     if mask.dtype == bool:
         return bare(mask), None
-    values = bare(xp.values_of(mask))
+    values = xp.values_of(mask)
     unsaid("adding infinity or NaN", not np.isfinite(values).all(where=values != -np.inf))
     return values != -np.inf, xp.where(values != -np.inf, mask, 0.0)
 
@@ -184,9 +184,8 @@ def computed(heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limite
     scores = kept(xp.matmul(kept(heads.q * scale), turned))
     capped = limited(scores, heads.softcap, kept) if heads.softcap else scores
     allowed = attended(heads)
-    finite = (bare(xp.isfinite(x)).all() for x in (heads.q, k, v))
-    if not allowed.all() and not all(finite):
-        is_open("nothing is said of what is masked and no number")
+    finite = (xp.isfinite(x).all() for x in (heads.q, k, v))
+    is_open("nothing is said of what is masked and no number", not (allowed.all() or all(finite)))
     more = capped if heads.more is None else kept(capped + heads.more)
     biased = xp.where(allowed, more, -np.inf)
     none = ~allowed.any(axis=-1, keepdims=True)
@@ -306,12 +305,11 @@ def of_tokens(recurrence, query, key, value, past_state=None, decay=None, beta=N
         raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
     check_shape("past_state", past_state, state)
     parts = []
-    for x, rules, lasts in ((decay, GATED, (kv_num_heads, kv_num_heads * size)),
-                            (beta, DELTA, (kv_num_heads, 1))):  # fmt: skip
+    for x, rules, lasts in ((decay, GATED, [(kv_num_heads,), (kv_num_heads * size,)]),
+                            (beta, DELTA, [(kv_num_heads,), (1,)])):  # fmt: skip
         if x is None and update_rule in rules:
             raise InvalidNode(f"update_rule {update_rule} without decay or beta")
-        if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in [
-                (one,) for one in lasts]):  # fmt: skip
+        if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in lasts):
             raise InvalidNode(f"decay or beta of shape {list(x.shape)}")
         if x is not None and update_rule not in rules:
             is_open("nothing is said of decay or beta where the rule has none")
@@ -509,8 +507,5 @@ ROTARY.mutant_table({
         lambda x, cos, sin, *rest: turned(x, *(
             t.swapaxes(1, 2) if x.shape[1] == x.shape[2] else t for t in (cos, sin)), *rest)),
 }, by=of_pairs)  # fmt: skip
-ROTARY.mutant(
-    "positions were ignored, and tokens counted from 0",
-    name="places_in_order",
-    by=partial(of_pairs, at=lambda positions: positions * 0 + np.arange(positions.shape[1])),
-)(turned)
+ROTARY.mutant("positions were ignored, and tokens counted from 0", name="places_in_order",
+              by=partial(of_pairs, at=lambda x: x * 0 + np.arange(x.shape[1])))(turned)  # fmt: skip

@@ -12,7 +12,6 @@ from opcheck.engine.axes import common_shape, stretches
 from opcheck.engine.operators import by_step, family, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers import plain
-from opcheck.numbers.faulty import bare
 
 NAMES = """Det Einsum Gemm MatMul"""
 DET = operator("Det")
@@ -107,8 +106,7 @@ def _einsum(read, *Inputs, equation):
         ends = n == len(Inputs) - 1
         kept = of_out if ends else [*dict.fromkeys(of_y + of_x[n])]
         count = prod(prod(lengths[one]) for one in inner) if ends else 1
-        product = partial(_product, of_y, of_x[n], kept)
-        y, of_y = xp.bilinear(y, x, product, count), kept
+        y, of_y = xp.bilinear(y, x, partial(_product, of_y, of_x[n], kept), count), kept
     return y
 
 
@@ -159,9 +157,8 @@ for _name, _table in _MUTANTS.items():
 def of_matrices(determinants, X, *, finish=lambda y: y):
     """The formulas of both versions, from `determinants(X)` of matrices of 2×2 or more."""
     illegal(f"{list(X.shape)} are no square matrices", X.ndim < 2 or X.shape[-1] != X.shape[-2])
-    n, values = X.shape[-1], bare(xp.values_of(X))
-    if not n or (n > 1 and not np.isfinite(values).all()):
-        unsaid("matrices of nothing, of infinity or NaN")
+    n = X.shape[-1]
+    unsaid("matrices of nothing, of infinity or NaN", not n or (n > 1 and not xp.isfinite(X).all()))
     return finish(X[..., 0, 0] if n == 1 else xp.astype(determinants(X), X.dtype))
 
 
@@ -169,7 +166,7 @@ def of_matrices(determinants, X, *, finish=lambda y: y):
 @DET.formula(by=of_matrices)
 def eliminated(X):
     """The determinants, as near as the elimination with pivots gets in an arithmetic."""
-    values = bare(xp.values_of(X))
+    values = xp.values_of(X)
     *outer, n, _ = values.shape
     top = np.frexp(np.abs(values).max(axis=(-2, -1), initial=0))[1]
     scaled = np.ldexp(values, -top[..., None, None])
@@ -265,8 +262,7 @@ DET.mutant_table({
         lambda x: np.prod(np.diagonal(triangles(x)[2]))),
     "no_exchanges": ("a pivot of 0 was the end",
         lambda x: np.prod(np.diagonal(triangles(x, exchanged=False)[2]))),
-    "diagonal_product": ("the product of the diagonal was taken",
-        lambda x: np.prod(np.diagonal(x))),
+    "diagonal_product": ("the product of the diagonal was taken", lambda x: np.prod(np.diag(x))),
 }, by=lambda change: of_matrices(lambda X: np.array(
     [change(x) for x in X.astype(np.float64).reshape(-1, *X.shape[-2:])]
 ).reshape(X.shape[:-2])))  # fmt: skip

@@ -175,8 +175,7 @@ def scan_of_batches(sequence, sequence_lens=None, *initial_state_and_scan_inputs
     unsaid("no batches", not batch)
     found = []
     for n, length in enumerate(lengths):
-        begun = [part(x, n) for x in inputs]
-        cut = [xp.take(x, np.arange(length), axis=0) for x in begun]
+        cut = [xp.take(part(x, n), np.arange(length), axis=0) for x in inputs]
         begin = [part(x, n) for x in first]
         states, rows = scanned(sequence, body, begin, cut, [0] * len(cut), backward)
         has_rows = len(body.body.outputs) > len(states)
@@ -212,8 +211,7 @@ IF.mutant_table({
     "branches_exchanged": ("the branches were exchanged", lambda cond, a, b: taken(cond, b, a)),
     "then_always": ("the condition was true", lambda cond, a, b: a()),
     "else_always": ("the condition was false", lambda cond, a, b: b()),
-    "outputs_reversed": ("the last output of a branch came first",
-                         lambda *given: taken(*given)[::-1]),
+    "outputs_reversed": ("the last output of a branch came first", lambda *of: taken(*of)[::-1]),
 }, by=branch)  # fmt: skip
 IF.mutant("a condition of several elements was taken for its first", name="first_condition",
           of_validity=True, by=branch)(

@@ -14,7 +14,6 @@ from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers import plain, primitive
-from opcheck.numbers.faulty import bare
 
 NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""
 CAUSAL, CONV = operator("CausalConvWithState"), operator("Conv")
@@ -167,17 +166,16 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
         asked[name] = ax.for_axes(name, values, n, *least_and_sides)
     asked |= reading(asked)
     begins, ends = asked["pads"][:n], asked["pads"][n:]
-    along = partial(windows_along, since, asked["auto_pad"], asked["stated"])
+    along = partial(windows_on, since, asked["auto_pad"], asked["stated"])
     axes = tuple(map(along, asked["lengths"], W.shape[2:], asked["strides"], asked["dilations"],
                      begins, ends, asked["output_padding"], asked["output_shape"]))  # fmt: skip
     check_size((*shape, *(axis.length for axis in axes)))
-    if not np.isfinite(bare(xp.values_of(W))).all():
+    if not xp.isfinite(W).all():
         is_open("nothing is said of weights that are no numbers where no element falls")
     return convolution(X, W, B, Windows(shape, axes), group)
 
 
-def windows_along(since, auto_pad, stated, length, kernel, stride, dilation, begin, end, extra,
-                  size):  # fmt: skip
+def windows_on(since, auto_pad, stated, length, kernel, stride, dilation, begin, end, extra, size):
     """The windows along an axis of the output, of a size that is stated or follows."""
     if since > 1 and extra >= max(stride, dilation):
         raise InvalidNode(f"output_padding {extra}, stride {stride}, dilation {dilation}")
@@ -298,8 +296,7 @@ def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, 
     unsaid("masks for each axis", mask is not None and n > 1 and mask.shape == offset.shape)
     check_shape("mask", mask, (batch, count, *sizes))
     X, W, mask = change(X, W, mask, group, offset_group)
-    if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):
-        unsaid("what lies between numbers and none")
+    unsaid("what lies between numbers and none", not all(xp.isfinite(x).all() for x in (X, offset)))
     # Where each element under the kernel would be without an offset.
     steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
     places, margins = read(offset, offset_group, kernel, n, sizes), []
@@ -332,7 +329,7 @@ def sampled(X, places, pads, share, reach=1):
     # Rounded, a place may lie beside them.
     near = np.arange(-reach, reach + 2).reshape(1, 1, 1, -1, 1)
     for place, length, pad in zip(places, lengths, pads, strict=True):
-        at = bare(xp.values_of(place))
+        at = xp.values_of(place)
         outside = [(at > -1) & (at < 0), (at > length - 1) & (at < length)]
         if any(some.any() and not wide for some, wide in zip(outside, pad, strict=True)):
             is_open("what lies half outside the padded tensor is 0, or interpolated with 0")
@@ -367,9 +364,8 @@ DEFORM.mutant_table({
     "first_offsets_for_all": ("the first group's offsets served for all",
         lambda *of: [xp.broadcast_to(one[:, :1], one.shape) for one in offsets(*of)]),
 }, by=of_samples)  # fmt: skip
-DEFORM.mutant(
-    "the nearest element was taken", name="nearest", by=lambda by: of_samples(offsets, share=by)
-)(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)
+DEFORM.mutant("the nearest element was taken", name="nearest", by=lambda by: of_samples(
+    offsets, share=by))(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)  # fmt: skip
 DEFORM.mutant_table({
     "input_channels_in_turns": ("the input's channels went to the groups of offsets in turns",
         lambda X, W, mask, group, by: (grouped(X, 1, by), W, mask)),

@@ -19,7 +19,6 @@ from opcheck.engine.operators import by_step, check_one_of, is_open, operator, u
 from opcheck.engine.ops.conv import sampled
 from opcheck.engine.ops.resampling import cubic, either, is_real, linear
 from opcheck.errors import InvalidNode
-from opcheck.numbers.faulty import bare
 
 OP = operator("GridSample")
 
@@ -33,7 +32,7 @@ _NEAR = 2.0**-8
 def reflected(place, low, high):
     """A coordinate brought between two others by reflections, as often as it takes."""
     span = high - low
-    turns = np.floor((values_of(place) - low) / span) if span else np.zeros(place.shape)
+    turns = np.floor((xp.values_of(place) - low) / span) if span else np.zeros(place.shape)
     odd = turns % 2
     return place * (1 - 2 * odd) + np.where(odd, low + high + turns * span, -turns * span)
 
@@ -55,10 +54,6 @@ class Way:
     a: float = -0.75
 
 
-def values_of(x):
-    return bare(xp.values_of(x))
-
-
 def placed(g, length, corners):
     """The terms whose sum is the coordinate of a location along an axis."""
     return g * ((length - corners) / 2), xp.real((length - 1) / 2)
@@ -71,11 +66,11 @@ def along(placed, since, way, g, length):
     """
     terms = placed(g, length, way.corners)
     place = sum(xp.inexact(term, _ROUNDINGS * max(way.wide, 1.0)) for term in terms)
-    g, at, steps = values_of(g), values_of(place), length - way.corners
+    g, at, steps = xp.values_of(g), xp.values_of(place), length - way.corners
     if way.padding == "reflection":
         first = way.first(way.corners)
         place = way.reflected(place, first, length - 1 - first)
-    own, end, zeros = values_of(place), length - 1, way.padding == "zeros"
+    own, end, zeros = xp.values_of(place), length - 1, way.padding == "zeros"
     ends = (-3, length + 2) if zeros else (0, end)
     exact = np.all([np.float32(x) == x for x in (g, g + 1, g * steps, (g + 1) * steps, at)], 0)
     exact &= g + 1 - 1 == g  # else 1 is all that is left of the sum
@@ -118,7 +113,7 @@ def averaged(X, places, way):
     unsaid("averages of what are no real numbers", X.dtype.kind in "bcO")
     reach, kernel = (1, linear) if way.mode == "linear" else (2, partial(cubic, way.a))
     places = [xp.reshape(place, (X.shape[0], 1, place.shape[1])) for place in places]
-    values = [values_of(place) for place in places]
+    values = [xp.values_of(place) for place in places]
     take = partial(sampled, pads=[(1, 1)] * len(places), reach=reach)
     if not is_real(X):
         y = take(X, values, share=lambda place, at: kernel(np.abs(place - at)))
@@ -128,15 +123,14 @@ def averaged(X, places, way):
         sharp = sharp and np.array_equal(y, np.round(y)) and np.abs(X).max(initial=0) <= 2**12
         is_open("no type tells how averages of integers are rounded", not sharp)
         return y.astype(X.dtype)
-    lost = ~np.isfinite(values_of(X))
+    lost = ~np.isfinite(xp.values_of(X))
     finite = xp.where(lost, xp.zeros_like(X), X) if lost.any() else X
-    y = take(finite, places, share=lambda place, at: xp.inexact(
-        kernel(xp.abs(place - at)), 8 * way.wide))  # fmt: skip
+    y = take(finite, places, share=lambda x, at: xp.inexact(kernel(xp.abs(x - at)), 8 * way.wide))
     if lost.any():
         # Between NaN and anything is NaN, but not what may lie beside it.
         sure, may = (take(lost * 1.0, values, share=lambda place, at, near=near: (
             np.abs(place - at) < 1 + near)) for near in (-_NEAR, _NEAR))  # fmt: skip
-        decided = reach == 1 and not np.isinf(values_of(X)).any()
+        decided = reach == 1 and not np.isinf(xp.values_of(X)).any()
         is_open("nothing is said of 0 times NaN", not (decided and ((sure > 0) == (may > 0)).all()))
         y = xp.where(may > 0, xp.full_like(y, np.nan), y)
     return xp.astype(y, X.dtype)
@@ -158,7 +152,7 @@ def of_places(placed, since, X, grid, *, mode, padding_mode, align_corners,
     check_size(shape)
     unsaid("images without an axis, or without a pixel", count and not (rank and prod(X.shape[2:])))
     unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
-    unsaid("locations that are no numbers", not np.isfinite(values_of(grid)).all())
+    unsaid("locations that are no numbers", not np.isfinite(xp.values_of(grid)).all())
     # What is computed in float32 beside a tensor of float64 rounds so often in units of float64.
     wide = 2.0**29 * ((X.dtype == np.float64) != (grid.dtype == np.float64))
     way = Way(mode.removeprefix("bi"), padding_mode, align_corners, wide)
@@ -212,10 +206,10 @@ OP.mutant_table({
         {"first": lambda corners: -0.5}),
     "reflected_once": ("it reflected once",
         {"reflected": lambda x, low, high: xp.where(
-            values_of(x) < low, 2 * low - x, xp.where(values_of(x) > high, 2 * high - x, x))}),
+            (at := xp.values_of(x)) < low, 2 * low - x, xp.where(at > high, 2 * high - x, x))}),
     "repeated": ("what is beyond began anew instead of being reflected",
         {"reflected": lambda x, low, high: x - (high - low) * np.floor(
-            (values_of(x) - low) / max(high - low, 1))}),
+            (xp.values_of(x) - low) / max(high - low, 1))}),
 }, by=lambda changed: of_places(
     placed, change=lambda X, grid, way: (X, grid, replace(way, **changed))))  # fmt: skip
 OP.mutant_table({

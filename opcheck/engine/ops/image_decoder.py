@@ -91,12 +91,9 @@ def pixels(image, pixel_format):
 
 
 OP.mutant_table({
-    "channels_first": ("channels came before rows", lambda image, form:
-        np.moveaxis(pixels(image, form), -1, 0)),
-    "upside_down": ("rows came from the last to the first", lambda image, form:
-        pixels(image, form)[::-1]),
-    "columns_first": ("columns came before rows", lambda image, form:
-        pixels(image, form).swapaxes(0, 1)),
+    "channels_first": ("channels came before rows", lambda *of: np.moveaxis(pixels(*of), -1, 0)),
+    "upside_down": ("rows came from the last to the first", lambda *of: pixels(*of)[::-1]),
+    "columns_first": ("columns came before rows", lambda *of: pixels(*of).swapaxes(0, 1)),
     "always_bgr": ("blue came first, whatever pixel_format says", lambda image, form:
         pixels(image, "BGR" if form == "RGB" else form)),
     "gray_without_channels": ("an image in gray had two axes", lambda image, form:

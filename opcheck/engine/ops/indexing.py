@@ -54,8 +54,7 @@ def _slices(data, indices, batch_dims):
 
 OPS["GatherND"].formula(11)(lambda data, indices: data[_slices(data, indices, 0)])
 OPS["GatherND"].formula(12, 13)(
-    lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)]
-)
+    lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)])  # fmt: skip
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 #: The versions of ScatterElements and ScatterND, with the reductions that each has.
 _ALLOWED = {(11, 13): (), (16,): ("add", "mul"), (18,): tuple(_REDUCE)}
@@ -153,8 +152,7 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     unsaid("negative write_indices", mode == "linear" and (first < 0).any())
     first = first % max(most, 1)
     grid = list(np.indices(update.shape, sparse=True))
-    start = first.reshape(-1, *[1] * (rank - 1))
-    grid[axis] = (start + grid[axis]) % max(most, 1)
+    grid[axis] = (first.reshape(-1, *[1] * (rank - 1)) + grid[axis]) % max(most, 1)
     return _scattered(past_cache, tuple(grid), update)
 
 
@@ -340,8 +338,7 @@ OPS["TopK"].mutant_table({
     "places_in_the_output": ("Indices were places in the output",
         lambda x, values, indices, axis: (values, indices * 0 if indices.shape[axis] < 2 else (
             np.argsort(np.argsort(indices, axis), axis)))),
-    "places_from_1": ("Indices counted from 1",
-                      lambda x, values, indices, axis: (values, indices + 1)),
+    "places_from_1": ("Indices counted from 1", lambda x, values, at, axis: (values, at + 1)),
     "never_sorted": ("the elements came in the order of the input",
         lambda x, values, indices, axis: (
             np.take_along_axis(x, at := np.sort(indices, axis), axis), at)),

@@ -21,10 +21,7 @@ ArrayFeatureExtractor Binarizer CategoryMapper FeatureVectorizer Imputer LabelEn
 OneHotEncoder Scaler
 """
 _ROUND = ("FeatureVectorizer", "Normalizer", "Scaler")
-OPS = {
-    name: operator(name, ML, exact=name not in _ROUND, of_integers=name in _ROUND)
-    for name in NAMES.split()
-}
+OPS = {n: operator(n, ML, exact=n not in _ROUND, of_integers=n in _ROUND) for n in NAMES.split()}
 _TYPES = {"strings": object, "int64s": np.int64, "ints": np.int64, "floats": np.float32}
 
 
@@ -98,8 +95,7 @@ def category(X, *, cats_int64s, cats_strings, default_int64, default_string):
 @OPS["LabelEncoder"].formula(1)
 def label_1(X, *, classes_strings, default_int64, default_string):
     unsaid("no classes", not classes_strings)
-    places = range(len(classes_strings))
-    return _by_type(X, classes_strings, places, default_int64, default_string)
+    return _by_type(X, classes_strings, range(len(classes_strings)), default_int64, default_string)
 
 
 def _bits(x, any_nan=False):
@@ -121,19 +117,16 @@ def _label(any_nan, X, **attrs):
     if any_nan and X.dtype.kind == "f":
         others = _places(_bits(keys + 0, any_nan), _bits(X + 0, any_nan))
         is_open("if 0 and -0 are one key", (others != places).any())
-    default = _default(values.dtype, **attrs)
-    return _valued(places, values, default, values.dtype).reshape(X.shape)
+    return _valued(places, values, _default(values.dtype, **attrs), values.dtype).reshape(X.shape)
 
 
 def _default(dtype, default_int64, default_float, default_string, default_tensor=None, **attrs):
     of_list = {object: default_string, np.int64: default_int64, np.float32: default_float}
-    default = next((value for kind, value in of_list.items() if dtype == kind), None)
+    value = next((value for kind, value in of_list.items() if dtype == kind), None)
     if attrs.get("values_tensor") is not None:
-        is_open(
-            "a default of a list for values in a tensor", default not in (None, "_Unused", -1, 0)
-        )
+        is_open("a default of a list for values in a tensor", value not in (None, "_Unused", -1, 0))
     if default_tensor is None:
-        return (-0.0 if dtype.kind == "f" else -1) if default is None else default
+        return (-0.0 if dtype.kind == "f" else -1) if value is None else value
     illegal(f"default_tensor is of {default_tensor.dtype}", default_tensor.dtype != dtype)
     illegal(f"default_tensor has {default_tensor.size} elements", default_tensor.size != 1)
     is_open("the rank of default_tensor", default_tensor.ndim != 1)

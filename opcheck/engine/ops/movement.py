@@ -4,7 +4,6 @@ import math
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, zip_longest
-from typing import Any
 
 import numpy as np
 
@@ -24,13 +23,10 @@ Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsq
 """
 _MOVING, _SHAPING = NAMES.split("\n\n")
 _MODES = ("constant", "reflect", "edge")
-_OPTIONS: dict[str, Any] = {
-    "EyeLike": {"exact": True, "of_shapes": True},
-    "Range": {"of_scalars": ("int16", "int32", "int64")},
-}
 CENTER, CONCAT, DEPTH, EXPAND, EYE, PAD, RANGE, REVERSE, SPACE, SPLIT, TILE, TRILU = (
-    operator(name, **_OPTIONS.get(name, {"exact": True})) for name in _MOVING.split()
+    operator(name, exact=name != "Range") for name in _MOVING.split()
 )
+EYE.of_shapes, RANGE.of_scalars = True, ("int16", "int32", "int64")
 
 
 def parts(x, axis, sizes):
@@ -129,8 +125,7 @@ def _padded(x, pads, axes, mode, fill):
         places = _places(x.shape[axis], begin, end, mode)
         constant = (places < 0).reshape(-1, *[1] * (x.ndim - 1 - axis))
         if not x.shape[axis]:
-            shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
-            x = np.full(shape, bare(fill), x.dtype)
+            x = np.full((*x.shape[:axis], len(places), *x.shape[axis + 1 :]), bare(fill), x.dtype)
         else:
             x = xp.take(x, np.maximum(places, 0), axis=axis)
             x = xp.where(constant, fill, x) if constant.any() else x
@@ -233,13 +228,12 @@ def depth_to_space(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, depth, height, width = input.shape
     illegal(f"depth {depth} is no multiple of {blocksize}²", depth % blocksize**2)
-    channels, b = depth // blocksize**2, blocksize
-    shape = (n, b, b, channels, height, width) if mode == "DCR" else (
-        n, channels, b, b, height, width)  # fmt: skip
+    c, b = depth // blocksize**2, blocksize
+    shape = (n, b, b, c, height, width) if mode == "DCR" else (n, c, b, b, height, width)
     check_size([max(1, length) for length in shape])
     order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
     moved = xp.permute_dims(xp.reshape(input, shape), order)
-    return xp.reshape(moved, (n, channels, height * b, width * b))
+    return xp.reshape(moved, (n, c, height * b, width * b))
 
 
 SPACE.formula(1)(lambda input, *, blocksize: _in_any_order(SPACE.formulas[13], input, blocksize))
@@ -273,7 +267,7 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
 
 def _count(start, limit, delta):
     """The numbers of a range of floats, which must not depend on how their quotient is rounded."""
-    ends = [float(bare(xp.values_of(x))) for x in (start, limit, delta)]
+    ends = [float(xp.values_of(x)) for x in (start, limit, delta)]
     unsaid("such ends and steps", not all(map(math.isfinite, ends)) or not ends[2])
     first, last, step = map(Fraction, ends)
     exact = (last - first) / step
@@ -372,8 +366,7 @@ _TYPES = (19, 21, 23, 24, 25)
 SHAPES["Shape"].formula(1, 13)(lambda data: np.array(data.shape, np.int64))
 # Ends beyond the rank are clamped to it, as the text says.
 SHAPES["Shape"].formula(15, *_TYPES)(
-    lambda data, *, start, end: np.array(data.shape[start:end], np.int64)
-)
+    lambda data, *, start, end: np.array(data.shape[start:end], np.int64))  # fmt: skip
 SHAPES["Size"].formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shape), np.int64))
 
 

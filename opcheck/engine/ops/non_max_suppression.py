@@ -157,8 +157,7 @@ OP.mutant_table({
 OP.mutant_table({
     "class_before_batch": ("rows had the class before the batch",
                            lambda rows, most: rows[:, [1, 0, 2]]),
-    "box_before_class": ("rows had the box before the class",
-                         lambda rows, most: rows[:, [0, 2, 1]]),
+    "box_before_class": ("rows had the box before the class", lambda rows, _: rows[:, [0, 2, 1]]),
     "most_of_all": ("the most of boxes was for all classes together",
                     lambda rows, most: rows[:most]),
     "most_of_a_batch": ("the most of boxes was for all classes of a batch together",

@@ -11,7 +11,6 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
-from opcheck.numbers.faulty import bare
 
 NAMES = """
 BatchNormalization GroupNormalization InstanceNormalization LRN LpNormalization
@@ -142,7 +141,7 @@ of_root(INSTANCE, of_instances, variance)
 def of_axes(inverse_of, X, *, axes, epsilon=0.0):
     """Both versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
     over = {"axis": distinct(axes, X.ndim), "keepdims": True}
-    values = bare(xp.values_of(X))
+    values = xp.values_of(X)
     unsaid("an empty list of axes", not axes)
     if X.size and (values.max(**over) == values.min(**over)).any():
         is_open("of equal elements the text makes 0/0, and the function body 0")
@@ -177,9 +176,8 @@ def of_squares(x, axes, epsilon):
 
 
 of_root(RMS, of_slices, mean_square, "mean_square")
-RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance", by=of_slices)(
-    two_pass
-)
+RMS.mutant("the mean was subtracted, as in LayerNormalization",
+           name="variance", by=of_slices)(two_pass)  # fmt: skip
 
 
 @LP.formula(1, 22)
@@ -360,8 +358,7 @@ GROUP.mutant_table({
     "channels_in_turns": ("the channels went to the groups in turns", channels_in_turns),
     "group_sizes": ("num_groups was taken for the number of channels in a group",
                     lambda places, groups: rows(places, places.shape[1] // groups)),
-    "instances": ("each channel was a group",
-                  lambda places, groups: rows(places, places.shape[1] or 1)),
+    "instances": ("each channel was a group", lambda places, _: rows(places, places.shape[1] or 1)),
     "across_batches": ("the groups of all batches were one",
         lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1)),
 }, by=lambda change: by_groups(partial(in_other_groups, change)))  # fmt: skip

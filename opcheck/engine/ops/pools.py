@@ -341,8 +341,7 @@ def beyond_the_range(X, p, windows):
     for portion, rows in windows.gathered(X, places):
         sizes = np.abs(rows)
         top = sizes.max(axis=1, keepdims=True)
-        found = ((sizes / top) ** p).sum(axis=1) ** (1 / p) * top[:, 0]
-        norms.flat[places[portion]] = found
+        norms.flat[places[portion]] = ((sizes / top) ** p).sum(axis=1) ** (1 / p) * top[:, 0]
     return norms
 
 

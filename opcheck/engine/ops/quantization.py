@@ -16,7 +16,7 @@ from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.errors import InvalidNode, illegal, unsupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
 from opcheck.numbers.bounded.array import Bounded
@@ -34,10 +34,9 @@ _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 
-def check_castable(dtype: DType | None) -> None:
+def check_castable(one: DType | None) -> None:
     """Raise NotSupported for complex numbers."""
-    if dtype is None or dtype.kind == "complex":
-        raise NotSupported(f"unsupported by opcheck: casts of {dtype}")
+    unsupported(f"unsupported by opcheck: casts of {one}", one is None or one.kind == "complex")
 
 
 @primitive
@@ -225,7 +224,7 @@ LIKE.formula(15, 19, 21, 23, 24, 25)(lambda input, target_type, *, saturate=1, r
     _cast(input, dtypes.of(np.empty(0, target_type.dtype)), saturate, round_mode)))  # fmt: skip
 
 
-_VERSIONS: tuple[int, ...] = (13, 19, 21, 23, 24, 25, 28)
+_LATER: tuple[int, ...] = (13, 19, 21, 23, 24, 25, 28)
 
 
 def exact_values(x: Array) -> Array:
@@ -264,7 +263,7 @@ def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: 
     return (one if one is None else xp.reshape(one, lined) for one in (scale, zero))
 
 
-@by_step(each={10: 10, **dict.fromkeys(_VERSIONS, 13)}, options=["place"])
+@by_step(each={10: 10, **dict.fromkeys(_LATER, 13)}, options=["place"])
 def of_products(product, since, x, x_scale, x_zero_point=None, *, axis=1, block_size=0,
                 output_dtype=0, place=spread):  # fmt: skip
     """All versions of DequantizeLinear, from `product(x, zero, scale, out)` in that type."""
@@ -345,17 +344,17 @@ def _along(new, x, scale, zero, axis, block_size):
 
 PLACES: dict[str, tuple[str, tuple[int, ...], Any]] = {
     "scales_along_first_axis": ("the scales lay along the first axis where it is as long",
-                                _VERSIONS, partial(_along, 0)),
+                                _LATER, partial(_along, 0)),
     "scales_along_last_axis": ("the scales lay along the last axis where it is as long",
-                               _VERSIONS, partial(_along, -1)),
-    "first_scale_for_all": ("the first scale served for all", _VERSIONS,
+                               _LATER, partial(_along, -1)),
+    "first_scale_for_all": ("the first scale served for all", _LATER,
         lambda x, scale, zero, axis, block_size: (
             one if one is None else one[(slice(0, 1),) * one.ndim]
             for one in spread(x, scale, zero, axis, block_size))),
-    "blocks_in_turns": ("the blocks' elements were taken in turns", _VERSIONS[2:], partial(
+    "blocks_in_turns": ("the blocks' elements were taken in turns", _LATER[2:], partial(
         spread, blocks=lambda length, size, count: np.arange(length) % max(1, count))),
     "blocks_of_equal_length": (
-        "an axis was split into blocks that are as equal as can be", _VERSIONS[2:], partial(
+        "an axis was split into blocks that are as equal as can be", _LATER[2:], partial(
             spread, blocks=lambda length, size, count: np.arange(length) // -(-length // count))),
 }  # fmt: skip
 
@@ -413,7 +412,7 @@ def real(x):
 
 def are_decided(x, scale, divides, is_stated):
     """Which quotients are exact in `divides`; call it open where the text decides nothing."""
-    own, values = (bare(xp.values_of(real(one))) for one in (x, scale))
+    own, values = (xp.values_of(real(one)) for one in (x, scale))
     size, finite = np.abs(values), np.abs(np.where(np.isfinite(own), own, 0))
     if not ((size >= 2.0**-126) & (size <= 2.0**126)).all():
         is_open("nothing is said of scales by which nothing or hardly anything can be divided")
@@ -427,8 +426,7 @@ def are_decided(x, scale, divides, is_stated):
     return power & (own == own.astype(held.numpy)) & ((finite >= size * 2.0**-14) | (own == 0))
 
 
-@by_step(each={10: 10, **{n: 13 if n < 23 else 23 for n in _VERSIONS}},
-         options=["place", "convert"])  # fmt: skip
+@by_step(each={10: 10, **{n: 13 if n < 23 else 23 for n in _LATER}}, options=["place", "convert"])
 def of_quotients(quotient, since, x, y_scale, y_zero_point=None, *, axis=1, saturate=1,
                  block_size=0, output_dtype=0, precision=0, place=spread,
                  convert=converted):  # fmt: skip
@@ -493,8 +491,7 @@ CONVERSIONS: dict[str, tuple[str, Any]] = {
          lambda near, q, zero, low, high: np.clip(np.rint(q + zero), low, high)),
         ("zero_point_subtracted", "the zero point was subtracted",
          lambda near, q, zero, low, high: np.clip(near - zero, low, high)),
-        ("wraps", "numbers out of range wrapped around",
-         lambda near, q, zero, low, high: near + zero),
+        ("wraps", "numbers out of range wrapped around", lambda near, q, zero, *ends: near + zero),
         ("saturates_first", "quotients were saturated before the zero point was added",
          lambda near, q, zero, low, high: np.clip(np.clip(near, low, high) + zero, low, high)),
         ("narrow_range", "signed types had no lowest number",
@@ -509,7 +506,7 @@ CONVERSIONS: dict[str, tuple[str, Any]] = {
 
 
 for _name, (_text, _convert) in CONVERSIONS.items():
-    _since = _VERSIONS[1:] if "float" in _name or _name == "integers_first" else ()
+    _since = _LATER[1:] if "float" in _name or _name == "integers_first" else ()
     QUANTIZE.mutant(_text, *_since, name=_name, by=lambda convert: (
         of_quotients(divided, convert=convert)))(_convert)  # fmt: skip
 QUANTIZE.mutant("it was multiplied by the scale", name="multiplied_by_scale", by=of_quotients)(
@@ -535,7 +532,7 @@ def of_range(x, ends=lambda x: (xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x)
         return np.zeros(x.shape, np.uint8), np.zeros((), x.dtype), np.zeros((), np.uint8)
     low, high = ends(x)
     scale = (high - low) / steps
-    values = bare(xp.values_of(scale))
+    values = xp.values_of(scale)
     if not ((values > 2.0**-100) & (values * 255 < dtypes.limits(DTYPES["float32"])[1])).all():
         is_open("nothing is said of what is divided by 0, or of what is no number")
     zero = whole([point(low, high, scale)], 0, out, convert=first)

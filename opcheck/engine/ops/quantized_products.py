@@ -15,7 +15,6 @@ from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
 from opcheck.engine.ops.quantization import UNSIGNED, exact_values, real, same_bits, whole
 from opcheck.errors import InvalidNode, illegal
-from opcheck.numbers.faulty import bare
 
 NAMES = """ConvInteger MatMulInteger QLinearConv QLinearMatMul"""
 MATMUL = operator("MatMulInteger", exact=True)
@@ -127,7 +126,7 @@ def requantized(product, axes, onto, x, w, y, bias=None, sure=False, *, way=by_f
     y_scale, y_zero = (xp.reshape(one, ()) for one in y)
     a, b = place(x_scale, x, axes[0]), place(w_scale, w, axes[1])
     scales = *onto(a, b, x, w), y_scale
-    values = [np.asarray(bare(xp.values_of(one)), np.float64) for one in scales]
+    values = [np.asarray(xp.values_of(one), np.float64) for one in scales]
     if not all(((abs(one) > 2.0**-40) & (abs(one) < 2.0**40)).all() for one in values):
         is_open("nothing is said of scales that are 0, or that may leave the range of products")
     if way is dequantized:
@@ -268,11 +267,10 @@ OF_BIAS: Any = {
         "way": lambda product, x, w, sums, bias, *scales: by_factor(
             product, x, w, sums, None if bias is None else bias[:1], *scales)}),
 }  # fmt: skip
-CROSSED: Any = {"scales_crossed": (
-    "scales of rows went to columns, and the other way", {"place": crossed})}  # fmt: skip
 for op, by, table in (
     (MATMUL, matmul_integer, OF_ROWS), (CONV, conv_integer, OF_PADDING),
-    (Q_MATMUL, qlinear_matmul, {**OF_ROWS, **SCALES, **CROSSED}),
+    (Q_MATMUL, qlinear_matmul, {**OF_ROWS, **SCALES, "scales_crossed": (
+        "scales of rows went to columns, and the other way", {"place": crossed})}),
     (Q_CONV, qlinear_conv, {**OF_PADDING, **SCALES, **OF_BIAS}),
 ):  # fmt: skip
     op.mutant_table({**SUMS, **table}, by=by, only=["int8", "uint8"])

@@ -5,6 +5,7 @@ it gives the quantiles too, by which backends are judged.
 """
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import by_step, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported, illegal
-from opcheck.numbers.faulty import bare
 
 NAMES = """
 Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike
@@ -63,14 +63,10 @@ def _uniform(u, low, high):
     return low + u * (high - low)
 
 
-def _values(input):
-    return bare(xp.values_of(input)).astype(np.float64)
-
-
 @by_step(15, 22)
 def _by_probability(draw, input, *, dtype, seed):
     """The formula from `draw(u, probabilities)`, which says where 1 comes out."""
-    probabilities = _values(input)
+    probabilities = xp.values_of(input)
     unsaid("such probabilities", not ((probabilities >= 0) & (probabilities <= 1)).all())
     return draw(xp.drawn(input.shape, seed), probabilities).astype(_named(input, dtype).numpy)
 
@@ -83,7 +79,7 @@ def _is_one(u, p):
 def _by_class(draw, input, *, dtype, sample_size, seed):
     """The formula from `draw(u, logarithms)`, of shapes (batches, samples), (batches, classes)."""
     illegal(f"input of rank {input.ndim}; allowed: 2", input.ndim != 2)
-    logarithms = _values(input)
+    logarithms = xp.values_of(input)
     likely = logarithms.max(axis=1, initial=-np.inf)
     unsaid("such samples, or such probabilities", sample_size < 1 or not np.isfinite(likely).all())
     check_size(shape := (len(logarithms), sample_size))
@@ -142,7 +138,7 @@ def _dropout(drop, or_copied, data, ratio=None, training_mode=None, *, seed):
 
 def _masked(drop, data, ratio, seed):
     """The output and the mask from `drop(u, values, ratio)`, which has them in float64."""
-    values = _values(data)
+    values = xp.values_of(data)
     with np.errstate(over="ignore"):
         output, mask = drop(xp.drawn(data.shape, seed), values, ratio)
         made = output.astype(data.dtype)
@@ -174,16 +170,53 @@ _SOURCES = {
     "three_digits": ("three binary digits were drawn", lambda u: np.floor(8 * u) / 8),
 }  # fmt: skip
 
-for _one, _by, _step in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
+#: What can go wrong with what is made of them.
+_STEPS: dict[Any, Any] = {_normal: {
+    "scale_is_a_variance": ("scale was the variance", lambda u, mean, scale:
+        _normal(u, mean, scale**0.5)),
+    "mean_scaled": ("the mean was scaled too", lambda u, mean, scale:
+        _normal(u, mean * scale, scale)),
+    "uniform": ("the distribution was uniform", lambda u, mean, scale:
+        mean + scale * (u - 0.5) * 12**0.5),
+    "cut_off": ("no number was farther from the mean than twice the scale",
+        lambda u, mean, scale: mean + scale * np.clip(_normal_quantiles(u), -2, 2)),
+}, _uniform: {
+    "high_is_a_width": ("high was added to low", lambda u, low, high: low + u * high),
+    "normal": ("the distribution was normal", lambda u, low, high:
+        (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u)),
+    "whole_numbers": ("only whole numbers were drawn", lambda u, **of: np.floor(_uniform(u, **of))),
+}, _is_one: {
+    "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),
+    "probability_rounded": ("1 came of probabilities of one half or more",
+        lambda u, p: p + 0 * u >= 0.5),
+    "probability_of_the_first": ("all elements had the first one's probability",
+        lambda u, p: _is_one(u, _repeated(p, p.reshape(-1)[:1]))),
+    "probability_of_the_row": ("all of a row had its first probability",
+        lambda u, p: _is_one(u, p[..., :1] + 0 * p if p.ndim else p)),
+    "fair": ("0 and 1 were equally likely", lambda u, p: _is_one(u, 0.5)),
+}, _class: {
+    "input_is_weights": ("the input was no logarithms", lambda u, x:
+        _of_weights(u, x - x.min(initial=0))),
+    "most_likely": ("always the most likely class was drawn", lambda u, x:
+        x.argmax(axis=1)[:, None] + np.zeros(u.shape, np.int64)),
+    "equally_likely": ("all classes were equally likely", lambda u, x: _class(u, 0 * x)),
+    "first_batch": ("all batches had the probabilities of the first", lambda u, x:
+        _class(u, np.broadcast_to(x[:1], x.shape))),
+    "counted_from_one": ("classes were counted from 1", lambda u, x: 1 + _class(u, x)),
+    "last_class_left_out": ("the last class was never drawn", lambda u, x:
+        _class(u, x[:, :-1] if x.shape[1] > 1 else x)),
+    "binary_logarithms": ("logarithms were to base 2", lambda u, x: _class(u, x * np.log(2))),
+}}  # fmt: skip
+
+for _one, _by, _of in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
                       (UNIFORM, _of_shape, _uniform), (UNIFORM_LIKE, _of_input, _uniform),
                       (BERNOULLI, _by_probability, _is_one),
                       (MULTINOMIAL, _by_class, _class)):  # fmt: skip
-    _one.formula(by=_by)(_step)
+    _one.formula(by=_by)(_of)
     _one.mutant_table({
-        name: (text, lambda u, *more, _step=_step, change=change, **how:
-            _step(change(u), *more, **how))
+        name: (text, lambda u, *more, _of=_of, change=change, **how: _of(change(u), *more, **how))
         for name, (text, change) in _SOURCES.items()
-    }, by=_by)  # fmt: skip
+    } | _STEPS[_of], by=_by)  # fmt: skip
 
 for _by in (_dropout_of_test, _dropout_in_inference, _dropout):
     DROPOUT.formula(by=_by)(_drop)
@@ -208,46 +241,3 @@ DROPOUT.mutant_table({
     "mask_of_ones": ("the mask was all ones in training too", lambda u, x, ratio: (
         _drop(u, x, ratio)[0], u >= 0)),
 }, by=_dropout)  # fmt: skip
-
-for _one, _by in ((NORMAL, _of_shape), (NORMAL_LIKE, _of_input)):
-    _one.mutant_table({
-        "scale_is_a_variance": ("scale was the variance", lambda u, mean, scale:
-            _normal(u, mean, scale**0.5)),
-        "mean_scaled": ("the mean was scaled too", lambda u, mean, scale:
-            _normal(u, mean * scale, scale)),
-        "uniform": ("the distribution was uniform", lambda u, mean, scale:
-            mean + scale * (u - 0.5) * 12**0.5),
-        "cut_off": ("no number was farther from the mean than twice the scale",
-            lambda u, mean, scale: mean + scale * np.clip(_normal_quantiles(u), -2, 2)),
-    }, by=_by)  # fmt: skip
-for _one, _by in ((UNIFORM, _of_shape), (UNIFORM_LIKE, _of_input)):
-    _one.mutant_table({
-        "high_is_a_width": ("high was added to low", lambda u, low, high: low + u * high),
-        "normal": ("the distribution was normal", lambda u, low, high:
-            (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u)),
-        "whole_numbers": ("only whole numbers were drawn", lambda u, low, high: np.floor(
-            _uniform(u, low, high))),
-    }, by=_by)  # fmt: skip
-BERNOULLI.mutant_table({
-    "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),
-    "probability_rounded": ("1 came of probabilities of one half or more",
-        lambda u, p: p + 0 * u >= 0.5),
-    "probability_of_the_first": ("all elements had the first one's probability",
-        lambda u, p: _is_one(u, _repeated(p, p.reshape(-1)[:1]))),
-    "probability_of_the_row": ("all of a row had its first probability",
-        lambda u, p: _is_one(u, p[..., :1] + 0 * p if p.ndim else p)),
-    "fair": ("0 and 1 were equally likely", lambda u, p: _is_one(u, 0.5)),
-}, by=_by_probability)  # fmt: skip
-MULTINOMIAL.mutant_table({
-    "input_is_weights": ("the input was no logarithms", lambda u, x:
-        _of_weights(u, x - x.min(initial=0))),
-    "most_likely": ("always the most likely class was drawn", lambda u, x:
-        x.argmax(axis=1)[:, None] + np.zeros(u.shape, np.int64)),
-    "equally_likely": ("all classes were equally likely", lambda u, x: _class(u, 0 * x)),
-    "first_batch": ("all batches had the probabilities of the first", lambda u, x:
-        _class(u, np.broadcast_to(x[:1], x.shape))),
-    "counted_from_one": ("classes were counted from 1", lambda u, x: 1 + _class(u, x)),
-    "last_class_left_out": ("the last class was never drawn", lambda u, x:
-        _class(u, x[:, :-1] if x.shape[1] > 1 else x)),
-    "binary_logarithms": ("logarithms were to base 2", lambda u, x: _class(u, x * np.log(2))),
-}, by=_by_class)  # fmt: skip

@@ -18,7 +18,6 @@ from opcheck.engine.operators import check_shape, is_open, operator, unsaid, wit
 from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers import plain, primitive
-from opcheck.numbers.faulty import bare
 
 NAMES = """GRU LSTM RNN"""
 matmul = primitive(plain.matmul)
@@ -168,7 +167,7 @@ def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, order=
                        (since, gates) == (1, 3))  # fmt: skip
     blocks = np.arange(gates * hidden).reshape(gates, hidden)[order or slice(None)]
     if since < 7:
-        square = bare(xp.values_of(R)).reshape(count, gates, hidden, hidden)
+        square = xp.values_of(R).reshape(count, gates, hidden, hidden)
         if not np.array_equal(square, square.swapaxes(2, 3), equal_nan=True):
             is_open("the first texts do not transpose recurrent weights, and later ones do")
     begin = [xp.astype(np.zeros(initial, np.float32), X.dtype) if x is None else turn(x)

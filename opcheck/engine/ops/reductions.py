@@ -136,7 +136,7 @@ def _in_blocks(width, scan, less, x, axis, exclusive, reverse):
     return np.concatenate([*parts], axis)
 
 
-def _by_difference(scan, less, x, axis, exclusive, reverse):
+def _difference(scan, less, x, axis, exclusive, reverse):
     y = scan(x, axis, 0, 0)
     if reverse and y.size:
         y = less(np.take(y, [-1], axis), scan(x, axis, 1, 0))
@@ -153,8 +153,7 @@ _WRONG: dict[str, tuple[Any, ...]] = {
         lambda scan, less, x, axis, *how: scan(x, 0, *how)),
     "last_axis_always": ("the last axis was taken",
         lambda scan, less, x, axis, *how: scan(x, x.ndim - 1, *how)),
-    "by_difference": ("what is left out was taken away from a scan of more", _by_difference,
-        *FLOATS),
+    "by_difference": ("what is left out was taken away from a scan of more", _difference, *FLOATS),
     **{f"scanned_in_{np.dtype(kind).name}": (f"the scan was kept in {np.dtype(kind).name}",
            lambda scan, less, x, *how, kind=kind: scan(x.astype(kind), *how).astype(x.dtype), *only)
        for kind, *only in ((np.float32, *DOUBLE), (np.float16, *BEYOND_FLOAT16),

@@ -17,8 +17,7 @@ from opcheck import opset
 from opcheck.engine import operators
 from opcheck.engine.axes import check_size, from_either_end, listed
 from opcheck.engine.operators import check_one_of, is_open, unsaid
-from opcheck.errors import InvalidNode, unsupported
-from opcheck.numbers.faulty import bare
+from opcheck.errors import InvalidNode, illegal, unsupported
 
 NAMES = """AffineGrid Resize Upsample"""
 AFFINE_GRID, RESIZE, UPSAMPLE = map(operators.operator, NAMES.split())
@@ -29,10 +28,8 @@ _OFF = _ROUNDINGS * 2.0**-24
 #: Which element is meant, from coordinates.
 NEAREST = {
     "round_prefer_floor": lambda c: np.ceil(c - 0.5),
-    "round_prefer_ceil": lambda c: np.floor(c + 0.5),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
+    "round_prefer_ceil": lambda c: np.floor(c + 0.5), "floor": np.floor, "ceil": np.ceil,
+}  # fmt: skip
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
@@ -195,7 +192,7 @@ def axis_of(length, scale, part=Fraction(1)):
 
 def checked_scales(scales, rank, least):
     """Scales as numbers; InvalidNode unless there is one for each axis, from `least` on."""
-    values = bare(xp.values_of(scales))
+    values = xp.values_of(scales)
     if values.shape != (rank,) or not (values >= least).all():
         raise InvalidNode(f"scales {values.tolist()} for {rank} axes; allowed: from {least:g} on")
     if np.isinf(values).any():
@@ -276,8 +273,7 @@ def along(X, number, axis, way, terms):
     if other is not at or way.stretch(lengths) != way.stretch(axis):
         is_open("it is not said which scale counts")
     unsaid("averages of what are no real numbers", not is_real(X))
-    if not np.isfinite(bare(xp.values_of(X))).all():
-        is_open("nothing is said of products of 0 and infinity")
+    is_open("nothing is said of products of 0 and infinity", not np.isfinite(xp.values_of(X)).all())
     kernel = linear if way.mode == "linear" else partial(cubic, way.a)
     return averaged(X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside,
                     way.normal)  # fmt: skip
@@ -306,7 +302,7 @@ def sized(X, axes, roi, scales, sizes, policy):
     is_open("undefined if an axis is repeated", len({*numbers}) < len(numbers))
     parts = [(Fraction(0), Fraction(1))] * len(numbers)
     if roi is not None:
-        ends = bare(xp.values_of(roi))
+        ends = xp.values_of(roi)
         operators.check_shape("roi", ends, (2 * len(numbers),))
         unsaid("a part without numbers", not np.isfinite(ends).all())
         parts = [*zip(*np.vectorize(Fraction, [object])(ends).reshape(2, -1), strict=True)]
@@ -347,10 +343,8 @@ def of_resize(along, sized=sized, outside=outside):
             is_open("nothing is said of an empty tensor of scales", since > 11)
             scales = None
         crops = coordinate_transformation_mode == "tf_crop_and_resize"
-        if (scales is None) == (sizes is None) or (crops and roi is None):
-            raise InvalidNode(
-                "allowed: one of scales and sizes, not both, and a roi where it counts"
-            )
+        wrong = (scales is None) == (sizes is None) or (crops and roi is None)
+        illegal("allowed: one of scales and sizes, not both, and a roi where it counts", wrong)
         axes = range(X.ndim) if axes is None else axes
         found = sized(X, axes, roi if crops else None, scales, sizes, keep_aspect_ratio_policy)
         check_size([axis.size for axis in found])
@@ -436,15 +430,12 @@ UPSAMPLE.mutant_table({
     "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
     "last_scale_for_all": ("the last two axes had the last scale",
         lambda s: [*s[:-2], *s[-1:] * len(s[-2:])]),
-    "last_two_alone": ("the last two axes alone were scaled",
-        lambda s: [1.0] * len(s[:-2]) + s[-2:]),
-    "scales_rounded": ("scales were rounded to whole numbers",
-        lambda s: [float(round(one)) for one in s]),
+    "last_two_alone": ("the last two axes alone were scaled", lambda s: [1] * len(s[:-2]) + s[-2:]),
+    "scales_rounded": ("scales were rounded to whole numbers", lambda s: [*map(round, s)]),
 }, by=lambda change: of_upsampled(
     lambda X, scales, mode: upsampled(X, change(scales), mode)))  # fmt: skip
 UPSAMPLE.mutant("the input was repeated as a whole", name="tiled", by=of_upsampled)(
-    lambda X, scales, mode: xp.tile(X, [int(s) for s in scales])
-)
+    lambda X, scales, mode: xp.tile(X, [*map(int, scales)]))  # fmt: skip
 UPSAMPLE.mutant("scales below 1 were accepted", name="scaled_down", of_validity=True,
           by=lambda function: of_upsampled(function, 2.0**-149))(upsampled)  # fmt: skip
 
@@ -458,8 +449,7 @@ def in_steps(first, length, corners):
 
 
 @operators.by_step(20, options=["change"])
-def of_places(places, theta, size, *, align_corners,
-              change=lambda theta, lengths, axes: (theta, lengths, axes)):  # fmt: skip
+def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
     """The formula, from the places along an axis, and a change of the matrix, sizes and axes."""
     stated = listed("size", size)
     n = len(stated) - 2
@@ -469,7 +459,7 @@ def of_places(places, theta, size, *, align_corners,
     unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
     if align_corners and 1 in stated[2:]:
         is_open("nothing is said of where a single element has its corners")
-    if np.isinf(bare(xp.values_of(theta))[..., :-1]).any():
+    if np.isinf(xp.values_of(theta)[..., :-1]).any():
         is_open("infinity times what may round to 0 is infinite, or no number")
     # The last axis comes first, as x of y, x or of z, y, x.
     theta, lengths, axes = change(theta, stated[2:], [*range(n)][::-1])

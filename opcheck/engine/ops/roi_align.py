@@ -16,7 +16,6 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import check_size, elements_at
 from opcheck.engine.operators import by_step, check_one_of, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
-from opcheck.numbers.faulty import bare
 
 OP = operator("RoiAlign")
 
@@ -46,7 +45,7 @@ def average(samples):
 def maximum(samples):
     """The maximum of interpolated values; where that is not decided, of ONNX's weighted parts."""
     values, axes = xp.sums(samples, partial(np.sum, axis=(3, 6)), 4), (2, 3, 5, 6)
-    either = (bare(xp.values_of(x)).max(axis=n) for x, n in ((values, (2, 4)), (samples, axes)))
+    either = (xp.values_of(x).max(axis=n) for x, n in ((values, (2, 4)), (samples, axes)))
     if np.array_equal(*either):
         return xp.max(values, axis=(2, 4))
     is_open("the maximum may be of weighted parts")
@@ -92,7 +91,7 @@ def of_regions(changed, transform, X, rois, batch_indices, *, mode, output_heigh
     step = SimpleNamespace(**{**STEPS, **changed})
     rois, batches = step.read(rois, elements_at(batch_indices, X.shape[0], back=False))
     for x in (X, rois):
-        unsaid("what is no number", not np.isfinite(bare(xp.values_of(x))).all())
+        unsaid("what is no number", not np.isfinite(xp.values_of(x)).all())
     if not all(shape):
         return xp.astype(np.zeros(shape), X.dtype)
     unsaid("images without elements", not X.size)
@@ -101,7 +100,7 @@ def of_regions(changed, transform, X, rois, batch_indices, *, mode, output_heigh
         plane, weights = X[int(image)], []
         for axis, bins in enumerate((output_height, output_width)):
             low, high = rois[number, 1 - axis], rois[number, 3 - axis]
-            first, last = (float(bare(xp.values_of(x))) for x in (low, high))
+            first, last = (float(xp.values_of(x)) for x in (low, high))
             span = (last - first) * spatial_scale
             is_open("nothing is said of regions without a size", span < (not shift) or not span)
             count = sampling_ratio or count_of(
@@ -109,7 +108,7 @@ def of_regions(changed, transform, X, rois, batch_indices, *, mode, output_heigh
             check_size((*plane.shape[: 1 + axis], bins, count, 4))
             start, size = step.ends(low, high, spatial_scale, shift)
             place = xp.inexact(start + size * step.centers(bins, count), 4)
-            at, length = bare(xp.values_of(place)), X.shape[2 + axis]
+            at, length = xp.values_of(place), X.shape[2 + axis]
             # Rounding may bring what is nearly one element outside beyond that.
             if at.min() < -0.99 or at.max() > length - 0.01:
                 is_open("nothing is said of what lies outside the image")

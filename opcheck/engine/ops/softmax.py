@@ -203,8 +203,7 @@ MUTANTS = {
                    lambda x, axis: where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis))),
     "nan_skipped": ("NaN was left out of the maximum and the sum, and stayed where it was",
                     nan_skipped),
-    "sign_lost": ("the magnitudes of the elements were taken",
-                  lambda x, axis: plain(np.abs(x), axis)),
+    "sign_lost": ("the magnitudes of the elements were taken", lambda x, axis: plain(abs(x), axis)),
     "sign_changed": ("the signs were changed, and the smallest element got the largest share",
                      lambda x, axis: plain(-x, axis)),
     "row_of_one_element_kept": ("a row of one element was left as it was",
@@ -240,13 +239,11 @@ def logarithms_in_blocks(x, axis):
     return d - xp.log(total)
 
 
-def of_wrong(shares):
-    """The logarithm of wrong shares, which float64 holds where the tensor's type does not."""
-    return lambda x, axis: np.log(shares(x.astype(np.float64), axis)).astype(x.dtype)
-
-
 LOG_SOFTMAX.mutant_table({
-    **{name: (text, of_wrong(shares)) for name, (text, shares) in MUTANTS.items()
+    # The logarithm of wrong shares, which float64 holds where the tensor's type does not.
+    **{name: (text, lambda x, axis, shares=shares: np.log(
+           shares(x.astype(np.float64), axis)).astype(x.dtype))
+       for name, (text, shares) in MUTANTS.items()
        if name not in ("no_exponential", "logarithms", "one_hot", "clamped_not_shifted")},
     "nothing_subtracted": ("e^x was taken without subtracting the maximum",
         lambda x, axis: x - xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=True))),
@@ -376,8 +373,7 @@ DML_HARDMAX.mutant_table({
         partial(legal, lambda x, axes: reduce(
             lambda y, axis: first_maxima(y, [axis]), sorted(axes), x))),
     # Mistakes that ONNX's Hardmax may have too.
-    **{name: (text, over(lambda axes, rank: axes, of_rows))
-       for name, (text, of_rows) in OF_ROWS.items()},
+    **{name: (text, over(lambda axes, rank: axes, rows)) for name, (text, rows) in OF_ROWS.items()},
 }, 1)  # fmt: skip
 
 

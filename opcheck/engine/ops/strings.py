@@ -269,14 +269,12 @@ def _by_grams(grams, X, *, max_gram_length, max_skip_count, min_gram_length, mod
     return scaled(counts, weights, ngram_indexes, mode)
 
 
-def _by_weights(scaled):
+def _weighed(scaled):
     return _by_grams(_grams, scaled=scaled)
 
 
 TF_IDF.formula(by=_by_grams)(_grams)
-TF_IDF.also_honest("where a weight is added each time that an n-gram is found", by=_by_weights)(
-    _added
-)
+TF_IDF.also_honest("where a weight is added each time that an n-gram is found", by=_weighed)(_added)
 TF_IDF.mutant_table({
     "most_skipped_alone": ("always as many items were skipped as may be",
         lambda rows, at, lengths, skips: (
@@ -307,4 +305,4 @@ TF_IDF.mutant_table({
 } | {
     "weights_by_coordinate": ("weights were those of coordinates in the output",
         lambda counts, weights, indexes, mode: _scaled(counts, weights, sorted(indexes), mode)),
-}, by=_by_weights)  # fmt: skip
+}, by=_weighed)  # fmt: skip

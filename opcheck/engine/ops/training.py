@@ -8,7 +8,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.operators import by_step, check_one_of, is_open, operator, unsaid
 from opcheck.errors import illegal
-from opcheck.numbers.faulty import bare, seen
+from opcheck.numbers.faulty import seen
 from opcheck.opset import TRAINING
 
 NAMES = """Adagrad Adam Momentum"""
@@ -36,14 +36,10 @@ def of_each(step, R, T, *inputs, order=_in_turn, back=_in_turn, **attrs):
     found = []
     for x, *others in order(inputs, len(inputs) // kinds):
         unsaid("tensors of several shapes", any(one.shape != x.shape for one in others))
-        infinite = not np.isfinite(bare(xp.values_of(x))).all()
-        zero = infinite and attrs["norm_coefficient"] == 0
+        zero = attrs["norm_coefficient"] == 0 and not xp.isfinite(x).all()
         is_open("if infinite values are regularized by a coefficient of 0", zero)
         r, t = (xp.astype(one, x.dtype) for one in (R, T))
-        given = {
-            name: one if name == "mode" else xp.astype(np.array(one), x.dtype)
-            for name, one in attrs.items()
-        }
+        given = {n: v if n == "mode" else xp.astype(np.array(v), x.dtype) for n, v in attrs.items()}
         found.append(step(r, t, x, *others, **given))
     outputs = [*chain.from_iterable(found)]
     return tuple(chain.from_iterable(back(outputs, len(outputs) // len(found))))
@@ -92,22 +88,15 @@ ADAGRAD.mutant_table({
 }, by=of_each)  # fmt: skip
 
 
-def _corrected(r, a, b):
-    return r * xp.sqrt(1 - b) / (1 - a)
-
-
 def adam(r, t, x, g, v, h, *, norm_coefficient, norm_coefficient_post, alpha, beta, epsilon,
-         root=_root, since=1, corrected=_corrected, plain=False):  # fmt: skip
+         root=_root, since=1, plain=False,
+         corrected=lambda r, a, b: r * xp.sqrt(1 - b) / (1 - a)):  # fmt: skip
     regularized = norm_coefficient * x + g
     v = alpha * v + (1 - alpha) * regularized
     h = beta * h + (1 - beta) * (g * g if plain else regularized * regularized)
     if seen(t) >= since:
         r = corrected(r, xp.pow(alpha, t), xp.pow(beta, t))
     return (1 - norm_coefficient_post) * (x - r * v / root(h, epsilon)), v, h
-
-
-def _before(r, t, x, *state, norm_coefficient_post, **attrs):
-    return adam(r, t, (1 - norm_coefficient_post) * x, *state, norm_coefficient_post=0, **attrs)
 
 
 def _corrected_root(r, t, *state, beta, **attrs):
@@ -120,8 +109,7 @@ def _corrected_root(r, t, *state, beta, **attrs):
 _declare(ADAM, adam)
 ADAM.mutant_table({
     **{name: (text, partial(adam, root=root)) for name, (text, root) in ROOTS.items()},
-    "never_corrected": ("the learning rate was R in later steps too",
-        partial(adam, since=np.inf)),
+    "never_corrected": ("the learning rate was R in later steps too", partial(adam, since=np.inf)),
     "corrected_late": ("the learning rate was R in the step with T = 1 too",
         partial(adam, since=2)),
     "corrected_without_root": ("1 - beta**T was taken without its root",
@@ -134,15 +122,14 @@ ADAM.mutant_table({
         partial(adam, plain=True)),
     "epsilon_corrected": ("epsilon was added to the corrected root, as the paper has it",
         _corrected_root),
-    "regularized_before": ("norm_coefficient_post made X smaller before the step", _before),
+    "regularized_before": ("norm_coefficient_post made X smaller before the step",
+        lambda r, t, x, *state, norm_coefficient_post, **attrs: adam(
+            r, t, (1 - norm_coefficient_post) * x, *state, norm_coefficient_post=0, **attrs)),
 }, by=of_each)  # fmt: skip
 
 
-def _ahead(g, alpha, v, new):
-    return g + alpha * new
-
-
-def momentum(r, t, x, g, v, *, norm_coefficient, alpha, beta, mode, since=1, ahead=_ahead):
+def momentum(r, t, x, g, v, *, norm_coefficient, alpha, beta, mode, since=1,
+             ahead=lambda g, alpha, v, new: g + alpha * new):  # fmt: skip
     """`ahead` makes Nesterov's direction."""
     g = norm_coefficient * x + g
     new = alpha * v + (beta if seen(t) >= since else 1) * g
@@ -155,10 +142,8 @@ def _always(one_mode, *tensors, mode, **attrs):
 
 _declare(MOMENTUM, momentum)
 MOMENTUM.mutant_table({
-    "nesterov_is_standard": ("nesterov was taken for standard",
-        partial(_always, "standard")),
-    "standard_is_nesterov": ("standard was taken for nesterov",
-        partial(_always, "nesterov")),
+    "nesterov_is_standard": ("nesterov was taken for standard", partial(_always, "standard")),
+    "standard_is_nesterov": ("standard was taken for nesterov", partial(_always, "nesterov")),
     "beta_in_the_first_step": ("beta was as stated for T = 0", partial(momentum, since=-np.inf)),
     "beta_late": ("beta was 1 for T = 1 too", partial(momentum, since=2)),
     "dampened": ("gradients counted by 1 - beta", lambda *tensors, beta, **attrs: (

@@ -261,11 +261,9 @@ class Bounded(Number):
         """Other values, rounded last as these were."""
         return replace(self, v=v, _errors=errors, squared=squared)
 
-    def beside(
-        self, v: Reals, errors: Callable[[], Errors], keeps: bool, least: float
-    ) -> "Bounded":
-        """Values among which are these; it `keeps` their last rounding apart, or does not."""
-        if keeps:
+    def beside(self, v: Reals, errors: Callable[[], Errors], keep: bool, least: float) -> "Bounded":
+        """Values among which are these, which `keep` their last rounding apart, or do not."""
+        if keep:
             return replace(self.like(v, errors), least=least, shares=False)
         grid = self.grid if self.exact else self.arithmetic.grid
         return Bounded(v, self.dtype, self.arithmetic, errors, grid=grid, least=least)

@@ -148,19 +148,16 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
 
 
 def extreme(
-    choose: Callable[..., Any],
-    merged: Callable[[np.ufunc], Any],
-    v: arrays.Reals,
-    *operands: Bounded,
+    choose: Callable[..., Any], join: Callable[[np.ufunc], Any], v: arrays.Reals, *operands: Bounded
 ) -> Bounded:
     """The extreme `v` = choose(*operands); NaN if one is NaN.
 
-    `merged(how)` joins what is known of all that it was chosen from.
+    `join(how)` joins what is known of all that it was chosen from.
     """
     first = operands[0]
     if first.v.dtype == np.object_:
         # To compare mpmath's numbers loses NaN.
-        nan = merged(np.logical_or)(*(np.asarray(x.v != x.v) for x in operands))
+        nan = join(np.logical_or)(*(np.asarray(x.v != x.v) for x in operands))
         v = np.where(nan, as_values(np.nan, first.v.dtype), v)
     if all(x.exact for x in operands):
         return Bounded(v, first.dtype, first.arithmetic)
@@ -176,7 +173,7 @@ def extreme(
         q = _spread(choose, v, *old)
         lost = None
         if any(x.lost is not None for x in old):
-            lost = merged(np.bitwise_or)(*(np.int8(0) if x.lost is None else x.lost for x in old))
+            lost = join(np.bitwise_or)(*(np.int8(0) if x.lost is None else x.lost for x in old))
             gone = ~np.isfinite(away[1]) | (lost > arrays.OVERFLOWED)
             if first.arithmetic.flushes:
                 e = np.where(gone, e, np.maximum(*away))
@@ -304,11 +301,9 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     lows, highs = (plain.top_k(end, k, axis, largest)[0] for end in x.ends())
     e = np.maximum(size_of(values - lows), size_of(highs - values))
     # An element may be in a place if its interval meets that of the place.
-    own_low, own_high = (np.moveaxis(end, axis, -1) for end in x.ends())
-    there_low, there_high = (np.moveaxis(end, axis, -1) for end in (lows, highs))
-    possible = (own_high[..., None, :] >= there_low[..., :, None]) & (
-        own_low[..., None, :] <= there_high[..., :, None]
-    )
+    own_low, own_high = (np.moveaxis(end, axis, -1)[..., None, :] for end in x.ends())
+    there_low, there_high = (np.moveaxis(end, axis, -1)[..., :, None] for end in (lows, highs))
+    possible = (own_high >= there_low) & (own_low <= there_high)
     found = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1)
     q = _spread(lambda v: plain.top_k(v, k, axis, largest)[0], values, x)
     bounded = Bounded(values, x.dtype, x.arithmetic, Errors(e, q))

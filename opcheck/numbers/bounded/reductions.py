@@ -19,12 +19,12 @@ from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, is_fini
 from opcheck.numbers.bounded.choice import Indices, extreme, trunc, truth
 from opcheck.numbers.bounded.elementwise import divide, either, plus, result
 
-AxisArgument: TypeAlias = int | Sequence[int] | None
+Axes: TypeAlias = int | Sequence[int] | None
 #: What the products of error terms may add to a first-order bound.
 _SECOND_ORDER = 1.01
 
 
-def axes_of(axis: AxisArgument, rank: int) -> tuple[int, ...]:
+def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
     """The axes that `axis` means, counted from the front; None means all."""
     if axis is None:
         return tuple(range(rank))
@@ -54,7 +54,7 @@ def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any = 1) -> Any:
     return np.minimum(size, terms * arithmetic.floor) if arithmetic.flushes else None
 
 
-def sum(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
+def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """The sum over `axis`; each addition loses at most u of its result.
 
     Nor can it lose more than the smaller of its operands. So of all orders, also of those that a
@@ -134,12 +134,12 @@ def _lost(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
     return None if lost is None else np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
 
 
-def mean(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
+def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """The sum over `axis`, divided by how many there are."""
     return divide(sum(x, axis, keepdims), math.prod(x.shape[a] for a in axes_of(axis, x.ndim)))
 
 
-def prod(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
+def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """The product over `axis`, each multiplication rounded."""
     axes = axes_of(axis, x.ndim)
     factors = math.prod(x.shape[a] for a in axes)
@@ -185,9 +185,7 @@ def _multiplied(how: str, x: Bounded, steps: Any, **options: Any) -> Bounded:
     return result(v, x, errors, k=0.0)
 
 
-def _extreme(
-    choose: np.ufunc, x: Bounded, axis: AxisArgument = None, keepdims: bool = False
-) -> Bounded:
+def _extreme(choose: np.ufunc, x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     axes, last = axes_of(axis, x.ndim), x.ndim - 1
     options: Any = {"axis": axes, "keepdims": keepdims}
     if axes == (last,) and x.shape[last] and x.v.dtype != object:
@@ -206,15 +204,13 @@ max, min = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
 
 def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
     """The running sums along `axis`, each in whatever order."""
-    place = _places(x, axis)
+    place, add_up = _places(x, axis), partial(np.cumsum, axis=axis)
 
     def walk(old: Bounded, total: Floats, u: float) -> Any:
-        squares = np.where(place > 0, size_of(np.cumsum(old.v, axis=axis)), 0.0) ** 2
-        return np.cumsum(squares, axis=axis) * (u * u / 3)
+        squares = np.where(place > 0, size_of(add_up(old.v)), 0.0) ** 2
+        return add_up(squares) * (u * u / 3)
 
-    return _added(
-        x, lambda part: np.cumsum(part, axis=axis), lambda size, total, u: total * (place * u), walk
-    )
+    return _added(x, add_up, lambda size, total, u: total * (place * u), walk)
 
 
 def cumulative_prod(x: Bounded, axis: int = 0) -> Bounded:
@@ -308,8 +304,7 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
         return x.moved(lambda part: np.take_along_axis(part, index, axis))
     place, wide = axis % x.ndim, x.moved(lambda part: part[..., None])
     admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, place))
-    chosen = x.moved(lambda part: np.take_along_axis(part, index.v, axis))
-    return _hull(chosen, admitted, x.ndim)
+    return _hull(x.moved(lambda part: np.take_along_axis(part, index.v, axis)), admitted, x.ndim)
 
 
 def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
@@ -382,7 +377,8 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     wanted = np.dtype(dtype)
     if wanted.kind == "b":
         room = x.settled().e
-        return truth(np.asarray(x.v != 0), None if room is None else size_of(x.v) <= room)
+        unsure = None if room is None else (size_of(x.v) <= room) & (room > 0)
+        return truth(np.asarray(x.v != 0), unsure)
     kind = dtypes.of(np.empty(0, wanted))
     if kind is None or kind.kind not in ("float", "int"):
         raise TypeError(f"no bounded numbers of type {wanted}")

@@ -21,7 +21,6 @@ from opcheck import __version__, grouping
 from opcheck.analysis import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
 from opcheck.report import markdown, plain_text, summary, totals
-from opcheck.report.summary import wanted
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
@@ -303,7 +302,7 @@ def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collecti
         record=record,
         found=summary.finding(record),
         ledger=summary.ledger_note(record),
-        wanted=wanted(record),
+        wanted=summary.wanted(record),
         number=rows[id(record)],
         count=count,
         evidence=[(one, drawn.of(one.picture) if one.picture else []) for one in telling],

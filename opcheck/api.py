@@ -145,6 +145,7 @@ def run(
     jobs: int = 1,
     timeout: float | None = None,
     memory_limit: str | None = None,
+    cluster: str | None = None,
     repeat: int = 1,
     require_reproducible: bool = False,
     save: AnyPath | None = None,
@@ -161,6 +162,7 @@ def run(
         jobs: Processes of each backend.
         timeout: Seconds that a backend has for a case; 30 by default.
         memory_limit: What each process may take, such as "2GiB".
+        cluster: Judge on the workers of dask.distributed there, or on new ones, as "local:4".
         repeat: How often each case is asked, prepared anew each time.
         require_reproducible: Right answers that differ between runs fail.
         save: Store the run in this file for `diff`, `read` and `opcheck report` once the last
@@ -174,7 +176,9 @@ def run(
     """
     if isinstance(backends, str) or not isinstance(backends, Sequence):
         backends = [backends]
-    session = Session(backends, jobs=jobs, timeout=timeout, memory_limit=memory_limit)
+    session = Session(
+        backends, jobs=jobs, timeout=timeout, memory_limit=memory_limit, cluster=cluster
+    )
     results = session.run(
         cases,
         known=known,

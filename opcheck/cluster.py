@@ -10,14 +10,12 @@ import logging
 import signal
 import uuid
 import warnings
-from bisect import bisect
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import accumulate, chain, islice
-from math import prod
+from itertools import chain, islice
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Lock
@@ -32,7 +30,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.execution import environment, workers
-from opcheck.execution.scheduler import AHEAD, Judge, JudgedAnswer, Scheduler
+from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
 from opcheck.execution.workers import InProcess, Limits
 from opcheck.grouping import picked
 from opcheck.known import Gate, Ledger
@@ -46,8 +44,6 @@ _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 _FIRST = 8
 #: Chunks under way for each thread of a worker: one that runs, and one that waits.
 _DEPTH = 2
-#: The cost of a case without inputs, in elements.
-_ELEMENTS = 1000
 #: Seconds to wait for workers, and between two looks at them while nothing comes.
 _PATIENCE, _TICK = 60.0, 0.5
 #: A worker has backends of so many runs at most: the first of more has ended without a word.
@@ -59,15 +55,25 @@ _SHIPPED |= {"_equivalent": "equivalent"}
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@cache
+def software() -> dict[str, str]:
+    """What has to be the same on all machines: opcheck with what it ships, and its packages."""
+    here = environment()
+    files = [*Path(opcheck.__path__[0]).rglob("*.py")]
+    files += chain(*(shipped_folder(*one).rglob("*.yaml") for one in _SHIPPED.items()))
+    packages = {name: it for name, it in here.packages.items() if name != "onnxruntime"}
+    return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}
+
+
+@dataclass(frozen=True)
 class Order:
     """A run, as its workers know it. Any of `given`, which the user names, may be an oracle."""
 
-    run: str
-    software: Mapping[str, str]
     settings: Sequence[BackendSettings]
     given: Sequence[str]
     limits: Limits
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+    software: Mapping[str, str] = field(default_factory=software)
     #: Fields of a `Judge`, and the addresses of its backends.
     ledgers: Sequence[Ledger] = ()
     gate: Gate = field(default_factory=Gate)
@@ -163,16 +169,6 @@ def judged(run: Judge, recorder: Recorder) -> list[JudgedAnswer]:
     return [replace(one, result=recorder.record(cast(LiveResult, one.result))) for one in found]
 
 
-@cache
-def software() -> dict[str, str]:
-    """What has to be the same on all machines: opcheck with what it ships, and its packages."""
-    here = environment()
-    files = [*Path(opcheck.__path__[0]).rglob("*.py")]
-    files += chain(*(shipped_folder(*one).rglob("*.yaml") for one in _SHIPPED.items()))
-    packages = {name: it for name, it in here.packages.items() if name != "onnxruntime"}
-    return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}
-
-
 def difference(first: BackendInfo, other: BackendInfo) -> str:
     """Say in what a backend on a worker is another than the `first` that was found, or nothing."""
     if first != other:
@@ -204,12 +200,9 @@ class _Lane:
     numbers: Sequence[int]
     places: Sequence[int]
     resources: Mapping[str, float]
-    #: How many have begun, and how many the longest chunk had.
     begun: int = 0
-    longest: int = _FIRST
-    #: What the cases took that are done, and their cost.
-    seconds: float = 0.0
-    cost: float = 0.0
+    #: The seconds that each case of the last chunk took, 0 if none is done.
+    pace: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,13 +217,7 @@ class Cluster:
     Raises UsageError, and BackendUnavailable for a scheduler that does not answer.
     """
 
-    def __init__(
-        self,
-        address: str,
-        settings: Sequence[BackendSettings],
-        given: Sequence[str],
-        limits: Limits,
-    ) -> None:
+    def __init__(self, address: str, order: Order) -> None:
         try:
             import distributed
         except ModuleNotFoundError as error:
@@ -240,11 +227,11 @@ class Cluster:
         is_local = kind == "local"
         if is_local and not (count.isascii() and count.isdecimal() and 0 < int(count) < 1000):
             raise UsageError(f"no cluster: {address!r}", "write local:4, for four workers here")
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._dask: Any = distributed
+        self._order = order
         self.address, self._new = address, int(count) if is_local else 0
-        about = {"settings": settings, "given": given, "limits": limits}
-        self._order = Order(run=uuid.uuid4().hex, software=software(), **about)
         with ExitStack() as stack:
             where = stack.enter_context(self._started()) if is_local else address
             try:
@@ -257,8 +244,8 @@ class Cluster:
         self._infos: list[BackendInfo] = []
         self._done: Queue[tuple[_Chunk, Any]] = Queue()
         self._running: dict[_Chunk, Any] = {}
-        #: Chunks to be asked first.
-        self._again: deque[_Chunk] = deque()
+        #: Chunks to be asked first: a worker that ends is no fault of what waits there with others.
+        self._alone: deque[_Chunk] = deque()
         #: What the scheduler says of its workers, when it said so, and when there were some.
         self._there: dict[str, Any] = {}
         self._looked, self._seen, self._is_closed = 0.0, monotonic(), False
@@ -289,26 +276,29 @@ class Cluster:
         while len(found := self._threads({})) < max(1, self._new):
             sleep(_TICK)
             self._look_after()
-        settings, infos, wrong = self._order.settings, {}, []
+        settings, wrong = self._order.settings, list[str]()
+        infos: dict[int, BackendInfo] = {}
         asked = [
-            (number, self._submit((number,), (), workers=[worker]))
+            (worker, number, self._submit((number,), (), workers=[worker]))
             for worker in found
             for number, one in enumerate(settings)
             if worker in self._threads(one.resources)
         ]
-        for number, future in asked:
-            while not future.done():
+        for worker, number, future in asked:
+            while not future.done() and worker in self._threads({}):
                 interrupt.safe_place()
                 sleep(0.05)
+            if worker not in self._threads({}):  # it has ended meanwhile, or is started again
+                continue
             done = future.result()
             for info in done.infos:
                 done = replace(done, unfit=difference(infos.setdefault(number, info), info))
             if done.unfit:
                 wrong.append(f"worker {done.worker}: {done.unfit}")
-        for one in settings:
-            if not any(self._threads(one.resources)):
+        for number, one in enumerate(settings):
+            if number not in infos and not wrong:
                 needs = _listed(one.resources, one.resources)
-                wrong.append(f"no worker has what {one.name} needs: {needs}")
+                wrong.append(f"no worker for {one.name or one.address}: {needs or 'all ended'}")
         if wrong:
             raise BackendUnavailable("\n".join(dict.fromkeys(wrong)))
         self._infos = [infos[number] for number in range(len(settings))]
@@ -345,30 +335,27 @@ class Cluster:
 
     def _begin(self, lanes: Sequence[_Lane]) -> None:
         """Submit chunks while workers have room, of the lane that is behind first."""
-        while self._again:
-            self._send(self._again.popleft())
+        if self._alone:
+            if not self._running:
+                self._send(self._alone.popleft())
+            return
         while some := [lane for lane in lanes if lane.begun < len(lane.places)]:
             lane = min(some, key=lambda one: one.places[one.begun])
             room = _DEPTH * max(1, sum(self._threads(lane.resources).values()))
-            ahead = self._run.emitted + max(AHEAD, _DEPTH * room * lane.longest)
-            if len(self._running) >= room or lane.places[lane.begun] >= ahead:
+            ahead = lane.places[lane.begun] - self._run.emitted
+            if len(self._running) >= room or ahead > _DEPTH * room * _CASES:
                 return
             self._send(self._next(lane, room))
 
     def _next(self, lane: _Lane, room: int) -> _Chunk:
-        """The next cases, of some seconds by what those before took; of less in the end."""
-        rest = lane.places[lane.begun : lane.begun + room * _CASES]
+        """The next cases, of some seconds at the pace of those before; of less in the end."""
+        rest = lane.places[lane.begun :]
         count = _FIRST
-        if lane.cost:
-            took = [*accumulate(lane.seconds / lane.cost * self._cost(place) for place in rest)]
-            most = min(_SECONDS, max(_SHORTEST, took[-1] / room))
-            count = max(1, min(_CASES, bisect(took, most)))
+        if lane.pace:
+            most = min(_SECONDS, max(_SHORTEST, lane.pace * len(rest) / room))
+            count = min(_CASES, max(1, int(most / lane.pace)))
         lane.begun += len(rest[:count])
-        lane.longest = max(lane.longest, count)
         return _Chunk(lane, rest[:count])
-
-    def _cost(self, place: int) -> int:
-        return _ELEMENTS + sum(prod(spec.shape) for spec in self._run.cases[place].inputs)
 
     def _send(self, chunk: _Chunk) -> None:
         lane, cases = chunk.lane, [self._run.cases[place] for place in chunk.places]
@@ -388,7 +375,7 @@ class Cluster:
         if future.status == "cancelled":
             raise BackendUnavailable(f"the scheduler at {self.address} was lost")
         if future.status not in ("finished", "error"):  # the worker ended, its answers with it
-            self._again.append(chunk)
+            self._alone.append(chunk)
             return []
         lane, error = chunk.lane, future.exception()
         if isinstance(error, self._dask.KilledWorker):
@@ -399,14 +386,12 @@ class Cluster:
         infos = [self._infos[number] for number in lane.numbers] if done.infos else []
         unlike = [done.unfit, *map(difference, infos, done.infos)]
         answers = [*self._placed(chunk, done.answers)]
-        for one in answers:
-            id, digest = one.result.case, one.result.digest
-            if self._recorder.digests[id][1] != digest:
-                unlike.append(f"it has other data for {id}")
+        for one in (cast(Record, answer.result) for answer in answers):
+            if self._recorder.digests[one.case][1] != one.digest:
+                unlike.append(f"it has other data for {one.case}")
         for why in filter(None, unlike):
             raise BackendUnavailable(f"worker {done.worker}: {why}")
-        lane.seconds += done.seconds
-        lane.cost += sum(map(self._cost, chunk.places))
+        lane.pace = done.seconds / len(chunk.places)
         return answers
 
     def _placed(self, chunk: _Chunk, answers: Iterable[JudgedAnswer]) -> Iterator[JudgedAnswer]:
@@ -418,7 +403,7 @@ class Cluster:
     def _of_lost(self, chunk: _Chunk) -> list[JudgedAnswer]:
         """Ask the cases of a chunk that ended two workers one by one; one alone has crashed."""
         if len(chunk.places) > 1:
-            self._again.extend(_Chunk(chunk.lane, [place]) for place in chunk.places)
+            self._alone.extend(_Chunk(chunk.lane, [place]) for place in chunk.places)
             return []
         remotes = [Remote(self._infos[number]) for number in chunk.lane.numbers]
         case = self._run.cases[chunk.places[0]]

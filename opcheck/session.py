@@ -120,10 +120,10 @@ class Session:
                 self._folder = stack.enter_context(guarded_folder())
                 settings = workers.chosen_backends(self.addresses, self._folder, self.limits)
             if self._where:
-                from opcheck.cluster import Cluster
+                from opcheck.cluster import Cluster, Order
 
-                about = settings, self.addresses, self.limits
-                self._cluster = Cluster(self._where, *about)
+                order = Order(settings, self.addresses, self.limits)
+                self._cluster = Cluster(self._where, order)
                 stack.callback(self._cluster.close)
                 settings = []
             self._pools = stack.enter_context(workers.started(settings, self._jobs))

@@ -14,6 +14,7 @@ from opcheck.backends.execute import MAX_DETAIL, attempt, second_data
 from opcheck.errors import BackendUnavailable, InvalidNode, NotSupported
 from opcheck.graph import NotExpressible
 from tests.asking import asking, task_of
+from tests.expecting import of_type
 from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing, twice
 
 X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
@@ -26,9 +27,7 @@ def outcome_of(backend: Backend, x: Any = X) -> model.Outcome:
 
 
 def produced_by(backend: Backend, x: Any = X) -> model.Produced:
-    outcome = outcome_of(backend, x)
-    assert isinstance(outcome, model.Produced)
-    return outcome
+    return of_type(model.Produced, outcome_of(backend, x))
 
 
 def test_a_sound_backend_is_stable_and_not_stale() -> None:
@@ -102,8 +101,7 @@ def test_the_second_input_is_watched_as_well() -> None:
         return [X]
 
     question = asking(task_of("Add", 13, {}, X, X), X, X, second=[X, X])
-    outcome = attempt(answering(ruin), question)
-    assert isinstance(outcome, model.Produced)
+    outcome = of_type(model.Produced, attempt(answering(ruin), question))
     assert outcome.unstable == "input 1 of run 1 was modified"
 
 
@@ -187,8 +185,7 @@ def test_the_inputs_of_every_run_are_watched_to_the_end(run: int) -> None:
 def test_other_data_may_be_refused_where_nobody_knows_whether_they_are_legal() -> None:
     question = asking(PROBLEM, X, second_is_legal=False)
     for error in (ValueError("not in range"), NotSupported("not here"), MemoryError()):
-        outcome = attempt(in_turn([X], error, [X]), question)
-        assert isinstance(outcome, model.Produced)
+        outcome = of_type(model.Produced, attempt(in_turn([X], error, [X]), question))
         assert (outcome.unstable, outcome.between, outcome.stale) == (None, None, False)
     fallen = in_turn([X], BackendUnavailable("fell back"), [X])
     assert attempt(fallen, question) == model.NotRun("fell back")
@@ -246,8 +243,7 @@ class OtherTensor:
 
 def test_what_only_claims_to_be_an_array_is_named_by_its_type() -> None:
     (out,) = produced_by(answering(lambda inputs: [OtherTensor()])).outputs
-    assert isinstance(out, model.Foreign)
-    assert out.description.endswith(".OtherTensor")
+    assert of_type(model.Foreign, out).description.endswith(".OtherTensor")
 
 
 @pytest.mark.parametrize(
@@ -307,8 +303,7 @@ def test_an_exception_is_raised_documented_or_not(stage: str) -> None:
 )
 def test_no_exception_of_a_backend_ends_the_run(error: BaseException) -> None:
     for stage in ("prepare", "run"):
-        outcome = outcome_of(refusing(error, stage))
-        assert isinstance(outcome, model.Raised)
+        outcome = of_type(model.Raised, outcome_of(refusing(error, stage)))
         assert (outcome.kind, outcome.documented) == (type(error).__name__, False)
 
 
@@ -402,8 +397,7 @@ def test_a_program_that_died_is_a_crash(stage: str) -> None:
 
 
 def test_a_huge_message_is_cut() -> None:
-    outcome = outcome_of(refusing(ValueError("  " + "x" * 10**6)))
-    assert isinstance(outcome, model.Raised)
+    outcome = of_type(model.Raised, outcome_of(refusing(ValueError("  " + "x" * 10**6))))
     assert outcome.detail == "x" * MAX_DETAIL + " … (1000000 characters)"
     exactly = outcome_of(refusing(NotSupported("y" * MAX_DETAIL)))
     assert exactly == model.Declined("y" * MAX_DETAIL)

@@ -18,6 +18,7 @@ from opcheck.graph import NotExpressible, ir_version, model_of
 from opcheck.model import AttrValue, Declined, OutputSpec, Produced, Task, TensorType, Typed
 from tests import brute
 from tests.asking import asking, dml_problem, dtype_of, task_of
+from tests.expecting import of_type
 
 NEWEST = defs.onnx_opset_version()
 IMAGE = np.ones((1, 2, 5, 5), np.float32)
@@ -96,8 +97,7 @@ def test_an_optional_input_left_out_keeps_its_slot() -> None:
     model = model_of(task)
     check(model)
     assert list(model.graph.node[0].input) == ["input", "", "max"]
-    outcome = attempt(connect("onnxruntime"), asking(task, MATRIX, least))
-    assert isinstance(outcome, Produced)
+    outcome = of_type(Produced, attempt(connect("onnxruntime"), asking(task, MATRIX, least)))
     assert outcome.outputs[0].tolist() == np.minimum(MATRIX, 0).tolist()  # type: ignore[union-attr]
 
 
@@ -234,8 +234,7 @@ def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype:
 @pytest.mark.parametrize("at", [1, 8, 9, 13])
 def test_backends_run_a_model_with_an_initializer_and_no_inputs(at: int, address: str) -> None:
     task = task_of("Hardmax", at, {"axis": 1}, MATRIX, initializer=True)
-    outcome = attempt(connect(address), asking(task))
-    assert isinstance(outcome, Produced)
+    outcome = of_type(Produced, attempt(connect(address), asking(task)))
     assert outcome.outputs[0].tolist() == [[1, 0, 0], [1, 0, 0]]  # type: ignore[union-attr]
 
 
@@ -272,8 +271,7 @@ def test_a_dtype_has_the_code_that_onnx_gives_it() -> None:
 
 
 def lowered(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:
-    outcome = attempt(backend, asking(dml_problem(axes, x), x))
-    assert isinstance(outcome, Produced)
+    outcome = of_type(Produced, attempt(backend, asking(dml_problem(axes, x), x)))
     assert outcome.unstable is None
     return outcome.outputs[0]
 

@@ -11,6 +11,7 @@ from opcheck.model import Comparison, ComparisonRecord, LiveResult, Mismatch, Op
 from opcheck.report import style
 from opcheck.report.formatting import Recorder
 from opcheck.suite import case_digest
+from tests.expecting import of_type
 from tests.report.html.test_plots import contrast
 from tests.report.made import CASE, Page, record, wrong_values
 
@@ -47,9 +48,7 @@ def test_numbers_are_never_cut():
 @pytest.mark.parametrize("name", sorted({*style.COLOURS.values(), "bright_black", "dim"}))
 @pytest.mark.parametrize("paper", ["#000000", "#ffffff"], ids=["on black", "on white"])
 def test_every_colour_is_readable(name, paper):
-    colour = style.THEME.styles[name].color
-    assert isinstance(colour, Color)
-    assert contrast(colour.get_truecolor().hex, paper) > 3.0
+    assert contrast(of_type(Color, style.THEME.styles[name].color).get_truecolor().hex, paper) > 3.0
 
 
 def test_bold_is_of_the_same_colour():

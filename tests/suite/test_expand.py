@@ -12,6 +12,7 @@ from opcheck.dtypes import DTYPES, NARROW
 from opcheck.model import Case, Given, Rejected, Values
 from opcheck.reading import FileNode, Mark
 from opcheck.suite.expand import spell
+from tests.expecting import of_type
 
 Cases = Callable[[str], tuple[Case, ...]]
 Mistake = Callable[[str, str], None]
@@ -23,10 +24,8 @@ def ids(cases: tuple[Case, ...]) -> list[str]:
 
 
 def literal(case: Case) -> Any:
-    assert isinstance(case.expect, Values)
-    (output,) = case.expect.outputs
-    assert isinstance(output.content, Given)
-    return output.content.values.tolist()
+    (output,) = of_type(Values, case.expect).outputs
+    return of_type(Given, output.content).values.tolist()
 
 
 EXAMPLE = """

@@ -10,6 +10,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Tolerance, Values
 from opcheck.opset import Parameter, missing, place, slots, spelt
 from opcheck.suite import materialize, unrounded
+from tests.expecting import of_type
 
 Cases = Callable[[str], tuple[Case, ...]]
 Mistake = Callable[[str, str], None]
@@ -38,8 +39,7 @@ ANSWERS = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
 
 def test_an_output_is_a_literal_in_float64_of_the_output_s_dtype(cases: Cases) -> None:
     (case,) = cases(f"{HARDMAX}  expect: {{output: [0, 1]}}")
-    assert isinstance(case.expect, Values)
-    (spec,) = case.expect.outputs
+    (spec,) = of_type(Values, case.expect).outputs
     assert (spec.name, spec.dtype, spec.shape) == ("output", DTYPES["float32"], (2,))
     assert unrounded(spec).tolist() == [0, 1]
 
@@ -47,8 +47,7 @@ def test_an_output_is_a_literal_in_float64_of_the_output_s_dtype(cases: Cases) -
 def test_an_output_may_be_any_tensor(cases: Cases) -> None:
     put = "put: [{at: [1], value: 1}]"
     (case,) = cases(f"{HARDMAX}  expect: {{output: {{shape: [2], constant: 0, {put}}}}}")
-    assert isinstance(case.expect, Values)
-    assert materialize(case.expect.outputs[0]).tolist() == [0, 1]
+    assert materialize(of_type(Values, case.expect).outputs[0]).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("expect", ["", "  expect: null"])
@@ -86,8 +85,7 @@ def test_a_rejection_has_a_legal_twin(cases: Cases) -> None:
 )
 def test_one_value_is_changed_by_any_path(cases: Cases, legal: str, changed: Any) -> None:
     (case,) = cases(f"{HARDMAX}  expect: {{rejected: x, legal: {{{legal}}}}}")
-    assert isinstance(case.expect, Rejected)
-    twin = case.expect.legal
+    twin = of_type(Rejected, case.expect).legal
     for field in ("attrs", "dtype", "opset"):
         assert getattr(twin, field) == changed.get(field, getattr(case, field))
 
@@ -96,8 +94,7 @@ def test_a_legal_twin_of_an_operator_without_kernel_needs_no_answer(cases: Cases
     fields = "dtype: bool, inputs: {X: {shape: [2], constant: 1}}"
     expect = "expect: {rejected: x, legal: {dtype: float32}}"
     (case,) = cases(NORM.replace("- name: a", f"- {{name: a, {fields}, {expect}}}"))
-    assert isinstance(case.expect, Rejected)
-    assert case.expect.legal.dtype is DTYPES["float32"]
+    assert of_type(Rejected, case.expect).legal.dtype is DTYPES["float32"]
 
 
 def test_answers_have_names_and_each_is_complete(cases: Cases) -> None:
@@ -330,8 +327,7 @@ def test_integers_and_truth_values_need_no_tolerance(cases: Cases) -> None:
         - {name: a, inputs: {X: [true, false]}, expect: {Y: [false, true]}}
         """)
     assert case.tolerance is None
-    assert isinstance(case.expect, Values)
-    assert materialize(case.expect.outputs[0]).tolist() == [False, True]
+    assert materialize(of_type(Values, case.expect).outputs[0]).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("expect", ["{Y: [1]}", "{agree: true}", "{oracle: reference}"])
@@ -376,8 +372,7 @@ def test_golden_floats_without_a_bound_need_a_tolerance(problems, tmp_path):
 )
 def test_answers_that_differ_in_sign_shape_or_element_are_two(cases: Cases, answers: str) -> None:
     (case,) = cases(f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}}}\n")
-    assert isinstance(case.expect, AnyOf)
-    assert len(case.expect.alternatives) == 2
+    assert len(of_type(AnyOf, case.expect).alternatives) == 2
 
 
 FLOATS = frozenset({"tensor(float)", "tensor(double)"})

@@ -17,6 +17,7 @@ from opcheck.report import formatting
 from opcheck.suite import case_digest, materialize
 from opcheck.suite.fields import CaseFields
 from opcheck.suite.resolve import attribute_value, tolerance_of, typed_value
+from tests.expecting import of_type
 
 Cases = Callable[[str], tuple[Case, ...]]
 ProblemsOf = Callable[[str], list[str]]
@@ -68,8 +69,7 @@ def test_an_operator_with_two_outputs_of_different_types(cases: Cases) -> None:
         ("Values", DTYPES["float16"]),
         ("Indices", DTYPES["int64"]),
     ]
-    assert isinstance(case.expect, Values)
-    assert [spec.name for spec in case.expect.outputs] == ["Values", "Indices"]
+    assert [spec.name for spec in of_type(Values, case.expect).outputs] == ["Values", "Indices"]
     assert [spec.initializer for spec in case.inputs] == [False, True]
     assert case.tolerance == Tolerance(ulp=0)
 
@@ -172,8 +172,7 @@ def test_a_case_that_expects_a_rejection_may_lack_an_input(cases: Cases) -> None
     fields = {"inputs": "", "expect": "{rejected: no input, legal: {inputs.input: [1, 2]}}"}
     (case,) = cases(hardmax(**fields))
     assert (case.inputs, case.slots) == ((), ())
-    assert isinstance(case.expect, Rejected)
-    assert case.expect.legal.slots == ("input",)
+    assert of_type(Rejected, case.expect).legal.slots == ("input",)
 
 
 def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:

@@ -11,6 +11,7 @@ from opcheck.engine.operators import find
 from opcheck.errors import UsageError, WrongOperator
 from opcheck.model import BackendInfo, Declined, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of
+from tests.expecting import of_type
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 ENGINE = connect("numpy")
@@ -64,18 +65,14 @@ CUBE = np.array([[[1, 5], [5, 2]], [[5, 7], [4, 6]]], np.float32)
     ids=["opset_12", "opset_14", "initializer", "directml"],
 )
 def test_it_answers_with_the_engine(task, inputs, want):
-    outcome = outcome_of(task, *inputs)
-    assert isinstance(outcome, Produced)
-    assert outcome.outputs[0].tolist() == want  # type: ignore[union-attr]
+    assert of_type(Produced, outcome_of(task, *inputs)).outputs[0].tolist() == want
 
 
 def test_a_model_against_the_specification_is_refused_on_purpose() -> None:
-    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X))
     assert (outcome.stage, outcome.kind, outcome.documented) == ("run", "InvalidNode", True)
     assert "axis 7 is outside [-2, 1]" in outcome.detail
-    missing = outcome_of(task_of("Hardmax", 13, {}))
-    assert isinstance(missing, Raised)
+    missing = of_type(Raised, outcome_of(task_of("Hardmax", 13, {})))
     assert missing.detail == "Hardmax-13: 0 inputs; allowed: 1"
 
 

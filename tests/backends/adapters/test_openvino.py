@@ -12,6 +12,7 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.graph import model_of
 from opcheck.model import Declined, Raised, Task
 from tests.asking import outcome_of, output_of, task_of
+from tests.expecting import of_type
 
 openvino = pytest.importorskip("openvino", reason="not installed: openvino")
 
@@ -156,8 +157,7 @@ def test_its_signal_for_not_implemented_is_heard_while_it_runs(vino: Any) -> Non
 
 
 def test_an_invalid_model_is_refused_in_its_own_words(vino: Any) -> None:
-    outcome = outcome_of(vino, task_of("Hardmax", 13, {"axis": 7}, X), X)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(vino, task_of("Hardmax", 13, {"axis": 7}, X), X))
     assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "RuntimeError", True)
     assert "axis 7 out of tensor range [-2, 1]" in outcome.detail
 
@@ -174,16 +174,13 @@ def test_a_mode_and_a_rank_that_it_lacks_are_declined(vino: Any) -> None:
 
 def test_a_sentence_that_calls_a_legal_model_wrong_is_a_refusal(vino: Any) -> None:
     x = np.ones((0, 1, 3), np.float32)
-    outcome = outcome_of(vino, task_of("LpPool", 18, {"kernel_shape": (2,)}, x), x)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(vino, task_of("LpPool", 18, {"kernel_shape": (2,)}, x), x))
     assert "Batch size is zero" in outcome.detail
 
 
 @pytest.mark.parametrize("error", [AssertionError("x"), KeyError("x"), TypeError(NO_NODE)])
 def test_other_exceptions_are_accidents(vino: Any, error: Exception) -> None:
-    outcome = outcome_of(failing(vino, error), HARDMAX, X)
-    assert isinstance(outcome, Raised)
-    assert not outcome.documented
+    assert not of_type(Raised, outcome_of(failing(vino, error), HARDMAX, X)).documented
 
 
 def test_bfloat16_stands_beside_other_types(vino: Any) -> None:
@@ -199,8 +196,7 @@ def test_bfloat16_stands_beside_other_types(vino: Any) -> None:
 
 def test_an_input_that_it_dropped_is_refused_as_whoever_feeds_it_sees(vino: Any) -> None:
     axes = np.zeros(0, np.int64)
-    outcome = outcome_of(vino, task_of("ReduceSum", 13, {}, X, axes), X, axes)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(vino, task_of("ReduceSum", 13, {}, X, axes), X, axes))
     assert "Port for tensor name" in outcome.detail
 
 

@@ -374,9 +374,8 @@ def _words(line: str) -> list[str]:
 def test_a_page_shows_commands_and_options_that_there_are(page: Path) -> None:
     wrong = []
     for words in commands(page):
-        command = (
-            group.program.get_command(click.Context(group.program), words[0]) if words else None
-        )
+        context = click.Context(group.program)
+        command = group.program.get_command(context, words[0]) if words else None
         if command is None:
             wrong.append(f"{words[:1]} is no command")
             continue

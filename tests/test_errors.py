@@ -73,14 +73,13 @@ def test_problems_of_one_place_stay_in_the_order_found():
 
 
 def test_no_more_problems_are_shown_than_one_reads():
-    error = errors.CaseFileError(
-        [errors.Problem("a.yaml", line, 1, "m") for line in range(1, 5001)]
-    )
+    problems = [errors.Problem("a.yaml", line, 1, "m") for line in range(1, 5001)]
+    error = errors.CaseFileError(problems)
     lines = error.lines()
     assert len(lines) == 101
     assert lines[99] == "a.yaml:100:1: m"
-    assert lines[100] == (
-        "5000 problems in 1 file, of which the first 100 are shown; nothing was run"
+    assert (
+        lines[100] == "5000 problems in 1 file, of which the first 100 are shown; nothing was run"
     )
 
 

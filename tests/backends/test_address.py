@@ -10,6 +10,7 @@ from opcheck.backends import adapters
 from opcheck.backends import address as addressing
 from opcheck.backends.address import DEFAULT, Address, built_in, entry_points, parse
 from opcheck.errors import Exit, UsageError
+from tests.expecting import error_of
 from tests.miniatures import offer
 
 #: There need not be a file for them to be read.
@@ -22,9 +23,7 @@ def some_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refusal(address: str) -> UsageError:
-    with pytest.raises(UsageError) as error:
-        parse(address)
-    return error.value
+    return error_of(UsageError, parse, address)
 
 
 def test_there_is_a_kind_for_each_adapter() -> None:

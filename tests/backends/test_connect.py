@@ -13,13 +13,12 @@ import pytest
 
 from opcheck.backends.connect import adapter, connect
 from opcheck.errors import BackendUnavailable, Exit, UsageError
+from tests.expecting import error_of
 from tests.miniatures import offer
 
 
 def refusal(address: str) -> UsageError:
-    with pytest.raises(UsageError) as error:
-        connect(address)
-    return error.value
+    return error_of(UsageError, connect, address)
 
 
 def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
@@ -74,11 +73,10 @@ def test_an_unknown_provider_is_answered_with_what_was_meant(provider: str, hint
 
 def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch):
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
-    with pytest.raises(BackendUnavailable) as error:
-        connect("onnxruntime:CUDAExecutionProvider")
-    assert error.value.message == "this onnxruntime is built without CUDAExecutionProvider"
-    assert "it has CPUExecutionProvider; install" in str(error.value.hint)
-    assert error.value.exit_code == Exit.UNUSABLE
+    error = error_of(BackendUnavailable, connect, "onnxruntime:CUDAExecutionProvider")
+    assert error.message == "this onnxruntime is built without CUDAExecutionProvider"
+    assert "it has CPUExecutionProvider; install" in str(error.hint)
+    assert error.exit_code == Exit.UNUSABLE
 
 
 @pytest.mark.parametrize(
@@ -87,11 +85,10 @@ def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch):
 def test_a_backend_that_is_not_installed_says_how_to(kind, package, monkeypatch):
     adapter(kind)
     without(monkeypatch, package)
-    with pytest.raises(BackendUnavailable) as error:
-        connect(kind)
-    assert error.value.message.startswith(f"backend {kind!r} is not installed: ")
-    assert error.value.hint == f"install it: pip install {package}"
-    assert error.value.exit_code == Exit.UNUSABLE
+    error = error_of(BackendUnavailable, connect, kind)
+    assert error.message.startswith(f"backend {kind!r} is not installed: ")
+    assert error.hint == f"install it: pip install {package}"
+    assert error.exit_code == Exit.UNUSABLE
 
 
 def test_declared_arithmetic_is_part_of_the_address_and_changes_nothing_else() -> None:
@@ -192,6 +189,4 @@ def test_an_entry_point_gets_detail_and_options(npu: Path) -> None:
     ],
 )
 def test_a_broken_entry_point_is_told_with_its_place(address: str, message: str, npu: Path) -> None:
-    with pytest.raises(BackendUnavailable) as error:
-        connect(address)
-    assert error.value.message == message.format(npu)
+    assert error_of(BackendUnavailable, connect, address).message == message.format(npu)

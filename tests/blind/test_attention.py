@@ -56,9 +56,7 @@ def mask_bias(
         raise Forbidden("Shape must be broadcastable to 4D tensor") from None
 
 
-def attended(
-    i: int, j: int, offset: int, valid: int | None, attrs: dict[str, Any], since: int
-) -> bool:
+def attended(i: int, j: int, offset: int, valid: int | None, attrs, since: int) -> bool:
     """Tell whether query i attends key j, whatever the mask says."""
     if attrs.get("is_causal", 0) and j > i + offset:
         return False

@@ -4,6 +4,7 @@ from opcheck.clauses import Sentence, cited, cut, load_pages, pages_of, quotatio
 from opcheck.errors import CaseFileError
 from opcheck.model import OpVersion, Source
 from opcheck.reading import read_file
+from tests.expecting import error_of
 
 NEG = "T in ( tensor(bfloat16), tensor(double), tensor(float), tensor(float16), tensor(int16), "
 NEG += "tensor(int32), tensor(int64), tensor(int8) )"
@@ -227,9 +228,7 @@ def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new,
     ],
 )
 def test_a_mistake_of_form_is_an_error_with_its_place(tmp_path, old, new, place, words):
-    with pytest.raises(CaseFileError) as caught:
-        load(tmp_path, FILE.replace(old, new, 1))
-    said = caught.value.lines()
+    said = error_of(CaseFileError, load, tmp_path, FILE.replace(old, new, 1)).lines()
     assert any(f"hardmax.yaml:{place}" in line and words in line for line in said), said
 
 

@@ -57,10 +57,8 @@ def test_what_passes_stays_listed_unless_pruned(run, cases):
     found = run(*words, CI="1")
     assert "2 results listed, and passing (--prune-known removes them)" in found.stderr
     found = run(*words, "--prune-known", CI="1")
-    assert (found.exit_code, found.stderr) == (
-        1,
-        "opcheck: mine.yaml: 2 results no longer listed\n",
-    )
+    assert found.exit_code == 1
+    assert found.stderr == "opcheck: mine.yaml: 2 results no longer listed\n"
     found = run("run", "my.yaml", "-q", "-b", "last_of_ties", "--known", "mine.yaml", code=0)
 
 
@@ -218,9 +216,8 @@ def test_every_rendering_tells_it(run, cases):
     assert [*head["ledgers"]] == ["mine.yaml"]
     assert footer["totals"] == {"last_of_ties": {"known": 8, "unexpected pass": 2}}
     passing = [record for record in records if record["verdict"] == "unexpected pass"]
-    assert {(r["found"], r["unexpected"], r["known"]["line"]) for r in passing} == {
-        ("pass", True, 3)
-    }
+    told = {(r["found"], r["unexpected"], r["known"]["line"]) for r in passing}
+    assert told == {("pass", True, 3)}
     again = run("report", "r.jsonl")
     assert (again.exit_code, again.stdout) == (1, found.stdout)
     # Which is no matter of the backend's.

@@ -59,9 +59,8 @@ def test_of_several_backends_a_table_says_first_how_much_of_each_operator_is_rig
 def test_what_is_required_and_not_right_is_named_and_fails(support, floor, missed):
     found = support(*HARDMAX, "--require", floor, code=1 if missed else 0)
     said = f"opcheck: npu: {floor} is required, but {missed}"
-    assert found.stderr.splitlines() == [
-        said if missed else "opcheck: all that is required is right"
-    ]
+    told = [said if missed else "opcheck: all that is required is right"]
+    assert found.stderr.splitlines() == told
 
 
 @pytest.mark.parametrize(

@@ -236,10 +236,8 @@ def test_what_looks_alike_is_one_entry_with_a_cause_to_be_confirmed(folder):
     ledger, found = written(folder, run)
     assert found.added == 12
     ties, raised = ledger.fields.known
-    assert (ties.cause, ties.looks) == (
-        "Looks as if the last of equal maxima won.",
-        ["last_of_ties"],
-    )
+    assert ties.cause == "Looks as if the last of equal maxima won."
+    assert ties.looks == ["last_of_ties"]
     assert raised.reason == "no kernel"
     assert raised.cause.startswith("Not known yet; Hardmax/axes@opset=13,dtype=float16: no kernel")
 

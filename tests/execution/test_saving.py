@@ -20,6 +20,7 @@ from opcheck.model import question as q
 from tests.asking import asking, cases_in, elements, kills, shipped_cases, task_of
 from tests.execution.one import RIGHT as Y
 from tests.execution.one import TWO, X
+from tests.expecting import error_of
 from tests.hardmax import Hardmax
 from tests.inline import Inline, judged
 from tests.miniatures import Fake, Refused, answering, refusing
@@ -221,10 +222,9 @@ def test_what_an_earlier_run_saved_is_replaced_by_all_of_the_next(tmp_path: Path
 
 
 def refusal(folder: Path, backend: BackendInfo = FAKE) -> UsageError:
-    with pytest.raises(UsageError) as error:
-        recorder(folder, backend)
-    assert type(error.value) is UsageError
-    return error.value
+    error = error_of(UsageError, recorder, folder, backend)
+    assert type(error) is UsageError
+    return error
 
 
 def test_nobody_s_files_are_overwritten(tmp_path: Path) -> None:
@@ -275,9 +275,7 @@ def test_outputs_are_not_read_and_written_in_one_folder(tmp_path: Path) -> None:
 
 def test_outputs_of_one_backend_are_saved_not_of_two(tmp_path: Path) -> None:
     two = [Inline(connect("numpy")), Inline(connect("reference"))]
-    with pytest.raises(UsageError) as error:
-        recording(two, tmp_path / "out")
-    assert error.value.message == (
+    assert error_of(UsageError, recording, two, tmp_path / "out").message == (
         "the outputs of one backend can be saved, not of 2: numpy, reference"
     )
     assert not (tmp_path / "out").exists()
@@ -290,9 +288,7 @@ def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
     cases = cases_in(tmp_path, TWO)
     (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(BackendUnavailable) as error:
-        list(judge_all(cases, [backend]))
-    assert error.value.message == (
+    assert error_of(BackendUnavailable, list, judge_all(cases, [backend])).message == (
         f"outputs cannot be saved in {tmp_path}/out: No space left on device"
     )
 

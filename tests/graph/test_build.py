@@ -18,7 +18,7 @@ from opcheck.graph import NotExpressible, ir_version, model_of
 from opcheck.model import AttrValue, Declined, OutputSpec, Produced, Task, TensorType, Typed
 from tests import brute
 from tests.asking import asking, dml_problem, dtype_of, task_of
-from tests.expecting import of_type
+from tests.expecting import error_of, of_type
 
 NEWEST = defs.onnx_opset_version()
 IMAGE = np.ones((1, 2, 5, 5), np.float32)
@@ -110,9 +110,8 @@ def test_variadic_inputs_and_several_outputs() -> None:
     check(model_of(Task("Concat", schema.op, 13, {"axis": 0}, names, types, {}, outputs)))
 
     both = (OutputSpec("Values", DTYPES["float32"]), OutputSpec("Indices", DTYPES["int64"]))
-    model = model_of(
-        task_of("TopK", 11, {"axis": 1}, MATRIX, np.array([2], np.int64), outputs=both)
-    )
+    k = np.array([2], np.int64)
+    model = model_of(task_of("TopK", 11, {"axis": 1}, MATRIX, k, outputs=both))
     check(model)
     assert [o.name for o in model.graph.output] == ["Values", "Indices"]
 
@@ -332,10 +331,9 @@ def test_the_graph_is_transpose_reshape_hardmax_and_back() -> None:
     ],
 )
 def test_an_invalid_descriptor_is_not_expressible(x: Any, axes: tuple[int, ...], said: str) -> None:
-    with pytest.raises(NotExpressible) as error:
-        model_of(dml_problem(axes, x))
-    assert str(error.value).startswith("not expressible as an ONNX graph: ")
-    assert said in str(error.value)
+    error = error_of(NotExpressible, model_of, dml_problem(axes, x))
+    assert str(error).startswith("not expressible as an ONNX graph: ")
+    assert said in str(error)
     for backend in BACKENDS:
         assert isinstance(attempt(backend, asking(dml_problem(axes, x), x)), Declined)
 

@@ -41,9 +41,8 @@ def test_a_draw_in_a_function_of_the_model_is_one_of_its_node():
     body = [helper.make_node("Bernoulli", ["a"], ["b"])]
     imports = [helper.make_opsetid("", 17)]
     function = helper.make_function("mine", "f", ["a"], ["b"], body, imports)
-    proto = model(
-        [helper.make_node("f", ["x"], ["y"], domain="mine")], [tensor("x")], [tensor("y")]
-    )
+    node = helper.make_node("f", ["x"], ["y"], domain="mine")
+    proto = model([node], [tensor("x")], [tensor("y")])
     proto.functions.append(function)
     assert random_outputs(proto) == {"y"}
 

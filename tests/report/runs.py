@@ -129,6 +129,5 @@ def hostile(text: str) -> Run:
     (info,) = run.header.backends
     about = replace(run.header.environment, platform=text, packages={text: text})
     info = replace(info, version=text)
-    return replace(
-        run, header=replace(run.header, backends=(info,), environment=about, selection=text)
-    )
+    about = replace(run.header, backends=(info,), environment=about, selection=text)
+    return replace(run, header=about)

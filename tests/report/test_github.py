@@ -54,10 +54,8 @@ def test_a_failure_points_to_where_its_case_is_written():
 
 def test_a_path_is_relative_to_the_folder_of_the_workflow(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    inside, outside = (
-        Source(str(tmp_path / "x" / "y.yaml"), 1, 1),
-        Source("/elsewhere/y.yaml", 1, 1),
-    )
+    inside = Source(str(tmp_path / "x" / "y.yaml"), 1, 1)
+    outside = Source("/elsewhere/y.yaml", 1, 1)
     run = run_of(record(Verdict.FAIL, source=inside), record(Verdict.FAIL, source=outside))
     files = [properties.get("file") for _, properties, _ in commands(run)]
     assert files == ["x/y.yaml", "/elsewhere/y.yaml", None]

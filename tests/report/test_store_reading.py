@@ -17,6 +17,7 @@ from opcheck.analysis import outcome
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.errors import CaseFileError, Exit
 from opcheck.report import store
+from tests.expecting import error_of
 from tests.report import made
 from tests.report.made import CASE, header, record, recorded, wrong_values
 
@@ -125,9 +126,7 @@ def test_a_shard_is_part_of_a_suite(file):
 def test_a_run_that_a_shell_of_windows_wrote_is_told_from_a_damaged_one(file, encoding):
     path = file(LINES)
     path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
-    with pytest.raises(CaseFileError) as caught:
-        store.read(path)
-    (problem,) = caught.value.problems
+    (problem,) = error_of(CaseFileError, store.read, path).problems
     assert str(problem).startswith(f"{path}:1:1: this file is UTF-16 or UTF-32, not UTF-8 (save")
 
 

@@ -176,10 +176,8 @@ def test_reasons_that_differ_in_numbers_are_one():
     results = [record(Verdict.UNSUPPORTED, reason=reason) for reason in [*reasons, reasons[0]]]
     page = shown(results, "acme", width=120)
     [row] = [line for line in page.lines if "out of range" in line]
-    assert row.split(maxsplit=3)[2:] == [
-        "10",
-        "axis 0 of [0, 3] is out of range (and 8 more like it)",
-    ]
+    told = "axis 0 of [0, 3] is out of range (and 8 more like it)"
+    assert row.split(maxsplit=3)[2:] == ["10", told]
 
 
 def test_many_reasons_are_summed_up():

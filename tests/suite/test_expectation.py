@@ -54,9 +54,7 @@ def test_an_output_may_be_any_tensor(cases: Cases) -> None:
 def test_without_expectation_the_engine_computes(cases: Cases, expect: str) -> None:
     (case,) = cases(f"{HARDMAX}{expect}")
     assert isinstance(case.expect, Computed)
-    assert [(output.name, output.dtype) for output in case.outputs] == [
-        ("output", DTYPES["float32"])
-    ]
+    assert [(one.name, one.dtype) for one in case.outputs] == [("output", DTYPES["float32"])]
 
 
 def test_a_rejection_has_a_legal_twin(cases: Cases) -> None:

@@ -14,15 +14,15 @@ from opcheck.errors import CaseFileError, UsageError
 from opcheck.execution.expected import question
 from opcheck.model import GRAPH, Computed, OpVersion, Port, Tolerance, Values
 from opcheck.suite import load_all
+from tests.expecting import error_of
 from tests.models import X, model, optional_of, relu, sequence_of, tensor, typed, write
 
 Y = np.maximum(X, 0)
 
 
 def told(*paths):
-    with pytest.raises(CaseFileError) as caught:
-        load_all(paths)
-    return [f"{Path(p.file).name}: {p.message}" for p in caught.value.problems]
+    caught = error_of(CaseFileError, load_all, paths)
+    return [f"{Path(p.file).name}: {p.message}" for p in caught.problems]
 
 
 def one(path):
@@ -365,9 +365,7 @@ def at(path, proto):
 
 
 def problem(path, **dims):
-    with pytest.raises(CaseFileError) as caught:
-        load_all([path], dims)
-    (one,) = caught.value.problems
+    (one,) = error_of(CaseFileError, load_all, [path], dims).problems
     assert one.file == str(path)
     return one.message
 

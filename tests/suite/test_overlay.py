@@ -98,9 +98,8 @@ def test_a_literal_replaces_a_tensor_and_a_tensor_a_literal() -> None:
 
 
 def test_an_attribute_called_like_a_content_is_an_attribute() -> None:
-    assert laid({"attrs": {"value": 1}}, {"attrs": {"file": 2}}) == {
-        "attrs": {"value": 1, "file": 2}
-    }
+    found = laid({"attrs": {"value": 1}}, {"attrs": {"file": 2}})
+    assert found == {"attrs": {"value": 1, "file": 2}}
     assert laid({"inputs": {"value": [1]}}, {"inputs": {"choice": [2]}}) == {
         "inputs": {"value": [1], "choice": [2]}
     }

@@ -9,6 +9,7 @@ from opcheck.errors import UsageError
 from opcheck.model import Case
 from opcheck.suite import Selection, select, shard
 from opcheck.suite.select import choose, keyword_matcher
+from tests.expecting import error_of
 from tests.report.made import CASE
 
 CASES = """
@@ -60,9 +61,8 @@ def test_an_id_is_matched_as_a_whole(suite: tuple[Case, ...]) -> None:
 
 
 def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None:
-    with pytest.raises(UsageError) as caught:
-        choose(suite, Selection(ids=("Hardmax/nan@",)))
-    assert str(caught.value.hint).endswith("@opset=13,dtype=float16' and 1 more?")
+    caught = error_of(UsageError, choose, suite, Selection(ids=("Hardmax/nan@",)))
+    assert str(caught.hint).endswith("@opset=13,dtype=float16' and 1 more?")
 
 
 def test_operators_are_matched_without_regard_to_case(suite: tuple[Case, ...]) -> None:
@@ -139,10 +139,9 @@ def test_keywords_are_words_and_or_not_and_parentheses(expression: str, want: bo
     ],
 )  # fmt: skip
 def test_what_is_no_expression_is_refused(expression: str, message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        keyword_matcher(expression)
-    assert caught.value.message == f"-k {expression!r}: {message}"
-    assert caught.value.hint is not None
+    caught = error_of(UsageError, keyword_matcher, expression)
+    assert caught.message == f"-k {expression!r}: {message}"
+    assert caught.hint is not None
 
 
 def test_parentheses_without_end_are_refused_and_not_a_crash() -> None:

@@ -11,6 +11,7 @@ import pytest
 from opcheck.backends import connect
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.errors import BackendUnavailable, Exit, UsageError
+from tests.expecting import error_of
 
 ACME = About("what runs", "acme", extra=True)
 #: Backend, what installs it, the module whose import fails.
@@ -38,14 +39,11 @@ def break_import(monkeypatch: pytest.MonkeyPatch, module: str, error: BaseExcept
 @pytest.mark.parametrize("error", [RuntimeError, OSError, AttributeError, ImportError])
 def test_a_broken_package_is_told_with_a_hint(kind, install, module, error, monkeypatch):
     break_import(monkeypatch, module, error("no such thing"))
-    with pytest.raises(BackendUnavailable) as caught:
-        connect(kind)
+    caught = error_of(BackendUnavailable, connect, kind)
     name = error.__name__
-    assert caught.value.message == (
-        f"backend {kind!r} is installed but broken: {name}: no such thing"
-    )
-    assert caught.value.hint == f"reinstall it: {install}"
-    assert caught.value.exit_code == Exit.UNUSABLE
+    assert caught.message == f"backend {kind!r} is installed but broken: {name}: no such thing"
+    assert caught.hint == f"reinstall it: {install}"
+    assert caught.exit_code == Exit.UNUSABLE
 
 
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
@@ -53,10 +51,9 @@ def test_a_package_that_is_not_there_is_told_with_what_installs_it(
     kind: str, install: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_import(monkeypatch, module, ModuleNotFoundError(f"No module named {module!r}"))
-    with pytest.raises(BackendUnavailable) as caught:
-        connect(kind)
-    assert caught.value.message == f"backend {kind!r} is not installed: No module named {module!r}"
-    assert caught.value.hint == f"install it: {install}"
+    caught = error_of(BackendUnavailable, connect, kind)
+    assert caught.message == f"backend {kind!r} is not installed: No module named {module!r}"
+    assert caught.hint == f"install it: {install}"
 
 
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
@@ -91,10 +88,9 @@ KNOWN = {"threads": threads, "precision": precision}
 
 
 def refused(options: dict[str, str], known: Any = KNOWN) -> UsageError:
-    with pytest.raises(UsageError) as caught:
-        take("acme", options, known)
-    assert not isinstance(caught.value, BackendUnavailable)
-    return caught.value
+    caught = error_of(UsageError, take, "acme", options, known)
+    assert not isinstance(caught, BackendUnavailable)
+    return caught
 
 
 def test_options_are_read_and_those_left_out_are_absent() -> None:

@@ -18,7 +18,7 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Declined, Outcome, OutputSpec, Raised, Task
 from tests import asking
 from tests.asking import dml_problem, task_of
-from tests.expecting import of_type
+from tests.expecting import error_of, of_type
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
@@ -159,9 +159,7 @@ def test_the_interface_alone_is_no_backend(name: str, offer: Any) -> None:
         pass
 
     offer(Nothing=Nothing, Backend=Backend)
-    with pytest.raises(UsageError) as error:
-        connect(f"onnx:made_up:{name}")
-    assert error.value.message == (
+    assert error_of(UsageError, connect, f"onnx:made_up:{name}").message == (
         f"backend 'onnx:made_up:{name}' has neither prepare nor run_model nor run_node of its own"
     )
 
@@ -298,9 +296,7 @@ def test_a_bug_in_building_the_model_is_no_refusal(offer, monkeypatch):
 )
 def test_what_it_cannot_mean_is_refused(address: str, message: str, offer: Any) -> None:
     offer(Complete=Complete, X=3)
-    with pytest.raises(UsageError) as error:
-        connect(address)
-    assert error.value.message.startswith(message)
+    assert error_of(UsageError, connect, address).message.startswith(message)
 
 
 def test_a_class_whose_objects_cannot_be_made_is_unavailable(offer: Any) -> None:

@@ -12,7 +12,7 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.graph import model_of
 from opcheck.model import Declined, Raised, Task
 from tests.asking import outcome_of, output_of, task_of
-from tests.expecting import of_type
+from tests.expecting import error_of, of_type
 
 openvino = pytest.importorskip("openvino", reason="not installed: openvino")
 
@@ -106,18 +106,16 @@ def test_the_precision_is_its_own_choice_unless_told_otherwise(vino: Any) -> Non
     ],
 )
 def test_nonsense_is_refused(detail, options, message, hint):
-    with pytest.raises(UsageError) as caught:
-        adapter.connect(detail, options)
-    assert caught.value.message == message
-    assert (hint or "") in (caught.value.hint or "")
+    caught = error_of(UsageError, adapter.connect, detail, options)
+    assert caught.message == message
+    assert (hint or "") in (caught.hint or "")
 
 
 def test_a_device_that_is_not_here_is_told_with_those_that_are(monkeypatch):
     monkeypatch.setattr(openvino.Core, "available_devices", ["CPU", "GPU.0"])
-    with pytest.raises(BackendUnavailable) as caught:
-        adapter.connect("GPU.1", {})
-    assert caught.value.message == "openvino finds no GPU.1 here"
-    assert caught.value.hint == "it finds CPU, GPU.0"
+    caught = error_of(BackendUnavailable, adapter.connect, "GPU.1", {})
+    assert caught.message == "openvino finds no GPU.1 here"
+    assert caught.hint == "it finds CPU, GPU.0"
 
 
 def test_another_device_is_addressed_and_has_no_threads_if_it_knows_none(monkeypatch):

@@ -105,8 +105,7 @@ def test_a_module_may_lie_in_packages_and_a_class_in_a_class(write: Write) -> No
 
 def test_the_only_class_with_prepare_needs_no_name(write: Write) -> None:
     write(
-        "alone.py",
-        "from opcheck.backends import Backend\nfrom os import PathLike\n" + dedent(TWICE),
+        "alone.py", f"from opcheck.backends import Backend\nfrom os import PathLike{dedent(TWICE)}"
     )
     assert connect("py:alone").info.address == "py:alone:Twice"
     write("passed_on.py", "from alone import Twice")
@@ -267,9 +266,7 @@ def test_what_does_not_follow_the_protocol_is_refused(text, message, write):
 
 def test_something_that_cannot_run_is_no_prepared_task(write: Write) -> None:
     write("makers.py", MAKERS)
-    with pytest.raises(
-        UnusableAnswer, match=r"prepare returned NoneType, which has no run\(inputs\)"
-    ):
+    with pytest.raises(UnusableAnswer, match=r"returned NoneType, which has no run\(inputs\)"):
         answer(connect("py:makers:Noting"))
 
 

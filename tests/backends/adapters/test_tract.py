@@ -95,9 +95,8 @@ def _loading_by(backend: Any, loader: Any) -> Any:
 @pytest.mark.parametrize("error", [AssertionError("x"), RuntimeError("Unimplemented(x)")])
 def test_other_exceptions_are_accidents(backend: Any, error: Exception) -> None:
     failing = _loading_by(backend, Failing(error))
-    assert outcome_of(failing, HARDMAX, X) == Raised(
-        "prepare", type(error).__name__, str(error), False
-    )
+    outcome = outcome_of(failing, HARDMAX, X)
+    assert outcome == Raised("prepare", type(error).__name__, str(error), False)
 
 
 def test_no_file_has_a_name_while_it_reads_a_model(backend, tmp_path, monkeypatch):

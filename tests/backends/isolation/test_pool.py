@@ -460,9 +460,8 @@ def test_after_three_deaths_at_start_the_other_cases_are_not_run(tmp_path):
 
 def test_a_second_worker_that_cannot_start_leaves_the_cases_to_the_first(tmp_path):
     asked = questions(*(f"c{number}" for number in range(20)))
-    with pool_of(
-        f"StartsSometimes?file={tmp_path / 'starts'}&starts=2,3,4,5,6,7", workers=2
-    ) as pool:
+    starts = f"file={tmp_path / 'starts'}&starts=2,3,4,5,6,7"
+    with pool_of(f"StartsSometimes?{starts}", workers=2) as pool:
         found = replies(pool, asked)
     assert [type(reply.outcome) for reply in found] == [Produced] * 20
 

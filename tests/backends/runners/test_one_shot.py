@@ -209,9 +209,8 @@ def test_an_interrupt_ends_the_program_and_removes_the_folder(tmp_path, scratch,
 def test_a_flood_of_words_neither_blocks_nor_fills_a_reason(tmp_path: Path) -> None:
     text = "print('o' * 10**6)\nfor n in range(10**5): say('line', n)\nsys.exit(4)"
     outcome = of_type(model.Raised, outcome_of(tmp_path, text))
-    assert outcome.detail == "exit status 4: " + "\n".join(
-        f"line {n}" for n in range(99995, 100000)
-    )
+    lines = "\n".join(f"line {n}" for n in range(99995, 100000))
+    assert outcome.detail == f"exit status 4: {lines}"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")

@@ -18,7 +18,7 @@ from opcheck.graph import model_of
 from opcheck.model import Crashed, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import task_of
 from tests.backends.runners.programs import SAME, X, persistent
-from tests.expecting import of_type
+from tests.expecting import error_of, of_type
 
 pytestmark = pytest.mark.usefixtures("scratch")
 RUN = "message if request['do'] == 'prepare' else "
@@ -318,11 +318,10 @@ def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scra
     ],
 )
 def test_a_program_that_says_no_hello_cannot_be_used(tmp_path, scratch, text, told):
-    with pytest.raises(BackendUnavailable) as error:
-        connect(f"cmd:{persistent(tmp_path, text)}")
-    assert "says no hello: " in error.value.message
-    assert told in error.value.message
-    assert "{model}" in str(error.value.hint)
+    error = error_of(BackendUnavailable, connect, f"cmd:{persistent(tmp_path, text)}")
+    assert "says no hello: " in error.message
+    assert told in error.message
+    assert "{model}" in str(error.hint)
     assert not [*scratch.iterdir()]
 
 

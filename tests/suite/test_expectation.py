@@ -24,11 +24,16 @@ inputs: {input: [1, 2]}
 cases:
 - name: a
 """
-NORM = HARDMAX.replace("op: Hardmax", "domain: ai.onnx.ml\nop: SVMRegressor").replace(
-    "input:", "X:"
-)
-NORM = NORM.replace("opset: 13", "opset: 1")
-NORM = NORM.replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
+NORM = """
+domain: ai.onnx.ml
+op: SVMRegressor
+opset: 1
+dtype: float32
+tolerance: {ulp: 0}
+inputs: {X: [1, 2]}
+cases:
+- name: a
+"""
 LEGAL = "legal: {attrs.axis: -1}"
 WORDS = "or agree, any_of, computed, golden, oracle, rejected"
 NO_OUTPUT = f"is no output of Hardmax-13 (has: output; {WORDS}) (did you mean"
@@ -286,6 +291,13 @@ def test_all_outputs_are_asked_for_where_all_are_optional(cases, expect):
     assert [one.name for one in case.outputs] == ["Y", "Y_h", "Y_c"]
 
 
+NO_KERNEL = "the engine has no kernel for SVMRegressor-1: expect must state the outputs"
+NO_BOUND = (
+    "opcheck knows no error bound for SVMRegressor-1: tolerance must be stated "
+    "(tolerance: {ulp: 0} compares exactly)"
+)
+
+
 @pytest.mark.parametrize("expect", ["{Y_h: [[[0]]]}", "{computed: [Y_h]}"])
 def test_an_optional_output_may_be_left_out_before_others(cases, expect):
     (case,) = cases(f"{LSTM}cases:\n- {{name: a, expect: {expect}}}\n")
@@ -294,25 +306,15 @@ def test_an_optional_output_may_be_left_out_before_others(cases, expect):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("fields", "message"),
     [
-        (
-            "{»name: a}",
-            "the engine has no kernel for SVMRegressor-1: expect must state the outputs",
-        ),
-        (
-            "{name: a, rule: open, expect: {any_of: [»{as: x}, {as: y, Y: [1, 2]}]}}",
-            "the engine has no kernel for SVMRegressor-1: expect must state the outputs",
-        ),
-        (
-            "{name: a, »tolerance: null, expect: {Y: [1, 2]}}",
-            "opcheck knows no error bound for SVMRegressor-1: tolerance must be stated "
-            "(tolerance: {ulp: 0} compares exactly)",
-        ),
+        ("", NO_KERNEL),
+        ("rule: open, expect: {any_of: [{as: x}, {as: y, Y: [1, 2]}]}", NO_KERNEL),
+        ("tolerance: null, expect: {Y: [1, 2]}", NO_BOUND),
     ],
 )
-def test_without_a_kernel_answer_and_tolerance_are_stated(problems, text, message):
-    (problem,) = problems(f"{NORM.removesuffix('- name: a' + chr(10))}- {text.replace('»', '')}\n")
+def test_without_a_kernel_answer_and_tolerance_are_stated(problems, fields, message):
+    (problem,) = problems(NORM.replace("- name: a", f"- {{name: a, {fields}}}"))
     assert problem.partition(": ")[2] == message
 
 
@@ -401,18 +403,14 @@ def test_a_name_means_a_parameter(parameters: Any, name: str, want: Any) -> None
 @pytest.mark.parametrize(
     ("op", "names", "lacking"),
     [
-        (CLIP, ["input"], []),
-        (CLIP, ["input", "max"], []),
-        (CLIP, ["max"], ["input"]),
+        (CLIP, ["input"], []), (CLIP, ["input", "max"], []), (CLIP, ["max"], ["input"]),
         (CLIP, [], ["input"]),
         # A variadic parameter has no gaps.
-        (CONCAT, ["inputs_0"], []),
-        (CONCAT, ["inputs_1", "inputs_0"], []),
-        (CONCAT, [], ["inputs_0"]),
-        (CONCAT, ["inputs_1"], ["inputs_0"]),
+        (CONCAT, ["inputs_0"], []), (CONCAT, ["inputs_1", "inputs_0"], []),
+        (CONCAT, [], ["inputs_0"]), (CONCAT, ["inputs_1"], ["inputs_0"]),
         (CONCAT, ["inputs_0", "inputs_2"], ["inputs_1"]),
     ],
-)
+)  # fmt: skip
 def test_what_is_mandatory_is_missed(op, names, lacking):
     assert [*missing(op, names)] == lacking
 
@@ -440,7 +438,6 @@ def test_variadic_tensors_are_ordered_by_number_and_not_by_name(names: list[str]
     ],
 )
 def test_an_input_that_may_have_one_dtype_only_has_it(cases, op, inputs, name, dtype) -> None:
-    (case,) = cases(
-        f"op: {op}\nopset: 16\ndtype: float32\ncases:\n- {{name: a, inputs: {inputs}}}\n"
-    )
+    case = f"{{name: a, inputs: {inputs}}}"
+    (case,) = cases(f"{{op: {op}, opset: 16, dtype: float32, cases: [{case}]}}")
     assert {one.name: one.dtype.name for one in case.inputs}[name] == dtype

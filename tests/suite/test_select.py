@@ -77,9 +77,8 @@ def test_parts_of_a_selection_narrow_each_other(suite: tuple[Case, ...]) -> None
 
 
 def test_an_operator_without_a_selected_case_is_an_error_next_to_others(suite, cases):
-    other = cases(
-        "op: Softmax\ndtype: float32\ninputs: {input: [1]}\ncases: [{name: a, opset: 11}]\n"
-    )
+    case = "{name: a, opset: 11, inputs: {input: [1]}}"
+    other = cases(f"{{op: Softmax, dtype: float32, cases: [{case}]}}")
     with pytest.raises(UsageError, match="'Softmax' for opset 13, level core") as raised:
         choose((*suite, *other), Selection(ops=("hardmax", "Softmax"), opsets=(13,)))
     assert raised.value.hint == "opsets: 11"

@@ -28,18 +28,20 @@ def outcome_of(folder: Path, text: str, task: model.Task = SAME, x: Any = X) -> 
     return asked(connect(f"cmd:{one_shot(folder, text)}"), task, x)
 
 
+def output_of(outcome: model.Outcome) -> np.ndarray:
+    (output,) = of_type(model.Produced, outcome).outputs
+    return of_type(np.ndarray, output)
+
+
 def test_status_0_and_its_outputs_are_an_answer(tmp_path: Path) -> None:
-    outcome = of_type(model.Produced, outcome_of(tmp_path, "identity()"))
-    (output,) = outcome.outputs
-    assert isinstance(output, np.ndarray)
+    output = output_of(outcome_of(tmp_path, "identity()"))
     assert (output.dtype, output.tobytes()) == (X.dtype, X.tobytes())
 
 
 def test_it_is_asked_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     outcome = outcome_of(tmp_path, f"identity(); open({str(log)!r}, 'a').write('x')")
-    assert isinstance(outcome, model.Produced)
-    assert outcome.once
+    assert of_type(model.Produced, outcome).once
     assert log.read_text() == "x"
 
 
@@ -129,9 +131,7 @@ def test_inputs_are_numbered_as_the_model_has_them(tmp_path: Path) -> None:
     task = task_of("Reshape", 13, {}, x, shape)
     text = "shutil.copy(inputs / 'input_1.pb', outputs / 'output_0.pb')"
     outcome = asked(connect(f"cmd:{one_shot(tmp_path, text)}"), task, x, shape)
-    assert isinstance(outcome, model.Produced)
-    (output,) = outcome.outputs
-    assert of_type(np.ndarray, output).tolist() == [3, 2]
+    assert output_of(outcome).tolist() == [3, 2]
 
 
 def test_arguments_pass_no_shell(tmp_path: Path) -> None:
@@ -172,18 +172,13 @@ def test_what_is_no_answer_is_told_and_no_documented_refusal(tmp_path, text, tol
 def test_bfloat16_goes_in_and_comes_out_bit_for_bit(tmp_path: Path) -> None:
     bits = np.array([0x0001, 0x8000, 0x7F80, 0x3F81, 0x7FC1], np.uint16)
     x = bits.view(ml_dtypes.bfloat16)
-    outcome = outcome_of(tmp_path, "identity()", task_of("Identity", 13, {}, x), x)
-    assert isinstance(outcome, model.Produced)
-    (output,) = outcome.outputs
-    assert isinstance(output, np.ndarray)
+    output = output_of(outcome_of(tmp_path, "identity()", task_of("Identity", 13, {}, x), x))
     assert (output.dtype, output.tobytes()) == (x.dtype, bits.tobytes())
 
 
 def test_an_answer_of_another_type_is_for_the_judge(tmp_path: Path) -> None:
     task = task_of("Identity", 13, {}, X, outputs=(model.OutputSpec("y", DTYPES["float64"]),))
-    outcome = of_type(model.Produced, outcome_of(tmp_path, "identity()", task))
-    (output,) = outcome.outputs
-    assert of_type(np.ndarray, output).dtype == np.float32
+    assert output_of(outcome_of(tmp_path, "identity()", task)).dtype == np.float32
 
 
 @pytest.mark.parametrize("text", ["identity()", "sys.exit(1)", "os.kill(os.getpid(), 9)", ""])
@@ -240,9 +235,8 @@ def test_a_program_that_is_gone_was_not_run(tmp_path: Path) -> None:
     program.chmod(0o755)
     backend = connect(f"cmd:{program} {{model}} {{inputs}} {{outputs}}")
     program.unlink()
-    assert asked(backend, SAME, X) == model.NotRun(
-        f"{program} cannot be started: No such file or directory"
-    )
+    said = f"{program} cannot be started: No such file or directory"
+    assert asked(backend, SAME, X) == model.NotRun(said)
 
 
 def test_a_case_that_cannot_be_written_was_not_run(tmp_path, monkeypatch):
@@ -252,10 +246,8 @@ def test_a_case_that_cannot_be_written_was_not_run(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    outcome = asked(backend, SAME, X)
-    assert outcome == model.NotRun(
-        "the case cannot be written down: [Errno 28] No space left on device"
-    )
+    said = "the case cannot be written down: [Errno 28] No space left on device"
+    assert asked(backend, SAME, X) == model.NotRun(said)
 
 
 def test_a_bug_in_building_the_model_is_no_refusal(tmp_path, monkeypatch):

@@ -340,16 +340,12 @@ ELSEWHERE = "has another place or digest than other lines say"
         (4, ("case",), "Hardmax/three", f"'Hardmax/two' {ELSEWHERE}"),
         (6, ("totals", "acme", "pass"), 2, "the footer's totals are not those of the results"),
         (6, ("totals",), {}, "the footer's totals are not those of the results (lines are missing"),
-        (
-            6,
-            ("revised",),
-            [{"case": "Hardmax/two", "backend": "nobody", "diagnoses": []}],
-            "revised: there is no such result",
-        ),
+        (6, ("revised",), [{"case": "Hardmax/two", "backend": "nobody", "diagnoses": []}],
+         "revised: there is no such result"),
         (6, ("complete",), "yes", "complete: Input should be a valid boolean, got 'yes'"),
         (6, ("exit_code",), None, "exit_code: Input should be a valid integer, got null"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
     told = complaint(file(made.changed(LINES, number, path, value)))
     # What contradicts another line is told at the later one.

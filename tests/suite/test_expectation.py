@@ -145,17 +145,13 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
         ("»[1, 0]", f"expect: {SHAPE}"),
         ("{output: »null}", "output: null is no value of float32"),
         ("{output: [1, »x]}", "output: 'x' is no value of float32"),
-        (
-            "{output: {value: [1], dtype: »float16}}",
-            "output: Hardmax-13 gives float32 here, not float16",
-        ),
+        ("{output: {value: [1], dtype: »float16}}",
+         "output: Hardmax-13 gives float32 here, not float16"),
         ("»{rejected: x}", "expect: 'legal' is missing"),
         ("{rejected: »'', legal: {attrs.axis: 0}}", "expect.rejected: must not be empty, got ''"),
         ("{rejected: x, »leagl: {attrs.axis: 0}}", "unknown key 'leagl' (did you mean 'legal'?)"),
-        (
-            "{rejected: x, »output: [1], legal: {attrs.axis: 0}}",
-            "unknown key 'output' (known: rejected, legal, asked)",
-        ),
+        ("{rejected: x, »output: [1], legal: {attrs.axis: 0}}",
+         "unknown key 'output' (known: rejected, legal, asked)"),
         ("{rejected: x, »legal: {attrs.axis: 0}}", "legal changes nothing"),
         ("{golden: »nowhere}", "'nowhere' does not exist"),
         ("{golden: »../..}", "'../..' lies outside the folder of the case file"),
@@ -164,7 +160,7 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
         ("{computed: »[output, output]}", "expect.computed: names 'output' twice"),
         ("{golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
     ],
-)
+)  # fmt: skip
 def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(mistake, expect, message):
     mistake(f"{HARDMAX}  expect: {expect}\n", message)
 
@@ -186,18 +182,14 @@ def test_a_change_that_makes_no_sense_is_refused_at_its_place(mistake, legal, me
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            "attrs.axes: »0",
-            "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
-        ),
+        ("attrs.axes: »0",
+         "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"),
         ("attrs.axis: »x", "attribute axis must be a whole number, got 'x'"),
-        (
-            "dtype: »int8",
-            "input: Hardmax-13 does not allow int8 (allowed: bfloat16, float16, float32, float64)",
-        ),
+        ("dtype: »int8",
+         "input: Hardmax-13 does not allow int8 (allowed: bfloat16, float16, float32, float64)"),
         ("opset: »13+", "opset: must be a whole number, got '13+'"),
     ],
-)
+)  # fmt: skip
 def test_a_legal_twin_that_is_not_legal_is_refused_at_its_place(mistake, change, message):
     text = f"{HARDMAX}  expect: {{rejected: x, legal: {{{change}}}}}\n"
     mistake(text, f"the legal twin is not legal: {message}")
@@ -221,17 +213,13 @@ def test_rule_open_and_several_answers_go_together(mistake: Mistake) -> None:
         ("[{as: x}, »{as: y, rejected: z}]", "an item of expect.any_of: 'legal' is missing"),
         ("[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]", f"legal: 'axis' is no path {PATHS}"),
         ("[{as: x}, {as: y, golden: »nowhere}]", "'nowhere' does not exist"),
-        (
-            f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",
-            "two answers are rejections",
-        ),
+        (f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",
+         "two answers are rejections"),
         ("[{as: x}, »7]", "an item of expect.any_of: must be a mapping, got 7"),
-        (
-            "[{as: x}, {as: y, output: [[1], »2]}]",
-            "output: ragged: a number beside a list of shape [1]",
-        ),
+        ("[{as: x}, {as: y, output: [[1], »2]}]",
+         "output: ragged: a number beside a list of shape [1]"),
     ],
-)
+)  # fmt: skip
 def test_an_answer_that_makes_no_sense_is_refused_at_its_place(mistake, answers, message):
     mistake(f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}}}\n", message)
 

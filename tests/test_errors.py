@@ -49,9 +49,8 @@ def test_problems_come_in_file_order_and_once():
 
 
 def test_one_problem_is_one_problem():
-    assert errors.CaseFileError([errors.Problem("a", 1, 1, "m")]).lines()[-1] == (
-        "1 problem in 1 file; nothing was run"
-    )
+    error = errors.CaseFileError([errors.Problem("a", 1, 1, "m")])
+    assert error.lines()[-1] == "1 problem in 1 file; nothing was run"
 
 
 def test_problems_of_one_place_stay_in_the_order_found():

@@ -131,9 +131,8 @@ def test_an_entry_point_gets_detail_and_options(npu: Path) -> None:
     assert info.address == "npu:3?threads=2&accumulate=float16"
     assert (info.devices, info.threads, info.accumulate) == (("NPU.3",), 2, ("float16",))
     error = refusal("npu?thread=2")
-    assert error.message == (
-        "backend 'npu' cannot be made so: got an unexpected keyword argument 'thread'"
-    )
+    said = "backend 'npu' cannot be made so: got an unexpected keyword argument 'thread'"
+    assert error.message == said
     assert error.hint == "did you mean 'threads'?"
 
 

@@ -134,9 +134,7 @@ def test_the_third_answer_must_have_the_form_of_the_first(answers: Any, said: st
     ("answers", "place"),
     [(([X], [X], [WRONG]), 0), (([WRONG], [X], [X]), 0), (([X, X], [X, X], [X, WRONG]), 1)],
 )
-def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_the_right_ones(
-    answers: Any, place: int
-) -> None:
+def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_better(answers, place):
     outcome = produced_by(in_turn(*answers))
     assert outcome.unstable is None
     assert outcome.again is not None
@@ -338,9 +336,8 @@ def test_an_answer_that_cannot_be_used_is_no_refusal() -> None:
 def test_only_the_signals_for_it_are_a_decline(kind: type[Exception]) -> None:
     inexpressible = kind is NotExpressible
     for stage in ("prepare", "run"):
-        assert outcome_of(refusing(kind("not here"), stage)) == model.Declined(
-            "not here", inexpressible
-        )
+        declined = model.Declined("not here", inexpressible)
+        assert outcome_of(refusing(kind("not here"), stage)) == declined
     for other in (RuntimeError("not implemented"), InvalidNode("not here")):
         assert isinstance(outcome_of(refusing(other)), model.Raised)
 
@@ -355,9 +352,7 @@ def test_who_has_answered_once_may_not_refuse_or_decline_afterwards(error: BaseE
 def test_a_backend_that_turns_out_to_be_another_is_not_run() -> None:
     error = BackendUnavailable("asked for the accelerator, got the CPU")
     for stage in ("prepare", "run"):
-        assert outcome_of(refusing(error, stage)) == model.NotRun(
-            "asked for the accelerator, got the CPU"
-        )
+        assert outcome_of(refusing(error, stage)) == model.NotRun(error.message)
 
 
 def test_memory_that_runs_out_is_told_by_where_it_did() -> None:
@@ -414,9 +409,8 @@ def test_an_exception_without_a_readable_message_is_one_all_the_same() -> None:
 
     for error, said in ((Mute(), "ValueError"), (Odd(), "TypeError")):
         outcome = outcome_of(refusing(error))
-        assert outcome == model.Raised(
-            "prepare", type(error).__name__, f"(its message cannot be read: {said})", False
-        )
+        said = f"(its message cannot be read: {said})"
+        assert outcome == model.Raised("prepare", type(error).__name__, said, False)
 
 
 def test_an_object_without_run_is_a_backend_s_own_failure() -> None:
@@ -446,9 +440,8 @@ def test_who_cannot_run_again_is_asked_once() -> None:
     outcome = outcome_of(OnceOnly(lambda _: run))
     assert seen == [X.tolist()]
     assert isinstance(outcome, model.Produced)
-    assert (outcome.once, outcome.unstable, outcome.between, outcome.stale) == (
-        (True, None, None, False)
-    )
+    told = outcome.once, outcome.unstable, outcome.between, outcome.stale
+    assert told == (True, None, None, False)
     assert not produced_by(answering(twice)).once
     ruined = outcome_of(OnceOnly(lambda _: HABITS["modifies_its_input"](twice)))
     assert isinstance(ruined, model.Produced)

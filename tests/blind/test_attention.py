@@ -32,9 +32,7 @@ def with_past(x: np.ndarray, past: np.ndarray | None) -> np.ndarray:
     return np.concatenate([past.astype(np.float64), x], axis=2)
 
 
-def mask_bias(
-    mask: np.ndarray | None, q: np.ndarray, shape: tuple[int, ...], since: int, needed: int
-) -> np.ndarray:
+def mask_bias(mask: np.ndarray | None, q: np.ndarray, shape, since: int, needed: int) -> np.ndarray:
     """What a mask adds to the scores of the given shape."""
     if mask is None:
         return np.zeros(shape)

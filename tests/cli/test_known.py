@@ -180,9 +180,8 @@ def test_a_backend_that_passes_nothing_says_so(run, cases):
     (cases / "mine.yaml").write_text(TIES)
     words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
     found = run(*words, "-k", "ties")
-    assert found.stdout.endswith(
-        "wrong on 4 known cases; last_of_ties passed no case: all that it fails is listed\n"
-    )
+    said = "wrong on 4 known cases; last_of_ties passed no case: all that it fails is listed\n"
+    assert found.stdout.endswith(said)
 
 
 def test_a_backend_that_supports_nothing_as_listed_was_not_judged(run, cases):

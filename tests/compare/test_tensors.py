@@ -43,12 +43,10 @@ def test_the_first_of_type_dtype_and_shape_that_is_wrong_is_reported() -> None:
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 3), (3, 1), (2, 3, 1), (6,), (0,), (3, 2)])
 def test_nothing_is_broadcast(shape: tuple[int, ...]) -> None:
     for tolerance in [EXACT, Tolerance(atol=1.0)]:
-        assert compare(want(np.zeros((2, 3))), np.zeros(shape, np.float32), tolerance).problem == (
-            "shape"
-        )
-        assert compare(want(np.zeros(shape)), np.zeros((2, 3), np.float32), tolerance).problem == (
-            "shape"
-        )
+        found = compare(want(np.zeros((2, 3))), np.zeros(shape, np.float32), tolerance)
+        assert found.problem == "shape"
+        found = compare(want(np.zeros(shape)), np.zeros((2, 3), np.float32), tolerance)
+        assert found.problem == "shape"
 
 
 @pytest.mark.parametrize(

@@ -117,10 +117,8 @@ def test_integers_of_floats_are_either_neighbor_where_rounding_decides() -> None
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_tiers_go_from_the_expected_to_the_tolerated(name: str) -> None:
-    bound, inside = (
-        expected(np.zeros((1, 2), DTYPES[name].numpy)),
-        "float64" if name == "float64" else "float32",
-    )
+    bound = expected(np.zeros((1, 2), DTYPES[name].numpy))
+    inside = "float64" if name == "float64" else "float32"
     found = [(tier.name, tier.remark) for tier in bound.tiers()]
     # As the text says, by a logarithm, in blocks.
     assert found[:7] == [(inside, "")] * 3 + [("range", RANGE)] * 3 + [(inside, RAW)]

@@ -259,11 +259,8 @@ def test_what_another_ledger_lists_otherwise_is_not_listed_twice(folder):
 
 def test_what_is_nowhere_is_pruned(folder):
     where = "where: [{op: Hardmax, name: [ties, gone]}]"
-    said = ledger(
-        folder,
-        f"verdict: fail\ncause: One.\n{where}",
-        "verdict: fail\ncause: Two.\nwhere:\n- {op: LpPool}",
-    )
+    other = "verdict: fail\ncause: Two.\nwhere:\n- {op: LpPool}"
+    said = ledger(folder, f"verdict: fail\ncause: One.\n{where}", other)
     run = [
         LiveResult(c, "acme", Verdict.FAIL, "wrong", "values") for c in CASES if c.name == "ties"
     ]

@@ -308,13 +308,8 @@ def test_unsorted_axes_count_as_sorted(backend: Backend) -> None:
 
 def test_the_graph_is_transpose_reshape_hardmax_and_back() -> None:
     model = model_of(dml_problem((2, 0), np.ones((2, 3, 4), np.float32)))
-    assert [node.op_type for node in model.graph.node] == [
-        "Transpose",
-        "Reshape",
-        "Hardmax",
-        "Reshape",
-        "Transpose",
-    ]
+    operators = [node.op_type for node in model.graph.node]
+    assert operators == ["Transpose", "Reshape", "Hardmax", "Reshape", "Transpose"]
 
 
 @pytest.mark.parametrize(

@@ -322,11 +322,10 @@ def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
     assert len(found[1]) == 4000
 
 
-@given(
-    st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True),
-    st.text().map(str.strip),
-    st.booleans(),
-)
+names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)
+
+
+@given(names, st.text().map(str.strip), st.booleans())
 @example("KeyError", "", False)
 @example("Error", "refused by accident: x", True)
 def test_a_refusal_is_read_as_it_was_written(kind: str, detail: str, documented: bool) -> None:

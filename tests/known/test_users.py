@@ -67,10 +67,8 @@ def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, h
 
 
 def test_what_is_listed_and_passes_is_an_unexpected_pass_with_the_line_to_delete(tmp_path):
-    said = ledger(
-        tmp_path,
-        "verdict: fail\ncause: Because.\nwhere:\n- {op: Softmax}\n- {op: Hardmax, opset: 13}",
-    )
+    where = "where:\n- {op: Softmax}\n- {op: Hardmax, opset: 13}"
+    said = ledger(tmp_path, f"verdict: fail\ncause: Because.\n{where}")
     found = judged(result(), said)
     assert (found.verdict, found.found) == (Verdict.UNEXPECTED_PASS, Verdict.PASS)
     assert is_red_now(found)

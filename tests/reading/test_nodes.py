@@ -49,10 +49,8 @@ def test_problems_come_out_in_the_order_they_were_found() -> None:
     problems = Problems()
     problems.add("b.yaml", Mark(9, 1), "second thing", "do this")
     problems.add("a.yaml", Mark(1, 2), "first thing")
-    assert list(problems) == [
-        Problem("b.yaml", 9, 1, "second thing", "do this"),
-        Problem("a.yaml", 1, 2, "first thing"),
-    ]
+    said = Problem("b.yaml", 9, 1, "second thing", "do this")
+    assert list(problems) == [said, Problem("a.yaml", 1, 2, "first thing")]
 
 
 def test_all_problems_are_raised_at_once_in_the_order_of_the_files() -> None:

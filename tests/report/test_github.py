@@ -42,12 +42,8 @@ def test_a_failure_points_to_where_its_case_is_written():
     failure = record(Verdict.FAIL, reason="100% wrong%0A%25", diagnoses=looks, source=source)
     (kind, properties, data), last = commands(run_of(failure))
     assert kind == "error"
-    assert properties == {
-        "file": "cases/a, b:c.yaml",
-        "line": "12",
-        "col": "5",
-        "title": f"FAIL acme: {failure.case}~0",
-    }
+    title = f"FAIL acme: {failure.case}~0"
+    assert properties == {"file": "cases/a, b:c.yaml", "line": "12", "col": "5", "title": title}
     assert data.splitlines() == ["100% wrong%0A%25", "looks as if a", f"repeat: {failure.repeat}"]
     assert last == ("notice", {"title": "opcheck"}, "does not conform: 1 fail")
 

@@ -398,10 +398,8 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path, monkeypatch):
 @pytest.mark.gate
 def test_twenty_thousand_results_are_read_in_seconds(tmp_path):
     count = 10_000
-    fails = [
-        record(model.Verdict.FAIL, name, comparisons=(WRONG,), id="@", place=0)
-        for name in ("acme", "bolt?threads=2")
-    ]
+    names = "acme", "bolt?threads=2"
+    fails = [record(model.Verdict.FAIL, n, comparisons=(WRONG,), id="@", place=0) for n in names]
     about = replace(HEADER, cases=count, suite=model.Suite("5eed", count))
     path = tmp_path / "run.jsonl"
     texts = [store.record(one).replace('"case":"@"', '"case":"@%d"') for one in fails]

@@ -72,11 +72,8 @@ def test_a_case_keeps_its_place_in_the_whole_selection_whichever_is_judged_first
     cases = [replace(CASE, id=f"Hardmax/{name}") for name in ("a", "b", "c")]
     recorder = Recorder(cases)
     found = [recorder.record(LiveResult(case, "acme", Verdict.PASS)) for case in reversed(cases)]
-    assert [(one.case, one.place) for one in found] == [
-        ("Hardmax/c", 2),
-        ("Hardmax/b", 1),
-        ("Hardmax/a", 0),
-    ]
+    places = [(one.case, one.place) for one in found]
+    assert places == [("Hardmax/c", 2), ("Hardmax/b", 1), ("Hardmax/a", 0)]
     assert [one.digest for one in reversed(found)] == [*map(case_digest, cases)]
     assert recorder.suite.cases == 3
     assert recorder.suite != Recorder(cases[::-1]).suite

@@ -164,10 +164,8 @@ def test_a_cause_that_still_explains_a_failure_is_none():
 
 
 def test_answers_of_failures_are_not_counted():
-    results = [
-        record(alternative="first_nan", name="nan"),
-        record(Verdict.FAIL, alternative="first_nan", name="nan"),
-    ]
+    passed = record(alternative="first_nan", name="nan")
+    results = [passed, record(Verdict.FAIL, alternative="first_nan", name="nan")]
     assert re.search(r"acme 1\.5 +1  first_nan$", shown(results, "acme").text, re.MULTILINE)
 
 

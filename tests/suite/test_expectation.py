@@ -320,9 +320,7 @@ def test_integers_and_truth_values_need_no_tolerance(cases: Cases) -> None:
 
 @pytest.mark.parametrize("expect", ["{Y: [1]}", "{agree: true}", "{oracle: reference}"])
 @pytest.mark.parametrize(("op", "exact"), [("Relu", True), ("Selu", False)])
-def test_what_rounds_nothing_is_compared_exactly_without_a_tolerance(
-    cases, problems, expect, op, exact, monkeypatch
-):
+def test_what_rounds_nothing_is_compared_exactly(cases, problems, expect, op, exact, monkeypatch):
     # As it is of versions that have no formula.
     monkeypatch.setattr("opcheck.suite.resolve.operator_of", lambda op: None)
     text = f"""

@@ -261,10 +261,8 @@ def test_times_of_other_shapes_or_types_are_times_of_something_else():
     for other in others:
         found = compare_runs([old], [other])
         assert not found.changes
-        assert [(one.lost, one.why) for one in found.missing] == [
-            (False, f"{OLD}: {ABSENT}"),
-            (True, f"{NEW}: {ABSENT}"),
-        ]
+        missing = [(one.lost, one.why) for one in found.missing]
+        assert missing == [(False, f"{OLD}: {ABSENT}"), (True, f"{NEW}: {ABSENT}")]
 
 
 def test_a_row_without_the_fixed_work_cannot_be_compared():

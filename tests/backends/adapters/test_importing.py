@@ -108,16 +108,14 @@ def test_an_unknown_option_is_answered_with_what_was_meant_or_with_what_there_is
 
 
 def test_a_value_that_is_refused_is_told_with_what_is_allowed() -> None:
-    assert refused({"precision": "i8"}).message == (
-        "backend 'acme': precision=i8: precision is f32 or f16"
-    )
+    said = "backend 'acme': precision=i8: precision is f32 or f16"
+    assert refused({"precision": "i8"}).message == said
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "+1", "1.5", " 1", "1e1", "two", "²", "٣"])
 def test_a_number_of_threads_is_a_whole_one_from_1(text: str) -> None:
-    assert refused({"threads": text}).message == (
-        f"backend 'acme': threads={text}: threads is a whole number from 1"
-    )
+    said = f"backend 'acme': threads={text}: threads is a whole number from 1"
+    assert refused({"threads": text}).message == said
     assert threads("1") == 1
     assert threads("64") == 64
 

@@ -60,11 +60,8 @@ class Session:
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, session: Any) -> None:
-    monkeypatch.setattr(
-        onnxruntime,
-        "get_available_providers",
-        lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"],
-    )
+    here = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: here)
     # That of the first, which is asked for in connecting, is in order.
     sessions = iter([Session(["CUDAExecutionProvider"])])
     monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: next(sessions, session))

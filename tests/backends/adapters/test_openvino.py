@@ -83,10 +83,8 @@ def test_the_precision_is_its_own_choice_unless_told_otherwise(vino: Any) -> Non
         return name
 
     assert settings_of(vino) == {"INFERENCE_NUM_THREADS": 1}
-    assert (
-        precision(vino)
-        == openvino.Core().get_property("CPU", "INFERENCE_PRECISION_HINT").to_string()
-    )
+    hint = openvino.Core().get_property("CPU", "INFERENCE_PRECISION_HINT")
+    assert precision(vino) == hint.to_string()
     assert precision(adapter.connect(None, {"precision": "f32"})) == "f32"
 
 

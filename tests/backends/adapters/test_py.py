@@ -127,9 +127,8 @@ def test_a_module_with_prepare_is_a_backend_itself(write: Write) -> None:
     backend = connect("py:itself")
     assert answer(backend) == [0, 1]
     assert (backend.info.address, backend.info.version) == ("py:itself", "3")
-    assert refusal("py:itself?a=1").message == (
-        "backend 'py:itself' takes neither a detail nor options"
-    )
+    said = "backend 'py:itself' takes neither a detail nor options"
+    assert refusal("py:itself?a=1").message == said
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,8 @@ def test_numpy_s_format_will_do(tmp_path: Path, case: Path) -> None:
 def test_the_question_beside_them_has_to_be_the_case_s(tmp_path: Path, case: Path) -> None:
     folders.write_question(case, model_of(HARDMAX), HARDMAX, [X])
     assert answer(outcome_of(tmp_path)) == Y.tolist()
-    assert outcome_of(tmp_path, x=X + 1) == NotRun(
-        f"{case}: computed for other inputs: input_0.pb is not the case's"
-    )
+    other = f"{case}: computed for other inputs: input_0.pb is not the case's"
+    assert outcome_of(tmp_path, x=X + 1) == NotRun(other)
     other = task_of("Hardmax", 13, {"axis": 0}, X)
     assert outcome_of(tmp_path, other) == NotRun(f"{case}: computed for another model")
 
@@ -143,9 +142,8 @@ def test_what_onnx_cannot_state_is_not_supported_unless_there_is_an_answer(tmp_p
 
 
 def test_a_folder_of_nobody_is_saved_outputs_of_nobody(tmp_path: Path) -> None:
-    assert connect(str(tmp_path), {}).info == BackendInfo(
-        f"saved:{tmp_path}", "saved", "", repeatable=False
-    )
+    origin = BackendInfo(f"saved:{tmp_path}", "saved", "", repeatable=False)
+    assert connect(str(tmp_path), {}).info == origin
 
 
 def test_a_folder_says_whose_outputs_it_holds(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from opcheck.engine.evaluate import evaluate
 from opcheck.engine.operators import find
 from opcheck.errors import WrongOperator
 from opcheck.model import OpVersion
+from tests.expecting import error_of
 from tests.shell import ROOT, shell
 
 PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
@@ -51,18 +52,14 @@ def test_a_wrong_file_is_refused_as_shown(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(operators, "_OPS", "ops")
     monkeypatch.setattr(operators, "_files", lambda: {file.stem: file})
     monkeypatch.setattr(operators, "_modules", operators._modules.__wrapped__)
-    with pytest.raises(WrongOperator) as wrong:
-        operators._load(file.stem)
-    assert wrong.value.lines() == [contradicting.strip()]
+    assert error_of(WrongOperator, operators._load, file.stem).lines() == [contradicting.strip()]
 
     made: dict[str, Any] = {"__name__": "made"}
     mended = source.replace("axes", "axis").replace("=0)", ")")
     exec(compile(mended, str(file), "exec"), made)
     rows = np.ones((2, 3), np.float32)
     node = Node(OpVersion("", "LayerNormalization", 17), (rows, rows[0]), {})
-    with pytest.raises(WrongOperator) as raised:
-        evaluate(node, made["formula"])
-    assert raised.value.lines() == [failing.strip()]
+    assert error_of(WrongOperator, evaluate, node, made["formula"]).lines() == [failing.strip()]
 
 
 @pytest.mark.gate

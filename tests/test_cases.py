@@ -41,14 +41,8 @@ def asked(case: Case) -> object:
     attrs = tuple(sorted((name, repr(value)) for name, value in case.attrs.items()))
     # That of a sequence which has no tensors, and of nothing else.
     dtype = None if arrays else task.dtype
-    return (
-        case.opset,
-        attrs,
-        task.slots,
-        data,
-        dtype,
-        *map(tuple, (task.initializers, task.outputs)),
-    )
+    own = tuple(task.initializers), tuple(task.outputs)
+    return (case.opset, attrs, task.slots, data, dtype, *own)
 
 
 def told(cases: list[Case]) -> list[str]:

@@ -108,27 +108,16 @@ def test_the_numbers_and_names_are_those_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("file", "text", "command", "shown"),
     [
-        (
-            "my_backend.py",
-            block("# my_backend.py"),
-            block("opcheck run --op Hardmax -b py:"),
-            r"py:my_backend:MyBackend\n─+\nHardmax +0 of 3$",
-        ),
-        (
-            "my_session.py",
-            block("# my_session.py"),
-            block("opcheck run --op Hardmax --opset 13 --dtype"),
-            "exit 0: conforms: 2 results, nothing unexpected",
-        ),
-        (
-            "my_onnx.py",
-            block("# my_onnx.py"),
-            block("opcheck run --op Hardmax -b onnx:"),
-            r"MyOnnx\n─+\nHardmax +0 of 3$",
-        ),
+        ("my_backend.py", block("# my_backend.py"), block("opcheck run --op Hardmax -b py:"),
+         r"py:my_backend:MyBackend\n─+\nHardmax +0 of 3$"),
+        ("my_session.py", block("# my_session.py"),
+         block("opcheck run --op Hardmax --opset 13 --dtype"),
+         "exit 0: conforms: 2 results, nothing unexpected"),
+        ("my_onnx.py", block("# my_onnx.py"), block("opcheck run --op Hardmax -b onnx:"),
+         r"MyOnnx\n─+\nHardmax +0 of 3$"),
     ],
     ids=["class", "runtime that takes models", "ONNX's interface"],
-)
+)  # fmt: skip
 def test_what_is_written_in_python_is_a_backend(folder, file, text, command, shown):
     (folder / file).write_text(text)
     status, printed = shell(folder, command, FEW)
@@ -374,9 +363,8 @@ def _words(line: str) -> list[str]:
 def test_a_page_shows_commands_and_options_that_there_are(page: Path) -> None:
     wrong = []
     for words in commands(page):
-        command = (
-            group.program.get_command(click.Context(group.program), words[0]) if words else None
-        )
+        context = click.Context(group.program)
+        command = group.program.get_command(context, words[0]) if words else None
         if command is None:
             wrong.append(f"{words[:1]} is no command")
             continue

@@ -49,9 +49,8 @@ def test_problems_come_in_file_order_and_once():
 
 
 def test_one_problem_is_one_problem():
-    assert errors.CaseFileError([errors.Problem("a", 1, 1, "m")]).lines()[-1] == (
-        "1 problem in 1 file; nothing was run"
-    )
+    error = errors.CaseFileError([errors.Problem("a", 1, 1, "m")])
+    assert error.lines()[-1] == "1 problem in 1 file; nothing was run"
 
 
 def test_problems_of_one_place_stay_in_the_order_found():
@@ -73,14 +72,13 @@ def test_problems_of_one_place_stay_in_the_order_found():
 
 
 def test_no_more_problems_are_shown_than_one_reads():
-    error = errors.CaseFileError(
-        [errors.Problem("a.yaml", line, 1, "m") for line in range(1, 5001)]
-    )
+    problems = [errors.Problem("a.yaml", line, 1, "m") for line in range(1, 5001)]
+    error = errors.CaseFileError(problems)
     lines = error.lines()
     assert len(lines) == 101
     assert lines[99] == "a.yaml:100:1: m"
-    assert lines[100] == (
-        "5000 problems in 1 file, of which the first 100 are shown; nothing was run"
+    assert (
+        lines[100] == "5000 problems in 1 file, of which the first 100 are shown; nothing was run"
     )
 
 

@@ -273,11 +273,8 @@ def test_a_wrong_setting_is_one_usage_error(project: Any, words: list[str]) -> N
     backend = "onnxruntim" if words == ["cases"] else "numpy"
     code, found, text = project(*words, f"--opcheck-backend={backend}")
     assert (code, dict(found)) == (4, {})
-    assert (
-        "did you mean 'onnxruntime'?"
-        if backend != "numpy"
-        else "none.yaml:1:1: there is no such file"
-    ) in text
+    ledger = "none.yaml:1:1: there is no such file"
+    assert ("did you mean 'onnxruntime'?" if backend != "numpy" else ledger) in text
 
 
 def test_case_files_that_nothing_judges_are_named(project: Any) -> None:

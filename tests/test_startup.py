@@ -41,13 +41,8 @@ for line in lines:
 
 def after(*lines: str) -> list[set[str]]:
     """The modules imported once each of these command lines has ended well, in one process."""
-    found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *lines],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    words = [sys.executable, "-c", PROGRAM, *lines]
+    found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     return [set(line.split()) for line in found.stdout.splitlines()]
 
 
@@ -85,14 +80,8 @@ def test_a_stored_run_is_shown_without_anything_that_runs_cases(tmp_path):
     path, other = tmp_path / "run.jsonl", tmp_path / "other.jsonl"
     for one in (path, other):
         one.write_text("\n".join(store.lines(run_of(record()))), encoding="utf-8")
-    spared = {
-        "onnx",
-        "yaml",
-        "scipy",
-        "opcheck.suite",
-        "opcheck.opset",
-        "opcheck.execution",
-    } | VENDORS
+    spared = {"onnx", "yaml", "scipy", "opcheck.suite", "opcheck.opset", "opcheck.execution"}
+    spared |= VENDORS
     lines = [f"report {path}", f"report {path} --format junit", f"diff {path} {other}"]
     for line, found in zip(lines, after(*lines), strict=True):
         assert not found & spared, line

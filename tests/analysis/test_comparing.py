@@ -273,10 +273,8 @@ def test_where_nothing_is_in_common_nothing_was_compared() -> None:
     assert code(empty, empty) is Exit.NOTHING_JUDGED
     assert code(empty, one(PASS)) is Exit.NOTHING_JUDGED
     every = one(PASS)
-    every_other = replace(
-        every, records=tuple(replace(one, digest="another") for one in every.records)
-    )
-    assert code(every, every_other) is Exit.NOTHING_JUDGED
+    other = replace(every, records=tuple(replace(one, digest="another") for one in every.records))
+    assert code(every, other) is Exit.NOTHING_JUDGED
     assert code(one(PASS), run_of(record(FAIL), cases=1, selection="x")) is Exit.UNUSABLE
 
 

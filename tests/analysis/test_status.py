@@ -138,22 +138,18 @@ def test_what_is_red_alone_is_what_makes_a_run_red(verdict, strict, required):
     [
         ((), "nothing was judged: no case matched"),
         ((Verdict.PASS,) * 1200, "conforms: 1,200 results, nothing unexpected"),
-        (
-            (Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.WARN, Verdict.UNSUPPORTED),
-            "nothing new: 4 results; one is wrong on 1 known case; 2 warn, 1 unsupported",
-        ),
+        ((Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.WARN, Verdict.UNSUPPORTED),
+         "nothing new: 4 results; one is wrong on 1 known case; 2 warn, 1 unsupported"),
         ((Verdict.FAIL, Verdict.FAIL, Verdict.ERROR), "does not conform: 2 fail, 1 error"),
-        (
-            (Verdict.UNSTABLE, Verdict.OOM, Verdict.TIMEOUT, Verdict.CRASH, Verdict.FAIL),
-            "does not conform: 1 fail, 1 crash, 1 timeout, 1 oom, 1 unstable",
-        ),
+        ((Verdict.UNSTABLE, Verdict.OOM, Verdict.TIMEOUT, Verdict.CRASH, Verdict.FAIL),
+         "does not conform: 1 fail, 1 crash, 1 timeout, 1 oom, 1 unstable"),
         ((Verdict.NOT_RUN, Verdict.PASS), "incomplete: 1 not run"),
         ((Verdict.NOT_RUN, Verdict.FAIL, Verdict.ERROR), "incomplete: 1 not run; 1 fail, 1 error"),
         ((Verdict.BAD_CASE, Verdict.FAIL), "1 result says that the case is wrong; 1 fail"),
         ((Verdict.PASS,), "conforms: 1 result, nothing unexpected"),
         ((Verdict.BAD_CASE, Verdict.BAD_CASE), "2 results say that the case is wrong"),
     ],
-)
+)  # fmt: skip
 def test_the_sentence_says_what_the_code_means(verdicts: tuple[Verdict, ...], said: str) -> None:
     assert code_of(*verdicts)[1] == said
     assert code_of(*verdicts, interrupted=True)[1].startswith("interrupted")

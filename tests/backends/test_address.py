@@ -10,6 +10,7 @@ from opcheck.backends import adapters
 from opcheck.backends import address as addressing
 from opcheck.backends.address import DEFAULT, Address, built_in, entry_points, parse
 from opcheck.errors import Exit, UsageError
+from tests.expecting import error_of
 from tests.miniatures import offer
 
 #: There need not be a file for them to be read.
@@ -22,9 +23,7 @@ def some_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refusal(address: str) -> UsageError:
-    with pytest.raises(UsageError) as error:
-        parse(address)
-    return error.value
+    return error_of(UsageError, parse, address)
 
 
 def test_there_is_a_kind_for_each_adapter() -> None:
@@ -66,9 +65,8 @@ def test_a_kind_that_two_distributions_offer_means_nothing(tmp_path, monkeypatch
     offer(tmp_path / "b", "other-npu", "npu = other_npu:Backend")
     monkeypatch.syspath_prepend(tmp_path / "b")
     monkeypatch.syspath_prepend(tmp_path / "a")
-    assert refusal("npu").message == (
-        "distribution 'some-npu' and distribution 'other-npu' both offer a backend 'npu'"
-    )
+    said = "distribution 'some-npu' and distribution 'other-npu' both offer a backend 'npu'"
+    assert refusal("npu").message == said
 
 
 def test_a_distribution_installed_in_two_places_offers_once(tmp_path, monkeypatch):
@@ -81,9 +79,8 @@ def test_a_distribution_installed_in_two_places_offers_once(tmp_path, monkeypatc
 def test_nobody_offers_what_is_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(tmp_path, "some-npu", "numpy = some_npu.opcheck:Backend")
     monkeypatch.syspath_prepend(tmp_path)
-    assert refusal("npu").message == (
-        "distribution 'some-npu' offers a backend 'numpy', which is built in"
-    )
+    said = "distribution 'some-npu' offers a backend 'numpy', which is built in"
+    assert refusal("npu").message == said
     assert parse("numpy") == Address("numpy")
 
 

@@ -185,9 +185,7 @@ def test_what_goes_wrong_in_declaring_is_the_backends():
     assert declaring(ValueError("no")).exit.kind == "ValueError"
 
 
-@pytest.mark.parametrize(
-    "error", [AssertionError(), ImportError("x"), ValueError("bad"), KeyError(1)]
-)
+@pytest.mark.parametrize("error", [AssertionError(), ImportError(), ValueError("bad"), KeyError(1)])
 def test_whatever_fails_in_our_own_part_is_a_defect(error: Exception) -> None:
     with pytest.raises(Defect, match=f"^{type(error).__name__}: ") as caught, own_part():
         raise error

@@ -14,6 +14,7 @@ from opcheck.backends.execute import MAX_DETAIL, attempt, second_data
 from opcheck.errors import BackendUnavailable, InvalidNode, NotSupported
 from opcheck.graph import NotExpressible
 from tests.asking import asking, task_of
+from tests.expecting import of_type
 from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing, twice
 
 X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
@@ -26,9 +27,7 @@ def outcome_of(backend: Backend, x: Any = X) -> model.Outcome:
 
 
 def produced_by(backend: Backend, x: Any = X) -> model.Produced:
-    outcome = outcome_of(backend, x)
-    assert isinstance(outcome, model.Produced)
-    return outcome
+    return of_type(model.Produced, outcome_of(backend, x))
 
 
 def test_a_sound_backend_is_stable_and_not_stale() -> None:
@@ -102,8 +101,7 @@ def test_the_second_input_is_watched_as_well() -> None:
         return [X]
 
     question = asking(task_of("Add", 13, {}, X, X), X, X, second=[X, X])
-    outcome = attempt(answering(ruin), question)
-    assert isinstance(outcome, model.Produced)
+    outcome = of_type(model.Produced, attempt(answering(ruin), question))
     assert outcome.unstable == "input 1 of run 1 was modified"
 
 
@@ -136,9 +134,7 @@ def test_the_third_answer_must_have_the_form_of_the_first(answers: Any, said: st
     ("answers", "place"),
     [(([X], [X], [WRONG]), 0), (([WRONG], [X], [X]), 0), (([X, X], [X, X], [X, WRONG]), 1)],
 )
-def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_the_right_ones(
-    answers: Any, place: int
-) -> None:
+def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_better(answers, place):
     outcome = produced_by(in_turn(*answers))
     assert outcome.unstable is None
     assert outcome.again is not None
@@ -187,8 +183,7 @@ def test_the_inputs_of_every_run_are_watched_to_the_end(run: int) -> None:
 def test_other_data_may_be_refused_where_nobody_knows_whether_they_are_legal() -> None:
     question = asking(PROBLEM, X, second_is_legal=False)
     for error in (ValueError("not in range"), NotSupported("not here"), MemoryError()):
-        outcome = attempt(in_turn([X], error, [X]), question)
-        assert isinstance(outcome, model.Produced)
+        outcome = of_type(model.Produced, attempt(in_turn([X], error, [X]), question))
         assert (outcome.unstable, outcome.between, outcome.stale) == (None, None, False)
     fallen = in_turn([X], BackendUnavailable("fell back"), [X])
     assert attempt(fallen, question) == model.NotRun("fell back")
@@ -246,8 +241,7 @@ class OtherTensor:
 
 def test_what_only_claims_to_be_an_array_is_named_by_its_type() -> None:
     (out,) = produced_by(answering(lambda inputs: [OtherTensor()])).outputs
-    assert isinstance(out, model.Foreign)
-    assert out.description.endswith(".OtherTensor")
+    assert of_type(model.Foreign, out).description.endswith(".OtherTensor")
 
 
 @pytest.mark.parametrize(
@@ -307,8 +301,7 @@ def test_an_exception_is_raised_documented_or_not(stage: str) -> None:
 )
 def test_no_exception_of_a_backend_ends_the_run(error: BaseException) -> None:
     for stage in ("prepare", "run"):
-        outcome = outcome_of(refusing(error, stage))
-        assert isinstance(outcome, model.Raised)
+        outcome = of_type(model.Raised, outcome_of(refusing(error, stage)))
         assert (outcome.kind, outcome.documented) == (type(error).__name__, False)
 
 
@@ -343,9 +336,8 @@ def test_an_answer_that_cannot_be_used_is_no_refusal() -> None:
 def test_only_the_signals_for_it_are_a_decline(kind: type[Exception]) -> None:
     inexpressible = kind is NotExpressible
     for stage in ("prepare", "run"):
-        assert outcome_of(refusing(kind("not here"), stage)) == model.Declined(
-            "not here", inexpressible
-        )
+        declined = model.Declined("not here", inexpressible)
+        assert outcome_of(refusing(kind("not here"), stage)) == declined
     for other in (RuntimeError("not implemented"), InvalidNode("not here")):
         assert isinstance(outcome_of(refusing(other)), model.Raised)
 
@@ -360,9 +352,7 @@ def test_who_has_answered_once_may_not_refuse_or_decline_afterwards(error: BaseE
 def test_a_backend_that_turns_out_to_be_another_is_not_run() -> None:
     error = BackendUnavailable("asked for the accelerator, got the CPU")
     for stage in ("prepare", "run"):
-        assert outcome_of(refusing(error, stage)) == model.NotRun(
-            "asked for the accelerator, got the CPU"
-        )
+        assert outcome_of(refusing(error, stage)) == model.NotRun(error.message)
 
 
 def test_memory_that_runs_out_is_told_by_where_it_did() -> None:
@@ -402,8 +392,7 @@ def test_a_program_that_died_is_a_crash(stage: str) -> None:
 
 
 def test_a_huge_message_is_cut() -> None:
-    outcome = outcome_of(refusing(ValueError("  " + "x" * 10**6)))
-    assert isinstance(outcome, model.Raised)
+    outcome = of_type(model.Raised, outcome_of(refusing(ValueError("  " + "x" * 10**6))))
     assert outcome.detail == "x" * MAX_DETAIL + " … (1000000 characters)"
     exactly = outcome_of(refusing(NotSupported("y" * MAX_DETAIL)))
     assert exactly == model.Declined("y" * MAX_DETAIL)
@@ -420,9 +409,8 @@ def test_an_exception_without_a_readable_message_is_one_all_the_same() -> None:
 
     for error, said in ((Mute(), "ValueError"), (Odd(), "TypeError")):
         outcome = outcome_of(refusing(error))
-        assert outcome == model.Raised(
-            "prepare", type(error).__name__, f"(its message cannot be read: {said})", False
-        )
+        said = f"(its message cannot be read: {said})"
+        assert outcome == model.Raised("prepare", type(error).__name__, said, False)
 
 
 def test_an_object_without_run_is_a_backend_s_own_failure() -> None:
@@ -452,9 +440,8 @@ def test_who_cannot_run_again_is_asked_once() -> None:
     outcome = outcome_of(OnceOnly(lambda _: run))
     assert seen == [X.tolist()]
     assert isinstance(outcome, model.Produced)
-    assert (outcome.once, outcome.unstable, outcome.between, outcome.stale) == (
-        (True, None, None, False)
-    )
+    told = outcome.once, outcome.unstable, outcome.between, outcome.stale
+    assert told == (True, None, None, False)
     assert not produced_by(answering(twice)).once
     ruined = outcome_of(OnceOnly(lambda _: HABITS["modifies_its_input"](twice)))
     assert isinstance(ruined, model.Produced)

@@ -7,6 +7,7 @@ import pytest
 
 from opcheck.backends.address import Address, Profile, memory, profiles, resolve
 from opcheck.errors import CaseFileError, UsageError
+from tests.expecting import error_of
 
 FULL = """
     [backends.ort-quick]
@@ -29,9 +30,7 @@ def written(folder: Path, text: str, name: str = "opcheck.toml") -> Path:
 
 
 def problems_of(folder: Path) -> list[str]:
-    with pytest.raises(CaseFileError) as error:
-        profiles(folder)
-    *lines, total = error.value.lines()
+    *lines, total = error_of(CaseFileError, profiles, folder).lines()
     assert total.endswith("; nothing was run")
     return lines
 
@@ -241,19 +240,16 @@ def test_a_profile_is_meant_by_its_name_and_all_else_is_an_address() -> None:
 
 @pytest.mark.parametrize("text", ["mine:0", "mine?threads=2"])
 def test_a_profile_takes_nothing_more(text: str) -> None:
-    with pytest.raises(UsageError) as error:
-        resolve(text, MINE)
-    assert error.value.message == (
+    assert error_of(UsageError, resolve, text, MINE).message == (
         f"backend {text!r}: 'mine' is a profile, which takes neither detail nor options"
     )
 
 
 def test_a_misspelt_profile_is_answered_with_the_right_one() -> None:
-    with pytest.raises(UsageError) as error:
-        resolve("mien", MINE)
-    assert error.value.message == "unknown backend 'mien'"
-    assert str(error.value.hint).startswith("did you mean 'mine'? known backends: ")
-    assert ", mine, " in str(error.value.hint)
+    error = error_of(UsageError, resolve, "mien", MINE)
+    assert error.message == "unknown backend 'mien'"
+    assert str(error.hint).startswith("did you mean 'mine'? known backends: ")
+    assert ", mine, " in str(error.hint)
 
 
 @pytest.mark.parametrize(
@@ -273,8 +269,6 @@ def test_a_size_of_memory_is_read_in_any_unit(text: str, size: int) -> None:
     ["", "0", "0GiB", "-1", "GiB", "2GiBs", "2 elephants", "1e9", "inf", "2,5GB", "٣", "0.1B"],
 )
 def test_what_is_no_size_is_answered_with_examples(text: str) -> None:
-    with pytest.raises(UsageError) as error:
-        memory(text)
-    assert error.value.message == (
+    assert error_of(UsageError, memory, text).message == (
         f"{text!r} is no size of memory; write for example 2GiB, 512MB or 1000000"
     )

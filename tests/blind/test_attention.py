@@ -32,9 +32,7 @@ def with_past(x: np.ndarray, past: np.ndarray | None) -> np.ndarray:
     return np.concatenate([past.astype(np.float64), x], axis=2)
 
 
-def mask_bias(
-    mask: np.ndarray | None, q: np.ndarray, shape: tuple[int, ...], since: int, needed: int
-) -> np.ndarray:
+def mask_bias(mask: np.ndarray | None, q: np.ndarray, shape, since: int, needed: int) -> np.ndarray:
     """What a mask adds to the scores of the given shape."""
     if mask is None:
         return np.zeros(shape)
@@ -56,9 +54,7 @@ def mask_bias(
         raise Forbidden("Shape must be broadcastable to 4D tensor") from None
 
 
-def attended(
-    i: int, j: int, offset: int, valid: int | None, attrs: dict[str, Any], since: int
-) -> bool:
+def attended(i: int, j: int, offset: int, valid: int | None, attrs, since: int) -> bool:
     """Tell whether query i attends key j, whatever the mask says."""
     if attrs.get("is_causal", 0) and j > i + offset:
         return False

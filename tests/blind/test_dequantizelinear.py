@@ -40,9 +40,7 @@ def granularity(
     return "block", axis
 
 
-def dequantize(
-    since: int, inputs: list[np.ndarray | None], attrs: dict[str, Any], outputs: int
-) -> list[np.ndarray]:
+def dequantize(since: int, inputs: list[np.ndarray | None], attrs, outputs) -> list[np.ndarray]:
     x, scale, zero = (*inputs, None, None)[:3]
     assert x is not None
     assert scale is not None

@@ -86,9 +86,7 @@ def cubic(d: Fraction) -> Fraction:
     return a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
 
 
-def grid_sample(
-    since: int, inputs: list[np.ndarray | None], attrs: dict[str, Any], outputs: int
-) -> list[np.ndarray]:
+def grid_sample(since: int, inputs: list[np.ndarray | None], attrs, outputs) -> list[np.ndarray]:
     x, grid = inputs
     assert x is not None
     assert grid is not None

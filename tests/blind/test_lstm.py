@@ -70,10 +70,8 @@ def lstm(since, inputs, attrs, outputs):
     steps, batch, size = x.shape
     directions, hidden = 2 if direction == "bidirectional" else 1, r.shape[2]
     state = (directions, batch, hidden)
-    wanted: list[tuple[Any, tuple[int, ...]]] = [
-        (w, (directions, 4 * hidden, size)),
-        (r, (directions, 4 * hidden, hidden)),
-    ]
+    wanted: list[tuple[Any, tuple[int, ...]]]
+    wanted = [(w, (directions, 4 * hidden, size)), (r, (directions, 4 * hidden, hidden))]
     wanted += [(b, (directions, 8 * hidden)), (p, (directions, 3 * hidden))]
     wanted += [(lengths, (batch,)), (h0, state), (c0, state)]
     if any(it is not None and it.shape != shape for it, shape in wanted):

@@ -37,9 +37,7 @@ def times_found(row: list[Any], gram: tuple[Any, ...], max_skip: int) -> int:
     return found
 
 
-def tfidf(
-    since: int, inputs: list[np.ndarray | None], attrs: dict[str, Any], outputs: int
-) -> list[np.ndarray]:
+def tfidf(since: int, inputs: list[np.ndarray | None], attrs, outputs) -> list[np.ndarray]:
     (x,) = inputs
     assert x is not None
     mode, indexes = attrs["mode"], [*attrs["ngram_indexes"]]

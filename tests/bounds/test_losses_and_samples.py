@@ -162,10 +162,8 @@ def test_losses_of_poorer_or_missing_numbers_are_wrong(reduction):
     weight, attrs = np.abs(weight), {"reduction": reduction}
     of, scores = (want_of(op, (x, CLASSES, weight), attrs) for op in (LOSS, SCORES))
     for narrow in NARROW.values():
-        got = [
-            loss(logs, CLASSES, narrow(weight), reduction)
-            for logs in (narrow(x), shifted(narrow(x)))
-        ]
+        narrowed = narrow(x), shifted(narrow(x))
+        got = [loss(logs, CLASSES, narrow(weight), reduction) for logs in narrowed]
         assert [compare(*both).problem for both in zip((of, scores), got, strict=True)] == [
             "values"
         ] * 2

@@ -25,11 +25,8 @@ TYPES = {"int", "float", "string", "ints", "floats", "tensor"}
 def lists_of(op) -> list[str]:
     """The attributes that hold sizes; DirectML's `Axes` are numbers of axes."""
     declared = versions(op.domain, op.name)[op.since].attributes.values()
-    return [
-        attribute.name
-        for attribute in declared
-        if attribute.type == "ints" and attribute.name != "Axes"
-    ]
+    lists = [attribute.name for attribute in declared if attribute.type == "ints"]
+    return [name for name in lists if name != "Axes"]
 
 
 def sizes(case: Case, place: str | int) -> list[int]:
@@ -58,12 +55,8 @@ def test_past_every_power_of_two_there_is_a_size(op):
 
 @pytest.mark.parametrize("op", [op for op in NEWEST if not op.domain], ids=str)
 def test_every_attribute_is_asked_for_in_every_wrong_type(op):
-    asked = {
-        (name, value.type)
-        for case in NEWEST[op]
-        for name, value in case.attrs.items()
-        if isinstance(value, Typed)
-    }
+    values = [item for case in NEWEST[op] for item in case.attrs.items()]
+    asked = {(name, value.type) for name, value in values if isinstance(value, Typed)}
     declared = versions(op.domain, op.name)[op.since].attributes
     assert {(name, kind) for name, it in declared.items() for kind in TYPES - {it.type}} <= asked
     assert asked - {(name, kind) for name in declared for kind in TYPES}

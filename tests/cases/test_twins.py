@@ -86,9 +86,8 @@ def agreement(one: Answers, other: Answers) -> tuple[int, int]:
 def test_no_two_mutants_are_one(op):
     first, *others = cells_of(op)
     seen = wrong(first, False, set(map(identity, mutants_of(first.op))))
-    counts = {
-        pair: agreement(*(seen[one] for one in pair)) for pair in combinations(sorted(seen), 2)
-    }
+    pairs = combinations(sorted(seen), 2)
+    counts = {pair: agreement(*(seen[one] for one in pair)) for pair in pairs}
     # The few that are alike there may differ on large tensors, and in other versions or types.
     for cell, large in product((first, *others), (False, True)):
         if large or cell is not first:

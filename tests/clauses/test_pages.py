@@ -4,6 +4,7 @@ from opcheck.clauses import Sentence, cited, cut, load_pages, pages_of, quotatio
 from opcheck.errors import CaseFileError
 from opcheck.model import OpVersion, Source
 from opcheck.reading import read_file
+from tests.expecting import error_of
 
 NEG = "T in ( tensor(bfloat16), tensor(double), tensor(float), tensor(float16), tensor(int16), "
 NEG += "tensor(int32), tensor(int64), tensor(int8) )"
@@ -211,12 +212,8 @@ def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new,
         ("  ruling: It is 2-D.\n", "", "6:3", "this one has none"),
         ("nothing: it", "cases: [nan]\n  nothing: it", "9:3", "not both"),
         ("nothing: it gives names", "nothing: ''", "11:12", "must not be empty"),
-        (
-            "2-D.\n",
-            "2-D.\n  ruling_since: 2026-06-31\n",
-            "9:17",
-            "a valid date or datetime, day value",
-        ),
+        ("2-D.\n", "2-D.\n  ruling_since: 2026-06-31\n", "9:17",
+         "a valid date or datetime, day value"),
         ("nothing: ", "ruling_since: 2026-06-20\n  nothing: ", "9:3", "is the day of a `ruling`"),
         ("  part: Examples\n", "", "12:3", "an entry has a `sentence`"),
         ("text: It", "sentence: A\n  text: It", "12:3", "an entry has a `sentence`"),
@@ -225,11 +222,9 @@ def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new,
         ("op: Hardmax", "op: Hardmex", "1:5", "op: there is no 'Hardmex' (did you mean 'Hardmax' "),
         ("op: Hardmax\n", "op: Hardmax\npage: gopher://x\n", "2:7", "must match"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_of_form_is_an_error_with_its_place(tmp_path, old, new, place, words):
-    with pytest.raises(CaseFileError) as caught:
-        load(tmp_path, FILE.replace(old, new, 1))
-    said = caught.value.lines()
+    said = error_of(CaseFileError, load, tmp_path, FILE.replace(old, new, 1)).lines()
     assert any(f"hardmax.yaml:{place}" in line and words in line for line in said), said
 
 

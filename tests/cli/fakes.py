@@ -68,10 +68,15 @@ def hardmax(x: Array, axis: int, *, last: bool = False) -> Array:
     return np.moveaxis(rows, -1, axis)
 
 
-def right(task: Task, x: Array) -> list[Array]:
-    """Hardmax-13 as the specification has it; a row with NaN gets no one."""
+def axis_of(task: Task) -> int:
     axis = task.attrs.get("axis", -1)
     assert isinstance(axis, int)
+    return axis
+
+
+def right(task: Task, x: Array) -> list[Array]:
+    """Hardmax-13 as the specification has it; a row with NaN gets no one."""
+    axis = axis_of(task)
     if not -x.ndim <= axis < x.ndim:
         raise Refused(f"axis {axis} of a tensor of rank {x.ndim}")
     return [hardmax(x, axis)]
@@ -79,9 +84,7 @@ def right(task: Task, x: Array) -> list[Array]:
 
 def last_of_ties(task: Task, x: Array) -> list[Array]:
     """Takes the last maximum, and any axis."""
-    axis = task.attrs.get("axis", -1)
-    assert isinstance(axis, int)
-    return [hardmax(x, axis % x.ndim, last=True)]
+    return [hardmax(x, axis_of(task) % x.ndim, last=True)]
 
 
 def rude(task: Task, x: Array) -> list[Array]:
@@ -131,18 +134,14 @@ def slow(task: Task, x: Array) -> list[Array]:
     print("running", file=sys.stderr)
     if file := os.environ.get(RUNNING):
         Path(file).touch()
-    axis = task.attrs["axis"]
-    assert isinstance(axis, int)
-    time.sleep(0.01 if axis == 0 else 30)
+    time.sleep(0.01 if axis_of(task) == 0 else 30)
     return right(task, x)
 
 
 def unsteady(task: Task, x: Array) -> list[Array]:
     """Wrong: at once along axis 0, a moment later along another."""
     print("I beg your pardon")
-    axis = task.attrs["axis"]
-    assert isinstance(axis, int)
-    time.sleep(0.3 if axis else 0)
+    time.sleep(0.3 if axis_of(task) else 0)
     return [1 - right(task, x)[0]]
 
 

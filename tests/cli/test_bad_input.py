@@ -78,8 +78,7 @@ def test_a_wrong_file_is_told_with_its_place(run, tmp_path, command, wrong):
 
 def test_a_missing_file_and_a_folder_without_cases_are_told_at_once(run, tmp_path):
     (tmp_path / "empty").mkdir()
-    found = run("run", "gone.yaml", "empty")
-    assert found.exit_code == 2
+    found = run("run", "gone.yaml", "empty", code=2)
     assert found.stderr.splitlines() == [
         "empty: neither case files nor test data in this folder (case files end in .yaml, a test"
         " is a folder with a model.onnx)",
@@ -142,8 +141,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
 def test_a_wrong_command_line_is_told(run, tmp_path, words, code, told):
     (tmp_path / "good.yaml").write_text(GOOD)
     (tmp_path / "my_rt.py").touch()
-    found = run("run", "good.yaml", *words)
-    assert found.exit_code == code
+    found = run("run", "good.yaml", *words, code=code)
     assert found.stdout == ""
     assert told in found.stderr
     assert len(found.stderr.splitlines()) <= 4
@@ -158,8 +156,7 @@ def test_a_wrong_command_line_is_told(run, tmp_path, words, code, told):
     ],
 )
 def test_an_unknown_command_is_told(run, words, told):
-    found = run(*words)
-    assert found.exit_code == 2
+    found = run(*words, code=2)
     assert told in found.stderr.replace("No such option: --nope", "No such option '--nope'")
 
 
@@ -180,8 +177,7 @@ def test_a_backend_that_is_not_installed_says_what_to_install(
     site.mkdir()
     (site / "sitecustomize.py").write_text(f"import sys; sys.modules[{package!r}] = None")
     monkeypatch.setenv("PYTHONPATH", str(site))
-    found = run("run", "good.yaml", "-b", "right", "-b", backend)
-    assert found.exit_code == 4
+    found = run("run", "good.yaml", "-b", "right", "-b", backend, code=4)
     assert found.stdout == ""
     said = found.stderr.splitlines()
     assert said[0].startswith(f"opcheck: backend {backend!r} is not installed")
@@ -201,16 +197,14 @@ def test_a_broken_ledger_is_told_with_its_place(run, tmp_path, monkeypatch):
     monkeypatch.setattr("opcheck.known.shipped_folder", lambda *_: ledgers)
     shipped_ledgers.cache_clear()
     shipped = ["run", "--op", "Hardmax", "-k", "worked_example", "--opset", "13", "-b", "right"]
-    found = run(*shipped)
-    assert found.exit_code == 2
+    found = run(*shipped, code=2)
     assert "acme.yaml:2:1: unknown key 'know' (did you mean 'known'?)" in found.stderr
     assert run(*shipped, "--no-known").exit_code == 0
 
 
 def test_a_case_that_contradicts_the_specification_is_told(run, tmp_path):
     (tmp_path / "bad.yaml").write_text(GOOD.replace("axis: 1", "axis: 5"))
-    found = run("run", "bad.yaml", "-b", "right")
-    assert found.exit_code == 2
+    found = run("run", "bad.yaml", "-b", "right", code=2)
     assert "BAD CASE right  Hardmax/good" in found.stdout
     assert "axis" in found.stdout
     assert found.stdout.splitlines()[-1].startswith("exit 2: ")
@@ -220,8 +214,7 @@ def test_what_is_wrong_with_a_case_is_said_once_whatever_the_number_of_backends(
     case = "{name: made, inputs: {input: [[1, 2]]}, expect: {output: [[1, 0]]}}"
     head = "op: Hardmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n- "
     (tmp_path / "made.yaml").write_text(head + case, encoding="utf-8")
-    found = run("run", str(tmp_path / "made.yaml"), "-b", "numpy", "-b", "onnxruntime")
-    assert found.exit_code == 2
+    found = run("run", str(tmp_path / "made.yaml"), "-b", "numpy", "-b", "onnxruntime", code=2)
     assert found.stdout.count("BAD CASE") == 1
     assert "at [0, 0] the case says 1.0, the engine 0.0 (allowed: exact)" in found.stdout
     assert "2 results say that the case is wrong" in found.stdout
@@ -230,6 +223,5 @@ def test_what_is_wrong_with_a_case_is_said_once_whatever_the_number_of_backends(
 @pytest.mark.parametrize("command", [["run", "-b", "numpy"], ["backends", "numpy"]])
 @pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
 def test_a_time_has_to_end(run, command: list[str], seconds: str) -> None:
-    found = run(*command, "--timeout", seconds)
-    assert found.exit_code == 2
+    found = run(*command, "--timeout", seconds, code=2)
     assert "Invalid value for '--timeout'" in found.stderr

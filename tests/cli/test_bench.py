@@ -21,10 +21,8 @@ THREE = """\
 """
 SPIN = f"{SPINNING}Spin"
 LIES = f"{SPINNING}Ends?how=lies&after=0"
-CLEAR, UNCLEAR = (
-    TimingChange("x", "b", 1.0, 0.98, 1.02, verdict="same"),
-    TimingChange("y", "b", 1.1, 0.9, 1.3),
-)
+CLEAR = TimingChange("x", "b", 1.0, 0.98, 1.02, verdict="same")
+UNCLEAR = TimingChange("y", "b", 1.1, 0.9, 1.3)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -150,9 +148,7 @@ def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tm
         ("", ((SPIN, f"{SPIN}ning"),), "Spinning?seconds=0.001 1.0 there, absent here"),
     ],
 )
-def test_a_baseline_of_something_else_is_refused_before_anything_runs(
-    bench, old, words, replaced, said
-):
+def test_a_baseline_of_something_else_is_refused_before_any_run(bench, old, words, replaced, said):
     file = old(*replaced)
     usual = ["-b", f"{SPIN}?seconds=0.001", "-k", "one or two", "--baseline", file]
     found = bench(*usual, *words.split(), code=2)

@@ -37,10 +37,8 @@ def test_a_run_is_as_itself(run, renamed):
     old = renamed("old", "last_of_ties")
     Path("copy").write_bytes(Path(old).read_bytes())
     found = run("diff", old, "copy")
-    assert (found.exit_code, found.stdout) == (
-        0,
-        "exit 0: no regression: 5 results are as they were; 4 failing in both\n",
-    )
+    said = "exit 0: no regression: 5 results are as they were; 4 failing in both\n"
+    assert (found.exit_code, found.stdout) == (0, said)
 
 
 def test_the_first_run_of_a_gate_and_the_next(run, renamed, tmp_path):

@@ -44,9 +44,8 @@ cases:
 def answers(text):
     """The lines of a stored run, without times."""
     times = ("seconds", "started")
-    return [
-        {k: v for k, v in json.loads(line).items() if k not in times} for line in text.splitlines()
-    ]
+    lines = map(json.loads, text.splitlines())
+    return [{k: v for k, v in line.items() if k not in times} for line in lines]
 
 
 @pytest.mark.gate

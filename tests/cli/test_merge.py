@@ -80,10 +80,8 @@ def test_shards_of_processes_are_the_run_of_one_to_the_byte_but_for_times(run, k
 def test_a_missing_shard_is_told_and_the_whole_is_incomplete(run, keep):
     whole = keep("whole", "right")
     found = run("merge", shard(whole, 1, 3), shard(whole, 3, 3), "-o", "joined", code=4)
-    assert found.stderr.splitlines() == [
-        "opcheck: right: 3 of 5 results",
-        "opcheck: shard 2 of 3 is missing",
-    ]
+    said = ["opcheck: right: 3 of 5 results", "opcheck: shard 2 of 3 is missing"]
+    assert found.stderr.splitlines() == said
     assert found.stdout == "exit 4: incomplete: 3 results, 5 cases, 1 backend\n"
     assert run("report", "joined", "-q").exit_code == 4
     run("merge", "joined", shard(whole, 2, 3), "-o", "complete", code=0)

@@ -32,15 +32,13 @@ def table(found):
 
 
 def test_a_mistake_that_is_killed_is_a_success(run):
-    found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1")
-    assert found.exit_code == 0
+    found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1", code=0)
     assert table(found) == ["Hardmax-13", "1", "1", "·", "·", "·", "100", "%"]
     assert lines_of(found)[-1] == "exit 0: no mutant survives"
 
 
 def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
-    found = run("mutate", "weak.yaml", "--mutant", "last_of_ties", "-j", "1")
-    assert found.exit_code == 1
+    found = run("mutate", "weak.yaml", "--mutant", "last_of_ties", "-j", "1", code=1)
     first, _, third, *_ = lines_of(found)
     assert first == "SURVIVED  last_of_ties: as if the last of equal maxima won"
     assert third.startswith("  shipped  Hardmax/")
@@ -69,8 +67,7 @@ def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
     monkeypatch.setattr("opcheck.execution.mutate.why_harmless", lambda *_: "there are no ties")
     words = ("--mutant", "last_of_ties", "-j", "1")
     assert run("mutate", "weak.yaml", *words).exit_code == 0
-    found = run("mutate", "strong.yaml", *words)
-    assert found.exit_code == 1
+    found = run("mutate", "strong.yaml", *words, code=1)
     assert "  argued  harmless in Hardmax-13 float32: there are no ties" in found.stdout
     assert lines_of(found)[-1] == "exit 1: 1 not as harmless as argued"
 
@@ -78,28 +75,24 @@ def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
 @pytest.mark.gate
 def test_several_processes_say_the_same(run):
     words = ("mutate", "strong.yaml", "--opset", "13", "--mutant", "last_of_ties")
-    assert run(*words, "-j", "2", "--mutant", "minimum").stdout == (
-        run(*words, "-j", "1", "--mutant", "minimum").stdout
-    )
+    one, two = (run(*words, "-j", jobs, "--mutant", "minimum").stdout for jobs in "12")
+    assert one == two
 
 
 def test_a_mistake_that_there_is_not_is_refused(run):
-    found = run("mutate", "weak.yaml", "--mutant", "last_of_tie")
-    assert found.exit_code == 2
+    found = run("mutate", "weak.yaml", "--mutant", "last_of_tie", code=2)
     assert found.stderr.splitlines()[0] == "opcheck: no mutant 'last_of_tie'"
     assert "'last_of_ties'" in found.stderr
 
 
 def test_operators_without_mistakes_judge_nothing(run):
-    found = run("mutate", "unknown.yaml")
-    assert found.exit_code == 5
+    found = run("mutate", "unknown.yaml", code=5)
     assert found.stderr == "opcheck: no case of an operator with known mutants (level core)\n"
 
 
 def test_a_wrong_case_is_wrong_usage(run, tmp_path):
     (tmp_path / "wrong.yaml").write_text(HEAD + TIES.replace("[[1, 0]]", "[[0, 1]]"))
-    found = run("mutate", "wrong.yaml", "-j", "1")
-    assert found.exit_code == 2
+    found = run("mutate", "wrong.yaml", "-j", "1", code=2)
     assert "wrong.yaml:6:3: Hardmax/ties: the case is wrong: " in found.stderr
 
 

@@ -99,10 +99,8 @@ def test_keywords_select_only_what_is_unsupported(run, tmp_path):
     words = ["run", "cases.yaml", "-b", "onnxruntime"]
     assert run(*words, "-k", "ties or float64").exit_code == GREEN
     found = run(*words, "-k", "float64")
-    assert (found.exit_code, last(found)) == (
-        5,
-        "exit 5: nothing was judged: onnxruntime supported no case",
-    )
+    said = "exit 5: nothing was judged: onnxruntime supported no case"
+    assert (found.exit_code, last(found)) == (5, said)
 
 
 @pytest.mark.parametrize("backend", ["py:nowhere:NONE", "onnxruntime:NoSuchExecutionProvider"])
@@ -208,9 +206,8 @@ def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
 def test_opcheck_itself_is_broken(start, tmp_path):
     (tmp_path / "yaml.py").write_text("raise ImportError('of another NumPy')")
     path = f"{tmp_path}{os.pathsep}{ROOT}"
-    process = start(
-        *WORDS, "-b", "numpy", cwd=tmp_path, env=environment(PYTHONPATH=path), fresh=True
-    )
+    own = environment(PYTHONPATH=path)
+    process = start(*WORDS, "-b", "numpy", cwd=tmp_path, env=own, fresh=True)
     out, err = process.communicate(timeout=60)
     # Python would say 1, which is a verdict.
     assert (process.returncode, out) == (4, "")

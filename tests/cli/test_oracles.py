@@ -56,21 +56,13 @@ def test_processes_that_died_unasked_fail_a_run_an_oracle_s_too(run, tmp_path, m
     [
         ("right", ["right"], 5, "nothing was judged: right was compared with itself only"),
         ("refuses", ["right"], 4, "oracle refuses 1.5 gives no answer: raised Refused: no"),
-        (
-            "last_of_ties",
-            ["last_of_ties", "right"],
-            2,
-            "by oracle last_of_ties 1.5: the case and opcheck's engine contradict",
-        ),
-        (
-            "saved:nowhere",
-            ["right"],
-            4,
-            "oracle 'saved:nowhere': backend 'saved': nowhere does not exist",
-        ),
+        ("last_of_ties", ["last_of_ties", "right"], 2,
+         "by oracle last_of_ties 1.5: the case and opcheck's engine contradict"),
+        ("saved:nowhere", ["right"], 4,
+         "oracle 'saved:nowhere': backend 'saved': nowhere does not exist"),
     ],
     ids=["itself", "refuses", "wrong", "not installed"],
-)
+)  # fmt: skip
 def test_an_oracle_that_is_no_judge_passes_nobody(run, tmp_path, address, backends, code, told):
     oracle(tmp_path, address)
     found = run("run", "cases.yaml", *(word for name in backends for word in ("-b", name)))

@@ -355,9 +355,8 @@ def test_a_pipe_gets_neither_colours_nor_a_bar(on_terminal, cases, stdout, stder
 def test_a_stream_gets_no_bar_on_a_terminal_either(on_terminal, cases):
     seen, _, _ = on_terminal(cases(3), "--format", "json")
     assert "\x1b" not in seen
-    assert [json.loads(line)["type"] for line in seen.splitlines()] == (
-        ["header", "result", "result", "result", "footer"]
-    )
+    types = [json.loads(line)["type"] for line in seen.splitlines()]
+    assert types == ["header", "result", "result", "result", "footer"]
 
 
 def test_a_dumb_terminal_gets_plain_text(on_terminal, cases):

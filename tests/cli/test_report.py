@@ -125,9 +125,8 @@ def test_the_suite_is_told_by_its_cases_and_not_by_who_was_asked(run, tmp_path):
     (tmp_path / "cases.yaml").write_text(CASES.replace("3, 3, 1", "3, 3, 2"))
     _, changed = stored(run, "-b", "right")
     assert changed.header.suite.digest != one.header.suite.digest
-    differ = [
-        a.case for a, b in zip(one.records, changed.records, strict=True) if a.digest != b.digest
-    ]
+    pairs = zip(one.records, changed.records, strict=True)
+    differ = [a.case for a, b in pairs if a.digest != b.digest]
     assert differ == ["Hardmax/ties"]
 
 

@@ -67,9 +67,8 @@ def test_hostile_words_of_a_backend_are_harmless_and_short(run, backend):
         assert character not in found.output
     assert "[red]markup[/] [/nope]" in found.output
     assert len(found.output) < 8000
-    assert [line for line in found.stdout.splitlines() if line.startswith("exit")] == [
-        found.stdout.splitlines()[-1]
-    ]
+    *_, last = lines = found.stdout.splitlines()
+    assert [line for line in lines if line.startswith("exit")] == [last]
     assert len(run("run", "cases.yaml", "-b", backend, "--format", "json").stdout) < 40_000
 
 

@@ -59,9 +59,8 @@ def test_of_several_backends_a_table_says_first_how_much_of_each_operator_is_rig
 def test_what_is_required_and_not_right_is_named_and_fails(support, floor, missed):
     found = support(*HARDMAX, "--require", floor, code=1 if missed else 0)
     said = f"opcheck: npu: {floor} is required, but {missed}"
-    assert found.stderr.splitlines() == [
-        said if missed else "opcheck: all that is required is right"
-    ]
+    told = [said if missed else "opcheck: all that is required is right"]
+    assert found.stderr.splitlines() == told
 
 
 @pytest.mark.parametrize(
@@ -99,9 +98,8 @@ def test_the_page_shows_every_cell(support):
 
 
 def test_json_has_what_the_registry_of_onnxruntime_does_not_say(support):
-    found = support(
-        "-b", "onnxruntime", "--op", "Hardmax", "--op", "Softmax", "--format", "json", code=0
-    )
+    words = "--op", "Hardmax", "--op", "Softmax", "--format", "json"
+    found = support("-b", "onnxruntime", *words, code=0)
     cells = [json.loads(line) for line in found.stdout.splitlines()]
     assert {one["backend"] for one in cells} == {"onnxruntime"}
     of = {(one["op"], one["since"], one["dtype"]): one for one in cells}
@@ -112,8 +110,5 @@ def test_json_has_what_the_registry_of_onnxruntime_does_not_say(support):
     assert (half["declared"], half["verdict"]) == (False, "pass")
     assert half["undeclared_but_working"]
     single = of["Softmax", 13, "float32"]
-    assert (single["declared"], single["verdict"], single["declared_but_failing"]) == (
-        True,
-        "pass",
-        False,
-    )
+    assert (single["declared"], single["verdict"]) == (True, "pass")
+    assert single["declared_but_failing"] is False

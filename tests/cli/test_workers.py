@@ -117,9 +117,8 @@ def test_a_backend_that_takes_too_much_memory_is_stopped(run):
 
 
 def test_the_first_failure_is_that_of_the_first_case_though_others_come_sooner(run, tmp_path):
-    (tmp_path / "cases.yaml").write_text(
-        CASES.replace("axis: 0}}\n- {name: s", "axis: 1}}\n- {name: s")
-    )
+    changed = CASES.replace("axis: 0}}\n- {name: s", "axis: 1}}\n- {name: s")
+    (tmp_path / "cases.yaml").write_text(changed)
     found = run("run", "cases.yaml", "-b", UNSTEADY, "-j", "3", "-x", code=1)
     assert list(reports(found.stdout)) == ["first"]
     assert "INCOMPLETE: 1 of 3 results" in found.stdout
@@ -127,9 +126,8 @@ def test_the_first_failure_is_that_of_the_first_case_though_others_come_sooner(r
 
 def test_what_a_backend_prints_is_shown_with_its_failures_and_stored(run):
     found = run("run", "cases.yaml", "-b", UNSTEADY, "-vv")
-    assert [
-        lines.count("  printed I beg your pardon") for lines in reports(found.stdout).values()
-    ] == ([1, 1, 1])
+    told = "  printed I beg your pardon"
+    assert [lines.count(told) for lines in reports(found.stdout).values()] == [1, 1, 1]
     found = run("run", "cases.yaml", "-b", UNSTEADY, "--format", "json")
     _, *records, _ = map(json.loads, found.stdout.splitlines())
     assert {record["printed"] for record in records} == {"I beg your pardon\n" * 3}

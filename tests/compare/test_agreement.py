@@ -205,17 +205,13 @@ def test_what_the_operator_may_flush_is_no_difference() -> None:
         ("Det", exact, "differ"),
     ):
         assert verdicts(among(flushed, kept, tolerance=tolerance, op=op)) == [verdict] * 2
-    assert verdicts(among(flushed, says(2.4e-38, 1), tolerance=exact, op="Softmax")) == [
-        "differ",
-        "differ",
-    ]
+    found = among(flushed, says(2.4e-38, 1), tolerance=exact, op="Softmax")
+    assert verdicts(found) == ["differ", "differ"]
 
 
 def test_an_output_that_is_not_the_declared_one_fails_though_all_agree_on_it() -> None:
     wrong = replace(says(1, 2), declared=(model.Declared("float32", (3,)),))
     found = among(wrong, says(1, 2), says(1, 2))
     assert verdicts(found) == ["fail", "pass", "pass"]
-    assert (found[0].failure, found[0].reason) == (
-        "declared",
-        "Y: declared as float32[3], returned as float32[2]",
-    )
+    assert found[0].failure == "declared"
+    assert found[0].reason == "Y: declared as float32[3], returned as float32[2]"

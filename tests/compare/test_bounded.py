@@ -18,6 +18,7 @@ from opcheck.model import OpVersion, Tolerance
 from opcheck.numbers.arithmetic import Arithmetic, Grid
 from opcheck.numbers.bounded import Common
 from tests.computed import exactly
+from tests.expecting import of_type
 
 FLOAT16, FLOAT32, FLOAT64 = (DTYPES[name] for name in ("float16", "float32", "float64"))
 #: A bound so much wider than half an ULP of float32 that this does not matter.
@@ -367,8 +368,7 @@ def test_nan_hides_nothing_beside_it_and_warns_of_nothing(dtype: str) -> None:
 
 def expected(op: OpVersion, x: Any, **attrs: Any) -> Expected:
     (out,) = exactly(op, [x], attrs)
-    assert isinstance(out, Expected)
-    return out
+    return of_type(Expected, out)
 
 
 def stepped(x: Any, to: float) -> Any:
@@ -509,8 +509,7 @@ def test_what_an_order_may_lose_is_no_failure_and_all_else_is(op, inputs, got, p
     version = OpVersion("", name, int(since))
     stated = {"Gelu": {"approximate": "tanh"}, "GroupNormalization": {"num_groups": 1}}
     attrs: Any = stated.get(name, {})
-    answer = exactly(version, inputs, attrs, 1)[0]
-    assert isinstance(answer, Expected)
+    answer = of_type(Expected, exactly(version, inputs, attrs, 1)[0])
     got = np.broadcast_to(np.asarray(got, answer.dtype.numpy), answer.values.shape)
     found = compare(computed_want(version, "y", answer), got)
     assert found.problem == problem
@@ -529,8 +528,7 @@ def test_stage_two_in_the_type_of_the_tensor_is_what_the_text_says(
     x = rng.normal(1, 2, (2, 6, 3, 5)).astype(kind)
     scale, bias = rng.normal(size=(2, max(channels))).astype(kind)
     version = OpVersion("", name, since)
-    answer = exactly(version, [x, scale, bias], attrs, 1)[0]
-    assert isinstance(answer, Expected)
+    answer = of_type(Expected, exactly(version, [x, scale, bias], attrs, 1)[0])
     w = x.astype(np.float32)
     first = (w - w.mean(axes, keepdims=True)) / np.sqrt(w.var(axes, keepdims=True) + f32(1e-5))
     got = first.astype(kind) * scale.reshape(channels) + bias.reshape(channels)

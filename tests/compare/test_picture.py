@@ -94,11 +94,8 @@ def test_each_cell_has_the_worst_of_its_elements(data):
     shape = data.draw(st.sampled_from([(7,), (130,), (5, 3), (100, 70), (2, 50, 65), (64, 64)]))
     size = math.prod(shape)
     places = data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=6, unique=True))
-    errors = data.draw(
-        st.lists(
-            st.sampled_from([0.25, 1.0, 8.0, 64.0]), min_size=len(places), max_size=len(places)
-        )
-    )
+    rates = st.sampled_from([0.25, 1.0, 8.0, 64.0])
+    errors = data.draw(st.lists(rates, min_size=len(places), max_size=len(places)))
     got = np.zeros(size)
     got[places] = errors
     got[places[0]] = 1024.0

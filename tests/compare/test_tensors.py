@@ -43,12 +43,10 @@ def test_the_first_of_type_dtype_and_shape_that_is_wrong_is_reported() -> None:
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 3), (3, 1), (2, 3, 1), (6,), (0,), (3, 2)])
 def test_nothing_is_broadcast(shape: tuple[int, ...]) -> None:
     for tolerance in [EXACT, Tolerance(atol=1.0)]:
-        assert compare(want(np.zeros((2, 3))), np.zeros(shape, np.float32), tolerance).problem == (
-            "shape"
-        )
-        assert compare(want(np.zeros(shape)), np.zeros((2, 3), np.float32), tolerance).problem == (
-            "shape"
-        )
+        found = compare(want(np.zeros((2, 3))), np.zeros(shape, np.float32), tolerance)
+        assert found.problem == "shape"
+        found = compare(want(np.zeros(shape)), np.zeros((2, 3), np.float32), tolerance)
+        assert found.problem == "shape"
 
 
 @pytest.mark.parametrize(
@@ -102,11 +100,8 @@ def test_a_wrong_number_of_outputs_is_one_finding() -> None:
     wants = [Want(name, FLOAT32, np.zeros(2)) for name in ["y", "mask", "rest"]]
     array = np.zeros(2, np.float32)
     (missing,) = compare_outputs(wants, [array], EXACT)
-    assert (missing.output, missing.problem, missing.detail) == (
-        "mask",
-        "count",
-        "1 output, want 3",
-    )
+    told = missing.output, missing.problem, missing.detail
+    assert told == ("mask", "count", "1 output, want 3")
     (extra,) = compare_outputs(wants[:1], [array, array, array], EXACT)
     assert (extra.output, extra.problem) == ("output 1", "count")
     assert extra.detail == "3 outputs, want 1"
@@ -257,9 +252,8 @@ def test_a_value_outside_the_range_is_wrong_whatever_the_tolerance() -> None:
 def test_the_upper_end_of_the_range_may_be_passed_by_four_ulp(dtype: Any) -> None:
     step = 2.0 ** (1 - dtype.precision)
     got = np.array([1 + 4 * step, 1 + 5 * step]).astype(dtype.numpy)
-    found = compare(
-        Want("y", dtype, np.ones(2), low=0, high=1), got, Tolerance(atol=float(6 * step))
-    )
+    want = Want("y", dtype, np.ones(2), low=0, high=1)
+    found = compare(want, got, Tolerance(atol=float(6 * step)))
     assert [element.index for element in found.worst] == [(1,)]
 
 

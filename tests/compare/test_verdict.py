@@ -183,10 +183,8 @@ def one_hot(place: int) -> Any:
 
 
 def answers(*places: int) -> list[Admitted]:
-    return [
-        Answer((Want("y", DTYPES["float32"], one_hot(p).astype(np.float64)),), f"place_{p}")
-        for p in places
-    ]
+    wants = [Want("y", DTYPES["float32"], one_hot(place).astype(np.float64)) for place in places]
+    return [Answer((want,), f"place_{place}") for want, place in zip(wants, places, strict=True)]
 
 
 def test_each_admitted_answer_passes_by_its_name() -> None:
@@ -206,9 +204,8 @@ def test_anything_else_fails_and_is_compared_with_the_nearest() -> None:
     ]
     found = judged("open", admitted, made(one_hot(1)))
     assert (found.verdict, found.alternative) == (FAIL, None)
-    assert found.reason == (
-        "none of the admitted answers (with_1, with_2); nearest with_2: y: 1 of 3 elements wrong"
-    )
+    said = "none of the admitted answers (with_1, with_2); nearest with_2: y: 1 of 3 elements wrong"
+    assert found.reason == said
     assert [comparison.wrong for comparison in found.comparisons] == [1]
 
 
@@ -275,9 +272,8 @@ def test_the_worse_of_two_tolerable_answers_counts() -> None:
         judge("must", [Answer((want,))], made(one, again=(other,), differs="so"), None)
         for one, other in ((exact, poor), (poor, exact))
     ]
-    assert [(one.verdict, one.failure, one.irreproducible) for one in found] == [
-        (WARN, "precision", True)
-    ] * 2
+    told = [(one.verdict, one.failure, one.irreproducible) for one in found]
+    assert told == [(WARN, "precision", True)] * 2
 
 
 @pytest.mark.parametrize(
@@ -405,9 +401,7 @@ def test_wrong_elements_are_shown_beside_the_input() -> None:
     assert [element.input for element in found.comparisons[0].worst] == [7, 8]
 
 
-def by_bound(
-    rule: Rule, factor: float, declared: tuple[str, ...] = (), tiers: tuple[Tier, ...] = POOR
-) -> Judgement:
+def by_bound(rule: Rule, factor: float, declared=(), tiers: tuple[Tier, ...] = POOR) -> Judgement:
     bound: Any = Fake(tiers, values=THIRD)
     want = Want("y", DTYPES["float32"], THIRD, 0, 1, bound)
     got = made((THIRD * factor).astype(np.float32))

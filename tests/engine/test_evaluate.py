@@ -20,6 +20,7 @@ from opcheck.model import Array, OpVersion
 from opcheck.numbers import precise
 from opcheck.numbers.bounded.array import VALUES
 from tests.computed import evaluate, exactly
+from tests.expecting import of_type
 from tests.precise.by_the_text import by_rows, softmax
 
 SOFTMAX, HARDMAX, POOL = (
@@ -34,8 +35,7 @@ def node_of(x: Any, op: OpVersion = SOFTMAX, **attrs: Any) -> Node:
 
 def expected(x: Any, op: OpVersion = SOFTMAX, **attrs: Any) -> Expected:
     (out,) = exactly_node(node_of(x, op, **attrs))
-    assert isinstance(out, Expected)
-    return out
+    return of_type(Expected, out)
 
 
 def test_a_defect_in_a_formula_says_so_and_what_is_forbidden_is_named_once() -> None:
@@ -112,16 +112,13 @@ def test_integers_of_floats_are_either_neighbor_where_rounding_decides() -> None
         assert compare(wanted, np.array([0, 0, middle, 0], np.uint8)).problem == problem
     assert compare(wanted, np.array([0, 1, 1, 0], np.uint8)).problem == "values"
     (sure,) = exactly(op, [np.array(5)], attrs)
-    assert isinstance(sure, np.ndarray)
-    assert sure.tolist() == [0] * 5
+    assert of_type(np.ndarray, sure).tolist() == [0] * 5
 
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_tiers_go_from_the_expected_to_the_tolerated(name: str) -> None:
-    bound, inside = (
-        expected(np.zeros((1, 2), DTYPES[name].numpy)),
-        "float64" if name == "float64" else "float32",
-    )
+    bound = expected(np.zeros((1, 2), DTYPES[name].numpy))
+    inside = "float64" if name == "float64" else "float32"
     found = [(tier.name, tier.remark) for tier in bound.tiers()]
     # As the text says, by a logarithm, in blocks.
     assert found[:7] == [(inside, "")] * 3 + [("range", RANGE)] * 3 + [(inside, RAW)]

@@ -223,12 +223,8 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("exact=", "exakt=", 5, "'exakt' (did you mean 'exact' or 'text'?)"),
         ("Trilu", "Trilo", 5, "no operator 'Trilo' in domain '' (did you mean 'Trilu' or 'Tile'?)"),
         ("OP.formula", "OP.formla", 8, "'formla' (did you mean 'formula'?)"),
-        (
-            "= operator",
-            "= operater",
-            5,
-            "name 'operater' is not defined (did you mean 'operator'?)",
-        ),
+        ("= operator", "= operater", 5,
+         "name 'operater' is not defined (did you mean 'operator'?)"),
         ("(14)", "(15)", 8, "there is no version 15 (there are: 14)"),
         ("upper)", "uper)", 8, "'uper' is in no version of the schema (did you mean 'upper'?)"),
         ("upper):", "upper)", 9, "SyntaxError: expected ':'"),
@@ -253,7 +249,7 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("xp.tril(input)", "input, k", 8, "the formula returns 2 outputs; allowed: 1"),
         ("xp.tril(input)", "input[0][0]", 10, "the formula raised IndexError: invalid index"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_in_a_file_is_told_with_its_line_and_no_traceback(
     trilu: Path, right: str, wrong: str, line: int, said: str
 ) -> None:

@@ -96,11 +96,7 @@ def test_what_does_not_fit_into_memory_is_nobody_s_failure(tmp_path, monkeypatch
 INFO = model.BackendInfo("fake", "fake", "1.0")
 NO = Raised("prepare", "Refused", "no", documented=True)
 NOT_HERE = model.Declined("no kernel")
-LOST: list[Outcome] = [
-    Crashed("killed by SIGSEGV"),
-    TimedOut(30),
-    model.OutOfMemory("took too much"),
-]
+LOST = [Crashed("killed by SIGSEGV"), TimedOut(30), model.OutOfMemory("took too much")]
 
 
 def right(between: Any = None) -> Produced:

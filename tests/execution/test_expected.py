@@ -220,21 +220,15 @@ def test_each_output_has_its_own_golden_file(tmp_path: Path) -> None:
         (None, "output_0.pb holds no readable value: there is no such file"),
         (b"\x00" * 40, "output_0.pb holds no readable value"),
         (numpy_helper.from_array(RIGHT).SerializeToString()[:-5], "output_0.pb holds no readable"),
-        (
-            numpy_helper.from_array(RIGHT.astype(np.float64)).SerializeToString(),
-            "output_0.pb holds float64; Hardmax-13 gives float32 here",
-        ),
-        (
-            numpy_helper.from_array(RIGHT.astype(np.complex64)).SerializeToString(),
-            "output_0.pb holds complex64; Hardmax-13 gives float32 here",
-        ),
-        (
-            numpy_helper.from_array(np.array(["text"], object)).SerializeToString(),
-            "output_0.pb holds string; Hardmax-13 gives float32 here",
-        ),
+        (numpy_helper.from_array(RIGHT.astype(np.float64)).SerializeToString(),
+         "output_0.pb holds float64; Hardmax-13 gives float32 here"),
+        (numpy_helper.from_array(RIGHT.astype(np.complex64)).SerializeToString(),
+         "output_0.pb holds complex64; Hardmax-13 gives float32 here"),
+        (numpy_helper.from_array(np.array(["text"], object)).SerializeToString(),
+         "output_0.pb holds string; Hardmax-13 gives float32 here"),
     ],
     ids=["gone", "zeros", "cut short", "float64", "complex", "strings"],
-)
+)  # fmt: skip
 def test_golden_outputs_that_cannot_be_are_the_case_s_fault(tmp_path, data, said):
     golden = stored(tmp_path, RIGHT)
     case = one(tmp_path, GOLDEN)

@@ -236,10 +236,8 @@ def test_what_looks_alike_is_one_entry_with_a_cause_to_be_confirmed(folder):
     ledger, found = written(folder, run)
     assert found.added == 12
     ties, raised = ledger.fields.known
-    assert (ties.cause, ties.looks) == (
-        "Looks as if the last of equal maxima won.",
-        ["last_of_ties"],
-    )
+    assert ties.cause == "Looks as if the last of equal maxima won."
+    assert ties.looks == ["last_of_ties"]
     assert raised.reason == "no kernel"
     assert raised.cause.startswith("Not known yet; Hardmax/axes@opset=13,dtype=float16: no kernel")
 
@@ -261,11 +259,8 @@ def test_what_another_ledger_lists_otherwise_is_not_listed_twice(folder):
 
 def test_what_is_nowhere_is_pruned(folder):
     where = "where: [{op: Hardmax, name: [ties, gone]}]"
-    said = ledger(
-        folder,
-        f"verdict: fail\ncause: One.\n{where}",
-        "verdict: fail\ncause: Two.\nwhere:\n- {op: LpPool}",
-    )
+    other = "verdict: fail\ncause: Two.\nwhere:\n- {op: LpPool}"
+    said = ledger(folder, f"verdict: fail\ncause: One.\n{where}", other)
     run = [
         LiveResult(c, "acme", Verdict.FAIL, "wrong", "values") for c in CASES if c.name == "ties"
     ]

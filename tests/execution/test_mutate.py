@@ -20,6 +20,7 @@ from opcheck.model.mutation import Fate, MutantId, Mutation, Score, score
 from opcheck.suite import Selection, select
 from tests import inline
 from tests.asking import cases_in, shipped_cases
+from tests.expecting import error_of
 
 HARDMAX13 = OpVersion("", "Hardmax", 13)
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
@@ -128,10 +129,9 @@ def test_what_kills_in_one_place_is_asked_first_in_the_others(tmp_path: Path) ->
     """Smaller ones may kill there too, but it takes long to find out which."""
     large = "- {name: large, matrix: {dtype: [float16, float32]}, inputs: {input: {shape: [9, 9], "
     cases = suite(tmp_path, f"{large}constant: 1}}}}}}\n", TIES)
-    found = {
-        m.mutant.dtype: m.killers for m in mutations(cases, MutationSettings(("last_of_ties",)))
-    }
-    assert found == {dtype: (f"Hardmax/large@dtype={dtype}",) for dtype in ("float16", "float32")}
+    found = mutations(cases, MutationSettings(("last_of_ties",)))
+    killers = {one.mutant.dtype: one.killers for one in found}
+    assert killers == {dtype: (f"Hardmax/large@dtype={dtype}",) for dtype in ("float16", "float32")}
 
 
 def test_two_names_are_sought_where_groups_are_compared(tmp_path: Path) -> None:
@@ -236,9 +236,8 @@ def test_a_wrong_case_is_said_to_be_one(tmp_path: Path) -> None:
 
 def test_a_mistake_that_cannot_be_made_is_a_bug(tmp_path, monkeypatch):
     made(monkeypatch, Mutant("broken", "it broke", lambda node: [1 / 0]))
-    with pytest.raises(ZeroDivisionError) as raised:
-        list(mutations(suite(tmp_path, TIES)))
-    assert raised.value.__notes__ == ["in the mutant broken, made on Hardmax-13 {'axis': 1}"]
+    raised = error_of(ZeroDivisionError, list, mutations(suite(tmp_path, TIES)))
+    assert raised.__notes__ == ["in the mutant broken, made on Hardmax-13 {'axis': 1}"]
 
 
 def test_a_mistake_must_not_change_what_it_is_made_of(tmp_path, monkeypatch):
@@ -285,18 +284,13 @@ def test_several_processes_find_what_one_does(tmp_path: Path) -> None:
     cases = suite(tmp_path, NO_TIES, TIES, WHOLE_NUMBERS)
     alone, shared = (set(mutations(cases, jobs=jobs)) for jobs in (1, 2))
     assert alone == shared
-    assert (
-        mutate.count(cases, MutationSettings())
-        == len(alone)
-        == len(mutants_in(HARDMAX13, "float32"))
-    )
+    assert mutate.count(cases, MutationSettings()) == len(alone)
+    assert len(alone) == len(mutants_in(HARDMAX13, "float32"))
 
 
 def test_what_a_process_raises_is_raised(tmp_path: Path) -> None:
     wrong = TIES.replace("[[1, 0]]", "[[0, 1]]").replace("name: ties", "name: x, dtype: float16")
-    with pytest.raises(UsageError) as raised:
-        list(mutations(suite(tmp_path, NO_TIES, wrong), jobs=2))
-    assert raised.value.hint
+    assert error_of(UsageError, list, mutations(suite(tmp_path, NO_TIES, wrong), jobs=2)).hint
 
 
 def mutation(killers=(), noticers=(), harmless=None) -> Mutation:

@@ -48,9 +48,7 @@ def gemm(address: str) -> Fake:
     return acts(address, lambda inputs: [inputs[0] @ inputs[1]])
 
 
-def results(
-    folder: Path, name: str, backends: Sequence[Fake], oracle: Fake | None = None
-) -> list[LiveResult]:
+def results(folder: Path, name: str, backends: Sequence[Fake], oracle=None) -> list[LiveResult]:
     cases = [case for case in cases_in(folder, FILE) if case.name == name]
     oracles = {"wise": Inline(oracle)} if oracle else {}
     return [*judge_all(cases, [Inline(backend) for backend in backends], oracles=oracles)]

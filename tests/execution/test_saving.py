@@ -20,6 +20,7 @@ from opcheck.model import question as q
 from tests.asking import asking, cases_in, elements, kills, shipped_cases, task_of
 from tests.execution.one import RIGHT as Y
 from tests.execution.one import TWO, X
+from tests.expecting import error_of
 from tests.hardmax import Hardmax
 from tests.inline import Inline, judged
 from tests.miniatures import Fake, Refused, answering, refusing
@@ -57,28 +58,19 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
         (Declined("no kernel"), "unsupported.txt", "no kernel\n"),
         (Raised("run", "BadAxis", "7", True), "error.txt", "BadAxis: 7\n"),
         (Raised("prepare", "KeyError", "", False), "error.txt", "refused by accident: KeyError\n"),
-        (
-            Raised("third run", "E", "x", True),
-            "not_run.txt",
-            "unstable: answered its first run, then raised on the same data again: E: x\n",
-        ),
+        (Raised("third run", "E", "x", True), "not_run.txt",
+         "unstable: answered its first run, then raised on the same data again: E: x\n"),
         (q.Crashed("killed by SIGSEGV"), "not_run.txt", "crash: killed by SIGSEGV\n"),
         (q.TimedOut(30.0), "not_run.txt", "timeout: no answer within 30 s\n"),
         (q.OutOfMemory("2 GiB"), "not_run.txt", "oom: 2 GiB\n"),
         (NotRun("no device"), "not_run.txt", "no device\n"),
-        (
-            Produced((Y, Y), 0.1),
-            "not_run.txt",
-            "its answer cannot be saved: 2 outputs where 1 are expected\n",
-        ),
-        (
-            Produced((q.Foreign("torch.Tensor"),), 0.1),
-            "not_run.txt",
-            "its answer cannot be saved: output 0 is no array but torch.Tensor\n",
-        ),
+        (Produced((Y, Y), 0.1), "not_run.txt",
+         "its answer cannot be saved: 2 outputs where 1 are expected\n"),
+        (Produced((q.Foreign("torch.Tensor"),), 0.1), "not_run.txt",
+         "its answer cannot be saved: output 0 is no array but torch.Tensor\n"),
     ],
     ids=lambda value: type(value).__name__,
-)
+)  # fmt: skip
 def test_what_is_no_answer_is_a_text_beside_the_question(tmp_path, outcome, file, text):
     assert saved(tmp_path, outcome) == QUESTION | {file}
     assert (tmp_path / "saved" / "Hardmax" / file).read_text() == text
@@ -211,20 +203,17 @@ def test_what_an_earlier_run_saved_is_replaced_by_all_of_the_next(tmp_path: Path
     cases = cases_in(tmp_path, TWO)
     recorded(tmp_path / "out", connect("numpy"), cases)
     recorded(tmp_path / "out", connect("reference"), cases[:1])
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        folder_name(cases[0].id),
-        "opcheck.json",
-    ]
+    written = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert written == [folder_name(cases[0].id), "opcheck.json"]
     origin = read_origin(tmp_path / "out")
     assert origin is not None
     assert origin.kind == "reference"
 
 
 def refusal(folder: Path, backend: BackendInfo = FAKE) -> UsageError:
-    with pytest.raises(UsageError) as error:
-        recorder(folder, backend)
-    assert type(error.value) is UsageError
-    return error.value
+    error = error_of(UsageError, recorder, folder, backend)
+    assert type(error) is UsageError
+    return error
 
 
 def test_nobody_s_files_are_overwritten(tmp_path: Path) -> None:
@@ -275,9 +264,7 @@ def test_outputs_are_not_read_and_written_in_one_folder(tmp_path: Path) -> None:
 
 def test_outputs_of_one_backend_are_saved_not_of_two(tmp_path: Path) -> None:
     two = [Inline(connect("numpy")), Inline(connect("reference"))]
-    with pytest.raises(UsageError) as error:
-        recording(two, tmp_path / "out")
-    assert error.value.message == (
+    assert error_of(UsageError, recording, two, tmp_path / "out").message == (
         "the outputs of one backend can be saved, not of 2: numpy, reference"
     )
     assert not (tmp_path / "out").exists()
@@ -290,9 +277,7 @@ def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
     cases = cases_in(tmp_path, TWO)
     (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(BackendUnavailable) as error:
-        list(judge_all(cases, [backend]))
-    assert error.value.message == (
+    assert error_of(BackendUnavailable, list, judge_all(cases, [backend])).message == (
         f"outputs cannot be saved in {tmp_path}/out: No space left on device"
     )
 

@@ -282,9 +282,8 @@ def test_who_is_wrong_now_and_then_is_unstable(case: Any, wrong: tuple[int, ...]
     found = asked(case, *(WRONG if number in wrong else RIGHT for number in range(10)))
     assert (found.verdict, found.failure) == (Verdict.UNSTABLE, "unstable")
     assert found.verdicts == {Verdict.FAIL: len(wrong), Verdict.PASS: 10 - len(wrong)}
-    assert found.reason == (
-        f"{len(wrong)} of 10: fail: output: 6 of 6 elements wrong; {10 - len(wrong)} of 10: pass"
-    )
+    red = f"{len(wrong)} of 10: fail: output: 6 of 6 elements wrong"
+    assert found.reason == f"{red}; {10 - len(wrong)} of 10: pass"
     # What was wrong is shown, and not what was right.
     assert found.comparisons[0].wrong == 6
 
@@ -344,10 +343,8 @@ def test_they_are_red_where_that_is_asked_for(tmp_path: Path) -> None:
 
 def test_what_was_not_delivered_leaves_too_few_answers_but_excuses_no_wrong_one() -> None:
     gone = EvaluatedCase(result(Verdict.NOT_RUN, reason="it is gone"))
-    right, wrong = (
-        EvaluatedCase(result()),
-        EvaluatedCase(result(Verdict.FAIL, failure="values", reason="bad")),
-    )
+    right = EvaluatedCase(result())
+    wrong = EvaluatedCase(result(Verdict.FAIL, failure="values", reason="bad"))
     found = [combine_repeats(all_).result for all_ in ([right, gone], [gone, wrong], [gone, gone])]
     assert [one.verdict for one in found] == [Verdict.NOT_RUN, Verdict.FAIL, Verdict.NOT_RUN]
     assert found[0].reason == "it is gone"

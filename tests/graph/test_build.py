@@ -18,6 +18,7 @@ from opcheck.graph import NotExpressible, ir_version, model_of
 from opcheck.model import AttrValue, Declined, OutputSpec, Produced, Task, TensorType, Typed
 from tests import brute
 from tests.asking import asking, dml_problem, dtype_of, task_of
+from tests.expecting import error_of, of_type
 
 NEWEST = defs.onnx_opset_version()
 IMAGE = np.ones((1, 2, 5, 5), np.float32)
@@ -96,8 +97,7 @@ def test_an_optional_input_left_out_keeps_its_slot() -> None:
     model = model_of(task)
     check(model)
     assert list(model.graph.node[0].input) == ["input", "", "max"]
-    outcome = attempt(connect("onnxruntime"), asking(task, MATRIX, least))
-    assert isinstance(outcome, Produced)
+    outcome = of_type(Produced, attempt(connect("onnxruntime"), asking(task, MATRIX, least)))
     assert outcome.outputs[0].tolist() == np.minimum(MATRIX, 0).tolist()  # type: ignore[union-attr]
 
 
@@ -110,9 +110,8 @@ def test_variadic_inputs_and_several_outputs() -> None:
     check(model_of(Task("Concat", schema.op, 13, {"axis": 0}, names, types, {}, outputs)))
 
     both = (OutputSpec("Values", DTYPES["float32"]), OutputSpec("Indices", DTYPES["int64"]))
-    model = model_of(
-        task_of("TopK", 11, {"axis": 1}, MATRIX, np.array([2], np.int64), outputs=both)
-    )
+    k = np.array([2], np.int64)
+    model = model_of(task_of("TopK", 11, {"axis": 1}, MATRIX, k, outputs=both))
     check(model)
     assert [o.name for o in model.graph.output] == ["Values", "Indices"]
 
@@ -234,8 +233,7 @@ def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype:
 @pytest.mark.parametrize("at", [1, 8, 9, 13])
 def test_backends_run_a_model_with_an_initializer_and_no_inputs(at: int, address: str) -> None:
     task = task_of("Hardmax", at, {"axis": 1}, MATRIX, initializer=True)
-    outcome = attempt(connect(address), asking(task))
-    assert isinstance(outcome, Produced)
+    outcome = of_type(Produced, attempt(connect(address), asking(task)))
     assert outcome.outputs[0].tolist() == [[1, 0, 0], [1, 0, 0]]  # type: ignore[union-attr]
 
 
@@ -272,8 +270,7 @@ def test_a_dtype_has_the_code_that_onnx_gives_it() -> None:
 
 
 def lowered(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:
-    outcome = attempt(backend, asking(dml_problem(axes, x), x))
-    assert isinstance(outcome, Produced)
+    outcome = of_type(Produced, attempt(backend, asking(dml_problem(axes, x), x)))
     assert outcome.unstable is None
     return outcome.outputs[0]
 
@@ -311,13 +308,8 @@ def test_unsorted_axes_count_as_sorted(backend: Backend) -> None:
 
 def test_the_graph_is_transpose_reshape_hardmax_and_back() -> None:
     model = model_of(dml_problem((2, 0), np.ones((2, 3, 4), np.float32)))
-    assert [node.op_type for node in model.graph.node] == [
-        "Transpose",
-        "Reshape",
-        "Hardmax",
-        "Reshape",
-        "Transpose",
-    ]
+    operators = [node.op_type for node in model.graph.node]
+    assert operators == ["Transpose", "Reshape", "Hardmax", "Reshape", "Transpose"]
 
 
 @pytest.mark.parametrize(
@@ -334,10 +326,9 @@ def test_the_graph_is_transpose_reshape_hardmax_and_back() -> None:
     ],
 )
 def test_an_invalid_descriptor_is_not_expressible(x: Any, axes: tuple[int, ...], said: str) -> None:
-    with pytest.raises(NotExpressible) as error:
-        model_of(dml_problem(axes, x))
-    assert str(error.value).startswith("not expressible as an ONNX graph: ")
-    assert said in str(error.value)
+    error = error_of(NotExpressible, model_of, dml_problem(axes, x))
+    assert str(error).startswith("not expressible as an ONNX graph: ")
+    assert said in str(error)
     for backend in BACKENDS:
         assert isinstance(attempt(backend, asking(dml_problem(axes, x), x)), Declined)
 

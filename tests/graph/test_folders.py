@@ -34,6 +34,7 @@ from opcheck.graph.folders import (
 )
 from opcheck.model import BackendInfo, OutputSpec, Raised
 from tests.asking import shipped_cases, task_of
+from tests.expecting import error_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
@@ -195,9 +196,7 @@ def test_outputs_of_another_byte_order_are_the_same_numbers(tmp_path: Path) -> N
 def test_a_missing_output_is_told_with_what_is_there_instead(tmp_path: Path) -> None:
     for name in ("input_0.pb", "log.txt", "output0.pb", "result.npy"):
         (tmp_path / name).write_bytes(b"")
-    with pytest.raises(NotDelivered) as error:
-        read_outputs(tmp_path, Y)
-    assert str(error.value) == (
+    assert str(error_of(NotDelivered, read_outputs, tmp_path, Y)) == (
         "there is no output_0.pb, and no output_0.npy; there is output0.pb, result.npy"
     )
     with pytest.raises(NotDelivered, match=r"no output_0\.npy$"):
@@ -323,11 +322,10 @@ def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
     assert len(found[1]) == 4000
 
 
-@given(
-    st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True),
-    st.text().map(str.strip),
-    st.booleans(),
-)
+names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)
+
+
+@given(names, st.text().map(str.strip), st.booleans())
 @example("KeyError", "", False)
 @example("Error", "refused by accident: x", True)
 def test_a_refusal_is_read_as_it_was_written(kind: str, detail: str, documented: bool) -> None:

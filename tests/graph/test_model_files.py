@@ -46,9 +46,8 @@ def test_data_of_constants_in_graphs_within_graphs_too(tmp_path):
     )
     branch.initializer.extend(inner.initializer)
     node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
-    found = read(
-        tmp_path, model([node], [tensor("c", TensorProto.BOOL, [])], [tensor("y", shape=[3])])
-    )
+    truth = tensor("c", TensorProto.BOOL, [])
+    found = read(tmp_path, model([node], [truth], [tensor("y", shape=[3])]))
     kept = found.graph.node[0].attribute[0].g.initializer[0]
     assert numpy_helper.to_array(kept).tolist() == W.tolist()
 

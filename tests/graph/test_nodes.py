@@ -41,9 +41,8 @@ def test_a_draw_in_a_function_of_the_model_is_one_of_its_node():
     body = [helper.make_node("Bernoulli", ["a"], ["b"])]
     imports = [helper.make_opsetid("", 17)]
     function = helper.make_function("mine", "f", ["a"], ["b"], body, imports)
-    proto = model(
-        [helper.make_node("f", ["x"], ["y"], domain="mine")], [tensor("x")], [tensor("y")]
-    )
+    node = helper.make_node("f", ["x"], ["y"], domain="mine")
+    proto = model([node], [tensor("x")], [tensor("y")])
     proto.functions.append(function)
     assert random_outputs(proto) == {"y"}
 
@@ -61,11 +60,8 @@ def test_they_come_with_their_data_and_the_tolerance_of_onnx_s_runner(op, number
 
 def test_attributes_are_those_of_the_node():
     found = {test.name: stated(test.model).attrs for test in node_tests("LpPool")}
-    assert found["test_lppool_2d_same_upper"] == {
-        "kernel_shape": (2, 2),
-        "p": 2,
-        "auto_pad": "SAME_UPPER",
-    }
+    same_upper = {"kernel_shape": (2, 2), "p": 2, "auto_pad": "SAME_UPPER"}
+    assert found["test_lppool_2d_same_upper"] == same_upper
     [test] = (test for test in node_tests("Hardmax") if test.name == "test_hardmax_axis_1")
     assert stated(test.model).attrs == {"axis": 1}
 

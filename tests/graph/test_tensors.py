@@ -176,10 +176,9 @@ def test_the_byte_order_of_an_array_is_not_written(tmp_path: Path) -> None:
 
 
 def test_what_no_tensor_file_can_hold_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    dates = np.array(["2020-01-01"], "datetime64[D]")
     with pytest.raises(ValueError, match="no tensor file can hold datetime64"):
-        (tmp_path / "a.pb").write_bytes(
-            tensor_bytes(np.array(["2020-01-01"], "datetime64[D]"), "y")
-        )
+        (tmp_path / "a.pb").write_bytes(tensor_bytes(dates, "y"))
     assert not [*tmp_path.iterdir()]
 
 

@@ -13,9 +13,7 @@ from tests.report.made import CASE, result
 INFO = BackendInfo("acme", "acme", "1.5")
 
 
-def ledger(
-    folder: Path, *entries: str, backend: str = "acme", name: str = "mine.yaml"
-) -> UserLedger:
+def ledger(folder: Path, *entries: str, backend="acme", name="mine.yaml") -> UserLedger:
     """The ledger with these entries, each of which may have several lines."""
     file = folder / name
     lines = [f"- {entry}".replace("\n", "\n  ") for entry in entries]
@@ -37,9 +35,7 @@ def failing(**fields: Any) -> LiveResult:
     return replace(result(verdict, **fields), failure=how)
 
 
-def judged(
-    found: LiveResult, *said: UserLedger, looks: Sequence[str] = (), **about: Any
-) -> LiveResult:
+def judged(found: LiveResult, *said: UserLedger, looks: Sequence[str] = (), **about) -> LiveResult:
     """What ledgers make of a result that looks like these mistakes."""
     info = replace(INFO, **about)
     return Gate(said).judged(found, info, lambda name: name in looks) or found

@@ -9,6 +9,7 @@ from opcheck.analysis import is_red, reds
 from opcheck.errors import CaseFileError
 from opcheck.known import Facts, Gate, check, is_dead, load_user_ledgers, says
 from opcheck.model import Verdict
+from tests.expecting import error_of
 from tests.known.ledgers import INFO, case, entry, failing, judged, ledger
 from tests.report.made import CASE, recorded, result
 
@@ -60,16 +61,14 @@ def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, h
     assert found.unexpected
     assert is_red_now(found)
     assert found.known is not None
-    assert found.known.expected == (
-        "fail (values) that looks like last_of_ties because of 'no kernel'"
+    assert (
+        found.known.expected == "fail (values) that looks like last_of_ties because of 'no kernel'"
     )
 
 
 def test_what_is_listed_and_passes_is_an_unexpected_pass_with_the_line_to_delete(tmp_path):
-    said = ledger(
-        tmp_path,
-        "verdict: fail\ncause: Because.\nwhere:\n- {op: Softmax}\n- {op: Hardmax, opset: 13}",
-    )
+    where = "where:\n- {op: Softmax}\n- {op: Hardmax, opset: 13}"
+    said = ledger(tmp_path, f"verdict: fail\ncause: Because.\n{where}")
     found = judged(result(), said)
     assert (found.verdict, found.found) == (Verdict.UNEXPECTED_PASS, Verdict.PASS)
     assert is_red_now(found)
@@ -198,18 +197,16 @@ BROKEN = [
 
 @pytest.mark.parametrize(("text", "place", "words"), BROKEN)
 def test_a_mistake_is_told_with_its_place(tmp_path, text, place, words):
-    with pytest.raises(CaseFileError) as caught:
-        ledger(tmp_path, text)
-    assert any(f"mine.yaml{place}" in told and words in told for told in caught.value.lines())
+    caught = error_of(CaseFileError, ledger, tmp_path, text)
+    assert any(f"mine.yaml{place}" in told and words in told for told in caught.lines())
 
 
 def test_every_mistake_of_every_ledger_is_told(tmp_path):
     one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
     one.write_text("backend: []\nknown: []\n")
     other.write_text(f"backends: acme\nknown:\n- {entry(verdict='pass')}\n- {entry('[{}]')}\n")
-    with pytest.raises(CaseFileError) as caught:
-        load_user_ledgers([one, other, tmp_path / "gone.yaml"])
-    told = "\n".join(caught.value.lines())
+    caught = error_of(CaseFileError, load_user_ledgers, [one, other, tmp_path / "gone.yaml"])
+    told = "\n".join(caught.lines())
     assert "one.yaml:1:10: backend: must hold at least 1" in told
     assert "other.yaml:1:1: unknown key 'backends' (did you mean 'backend'?)" in told
     assert "other.yaml:3:13: " in told

@@ -58,10 +58,8 @@ def test_logic_of_what_is_unsure(name: str, drawn: tuple[bool, ...]) -> None:
     outcomes = {bool(getattr(np, name)(x, y)) for x, y in itertools.product(a, b)}
     assert (bool(v[0]) in outcomes, bool(unsure[0])) == (True, len(outcomes) == 2)
     operator = {"logical_and": "__and__", "logical_or": "__or__", "logical_xor": "__xor__"}[name]
-    assert [h.tolist() for h in halves(getattr(truths[0], operator)(truths[1]))] == [
-        [v[0]],
-        [unsure[0]],
-    ]
+    found = halves(getattr(truths[0], operator)(truths[1]))
+    assert [half.tolist() for half in found] == [[v[0]], [unsure[0]]]
     assert halves(~truths[0])[0].tolist() == [not drawn[0]]
 
 

@@ -11,9 +11,8 @@ SCHEMAS = defs.get_all_schemas_with_history()
 
 
 def test_every_schema_of_every_domain_is_converted() -> None:
-    converted = [
-        s for name in {(s.domain, s.name) for s in SCHEMAS} for s in onnx_defs.versions(*name)
-    ]
+    names = {(s.domain, s.name) for s in SCHEMAS}
+    converted = [s for name in names for s in onnx_defs.versions(*name)]
     keys = {(s.op.domain, s.op.name, s.op.since) for s in converted}
     assert len(converted) == len(SCHEMAS)
     assert keys == {(s.domain, s.name, s.since_version) for s in SCHEMAS}

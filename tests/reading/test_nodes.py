@@ -1,7 +1,6 @@
-import pytest
-
 from opcheck.errors import CaseFileError, Problem
 from opcheck.reading import FileNode, Mark, Problems, quoted
+from tests.expecting import error_of
 
 leaf = FileNode(3, Mark(2, 6))
 tree = FileNode(
@@ -50,10 +49,8 @@ def test_problems_come_out_in_the_order_they_were_found() -> None:
     problems = Problems()
     problems.add("b.yaml", Mark(9, 1), "second thing", "do this")
     problems.add("a.yaml", Mark(1, 2), "first thing")
-    assert list(problems) == [
-        Problem("b.yaml", 9, 1, "second thing", "do this"),
-        Problem("a.yaml", 1, 2, "first thing"),
-    ]
+    said = Problem("b.yaml", 9, 1, "second thing", "do this")
+    assert list(problems) == [said, Problem("a.yaml", 1, 2, "first thing")]
 
 
 def test_all_problems_are_raised_at_once_in_the_order_of_the_files() -> None:
@@ -61,9 +58,7 @@ def test_all_problems_are_raised_at_once_in_the_order_of_the_files() -> None:
     problems.add("b.yaml", Mark(9, 1), "late", "do this")
     problems.add("a.yaml", Mark(10, 1), "later")
     problems.add("a.yaml", Mark(9, 12), "early")
-    with pytest.raises(CaseFileError) as caught:
-        problems.raise_if_any()
-    assert caught.value.lines() == [
+    assert error_of(CaseFileError, problems.raise_if_any).lines() == [
         "a.yaml:9:12: early",
         "a.yaml:10:1: later",
         "b.yaml:9:1: late (do this)",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from opcheck import reading
 from opcheck.errors import CaseFileError, Problem
+from tests.expecting import error_of
 from tests.reading.trees import read
 
 both_parsers = pytest.mark.usefixtures("parser")
@@ -452,9 +453,7 @@ def test_bytes_that_are_no_text_are_refused_at_their_place(tmp_path, content, pl
 def test_read_raises_with_every_problem(tmp_path: Path) -> None:
     path = tmp_path / "f.yaml"
     path.write_text("a: 1\na: 2\nb: !x 1\n13: 4\n")
-    with pytest.raises(CaseFileError) as caught:
-        read(path)
-    assert [problem.line for problem in caught.value.problems] == [2, 3, 4]
+    assert [problem.line for problem in error_of(CaseFileError, read, path).problems] == [2, 3, 4]
     with pytest.raises(CaseFileError, match="<text>:1:1: the file is empty"):
         read("")
 

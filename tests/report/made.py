@@ -65,9 +65,7 @@ def header(*backends: str, cases: int = 1) -> Header:
     return Header(environment, infos, "level core", cases, model.Suite("5eed", cases), started)
 
 
-def wrong_values(
-    dtype: str, *worst: model.Mismatch, wrong: int, total: int, where: str
-) -> Comparison:
+def wrong_values(dtype, *worst: model.Mismatch, wrong: int, total: int, where: str) -> Comparison:
     """A comparison with wrong elements."""
     fields: Any = {"wrong": wrong, "total": total, "used": np.inf, "where": where, "worst": worst}
     return Comparison("output", "values", dtype=DTYPES[dtype], **fields)
@@ -97,9 +95,7 @@ def with_label(lines: Iterable[str], label: str) -> str:
     return next(line[10:] for line in lines if line.startswith(f"  {label} "))
 
 
-def changed(
-    lines: Sequence[str], number: int, path: Sequence[str | int], value: object
-) -> list[str]:
+def changed(lines: Sequence[str], number: int, path: Sequence[str | int], value) -> list[str]:
     """The lines, with one thing in one of them changed."""
     fields = here = json.loads(lines[number - 1])
     for step in path[:-1]:

@@ -42,9 +42,7 @@ LISTED = replace(
 )
 
 
-def run_of(
-    *records: Record, backends: Sequence[str] = (), cases: int | None = None, **fields: Any
-) -> Run:
+def run_of(*records: Record, backends: Sequence[str] = (), cases=None, **fields: Any) -> Run:
     """A complete run of these records, unless there are more `cases` than they are about.
 
     Each gets a place and an id of its own, the same for backends that follow each other.
@@ -129,6 +127,5 @@ def hostile(text: str) -> Run:
     (info,) = run.header.backends
     about = replace(run.header.environment, platform=text, packages={text: text})
     info = replace(info, version=text)
-    return replace(
-        run, header=replace(run.header, backends=(info,), environment=about, selection=text)
-    )
+    head = replace(run.header, backends=(info,), environment=about, selection=text)
+    return replace(run, header=head)

@@ -81,10 +81,8 @@ def test_every_kind_of_change_as_a_page(snapshot):
 
 
 def test_two_runs_that_are_alike_are_one_line():
-    assert (
-        shown(OLD, OLD).text
-        == "exit 0: no regression: 14 results are as they were; 3 failing in both\n"
-    )
+    said = "exit 0: no regression: 14 results are as they were; 3 failing in both\n"
+    assert shown(OLD, OLD).text == said
 
 
 def test_of_many_changes_the_first_are_shown():

@@ -208,9 +208,8 @@ def test_whoever_prints_nothing_has_no_such_line(printed):
 
 
 def test_unjudged_elements_are_told_beside_the_wrong_ones():
-    comparison = replace(
-        wrong_values("float32", wrong=1, total=2000, where="only at [0]"), unjudged=1200
-    )
+    wrong = wrong_values("float32", wrong=1, total=2000, where="only at [0]")
+    comparison = replace(wrong, unjudged=1200)
     page = shown(result(model.Verdict.FAIL, comparisons=(comparison,)))
     assert with_label(page.lines, "doubt") == "output: 1,200 of 2,000 elements unjudged"
 

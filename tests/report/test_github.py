@@ -42,22 +42,16 @@ def test_a_failure_points_to_where_its_case_is_written():
     failure = record(Verdict.FAIL, reason="100% wrong%0A%25", diagnoses=looks, source=source)
     (kind, properties, data), last = commands(run_of(failure))
     assert kind == "error"
-    assert properties == {
-        "file": "cases/a, b:c.yaml",
-        "line": "12",
-        "col": "5",
-        "title": f"FAIL acme: {failure.case}~0",
-    }
+    title = f"FAIL acme: {failure.case}~0"
+    assert properties == {"file": "cases/a, b:c.yaml", "line": "12", "col": "5", "title": title}
     assert data.splitlines() == ["100% wrong%0A%25", "looks as if a", f"repeat: {failure.repeat}"]
     assert last == ("notice", {"title": "opcheck"}, "does not conform: 1 fail")
 
 
 def test_a_path_is_relative_to_the_folder_of_the_workflow(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    inside, outside = (
-        Source(str(tmp_path / "x" / "y.yaml"), 1, 1),
-        Source("/elsewhere/y.yaml", 1, 1),
-    )
+    inside = Source(str(tmp_path / "x" / "y.yaml"), 1, 1)
+    outside = Source("/elsewhere/y.yaml", 1, 1)
     run = run_of(record(Verdict.FAIL, source=inside), record(Verdict.FAIL, source=outside))
     files = [properties.get("file") for _, properties, _ in commands(run)]
     assert files == ["x/y.yaml", "/elsewhere/y.yaml", None]

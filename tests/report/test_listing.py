@@ -62,9 +62,8 @@ def test_a_record_is_json():
 )  # fmt: skip
 def test_what_is_red_by_an_option_alone_is_repeated_with_it(verdict, flag):
     command = formatting.repeat(result(verdict))
-    assert [word for word in command.split() if word in ("--strict", "--require-supported")] == (
-        [flag] if flag else []
-    )
+    red = [word for word in command.split() if word in ("--strict", "--require-supported")]
+    assert red == ([flag] if flag else [])
 
 
 @pytest.mark.parametrize(("file", "said"), [("-d.yaml", "./-d.yaml"), ("a-d.yaml", "a-d.yaml")])

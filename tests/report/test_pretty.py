@@ -14,9 +14,7 @@ ZEROS = Diagnosis("zeros", "as if nothing was computed")
 
 def shown(*results, **options):
     page = Page(100)
-    numbered = [
-        replace(one, case=f"{one.case}{n}", place=n) for n, one in enumerate(results, start=0)
-    ]
+    numbered = [replace(one, case=f"{one.case}{n}", place=n) for n, one in enumerate(results)]
     head = header(*dict.fromkeys(one.backend for one in results), cases=len(results))
     summary.show(page.console, Run(head, tuple(numbered), Ending(True, 1, "so")), **options)
     return page

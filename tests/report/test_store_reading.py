@@ -17,6 +17,7 @@ from opcheck.analysis import outcome
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.errors import CaseFileError, Exit
 from opcheck.report import store
+from tests.expecting import error_of
 from tests.report import made
 from tests.report.made import CASE, header, record, recorded, wrong_values
 
@@ -125,9 +126,7 @@ def test_a_shard_is_part_of_a_suite(file):
 def test_a_run_that_a_shell_of_windows_wrote_is_told_from_a_damaged_one(file, encoding):
     path = file(LINES)
     path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
-    with pytest.raises(CaseFileError) as caught:
-        store.read(path)
-    (problem,) = caught.value.problems
+    (problem,) = error_of(CaseFileError, store.read, path).problems
     assert str(problem).startswith(f"{path}:1:1: this file is UTF-16 or UTF-32, not UTF-8 (save")
 
 
@@ -341,16 +340,12 @@ ELSEWHERE = "has another place or digest than other lines say"
         (4, ("case",), "Hardmax/three", f"'Hardmax/two' {ELSEWHERE}"),
         (6, ("totals", "acme", "pass"), 2, "the footer's totals are not those of the results"),
         (6, ("totals",), {}, "the footer's totals are not those of the results (lines are missing"),
-        (
-            6,
-            ("revised",),
-            [{"case": "Hardmax/two", "backend": "nobody", "diagnoses": []}],
-            "revised: there is no such result",
-        ),
+        (6, ("revised",), [{"case": "Hardmax/two", "backend": "nobody", "diagnoses": []}],
+         "revised: there is no such result"),
         (6, ("complete",), "yes", "complete: Input should be a valid boolean, got 'yes'"),
         (6, ("exit_code",), None, "exit_code: Input should be a valid integer, got null"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
     told = complaint(file(made.changed(LINES, number, path, value)))
     # What contradicts another line is told at the later one.
@@ -403,10 +398,8 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path, monkeypatch):
 @pytest.mark.gate
 def test_twenty_thousand_results_are_read_in_seconds(tmp_path):
     count = 10_000
-    fails = [
-        record(model.Verdict.FAIL, name, comparisons=(WRONG,), id="@", place=0)
-        for name in ("acme", "bolt?threads=2")
-    ]
+    names = "acme", "bolt?threads=2"
+    fails = [record(model.Verdict.FAIL, n, comparisons=(WRONG,), id="@", place=0) for n in names]
     about = replace(HEADER, cases=count, suite=model.Suite("5eed", count))
     path = tmp_path / "run.jsonl"
     texts = [store.record(one).replace('"case":"@"', '"case":"@%d"') for one in fails]

@@ -11,6 +11,7 @@ from opcheck.model import Comparison, ComparisonRecord, LiveResult, Mismatch, Op
 from opcheck.report import style
 from opcheck.report.formatting import Recorder
 from opcheck.suite import case_digest
+from tests.expecting import of_type
 from tests.report.html.test_plots import contrast
 from tests.report.made import CASE, Page, record, wrong_values
 
@@ -47,9 +48,7 @@ def test_numbers_are_never_cut():
 @pytest.mark.parametrize("name", sorted({*style.COLOURS.values(), "bright_black", "dim"}))
 @pytest.mark.parametrize("paper", ["#000000", "#ffffff"], ids=["on black", "on white"])
 def test_every_colour_is_readable(name, paper):
-    colour = style.THEME.styles[name].color
-    assert isinstance(colour, Color)
-    assert contrast(colour.get_truecolor().hex, paper) > 3.0
+    assert contrast(of_type(Color, style.THEME.styles[name].color).get_truecolor().hex, paper) > 3.0
 
 
 def test_bold_is_of_the_same_colour():
@@ -73,11 +72,8 @@ def test_a_case_keeps_its_place_in_the_whole_selection_whichever_is_judged_first
     cases = [replace(CASE, id=f"Hardmax/{name}") for name in ("a", "b", "c")]
     recorder = Recorder(cases)
     found = [recorder.record(LiveResult(case, "acme", Verdict.PASS)) for case in reversed(cases)]
-    assert [(one.case, one.place) for one in found] == [
-        ("Hardmax/c", 2),
-        ("Hardmax/b", 1),
-        ("Hardmax/a", 0),
-    ]
+    places = [(one.case, one.place) for one in found]
+    assert places == [("Hardmax/c", 2), ("Hardmax/b", 1), ("Hardmax/a", 0)]
     assert [one.digest for one in reversed(found)] == [*map(case_digest, cases)]
     assert recorder.suite.cases == 3
     assert recorder.suite != Recorder(cases[::-1]).suite

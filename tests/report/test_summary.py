@@ -164,10 +164,8 @@ def test_a_cause_that_still_explains_a_failure_is_none():
 
 
 def test_answers_of_failures_are_not_counted():
-    results = [
-        record(alternative="first_nan", name="nan"),
-        record(Verdict.FAIL, alternative="first_nan", name="nan"),
-    ]
+    passed = record(alternative="first_nan", name="nan")
+    results = [passed, record(Verdict.FAIL, alternative="first_nan", name="nan")]
     assert re.search(r"acme 1\.5 +1  first_nan$", shown(results, "acme").text, re.MULTILINE)
 
 
@@ -176,10 +174,8 @@ def test_reasons_that_differ_in_numbers_are_one():
     results = [record(Verdict.UNSUPPORTED, reason=reason) for reason in [*reasons, reasons[0]]]
     page = shown(results, "acme", width=120)
     [row] = [line for line in page.lines if "out of range" in line]
-    assert row.split(maxsplit=3)[2:] == [
-        "10",
-        "axis 0 of [0, 3] is out of range (and 8 more like it)",
-    ]
+    told = "axis 0 of [0, 3] is out of range (and 8 more like it)"
+    assert row.split(maxsplit=3)[2:] == ["10", told]
 
 
 def test_many_reasons_are_summed_up():

@@ -74,12 +74,8 @@ def test_colours_are_beside_words_and_never_in_their_place():
 
 def test_a_line_holds_the_median_and_what_follows_from_it():
     # 1 MB in 1 ms are 1 GB/s; a copy needs a fifth of the time.
-    one = row(
-        "x",
-        (steady(NUMPY, 1e-3), steady(ORT, 2e-3)),
-        moved=1_000_000,
-        copy=steady("", 200e-6).samples,
-    )
+    both = steady(NUMPY, 1e-3), steady(ORT, 2e-3)
+    one = row("x", both, moved=1_000_000, copy=steady("", 200e-6).samples)
     lines = printed(one, base=bench(NUMPY, ORT))
     assert lines[1].endswith(": 1.00 MB must move, which a copy does at 5.00 GB/s")
     numpy, ort = map(cells, lines[4:6])

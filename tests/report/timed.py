@@ -42,10 +42,8 @@ def samples(
     """Samples about `middle` seconds, of sixteen calls each."""
     chance = random.Random(seed)
     factors = [1 + noise * abs(chance.gauss(0, 1)) for _ in range(rounds)]
-    return tuple(
-        Sample(number, number % workers, 16, middle * factor)
-        for number, factor in enumerate(factors)
-    )
+    numbered = enumerate(factors)
+    return tuple(Sample(number, number % workers, 16, middle * by) for number, by in numbered)
 
 
 def timing(backend: str, middle: float, *, prepared: float = 0.012, **more: Any) -> Timing:

@@ -7,6 +7,7 @@ import pytest
 from opcheck.errors import CaseFileError
 from opcheck.model import Case
 from opcheck.suite import load
+from tests.expecting import error_of
 
 
 @pytest.fixture
@@ -28,11 +29,9 @@ def problems(
     """What is wrong with a text: each problem as "line:column: message (hint)"."""
 
     def found(text: str) -> list[str]:
-        with pytest.raises(CaseFileError) as caught:
-            cases(text)
         return [
             str(problem).removeprefix(f"{tmp_path / 'f.yaml'}:")
-            for problem in caught.value.problems
+            for problem in error_of(CaseFileError, cases, text).problems
         ]
 
     return found

@@ -10,6 +10,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Tolerance, Values
 from opcheck.opset import Parameter, missing, place, slots, spelt
 from opcheck.suite import materialize, unrounded
+from tests.expecting import of_type
 
 Cases = Callable[[str], tuple[Case, ...]]
 Mistake = Callable[[str, str], None]
@@ -23,11 +24,16 @@ inputs: {input: [1, 2]}
 cases:
 - name: a
 """
-NORM = HARDMAX.replace("op: Hardmax", "domain: ai.onnx.ml\nop: SVMRegressor").replace(
-    "input:", "X:"
-)
-NORM = NORM.replace("opset: 13", "opset: 1")
-NORM = NORM.replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
+NORM = """
+domain: ai.onnx.ml
+op: SVMRegressor
+opset: 1
+dtype: float32
+tolerance: {ulp: 0}
+inputs: {X: [1, 2]}
+cases:
+- name: a
+"""
 LEGAL = "legal: {attrs.axis: -1}"
 WORDS = "or agree, any_of, computed, golden, oracle, rejected"
 NO_OUTPUT = f"is no output of Hardmax-13 (has: output; {WORDS}) (did you mean"
@@ -38,8 +44,7 @@ ANSWERS = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
 
 def test_an_output_is_a_literal_in_float64_of_the_output_s_dtype(cases: Cases) -> None:
     (case,) = cases(f"{HARDMAX}  expect: {{output: [0, 1]}}")
-    assert isinstance(case.expect, Values)
-    (spec,) = case.expect.outputs
+    (spec,) = of_type(Values, case.expect).outputs
     assert (spec.name, spec.dtype, spec.shape) == ("output", DTYPES["float32"], (2,))
     assert unrounded(spec).tolist() == [0, 1]
 
@@ -47,17 +52,14 @@ def test_an_output_is_a_literal_in_float64_of_the_output_s_dtype(cases: Cases) -
 def test_an_output_may_be_any_tensor(cases: Cases) -> None:
     put = "put: [{at: [1], value: 1}]"
     (case,) = cases(f"{HARDMAX}  expect: {{output: {{shape: [2], constant: 0, {put}}}}}")
-    assert isinstance(case.expect, Values)
-    assert materialize(case.expect.outputs[0]).tolist() == [0, 1]
+    assert materialize(of_type(Values, case.expect).outputs[0]).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("expect", ["", "  expect: null"])
 def test_without_expectation_the_engine_computes(cases: Cases, expect: str) -> None:
     (case,) = cases(f"{HARDMAX}{expect}")
     assert isinstance(case.expect, Computed)
-    assert [(output.name, output.dtype) for output in case.outputs] == [
-        ("output", DTYPES["float32"])
-    ]
+    assert [(one.name, one.dtype) for one in case.outputs] == [("output", DTYPES["float32"])]
 
 
 def test_a_rejection_has_a_legal_twin(cases: Cases) -> None:
@@ -86,8 +88,7 @@ def test_a_rejection_has_a_legal_twin(cases: Cases) -> None:
 )
 def test_one_value_is_changed_by_any_path(cases: Cases, legal: str, changed: Any) -> None:
     (case,) = cases(f"{HARDMAX}  expect: {{rejected: x, legal: {{{legal}}}}}")
-    assert isinstance(case.expect, Rejected)
-    twin = case.expect.legal
+    twin = of_type(Rejected, case.expect).legal
     for field in ("attrs", "dtype", "opset"):
         assert getattr(twin, field) == changed.get(field, getattr(case, field))
 
@@ -96,8 +97,7 @@ def test_a_legal_twin_of_an_operator_without_kernel_needs_no_answer(cases: Cases
     fields = "dtype: bool, inputs: {X: {shape: [2], constant: 1}}"
     expect = "expect: {rejected: x, legal: {dtype: float32}}"
     (case,) = cases(NORM.replace("- name: a", f"- {{name: a, {fields}, {expect}}}"))
-    assert isinstance(case.expect, Rejected)
-    assert case.expect.legal.dtype is DTYPES["float32"]
+    assert of_type(Rejected, case.expect).legal.dtype is DTYPES["float32"]
 
 
 def test_answers_have_names_and_each_is_complete(cases: Cases) -> None:
@@ -145,17 +145,13 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
         ("»[1, 0]", f"expect: {SHAPE}"),
         ("{output: »null}", "output: null is no value of float32"),
         ("{output: [1, »x]}", "output: 'x' is no value of float32"),
-        (
-            "{output: {value: [1], dtype: »float16}}",
-            "output: Hardmax-13 gives float32 here, not float16",
-        ),
+        ("{output: {value: [1], dtype: »float16}}",
+         "output: Hardmax-13 gives float32 here, not float16"),
         ("»{rejected: x}", "expect: 'legal' is missing"),
         ("{rejected: »'', legal: {attrs.axis: 0}}", "expect.rejected: must not be empty, got ''"),
         ("{rejected: x, »leagl: {attrs.axis: 0}}", "unknown key 'leagl' (did you mean 'legal'?)"),
-        (
-            "{rejected: x, »output: [1], legal: {attrs.axis: 0}}",
-            "unknown key 'output' (known: rejected, legal, asked)",
-        ),
+        ("{rejected: x, »output: [1], legal: {attrs.axis: 0}}",
+         "unknown key 'output' (known: rejected, legal, asked)"),
         ("{rejected: x, »legal: {attrs.axis: 0}}", "legal changes nothing"),
         ("{golden: »nowhere}", "'nowhere' does not exist"),
         ("{golden: »../..}", "'../..' lies outside the folder of the case file"),
@@ -164,7 +160,7 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
         ("{computed: »[output, output]}", "expect.computed: names 'output' twice"),
         ("{golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
     ],
-)
+)  # fmt: skip
 def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(mistake, expect, message):
     mistake(f"{HARDMAX}  expect: {expect}\n", message)
 
@@ -186,18 +182,14 @@ def test_a_change_that_makes_no_sense_is_refused_at_its_place(mistake, legal, me
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            "attrs.axes: »0",
-            "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
-        ),
+        ("attrs.axes: »0",
+         "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"),
         ("attrs.axis: »x", "attribute axis must be a whole number, got 'x'"),
-        (
-            "dtype: »int8",
-            "input: Hardmax-13 does not allow int8 (allowed: bfloat16, float16, float32, float64)",
-        ),
+        ("dtype: »int8",
+         "input: Hardmax-13 does not allow int8 (allowed: bfloat16, float16, float32, float64)"),
         ("opset: »13+", "opset: must be a whole number, got '13+'"),
     ],
-)
+)  # fmt: skip
 def test_a_legal_twin_that_is_not_legal_is_refused_at_its_place(mistake, change, message):
     text = f"{HARDMAX}  expect: {{rejected: x, legal: {{{change}}}}}\n"
     mistake(text, f"the legal twin is not legal: {message}")
@@ -221,17 +213,13 @@ def test_rule_open_and_several_answers_go_together(mistake: Mistake) -> None:
         ("[{as: x}, »{as: y, rejected: z}]", "an item of expect.any_of: 'legal' is missing"),
         ("[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]", f"legal: 'axis' is no path {PATHS}"),
         ("[{as: x}, {as: y, golden: »nowhere}]", "'nowhere' does not exist"),
-        (
-            f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",
-            "two answers are rejections",
-        ),
+        (f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",
+         "two answers are rejections"),
         ("[{as: x}, »7]", "an item of expect.any_of: must be a mapping, got 7"),
-        (
-            "[{as: x}, {as: y, output: [[1], »2]}]",
-            "output: ragged: a number beside a list of shape [1]",
-        ),
+        ("[{as: x}, {as: y, output: [[1], »2]}]",
+         "output: ragged: a number beside a list of shape [1]"),
     ],
-)
+)  # fmt: skip
 def test_an_answer_that_makes_no_sense_is_refused_at_its_place(mistake, answers, message):
     mistake(f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}}}\n", message)
 
@@ -291,6 +279,13 @@ def test_all_outputs_are_asked_for_where_all_are_optional(cases, expect):
     assert [one.name for one in case.outputs] == ["Y", "Y_h", "Y_c"]
 
 
+NO_KERNEL = "the engine has no kernel for SVMRegressor-1: expect must state the outputs"
+NO_BOUND = (
+    "opcheck knows no error bound for SVMRegressor-1: tolerance must be stated "
+    "(tolerance: {ulp: 0} compares exactly)"
+)
+
+
 @pytest.mark.parametrize("expect", ["{Y_h: [[[0]]]}", "{computed: [Y_h]}"])
 def test_an_optional_output_may_be_left_out_before_others(cases, expect):
     (case,) = cases(f"{LSTM}cases:\n- {{name: a, expect: {expect}}}\n")
@@ -299,25 +294,15 @@ def test_an_optional_output_may_be_left_out_before_others(cases, expect):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("fields", "message"),
     [
-        (
-            "{»name: a}",
-            "the engine has no kernel for SVMRegressor-1: expect must state the outputs",
-        ),
-        (
-            "{name: a, rule: open, expect: {any_of: [»{as: x}, {as: y, Y: [1, 2]}]}}",
-            "the engine has no kernel for SVMRegressor-1: expect must state the outputs",
-        ),
-        (
-            "{name: a, »tolerance: null, expect: {Y: [1, 2]}}",
-            "opcheck knows no error bound for SVMRegressor-1: tolerance must be stated "
-            "(tolerance: {ulp: 0} compares exactly)",
-        ),
+        ("", NO_KERNEL),
+        ("rule: open, expect: {any_of: [{as: x}, {as: y, Y: [1, 2]}]}", NO_KERNEL),
+        ("tolerance: null, expect: {Y: [1, 2]}", NO_BOUND),
     ],
 )
-def test_without_a_kernel_answer_and_tolerance_are_stated(problems, text, message):
-    (problem,) = problems(f"{NORM.removesuffix('- name: a' + chr(10))}- {text.replace('»', '')}\n")
+def test_without_a_kernel_answer_and_tolerance_are_stated(problems, fields, message):
+    (problem,) = problems(NORM.replace("- name: a", f"- {{name: a, {fields}}}"))
     assert problem.partition(": ")[2] == message
 
 
@@ -330,15 +315,12 @@ def test_integers_and_truth_values_need_no_tolerance(cases: Cases) -> None:
         - {name: a, inputs: {X: [true, false]}, expect: {Y: [false, true]}}
         """)
     assert case.tolerance is None
-    assert isinstance(case.expect, Values)
-    assert materialize(case.expect.outputs[0]).tolist() == [False, True]
+    assert materialize(of_type(Values, case.expect).outputs[0]).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("expect", ["{Y: [1]}", "{agree: true}", "{oracle: reference}"])
 @pytest.mark.parametrize(("op", "exact"), [("Relu", True), ("Selu", False)])
-def test_what_rounds_nothing_is_compared_exactly_without_a_tolerance(
-    cases, problems, expect, op, exact, monkeypatch
-):
+def test_what_rounds_nothing_is_compared_exactly(cases, problems, expect, op, exact, monkeypatch):
     # As it is of versions that have no formula.
     monkeypatch.setattr("opcheck.suite.resolve.operator_of", lambda op: None)
     text = f"""
@@ -376,8 +358,7 @@ def test_golden_floats_without_a_bound_need_a_tolerance(problems, tmp_path):
 )
 def test_answers_that_differ_in_sign_shape_or_element_are_two(cases: Cases, answers: str) -> None:
     (case,) = cases(f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}}}\n")
-    assert isinstance(case.expect, AnyOf)
-    assert len(case.expect.alternatives) == 2
+    assert len(of_type(AnyOf, case.expect).alternatives) == 2
 
 
 FLOATS = frozenset({"tensor(float)", "tensor(double)"})
@@ -408,18 +389,14 @@ def test_a_name_means_a_parameter(parameters: Any, name: str, want: Any) -> None
 @pytest.mark.parametrize(
     ("op", "names", "lacking"),
     [
-        (CLIP, ["input"], []),
-        (CLIP, ["input", "max"], []),
-        (CLIP, ["max"], ["input"]),
+        (CLIP, ["input"], []), (CLIP, ["input", "max"], []), (CLIP, ["max"], ["input"]),
         (CLIP, [], ["input"]),
         # A variadic parameter has no gaps.
-        (CONCAT, ["inputs_0"], []),
-        (CONCAT, ["inputs_1", "inputs_0"], []),
-        (CONCAT, [], ["inputs_0"]),
-        (CONCAT, ["inputs_1"], ["inputs_0"]),
+        (CONCAT, ["inputs_0"], []), (CONCAT, ["inputs_1", "inputs_0"], []),
+        (CONCAT, [], ["inputs_0"]), (CONCAT, ["inputs_1"], ["inputs_0"]),
         (CONCAT, ["inputs_0", "inputs_2"], ["inputs_1"]),
     ],
-)
+)  # fmt: skip
 def test_what_is_mandatory_is_missed(op, names, lacking):
     assert [*missing(op, names)] == lacking
 
@@ -447,7 +424,6 @@ def test_variadic_tensors_are_ordered_by_number_and_not_by_name(names: list[str]
     ],
 )
 def test_an_input_that_may_have_one_dtype_only_has_it(cases, op, inputs, name, dtype) -> None:
-    (case,) = cases(
-        f"op: {op}\nopset: 16\ndtype: float32\ncases:\n- {{name: a, inputs: {inputs}}}\n"
-    )
+    case = f"{{name: a, inputs: {inputs}}}"
+    (case,) = cases(f"{{op: {op}, opset: 16, dtype: float32, cases: [{case}]}}")
     assert {one.name: one.dtype.name for one in case.inputs}[name] == dtype

@@ -17,6 +17,7 @@ from opcheck.model import AnyOf, Rejected, Values
 from opcheck.suite import case_digest, load, load_all
 from opcheck.suite.golden_files import MANIFEST, SUMS
 from tests.execution.golden.made import FOUR, RANDOM, rewrite
+from tests.expecting import error_of
 from tests.models import X, relu
 from tests.models import write as write_test
 
@@ -37,9 +38,8 @@ def by_kind(*paths):
 
 
 def told(path):
-    with pytest.raises(CaseFileError) as caught:
-        load_all([path])
-    return " ".join(problem.message for problem in caught.value.problems)
+    caught = error_of(CaseFileError, load_all, [path])
+    return " ".join(problem.message for problem in caught.problems)
 
 
 def test_every_kind_is_judged(golden):
@@ -129,9 +129,8 @@ def test_everything_is_told_at_once(golden):
         (path / "test_data_set_0" / "output_0.pb").unlink()
     flip(golden / SUMS)
     write_test(golden / "open" / "test_mine", relu(), [X], [np.maximum(X, 0)])
-    with pytest.raises(CaseFileError) as caught:
-        load_all([golden])
-    files = [problem.file.removeprefix(f"{golden}/") for problem in caught.value.problems]
+    caught = error_of(CaseFileError, load_all, [golden])
+    files = [problem.file.removeprefix(f"{golden}/") for problem in caught.problems]
     assert len([file for file in files if file.endswith("output_0.pb")]) == 3
     assert "open/test_mine" in files
     assert {SUMS, MANIFEST} & {*files}

@@ -501,9 +501,8 @@ def test_ten_thousand_mistakes_are_told_in_seconds(problems: ProblemsOf) -> None
 
 def test_what_is_lost_of_a_tensor_is_not_missed_in_it(problems: ProblemsOf) -> None:
     matrix = "matrix: {inputs.input.seed: [0, 1]}"
-    (problem,) = problems(
-        ONE.replace("[1, 2]", "{shape: [2], unifrom: [0, 1]}").replace("NAME", f"a, {matrix}")
-    )
+    text = ONE.replace("[1, 2]", "{shape: [2], unifrom: [0, 1]}")
+    (problem,) = problems(text.replace("NAME", f"a, {matrix}"))
     assert "unknown key 'unifrom'" in problem
 
 

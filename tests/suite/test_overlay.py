@@ -98,12 +98,10 @@ def test_a_literal_replaces_a_tensor_and_a_tensor_a_literal() -> None:
 
 
 def test_an_attribute_called_like_a_content_is_an_attribute() -> None:
-    assert laid({"attrs": {"value": 1}}, {"attrs": {"file": 2}}) == {
-        "attrs": {"value": 1, "file": 2}
-    }
-    assert laid({"inputs": {"value": [1]}}, {"inputs": {"choice": [2]}}) == {
-        "inputs": {"value": [1], "choice": [2]}
-    }
+    found = laid({"attrs": {"value": 1}}, {"attrs": {"file": 2}})
+    assert found == {"attrs": {"value": 1, "file": 2}}
+    found = laid({"inputs": {"value": [1]}}, {"inputs": {"choice": [2]}})
+    assert found == {"inputs": {"value": [1], "choice": [2]}}
 
 
 def test_every_value_still_knows_where_it_was_written() -> None:
@@ -223,19 +221,13 @@ def test_a_sound_node_is_returned_as_it_is() -> None:
     ("text", "kept", "count"),
     [
         ("opset: x, levle: 1, tolerance: {ulps: 1}, attrs: {axis: 0}", {"attrs": {"axis": 0}}, 3),
-        (
-            "inputs: {X: {shap: [1]}, Y: [1, 2], Z: {seed: -1, constant: 0}}",
-            {"inputs": {"Y": [1, 2]}},
-            2,
-        ),
-        (
-            "rows: [{opset: 1}, {opset: x, level: core}, 7, {inputs: {X: {a: 1}, Y: 2}}]",
-            {"rows": [{"opset": 1}, {"level": "core"}, {"inputs": {"Y": 2}}]},
-            3,
-        ),
+        ("inputs: {X: {shap: [1]}, Y: [1, 2], Z: {seed: -1, constant: 0}}",
+         {"inputs": {"Y": [1, 2]}}, 2),
+        ("rows: [{opset: 1}, {opset: x, level: core}, 7, {inputs: {X: {a: 1}, Y: 2}}]",
+         {"rows": [{"opset": 1}, {"level": "core"}, {"inputs": {"Y": 2}}]}, 3),
     ],
     ids=["fields", "inputs", "rows"],
-)
+)  # fmt: skip
 def test_what_is_at_fault_is_left_out_and_the_rest_kept(text: str, kept: Any, count: int) -> None:
     found, rest, lost, told = left(fields.CaseEntry, f"{{name: a, {text}}}")
     assert rest == {"name": "a", **kept}

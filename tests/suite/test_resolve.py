@@ -1,6 +1,6 @@
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from opcheck.report import formatting
 from opcheck.suite import case_digest, materialize
 from opcheck.suite.fields import CaseFields
 from opcheck.suite.resolve import attribute_value, tolerance_of, typed_value
+from tests.expecting import of_type
 
 Cases = Callable[[str], tuple[Case, ...]]
 ProblemsOf = Callable[[str], list[str]]
@@ -24,13 +25,8 @@ ProblemsOf = Callable[[str], list[str]]
 
 def hardmax(**fields: str) -> str:
     """A file of one case of Hardmax, with these fields in its case and "" for none of them."""
-    said = {
-        "opset": "13",
-        "dtype": "float32",
-        "attrs": "{axis: 0}",
-        "inputs": "{input: [1, 2]}",
-        **fields,
-    }
+    said = {"opset": "13", "dtype": "float32", "attrs": "{axis: 0}", "inputs": "{input: [1, 2]}"}
+    said |= fields
     lines = [f"  {key}: {value}\n" for key, value in said.items() if value]
     return f"op: Hardmax\ncases:\n- name: a\n{''.join(lines)}"
 
@@ -64,12 +60,9 @@ def test_an_operator_with_two_outputs_of_different_types(cases: Cases) -> None:
           inputs: {X: [1, 3, 2], K: {value: [2], dtype: int64, initializer: true}}
           expect: {Indices: [1, 2], Values: [3, 2]}
         """)
-    assert [(o.name, o.dtype) for o in case.outputs] == [
-        ("Values", DTYPES["float16"]),
-        ("Indices", DTYPES["int64"]),
-    ]
-    assert isinstance(case.expect, Values)
-    assert [spec.name for spec in case.expect.outputs] == ["Values", "Indices"]
+    outputs = [(one.name, one.dtype) for one in case.outputs]
+    assert outputs == [("Values", DTYPES["float16"]), ("Indices", DTYPES["int64"])]
+    assert [spec.name for spec in of_type(Values, case.expect).outputs] == ["Values", "Indices"]
     assert [spec.initializer for spec in case.inputs] == [False, True]
     assert case.tolerance == Tolerance(ulp=0)
 
@@ -172,8 +165,7 @@ def test_a_case_that_expects_a_rejection_may_lack_an_input(cases: Cases) -> None
     fields = {"inputs": "", "expect": "{rejected: no input, legal: {inputs.input: [1, 2]}}"}
     (case,) = cases(hardmax(**fields))
     assert (case.inputs, case.slots) == ((), ())
-    assert isinstance(case.expect, Rejected)
-    assert case.expect.legal.slots == ("input",)
+    assert of_type(Rejected, case.expect).legal.slots == ("input",)
 
 
 def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
@@ -401,9 +393,8 @@ def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:
 
 def test_a_mistake_in_many_versions_is_told_once(problems: ProblemsOf) -> None:
     text = hardmax(opset="", attrs="{axes: 0}", matrix="{opset: all}")
-    assert problems(text) == [
-        "5:11: 'axes' is no attribute of Hardmax-1 (has: axis) (did you mean 'axis'?)"
-    ]
+    said = "'axes' is no attribute of Hardmax-1 (has: axis) (did you mean 'axis'?)"
+    assert problems(text) == [f"5:11: {said}"]
 
 
 def test_a_field_at_fault_is_not_missed_elsewhere(problems: ProblemsOf) -> None:
@@ -435,9 +426,7 @@ def test_the_legal_twin_of_a_large_case_is_not_counted(cases: Cases) -> None:
     assert cases(text)[0].inputs[0].nbytes == 1 << 28
 
 
-def meant(
-    stated: Any, dtype: str | None = "float32", outputs: Sequence[str] | None = None
-) -> Tolerance:
+def meant(stated: Any, dtype: str | None = "float32", outputs=None) -> Tolerance:
     """What `stated` means; the outputs have the case's dtype unless said otherwise."""
     fields = CaseFields.model_validate({"tolerance": stated}).tolerance
     assert fields is not None

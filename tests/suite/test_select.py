@@ -9,6 +9,7 @@ from opcheck.errors import UsageError
 from opcheck.model import Case
 from opcheck.suite import Selection, select, shard
 from opcheck.suite.select import choose, keyword_matcher
+from tests.expecting import error_of
 from tests.report.made import CASE
 
 CASES = """
@@ -60,9 +61,8 @@ def test_an_id_is_matched_as_a_whole(suite: tuple[Case, ...]) -> None:
 
 
 def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None:
-    with pytest.raises(UsageError) as caught:
-        choose(suite, Selection(ids=("Hardmax/nan@",)))
-    assert str(caught.value.hint).endswith("@opset=13,dtype=float16' and 1 more?")
+    caught = error_of(UsageError, choose, suite, Selection(ids=("Hardmax/nan@",)))
+    assert str(caught.hint).endswith("@opset=13,dtype=float16' and 1 more?")
 
 
 def test_operators_are_matched_without_regard_to_case(suite: tuple[Case, ...]) -> None:
@@ -77,9 +77,8 @@ def test_parts_of_a_selection_narrow_each_other(suite: tuple[Case, ...]) -> None
 
 
 def test_an_operator_without_a_selected_case_is_an_error_next_to_others(suite, cases):
-    other = cases(
-        "op: Softmax\ndtype: float32\ninputs: {input: [1]}\ncases: [{name: a, opset: 11}]\n"
-    )
+    case = "{name: a, opset: 11, inputs: {input: [1]}}"
+    other = cases(f"{{op: Softmax, dtype: float32, cases: [{case}]}}")
     with pytest.raises(UsageError, match="'Softmax' for opset 13, level core") as raised:
         choose((*suite, *other), Selection(ops=("hardmax", "Softmax"), opsets=(13,)))
     assert raised.value.hint == "opsets: 11"
@@ -139,10 +138,9 @@ def test_keywords_are_words_and_or_not_and_parentheses(expression: str, want: bo
     ],
 )  # fmt: skip
 def test_what_is_no_expression_is_refused(expression: str, message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        keyword_matcher(expression)
-    assert caught.value.message == f"-k {expression!r}: {message}"
-    assert caught.value.hint is not None
+    caught = error_of(UsageError, keyword_matcher, expression)
+    assert caught.message == f"-k {expression!r}: {message}"
+    assert caught.hint is not None
 
 
 def test_parentheses_without_end_are_refused_and_not_a_crash() -> None:

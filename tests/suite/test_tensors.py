@@ -265,10 +265,8 @@ NO_FLOAT64 = "(write it with a point to have it rounded, or in a literal)"
     ("tensor", "message"),
     [
         ("{shape: [1], constant: »true}", "constant: must be a number, got true"),
-        (
-            "{shape: [1], constant: »9007199254740993}",
-            f"constant: 9007199254740993 has no exact float64 {NO_FLOAT64}",
-        ),
+        ("{shape: [1], constant: »9007199254740993}",
+         f"constant: 9007199254740993 has no exact float64 {NO_FLOAT64}"),
         (f"{{shape: [1], constant: »{LARGE}}}", f"constant: {CUT} is outside float64"),
         ("{shape: [1], arange: »[0]}", "arange: must hold at least 2"),
         ("{shape: [1], choice: »[]}", "choice: must hold at least 1"),
@@ -276,12 +274,10 @@ NO_FLOAT64 = "(write it with a point to have it rounded, or in a literal)"
         ("{shape: [1], constant: 0, seed: »1.0}", "seed: must be a whole number, got 1.0"),
         ("{shape: »2, constant: 0}", "shape: must be a list, got 2"),
         (f"{{shape: »[{', '.join('1' * 33)}], constant: 0}}", "shape: must hold at most 32"),
-        (
-            "{shape: [1], constant: 0, dtype: »flot16}",
-            "dtype: unknown dtype 'flot16' (did you mean 'float16' or 'bfloat16'?)",
-        ),
+        ("{shape: [1], constant: 0, dtype: »flot16}",
+         "dtype: unknown dtype 'flot16' (did you mean 'float16' or 'bfloat16'?)"),
     ],
-)
+)  # fmt: skip
 def test_a_key_of_a_tensor_has_a_form(wrong, tensor, message):
     wrong(tensor, f"inputs.input.{message}")
 

@@ -246,10 +246,8 @@ def test_what_only_one_run_has_is_told_with_the_reason():
     new = [machine.timed("kept", 30, a=1.0, b=1.0), machine.timed("new", 30, a=1.0)]
     new[0] = replace(new[0], timings=(*new[0].timings, Timing("c", why_not="fails")))
     found = compare_runs(old, new)
-    assert [(change.case, change.backend) for change in found.changes] == [
-        ("kept", "a"),
-        ("kept", "b"),
-    ]
+    told = [(change.case, change.backend) for change in found.changes]
+    assert told == [("kept", "a"), ("kept", "b")]
     assert found.missing == (
         Missing("kept", "c", f"{OLD}: {ABSENT}; {NEW}: fails"),
         Missing("new", "a", f"{OLD}: {ABSENT}"),
@@ -263,10 +261,8 @@ def test_times_of_other_shapes_or_types_are_times_of_something_else():
     for other in others:
         found = compare_runs([old], [other])
         assert not found.changes
-        assert [(one.lost, one.why) for one in found.missing] == [
-            (False, f"{OLD}: {ABSENT}"),
-            (True, f"{NEW}: {ABSENT}"),
-        ]
+        missing = [(one.lost, one.why) for one in found.missing]
+        assert missing == [(False, f"{OLD}: {ABSENT}"), (True, f"{NEW}: {ABSENT}")]
 
 
 def test_a_row_without_the_fixed_work_cannot_be_compared():

@@ -203,10 +203,8 @@ def timed(**backends: float) -> Timed:
 
 
 def without(one: Timed, backend: str) -> Timed:
-    timings = [
-        Timing(backend, why_not="fails") if timing.backend == backend else timing
-        for timing in one.timings
-    ]
+    failing = Timing(backend, why_not="fails")
+    timings = [failing if timing.backend == backend else timing for timing in one.timings]
     return replace(one, timings=tuple(timings))
 
 

@@ -11,6 +11,7 @@ import pytest
 from opcheck.backends import connect
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.errors import BackendUnavailable, Exit, UsageError
+from tests.expecting import error_of
 
 ACME = About("what runs", "acme", extra=True)
 #: Backend, what installs it, the module whose import fails.
@@ -38,14 +39,10 @@ def break_import(monkeypatch: pytest.MonkeyPatch, module: str, error: BaseExcept
 @pytest.mark.parametrize("error", [RuntimeError, OSError, AttributeError, ImportError])
 def test_a_broken_package_is_told_with_a_hint(kind, install, module, error, monkeypatch):
     break_import(monkeypatch, module, error("no such thing"))
-    with pytest.raises(BackendUnavailable) as caught:
-        connect(kind)
+    caught = error_of(BackendUnavailable, connect, kind)
     name = error.__name__
-    assert caught.value.message == (
-        f"backend {kind!r} is installed but broken: {name}: no such thing"
-    )
-    assert caught.value.hint == f"reinstall it: {install}"
-    assert caught.value.exit_code == Exit.UNUSABLE
+    assert caught.message == f"backend {kind!r} is installed but broken: {name}: no such thing"
+    assert (caught.hint, caught.exit_code) == (f"reinstall it: {install}", Exit.UNUSABLE)
 
 
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
@@ -53,10 +50,9 @@ def test_a_package_that_is_not_there_is_told_with_what_installs_it(
     kind: str, install: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_import(monkeypatch, module, ModuleNotFoundError(f"No module named {module!r}"))
-    with pytest.raises(BackendUnavailable) as caught:
-        connect(kind)
-    assert caught.value.message == f"backend {kind!r} is not installed: No module named {module!r}"
-    assert caught.value.hint == f"install it: {install}"
+    caught = error_of(BackendUnavailable, connect, kind)
+    assert caught.message == f"backend {kind!r} is not installed: No module named {module!r}"
+    assert (caught.hint, caught.exit_code) == (f"install it: {install}", Exit.UNUSABLE)
 
 
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
@@ -91,10 +87,9 @@ KNOWN = {"threads": threads, "precision": precision}
 
 
 def refused(options: dict[str, str], known: Any = KNOWN) -> UsageError:
-    with pytest.raises(UsageError) as caught:
-        take("acme", options, known)
-    assert not isinstance(caught.value, BackendUnavailable)
-    return caught.value
+    caught = error_of(UsageError, take, "acme", options, known)
+    assert not isinstance(caught, BackendUnavailable)
+    return caught
 
 
 def test_options_are_read_and_those_left_out_are_absent() -> None:
@@ -113,16 +108,14 @@ def test_an_unknown_option_is_answered_with_what_was_meant_or_with_what_there_is
 
 
 def test_a_value_that_is_refused_is_told_with_what_is_allowed() -> None:
-    assert refused({"precision": "i8"}).message == (
-        "backend 'acme': precision=i8: precision is f32 or f16"
-    )
+    said = "backend 'acme': precision=i8: precision is f32 or f16"
+    assert refused({"precision": "i8"}).message == said
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "+1", "1.5", " 1", "1e1", "two", "²", "٣"])
 def test_a_number_of_threads_is_a_whole_one_from_1(text: str) -> None:
-    assert refused({"threads": text}).message == (
-        f"backend 'acme': threads={text}: threads is a whole number from 1"
-    )
+    said = f"backend 'acme': threads={text}: threads is a whole number from 1"
+    assert refused({"threads": text}).message == said
     assert threads("1") == 1
     assert threads("64") == 64
 

@@ -1,23 +1,25 @@
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from opcheck.backends import attempt, connect, second_data
+from opcheck.backends import connect
 from opcheck.backends.adapters import numpy as adapter
 from opcheck.backends.base import Defect
 from opcheck.engine.operators import find
 from opcheck.errors import UsageError, WrongOperator
-from opcheck.model import BackendInfo, Declined, Outcome, Produced, Question, Raised, Task
-from tests.asking import dml_problem, task_of
+from opcheck.model import BackendInfo, Declined, Produced, Raised
+from tests import asking
+from tests.asking import dml_problem, output_of, task_of
+from tests.expecting import of_type
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 ENGINE = connect("numpy")
 
 
-def outcome_of(task: Task, *inputs: Any) -> Outcome:
-    return attempt(ENGINE, Question(task, inputs, tuple(second_data(inputs)), True))
+outcome_of = partial(asking.outcome_of, ENGINE)
 
 
 def test_it_is_marked_as_opcheck_s_own() -> None:
@@ -40,12 +42,8 @@ def test_it_has_two_modes() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"mode": "exact"}])
 def test_it_answers_alike_in_all_of_them(options: dict[str, str]) -> None:
-    backend = adapter.connect(None, options)
     task = task_of("Hardmax", 13, {"axis": 0}, X)
-    outcome = attempt(backend, Question(task, (X,), tuple(second_data([X])), True))
-    assert isinstance(outcome, Produced)
-    assert outcome.outputs[0].tolist() == [[1, 1, 0], [0, 0, 1]]  # type: ignore[union-attr]
-    assert outcome.unstable is None
+    assert output_of(adapter.connect(None, options), task, X).tolist() == [[1, 1, 0], [0, 0, 1]]
 
 
 CUBE = np.array([[[1, 5], [5, 2]], [[5, 7], [4, 6]]], np.float32)
@@ -64,18 +62,14 @@ CUBE = np.array([[[1, 5], [5, 2]], [[5, 7], [4, 6]]], np.float32)
     ids=["opset_12", "opset_14", "initializer", "directml"],
 )
 def test_it_answers_with_the_engine(task, inputs, want):
-    outcome = outcome_of(task, *inputs)
-    assert isinstance(outcome, Produced)
-    assert outcome.outputs[0].tolist() == want  # type: ignore[union-attr]
+    assert of_type(Produced, outcome_of(task, *inputs)).outputs[0].tolist() == want
 
 
 def test_a_model_against_the_specification_is_refused_on_purpose() -> None:
-    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X))
     assert (outcome.stage, outcome.kind, outcome.documented) == ("run", "InvalidNode", True)
     assert "axis 7 is outside [-2, 1]" in outcome.detail
-    missing = outcome_of(task_of("Hardmax", 13, {}))
-    assert isinstance(missing, Raised)
+    missing = of_type(Raised, outcome_of(task_of("Hardmax", 13, {})))
     assert missing.detail == "Hardmax-13: 0 inputs; allowed: 1"
 
 
@@ -95,7 +89,5 @@ def test_a_bug_of_the_engine_is_no_refusal(mode, error, monkeypatch):
     monkeypatch.setitem(hardmax.formulas, 13, broken)
     monkeypatch.setitem(hardmax.native, 13, broken)
     with pytest.raises((Defect, WrongOperator), match=type(error).__name__) as caught:
-        attempt(
-            connect(f"numpy?mode={mode}"), Question(task_of("Hardmax", 13, {}, X), (X,), (), True)
-        )
+        asking.outcome_of(connect(f"numpy?mode={mode}"), task_of("Hardmax", 13, {}, X), X)
     assert f"{Path(__file__).name}:" in str(caught.value)

@@ -18,6 +18,7 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Declined, Outcome, OutputSpec, Raised, Task
 from tests import asking
 from tests.asking import dml_problem, task_of
+from tests.expecting import error_of, of_type
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
@@ -80,8 +81,7 @@ def test_onnx_runtime_has_the_interface_as_a_module_and_as_a_class(address, monk
     assert (info.address, info.kind) == (address, "onnx")
     assert (info.version, info.devices) == (onnxruntime.__version__, ("CPU",))
     assert answer_of(address) == ANSWER
-    refused = outcome_of(address, task_of("Hardmax", 13, {"axis": 7}, X))
-    assert isinstance(refused, Raised)
+    refused = of_type(Raised, outcome_of(address, task_of("Hardmax", 13, {"axis": 7}, X)))
     assert refused.stage == "prepare"
     assert outcome_of(f"{address}?device=TPU") == Declined("supports_device says no to TPU")
 
@@ -159,16 +159,13 @@ def test_the_interface_alone_is_no_backend(name: str, offer: Any) -> None:
         pass
 
     offer(Nothing=Nothing, Backend=Backend)
-    with pytest.raises(UsageError) as error:
-        connect(f"onnx:made_up:{name}")
-    assert error.value.message == (
+    assert error_of(UsageError, connect, f"onnx:made_up:{name}").message == (
         f"backend 'onnx:made_up:{name}' has neither prepare nor run_model nor run_node of its own"
     )
 
 
 def test_prepare_has_to_return_something_that_runs(offer: Any) -> None:
-    outcome = outcome_of(offer(prepare=lambda model, device: None))
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(offer(prepare=lambda model, device: None)))
     assert (outcome.stage, outcome.kind) == ("prepare", "UnusableAnswer")
     assert outcome.detail == "prepare returned NoneType, which has no run(inputs)"
 
@@ -208,8 +205,7 @@ def test_outputs_by_name_are_put_in_order(offer: Any) -> None:
 
 def test_outputs_by_other_names_are_none(offer: Any) -> None:
     address = offer(prepare=lambda model, device: Rep(model, lambda _, values: {"y": values[0]}))
-    outcome = outcome_of(address)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(address))
     assert outcome.detail == "outputs are called ['y'] and should be ['output']"
 
 
@@ -275,8 +271,7 @@ def test_is_compatible_may_take_the_model_alone(offer: Any) -> None:
 
 def test_what_onnx_s_checker_says_is_documented(offer: Any) -> None:
     wrong = task_of("Hardmax", 13, {"alpha": 1.0}, X)
-    outcome = outcome_of(offer(Complete=Complete), wrong)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(offer(Complete=Complete), wrong))
     assert (outcome.stage, outcome.kind) == ("prepare", ValidationError.__name__)
     assert outcome.documented
 
@@ -301,9 +296,7 @@ def test_a_bug_in_building_the_model_is_no_refusal(offer, monkeypatch):
 )
 def test_what_it_cannot_mean_is_refused(address: str, message: str, offer: Any) -> None:
     offer(Complete=Complete, X=3)
-    with pytest.raises(UsageError) as error:
-        connect(address)
-    assert error.value.message.startswith(message)
+    assert error_of(UsageError, connect, address).message.startswith(message)
 
 
 def test_a_class_whose_objects_cannot_be_made_is_unavailable(offer: Any) -> None:

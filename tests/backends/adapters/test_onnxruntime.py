@@ -17,6 +17,7 @@ from opcheck.model import EXACT, Declared, Declined, NotRun, Outcome, Port, Prod
 from opcheck.model.result import Verdict
 from tests import asking
 from tests.asking import output_of, task_of
+from tests.expecting import of_type
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
@@ -59,11 +60,8 @@ class Session:
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, session: Any) -> None:
-    monkeypatch.setattr(
-        onnxruntime,
-        "get_available_providers",
-        lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"],
-    )
+    here = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: here)
     # That of the first, which is asked for in connecting, is in order.
     sessions = iter([Session(["CUDAExecutionProvider"])])
     monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: next(sessions, session))
@@ -186,8 +184,7 @@ def test_a_provider_that_fails_while_it_runs_is_not_replaced(made, monkeypatch, 
 
 def test_a_missing_kernel_is_declined() -> None:
     x = X.astype(np.float64)
-    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 1}, x), x)
-    assert isinstance(outcome, Declined)
+    outcome = of_type(Declined, outcome_of(task_of("Hardmax", 13, {"axis": 1}, x), x))
     assert "NOT_IMPLEMENTED" in outcome.reason
 
 
@@ -215,9 +212,7 @@ def relu(opset: int, ir: int, domain: str = "", name: str = "", to: int = 0) -> 
     ids=["IR version", "opset", "operator"],
 )
 def test_what_is_later_than_it_is_declined_in_its_own_sentence(task: Task, reason: str) -> None:
-    outcome = outcome_of(task, X)
-    assert isinstance(outcome, Declined)
-    assert outcome.reason.startswith(reason)
+    assert of_type(Declined, outcome_of(task, X)).reason.startswith(reason)
 
 
 def test_a_type_that_onnx_does_not_have_is_refused_not_declined() -> None:
@@ -252,8 +247,7 @@ def test_what_a_kernel_says_that_it_lacks_is_declined() -> None:
     x = np.ones((2, 1, 1), np.float32)
     recurrent = {"hidden_size": 1, "layout": 1}
     weights = [np.ones((1, 1, 1), np.float32)] * 2
-    outcome = outcome_of(task_of("RNN", 14, recurrent, x, *weights), x, *weights)
-    assert isinstance(outcome, Declined)
+    outcome = of_type(Declined, outcome_of(task_of("RNN", 14, recurrent, x, *weights), x, *weights))
     assert "Batchwise recurrent operations (layout == 1) are not supported." in outcome.reason
 
 
@@ -268,16 +262,14 @@ def test_a_session_declares_what_it_knows_of_its_outputs() -> None:
     assert ORT.prepare(HARDMAX).declared() == [("float32", list(X.shape))]
     x = np.ones((1, 1, 6), np.float32)
     attrs = {"kernel_shape": (2,), "strides": (3,), "auto_pad": "SAME_UPPER", "ceil_mode": 1}
-    outcome = outcome_of(task_of("LpPool", 18, attrs, x), x)
-    assert isinstance(outcome, Produced)
+    outcome = of_type(Produced, outcome_of(task_of("LpPool", 18, attrs, x), x))
     # By ONNX's shape inference, which has another formula than the kernel.
     assert outcome.declared == (Declared("float32", (1, 1, 3)),)
     assert outcome.outputs[0].shape == (1, 1, 2)  # type: ignore[union-attr]
 
 
 def test_an_invalid_model_is_refused_in_its_own_words() -> None:
-    outcome = outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(task_of("Hardmax", 13, {"axis": 7}, X), X))
     assert (outcome.stage, outcome.documented) == ("prepare", True)
     assert outcome.kind in {"Fail", "InvalidGraph", "InvalidArgument", "RuntimeException"}
 
@@ -300,9 +292,7 @@ def test_those_of_its_python_layer_are_documented(feed, error):
 @pytest.mark.parametrize("error", [AssertionError("x"), ImportError("x"), KeyError("x")])
 def test_other_exceptions_are_accidents(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, error)
-    outcome = outcome_of(HARDMAX, X)
-    assert isinstance(outcome, Raised)
-    assert not outcome.documented
+    assert not of_type(Raised, outcome_of(HARDMAX, X)).documented
 
 
 def test_its_signal_for_not_implemented_is_heard_in_both_stages(monkeypatch):

@@ -12,6 +12,7 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.graph import model_of
 from opcheck.model import Declined, Raised, Task
 from tests.asking import outcome_of, output_of, task_of
+from tests.expecting import error_of, of_type
 
 openvino = pytest.importorskip("openvino", reason="not installed: openvino")
 
@@ -82,10 +83,8 @@ def test_the_precision_is_its_own_choice_unless_told_otherwise(vino: Any) -> Non
         return name
 
     assert settings_of(vino) == {"INFERENCE_NUM_THREADS": 1}
-    assert (
-        precision(vino)
-        == openvino.Core().get_property("CPU", "INFERENCE_PRECISION_HINT").to_string()
-    )
+    hint = openvino.Core().get_property("CPU", "INFERENCE_PRECISION_HINT")
+    assert precision(vino) == hint.to_string()
     assert precision(adapter.connect(None, {"precision": "f32"})) == "f32"
 
 
@@ -95,28 +94,22 @@ def test_the_precision_is_its_own_choice_unless_told_otherwise(vino: Any) -> Non
         ("cpu", {}, "openvino has no device 'cpu'", "did you mean 'CPU'"),
         ("AUTO", {}, "openvino has no device 'AUTO'", "it has CPU, GPU, NPU"),
         ("HETERO:GPU,CPU", {}, "openvino has no device 'HETERO:GPU,CPU'", "it has CPU, GPU, NPU"),
-        (
-            None,
-            {"precision": "i8"},
-            "backend 'openvino': precision=i8: precision is f32, f16 or bf16",
-            None,
-        ),
+        (None, {"precision": "i8"},
+         "backend 'openvino': precision=i8: precision is f32, f16 or bf16", None),
         (None, {"thread": "1"}, "backend 'openvino' has no option 'thread'", "mean 'threads'?"),
     ],
-)
+)  # fmt: skip
 def test_nonsense_is_refused(detail, options, message, hint):
-    with pytest.raises(UsageError) as caught:
-        adapter.connect(detail, options)
-    assert caught.value.message == message
-    assert (hint or "") in (caught.value.hint or "")
+    caught = error_of(UsageError, adapter.connect, detail, options)
+    assert caught.message == message
+    assert (hint or "") in (caught.hint or "")
 
 
 def test_a_device_that_is_not_here_is_told_with_those_that_are(monkeypatch):
     monkeypatch.setattr(openvino.Core, "available_devices", ["CPU", "GPU.0"])
-    with pytest.raises(BackendUnavailable) as caught:
-        adapter.connect("GPU.1", {})
-    assert caught.value.message == "openvino finds no GPU.1 here"
-    assert caught.value.hint == "it finds CPU, GPU.0"
+    caught = error_of(BackendUnavailable, adapter.connect, "GPU.1", {})
+    assert caught.message == "openvino finds no GPU.1 here"
+    assert caught.hint == "it finds CPU, GPU.0"
 
 
 def test_another_device_is_addressed_and_has_no_threads_if_it_knows_none(monkeypatch):
@@ -156,8 +149,7 @@ def test_its_signal_for_not_implemented_is_heard_while_it_runs(vino: Any) -> Non
 
 
 def test_an_invalid_model_is_refused_in_its_own_words(vino: Any) -> None:
-    outcome = outcome_of(vino, task_of("Hardmax", 13, {"axis": 7}, X), X)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(vino, task_of("Hardmax", 13, {"axis": 7}, X), X))
     assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "RuntimeError", True)
     assert "axis 7 out of tensor range [-2, 1]" in outcome.detail
 
@@ -174,16 +166,13 @@ def test_a_mode_and_a_rank_that_it_lacks_are_declined(vino: Any) -> None:
 
 def test_a_sentence_that_calls_a_legal_model_wrong_is_a_refusal(vino: Any) -> None:
     x = np.ones((0, 1, 3), np.float32)
-    outcome = outcome_of(vino, task_of("LpPool", 18, {"kernel_shape": (2,)}, x), x)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(vino, task_of("LpPool", 18, {"kernel_shape": (2,)}, x), x))
     assert "Batch size is zero" in outcome.detail
 
 
 @pytest.mark.parametrize("error", [AssertionError("x"), KeyError("x"), TypeError(NO_NODE)])
 def test_other_exceptions_are_accidents(vino: Any, error: Exception) -> None:
-    outcome = outcome_of(failing(vino, error), HARDMAX, X)
-    assert isinstance(outcome, Raised)
-    assert not outcome.documented
+    assert not of_type(Raised, outcome_of(failing(vino, error), HARDMAX, X)).documented
 
 
 def test_bfloat16_stands_beside_other_types(vino: Any) -> None:
@@ -199,8 +188,7 @@ def test_bfloat16_stands_beside_other_types(vino: Any) -> None:
 
 def test_an_input_that_it_dropped_is_refused_as_whoever_feeds_it_sees(vino: Any) -> None:
     axes = np.zeros(0, np.int64)
-    outcome = outcome_of(vino, task_of("ReduceSum", 13, {}, X, axes), X, axes)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(vino, task_of("ReduceSum", 13, {}, X, axes), X, axes))
     assert "Port for tensor name" in outcome.detail
 
 

@@ -12,6 +12,7 @@ from opcheck.backends.base import Backend, UnusableAnswer
 from opcheck.backends.connect import _NOT_THEIRS, connect
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from tests.asking import task_of
+from tests.expecting import error_of
 
 TWICE = """
     class Ready:
@@ -45,10 +46,9 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
 
 
 def refusal(address: str, kind: type[OpcheckError] = UsageError) -> OpcheckError:
-    with pytest.raises(kind) as error:
-        connect(address)
-    assert type(error.value) is kind
-    return error.value
+    error = error_of(kind, connect, address)
+    assert type(error) is kind
+    return error
 
 
 def answer(backend: Backend) -> list[float]:
@@ -104,10 +104,8 @@ def test_a_module_may_lie_in_packages_and_a_class_in_a_class(write: Write) -> No
 
 
 def test_the_only_class_with_prepare_needs_no_name(write: Write) -> None:
-    write(
-        "alone.py",
-        "from opcheck.backends import Backend\nfrom os import PathLike\n" + dedent(TWICE),
-    )
+    imports = "from opcheck.backends import Backend\nfrom os import PathLike\n"
+    write("alone.py", imports + dedent(TWICE))
     assert connect("py:alone").info.address == "py:alone:Twice"
     write("passed_on.py", "from alone import Twice")
     assert connect("py:passed_on").info.address == "py:passed_on:Twice"
@@ -129,30 +127,24 @@ def test_a_module_with_prepare_is_a_backend_itself(write: Write) -> None:
     backend = connect("py:itself")
     assert answer(backend) == [0, 1]
     assert (backend.info.address, backend.info.version) == ("py:itself", "3")
-    assert refusal("py:itself?a=1").message == (
-        "backend 'py:itself' takes neither a detail nor options"
-    )
+    said = "backend 'py:itself' takes neither a detail nor options"
+    assert refusal("py:itself?a=1").message == said
 
 
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        (
-            TWICE + "\n    class Thrice(Twice):\n        pass",
-            "module 'chosen' has several classes with prepare",
-            "write one of py:chosen:Twice, py:chosen:Thrice",
-        ),
-        (
-            "from opcheck.backends import Backend",
-            "module 'chosen' has neither prepare nor a class with it",
-            "write py:chosen:Name for what Name is there",
-        ),
+        (TWICE + "\n    class Thrice(Twice):\n        pass",
+         "several classes with prepare", "one of py:chosen:Twice, py:chosen:Thrice"),
+        ("from opcheck.backends import Backend",
+         "neither prepare nor a class with it", "py:chosen:Name for what Name is there"),
     ],
-)
+)  # fmt: skip
 def test_where_no_one_class_is_meant_it_says_what_to_write(text, message, hint, write):
     write("chosen.py", text)
     error = refusal("py:chosen")
-    assert (error.message, error.hint) == (f"backend 'py:chosen': {message}", hint)
+    assert error.message == f"backend 'py:chosen': module 'chosen' has {message}"
+    assert error.hint == f"write {hint}"
 
 
 @pytest.mark.parametrize(
@@ -208,6 +200,9 @@ MAKERS = """
 """
 
 
+UNEXPECTED = "got an unexpected keyword argument"
+
+
 def test_it_says_what_it_is(write: Write) -> None:
     write("makers.py", MAKERS)
     backend = connect("py:makers:Noting?threads=2")
@@ -226,12 +221,8 @@ def test_a_function_may_make_it_and_an_object_be_it(write: Write) -> None:
 @pytest.mark.parametrize(
     ("address", "message", "hint"),
     [
-        (
-            "Noting?thread=2",
-            "got an unexpected keyword argument 'thread'",
-            "did you mean 'threads'",
-        ),
-        ("Noting?x=2", "got an unexpected keyword argument 'x'", "made by Noting(*, threads='4')"),
+        ("Noting?thread=2", f"{UNEXPECTED} 'thread'", "did you mean 'threads'"),
+        ("Noting?x=2", f"{UNEXPECTED} 'x'", "made by Noting(*, threads='4')"),
         ("noting?x=2", "missing a required argument: 'model'", "made by noting(model, **more)"),
     ],
 )
@@ -267,9 +258,7 @@ def test_what_does_not_follow_the_protocol_is_refused(text, message, write):
 
 def test_something_that_cannot_run_is_no_prepared_task(write: Write) -> None:
     write("makers.py", MAKERS)
-    with pytest.raises(
-        UnusableAnswer, match=r"prepare returned NoneType, which has no run\(inputs\)"
-    ):
+    with pytest.raises(UnusableAnswer, match=r"returned NoneType, which has no run\(inputs\)"):
         answer(connect("py:makers:Noting"))
 
 

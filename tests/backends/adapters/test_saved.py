@@ -11,6 +11,7 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.graph import folders, model_of
 from opcheck.model import BackendInfo, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of
+from tests.expecting import of_type
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
@@ -34,8 +35,7 @@ def answer(outcome: Outcome) -> Any:
     assert isinstance(outcome, Produced), outcome
     assert outcome.once
     (output,) = outcome.outputs
-    assert isinstance(output, np.ndarray)
-    return output.tolist()
+    return of_type(np.ndarray, output).tolist()
 
 
 def test_outputs_alone_are_an_answer(tmp_path: Path, case: Path) -> None:
@@ -51,17 +51,15 @@ def test_numpy_s_format_will_do(tmp_path: Path, case: Path) -> None:
 def test_the_question_beside_them_has_to_be_the_case_s(tmp_path: Path, case: Path) -> None:
     folders.write_question(case, model_of(HARDMAX), HARDMAX, [X])
     assert answer(outcome_of(tmp_path)) == Y.tolist()
-    assert outcome_of(tmp_path, x=X + 1) == NotRun(
-        f"{case}: computed for other inputs: input_0.pb is not the case's"
-    )
+    other = f"{case}: computed for other inputs: input_0.pb is not the case's"
+    assert outcome_of(tmp_path, x=X + 1) == NotRun(other)
     other = task_of("Hardmax", 13, {"axis": 0}, X)
     assert outcome_of(tmp_path, other) == NotRun(f"{case}: computed for another model")
 
 
 def test_outputs_that_cannot_be_read_are_no_missing_ones(tmp_path: Path, case: Path) -> None:
     (case / folders.DATA_SET / "output_0.pb").write_bytes(b"damaged")
-    outcome = outcome_of(tmp_path)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(tmp_path))
     assert (outcome.kind, outcome.documented) == ("UnusableOutputs", False)
     assert outcome.detail.startswith("output_0.pb holds no readable value")
 
@@ -134,8 +132,7 @@ def test_the_same_operator_at_a_later_opset_has_a_folder_of_its_own(tmp_path, ca
 
 def test_what_onnx_cannot_state_is_not_supported_unless_there_is_an_answer(tmp_path: Path) -> None:
     task = dml_problem((7,), X)
-    outcome = outcome_of(tmp_path, task)
-    assert isinstance(outcome, Declined)
+    outcome = of_type(Declined, outcome_of(tmp_path, task))
     assert outcome.reason.startswith("not expressible as an ONNX graph")
     folder = tmp_path / folders.folder_name(task.case)
     folder.mkdir()
@@ -145,9 +142,8 @@ def test_what_onnx_cannot_state_is_not_supported_unless_there_is_an_answer(tmp_p
 
 
 def test_a_folder_of_nobody_is_saved_outputs_of_nobody(tmp_path: Path) -> None:
-    assert connect(str(tmp_path), {}).info == BackendInfo(
-        f"saved:{tmp_path}", "saved", "", repeatable=False
-    )
+    origin = BackendInfo(f"saved:{tmp_path}", "saved", "", repeatable=False)
+    assert connect(str(tmp_path), {}).info == origin
 
 
 def test_a_folder_says_whose_outputs_it_holds(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from opcheck.backends.adapters import torch as adapter
 from opcheck.errors import UsageError
 from opcheck.model import Declined, Outcome, Produced, Raised, Task, TensorType
 from tests.asking import dml_problem, outcome_of, output_of, task_of
+from tests.expecting import of_type
 
 torch = pytest.importorskip("torch", reason="not installed: torch")
 
@@ -135,9 +136,7 @@ def test_a_constant_of_the_model_is_an_input_like_any_other(backend: Any) -> Non
 )  # fmt: skip
 def test_what_is_no_node_of_the_specification_is_refused(op, at_opset, attrs, shape, backend):
     x = np.zeros(shape, np.float32)
-    outcome = outcome_of(backend, task_of(op, at_opset, attrs, x), x)
-    assert isinstance(outcome, Raised)
-    assert outcome.documented
+    assert of_type(Raised, outcome_of(backend, task_of(op, at_opset, attrs, x), x)).documented
 
 
 @pytest.mark.parametrize(
@@ -146,8 +145,7 @@ def test_what_is_no_node_of_the_specification_is_refused(op, at_opset, attrs, sh
 )
 def test_a_type_that_the_version_lacks_is_refused(op, at_opset, dtype, backend):
     x = X.astype(dtype)
-    outcome = outcome_of(backend, task_of(op, at_opset, {}, x), x)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(backend, task_of(op, at_opset, {}, x), x))
     assert (outcome.kind, outcome.documented) == ("InvalidNode", True)
 
 
@@ -159,9 +157,8 @@ def test_an_operator_that_is_not_mapped_is_declined(backend: Any) -> None:
 
 def test_strings_are_declined_also_as_a_constant(backend: Any) -> None:
     words = np.array(["a", "b"], object)
-    assert outcome_of(backend, task_of("Cast", 13, {"to": 1}, words, initializer=True)) == Declined(
-        "torch has no strings"
-    )
+    task = task_of("Cast", 13, {"to": 1}, words, initializer=True)
+    assert outcome_of(backend, task) == Declined("torch has no strings")
 
 
 def taking(types: str) -> Any:
@@ -183,9 +180,7 @@ def test_torch_s_own_words_for_not_implemented_are_heard() -> None:
         def prepare(self, task: Task) -> Any:
             return mapped
 
-    outcome = outcome_of(Backend(), task, x)
-    assert isinstance(outcome, Declined)
-    assert "not implemented for 'Int'" in outcome.reason
+    assert "not implemented for 'Int'" in of_type(Declined, outcome_of(Backend(), task, x)).reason
 
 
 def test_no_other_error_of_torch_means_that(backend: Any) -> None:
@@ -218,8 +213,6 @@ def test_elements_are_moved_as_onnx_says(backend: Any) -> None:
         (joined, [[*row, *row] for row in X.tolist()]),
         (where, [[-1, -2, -2], [4, 3, 4]]),
     ):
-        assert isinstance(outcome, Produced), outcome
-        assert outcome.outputs[0].tolist() == wanted  # type: ignore[union-attr]
-    refused = asked("Where", 16, ("condition", "X", "Y"), chosen, X, x)
-    assert isinstance(refused, Raised)
+        assert of_type(Produced, outcome).outputs[0].tolist() == wanted  # type: ignore[union-attr]
+    refused = of_type(Raised, asked("Where", 16, ("condition", "X", "Y"), chosen, X, x))
     assert "takes one type for T" in refused.detail

@@ -13,6 +13,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.model import BackendInfo, Declined, OutputSpec, Produced, Raised
 from tests.asking import outcome_of, task_of
+from tests.expecting import of_type
 
 # Only models here that it survives: it aborts the process over some that are legal.
 tract = pytest.importorskip("tract", reason="not installed: tract")
@@ -65,12 +66,10 @@ def test_a_type_it_lacks_is_declined(backend: Any) -> None:
 
 def test_a_type_that_an_operator_lacks_is_declined(backend: Any) -> None:
     whole = X.astype(np.int32)
-    outcome = outcome_of(backend, task_of("Softmax", 13, {}, whole), whole)
-    assert isinstance(outcome, Declined)
+    outcome = of_type(Declined, outcome_of(backend, task_of("Softmax", 13, {}, whole), whole))
     assert "Unsupported datum type in softmax: input type I32" in outcome.reason
     double = np.array([1.0, 2.0])
-    outcome = outcome_of(backend, task_of("Gelu", 20, {}, double), double)
-    assert isinstance(outcome, Declined)
+    outcome = of_type(Declined, outcome_of(backend, task_of("Gelu", 20, {}, double), double))
     assert "Erf does not support F64" in outcome.reason
 
 
@@ -83,8 +82,7 @@ def test_it_declares_the_shapes_of_its_outputs(backend: Any) -> None:
 def test_what_an_operator_asks_of_a_model_is_a_refusal_and_not_declined(backend: Any) -> None:
     # Of an operator that it has, an input that it wants to be constant is an error like any other.
     axis = np.array(0, np.int64)
-    outcome = outcome_of(backend, task_of("CumSum", 14, {}, X, axis), X, axis)
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, outcome_of(backend, task_of("CumSum", 14, {}, X, axis), X, axis))
     assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "TractError", True)
     assert "Axis expected to be a const" in outcome.detail
 
@@ -97,9 +95,8 @@ def _loading_by(backend: Any, loader: Any) -> Any:
 @pytest.mark.parametrize("error", [AssertionError("x"), RuntimeError("Unimplemented(x)")])
 def test_other_exceptions_are_accidents(backend: Any, error: Exception) -> None:
     failing = _loading_by(backend, Failing(error))
-    assert outcome_of(failing, HARDMAX, X) == Raised(
-        "prepare", type(error).__name__, str(error), False
-    )
+    outcome = outcome_of(failing, HARDMAX, X)
+    assert outcome == Raised("prepare", type(error).__name__, str(error), False)
 
 
 def test_no_file_has_a_name_while_it_reads_a_model(backend, tmp_path, monkeypatch):

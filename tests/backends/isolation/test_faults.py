@@ -131,9 +131,7 @@ def alone(fault: str) -> LiveResult:
 @pytest.fixture(scope="module")
 def deaths(request: pytest.FixtureRequest) -> dict[str, LiveResult]:
     """Each deadly fault that is asked about, in a pool of its own."""
-    asked = [
-        f for f in DEADLY if any(f"how_it_ended[{f}]" in i.nodeid for i in request.session.items)
-    ]
+    asked = [f for f in DEADLY if any(f"_ended[{f}]" in i.nodeid for i in request.session.items)]
     with ThreadPoolExecutor(4) as threads:
         return dict(zip(asked, threads.map(alone, asked), strict=True))
 

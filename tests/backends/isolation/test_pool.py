@@ -32,6 +32,7 @@ from tests.backends.isolation.asked import (
     replies,
     wait_for,
 )
+from tests.expecting import of_type
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -119,8 +120,7 @@ def test_data_that_cannot_be_handed_over_are_no_fault_of_the_backend(monkeypatch
             patch.setattr(channel, "send", lambda number, parts: os.write(-1, b""))
             [unasked] = replies(pool, [first])
         [asked] = replies(pool, [second])
-    assert isinstance(unasked.outcome, NotRun)
-    assert "cannot be handed over: [Errno 9]" in unasked.outcome.reason
+    assert "cannot be handed over: [Errno 9]" in of_type(NotRun, unasked.outcome).reason
     assert right(second, asked.outcome)
 
 
@@ -168,8 +168,7 @@ def test_an_answer_that_is_neither_outputs_nor_an_exit_is_a_crash(monkeypatch, s
     with pool_of("Faulty") as pool, monkeypatch.context() as patch:
         patch.setattr(process.Process, "answer", answer)
         [reply] = replies(pool, questions("a"))
-    assert isinstance(reply.outcome, Crashed)
-    assert "neither an answer nor an exit" in reply.outcome.how
+    assert "neither an answer nor an exit" in of_type(Crashed, reply.outcome).how
 
 
 def test_workers_share_the_questions_and_a_hang_holds_up_none_but_its_own():
@@ -262,8 +261,7 @@ def test_an_output_of_another_size_than_expected_is_taken_as_it_is():
         # The memory that it took on its way is free again, here and there.
         assert psutil.Process(process_of(pool)).memory_info().rss < 300 * MEBI
         assert os.fstat(pool._slots[0].process._file).st_size < MEBI
-    assert isinstance(huge, Produced)
-    assert huge.outputs[0].nbytes == 100 * MEBI
+    assert of_type(Produced, huge).outputs[0].nbytes == 100 * MEBI
 
 
 @on_linux
@@ -462,9 +460,8 @@ def test_after_three_deaths_at_start_the_other_cases_are_not_run(tmp_path):
 
 def test_a_second_worker_that_cannot_start_leaves_the_cases_to_the_first(tmp_path):
     asked = questions(*(f"c{number}" for number in range(20)))
-    with pool_of(
-        f"StartsSometimes?file={tmp_path / 'starts'}&starts=2,3,4,5,6,7", workers=2
-    ) as pool:
+    starts = f"file={tmp_path / 'starts'}&starts=2,3,4,5,6,7"
+    with pool_of(f"StartsSometimes?{starts}", workers=2) as pool:
         found = replies(pool, asked)
     assert [type(reply.outcome) for reply in found] == [Produced] * 20
 

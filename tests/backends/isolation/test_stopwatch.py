@@ -121,10 +121,8 @@ def test_nothing_is_timed_that_is_not_held() -> None:
 
 
 def test_a_worker_that_takes_too_much_memory_is_ended() -> None:
-    with (
-        watch("Spin?seconds=0.5", memory_limit=1 << 20) as timer,
-        pytest.raises(WorkerLost, match="of memory"),
-    ):
+    lost = pytest.raises(WorkerLost, match="of memory")
+    with watch("Spin?seconds=0.5", memory_limit=1 << 20) as timer, lost:
         timer.hold(ASKED)
 
 

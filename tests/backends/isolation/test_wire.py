@@ -138,9 +138,8 @@ def test_a_list_of_arrays_arrives_with_what_it_is():
 
 def test_what_came_before_is_sent_once():
     asked, large = question_of(X), np.arange(9000)
-    parts = wire.answer_parts(
-        answer_of(large, fed=((X,), (X,), (X,))), (*asked.inputs, *asked.second)
-    )
+    told = answer_of(large, fed=((X,), (X,), (X,)))
+    parts = wire.answer_parts(told, (*asked.inputs, *asked.second))
     assert [memoryview(part).nbytes for part in parts[1:]] == [large.nbytes]
 
 

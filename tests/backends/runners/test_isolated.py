@@ -104,10 +104,7 @@ def test_a_program_asked_in_lines_is_replaced_where_it_hangs_or_ends(
             reply(**answers(request))
     """
     found = verdicts(persistent(tmp_path, text), cases, settings)
-    assert found == [
-        Verdict.PASS,
-        Verdict.TIMEOUT if act == "hangs" else Verdict.CRASH,
-        Verdict.PASS,
-    ]
+    ended = Verdict.TIMEOUT if act == "hangs" else Verdict.CRASH
+    assert found == [Verdict.PASS, ended, Verdict.PASS]
     assert not [*left(tmp_path)]
     assert not [*(tmp_path / "scratch").iterdir()]

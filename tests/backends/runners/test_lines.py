@@ -3,12 +3,11 @@ from typing import Any
 import pytest
 
 from opcheck.backends.programs import BrokenProtocol, read_hello, read_reply
+from tests.expecting import error_of
 
 
 def refusal(function: Any, *arguments: Any) -> str:
-    with pytest.raises(BrokenProtocol) as error:
-        function(*arguments)
-    return str(error.value)
+    return str(error_of(BrokenProtocol, function, *arguments))
 
 
 def test_a_program_begins_with_its_name_and_version() -> None:

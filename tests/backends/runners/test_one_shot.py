@@ -15,6 +15,7 @@ from opcheck.backends.programs import filled
 from opcheck.dtypes import DTYPES
 from tests.asking import dml_problem, task_of
 from tests.backends.runners.programs import SAME, X, one_shot
+from tests.expecting import of_type
 
 pytestmark = pytest.mark.usefixtures("scratch")
 
@@ -27,19 +28,20 @@ def outcome_of(folder: Path, text: str, task: model.Task = SAME, x: Any = X) -> 
     return asked(connect(f"cmd:{one_shot(folder, text)}"), task, x)
 
 
+def output_of(outcome: model.Outcome) -> np.ndarray:
+    (output,) = of_type(model.Produced, outcome).outputs
+    return of_type(np.ndarray, output)
+
+
 def test_status_0_and_its_outputs_are_an_answer(tmp_path: Path) -> None:
-    outcome = outcome_of(tmp_path, "identity()")
-    assert isinstance(outcome, model.Produced)
-    (output,) = outcome.outputs
-    assert isinstance(output, np.ndarray)
+    output = output_of(outcome_of(tmp_path, "identity()"))
     assert (output.dtype, output.tobytes()) == (X.dtype, X.tobytes())
 
 
 def test_it_is_asked_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     outcome = outcome_of(tmp_path, f"identity(); open({str(log)!r}, 'a').write('x')")
-    assert isinstance(outcome, model.Produced)
-    assert outcome.once
+    assert of_type(model.Produced, outcome).once
     assert log.read_text() == "x"
 
 
@@ -99,8 +101,7 @@ def test_it_gets_the_model_its_inputs_and_an_empty_folder(tmp_path: Path, scratc
         say(model.parent.parent)
         sys.exit(1)
     """
-    outcome = outcome_of(tmp_path, text)
-    assert isinstance(outcome, model.Raised)
+    outcome = of_type(model.Raised, outcome_of(tmp_path, text))
     assert outcome.detail.splitlines() == [
         "exit status 1: model.onnx test_data_set_0 True ['input_0.pb']",
         f"[] {Path.cwd()}",
@@ -122,8 +123,7 @@ def test_its_standard_input_is_empty_whatever_ours_is(tmp_path: Path) -> None:
         os.dup2(ours, 0)
         os.close(ours)
         os.close(read)
-    assert isinstance(outcome, model.Raised)
-    assert outcome.detail == "exit status 1: ''"
+    assert of_type(model.Raised, outcome).detail == "exit status 1: ''"
 
 
 def test_inputs_are_numbered_as_the_model_has_them(tmp_path: Path) -> None:
@@ -131,10 +131,7 @@ def test_inputs_are_numbered_as_the_model_has_them(tmp_path: Path) -> None:
     task = task_of("Reshape", 13, {}, x, shape)
     text = "shutil.copy(inputs / 'input_1.pb', outputs / 'output_0.pb')"
     outcome = asked(connect(f"cmd:{one_shot(tmp_path, text)}"), task, x, shape)
-    assert isinstance(outcome, model.Produced)
-    (output,) = outcome.outputs
-    assert isinstance(output, np.ndarray)
-    assert output.tolist() == [3, 2]
+    assert output_of(outcome).tolist() == [3, 2]
 
 
 def test_arguments_pass_no_shell(tmp_path: Path) -> None:
@@ -166,8 +163,7 @@ def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
     ],
 )
 def test_what_is_no_answer_is_told_and_no_documented_refusal(tmp_path, text, told):
-    outcome = outcome_of(tmp_path, text)
-    assert isinstance(outcome, model.Raised)
+    outcome = of_type(model.Raised, outcome_of(tmp_path, text))
     assert (outcome.kind, outcome.documented) == ("BrokenProtocol", False)
     assert outcome.detail.startswith("exit status 0, but its outputs: ")
     assert told in outcome.detail
@@ -176,20 +172,13 @@ def test_what_is_no_answer_is_told_and_no_documented_refusal(tmp_path, text, tol
 def test_bfloat16_goes_in_and_comes_out_bit_for_bit(tmp_path: Path) -> None:
     bits = np.array([0x0001, 0x8000, 0x7F80, 0x3F81, 0x7FC1], np.uint16)
     x = bits.view(ml_dtypes.bfloat16)
-    outcome = outcome_of(tmp_path, "identity()", task_of("Identity", 13, {}, x), x)
-    assert isinstance(outcome, model.Produced)
-    (output,) = outcome.outputs
-    assert isinstance(output, np.ndarray)
+    output = output_of(outcome_of(tmp_path, "identity()", task_of("Identity", 13, {}, x), x))
     assert (output.dtype, output.tobytes()) == (x.dtype, bits.tobytes())
 
 
 def test_an_answer_of_another_type_is_for_the_judge(tmp_path: Path) -> None:
     task = task_of("Identity", 13, {}, X, outputs=(model.OutputSpec("y", DTYPES["float64"]),))
-    outcome = outcome_of(tmp_path, "identity()", task)
-    assert isinstance(outcome, model.Produced)
-    (output,) = outcome.outputs
-    assert isinstance(output, np.ndarray)
-    assert output.dtype == np.float32
+    assert output_of(outcome_of(tmp_path, "identity()", task)).dtype == np.float32
 
 
 @pytest.mark.parametrize("text", ["identity()", "sys.exit(1)", "os.kill(os.getpid(), 9)", ""])
@@ -214,11 +203,9 @@ def test_an_interrupt_ends_the_program_and_removes_the_folder(tmp_path, scratch,
 
 def test_a_flood_of_words_neither_blocks_nor_fills_a_reason(tmp_path: Path) -> None:
     text = "print('o' * 10**6)\nfor n in range(10**5): say('line', n)\nsys.exit(4)"
-    outcome = outcome_of(tmp_path, text)
-    assert isinstance(outcome, model.Raised)
-    assert outcome.detail == "exit status 4: " + "\n".join(
-        f"line {n}" for n in range(99995, 100000)
-    )
+    outcome = of_type(model.Raised, outcome_of(tmp_path, text))
+    lines = "\n".join(f"line {n}" for n in range(99995, 100000))
+    assert outcome.detail == f"exit status 4: {lines}"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
@@ -248,9 +235,8 @@ def test_a_program_that_is_gone_was_not_run(tmp_path: Path) -> None:
     program.chmod(0o755)
     backend = connect(f"cmd:{program} {{model}} {{inputs}} {{outputs}}")
     program.unlink()
-    assert asked(backend, SAME, X) == model.NotRun(
-        f"{program} cannot be started: No such file or directory"
-    )
+    said = f"{program} cannot be started: No such file or directory"
+    assert asked(backend, SAME, X) == model.NotRun(said)
 
 
 def test_a_case_that_cannot_be_written_was_not_run(tmp_path, monkeypatch):
@@ -260,10 +246,8 @@ def test_a_case_that_cannot_be_written_was_not_run(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    outcome = asked(backend, SAME, X)
-    assert outcome == model.NotRun(
-        "the case cannot be written down: [Errno 28] No space left on device"
-    )
+    said = "the case cannot be written down: [Errno 28] No space left on device"
+    assert asked(backend, SAME, X) == model.NotRun(said)
 
 
 def test_a_bug_in_building_the_model_is_no_refusal(tmp_path, monkeypatch):
@@ -273,6 +257,5 @@ def test_a_bug_in_building_the_model_is_no_refusal(tmp_path, monkeypatch):
 
 
 def test_what_onnx_cannot_state_is_not_supported_and_nothing_is_run(tmp_path: Path) -> None:
-    outcome = outcome_of(tmp_path, "identity()", dml_problem((7,), X), X)
-    assert isinstance(outcome, model.Declined)
+    outcome = of_type(model.Declined, outcome_of(tmp_path, "identity()", dml_problem((7,), X), X))
     assert outcome.reason.startswith("not expressible as an ONNX graph")

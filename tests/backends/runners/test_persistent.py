@@ -18,6 +18,7 @@ from opcheck.graph import model_of
 from opcheck.model import Crashed, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import task_of
 from tests.backends.runners.programs import SAME, X, persistent
+from tests.expecting import error_of, of_type
 
 pytestmark = pytest.mark.usefixtures("scratch")
 RUN = "message if request['do'] == 'prepare' else "
@@ -91,8 +92,7 @@ def test_it_is_told_the_model_as_a_file_and_as_bytes(started: Any, tmp_path: Pat
                 say(json.dumps(request))
                 reply(id=request["id"], error=json.dumps(request))
     """
-    outcome = asked(started(text))
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, asked(started(text)))
     assert outcome.detail == (
         '{"id": 1, "do": "prepare", "case": "Identity", "op": "Identity", "opset": 13}'
     )
@@ -185,8 +185,7 @@ def test_a_kind_without_words_is_named(started: Any) -> None:
     ],
 )
 def test_a_reply_that_is_none_is_told(started: Any, change: str, told: str) -> None:
-    outcome = asked(started(serving(change)))
-    assert isinstance(outcome, Raised)
+    outcome = of_type(Raised, asked(started(serving(change))))
     assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "BrokenProtocol", False)
     assert told in outcome.detail
 
@@ -209,9 +208,7 @@ def test_outputs_that_are_none_are_told(started: Any, outputs: str, told: str) -
 
 def test_a_wrong_number_of_outputs_is_for_the_judge(started: Any) -> None:
     backend = started(serving(f"{RUN}{{'id': request['id'], 'outputs': message['outputs'] * 2}}"))
-    outcome = asked(backend)
-    assert isinstance(outcome, Produced)
-    assert len(outcome.outputs) == 2
+    assert len(of_type(Produced, asked(backend)).outputs) == 2
 
 
 def test_who_has_lost_the_thread_is_ended_and_started_anew(started: Any, tmp_path: Path) -> None:
@@ -229,9 +226,7 @@ def test_who_has_lost_the_thread_is_ended_and_started_anew(started: Any, tmp_pat
         """
     )
     first = backend.prepare.__self__.conversation()
-    outcome = asked(backend)
-    assert isinstance(outcome, Raised)
-    assert "the reply's id must be 2, got 1" in outcome.detail
+    assert "the reply's id must be 2, got 1" in of_type(Raised, asked(backend)).detail
     assert output_of(asked(backend)).tobytes() == X.tobytes()
     assert backend.prepare.__self__.conversation() is not first
 
@@ -263,9 +258,7 @@ def test_a_program_that_dies_has_crashed_and_the_next_case_finds_a_new_one(start
 
 def test_half_a_line_is_the_end_of_it(started: Any) -> None:
     act = "print('{\"id\"', end='', flush=True); os._exit(3)"
-    outcome = asked(started(DIES.format(act)))
-    assert isinstance(outcome, Raised)
-    assert "no JSON object: '{\"id\"'" in outcome.detail
+    assert "no JSON object: '{\"id\"'" in of_type(Raised, asked(started(DIES.format(act)))).detail
 
 
 def test_a_program_that_closes_its_output_has_not_answered(started, monkeypatch):
@@ -325,11 +318,10 @@ def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scra
     ],
 )
 def test_a_program_that_says_no_hello_cannot_be_used(tmp_path, scratch, text, told):
-    with pytest.raises(BackendUnavailable) as error:
-        connect(f"cmd:{persistent(tmp_path, text)}")
-    assert "says no hello: " in error.value.message
-    assert told in error.value.message
-    assert "{model}" in str(error.value.hint)
+    error = error_of(BackendUnavailable, connect, f"cmd:{persistent(tmp_path, text)}")
+    assert "says no hello: " in error.message
+    assert told in error.message
+    assert "{model}" in str(error.hint)
     assert not [*scratch.iterdir()]
 
 
@@ -340,9 +332,7 @@ def test_one_that_cannot_be_started_again_was_not_run(started: Any, tmp_path: Pa
         f"open({flag!r}, 'w').close()\nhello()\nos._exit(1)"
     )
     assert asked(backend) == Crashed("exited with status 1")
-    outcome = asked(backend)
-    assert isinstance(outcome, NotRun)
-    assert "says no hello: exited with status 1" in outcome.reason
+    assert "says no hello: exited with status 1" in of_type(NotRun, asked(backend)).reason
     Path(flag).unlink()
 
 

@@ -83,9 +83,7 @@ def test_where_sums_are_long_half_the_value_may_be_honest(dtype: np.dtype) -> No
     assert ask(x, 1).judge(got, declared=[dtype.name]).wrong == 0
 
 
-def verdicts(
-    dtype: np.dtype, p: float, size: int, y: float, declared: tuple[str, ...] = ()
-) -> dict[str, set[str | None]]:
+def verdicts(dtype: np.dtype, p, size, y, declared=()) -> dict[str, set[str | None]]:
     """What is said of answers beside a norm whose sum of powers leaves the range inside."""
     question = equal(dtype, p, size, y, 1)
     right_one = float(right(question)[1])

@@ -74,9 +74,7 @@ def everywhere(dtype: str, *, far: bool = False) -> Iterator[tuple[str, float, i
             yield from ((kind, 0.0, columns) for kind in KINDS)
 
 
-def judged(
-    wrong: Wrong, dtype: str, row: tuple[str, float, int], declared: tuple[str, ...] = ()
-) -> Comparison:
+def judged(wrong: Wrong, dtype: str, row: tuple[str, float, int], declared=()) -> Comparison:
     x, right = asked(dtype, *row)
     with np.errstate(over="ignore"):
         got = wrong(x, right.values).astype(x.dtype)

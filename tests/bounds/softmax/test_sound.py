@@ -35,11 +35,8 @@ SUITE = ROOT / "cases" / "onnx" / "softmax.yaml"
 @cache
 def cases() -> tuple[Case, ...]:
     """The shipped cases that are judged by the bound."""
-    return tuple(
-        case
-        for case in load([SUITE])
-        if isinstance(case.expect, Computed | Values) and case.tolerance is None
-    )
+    wanted = Computed | Values
+    return tuple(c for c in load([SUITE]) if isinstance(c.expect, wanted) and c.tolerance is None)
 
 
 def by_rows(x: Array, since: int, axis: AttrValue | None) -> Array:

@@ -76,11 +76,8 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
     for cell, cases in matrix(asked).items():
         for case_kills in (CaseKills(case, cell.dtype) for case in cases):
             called |= case_kills.evaluation.node.primitives
-            found = (
-                m
-                for m in mutants_of(cell.op)
-                if m.primitive and m.concerns(case_kills.evaluation.node)
-            )
+            node = case_kills.evaluation.node
+            found = (m for m in mutants_of(cell.op) if m.primitive and m.concerns(node))
             seen |= {(m.primitive, m.name) for m in found}
     assert {"argmax", "exp", "max", "pow", "sum", "sums", "windows_of", "matrix_of"} <= called
     guards = {m.name for op in OPS for m in guards_of(op)}

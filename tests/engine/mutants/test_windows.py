@@ -243,9 +243,8 @@ def test_nothing_follows_the_last_row_or_a_channel_of_one_row() -> None:
 
 
 def made(name: str, x: Any, kernel: int) -> Any:
-    node = Node(
-        OpVersion("", "LpPool", 22), (np.array(x, np.float32),), {"kernel_shape": (kernel,)}
-    )
+    x = np.array(x, np.float32)
+    node = Node(OpVersion("", "LpPool", 22), (x,), {"kernel_shape": (kernel,)})
     [out] = by_name(name).made_on(node)
     return out.tolist()
 

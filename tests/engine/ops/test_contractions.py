@@ -18,10 +18,8 @@ LENGTHS = {"i": 2, "j": 3, "k": 4, "A": 2, "b": 1}
 def test_every_sum_is_that_of_loops_over_letters(equation):
     left, arrow, out = equation.partition("->")
     out = out if arrow else "".join(sorted(c for c in {*left} - {","} if left.count(c) == 1))
-    x = [
-        np.arange(-1, prod(s) - 1).reshape(s)
-        for s in ([LENGTHS[c] for c in t] for t in left.split(","))
-    ]
+    shapes = ([LENGTHS[c] for c in term] for term in left.split(","))
+    x = [np.arange(-1, prod(shape) - 1).reshape(shape) for shape in shapes]
     want, letters = np.zeros([LENGTHS[c] for c in out], np.int64), sorted({*left} - {","})
     for at in product(*(range(LENGTHS[c]) for c in letters)):
         place = dict(zip(letters, at, strict=True))

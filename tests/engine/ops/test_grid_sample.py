@@ -22,10 +22,8 @@ def bilinear(X, grid, of_half):
     for n, i, j in np.ndindex(y.shape[0], *y.shape[2:]):
         gx, gy = grid[n, i, j]
         if of_half:
-            px, py = (
-                gx * np.float32(w / 2) + np.float32((w - 1) / 2),
-                (gy + one) * np.float32(h / 2) - np.float32(0.5),
-            )
+            px = gx * np.float32(w / 2) + np.float32((w - 1) / 2)
+            py = (gy + one) * np.float32(h / 2) - np.float32(0.5)
         else:
             px, py = (
                 ((gx + one) * np.float32(w) - one) / np.float32(2),

@@ -54,7 +54,5 @@ def test_a_variance_in_one_pass_is_warned_of_where_it_cancels():
     found = compare(
         computed_want(OP, "", exactly(OP, [x, one], {})[0]), d / np.sqrt(spread + np.float32(1e-5))
     )
-    assert (found.problem, found.remark) == (
-        "precision",
-        "right only where the variance is E[x²] − E[x]², which cancels",
-    )
+    assert found.problem == "precision"
+    assert found.remark == "right only where the variance is E[x²] − E[x]², which cancels"

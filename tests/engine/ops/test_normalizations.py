@@ -34,10 +34,8 @@ def test_without_training_batch_normalization_has_one_output():
 
 @pytest.mark.parametrize("epsilon", [0.0, 1e-9])
 def test_a_normalization_by_the_text_is_as_right_as_one_by_the_function_body(epsilon):
-    op, x = (
-        OpVersion("", "MeanVarianceNormalization", 13),
-        np.random.default_rng(4).normal(2, 1, 90),
-    )
+    op = OpVersion("", "MeanVarianceNormalization", 13)
+    x = np.random.default_rng(4).normal(2, 1, 90)
     want = computed_want(op, "Y", exactly(op, [x], {"axes": [0]})[0])
     for variance in (x.var(), (x * x).mean() - x.mean() ** 2):
         found = compare(want, (x - x.mean()) / (np.sqrt(variance) + epsilon))

@@ -27,9 +27,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def test_a_test_is_a_folder_in_onnx_s_layout(tmp_path: Path) -> None:
     golden(tmp_path)
-    names = {
-        name.removeprefix(f"{RANDOM}/") for name in tree(tmp_path / "golden") if RANDOM in name
-    }
+    names = {one.removeprefix(f"{RANDOM}/") for one in tree(tmp_path / "golden") if RANDOM in one}
     data = {f"test_data_set_0/{name}_0.pb" for name in ("input", "output", "lowest", "highest")}
     assert names == {"model.onnx", "data.json", *data}
     assert not list((tmp_path / "golden" / "rejected").rglob("output_*"))

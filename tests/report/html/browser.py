@@ -86,13 +86,8 @@ class Browser:
 
     def emulate(self, *, width: int = 1400, scheme: str = "light", media: str = "") -> None:
         """Be so wide, for somebody who prefers this colour scheme."""
-        self.tell(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=900,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        about = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.tell("Emulation.setDeviceMetricsOverride", **about)
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.tell("Emulation.setEmulatedMedia", media=media, features=features)
 

@@ -32,7 +32,7 @@ from opcheck.backends.isolation import wire
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.isolation.wire import Channel
-from opcheck.execution import judge_all
+from opcheck.execution import Scheduler
 from opcheck.model import Case
 from opcheck.suite import Selection, load, select
 from tests.inline import Inline
@@ -77,8 +77,8 @@ def pipelines(name: str, cases: Sequence[Case], addresses: Sequence[str]) -> Non
                 pool.connected()
             show(
                 f"{name}, {' '.join(addresses)}",
-                lambda: list(judge_all(cases, pools)),
-                lambda: list(judge_all(cases, inline)),
+                lambda: list(Scheduler(cases, pools)),
+                lambda: list(Scheduler(cases, inline)),
             )
         finally:
             for pool in pools:

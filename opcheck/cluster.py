@@ -12,7 +12,7 @@ import uuid
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, islice
@@ -40,8 +40,6 @@ from opcheck.report.formatting import Recorder
 
 #: The longest and the shortest that a chunk is meant to take, in seconds, and its most cases.
 _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
-#: Cases of the first chunk of a backend, which tell how long the next ones take.
-_FIRST = 8
 #: Chunks under way for each thread of a worker: one that runs, and one that waits.
 _DEPTH = 2
 #: Seconds to wait for workers, and between two looks at them while nothing comes.
@@ -50,7 +48,6 @@ _PATIENCE, _TICK = 60.0, 0.5
 _RUNS = 4
 #: The folders of what ships with opcheck, installed and in a checkout.
 _SHIPPED = {"_cases": "cases", "_clauses": "clauses", "_known": "reports/known"}
-_SHIPPED |= {"_equivalent": "equivalent"}
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 
@@ -201,8 +198,8 @@ class _Lane:
     places: Sequence[int]
     resources: Mapping[str, float]
     begun: int = 0
-    #: The seconds that each case of the last chunk took, 0 if none is done.
-    pace: float = 0.0
+    #: The seconds that each case of the last chunk took; a guess at first.
+    pace: float = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,23 +247,19 @@ class Cluster:
         self._there: dict[str, Any] = {}
         self._looked, self._seen, self._is_closed = 0.0, monotonic(), False
 
-    @contextmanager
-    def _started(self) -> Iterator[Any]:
+    def _started(self) -> Any:
         """New workers on this machine, whose processes leave Ctrl-C to this one."""
         import dask
 
         quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": 1}
         limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+        limits |= {"n_workers": self._new, "silence_logs": logging.CRITICAL}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             with dask.config.set(quiet):
-                cluster = self._dask.LocalCluster(
-                    n_workers=self._new, silence_logs=logging.CRITICAL, **limits
-                )
+                return self._dask.LocalCluster(**limits)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        with cluster:
-            yield cluster
 
     def connect(self) -> list[Remote]:
         """Wait for the workers; return the backends.
@@ -350,10 +343,8 @@ class Cluster:
     def _next(self, lane: _Lane, room: int) -> _Chunk:
         """The next cases, of some seconds at the pace of those before; of less in the end."""
         rest = lane.places[lane.begun :]
-        count = _FIRST
-        if lane.pace:
-            most = min(_SECONDS, max(_SHORTEST, lane.pace * len(rest) / room))
-            count = min(_CASES, max(1, int(most / lane.pace)))
+        most = min(_SECONDS, max(_SHORTEST, lane.pace * len(rest) / room))
+        count = min(_CASES, max(1, int(most / lane.pace)))
         lane.begun += len(rest[:count])
         return _Chunk(lane, rest[:count])
 

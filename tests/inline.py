@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from opcheck.backends import Backend, attempt
 from opcheck.backends.base import TaskCall
 from opcheck.engine.mutants import Mutant
 from opcheck.errors import InvalidNode
-from opcheck.execution import judge_all
+from opcheck.execution import Scheduler
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import node_of
-from opcheck.execution.workers import at_once
+from opcheck.execution.workers import AskableBackend, at_once
 from opcheck.known import Ledger
 from opcheck.model import BackendInfo, Case, LiveResult, Question, Reply, Task
 
@@ -62,6 +62,13 @@ def lying(mistake: Mutant) -> Backend:
 def result_of(evaluation: CaseEvaluation, backend: Backend) -> LiveResult:
     """What `backend` is worth in one trial, whose data is kept for the next."""
     return at_once(evaluation.on(backend.info), partial(attempt, backend)).result
+
+
+def judge_all(
+    cases: Sequence[Case], backends: Sequence[AskableBackend], *more: Any, **options: Any
+) -> Iterator[LiveResult]:
+    """Judge every case on every backend; see `Scheduler`."""
+    return cast(Iterator[LiveResult], iter(Scheduler(cases, backends, *more, **options)))
 
 
 def judged(

@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 @posix
 def test_its_commands_work_one_after_the_other(folder: Path) -> None:
     program(folder / "bin" / "ssh", '#!/bin/sh\nshift\nexec "$@"\n')
-    keep, elsewhere, failed, shards, compare, join = COMMANDS
+    keep, elsewhere, failed, shards, compare, join, packed = COMMANDS
     status, printed = shell(folder, keep)
     assert (status, printed.count("exit 0: conforms: 2 results")) == (0, 2), printed
     status, printed = shell(
@@ -74,6 +74,10 @@ def test_its_commands_work_one_after_the_other(folder: Path) -> None:
     assert status == 0
     assert "exit 0: joined: 4 results, 2 cases, 2 backends" in printed
     assert "exit 0: conforms: 4 results" in printed
+    mine = packed.replace("run -b npu:0", "run my.yaml -b mine")
+    status, printed = shell(folder, mine.replace("verify npu.zip", "verify npu.zip my.yaml"))
+    assert status == 0, printed
+    assert printed.splitlines()[-1].startswith("exit 0: "), printed
 
 
 def test_every_field_is_told_and_no_other() -> None:

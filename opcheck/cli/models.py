@@ -241,7 +241,8 @@ def _shares(profile: Path) -> dict[str, float]:
                     raise ValueError(f"{name!r} takes {time}")
                 found[node] = found.get(node, 0.0) + time
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise UsageError(f"{profile} is no profile of ONNX Runtime: {error}") from None
+        said = f": {error}" if isinstance(error, OSError | ValueError | RecursionError) else ""
+        raise UsageError(f"{profile} is no profile of ONNX Runtime{said}") from None
     if not (total := sum(found.values())):
         raise UsageError(f"{profile} has no times of nodes")
     return {name: time / total for name, time in found.items()}

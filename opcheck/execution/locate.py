@@ -51,7 +51,7 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
         if other.result.failure in ("values", "precision"):
             network = turned
             whole = other.changed(reason=f"on the data of a second run: {other.result.reason}")
-    search = _Search(network, backend)
+    search = _Search(network, backend, stale=whole.result.verdict is model.Verdict.UNSTABLE)
     yield from search.ask(whole.answer)
     judged = {one.part for one in search.judged}
     left = [part for part in chain.from_iterable(network.passes()) if part not in judged]
@@ -63,11 +63,13 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
         tuple(_depths(network, search.seen, search.sample)) if known else (),
         taken=network.taken,
     )
-    if known and (wrong := found.by_itself):
+    wrong = found.by_itself
+    if known and wrong and not network.fixed.issuperset(network.node(wrong.part).inputs):
         # What it reads may be wrong where it is no output.
         network = network.up_to(wrong.part)
-        if known := bool(network.case.outputs):
-            whole = yield from network.evaluation.on(backend)
+        whole = yield from network.evaluation.on(backend)
+    elif wrong:
+        known = False
     if known and whole.result.failure in ("values", "precision"):
         found = replace(found, together=(yield from search.together(network)))
     beyond = found.wrong and any(
@@ -84,8 +86,10 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
 class _Search:
     """What a backend gives of a model's tensors, and what is found by that."""
 
-    def __init__(self, network: Network, backend: model.BackendInfo) -> None:
+    def __init__(self, network: Network, backend: model.BackendInfo, *, stale: bool) -> None:
         self.network, self.backend = network, backend
+        #: The model's second run is on other data, of which an earlier answer is wrong.
+        self.stale = stale
         self.judged: list[JudgedNode] = []
         self.notes: list[str] = []
         #: The names of tensors that it gave; those whose errors are shown, with their nodes.
@@ -115,14 +119,15 @@ class _Search:
     def _pass(self, parts: Sequence[Part]) -> Inquiry[tuple[list[str], model.Outcome]]:
         """Ask for what nodes read and give; return which tensors, and what came of it."""
         network, names = self.network, self.network.names(parts)
-        question = network.asking_for(names)
+        question = network.asking_for(names, turned=self.stale)
         outcome = (yield question).outcome
         if isinstance(outcome, model.Raised | model.Declined):
             # Some engines give out no sizes and truth values.
             whole = {name for name in names if is_whole(network.whole.dtype(name))}
             if whole := whole | (network.exact.keys() & names):
                 self.notes.append(f"{_EXPOSED}: {_how(outcome)}")
-                question = network.asking_for([name for name in names if name not in whole])
+                left = [name for name in names if name not in whole]
+                question = network.asking_for(left, turned=self.stale)
                 outcome = (yield question).outcome
         return [one.name for one in question.task.outputs], outcome
 
@@ -140,6 +145,8 @@ class _Search:
         self.seen |= {name: first[name] for name in self.sample if name in first}
         lent = {} if first.keys() >= {*network.names(parts)} else network.exact
         known: Values = {"": None, **lent, **network.constants, **network.fed}
+        asked = network.evaluation.question
+        other = asked.task.feed(asked.second) if self.stale else {}
         there, left = first.keys() | known.keys(), []
         for part in parts:
             gives = {*part.outputs} - {""}
@@ -147,8 +154,9 @@ class _Search:
                 left.append(part)
                 continue
             for number, run in enumerate((first, *others)):
-                values = {**known, **run}
-                if not number or _differs(network, part, first, values):
+                turned = number == 1 and bool(other)
+                values = {**known, **(other if turned else {}), **run}
+                if not number or turned or _differs(network, part, first, values):
                     one, evidence = _judged(network, part, values, self.backend, number)
                     # To say what a node looks like takes long; the first wrong one is shown.
                     if evidence and not any(

@@ -134,10 +134,11 @@ class Network:
         """The tensors that must be outputs for these nodes to be judged."""
         every = ((*self.node(part).inputs, *part.outputs) for part in parts)
         names = dict.fromkeys(chain.from_iterable(every))
-        return [name for name in names if name not in self._fixed]
+        return [name for name in names if name not in self.fixed]
 
     @cached_property
-    def _fixed(self) -> set[str]:
+    def fixed(self) -> set[str]:
+        """The tensors that are given, and no node's."""
         return {"", *self.constants, *self.fed}
 
     def passes(self) -> Iterator[list[Part]]:
@@ -159,8 +160,8 @@ class Network:
             yield nodes
 
     def up_to(self, part: Part) -> "Network":
-        """The model that gives what a node reads, and nothing else."""
-        reads = [name for name in self.node(part).inputs if name not in self._fixed]
+        """The model that gives what a node reads, and nothing else; something is not `fixed`."""
+        reads = [name for name in self.node(part).inputs if name not in self.fixed]
         data, names = self.whole.giving(reads, alone=True)
         outputs = tuple(model.OutputSpec(name, None) for name in names)
         # A test states its own outputs, and its tolerance is theirs.
@@ -173,14 +174,15 @@ class Network:
         inputs = (replace(one, content=model.Given(array)) for one, array in pairs)
         return Network(replace(self.case, inputs=tuple(inputs)))
 
-    def asking_for(self, names: Sequence[str]) -> model.Question:
-        """The question for these tensors, after the model's outputs."""
+    def asking_for(self, names: Sequence[str], *, turned: bool = False) -> model.Question:
+        """The question for these tensors, after the model's outputs; on other data if `turned`."""
         asked = self.evaluation.question
         data, more = self.whole.giving(names)
         outputs = (*asked.task.outputs, *(model.OutputSpec(name, None) for name in more))
         task = replace(asked.task, outputs=outputs, model=data)
         # The same data again: a node may be wrong in a later run alone.
-        return replace(asked, task=task, second=asked.inputs)
+        second = asked.second if turned else asked.inputs
+        return replace(asked, task=task, second=second)
 
 
 def is_whole(dtype: dtypes.DType | None) -> bool:

@@ -52,13 +52,6 @@ def _size(case: Case) -> int:
     return sum(spec.nbytes for spec in case.inputs)
 
 
-def judge_all(
-    cases: Sequence[Case], backends: Sequence[AskableBackend], *more: Any, **options: Any
-) -> Iterator[LiveResult]:
-    """Judge every case on every backend; see `Scheduler`."""
-    return cast(Iterator[LiveResult], iter(Scheduler(cases, backends, *more, **options)))
-
-
 @dataclass(frozen=True, eq=False)
 class JudgedAnswer:
     """The result of the backend of this `number` on the case at this `place`.

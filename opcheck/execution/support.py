@@ -6,14 +6,14 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from opcheck import model, opset
 from opcheck.backends.connect import meant
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.expected import question
-from opcheck.execution.scheduler import judge_all
+from opcheck.execution.scheduler import Scheduler
 from opcheck.execution.workers import AskableBackend, Driver, each, once
 from opcheck.model import Case, Cell, Floor, LiveResult, Support, Verdict
 
@@ -106,8 +106,8 @@ def probe(
     step: Callable[[], None] = lambda: None,
 ) -> list[Support]:
     """Probe each cell of `backend`, and its declarations; call `step` for each model."""
-    results = []
-    for result in judge_all([case for cases in asked.values() for case in cases], [backend]):
+    results: list[Any] = []
+    for result in Scheduler([case for cases in asked.values() for case in cases], [backend]):
         results.append(result)
         step()
     return support(asked, results, declared(asked, declaring))

@@ -44,7 +44,10 @@ class WholeModel:
 
     @property
     def contradiction(self) -> str:
-        """What onnx infers against the types that the model states, or ""."""
+        """What the specification forbids of names, or onnx infers against stated types, or ""."""
+        twice = Counter(node.name for node in self._proto.graph.node if node.name).most_common(1)
+        if twice and twice[0][1] > 1:
+            return f"several nodes are named {twice[0][0]!r}"
         try:
             infer_shapes(sized(self._proto, self._fed), strict_mode=True, data_prop=True)
         except InferenceError as error:

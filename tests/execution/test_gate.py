@@ -12,7 +12,6 @@ from opcheck.analysis import is_red, reds
 from opcheck.diagnose import names_of
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import BackendUnavailable
-from opcheck.execution import judge_all
 from opcheck.execution.ledger_update import pattern, update_ledger
 from opcheck.known import Gate, load_user_ledgers
 from opcheck.known.writing import new_ledger, revised
@@ -20,7 +19,7 @@ from opcheck.model import Diagnosis, LiveResult, OpVersion, Verdict
 from opcheck.reading import Problems, read_text
 from tests.asking import shipped_cases
 from tests.execution.one import one
-from tests.inline import Inline, diagnosed, lying
+from tests.inline import Inline, diagnosed, judge_all, lying
 from tests.known.ledgers import INFO, case, ledger
 from tests.miniatures import Anew, Fake
 from tests.report.made import recorded

@@ -248,6 +248,7 @@ FAULTS = {
     "factor": ("attention", another("scale", "Mul"), "scale"),
     "another_tensor": ("attention", fed("scores", 0, "n"), "scores"),
     "half": ("attention", rounded("wh", 11), "wide"),
+    "table": ("attention", rounded("table", 5), "embed"),
     "forget": ("recurrent", with_attribute("rnn", "input_forget", 1), "rnn"),
     "bounds": ("recurrent", fed("clip", 2, "low"), "clip"),
 }
@@ -268,6 +269,29 @@ def test_a_node_that_is_wrong_in_its_second_run_alone_is_named(tmp_path):
     found = found_by(made("convolutions", tmp_path), backend)
     assert found.wrong.part.name == "gate"
     assert found.wrong.result.case.id.endswith("in a later run")
+
+
+@dataclass
+class Stale:
+    """Its Relu gives the first answer for ever."""
+
+    first: Any = None
+    __name__: str = "stale"
+
+    def prepare(self, task: Any) -> Any:
+        return Stale([one.name for one in task.outputs])
+
+    def run(self, inputs: Any) -> Any:
+        if isinstance(self.first, list):
+            self.first = {name: np.maximum(inputs[0], 0) for name in self.first}
+        return [-x if name == "y" else x for name, x in self.first.items()]
+
+
+def test_a_node_with_a_stale_answer_is_named(tmp_path):
+    text = "net (float[4] x) => (float[4] y) { [keeps] r = Relu (x) y = Neg (r) }"
+    found = found_by(saved(tmp_path, text), Stale())
+    assert found.whole.verdict is Verdict.UNSTABLE
+    assert [one.part.name for one in found.failing] == ["keeps"]
 
 
 def test_nodes_that_are_wrong_together_are_searched_for(tmp_path):

@@ -12,10 +12,9 @@ from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.dtypes import DTYPES, of
-from opcheck.execution import judge_all
 from opcheck.model import Verdict
 from opcheck.suite import load_all
-from tests.inline import judged
+from tests.inline import judge_all, judged
 from tests.miniatures import answering, in_turn
 from tests.models import X, model, relu, sequence_of, tensor, typed, write
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from opcheck.errors import NotSupported
-from opcheck.execution import judge_all
 from opcheck.execution.expected import is_the_same, oracles_of
 from opcheck.model import BackendInfo, Case, LiveResult, Verdict
 from tests.asking import cases_in
-from tests.inline import Inline
+from tests.inline import Inline, judge_all
 from tests.miniatures import Fake, Refused
 
 FILE = """

@@ -12,7 +12,6 @@ from onnx.reference import ReferenceEvaluator
 from opcheck.backends import Backend
 from opcheck.backends.connect import connect
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.execution import judge_all
 from opcheck.execution.saving import Recording, recording, write_questions
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin, read_tensor
 from opcheck.model import BackendInfo, Case, Declined, LiveResult, NotRun, Produced, Raised, Verdict
@@ -22,7 +21,7 @@ from tests.execution.one import RIGHT as Y
 from tests.execution.one import TWO, X
 from tests.expecting import error_of
 from tests.hardmax import Hardmax
-from tests.inline import Inline, judged
+from tests.inline import Inline, judge_all, judged
 from tests.miniatures import Fake, Refused, answering, refusing
 
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)

@@ -13,7 +13,6 @@ from opcheck import model
 from opcheck.backends.base import Defect
 from opcheck.compare.verdict import Judgement
 from opcheck.errors import NotSupported
-from opcheck.execution import judge_all
 from opcheck.execution.evaluation import EvaluatedCase, combine_repeats
 from opcheck.execution.expected import question
 from opcheck.known import load_ledgers
@@ -22,7 +21,7 @@ from opcheck.suite import materialize
 from tests.asking import cases_in
 from tests.execution.one import ENGINE, RIGHT, TWO, X, one
 from tests.hardmax import Hardmax
-from tests.inline import Inline, judged
+from tests.inline import Inline, judge_all, judged
 from tests.miniatures import Anew, Fake, Refused, answering, in_turn, refusing
 from tests.report.made import result
 

@@ -238,6 +238,14 @@ def test_nobody_need_take_a_model_whose_types_contradict_each_other(tmp_path):
     assert judged(tmp_path, "y = Relu (a)", lambda y: y + 1, strict=False, **given).failed
 
 
+def test_nobody_need_take_a_model_with_one_name_for_two_nodes(tmp_path):
+    text = "net (float[4] x) => (float[4] y) { [one] a = Neg (x) [one] y = Relu (a) }"
+    onnx.save(parse_model(f"{HEAD} {text}"), tmp_path / "net.onnx")
+    (found,) = opcheck.run(opcheck.load(tmp_path / "net.onnx"), ["onnxruntime"])
+    assert (found.verdict, found.failed) == (Verdict.UNSUPPORTED, False)
+    assert found.reason == "the model contradicts itself: several nodes are named 'one'"
+
+
 def test_functions_named_as_operators_are_what_a_backend_takes_them_for(tmp_path):
     body = '<opset_import: ["" : 17]> {} (x) => (y) {{ y = Neg (x) }}'
     for domain, name, verdict in (("", "Relu", "UNSUPPORTED"), ("own", "Relu", "PASS")):
@@ -288,3 +296,14 @@ def test_an_output_that_nobody_knows_hides_nothing_of_another(tmp_path):
     assert judged(tmp_path, ends, y=y).verdict is Verdict.UNSUPPORTED
     assert judged(tmp_path, ends, off, y=y).verdict is Verdict.WARN
     assert judged(tmp_path, ends, later=three, y=y).verdict is Verdict.UNSTABLE
+
+
+def test_a_crash_is_a_verdict_though_nobody_knows_the_answer(tmp_path, monkeypatch):
+    text = """net (float[8, 16] x) => (float[8, 1] y) {
+        k = Constant <value = float[1] {1.1}> () m = Mul (k, k) i = Cast <to = 7> (m)
+        y = ReduceSum (x, i) }"""
+    onnx.save(parse_model(f"{HEAD} {text}"), tmp_path / "net.onnx")
+    (tmp_path / "dies.py").write_text("import os\ndef prepare(task):\n    os.abort()\n")
+    monkeypatch.chdir(tmp_path)
+    (found,) = opcheck.run(opcheck.load(tmp_path / "net.onnx"), ["py:dies"])
+    assert (found.verdict, found.failed) == (Verdict.CRASH, True)

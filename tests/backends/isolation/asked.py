@@ -13,10 +13,10 @@ import psutil
 from opcheck.backends.isolation.cleanup import SCRATCH
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.execution import judge_all
 from opcheck.execution.expected import question
 from opcheck.model import Case, LiveResult, Question, Reply
 from opcheck.suite import load
+from tests.inline import judge_all
 
 FAULTY = "py:tests.backends.isolation.faulty:"
 MEBI = 1 << 20

@@ -10,10 +10,10 @@ import pytest
 
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.execution import judge_all
 from opcheck.model import Case, Verdict
 from tests.asking import cases_in
 from tests.backends.runners.programs import one_shot, persistent
+from tests.inline import judge_all
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 

@@ -312,6 +312,7 @@ class Cluster:
             found: list[JudgedAnswer] = []
             try:
                 found = self._taken(*self._done.get(timeout=_TICK))
+                self._seen = monotonic()
             except Empty:
                 self._look_after()
             left -= len(found)
@@ -398,7 +399,7 @@ class Cluster:
             return []
         remotes = [Remote(self._infos[number]) for number in chunk.lane.numbers]
         case = self._run.cases[chunk.places[0]]
-        about = replace(self._run, cases=[case], backends=remotes, oracles={})
+        about = replace(self._run, cases=[case], backends=remotes)
         return [*self._placed(chunk, judged(about, self._recorder))]
 
     def _look_after(self) -> None:

@@ -360,9 +360,8 @@ def answers_of(case: Case, node: Node) -> tuple[Want, ...]:
             outputs = evaluate.exactly(node)
     except InvalidNode as error:
         if case.model is not None and isinstance(case.expect, model.Computed):
-            raise WrongCase(
-                f"by the specification it is illegal on these inputs: {error}"
-            ) from None
+            said = f"by the specification it is illegal on these inputs: {error}"
+            raise WrongCase(f"{said} (--inputs DIR gives it others)") from None
         raise _refused_by_the_engine(error) from None
     except NotSupported as error:
         raise Unsupported(f"opcheck's engine has no answer: {error}") from None

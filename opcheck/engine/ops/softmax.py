@@ -251,7 +251,7 @@ LOG_SOFTMAX.mutant_table({
     "maximum_lost": ("the maximum was subtracted in the sum, and not from the elements",
         lambda x, axis: logarithms(x, axis) + xp.max(x, axis=axis, keepdims=True)),
     "base_10": ("the decimal logarithm was taken",
-        lambda x, axis: logarithms(x, axis) * np.log10(np.e, dtype=x.dtype)),
+        lambda x, axis: logarithms(x, axis) / np.log(10.0, dtype=x.dtype)),
 }, by=by_rows)  # fmt: skip
 
 

@@ -220,8 +220,7 @@ class Cluster:
         except ModuleNotFoundError as error:
             hint = "install it: pip install 'opcheck[cluster]'"
             raise BackendUnavailable(f"dask.distributed is not installed: {error}", hint) from error
-        kind, _, count = address.partition(":")
-        is_local = kind == "local"
+        count, is_local = address.removeprefix("local:"), address.partition(":")[0] == "local"
         if is_local and not (count.isascii() and count.isdecimal() and 0 < int(count) < 1000):
             raise UsageError(f"no cluster: {address!r}", "write local:4, for four workers here")
         for name in ("distributed", "distributed.client"):

@@ -122,16 +122,14 @@ class Session:
             if self._where:
                 from opcheck.cluster import Cluster, Order
 
-                order = Order(settings, self.addresses, self.limits)
-                self._cluster = Cluster(self._where, order)
+                self._cluster = Cluster(self._where, Order(settings, self.addresses, self.limits))
                 stack.callback(self._cluster.close)
                 settings = []
             self._pools = stack.enter_context(workers.started(settings, self._jobs))
             pools, others = iter(self._pools), iter(here)
-            if not self._cluster:
-                given = self._given
-                named = [next(pools) if isinstance(one, str) else next(others) for one in given]
-                self.backends = [*(named or self._pools)]
+            given = () if self._cluster else self._given
+            named = [next(pools) if isinstance(one, str) else next(others) for one in given]
+            self.backends = [*(named or self._pools)]
             self._stack = stack.pop_all()
         return self
 
@@ -150,7 +148,7 @@ class Session:
             raise self._failure
         if not self.backends and not self._cluster:
             raise UsageError("the session is not open", "with opcheck.Session(…) as session: …")
-        workers.check_company(cases, len(self.backends) or len(self._given) or len(DEFAULT))
+        workers.check_company(cases, len(self._given) or len(DEFAULT))
         new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:
             self._folder = self._folder or self._stack.enter_context(guarded_folder())

@@ -130,10 +130,10 @@ class CaseEvaluation:
             if case.op != model.GRAPH:
                 return self._unsupported(backend, str(error))
             # A model may be one that the backend dies of.
-            outcome = (yield self.question).outcome
-            if verdict.depends(outcome) or isinstance(outcome, model.Declined):
-                return self._unsupported(backend, f"{error}; opcheck locate judges each node")
-            fate = verdict.by_itself(case.rule, outcome)
+            why = f"{error}; opcheck locate judges each node"
+            fate = verdict.unanswered(case.rule, (yield self.question).outcome, why)
+            if fate == verdict.Judgement(Verdict.NOT_RUN, why):
+                return self._unsupported(backend, why)
             return EvaluatedCase(LiveResult(case, backend.address, **vars(fate)))
         except ValueError as error:
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.BAD_CASE, str(error)))

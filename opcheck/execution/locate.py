@@ -139,24 +139,28 @@ class _Search:
         What they read may be the engine's, where no arithmetic changes it.
         """
         network = self.network
-        later = (run for run in (outcome.between, outcome.again) if run and len(run) == len(names))
-        first, *others = (dict(zip(names, run, strict=True)) for run in (outcome.outputs, *later))
+        first = dict(zip(names, outcome.outputs, strict=True))
         self.given |= first.keys()
         self.seen |= {name: first[name] for name in self.sample if name in first}
         lent = {} if first.keys() >= {*network.names(parts)} else network.exact
         known: Values = {"": None, **lent, **network.constants, **network.fed}
         asked = network.evaluation.question
         other = asked.task.feed(asked.second) if self.stale else {}
+        runs: list[tuple[Values, Values]] = [(first, {})]
+        # What is lent is of the first data.
+        between = None if lent and other else outcome.between
+        for got, own in ((between, other), (outcome.again, {})):
+            if got and len(got) == len(names):
+                runs.append((dict(zip(names, got, strict=True)), own))
         there, left = first.keys() | known.keys(), []
         for part in parts:
             gives = {*part.outputs} - {""}
             if not (first.keys() >= gives and there >= {*network.node(part).inputs}):
                 left.append(part)
                 continue
-            for number, run in enumerate((first, *others)):
-                turned = number == 1 and bool(other)
-                values = {**known, **(other if turned else {}), **run}
-                if not number or turned or _differs(network, part, first, values):
+            for number, (run, fed) in enumerate(runs):
+                values = {**known, **fed, **run}
+                if not number or fed or _differs(network, part, first, values):
                     one, evidence = _judged(network, part, values, self.backend, number)
                     # To say what a node looks like takes long; the first wrong one is shown.
                     if evidence and not any(

@@ -9,6 +9,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, TensorSpec
 from opcheck.suite import Selection, load, select
-from opcheck.suite.coverage import FILE, coverage, first
+from opcheck.suite.coverage import FILE, coverage, first, written
 from opcheck.suite.load import shipped_suites
 
 PAGE = Path(__file__).with_suffix("").with_name("operators.md")
@@ -45,10 +46,8 @@ _WHY = {
     ),
     **dict.fromkeys(
         ("Optional", "OptionalGetElement", "OptionalHasElement"),
-        "Optional sequences: case files hold optional tensors.",
+        "No operator makes or takes apart a sequence of the types that version 28 added.",
     ),
-    **dict.fromkeys(("If", "Loop"), "Sequences and optional values: case files hold tensors."),
-    "Identity": "Sequences and optional values: case files hold tensors.",
     "Tile": "Version 1 says both that elements are repeated and that the tensor is.",
 }
 #: Why operators of ai.onnx.ml are not judged.
@@ -79,13 +78,18 @@ def judged_by(cases: Iterable[Case]) -> dict[OpVersion, set[str]]:
         if isinstance(case.expect, Rejected):
             continue
         schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
-        formals = (*schema.inputs, *schema.outputs)
-        stems = {one.stem for one in formals if one.constraint == first(schema).constraint}
+        parameters = {one.stem: one for one in first(schema)}
+        op = replace(case.op, name=opset.plain(case.op.name))
         tensors: list[TensorSpec | OutputSpec] = [*case.inputs, *case.outputs]
         for tensor in tensors:
-            if tensor.dtype and re.sub(r"_\d+$", "", tensor.name) in stems:
-                found[case.op].add(tensor.dtype.name)
+            parameter = parameters.get(re.sub(r"_\d+$", "", tensor.name))
+            if tensor.dtype and parameter:
+                found[op].add(written(parameter, tensor.dtype.name))
     return found
+
+
+def _dtype(name: str) -> str:
+    return name.rstrip(")").rpartition("(")[2]
 
 
 def text() -> str:
@@ -100,7 +104,9 @@ def judged() -> str:
     found: dict[str, dict[str, dict[str, str]]] = {opset.ML: {}}
     for op in sorted(asked, key=lambda op: (op.domain, op.name, op.since)):
         of_op = found.setdefault(op.domain, {}).setdefault(op.name, {})
-        of_op[str(op.since)] = " ".join(one for one in DTYPES if one in asked[op])
+        order = [*DTYPES]
+        names = sorted(asked[op], key=lambda one: (one.count("("), order.index(_dtype(one)), one))
+        of_op[str(op.since)] = " ".join(names)
     for domain, reasons in _REASONS.items():
         for name, why in reasons.items():
             found[domain].setdefault(name, {})["why"] = why
@@ -116,7 +122,7 @@ def _lines() -> Iterator[str]:
 
 def _of_domain(whose: str, domain: str, reasons: Mapping[str, str]) -> Iterator[str]:
     table: dict[str, dict[str, Any]] = json.loads(judged())[domain]
-    names = opset.operators(domain)
+    names = [name for name in opset.operators(domain) if name == opset.plain(name)]
     counts = {name: _counted(domain, name, table.get(name, {})) for name in names}
     counts = {name: row for name, row in counts.items() if row[0]}
     versions, cells, computed, suited = map(sum, zip(*counts.values(), strict=True))

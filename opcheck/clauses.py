@@ -287,7 +287,7 @@ def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]])
 @cache
 def rulings(clause: str, op: OpVersion) -> tuple[str, ...]:
     """The rulings on the sentences of the page of `op` that `clause` quotes, in their order."""
-    pages = pages_of(op.domain, op.name)
+    pages = pages_of(op.domain, opset.plain(op.name))
     quotes = cited(quotation(clause, op), pages.versions.get(op.since, ()) if pages else ())
     return tuple(sentence.ruling for sentence in quotes if sentence.ruling)
 
@@ -405,7 +405,7 @@ def survey(
     cases: Iterable[Case], pages: Callable[[str, str], Pages | None] = pages_of
 ) -> tuple[Survey, ...]:
     """Survey each operator version of `cases`; a case that is not shipped counts for its quote."""
-    about = group_by(cases, lambda case: case.op)
+    about = group_by(cases, lambda case: replace(case.op, name=opset.plain(case.op.name)))
     found = [_survey(op, pages(op.domain, op.name), about[op]) for op in sorted(about)]
     first = {problem: one.op for one in reversed(found) for problem in one.problems}
     once = [tuple(p for p in one.problems if first[p] == one.op) for one in found]
@@ -416,16 +416,16 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
     page = pages.versions.get(op.since) if pages else None
     if pages is None or page is None:
         return Survey(op, None, (), ())
-    by_clause: dict[str, tuple[Sentence, ...]] = {}
+    quoted: dict[str, tuple[Sentence, ...]] = {}
     by_name = group_by(cases, lambda case: case.name)
     quoting: dict[Sentence, list[Case]] = defaultdict(list)
     strays = []
     for case in cases:
-        if case.clause not in by_clause:
-            by_clause[case.clause] = cited(quotation(case.clause, op), page)
-        for sentence in by_clause[case.clause]:
+        if (quote := quotation(case.clause, case.op)) not in quoted:
+            quoted[quote] = cited(quote, page)
+        for sentence in quoted[quote]:
             quoting[sentence].append(case)
-        if case.clause and not by_clause[case.clause]:
+        if case.clause and not quoted[quote]:
             strays.append(case)
     checked = []
     for sentence in page:
@@ -463,8 +463,8 @@ def _asking(heading: Sentence, op: OpVersion, cases: Sequence[Case]) -> list[Cas
     listed = kind == "Type constraint"
     formals = [f for f in chain(*schema.formals) if name == (f.constraint if listed else f.name)]
     types = {case.id: _types(case, {formal.name for formal in formals}) for case in answered}
-    # Of a sequence a case has the tensors.
-    every = {t.removeprefix("seq(").replace("))", ")") for f in formals for t in f.types}
+    # Of a sequence or an optional a case has the tensors.
+    every = {re.sub(r"^(?:optional\(|seq\()+(.*?\)).*", r"\1", t) for f in formals for t in f.types}
     if listed and not every <= set().union(*types.values()):
         return []
     return [case for case in answered if not kind or types[case.id]]

@@ -585,7 +585,7 @@ def _relifted(outputs: Iterable[Any]) -> list[Any]:
 def _of_lists(node: BodyNode, schema: Schema, operands: Sequence[Any]) -> Sequence[Any]:
     """The outputs of a node of sequences or optionals, which are lists of tensors in a graph."""
     lists = [x for x in operands if isinstance(x, list)]
-    of_optionals = opset.is_of_optionals(node.op.name)
+    of_optionals = bool(opset.form_of(node.op.name))
     odd = of_optionals and any(not isinstance(x, _Optional) for x in lists)
     unsupported(f"{node.op} of sequences within a graph", node.graphs or len(lists) > 1 or odd)
     fed = [numbers.if_known(x) for x in operands if not isinstance(x, list)]

@@ -39,7 +39,8 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
         nodes, constants, at_opset = lower_hardmax1(task)
         domain = ""
     else:
-        node = helper.make_node(task.op.name, _inputs(task), _output_slots(task), domain=domain)
+        name = opset.plain(task.op.name)
+        node = helper.make_node(name, _inputs(task), _output_slots(task), domain=domain)
         node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
         for attribute in node.attribute:
             _state_types(task, attribute.g)
@@ -162,34 +163,34 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     nodes, constants = [node], dict[str, Array]()
     if schema is None or not any(one.listed for one in (*schema.inputs, *schema.outputs)):
         return nodes, constants
-    optional = opset.is_of_optionals(task.op.name)
     taken = opset.versions("", "SequenceAt")[11].outputs[0].types
+    of_sequences = any("seq(" in one.listed for one in (*schema.inputs, *schema.outputs))
     for dtype in (*(one.dtype for one in task.inputs), *(one.dtype for one in task.outputs)):
-        if dtype and dtype.text not in taken and not optional:
+        if dtype and dtype.text not in taken and of_sequences:
             raise NotExpressible(f"no operator takes {dtype} out of a sequence")
     dtype = task.dtype or DTYPES["float32"]
-    typed: Any = {"type": helper.make_tensor_type_proto(dtype.onnx, None)}
-    if task.op.name == "Optional" and not task.slots:
-        node.attribute.append(helper.make_attribute(*typed.popitem()))
+    if node.op_type == "Optional" and not task.slots:
+        if of_sequences:
+            raise NotExpressible("here an optional of no tensors is one without an element")
+        node.attribute.append(_type(dtype))
     for one in (one for one in schema.inputs if one.listed):
         others = [name for name in node.input if opset.place([one], name) is None]
         tensors = [name for name in node.input if name not in others]
-        if optional and (any(others) or not (tensors or task.dtype)):
-            continue
-        of_sequence = "SequenceConstruct" if tensors else "SequenceEmpty"
-        stated = {} if tensors else typed if optional else {"dtype": dtype.onnx}
-        maker = "Optional" if optional else of_sequence
-        nodes.insert(0, helper.make_node(maker, tensors, [one.name], **stated))
-        node.input[:] = [one.name, *opset.without_end(others)]
+        if one.listed == "seq(" or (not any(others) and (tensors or task.dtype)):
+            nodes[:0] = _making(one, tensors, dtype)
+            node.input[:] = [one.name, *opset.without_end(others)]
     for one in (one for one in schema.outputs if one.listed):
         length, *tensors = _output_slots(task)
         name = node.output[0] = one.name if one.option == "variadic" else f"{one.name}_sequence"
         del node.output[1:]
-        if optional:
+        if one.listed == "optional(" or (one.listed != "seq(" and not tensors):
             nodes.append(helper.make_node("OptionalHasElement", [name], ["present"]))
             nodes.append(helper.make_node("Cast", ["present"], [length], to=DTYPES["int64"].onnx))
             nodes += [helper.make_node("OptionalGetElement", [name], [y]) for y in tensors]
             continue
+        if one.listed != "seq(":
+            nodes.append(helper.make_node("OptionalGetElement", [name], ["element"]))
+            name = "element"
         nodes.append(helper.make_node("SequenceLength", [name], [length]))
         if one.option == "single":
             found = opset.output_dtype(schema, one, {}, task.attrs) or DTYPES["float32"]
@@ -200,6 +201,28 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
             constants[f"place_{n}"] = np.array(n)
             nodes.append(helper.make_node("SequenceAt", [name, f"place_{n}"], [tensor]))
     return nodes, constants
+
+
+def _making(one: opset.Parameter, tensors: Sequence[str], dtype: DType) -> list[NodeProto]:
+    """Nodes that make a sequence or an optional of tensors, and where there are none, of a type."""
+    nodes, held, of_sequences = list[NodeProto](), [*tensors], "seq(" in one.listed
+    if of_sequences and (tensors or one.listed == "seq("):
+        held = [one.name if one.listed == "seq(" else f"{one.name}_element"]
+        maker = "SequenceConstruct" if tensors else "SequenceEmpty"
+        nodes.append(helper.make_node(maker, tensors, held))
+        if not tensors:
+            nodes[0].attribute.append(helper.make_attribute("dtype", dtype.onnx))
+    if one.listed != "seq(":
+        nodes.append(helper.make_node("Optional", held, [one.name]))
+        nodes[-1].attribute.extend([] if held else [_type(dtype, of_sequences)])
+    return nodes
+
+
+def _type(dtype: DType, of_sequence: bool = False) -> AttributeProto:
+    """The attribute of an Optional without an element."""
+    tensor = helper.make_tensor_type_proto(dtype.onnx, None)
+    found = helper.make_sequence_type_proto(tensor) if of_sequence else tensor
+    return helper.make_attribute("type", found)
 
 
 def _state_ranks(model: ModelProto) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import chain
+from itertools import chain, product
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -52,8 +52,8 @@ class Parameter:
 
     `types` are ONNX's type texts, such as "tensor(float)". `constraint` is the type variable that
     they bind, or a type itself. A variadic parameter takes `least` tensors or more; where it is
-    not `homogeneous`, each may be of another type. `listed`: these are the tensors
-    of a sequence, which is what the operator itself takes or gives.
+    not `homogeneous`, each may be of another type. `listed`: these are the tensors of a sequence or
+    optional, which is what the operator itself takes or gives; how its type begins, such as "seq(".
     """
 
     name: str
@@ -63,7 +63,7 @@ class Parameter:
     description: str = ""
     least: int = 1
     homogeneous: bool = True
-    listed: bool = False
+    listed: str = ""
 
     @property
     def stem(self) -> str:
@@ -277,47 +277,79 @@ def outer(schema: Schema, names: Iterable[str]) -> list[str]:
     return [name for name, at in places if at and schema.inputs[at[0]].constraint == OUTER]
 
 
-def is_of_optionals(name: str) -> bool:
-    """Return True for operators of optionals; Identity, If and Loop take others beside them."""
-    return name.startswith("Optional")
+#: How the types begin that an operator takes by an ending of its name in case files. Those below
+#: take them besides tensors: `Identity_of_sequences` is Identity.
+_FORMS = {"sequences": "seq(", "optionals": "optional(", "optional_sequences": "optional(seq("}
+_OF = "_of_"
+_ON_FORMS = (
+    *(f"Identity{_OF}{form}" for form in _FORMS),
+    *(f"Optional{one}{_OF}sequences" for one in ("", "GetElement", "HasElement")),
+    *(f"Optional{one}{_OF}optional_sequences" for one in ("GetElement", "HasElement")),
+)
+
+
+def plain(name: str) -> str:
+    """The name in ONNX of an operator, which case files may call by another."""
+    return name.partition(_OF)[0] if name in _ON_FORMS else name
+
+
+def on_forms(name: str) -> list[str]:
+    """The names by which case files call an operator on sequences and optionals."""
+    return [one for one in _ON_FORMS if plain(one) == name]
+
+
+def form_of(name: str) -> str:
+    """How the types begin that an operator of this name takes, if they are no tensors."""
+    if name in _ON_FORMS:
+        return _FORMS[name.partition(_OF)[2]]
+    # Operators of sequences take nothing else, which their types say.
+    return "optional(" if name.startswith("Optional") else ""
 
 
 def without_sequences(
-    inputs: Sequence[Parameter], outputs: Sequence[Parameter], *, optional: bool = False
+    inputs: Sequence[Parameter], outputs: Sequence[Parameter], name: str
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
-    """The parameters with the tensors of a sequence in its place, as variadic ones.
+    """The parameters of an operator with the tensors of a sequence in its place, as variadic ones.
 
     The model around the operator makes the sequence of them, and takes the result apart. Variadic
     inputs come last. Before the tensors of a result comes its length; in place of them, where no
     input shows the type, an empty tensor that the sequence takes.
 
-    An `optional` has its tensor as a sequence of at most one has it, and none is of sequences. An
-    input that may be a tensor itself has a second name for that.
+    An optional has its tensor as a sequence of at most one has it, and that of a sequence those of
+    the sequence, or none. An input that may be a tensor itself has a second name for that, unless
+    `name` says what it is.
     """
-    before = "optional(" if optional else "seq("
-    known = {} if optional else {one.types: one.constraint for one in (*inputs, *outputs)}
-    option: Literal["variadic", "single"] = "variadic" if inputs or optional else "single"
+    form, only = form_of(name), name in _ON_FORMS
+    known = {} if form else {one.types: one.constraint for one in (*inputs, *outputs)}
+    option: Literal["variadic", "single"] = "variadic" if inputs or form else "single"
 
-    def held(one: Parameter) -> frozenset[str]:
-        found = {text for text in one.types if text.startswith(f"{before}tensor(")}
-        alone = one.option == "single" and found == one.types
-        return frozenset(text[len(before) : -1] for text in found if optional or alone)
+    def held(one: Parameter) -> tuple[str, frozenset[str]]:
+        others = (f"optional({form}", form.removeprefix("optional(")) if only else ()
+        for before in filter(None, (form or "seq(", *others)):
+            found = {text for text in one.types if text.startswith(f"{before}tensor(")}
+            if found and (form or (one.option == "single" and found == one.types)):
+                return before, frozenset(t[len(before) : -before.count("(")] for t in found)
+        return "", frozenset()
 
     def tensors(one: Parameter) -> Iterator[Parameter]:
-        types, plain = held(one), frozenset(t for t in one.types if t.startswith("tensor("))
-        if not (types or optional):
+        plain = frozenset(t for t in one.types if t.startswith("tensor("))
+        before, types = held(one)
+        if not (types or form):
             yield one
             return
         constraint = known.setdefault(types or plain, one.constraint)
         tensor = replace(one, types=plain, constraint=constraint)
-        if types and plain:
+        if types and plain and not only:
             yield replace(tensor, name=f"{one.name}_tensor", option="optional", least=0)
-        yield replace(tensor, types=types, option=option, least=0, listed=True) if types else tensor
+        if types:
+            tensor = replace(tensor, types=types, option=option, least=0, listed=before)
+        yield tensor
 
-    taken = sorted(chain.from_iterable(map(tensors, inputs)), key=lambda one: one.listed)
+    taken = sorted(chain.from_iterable(map(tensors, inputs)), key=lambda one: bool(one.listed))
     length = (
         replace(o, name=f"{o.name}_length", types=frozenset({"tensor(int64)"}), constraint=LENGTH)
-        for o in filter(held, outputs)
+        for o in outputs
+        if held(o)[0]
     )
     return (*taken,), (*length, *chain.from_iterable(map(tensors, outputs)))
 
@@ -434,7 +466,7 @@ def held(attribute: Attribute) -> DType | None:
 
 
 def operators(domain: str) -> tuple[str, ...]:
-    """The operators of a domain, by name."""
+    """The operators of a domain, by name in case files."""
     return tuple(sorted(name for known, name in _names() if known == domain))
 
 
@@ -474,5 +506,5 @@ def newest(domain: str) -> int:
 def _names() -> tuple[tuple[str, str], ...]:
     from onnx import defs
 
-    ours = ((schema.op.domain, schema.op.name) for schema in DML_SCHEMAS)
+    ours = [*product([""], _ON_FORMS), *((one.op.domain, one.op.name) for one in DML_SCHEMAS)]
     return (*((schema.domain, schema.name) for schema in defs.get_all_schemas()), *ours)

@@ -36,23 +36,25 @@ def versions(domain: str, name: str) -> Iterator[Schema]:
     opset = 1 << 20  # none is newer
     while opset > 0:
         try:
-            found = defs.get_schema(name, opset, domain)
+            found = defs.get_schema(opsets.plain(name), opset, domain)
         except defs.SchemaError:
             return
-        yield _schema(found)
+        schema = _schema(found, name)
+        if name == found.name or schema.inputs[0].listed == opsets.form_of(name):
+            yield schema
         opset = found.since_version - 1
 
 
-def _schema(schema: Any) -> Schema:
+def _schema(schema: Any, name: str) -> Schema:
     bodies = schema.all_function_opset_versions
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
     ends = _one(inputs, outputs) if schema.name == "SequenceMap" else (inputs, outputs)
-    seen = opsets.without_sequences(*ends, optional=opsets.is_of_optionals(schema.name))
+    seen = opsets.without_sequences(*ends, name)
     attributes = {name: _attribute(a) for name, a in sorted(schema.attributes.items())}
     has_graphs = any(one.type == "graph" for one in attributes.values())
     return Schema(
-        op=OpVersion(schema.domain, schema.name, schema.since_version),
+        op=OpVersion(schema.domain, name, schema.since_version),
         attributes=attributes,
         inputs=opsets.with_outer(*seen) if has_graphs else seen[0],
         outputs=seen[1],

@@ -5,6 +5,7 @@ output. Deprecated versions have no cells.
 """
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -34,7 +35,8 @@ class Coverage:
 
 def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     """All operators, or those of these names, by the shipped cases; raises UsageError."""
-    known = {name.lower(): (d, name) for d in opset.domains() for name in opset.operators(d)}
+    plain = ((d, name) for d in opset.domains() for name in opset.operators(d))
+    known = {name.lower(): (d, name) for d, name in plain if name == opset.plain(name)}
     for op in ops:
         if op.lower() not in known:
             hint = errors.did_you_mean(op, (name for _, name in known.values()))
@@ -48,19 +50,41 @@ def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
 
 def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Coverage]:
     """Each version with cells; `stated` has the judged types by version, and `why` not others."""
-    for schema in opset.versions(domain, name).values():
+    others = [opset.versions(domain, one) for one in opset.on_forms(name)]
+    for since, schema in opset.versions(domain, name).items():
         if schema.deprecated:
             continue
-        parameter = first(schema)
-        names = stated.get(str(schema.op.since), "").split()
-        judged = parameter.types & {DTYPES[one].text for one in names}
-        computed = parameter.types & BY_TEXT.keys() if operator_of(schema.op) else frozenset()
-        formal = next(chain(*schema.formals)).types
-        yield Coverage(schema.op, formal, computed, judged, stated.get("why", ""))
+        types = next(chain(*schema.formals)).types
+        known = [schema, *(found[since] for found in others if since in found)]
+        computed = {
+            written(one, text)
+            for found in known
+            for one in (first(found) if operator_of(found.op) else ())
+            for text in one.types & BY_TEXT.keys()
+        }
+        judged = (re.sub(r"\w+(?=\)*$)", _text, one) for one in stated.get(str(since), "").split())
+        found = types & computed, types & {*judged}
+        yield Coverage(schema.op, types, *found, stated.get("why", ""))
 
 
-def first(schema: opset.Schema) -> opset.Parameter:
-    """The input or output whose types a version's cells have."""
-    # A sequence is the first where it is declared so, though cases have its tensors last.
-    name = next(chain(*schema.formals)).name
-    return next(one for one in (*schema.inputs, *schema.outputs) if one.name == name)
+def _text(dtype: re.Match[str]) -> str:
+    return DTYPES[dtype[0]].text
+
+
+def first(schema: opset.Schema) -> list[opset.Parameter]:
+    """The inputs or outputs that a version's cells have their types of."""
+    # A sequence is the first where it is declared so, though cases have its tensors last. Next to
+    # an optional there may be a tensor in its place.
+    formal, known = next(chain(*schema.formals)).name, (*schema.inputs, *schema.outputs)
+    chief = next(one for one in known if one.name == formal)
+    return [
+        one
+        for one in known
+        if one.constraint == chief.constraint
+        and (one.listed == chief.listed or one.name == f"{formal}_tensor")
+    ]
+
+
+def written(parameter: opset.Parameter, name: str) -> str:
+    """A type of tensors as that of the sequence or optional in whose place they are."""
+    return f"{parameter.listed}{name}{')' * parameter.listed.count('(')}"

@@ -1,10 +1,12 @@
 """Sequences of tensors and optional ones, which formulas take and give as lists."""
 
+import re
 from functools import partial
 
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import from_either_end, listed, scalar
 from opcheck.engine.operators import by_step, operator, unsaid
@@ -14,10 +16,14 @@ from opcheck.errors import illegal
 NAMES = """
 ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct
 SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence
+Identity_of_optional_sequences Identity_of_optionals Identity_of_sequences
+Optional_of_sequences OptionalGetElement_of_optional_sequences OptionalGetElement_of_sequences
+OptionalHasElement_of_optional_sequences OptionalHasElement_of_sequences
 """
-JOIN, OPTIONAL, GET, HAS, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT = (
-    operator(name, exact=True, of_shapes=name in ("SequenceLength", "OptionalHasElement"),
-             ignores=("type",) if name == "Optional" else ()) for name in NAMES.split()
+JOIN, OPTIONAL, GET, HAS, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT, *FORMS = (
+    operator(name, exact=True, of_shapes="HasElement" in name or name == "SequenceLength",
+             ignores=("type",) if re.match("Optional(_|$)", name) else ())
+    for name in NAMES.split()
 )  # fmt: skip
 EMPTY.constant = (*DTYPES,)
 EMPTY.formula(11)(lambda *, dtype: [])
@@ -125,6 +131,33 @@ OPTIONAL.formula(by=optional)(list)
 HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
 
 
+@by_step(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
+def given_back(made, *input):
+    """A sequence or an optional of one, from a list of its tensors."""
+    return made(input)
+
+
+def given_element(made):
+    def formula(*input):
+        unsaid("the element of an empty optional", not input)
+        return made(input)
+
+    return dict.fromkeys([15, 18, 28], formula)
+
+
+def of_form(name):
+    """What makes the formulas of an operator on sequences or optionals from what it makes."""
+    by = given_element if name.endswith("GetElement_of_optional_sequences") else given_back
+    known = opset.versions("", name)
+    return lambda made: {since: one for since, one in by(made).items() if since in known}
+
+
+for _op in FORMS:
+    _op.formula(by=of_form(_op.name))(
+        list if "HasElement" not in _op.name else lambda held, of=_op.name: np.array(
+            bool(held) or of.endswith("_of_sequences")))  # fmt: skip
+
+
 def misread(change, position, low, high, default, checked=True):
     """Positions that are changed, after it was checked that they are in range, or before."""
     if position is None or low > high:
@@ -167,17 +200,32 @@ def alike(tensors):
     return tensors
 
 
-for _name, (_text, _made) in {
+_OF_LISTS = {
     "one_shape_alone": ("tensors of several shapes were not supported", alike),
     "empty_dropped": ("empty tensors were dropped", lambda found: [x for x in found if x.size]),
     "scalars_are_vectors": ("scalars became vectors of one",
                             lambda found: [xp.reshape(x, x.shape or (1,)) for x in found]),
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, (_text, _made) in _OF_LISTS.items():
     CONSTRUCT.mutant(_text, name=_name, by=construct)(lambda found, _made=_made: _made([*found]))
     if _name == "scalars_are_vectors":
         OPTIONAL.mutant(_text, name=_name, by=optional)(_made)
     for _op, _by in ((ERASE, erase), (INSERT, insert)):
         _op.mutant(_text, name=_name, by=partial(_by, made=_made))(counted)
+
+for _op in FORMS:
+    if "HasElement" not in _op.name:
+        _op.mutant_table(_OF_LISTS, by=of_form(_op.name))
+    elif _op.name.endswith("_of_sequences"):
+        _op.mutant("an empty sequence was none", name="empty_is_none", by=of_form(_op.name))(
+            lambda held: np.array(bool(held))
+        )
+    else:
+        _op.mutant_table({
+            "empty_dropped": ("a sequence of empty tensors was none",
+                              lambda held: np.array(any(x.size for x in held))),
+            "always_an_element": ("every optional had an element", lambda held: np.array(True)),
+        }, by=of_form(_op.name))  # fmt: skip
 
 LENGTH.mutant_table({
     "elements_counted": ("elements were counted",

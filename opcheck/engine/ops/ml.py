@@ -34,7 +34,8 @@ def the_one(attrs, stem):
 
 def in_float32(x):
     """A tensor, or a list of an attribute, in float32 of the kind of numbers in force."""
-    return xp.astype(np.array(x, np.float32) if isinstance(x, tuple) else x, np.float32)
+    # It is lifted first, so that what follows is computed in float32 even where inputs are doubles.
+    return xp.astype(xp.lifted(np.array(x, np.float32)) if isinstance(x, tuple) else x, np.float32)
 
 
 @OPS["ArrayFeatureExtractor"].formula(1)

@@ -7945,8 +7945,9 @@ def flows() -> Iterator[Check]:
 
 def _ml(op: str, x: Any, dtype: Any = np.float32, at: Any = 1, **attrs: Any) -> Model:
     """A node of ai.onnx.ml; its output is of the input's dtype unless `gives` says another."""
-    gives, more = attrs.pop("gives", ""), attrs.pop("more", ())
-    return Model(op, at, attrs, np.array(x, dtype), more=more, gives=gives, domain="ai.onnx.ml")
+    gives, more, after = attrs.pop("gives", ""), attrs.pop("more", ()), attrs.pop("after", 0)
+    tensors = {"more": more, "gives": gives, "after": after}
+    return Model(op, at, attrs, np.array(x, dtype), **tensors, domain="ai.onnx.ml")
 
 
 def mappings() -> Iterator[Check]:
@@ -7981,7 +7982,33 @@ def mappings() -> Iterator[Check]:
     halved = {"offset": [1.0], "scale": [0.5]}
     scaled = _ml("Scaler", [[3]], np.int64, gives="float32", **halved)
     unequal = _ml("Scaler", [[3, 5]], offset=[1.0], scale=[0.5, 0.5])
+    regressed = _ml("LinearRegressor", [[1, 2]], coefficients=[3.0, 4.0], intercepts=[0.5])
+    several = _with(regressed, intercepts=[0.5, 7.0])
+    no_intercepts = _ml("LinearRegressor", [[1, 2]], coefficients=[3.0, 4.0])
+    # Scores of 1 + 4 + 0.5 and 3 + 2: the first label.
+    classified = _ml("LinearClassifier", [[1, 2]], gives="int64", after=1, classlabels_ints=[7, 9],
+                     coefficients=[1.0, 2.0, 3.0, 1.0], intercepts=[0.5, 0.0])  # fmt: skip
+    bare = replace(classified, attrs={k: v for k, v in classified.attrs.items() if k != "intercepts"})
+    named = replace(classified, gives="string", attrs={
+        "classlabels_strings": ["a", "b"], "coefficients": [1.0, 2.0, 3.0, 1.0],
+        "intercepts": [0.5, 0.0]})  # fmt: skip
+    row = replace(classified, x=_f([1, 2]))
     for engine, cause, model, wants, shows, why, control, right in (
+        ("onnxruntime", "LinearClassifier refuses a node", bare, [7], Raises("must not be empty"),
+         "intercepts are optional", classified, [7]),
+        ("onnxruntime", "LinearRegressor and LinearClassifier take another", several, None,
+         Gives([[11.5]]), "“must match the number of targets”", regressed, [[11.5]]),
+        ("reference", "Without intercepts, LinearRegressor and", no_intercepts, [[11]],
+         Gives([[nan]]), "1 · 3 + 2 · 4, and intercepts are optional", regressed, [[11.5]]),
+        ("reference", "LinearClassifier refuses a vector", row, [7], Raises("out of range"),
+         "[C] “will be treated as [1,C]”", classified, [7]),
+        ("tract", "LinearClassifier refuses labels", named, ["a"], Raises("num_traits::Zero"),
+         "5.5 > 5", classified, [7]),
+        ("tract", "LinearClassifier refuses a vector", row, [7], Raises("Output mismatch"),
+         "[C] “will be treated as [1,C]”", classified, [7]),
+        ("tract", "LinearRegressor and LinearClassifier take", _with(
+            regressed, coefficients=[3.0, 4.0, 5.0]), None, Gives([[11.5]]),
+         "a coefficient for each of two features", regressed, [[11.5]]),
         ("onnxruntime", "Binarizer refuses NaN", above, [0, 1, 0], Raises("is NaN"),
          "NaN is not greater than 2", replace(above, x=_f([4, 3, 1])), [1, 1, 0]),
         ("onnxruntime", "FeatureVectorizer kills", hollow, np.zeros((0, 3)),

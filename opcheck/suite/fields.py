@@ -99,13 +99,6 @@ class PutField(validation.Fields):
     value: ValueField = Field(description="Rounded once to the dtype.")
 
 
-class AttributeTensorFields(validation.Fields):
-    """A tensor as an attribute; a literal alone is its `value`."""
-
-    value: LiteralField
-    dtype: DTypeName | None = _optional("Overrides the case's dtype.")
-
-
 class TensorFields(validation.Fields):
     """A tensor: a literal `value`, a `shape` with one fill, or a `file`."""
 
@@ -144,18 +137,20 @@ TensorField: TypeAlias = Annotated[
 
 def _is_tensor_like(value: object) -> bool:
     """Return True for a mapping with a key of a tensor, perhaps misspelt, and none of a type."""
-    if isinstance(value, AttributeTensorFields):
+    if isinstance(value, TensorFields):
         return True
-    keys = {*map(str, value)} if isinstance(value, dict) else set()
-    known, own = validation.aliases(TensorFields), validation.aliases(AttributeTensorFields)
-    near = any(key in known or did_you_mean(key, own) for key in keys)
+    keys, known = (
+        {*map(str, value)} if isinstance(value, dict) else set(),
+        validation.aliases(TensorFields),
+    )
+    near = any(key in known or did_you_mean(key, ("value", "dtype", "shape")) for key in keys)
     return near and not keys & {*ATTRIBUTE_TYPES}
 
 
 AttributeField: TypeAlias = Annotated[
     Annotated[Any, WithJsonSchema(_ATTRIBUTE), Tag("<plain>")]
-    | Annotated[AttributeTensorFields, Tag("<attribute_tensor>")],
-    Discriminator(lambda it: "<attribute_tensor>" if _is_tensor_like(it) else "<plain>"),
+    | Annotated[TensorFields, Tag("<tensor>")],
+    Discriminator(lambda it: "<tensor>" if _is_tensor_like(it) else "<plain>"),
 ]
 
 
@@ -432,7 +427,6 @@ PATHS_ARE = "a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY]"
 _KEYS: dict[str, list[str]] = {
     "put": validation.aliases(PutField),
     "<tensor>": validation.aliases(TensorFields),
-    "<attribute_tensor>": validation.aliases(AttributeTensorFields),
     "tolerance": [*validation.aliases(ToleranceFields), *DTYPES],
     "<rejected>": validation.aliases(RejectedField),
     "<agree>": validation.aliases(AgreeField),

@@ -421,7 +421,7 @@ class Resolver:
                 continue
             if attribute is None and (self.may_be_illegal or value is None):
                 attribute = opset.attribute(schema.op, name)
-            is_tensor = isinstance(value, f.AttributeTensorFields)
+            is_tensor = isinstance(value, f.TensorFields)
             if isinstance(value, dict) and self.may_be_illegal:
                 attribute = attribute or Attribute(name, "other", False, None)
             if value is None and not self.needs_answer:
@@ -470,25 +470,30 @@ class Resolver:
             self.problem(mark, f"{name}: {quoted(one)} is the name of a tensor around the graph")
         return True
 
-    def _attribute_tensor(self, attribute: Attribute, value: Any) -> model.Array | None:
-        """The tensor stated for an attribute; None with its problem reported."""
-        path: tuple[str, ...] = ("attrs", attribute.name)
-        dtype = self.dtype
-        if isinstance(value, f.AttributeTensorFields):
-            dtype = dtypes.DTYPES[value.dtype] if value.dtype else dtype
-            path = (*path, "value")
-        if attribute.type != "tensor":
-            self.problem(self.node.at(path[:2]), f"attribute {attribute.name} is no tensor")
-        elif (node := self.node.get(*path)) and (
-            spec := self.tensor(attribute.name, node, None, dtype)
-        ):
-            try:
-                array = materialize(spec)
-                array.flags.writeable = False
-                return array
-            except ValueError as error:
-                self.problem(self.node.at(path), str(error))
-        return None
+    def _attribute_tensor(
+        self, attribute: Attribute, value: Any
+    ) -> model.Array | tuple[Any, ...] | None:
+        """The tensor stated for an attribute, or its list; None with its problem reported."""
+        node = self.node.get("attrs", attribute.name)
+        assert node
+        stated = value if isinstance(value, f.TensorFields) else None
+        held = opset.held(attribute) if attribute.type in ("floats", "ints") else None
+        wrong = "" if attribute.type == "tensor" or (stated and held) else "is no tensor"
+        spec = None if wrong else self.tensor(attribute.name, node, stated, held or self.dtype)
+        if spec and held and (len(spec.shape), spec.dtype) != (1, held):
+            wrong = f"is a list, of rank 1 and {held}"
+        elif spec and spec.initializer:
+            wrong = "is no initializer"
+        try:
+            array = materialize(spec) if spec and not wrong else None
+        except ValueError as error:
+            wrong = str(error)
+        if wrong:
+            self.problem(node.mark, f"attribute {attribute.name} {wrong}")
+        if wrong or array is None:
+            return None
+        array.flags.writeable = False
+        return tuple(array.tolist()) if held else array
 
 
 def tolerance_of(stated: f.ToleranceField, dtype: DType | None, all_: Iterable[DType]) -> Tolerance:

@@ -349,9 +349,19 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
         ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: {»valu: 3, dtype: int8}}}]}",
          "unknown key 'valu' (did you mean 'value'?)"),
         ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: {value: 3, »shape: [1]}}}]}",
-         "unknown key 'shape' (known: value, dtype)"),
+         "value: shape goes with a fill only"),
         ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: »{dtype: int8}}}]}",
-         "attrs.value: 'value' is missing"),
+         "value: its values are given nowhere (exactly one of value, file, constant, arange, "
+         "uniform, normal, integers, choice, permutation, specials)"),
+        ("{op: Constant, cases: [{name: a, opset: 13, dtype: int8, "
+         "attrs: {value: »{value: [3], initializer: true}}}]}",
+         "attribute value is no initializer"),
+        ("{op: Constant, cases: [{name: a, opset: 13, "
+         "attrs: {value_floats: »{shape: [2, 1], constant: 3}}}]}",
+         "attribute value_floats is a list, of rank 1 and float32"),
+        ("{op: Constant, cases: [{name: a, opset: 13, "
+         "attrs: {value_ints: »{shape: [2], constant: 3, dtype: int8}}}]}",
+         "attribute value_ints is a list, of rank 1 and int64"),
         ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: »{foo: 3}}}]}",
          "attribute value must be a literal, or {value: …, dtype: …}; got a mapping"),
         ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value_int: »{value: 3}}}]}",
@@ -367,6 +377,15 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
 )  # fmt: skip
 def test_what_an_operator_does_not_have_is_refused_at_its_place(mistake, text, message):
     mistake(text, message)
+
+
+def test_a_list_may_be_filled_like_a_tensor(cases: Cases) -> None:
+    """For coefficients that are too many to be written."""
+    [case] = cases("""
+        op: Constant
+        cases: [{name: a, opset: 13, attrs: {value_floats: {shape: [3], arange: [1, 0.1]}}}]
+        """)
+    assert case.attrs["value_floats"] == tuple(map(float, np.float32([1, 1.1, 1.2])))
 
 
 def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:

@@ -26,7 +26,7 @@ LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
 
 @by_step(11)
 def construct(made, *inputs):
-    return made(inputs)
+    return made([*inputs])
 
 
 CONSTRUCT.formula(by=construct)(list)
@@ -167,17 +167,16 @@ def alike(tensors):
     return tensors
 
 
-for _name, (_text, _made) in {
+SHAPES = {
     "one_shape_alone": ("tensors of several shapes were not supported", alike),
     "empty_dropped": ("empty tensors were dropped", lambda found: [x for x in found if x.size]),
     "scalars_are_vectors": ("scalars became vectors of one",
                             lambda found: [xp.reshape(x, x.shape or (1,)) for x in found]),
-}.items():  # fmt: skip
-    CONSTRUCT.mutant(_text, name=_name, by=construct)(lambda found, _made=_made: _made([*found]))
-    if _name == "scalars_are_vectors":
-        OPTIONAL.mutant(_text, name=_name, by=optional)(_made)
-    for _op, _by in ((ERASE, erase), (INSERT, insert)):
-        _op.mutant(_text, name=_name, by=partial(_by, made=_made))(counted)
+}  # fmt: skip
+CONSTRUCT.mutant_table(SHAPES, by=construct)
+OPTIONAL.mutant_table({n: SHAPES[n] for n in ("scalars_are_vectors",)}, by=optional)
+for _op, _by in ((ERASE, erase), (INSERT, insert)):
+    _op.mutant_table(SHAPES, by=lambda made, by=_by: by(counted, made=made))
 
 LENGTH.mutant_table({
     "elements_counted": ("elements were counted",
@@ -201,18 +200,15 @@ for _one in (one for one in CONCAT.mutants if one.since == 13):
             along(found, axis, 1) if new_axis else function(*found, axis=axis)))  # fmt: skip
 JOIN.mutant_table({
     "counted_without_the_new_axis": ("a negative axis was counted without the new one",
-        lambda found, axis, new_axis: along(
-            found, axis - (0 > axis >= -found[0].ndim and new_axis), new_axis)),
+        lambda found, axis, new: along(found, axis - (0 > axis >= -found[0].ndim and new), new)),
     "new_axis_in_blocks": ("tensors were joined, and only then given the shape of a stack",
-        lambda found, axis, new_axis: xp.reshape(xp.concat([xp.reshape(
-            x, -1) for x in found], axis=0), along(found, axis, 1).shape) if new_axis else along(
-                found, axis, 0)),
+        lambda found, axis, new: np.concat(found, axis=None).reshape(
+            along(found, axis, 1).shape) if new else along(found, axis, 0)),
 }, by=joined)  # fmt: skip
 JOIN.mutant_table({
     "stack_reshapes": ("tensors that were stacked took the first one's shape, if they fit",
-        lambda found, axis, new_axis: along([
-            xp.reshape(x, found[0].shape) if new_axis and x.size == found[0].size else x
-            for x in found], axis, new_axis)),
+        lambda found, axis, new: along([x.reshape(found[0].shape)
+            if new and x.size == found[0].size else x for x in found], axis, new)),
     "stack_broadcasts": ("tensors that were stacked were broadcast", lambda found, axis, new_axis: (
         along([xp.broadcast_to(x, found[0].shape) if x.shape == (2, 1) else x for x in found]
               if new_axis else found, axis, new_axis))),

@@ -25,8 +25,7 @@ def _grid(data, indices, axis):
     """The places in `data` that `indices` along an axis name, as an index of an array."""
     if indices.ndim != data.ndim or not data.ndim:
         raise InvalidNode(f"indices of rank {indices.ndim} into data of rank {data.ndim}")
-    beside = [(n, m) for n, m in zip(indices.shape, data.shape, strict=True)]
-    if any(n > m for place, (n, m) in enumerate(beside) if place != axis):
+    if (np.delete(indices.shape, axis) > np.delete(data.shape, axis)).any():
         raise InvalidNode(f"indices {list(indices.shape)} do not fit {list(data.shape)}")
     grid = list(np.indices(indices.shape, sparse=True))
     grid[axis] = elements_at(indices, data.shape[axis], back=True)

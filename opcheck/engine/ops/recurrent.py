@@ -168,10 +168,8 @@ def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, order=
     alive = (np.arange(steps).reshape(-1, 1) < lengths)[:, :, np.newaxis]
     for k in range(count):
         own = side(k)
-        parts = [W[own], R[own]] if B is None else [
-            W[own], R[own], *(xp.reshape(B[own, n : n + gates * hidden], (gates * hidden, 1))
-                              for n in (0, gates * hidden))]  # fmt: skip
-        whole = joined(*parts)
+        biases = [] if B is None else [xp.reshape(B[own], (2, -1, 1))[n] for n in (0, 1)]
+        whole = joined(W[own], R[own], *biases)
         weights = [xp.permute_dims(xp.take(whole, rows, axis=0), (1, 0)) for rows in blocks]
         holes = [] if P is None else [P[own, n * hidden : (n + 1) * hidden] for n in range(3)]
         at = places(direction == "reverse" or k == 1, steps, lengths)

@@ -1,6 +1,5 @@
 """Attention, by shares or by a state, and the rotary embedding of what it compares."""
 
-import inspect
 import math
 from dataclasses import dataclass, replace
 from functools import partial
@@ -127,11 +126,8 @@ def of_heads(computed, split=split):
             y = xp.reshape(y, (*y.shape[:2], math.prod(y.shape[2:])))
         return y, k, v, qk
 
-    first: Any = partial(formula, 23)
-    stated = inspect.signature(first).parameters.values()
     new = ("nonpad_kv_seqlen", "left_window_size", "right_window_size")
-    first.__signature__ = inspect.Signature([one for one in stated if one.name not in new])
-    return {23: first, **dict.fromkeys((24, 25), partial(formula, 24))}
+    return {**by_step(23, options=new)(formula)(23), **by_step(24, 25)(formula)(24)}
 
 
 def attended(heads):

@@ -247,7 +247,7 @@ OP.mutant_table({
             h.q.dtype)} if h.more is None and h.shown is not None else {})),
     "over_queries": ("shares were those of the queries, not of the keys",
         partial(computed, shares=lambda x, none, v, kept: (
-            p := np.where(none, 0, softmax.plain(x, 2)), p @ v))),
+            p := np.where(none, 0, softmax.plain(x, 2) if x.size else x), p @ v))),
     "product_not_scaled": ("qk_matmul_output in mode 0 was not scaled",
         lambda h: (computed(h)[0], computed(replace(h, scale=1.0) if h.mode == 0 else h)[1])),
 }, by=of_heads)  # fmt: skip

@@ -30,7 +30,6 @@ from typing import Any, Literal, TypeAlias
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.errors import InvalidNode, WrongOperator, illegal, meant, unsupported
-from opcheck.model import OpVersion
 from opcheck.numbers import setting
 from opcheck.opset import Parameter, Schema
 
@@ -416,18 +415,6 @@ def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature
     ])  # fmt: skip
 
 
-def composite(name: str, domain: str = "", **options: Any) -> Operator:
-    """Declare an operator by its function body, in each version that has one."""
-    from opcheck.engine.node import body_formula
-
-    module = sys._getframe(1).f_globals["__name__"]
-    made = operator(name, domain, module=module, **options)
-    for since, schema in opset.versions(domain, name).items():
-        if schema.bodies:
-            made.formulas[since] = body_formula(OpVersion(domain, name, since))
-    return made
-
-
 @cache
 def find(domain: str, name: str) -> Operator | None:
     """The operator, from the one file that declares it; None where there is none."""
@@ -474,7 +461,7 @@ def _misdeclared(module: str, modules: Mapping[str, str]) -> Iterator[str]:
         if (home := modules.get(one.name, snake(one.name))) != module:
             yield f"{one.name}: {module}.py declares it, but it is looked for in {home}.py"
         elif not one.formulas:
-            yield f"{one.name}: it has no formula, or, as a composite, no function body"
+            yield f"{one.name}: it has no formula"
 
 
 def only_what_is_said() -> AbstractContextManager[None]:

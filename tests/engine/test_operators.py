@@ -195,7 +195,6 @@ def formula(input, k=None, *, upper):
 """
 
 MUTANT = "@OP.mutant('x', 14)\n"
-COMPOSITE = "from opcheck.engine.operators import composite\n\nOP = composite('Trilu')\n"
 
 
 @pytest.fixture
@@ -236,8 +235,7 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("(14)", "()", 8, "Trilu: formula: it names no version (of 14), nor does one above it"),
         ("@OP.f", "@OP.formula(14)\n@OP.f", 8, "version 14 of it is declared above already"),
         ("@OP.f", f"{MUTANT}{MUTANT}@OP.f", 8, "version 14 of it is declared above already"),
-        ("@OP.f", "# ", 1, "Trilu: it has no formula, or, as a composite, no function body"),
-        (TRILU, COMPOSITE, 1, "Trilu: it has no formula, or, as a composite, no function body"),
+        ("@OP.f", "# ", 1, "Trilu: it has no formula"),
         (TRILU, "", 1, "trilu.py declares no operator (did you mean 'Trilu' or"),
         ("OP =", "operator('Det')\nOP =", 1, "Det: trilu.py declares it, but it is looked for in"),
         ("import num", "import nnum", 2, "ImportError: cannot import name 'nnumbers'"),
@@ -426,11 +424,3 @@ def test_an_empty_body_is_none_and_a_formula_without_an_output_is_a_defect() -> 
 
     with pytest.raises(WrongOperator, match="0 of 1 outputs"):
         evaluate(Node(op, inputs, {}, range(1)), none)
-
-
-def test_an_operator_may_be_its_function_body_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operators, "_DECLARED", dict(operators._DECLARED))
-    made = operators.composite("MeanVarianceNormalization")
-    assert sorted(made.formulas) == [9, 13]
-    (found,) = made.formulas[13](np.array([1.0, 3.0]).reshape(1, 1, 1, 2), axes=[0, 2, 3])
-    assert found.reshape(-1) == pytest.approx([-1, 1])

@@ -179,11 +179,6 @@ def _started(start: float, right: RowFunction, m: Matrix) -> Any:
     return np.where(np.fmax.reduce(m, axis=1) > start, right(_without_nan(m)), -1)
 
 
-def _carried_over(right: RowFunction, m: Matrix) -> Any:
-    tops = _top(m)
-    return np.where(tops <= np.append(np.nan, np.fmax.accumulate(tops)[:-1]), -1, right(m))
-
-
 def _softmax(m: Matrix) -> Matrix:
     narrow = m.astype(np.float32)
     e = np.exp(narrow - _top(narrow)[:, None])
@@ -286,7 +281,8 @@ PLACES: tuple[Mutant, ...] = faults(
     ("always_last", "the last element won whatever the others are", lambda _, m: m.shape[1] - 1),
     ("maximum_carried_over",
      "the maximum of the rows before was kept, so that a row that is not above it stayed empty",
-     _carried_over),
+     lambda right, m: np.where((tops := _top(m)) <= np.append(
+         np.nan, np.fmax.accumulate(tops)[:-1]), -1, right(m))),
     ("maximum_of_all_rows", "only rows that reach the maximum of the whole tensor had a place",
      lambda right, m: np.where(_top(m) < np.fmax.reduce(m, axis=None), -1, right(m))),
 )  # fmt: skip

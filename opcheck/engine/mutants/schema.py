@@ -265,7 +265,9 @@ def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) ->
     own = every[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
         text = "attributes of a later version were taken already"
-        yield Mutant("later_attributes_accepted", text, Accepting(partial(_at_the_first, later)))
+        yield Mutant("later_attributes_accepted", text, Accepting(lambda node: next((
+            node.at(s.op.since) for s in later if node.attrs.keys() <= s.attributes.keys()
+        ), node).right))  # fmt: skip
     if not own.inputs:
         return
     first = own.inputs[own.lead]
@@ -293,11 +295,6 @@ def _by_way_of(via: str, accepted: Iterable[str], node: Node) -> Sequence[Any]:
         return node.right
     cast = node.with_inputs(lambda x: x.astype(via) if x.dtype == lead.dtype else x)
     return [out.astype(lead.dtype) if out.dtype == via else out for out in cast.right]
-
-
-def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:
-    fitting = (schema for schema in later if node.attrs.keys() <= schema.attributes.keys())
-    return next((node.at(schema.op.since) for schema in fitting), node).right
 
 
 def _of_inputs(schema: Schema) -> Iterator[Mutant]:

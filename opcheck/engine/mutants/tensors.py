@@ -354,10 +354,6 @@ def _taking(places: Callable[[Any], Any]) -> Callable[[Array], Array]:
     return lambda x: x.reshape(-1)[places(np.arange(x.size))].reshape(x.shape)
 
 
-def _repeated(width: int, place: Any) -> Any:
-    return np.where(place < el.whole_vectors(width)(place.size), place, place - width)
-
-
 #: The place in a tensor is kept in 16 bits where it is read, and where it is written.
 _in_16_bits = _taking(lambda place: place % (1 << 16))
 
@@ -399,22 +395,12 @@ def _through(name: str) -> Callable[[Array], Array]:
     return _of("float", through(DTYPES[name].numpy))
 
 
-def _truncated(node: Node) -> Sequence[Any]:
-    pairs = zip(exactly(node), node.right, strict=True)
-    return [el.cut_off(y, x.values) if isinstance(x, Expected) else y for x, y in pairs]
-
-
 def _flushed(x: Array) -> Array:
     return np.where(np.abs(x) < float(_finfo(x.dtype).smallest_normal), x * x.dtype.type(0), x)
 
 
 #: Infinities become the largest number.
 _finite = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype).max))
-
-
-def _saturated(node: Node) -> Sequence[Any]:
-    finite = all(np.isfinite(array).all() for array in node.tensors if is_real(array))
-    return [*map(_finite, node.right)] if finite else node.right
 
 
 def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
@@ -467,7 +453,8 @@ MUTANTS: tuple[Mutant, ...] = (
                     ..., : el.whole_vectors(width)(out.shape[-1])], width))) for width in WIDTHS),
     *(of_output(f"tail_of_{width}_repeats",
                 f"what is left of the tensor after the last whole vector of {width} repeated that",
-                _taking(partial(_repeated, width))) for width in WIDTHS),
+                _taking(partial(lambda width, place: np.where(place < el.whole_vectors(width)(
+                    place.size), place, place - width), width))) for width in WIDTHS),
     of_output("rows_left_over_by_four_threads",
               "of 2,048 elements or more four threads computed as many rows each, and what was "
               "left of them stayed zero",
@@ -547,10 +534,13 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output("zeros", "nothing was computed, and all left zero", blank),
     of_output("nan_everywhere", "every element was NaN", lambda y: np.full_like(y, np.nan), FLOATS),
     # In wider types less than one ULP is lost, and every error bound allows more.
-    Mutant("truncated", "the result was cut off instead of rounded", _truncated,
+    Mutant("truncated", "the result was cut off instead of rounded", lambda node: [
+        el.cut_off(y, x.values) if isinstance(x, Expected) else y
+        for x, y in zip(exactly(node), node.right, strict=True)],
            only=("float16", "bfloat16"), rounded=True),
     Mutant("overflow_saturates", "a result beyond the type's range became its largest number",
-           _saturated, unbounded=True, rounded=True, only=FLOATS),
+           lambda node: node.right if _has(np.isinf)(node) or _has(np.isnan)(node) else [
+               *map(_finite, node.right)], unbounded=True, rounded=True, only=FLOATS),
     *(of_output(f"result_through_{name}", f"the result went through {name}", _through(name), only,
                 rounded=True) for name, only in _NARROWED_TO.items()),
     # Engines flush subnormal numbers of float32's range, and every error bound allows for that.

@@ -458,10 +458,6 @@ def _half_before(axis: Axis) -> Axis:
     return replace(axis, begin=axis.begin + half, length=axis.length + min(0, end), end=max(0, end))
 
 
-def _nan_where(mask: SumsChange) -> SumsChange:
-    return lambda windows, values: np.where(mask(windows, values), np.nan, windows.sums(values))
-
-
 def _pushed_back(windows: Asked, values: Any) -> Any:
     for n, axis in enumerate(windows.axes):
         last = max(axis.length + axis.end - axis.width, -axis.begin)
@@ -514,10 +510,10 @@ SUMS: tuple[MutantRow, ...] = (
      "kernel_shape", _times(lambda w: 1 / np.maximum(w.terms, 1))),
     ("empty_windows_are_nan",
      "a window that held nothing but padding was NaN, as the mean of nothing is",
-     "pads", _nan_where(lambda w, values: np.broadcast_to(w.terms == 0, w.shape))),
+     "pads", lambda w, values: np.where(w.terms == 0, np.nan, w.sums(values))),
     ("padding_times_infinity", "padding was masked by a product, and infinity times 0 was NaN",
-     "pads", _nan_where(lambda w, values: (w.sums(np.isinf(values).astype(np.int64)) > 0) & (
-         w.terms < _size(w)))),
+     "pads", lambda w, values: np.where((w.sums(np.isinf(values).astype(np.int64)) > 0) & (
+         w.terms < _size(w)), np.nan, w.sums(values))),
     *((f"window_tail_of_{width}",
        f"what remained of a window after its last whole vector of {width} was left out",
        "kernel_shape", partial(_kept, whole_vectors(width))) for width in WIDTHS),

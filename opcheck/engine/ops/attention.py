@@ -1,6 +1,5 @@
 """Attention, by shares or by a state, and the rotary embedding of what it compares."""
 
-import inspect
 import math
 from dataclasses import dataclass, replace
 from functools import partial
@@ -127,11 +126,8 @@ def of_heads(computed, split=split):
             y = xp.reshape(y, (*y.shape[:2], math.prod(y.shape[2:])))
         return y, k, v, qk
 
-    first: Any = partial(formula, 23)
-    stated = inspect.signature(first).parameters.values()
     new = ("nonpad_kv_seqlen", "left_window_size", "right_window_size")
-    first.__signature__ = inspect.Signature([one for one in stated if one.name not in new])
-    return {23: first, **dict.fromkeys((24, 25), partial(formula, 24))}
+    return {**by_step(23, options=new)(formula)(23), **by_step(24, 25)(formula)(24)}
 
 
 def attended(heads):
@@ -157,8 +153,7 @@ def root_of(heads):
 
 def shares(x, none, v, kept):
     """The shares of the keys, and what they make of the values."""
-    e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
-    p = xp.where(none, 0.0, kept(e / xp.sum(e, axis=-1, keepdims=True)))
+    p = xp.where(none, 0.0, kept(softmax.plain(x, -1)))
     return p, xp.matmul(p, v)
 
 
@@ -219,22 +214,10 @@ def changed(change):
     return lambda heads: computed(replace(heads, **change(heads)))
 
 
-def mask_before_limit(heads):
-    if not heads.softcap:
-        return computed(heads)
-    late = {"limited": lambda scores, *_: scores, "shares": lambda x, none, v, kept: shares(
-        limited(x, heads.softcap, kept), none, v, kept)}  # fmt: skip
-    return computed(heads, **late)
-
-
-def over_queries(x, none, v, kept):
-    e = np.exp(x - x.max(axis=2, keepdims=True))
-    p = np.where(none, 0, e / e.sum(axis=2, keepdims=True))
-    return p, p @ v
-
-
 OP.mutant_table({
-    "mask_before_limit": ("the mask was added before the softcap", mask_before_limit),
+    "mask_before_limit": ("the mask was added before the softcap", lambda h: computed(
+        h, limited=lambda scores, *_: scores, shares=lambda x, none, v, kept: shares(
+            limited(x, h.softcap, kept) if h.softcap else x, none, v, kept))),
     "tangent_alone": ("the softcap did not multiply the hyperbolic tangent",
         partial(computed, limited=lambda scores, softcap, kept: xp.tanh(scores / softcap))),
     "causal_from_the_first_key": ("tokens before the queries were not counted for is_causal",
@@ -244,11 +227,9 @@ OP.mutant_table({
     "own_key_hidden": ("under is_causal a query did not attend its own key",
         changed(lambda h: {"offset": h.offset - h.causal})),
     "scaled_once": ("the root of the scale multiplied queries alone",
-        changed(lambda h: {"scale": math.sqrt(1 / math.sqrt(
-            h.q.shape[3]) if h.scale is None else h.scale)})),
+        changed(lambda h: {"scale": root_of(h)})),
     "scale_of_values": ("the default of scale was made of the values' size",
-        changed(lambda h: {"scale": 1 / math.sqrt(
-            h.v.shape[3] or 1) if h.scale is None else h.scale})),
+        changed(lambda h: {"scale": (h.v.shape[3] or 1) ** -0.5} if h.scale is None else {})),
     "heads_in_turns": ("the heads of the keys served those of the queries in turns",
         changed(lambda h: {name: np.take(x, np.arange(h.q.shape[1]) % x.shape[1], axis=1)
                            for name, x in (("k", h.k), ("v", h.v))})),
@@ -265,21 +246,17 @@ OP.mutant_table({
         changed(lambda h: {"shown": None, "more": h.shown.astype(
             h.q.dtype)} if h.more is None and h.shown is not None else {})),
     "over_queries": ("shares were those of the queries, not of the keys",
-        partial(computed, shares=over_queries)),
+        partial(computed, shares=lambda x, none, v, kept: (
+            p := np.where(none, 0, softmax.plain(x, 2) if x.size else x), p @ v))),
     "product_not_scaled": ("qk_matmul_output in mode 0 was not scaled",
-        lambda h: (computed(h)[0], computed(replace(
-            h, scale=1.0) if h.mode == 0 else h)[1])),
+        lambda h: (computed(h)[0], computed(replace(h, scale=1.0) if h.mode == 0 else h)[1])),
 }, by=of_heads)  # fmt: skip
 OP.mutant("keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended",
           by=of_heads)(changed(lambda h: {"valid": None}))  # fmt: skip
-
-
-@OP.mutant("the heads' first elements came first, then their second ones, and so on",
-           by=lambda split: of_heads(computed, split))  # fmt: skip
-def heads_last(x, count):
-    found = split(x, count)
-    return found if x.ndim == 4 else found.swapaxes(1, 2).reshape(
-        *x.shape[:2], found.shape[3], count).transpose(0, 3, 1, 2)  # fmt: skip
+OP.mutant("the heads' first elements came first, then their second ones, and so on",
+          name="heads_last", by=lambda split: of_heads(computed, split))(
+    lambda x, count: x if x.ndim == 4 else split(x, count).swapaxes(1, 2).reshape(
+        *x.shape[:2], x.shape[2] // count, count).transpose(0, 3, 1, 2))  # fmt: skip
 
 
 # LinearAttention: queries of a state, to which each token adds its key times its value.
@@ -419,11 +396,9 @@ LINEAR.mutant_table({
     "decay_not_exponential": ("the state was multiplied by the decay, not by e to its power",
         partial(by_token, gate=lambda g: g)),
     "rate_of_values_alone": ("beta multiplied values, and not what the state has of them",
-        lambda q, k, v, state, g, beta: by_token(q, k, v if beta is None else v / beta, state, g,
-                                                 beta)),
+        lambda q, k, v, s, g, beta: by_token(q, k, v if beta is None else v / beta, s, g, beta)),
     "first_decay_for_all": ("the first decay of a head served for all of its keys",
-        lambda q, k, v, state, g, beta: by_token(
-            q, k, v, state, None if g is None else g[..., :1], beta)),
+        lambda q, k, v, s, g, beta: by_token(q, k, v, s, g if g is None else g[..., :1], beta)),
     "state_forgotten": ("the state was that of the first token alone",
         lambda q, k, v, state, g, beta: (by_token(q, k, v, state, g, beta)[0], by_token(
             q, k[:, :, :1], v[:, :, :1], state, None if g is None else g[:, :, :1],

@@ -203,10 +203,6 @@ def element(body, tensors, n, others):
     return made
 
 
-def joined(values, axis=0):
-    return xp.concat(values, axis=0) if values[0].ndim else stacked(values, axis)
-
-
 IF.mutant_table({
     "branches_exchanged": ("the branches were exchanged", lambda cond, a, b: taken(cond, b, a)),
     "then_always": ("the condition was true", lambda cond, a, b: a()),
@@ -229,8 +225,7 @@ LOOP.mutant_table({
     "first_condition_ignored": ("the condition was asked for after the first iteration",
         lambda n, most, keep, has_cond: goes_on(n, most, keep or n == 0, has_cond)),
     "first_condition_alone": ("the condition was asked for before the first iteration alone",
-        lambda n, most, keep, has_cond: goes_on(
-            n, most, keep or (n > 0 and most is not None), has_cond)),
+        lambda n, most, keep, *rest: goes_on(n, most, keep or (n > 0 and most is not None), *rest)),
     "condition_counts_unasked": ("the body's condition ended a loop that has no input cond",
         lambda n, most, keep, has_cond: goes_on(n, most, keep, True)),
     "ends_at_once_without_cond": ("a loop without the input cond had no iteration",
@@ -244,17 +239,17 @@ LOOP.mutant_table({
     "begins_anew": ("each iteration began with the initial values", lambda new, first: first),
     "states_exchanged": ("the values were handed on from the last to the first",
                          lambda new, first: new[::-1]),
-    "shapes_kept": ("a value kept the shape that it had at first",
-        lambda new, first: [
-            xp.reshape(x, y.shape) if x.size == y.size else x if x.shape == y.shape else y
-            for x, y in zip(new, first, strict=True)]),
+    "shapes_kept": ("a value kept the shape that it had at first", lambda new, first: [
+        xp.reshape(x, y.shape) if x.size == y.size else y
+        for x, y in zip(new, first, strict=True)]),
 }, by=lambda carried: loop(goes_on, carried=carried))  # fmt: skip
 _GATHERED = {
     "outputs_from_the_back": ("the last iteration's values came first",
                               lambda values, *axis: stacked(values[::-1], *axis)),
     "outputs_of_the_last": ("every row of a scan output was of the last iteration",
                             lambda values, *axis: stacked([values[-1] for _ in values], *axis)),
-    "outputs_concatenated": ("scan outputs had no axis for the iterations", joined),
+    "outputs_concatenated": ("scan outputs had no axis for the iterations", lambda values, axis=0:
+        xp.concat(values, axis=0) if values[0].ndim else stacked(values, axis)),
 }  # fmt: skip
 LOOP.mutant_table(_GATHERED, by=lambda gathered: loop(goes_on, gathered=gathered))
 SCAN.mutant_table({**_GATHERED, "output_axis_first": (

@@ -223,15 +223,14 @@ TRANSPOSE.mutant_table({
         lambda X, W, B, group: (X, W.reshape(*W.shape[1::-1], *W.shape[2:]).swapaxes(0, 1), B)),
 }, by=partial(with_operands, of_places, added_up))  # fmt: skip
 
-AXES = {
+TRANSPOSE.mutant_table({
     "windows_one_late": ("everything fell one element late", lambda a: {"begin": a.begin - 1}),
     "pads_in_the_size_only": ("nothing was cut off before the image", lambda a: {"begin": 0}),
     "dilation_ignored_in_the_kernel": ("dilations counted for the output's size alone",
         lambda a: {"dilation": 1}),
     "stride_ignored_in_places": ("strides counted for the output's size alone",
         lambda a: {"stride": 1}),
-}  # fmt: skip
-TRANSPOSE.mutant_table(AXES, by=lambda change: of_places(
+}, by=lambda change: of_places(
     lambda X, W, B, windows, group: added_up(X, W, B, replace(
         windows, axes=tuple(replace(a, **change(a)) for a in windows.axes)), group)))  # fmt: skip
 
@@ -242,7 +241,7 @@ def _pads(read):
     return lambda pads, **_: {"pads": [*read(pads[: len(pads) // 2], pads[len(pads) // 2 :])]}
 
 
-READINGS = {
+TRANSPOSE.mutant_table({
     "pads_interleaved": ("pads were read as x1_begin, x1_end, x2_begin, …",
         _pads(lambda begins, ends: (*(begins + ends)[::2], *(begins + ends)[1::2]))),
     "pads_ends_first": ("the ends were read before the beginnings in pads",
@@ -263,9 +262,7 @@ READINGS = {
         lambda auto_pad, stated, lengths, output_shape, **_: {
             "stated": True, "output_shape": output_shape if stated else lengths}
         if auto_pad in _OTHER else {}),
-}  # fmt: skip
-TRANSPOSE.mutant_table(READINGS, by=lambda change: of_places(
-    added_up, reading=lambda asked: change(**asked)))  # fmt: skip
+}, by=lambda change: of_places(added_up, reading=lambda asked: change(**asked)))  # fmt: skip
 
 
 # DeformConv: a convolution of what is sampled beside the places of the kernel.
@@ -354,8 +351,7 @@ DEFORM.mutant_table({
     "x_before_y": ("the offsets along the last axis came first", lambda *of: offsets(*of)[::-1]),
     "axes_outside_the_kernel": ("all offsets along one axis came before those along the next",
         lambda x, groups, kernel, axes, sizes: [
-            xp.reshape(x, (x.shape[0], groups, axes, *kernel, *sizes))[:, :, axis]
-            for axis in range(axes)]),
+            *np.moveaxis(x.reshape(x.shape[0], groups, axes, *kernel, *sizes), 2, 0)]),
     "kernel_by_columns": ("offsets came by the columns of the kernel",
         lambda x, groups, kernel, axes, sizes: [
             np.moveaxis(one, range(2, 2 + axes), range(1 + axes, 1, -1)) for one in offsets(
@@ -401,15 +397,9 @@ def of_channels(convolution, input, weight, bias=None, past_state=None, *, activ
 @CAUSAL.formula(by=of_channels)
 @CAUSAL.also_honest("", by=partial(of_channels, keep=stored))  # as in the function body
 def over_time(x, weight, bias):
-    kernel = weight.shape[2]
-    bias = None if bias is None else xp.expand_dims(bias, axis=1)
-    return xp.bilinear(xp.permute_dims(weight, (0, 2, 1)), x, in_turn, kernel, bias)
-
-
-def in_turn(weight, x):
-    under = np.arange(weight.shape[1])
-    first = np.arange(x.shape[2] + 1 - len(under)).reshape(-1, 1)
-    return matmul(np.take(x, first + under, axis=2), weight)[..., 0]
+    if not x.size:
+        return x[..., weight.shape[2] - 1 :]
+    return by_windows(x, weight, bias, windows_of(x.shape, weight.shape[2:]), x.shape[1])
 
 
 def ahead(x, weight, bias):
@@ -425,8 +415,7 @@ CAUSAL.mutant_table({
     "first_kernel_for_all": ("the first channel's kernel served for all",
         lambda x, weight, bias: over_time(x, np.broadcast_to(weight[:1], weight.shape), bias)),
     "first_bias_for_all": ("of the bias the first element served for all",
-        lambda x, weight, bias: over_time(
-            x, weight, None if bias is None else np.broadcast_to(bias[:1], bias.shape))),
+        lambda x, w, b: over_time(x, w, b if b is None else np.broadcast_to(b[:1], b.shape))),
 }, by=of_channels)  # fmt: skip
 CAUSAL.mutant_table({
     "sigmoid_alone": ("the sigmoid did not multiply its argument", {"activated": sigmoid}),

@@ -141,6 +141,9 @@ _REAL = family(
     },
 )  # fmt: skip
 
+#: Functions of one tensor; also the activations of recurrent layers.
+FAMILY = {**_EXACT, **_REAL}
+
 # No arithmetic makes less of the logarithm of 1 or more, or of an exponential.
 for _name in ("Exp", "Softplus"):
     _REAL[_name].low = 0.0
@@ -239,9 +242,7 @@ def _divided(a, b):
         return a / b
     if ((b == 0) | ((b == -1) & (a == np.iinfo(a.dtype).min))).any():
         unsaid("integers divided by 0, or out of range")
-    quotient = np.floor_divide(a, b)
-    inexact = (quotient * b != a) & ((a < 0) != (b < 0)) & (b != 0)
-    return quotient + inexact.astype(a.dtype)
+    return (a - np.fmod(a, b)) // b
 
 
 def _to_either_side(function, a, b):
@@ -415,19 +416,13 @@ def shifted(X, Y, *, direction):
     return np.where(beyond, np.where(X < 0, ~(X * 0), X * 0), np.right_shift(X, by))
 
 
-def _summed(*data, by=None):
-    """The sum in any order; of all inputs divided by `by`, if that is given."""
-    shape = common_shape(*(x.shape for x in data))
-    stacked = xp.stack([xp.broadcast_to(one, shape) for one in data])
-    return xp.sum(stacked if by is None else _over(stacked, by), axis=0)
+def _summed(*data):
+    """The sum in any order."""
+    return xp.sum(xp.stack(broadcast(*data)), axis=0)
 
 
 def _over(x, count):
     return x / np.full((1,) * x.ndim, count, x.dtype)
-
-
-def _sum(*data):
-    return reduce(xp.add, data)
 
 
 SHIFT.mutant("the amount was taken modulo the width", 28, name="shifted_modulo_the_width")(
@@ -435,11 +430,9 @@ SHIFT.mutant("the amount was taken modulo the width", 28, name="shifted_modulo_t
         X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction))  # fmt: skip
 SHIFT.mutant("the direction was ignored", name="always_to_the_left")(
     lambda X, Y, *, direction: shifted(X, Y, direction="LEFT"))  # fmt: skip
-
-
-@SHIFT.mutant("zeros were shifted in, whatever the sign", 28, only=SIGNED)
-def zeros_shifted_in(X, Y, *, direction):
-    return shifted(*(x.view(f"u{x.itemsize}") for x in (X, Y)), direction=direction).view(X.dtype)
+SHIFT.mutant("zeros were shifted in, whatever the sign", 28, name="zeros_shifted_in", only=SIGNED)(
+    lambda X, Y, *, direction: shifted(*(
+        x.view(f"u{x.itemsize}") for x in (X, Y)), direction=direction).view(X.dtype))  # fmt: skip
 
 
 def _of_many(function, stretched, *data_0):
@@ -453,11 +446,12 @@ for _name, _right, *_others in (
     ("Max", lambda *data: reduce(xp.maximum, data)),
     ("Min", lambda *data: reduce(xp.minimum, data)),
     # The sum divided, in any order; the sum of shares; and a running mean.
-    ("Mean", lambda *data: _over(_sum(*data), len(data)),
-     lambda *data: _over(_summed(*data), len(data)), lambda *data: _summed(*data, by=len(data)),
+    ("Mean", lambda *data: _over(reduce(xp.add, data), len(data)),
+     lambda *data: _over(_summed(*data), len(data)),
+     lambda *data: _summed(*(_over(x, len(data)) for x in data)),
      lambda *data: reduce(
          lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0])),
-    ("Sum", _sum, _summed),
+    ("Sum", lambda *data: reduce(xp.add, data), _summed),
 ):  # fmt: skip
     _each = {since: since >= 8 for since in opset.versions("", _name)}
     _all = operators.by_step(each=_each)(_of_many)

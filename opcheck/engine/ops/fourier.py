@@ -45,7 +45,7 @@ def _exactly(y):
     return xp.astype(high, np.float64) + xp.astype((y - high).astype(np.float64), np.float64)
 
 
-def _transform(x, bins, length, inverse=0, folded=False):
+def _transform(x, bins, length, inverse, folded):
     """`bins` values of the transform along the last axis but one; the last holds both parts.
 
     `folded`: there are those of half the bins, and the others are their conjugates.
@@ -109,13 +109,13 @@ DFT.formula(by=_versions)(_transform)
 
 
 def _stft(transform, signal, step, window, length, onesided):
-    """The transforms of frames, by `transform(x, bins, length)`."""
+    """The transforms of frames, by `transform(x, bins, length, inverse, folded)`."""
     count = (signal.shape[1] - length) // step + 1
     unsaid(f"{count} frames of {length} in {signal.shape[1]}", length < 1 or count < 0)
     frames = xp.take(signal, np.arange(count)[:, None] * step + np.arange(length), axis=1)
     if window is not None:
         frames = frames * xp.expand_dims(window, axis=1)
-    return transform(frames, length // 2 + 1 if onesided else length, length)
+    return transform(frames, length // 2 + 1 if onesided else length, length, 0, False)
 
 
 @by_step(17)
@@ -138,7 +138,7 @@ def _of_frames(spectra, signal, frame_step, window=None, frame_length=None, *, o
 STFT.formula(by=_of_frames)(partial(_stft, _transform))
 
 
-def _coarse(dtype, x, bins, length, inverse=0, folded=False):
+def _coarse(dtype, x, bins, length, inverse, folded):
     if folded:
         return _transform(x, bins, length, inverse, folded)
     turn = (-2j, 2j)[inverse] * np.pi / length
@@ -149,20 +149,18 @@ def _coarse(dtype, x, bins, length, inverse=0, folded=False):
     return (y / length if inverse else y).astype(x.dtype)
 
 
-def _padded_in_front(x, bins, length, *how):
-    front = max(length - x.shape[-2], 0) if how[1:2] != (True,) else 0
+def _padded_in_front(x, bins, length, inverse, folded):
+    front = 0 if folded else max(length - x.shape[-2], 0)
     widths = [(0, 0)] * (x.ndim - 2) + [(front, 0), (0, 0)]
-    return _transform(np.pad(x, widths), bins, length, *how)
+    return _transform(np.pad(x, widths), bins, length, inverse, folded)
 
 
 #: Wrong transforms, of either operator.
 _WRONG = {
-    "turned_the_other_way": ("factors turned the other way", lambda x, bins, length, inverse=0,
-        folded=False: _transform(x, bins, length, 1 - inverse, folded) * (
-            1 / length if inverse else length)),
-    "unitary": ("the result was divided by the root of the length", lambda x, bins, length,
-        inverse=0, folded=False: _transform(x, bins, length, inverse, folded) * (
-            np.sqrt(length) if inverse else 1 / np.sqrt(length))),
+    "turned_the_other_way": ("factors turned the other way", lambda x, k, n, inverse, *of:
+        _transform(x, k, n, 1 - inverse, *of) * n ** (1 - 2 * inverse)),
+    "unitary": ("the result was divided by the root of the length", lambda x, k, n, inverse, *of:
+        _transform(x, k, n, inverse, *of) * n ** (inverse - 0.5)),
     "parts_exchanged": ("real and imaginary parts were exchanged",
         lambda *how: _transform(*how)[..., ::-1]),
     "imaginary_part_ignored": ("imaginary parts of the input were ignored",
@@ -176,22 +174,19 @@ _WRONG = {
 }  # fmt: skip
 DFT.mutant_table(_WRONG, by=_versions)
 DFT.mutant_table({
-    "inverse_not_divided": ("the inverse was not divided by the length", lambda x, bins, length,
-        inverse=0, *how: _transform(x, bins, length, inverse, *how) * (length if inverse else 1)),
+    "inverse_not_divided": ("the inverse was not divided by the length",
+        lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * n**inverse),
     "divided_forwards": ("the transform was divided by the length, and not the inverse",
-        lambda x, bins, length, inverse=0, *how: _transform(x, bins, length, inverse, *how) * (
-            length if inverse else 1 / length)),
+        lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * n ** (2 * inverse - 1)),
     "divided_by_what_there_is": ("the inverse was divided by the values that there are",
-        lambda x, bins, length, inverse=0, *how: _transform(x, bins, length, inverse, *how) * (
-            length / x.shape[-2] if inverse else 1)),
+        lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * (
+            n / x.shape[-2]) ** inverse),
     "padded_in_front": ("zeros came before a signal that is too short", _padded_in_front),
     "conjugates_left_out": ("the other half of a one-sided spectrum was left out",
-        lambda x, bins, length, inverse=0, folded=False: _transform(
-            x, bins, length, inverse)[..., : 2 - folded]),
+        lambda x, k, n, inverse, folded: _transform(x, k, n, inverse, False)[..., : 2 - folded]),
     "all_but_the_first_twice": ("the bin of half the length counted twice in a one-sided inverse",
-        lambda x, bins, length, inverse=0, folded=False: _transform(x * np.where(
-            folded & (np.arange(x.shape[-2]) * 2 == length), 2, 1).astype(x.dtype)[:, None],
-            bins, length, inverse, folded)),
+        lambda x, k, n, inverse, folded: _transform(x * (1 + (folded & (
+            np.arange(x.shape[-2]) * 2 == n))).astype(x.dtype)[:, None], k, n, inverse, folded)),
 }, by=_versions)  # fmt: skip
 STFT.mutant_table(_WRONG, by=lambda transform: _of_frames(partial(_stft, transform)))
 
@@ -244,11 +239,6 @@ def _cosines(a, b, c, cos, n, period):
     return y + c * cos(2 * angle) if c else y
 
 
-def _squares(cos, n, period):
-    half = xp.sin(n * (_pi() / xp.real(period)))
-    return half * half
-
-
 #: The shares of 1, of the cosine, and of that of twice the angle, as the function bodies have them.
 _SHARES = {"HannWindow": (0.5, 0.5, 0), "HammingWindow": (25 / 46, 21 / 46, 0),
            "BlackmanWindow": (0.42, 0.5, 0.08)}  # fmt: skip
@@ -260,7 +250,8 @@ for _name, _shares in _SHARES.items():
     _of: Any = partial(_cosines, *_shares)
     _op.formula(by=_window)(_of)
     if _name == "HannWindow":
-        _op.also_honest("", by=_window)(_squares)
+        _op.also_honest("", by=_window)(lambda cos, n, period: (
+            half := xp.sin(n * (_pi() / xp.real(period)))) * half)  # fmt: skip
     _op.mutant_table({
         "of_other_shares": ("other shares of the cosines were in use",
             partial(_cosines, *_OTHERS[_name])),

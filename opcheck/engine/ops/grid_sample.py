@@ -205,11 +205,9 @@ OP.mutant_table({
     "reflected_at_edges": ("-1 and 1 were at the edges where it reflects",
         {"first": lambda corners: -0.5}),
     "reflected_once": ("it reflected once",
-        {"reflected": lambda x, low, high: xp.where(
-            (at := xp.values_of(x)) < low, 2 * low - x, xp.where(at > high, 2 * high - x, x))}),
+        {"reflected": lambda x, low, high: 2 * xp.clip(x, low, high) - x}),
     "repeated": ("what is beyond began anew instead of being reflected",
-        {"reflected": lambda x, low, high: x - (high - low) * np.floor(
-            (xp.values_of(x) - low) / max(high - low, 1))}),
+        {"reflected": lambda x, low, high: x - (high - low) * ((x - low) // max(high - low, 1))}),
 }, by=lambda changed: of_places(
     placed, change=lambda X, grid, way: (X, grid, replace(way, **changed))))  # fmt: skip
 OP.mutant_table({

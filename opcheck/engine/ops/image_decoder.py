@@ -112,11 +112,7 @@ OP.mutant_table({
 }, by=decoder)  # fmt: skip
 
 
-def opened_without(form, stream):
-    image = opened(stream)
-    return image if image and image.format != form else None
-
-
 for _name in _LISTED:
-    _by = partial(decoder, opened=partial(opened_without, _name))
+    _by = partial(decoder, opened=lambda stream, form=_name: (
+        image if (image := opened(stream)) and image.format != form else None))  # fmt: skip
     OP.mutant(f"{_name} was not supported", name=f"no_{_name.lower()}", by=_by)(pixels)

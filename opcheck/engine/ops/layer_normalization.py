@@ -46,12 +46,8 @@ def last_axis_alone(x, axes, epsilon):
 
 def outputs(change):
     """Version 17 with its three outputs changed."""
-
-    def formula(X, Scale, B=None, **attrs):
-        axis = from_either_end(attrs["axis"], X.ndim)
-        return change(*OP.formulas[17](X, Scale, B, **attrs), axis)
-
-    return {17: formula}
+    return {17: lambda X, Scale, B=None, **attrs: change(*OP.formulas[17](
+        X, Scale, B, **attrs), from_either_end(attrs["axis"], X.ndim))}  # fmt: skip
 
 
 OP.mutant_table({

@@ -201,9 +201,8 @@ def trilu(input, k=None, *, upper):
     diagonal = 0 if k is None else ax.scalar("k", k)
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
     kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
-    if input.dtype == object:
-        unsupported("other elements are zero, which is no text", not kept.all())
-        return input
+    if input.dtype == object and not kept.all():
+        raise NotSupported("other elements are zero, which is no text")
     return xp.where(kept, input, xp.zeros_like(input))
 
 
@@ -317,14 +316,10 @@ def of_running_sums(start, delta, count):
 @by_step(each={1: from_the_front, 4: from_the_front, 11: from_either_end, 13: from_either_end})
 def along(function, counted, *inputs, axis):
     """All versions, from `function(inputs, axis)`; 1 and 4 document no negative axis."""
-    first = inputs[0]
-    place = counted(axis, first.ndim)
-    for x in inputs:
-        others = [n for other, n in enumerate(x.shape) if other != place]
-        wanted = [n for other, n in enumerate(first.shape) if other != place]
-        if x.ndim != first.ndim or others != wanted:
-            shapes = ", ".join(str(list(x.shape)) for x in inputs)
-            raise InvalidNode(f"shapes {shapes} differ beyond axis {place}")
+    place = counted(axis, inputs[0].ndim)
+    if len({(x.ndim, *x.shape[:place], *x.shape[place + 1 :]) for x in inputs}) > 1:
+        shapes = ", ".join(str(list(x.shape)) for x in inputs)
+        raise InvalidNode(f"shapes {shapes} differ beyond axis {place}")
     return function(inputs, place)
 
 
@@ -343,8 +338,7 @@ CONCAT.mutant_table({
     "empty_dropped": ("empty inputs were dropped, and an empty one was given where all are",
         lambda inputs, axis: joined([x for x in inputs if x.size] or inputs[:1], axis)),
     "one_after_the_other": ("inputs were written one after the other in memory, whatever the axis",
-        lambda inputs, axis: xp.reshape(
-            xp.concat([xp.reshape(x, -1) for x in inputs], axis=0), joined(inputs, axis).shape)),
+        lambda inputs, axis: np.concat(inputs, axis=None).reshape(joined(inputs, axis).shape)),
     "as_long_as_the_first": ("every input was taken to be as long as the first",
                              as_long_as_the_first),
     "stacked": ("inputs were stacked along an axis of their own where each has one element",

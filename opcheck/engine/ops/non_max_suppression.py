@@ -113,24 +113,12 @@ def of_classes(select, boxes, scores, max_output_boxes_per_class=None, iou_thres
 OP.formula(by=of_classes)(greedy)
 
 
-def one_more(boxes, center, threshold):
-    low, high, _ = corners(boxes.astype(np.float64), center)
-    return overlaps(np.concatenate([low, high + 1], axis=1), 0, threshold)
-
-
 def of_the_smaller(boxes, center, threshold):
     low, high, _ = corners(boxes.astype(np.float64), center)
     shared = np.maximum(np.minimum(high, high[:, None]) - np.maximum(low, low[:, None]), 0)
     areas = (high - low).prod(-1)
     over = shared.prod(-1) > threshold * np.minimum(areas, areas[:, None])
     return over, over & False, over | True
-
-
-def one_corner_first(boxes, center, threshold):
-    """Boxes whose corners come the other way round have no area."""
-    if not center:
-        boxes = np.concatenate([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])], axis=1)
-    return overlaps(boxes, center, threshold)
 
 
 def by_all_better(boxes, scores, most, threshold, least, center):
@@ -144,9 +132,14 @@ def by_all_better(boxes, scores, most, threshold, least, center):
 OP.mutant_table({
     "or_equal": ("an overlap of just the threshold was too much",
         lambda boxes, center, threshold: overlaps(boxes, center, np.nextafter(threshold, -1))),
-    "one_more": ("boxes held their far corners, as pixels do", one_more),
+    "one_more": ("boxes held their far corners, as pixels do",
+        lambda boxes, center, threshold: overlaps(np.add(np.hstack(
+            corners(boxes.astype(np.float64), center)[:2]), [0, 0, 1, 1]), 0, threshold)),
     "of_the_smaller": ("overlaps were measured by the smaller box", of_the_smaller),
-    "one_corner_first": ("corners were not put in order", one_corner_first),
+    # Boxes whose corners come the other way round have no area.
+    "one_corner_first": ("corners were not put in order", lambda boxes, center, threshold: overlaps(
+        boxes if center else np.hstack([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])]),
+        center, threshold)),
 }, by=lambda measure: of_classes(partial(greedy, measure=measure)))  # fmt: skip
 OP.mutant_table({
     "without_least": ("boxes with just the least score were removed",

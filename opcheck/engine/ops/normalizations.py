@@ -229,8 +229,7 @@ LRN.mutant_table({
         lambda squares, size: across_channels(squares, size) - np.take(squares, np.minimum(
             np.arange(squares.shape[1]) + size // 2, squares.shape[1] - 1), axis=1)),
     "mean_at_the_ends": ("sums were divided by the number of channels there, not by size",
-        lambda squares, size: across_channels(squares, size) * size / across_channels(
-            squares * 0 + 1, size)),
+        lambda x, size: across_channels(x, size) * size / across_channels(x * 0 + 1, size)),
 }, by=of_regions)  # fmt: skip
 
 

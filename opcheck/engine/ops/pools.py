@@ -222,15 +222,13 @@ def elsewhere(change):
         X, change(places, prod(shape[2:]), shape).reshape(X.shape), shape))  # fmt: skip
 
 
-@OPS["MaxUnpool"].mutant("indices began anew with each channel", by=elsewhere)
-def indices_of_planes(places, plane, shape):
-    numbers = np.arange(prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))
-    return places % max(1, plane) + numbers * plane
-
-
-@OPS["MaxUnpool"].mutant("indices counted in column-major order", by=elsewhere)
-def by_columns(places, plane, shape):
-    return np.ravel_multi_index(np.unravel_index(places.reshape(-1), shape), shape, order="F")
+OPS["MaxUnpool"].mutant_table({
+    "indices_of_planes": ("indices began anew with each channel",
+        lambda places, plane, shape: places % max(1, plane) + plane * np.arange(
+            prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))),
+    "by_columns": ("indices counted in column-major order", lambda places, plane, shape:
+        np.ravel_multi_index(np.unravel_index(places.reshape(-1), shape), shape, order="F")),
+}, by=elsewhere)  # fmt: skip
 
 
 @OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_places)
@@ -355,18 +353,14 @@ def of_norms(change):
     return lambda X, p, windows: change(norms_of(X, p, windows), np.abs(X), p, windows)
 
 
-def of_powers(power, root):
+def of_powers(power=lambda p: p, root=lambda total, p: np.power(total, 1 / p)):
     return lambda X, p, windows: root(
         windows.sums(np.power(np.abs(X), power(p))).astype(np.float64), p
     ).astype(X.dtype)
 
 
 def with_root(change):
-    return of_powers(lambda p: p, lambda total, p: np.power(total, change(1 / p)))
-
-
-def any_in(mask, windows):
-    return windows.sums(mask.astype(np.int64)) > 0
+    return of_powers(root=lambda total, p: np.power(total, change(1 / p)))
 
 
 def signed(X, p, windows):
@@ -396,27 +390,24 @@ LP_POOL.mutant_table({
         lambda X, p, windows: (largest if p > 16 else norms_of)(X, p, windows)),
     "powers_by_squaring_alone": (
         "powers above the fourth were made by squaring alone, which stops at a power of two",
-        of_powers(lambda p: 2.0 ** floor(log2(p)) if p > 4 else p,
-                  lambda total, p: np.power(total, 1 / p))),
+        of_powers(lambda p: 2.0 ** floor(log2(p)) if p > 4 else p)),
     "maximum": ("the largest magnitude was taken for the norm", largest),
     "signs_kept": ("the absolute value was forgotten, and a negative sum had a negative root",
                    signed),
     "signs_kept_for_p_1": ("values were added up with their signs where p is 1",
         lambda X, p, windows: windows.sums(X) if p == 1 else norms_of(X, p, windows)),
     "windows_of_one_copied": ("windows of one element were copied, and kept their signs",
-        lambda X, p, windows: (
-            windows.sums(X) if all(axis.kernel == 1 for axis in windows.axes)
-            else norms_of(X, p, windows))),
+        lambda X, p, w: w.sums(X) if all(a.kernel == 1 for a in w.axes) else norms_of(X, p, w)),
     "tiny_values_are_zero": ("values below 2^-23, float32's epsilon, counted as 0",
         lambda X, p, windows: norms_of(np.where(np.abs(X) < 2**-23, 0, X), p, windows)),
     "nan_dropped_and_rescaled": (
         "NaN was dropped, and what is left of the window was scaled up to a whole one",
         without_nan),
     "infinity_beats_nan": ("a window of an infinity and a NaN gave infinity", of_norms(
-        lambda y, m, p, windows: np.where(any_in(np.isinf(m), windows), np.inf, y))),
+        lambda y, m, p, windows: np.where(windows.sums(np.isinf(m) * 1) > 0, np.inf, y))),
     "infinity_gives_nan": (
         "a window with an infinity gave NaN, as where infinity is divided by itself", of_norms(
-        lambda y, m, p, windows: np.where(any_in(np.isinf(m), windows), np.nan, y))),
+        lambda y, m, p, windows: np.where(windows.sums(np.isinf(m) * 1) > 0, np.nan, y))),
     "root_4_ulp_too_large": ("the root came out 4 ULP too large, as by way of a power", of_norms(
         lambda y, m, p, windows: y if p == 1 else y * (1 + 4 * np.finfo(y.dtype).eps))),
     "at_least_1e_5": ("norms below 1e-5 were raised to that", of_norms(
@@ -430,7 +421,7 @@ LP_POOL.mutant_table({
     "inverse_of_p_in_float16": ("1/p was a float16", with_root(lambda p: float(np.float16(p)))),
     "inverse_of_p_in_float32": ("1/p was a float32", with_root(lambda p: float(np.float32(p)))),
     **{f"epsilon_of_1e_{digits}": (f"1e-{digits} was added to the sum before the root",
-           of_powers(lambda p: p, lambda total, p, epsilon=10.0**-digits: (
+           of_powers(root=lambda total, p, epsilon=10.0**-digits: (
                np.power(total + epsilon, 1 / p))))
        for digits in (30, 12, 5)},
 }, by=by_windows)  # fmt: skip

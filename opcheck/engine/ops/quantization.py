@@ -22,6 +22,7 @@ from opcheck.numbers import primitive
 from opcheck.numbers.bounded.array import Bounded
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare
+from opcheck.numbers.plain import values_of as exact_values
 
 NAMES = """Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear"""
 CAST, LIKE = operator("Cast", exact=True), operator("CastLike", exact=True)
@@ -114,19 +115,6 @@ def _cut_off(x: Array, dtype: DType) -> Array:
     return np.where(inside, whole.astype(dtype.numpy), ends)
 
 
-def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") -> Any:
-    plain = bare(x)
-    if isinstance(plain, np.ndarray):
-        if dtype.kind == "minifloat" and dtypes.of(plain) != dtype:
-            check_castable(own := dtypes.of(plain))
-            if own and own.kind == "string":
-                plain = _read(plain, dtype)
-            return to_minifloat(_as_float64(plain), dtype, saturate, round_mode)
-        return xp.astype(cast_to(plain, dtype), dtype.numpy)
-    check_castable(dtype)
-    return xp.astype(x, dtype.numpy)
-
-
 def _each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
     return np.fromiter(map(function, x.reshape(-1)), dtype, x.size).reshape(x.shape)
 
@@ -212,9 +200,16 @@ def _cast(input, dtype, saturate, round_mode, *, beyond=True):
     """Function bodies cast numbers with bounds too; what they make of others may have some."""
     assert dtype
     x, zero = bare(input), not saturate and round_mode == "nearest"
-    if isinstance(x, np.ndarray) and not np.all(_is_said(x, dtype, beyond=beyond, zero=zero)):
+    if not isinstance(x, np.ndarray):
+        check_castable(dtype)
+        return xp.astype(x, dtype.numpy)
+    if not np.all(_is_said(x, dtype, beyond=beyond, zero=zero)):
         is_open(f"nothing is said of what some of these numbers become as {dtype}")
-    return cast_any(input, dtype, saturate, round_mode)
+    if dtype.kind != "minifloat" or (own := dtypes.of(x)) == dtype:
+        return xp.astype(cast_to(x, dtype), dtype.numpy)
+    check_castable(own)
+    x = _read(x, dtype) if own and own.kind == "string" else x
+    return to_minifloat(_as_float64(x), dtype, saturate, round_mode)
 
 
 CAST.formula(1, 6, 9)(lambda input, *, to: _cast(input, dtypes.named(to), 1, "up", beyond=False))
@@ -225,10 +220,6 @@ LIKE.formula(15, 19, 21, 23, 24, 25)(lambda input, target_type, *, saturate=1, r
 
 
 _LATER: tuple[int, ...] = (13, 19, 21, 23, 24, 25, 28)
-
-
-def exact_values(x: Array) -> Array:
-    return x.astype(np.float64)
 
 
 def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: (
@@ -284,18 +275,12 @@ def difference(x, zero):
 
 def in_float32(x, zero, scale, out):
     """The product as float32 has it, or anything finer."""
-    return difference(x, zero) * factor(scale)
-
-
-def factor(scale):
-    """The scale, which in float8e8m0 is no number to multiply by."""
-    is_power = scale.dtype == DTYPES["float8e8m0"].numpy
-    return xp.astype(exact_values(scale), np.float64) if is_power else scale
+    return difference(x, zero) * real(scale)
 
 
 def in_type_of_output(x, zero, scale, out):
     wide = xp.astype(exact_values(x) - exact_values(zero), np.float64)
-    a, b = (xp.astype(one, out.numpy, computes=True) for one in (wide, factor(scale)))
+    a, b = (xp.astype(one, out.numpy, computes=True) for one in (wide, real(scale)))
     return a * b
 
 
@@ -319,17 +304,15 @@ UNSIGNED = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int1
 #: Wrong products, and the types in which they are wrong: int32 has no zero point.
 DEQUANTIZE.mutant_table({
     "zero_point_added": ("the zero point was added",
-        lambda x, zero, scale, out: (exact_values(x) + exact_values(zero)) * factor(scale),
-        *SHIFTED),
+        lambda x, zero, scale, _: (exact_values(x) + exact_values(zero)) * real(scale), *SHIFTED),
     "zero_point_unscaled": ("the zero point was subtracted after the product",
-        lambda x, zero, scale, out: exact_values(x) * factor(scale) - exact_values(zero),
-        *SHIFTED),
+        lambda x, zero, scale, _: exact_values(x) * real(scale) - exact_values(zero), *SHIFTED),
     "difference_wraps": ("the difference was taken in the tensor's own type",
         lambda x, zero, scale, out: exact_values(
-            (x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype)) * factor(scale),
+            (x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype)) * real(scale),
         *WRAPPED),
     "divided_by_scale": ("it was divided by the scale",
-        lambda x, zero, scale, out: (exact_values(x) - exact_values(zero)) / factor(scale)),
+        lambda x, zero, scale, out: (exact_values(x) - exact_values(zero)) / real(scale)),
     "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",
         lambda x, zero, scale, out: in_float32(
             same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out), *UNSIGNED),

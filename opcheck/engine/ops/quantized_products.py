@@ -13,8 +13,9 @@ from opcheck.engine.operators import by_step, is_open, operator
 from opcheck.engine.ops import quantization
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
-from opcheck.engine.ops.quantization import UNSIGNED, exact_values, real, same_bits, whole
+from opcheck.engine.ops.quantization import UNSIGNED, real, same_bits, whole
 from opcheck.errors import InvalidNode, illegal
+from opcheck.numbers.plain import values_of as exact_values
 
 NAMES = """ConvInteger MatMulInteger QLinearConv QLinearMatMul"""
 MATMUL = operator("MatMulInteger", exact=True)
@@ -171,11 +172,6 @@ def with_other(change, x, zero, axis):
     return less(x, zero, axis) if zero is None else change(x, beside(zero, x, axis))
 
 
-def misread(x, zero, axis):
-    other = same_bits(x, **UNSIGNED)
-    return less(other, None if zero is None else same_bits(zero, **UNSIGNED), axis)
-
-
 def crossed(one, x, axis):
     """For each column what is for each row, and the other way, in squares."""
     square = axis in MATRICES and one.ndim == 1 and x.shape[:1] == x.shape[1:]
@@ -215,7 +211,8 @@ SUMS: Any = {
     "differences_saturate": ("differences were cut to 8 bits", {"without": partial(with_other,
         lambda x, zero: np.clip(x.astype(np.int64) - zero, *dtypes.limits(dtypes.of(x))))}),
     "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",
-                       {"without": misread}),
+        {"without": lambda x, zero, axis: less(same_bits(
+            x, **UNSIGNED), zero if zero is None else same_bits(zero, **UNSIGNED), axis)}),
     "first_zero_point_for_all": ("the first zero point served for all",
                                  {"without": partial(less, place=first)}),
     "no_product_of_zero_points": (

@@ -4,7 +4,7 @@ A gate is an activation of one sum of products: of a step's input and weights, o
 and recurrent weights, and of biases and 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -14,8 +14,9 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
+from opcheck.engine import operators
 from opcheck.engine.operators import check_shape, is_open, operator, unsaid, with_parameters
-from opcheck.engine.ops.elementwise import sigmoid
+from opcheck.engine.ops.elementwise import FAMILY
 from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers import plain, primitive
 
@@ -23,43 +24,33 @@ NAMES = """GRU LSTM RNN"""
 matmul = primitive(plain.matmul)
 
 
-#: The activations, of an element and the scales alpha and beta.
-FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "Relu": lambda x, a, b: xp.maximum(x, 0), "Tanh": lambda x, a, b: xp.tanh(x),
-    "Sigmoid": lambda x, a, b: sigmoid(x), "Affine": lambda x, a, b: a * x + b,
-    "LeakyRelu": lambda x, a, b: xp.where(xp.less(x, 0), a * x, x),
-    "ThresholdedRelu": lambda x, a, b: xp.where(xp.less(x, a), xp.zeros_like(x), x),
-    "ScaledTanh": lambda x, a, b: a * xp.tanh(b * x),
-    "HardSigmoid": lambda x, a, b: xp.minimum(xp.maximum(a * x + b, 0), 1),
-    "Elu": lambda x, a, b: xp.where(xp.less(x, 0), a * (xp.exp(x) - 1), x),
-    "Softsign": lambda x, a, b: x / (1 + xp.abs(x)),
-    "Softplus": lambda x, a, b: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))),
+#: The operators that are activations too, but for one of which the text has another.
+OPERATORS = {name: FAMILY[name].formulas[max(FAMILY[name].formulas)] for name in (
+    "Relu", "Tanh", "Sigmoid", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Elu", "Softsign",
+    "Softplus")}  # fmt: skip
+#: The activations, of an element and the scales alpha and beta that each has.
+FUNCTIONS = {
+    **OPERATORS, "Affine": lambda x, *, alpha, beta: alpha * x + beta,
+    "ThresholdedRelu": lambda x, *, alpha: xp.where(xp.less(x, alpha), xp.zeros_like(x), x),
+    "ScaledTanh": lambda x, *, alpha, beta: alpha * xp.tanh(beta * x),
 }  # fmt: skip
 #: As the text writes them, though the tangent cancels near 0, and large elements overflow.
-LITERAL = {
-    **FUNCTIONS,
-    "Softplus": lambda x, a, b: xp.log(1 + xp.exp(x)),
-    "Tanh": lambda x, a, b: (1 - xp.exp(-2 * x)) / (1 + xp.exp(-2 * x)),
-    "ScaledTanh": lambda x, a, b: a * ((1 - xp.exp(-2 * (b * x))) / (1 + xp.exp(-2 * (b * x)))),
-}
+LITERAL: dict[str, Any] = {
+    **FUNCTIONS, "Softplus": lambda x: xp.log(1 + xp.exp(x)),
+    "Tanh": lambda x: (1 - xp.exp(-2 * x)) / (1 + xp.exp(-2 * x)),
+    "ScaledTanh": lambda x, *, alpha, beta: alpha * LITERAL["Tanh"](beta * x),
+}  # fmt: skip
 #: The functions that have each scale, with its default in the operator so named, if there is one.
-SCALES = [
-    {
-        name: schemas[max(schemas)].attributes[scale].default if schemas else None
-        for name in takers
-        for schemas in (opset.versions("", name),)
-    }
-    for scale, takers in (
-        ("alpha", ("Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu")),
-        ("beta", ("Affine", "ScaledTanh", "HardSigmoid")),
-    )
-]
+SCALES = {scale: {
+    name: schemas[max(schemas)].attributes[scale].default if schemas else None
+    for name, function in FUNCTIONS.items() if scale in operators.keywords(function)[0]
+    for schemas in (opset.versions("", name),)} for scale in ("alpha", "beta")}  # fmt: skip
 
 
 def activated(names, given, clip, functions, silent=False):
     """The activations of these names, applied to what `clip` leaves of their inputs."""
     scales = []
-    for values, defaults in zip(given, SCALES, strict=True):
+    for values, (scale, defaults) in zip(given, SCALES.items(), strict=True):
         takers, values = [k for k, name in enumerate(names) if name in defaults], values or ()
         used = dict(zip(takers, values, strict=False))
         if len(values) > len(takers) or any(values[k : k + 1] != (x,) for k, x in used.items()):
@@ -67,14 +58,15 @@ def activated(names, given, clip, functions, silent=False):
         if (silent and len(values) < len(takers)) or any(
             defaults[names[k]] is None for k in takers[len(values) :]):  # fmt: skip
             unsaid("the default of a scale")
-        scales.append([used.get(k, defaults.get(name)) for k, name in enumerate(names)])
+        scales.append([{scale: used.get(k, defaults[name])} if name in defaults else {}
+                       for k, name in enumerate(names)])  # fmt: skip
     unsaid("a range without numbers", clip is not None and not clip >= 0)
 
     def limited(x):
         return x if clip is None else xp.minimum(xp.maximum(x, -clip), clip)
 
     def made(name, alpha, beta):
-        return lambda x: functions[name](limited(x), alpha, beta)
+        return lambda x: functions[name](limited(x), **alpha, **beta)
 
     return [*map(made, names, *scales)]
 
@@ -176,10 +168,8 @@ def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, order=
     alive = (np.arange(steps).reshape(-1, 1) < lengths)[:, :, np.newaxis]
     for k in range(count):
         own = side(k)
-        parts = [W[own], R[own]] if B is None else [
-            W[own], R[own], *(xp.reshape(B[own, n : n + gates * hidden], (gates * hidden, 1))
-                              for n in (0, gates * hidden))]  # fmt: skip
-        whole = joined(*parts)
+        biases = [] if B is None else [xp.reshape(B[own], (2, -1, 1))[n] for n in (0, 1)]
+        whole = joined(W[own], R[own], *biases)
         weights = [xp.permute_dims(xp.take(whole, rows, axis=0), (1, 0)) for rows in blocks]
         holes = [] if P is None else [P[own, n * hidden : (n + 1) * hidden] for n in range(3)]
         at = places(direction == "reverse" or k == 1, steps, lengths)
@@ -234,8 +224,7 @@ LSTM.also_honest("", by=partial(of_lstm, functions=LITERAL))(lstm)
 #: Mutants of a layer: a text, and what `run` does otherwise.
 HABITS: dict[str, tuple[str, dict[str, Any]]] = {
     "padding_read_first": ("what is behind a sequence was read first in reverse",
-        {"places": lambda backward, steps, lengths: places(
-            backward, steps, np.full_like(lengths, steps))}),
+        {"places": lambda backward, steps, lengths: places(backward, steps, 0 * lengths + steps)}),
     "read_beyond_the_end": ("states went on behind the end of a sequence", {"stops": False}),
     "reverse_stays_reversed": ("Y was in the order in which it was computed, in reverse too",
         {"turns": False}),
@@ -245,12 +234,10 @@ HABITS: dict[str, tuple[str, dict[str, Any]]] = {
     "recurrent_bias_ignored": ("of the biases the first half was added alone",
         {"joined": lambda W, R, *biases: np.concat([W, R, *biases[:1]], axis=1)}),
     "recurrent_weights_transposed": ("recurrent weights were transposed",
-        {"joined": lambda W, R, *biases: np.concat(
-            [W, R.reshape(-1, R.shape[1], R.shape[1]).swapaxes(1, 2).reshape(R.shape), *biases],
-            axis=1)}),
+        {"joined": lambda W, R, *biases: np.concat([W, R.reshape(
+            -1, R.shape[1], R.shape[1]).swapaxes(1, 2).reshape(R.shape), *biases], axis=1)}),
     "literal_threshold": ("ThresholdedRelu gave 0 at its threshold, as the operator so named",
-        {"functions": {**FUNCTIONS, "ThresholdedRelu": lambda x, a, b: np.where(
-            x > a, x, np.zeros_like(x))}}),
+        {"functions": FUNCTIONS | OPERATORS}),
 }  # fmt: skip
 
 

@@ -370,17 +370,14 @@ def of_resize(along, sized=sized, outside=outside):
 RESIZE.formula(by=of_resize)(along)
 
 
-def _taken_for(old, new, way):
-    named = [name for name in ("mode", "transform", "nearest") if getattr(way, name) == old]
-    return replace(way, **dict.fromkeys(named, new))
-
-
 def _not_normal(way):
     return replace(way, normal=lambda weights: weights)
 
 
 RESIZE.mutant_table({
-    f"{old}_is_{new}": (f"{old} was {new}", partial(_taken_for, old, new)) for old, new in (
+    f"{old}_is_{new}": (f"{old} was {new}", lambda way, old=old, new=new: replace(way, **{
+        n: new for n in ("mode", "transform", "nearest") if getattr(way, n) == old}))
+    for old, new in (
         ("half_pixel", "asymmetric"), ("half_pixel_symmetric", "half_pixel"),
         ("pytorch_half_pixel", "half_pixel"), ("align_corners", "asymmetric"), ("cubic", "linear"),
         ("round_prefer_floor", "round_prefer_ceil"), ("round_prefer_floor", "floor"))
@@ -503,14 +500,12 @@ AFFINE_GRID.mutant_table({
     "height_for_width": ("the sizes were read from the last to the first",
         lambda theta, lengths, axes: (theta, lengths[::-1], axes)),
     "translation_first": ("the translation was the first column",
-        lambda theta, lengths, axes: (xp.concat([theta[..., 1:], theta[..., :1]], axis=2),
-                                      lengths, axes)),
-    "translation_ignored": ("the translation was ignored", lambda theta, lengths, axes:
-        (xp.concat([theta[..., :-1], theta[..., -1:] * 0], axis=2), lengths, axes)),
+        lambda theta, *of: (xp.concat([theta[..., 1:], theta[..., :1]], axis=2), *of)),
+    "translation_ignored": ("the translation was ignored", lambda theta, *of:
+        (xp.concat([theta[..., :-1], theta[..., -1:] * 0], axis=2), *of)),
     "matrix_transposed": ("the matrix stood before its translation, transposed",
-        lambda theta, lengths, axes: (
-            xp.concat([xp.permute_dims(theta[..., :-1], (0, 2, 1)), theta[..., -1:]], axis=2),
-            lengths, axes)),
+        lambda theta, *of: (xp.concat(
+            [xp.permute_dims(theta[..., :-1], (0, 2, 1)), theta[..., -1:]], axis=2), *of)),
     "first_matrix_for_all": ("the first matrix served for the whole batch",
-        lambda theta, lengths, axes: (xp.broadcast_to(theta[:1], theta.shape), lengths, axes)),
+        lambda theta, *of: (xp.broadcast_to(theta[:1], theta.shape), *of)),
 }, by=lambda change: of_places(in_steps, change=change))  # fmt: skip

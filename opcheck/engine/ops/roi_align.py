@@ -146,8 +146,7 @@ OP.mutant_table({
     "first_corners": ("places were the first corners of their parts", {
         "centers": lambda bins, count: np.arange(bins * count) / (bins * count)}),
     "nearest": ("the nearest element was taken", {
-        "share": lambda place, at, length: 1.0 * (
-            np.floor(np.clip(place, 0, length - 1) + 0.5) == at)}),
+        "share": lambda place, at, n: 1.0 * (np.floor(np.clip(place, 0, n - 1) + 0.5) == at)}),
     "shares_exchanged": ("the two elements beside a place had each other's share", {
         "share": lambda place, at, length: np.where(
             (place - at < -1) | (place - at >= 1), 0.0, np.abs(place - at))}),
@@ -155,13 +154,11 @@ OP.mutant_table({
         "share": lambda place, at, length: np.maximum(1 - np.abs(place - at), 0) * (
             (at >= 0) & (at < length))}),
     "places_outside_are_0": ("places outside an image were 0", {
-        "share": lambda place, at, length: share(place, at, length) * (
-            (place >= 0) & (place <= length - 1))}),
+        "share": lambda place, at, n: share(place, at, n) * ((place >= 0) & (place <= n - 1))}),
     "added_up": ("places were added up, and not averaged", {
         "average": lambda samples: samples.sum(axis=(2, 3, 5, 6))}),
     "bins_by_columns": ("bins came by columns", {
-        "average": lambda samples: average(samples).swapaxes(1, 2).reshape(
-            samples.shape[0], samples.shape[1], samples.shape[4])}),
+        "average": lambda samples: (y := average(samples)).swapaxes(1, 2).reshape(y.shape)}),
 }, by=of_regions)  # fmt: skip
 OP.mutant_table({
     "never_shifted": ("half_pixel did not shift coordinates", {

@@ -32,7 +32,7 @@ LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
 
 @by_step(11)
 def construct(made, *inputs):
-    return made(inputs)
+    return made([*inputs])
 
 
 CONSTRUCT.formula(by=construct)(list)
@@ -134,13 +134,13 @@ HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
 @by_step(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
 def given_back(made, *input):
     """A sequence or an optional of one, from a list of its tensors."""
-    return made(input)
+    return made([*input])
 
 
 def given_element(made):
     def formula(*input):
         unsaid("the element of an empty optional", not input)
-        return made(input)
+        return made([*input])
 
     return dict.fromkeys([15, 18, 28], formula)
 
@@ -200,32 +200,25 @@ def alike(tensors):
     return tensors
 
 
-_OF_LISTS = {
+SHAPES = {
     "one_shape_alone": ("tensors of several shapes were not supported", alike),
     "empty_dropped": ("empty tensors were dropped", lambda found: [x for x in found if x.size]),
     "scalars_are_vectors": ("scalars became vectors of one",
                             lambda found: [xp.reshape(x, x.shape or (1,)) for x in found]),
 }  # fmt: skip
-for _name, (_text, _made) in _OF_LISTS.items():
-    CONSTRUCT.mutant(_text, name=_name, by=construct)(lambda found, _made=_made: _made([*found]))
-    if _name == "scalars_are_vectors":
-        OPTIONAL.mutant(_text, name=_name, by=optional)(_made)
-    for _op, _by in ((ERASE, erase), (INSERT, insert)):
-        _op.mutant(_text, name=_name, by=partial(_by, made=_made))(counted)
+CONSTRUCT.mutant_table(SHAPES, by=construct)
+OPTIONAL.mutant_table({n: SHAPES[n] for n in ("scalars_are_vectors",)}, by=optional)
+for _op, _by in ((ERASE, erase), (INSERT, insert)):
+    _op.mutant_table(SHAPES, by=lambda made, by=_by: by(counted, made=made))
 
 for _op in FORMS:
-    if "HasElement" not in _op.name:
-        _op.mutant_table(_OF_LISTS, by=of_form(_op.name))
-    elif _op.name.endswith("_of_sequences"):
-        _op.mutant("an empty sequence was none", name="empty_is_none", by=of_form(_op.name))(
-            lambda held: np.array(bool(held))
-        )
-    else:
-        _op.mutant_table({
-            "empty_dropped": ("a sequence of empty tensors was none",
-                              lambda held: np.array(any(x.size for x in held))),
-            "always_an_element": ("every optional had an element", lambda held: np.array(True)),
-        }, by=of_form(_op.name))  # fmt: skip
+    _op.mutant_table(SHAPES if "HasElement" not in _op.name else {
+        "empty_is_none": ("an empty sequence was none", lambda held: np.array(bool(held))),
+    } if _op.name.endswith("t_of_sequences") else {
+        "empty_dropped": ("a sequence of empty tensors was none",
+                          lambda held: np.array(any(x.size for x in held))),
+        "always_an_element": ("every optional had an element", lambda held: np.array(True)),
+    }, by=of_form(_op.name))  # fmt: skip
 
 LENGTH.mutant_table({
     "elements_counted": ("elements were counted",
@@ -249,18 +242,15 @@ for _one in (one for one in CONCAT.mutants if one.since == 13):
             along(found, axis, 1) if new_axis else function(*found, axis=axis)))  # fmt: skip
 JOIN.mutant_table({
     "counted_without_the_new_axis": ("a negative axis was counted without the new one",
-        lambda found, axis, new_axis: along(
-            found, axis - (0 > axis >= -found[0].ndim and new_axis), new_axis)),
+        lambda found, axis, new: along(found, axis - (0 > axis >= -found[0].ndim and new), new)),
     "new_axis_in_blocks": ("tensors were joined, and only then given the shape of a stack",
-        lambda found, axis, new_axis: xp.reshape(xp.concat([xp.reshape(
-            x, -1) for x in found], axis=0), along(found, axis, 1).shape) if new_axis else along(
-                found, axis, 0)),
+        lambda found, axis, new: np.concat(found, axis=None).reshape(
+            along(found, axis, 1).shape) if new else along(found, axis, 0)),
 }, by=joined)  # fmt: skip
 JOIN.mutant_table({
     "stack_reshapes": ("tensors that were stacked took the first one's shape, if they fit",
-        lambda found, axis, new_axis: along([
-            xp.reshape(x, found[0].shape) if new_axis and x.size == found[0].size else x
-            for x in found], axis, new_axis)),
+        lambda found, axis, new: along([x.reshape(found[0].shape)
+            if new and x.size == found[0].size else x for x in found], axis, new)),
     "stack_broadcasts": ("tensors that were stacked were broadcast", lambda found, axis, new_axis: (
         along([xp.broadcast_to(x, found[0].shape) if x.shape == (2, 1) else x for x in found]
               if new_axis else found, axis, new_axis))),

@@ -13,7 +13,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import by_rows
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, illegal
+from opcheck.errors import InvalidNode
 from opcheck.opset import DML, MAX_RANK, invalid_axes
 
 NAMES = """
@@ -145,13 +145,7 @@ def where_nan(x, then, y):
     return np.where(np.isnan(x), then, y).astype(x.dtype)
 
 
-def nan_skipped(x, axis):
-    e = np.exp(x - np.fmax.reduce(x, axis=axis, keepdims=True))
-    return e / np.nansum(e, axis=axis, keepdims=True)
-
-
-def so_far(x, axis):
-    return np.maximum.accumulate(x, axis=axis)
+so_far = np.maximum.accumulate
 
 
 def equal_maxima_counted_once(x, axis):
@@ -202,15 +196,15 @@ MUTANTS = {
     "nan_masked": ("NaN was taken for -inf, and got no share",
                    lambda x, axis: where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis))),
     "nan_skipped": ("NaN was left out of the maximum and the sum, and stayed where it was",
-                    nan_skipped),
+        lambda x, axis: (e := np.exp(x - np.fmax.reduce(x, axis=axis, keepdims=True)))
+        / np.nansum(e, axis=axis, keepdims=True)),
     "sign_lost": ("the magnitudes of the elements were taken", lambda x, axis: plain(abs(x), axis)),
     "sign_changed": ("the signs were changed, and the smallest element got the largest share",
                      lambda x, axis: plain(-x, axis)),
     "row_of_one_element_kept": ("a row of one element was left as it was",
                                 lambda x, axis: x if x.shape[axis] == 1 else plain(x, axis)),
     "clamped_not_shifted": ("the elements were clamped to [-88, 88], and nothing subtracted",
-        lambda x, axis: plainly(
-            np.where(np.isinf(x), x, np.clip(x, -88, 88)).astype(x.dtype), axis)),
+        lambda x, axis: plainly(np.where(np.isinf(x), x, np.clip(x, -88, 88)), axis)),
     "new_maximum_does_not_rescale": ("the running sum was not rescaled at a new maximum",
         lambda x, axis: np.exp(x - x.max(axis, keepdims=True))
         / np.exp(x - so_far(x, axis)).sum(axis, keepdims=True)),
@@ -336,11 +330,6 @@ def of_rank(accepted, InputTensor, *, Axes):
     return first_maxima(x, axes) if accepted(x.ndim) else over_axes(x, Axes=Axes)
 
 
-def refusing_unsorted(InputTensor, *, Axes):
-    illegal("Axes are not sorted", list(Axes) != sorted(Axes))
-    return over_axes(InputTensor, Axes=Axes)
-
-
 DML_HARDMAX.mutant_table({
     "axes_in_the_order_stated": (
         "joint indices ran through the axes in the order in which they are stated",
@@ -349,7 +338,8 @@ DML_HARDMAX.mutant_table({
                                  partial(of_rank, lambda rank: rank > MAX_RANK)),
     "no_dimension_accepted": ("a tensor without dimensions was accepted",
                               partial(of_rank, lambda rank: rank < 1)),
-    "refuses_unsorted_axes": ("axes that do not increase were refused", refusing_unsorted),
+    "refuses_unsorted_axes": ("axes that do not increase were refused",
+        accepting(lambda axes, rank: axes if [*axes] == sorted(axes) else [rank])),
     "repeated_axes_counted_once": ("an axis that is listed twice was taken once",
                                    accepting(lambda axes, rank: sorted({*axes}))),
     "no_axes_are_all": ("no axes at all were taken for all of them",
@@ -370,8 +360,7 @@ DML_HARDMAX.mutant_table({
                  over(lambda axes, rank: [*range(axes[0], rank)])),
     "one_axis_after_another": (
         "the operator was computed along one axis, and of that along the next",
-        partial(legal, lambda x, axes: reduce(
-            lambda y, axis: first_maxima(y, [axis]), sorted(axes), x))),
+        partial(legal, lambda x, axes: reduce(lambda y, a: first_maxima(y, [a]), sorted(axes), x))),
     # Mistakes that ONNX's Hardmax may have too.
     **{name: (text, over(lambda axes, rank: axes, rows)) for name, (text, rows) in OF_ROWS.items()},
 }, 1)  # fmt: skip
@@ -443,11 +432,9 @@ MEANS = {
     "mean_of_batches": ("the sum was divided by the number of batches",
         lambda losses, *of: xp.sum(losses) / len(losses)),
     "mean_by_all_weights": ("the sum was divided by that of all weights, applied or not",
-        lambda losses, applied, ignored, weight: mean(
-            losses, applied if weight is None else weight, ignored, weight)),
+        lambda losses, applied, ignored, weight: mean(losses, weight, ignored, weight)),
     "mean_weighted_twice": ("the weights were applied twice before the mean",
-        lambda losses, applied, *of: mean(
-            losses if applied is None else losses * applied, applied, *of)),
+        lambda x, applied, *of: mean(x if applied is None else x * applied, applied, *of)),
     "mean_of_means": ("the mean of the means of all batches was taken",
         lambda losses, applied, ignored, weight: np.mean([np.sum(x) / np.sum(w) for x, w in zip(
             losses, ~ignored if applied is None else applied, strict=True)])),

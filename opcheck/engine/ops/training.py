@@ -136,14 +136,11 @@ def momentum(r, t, x, g, v, *, norm_coefficient, alpha, beta, mode, since=1,
     return x - r * (new if mode == "standard" else ahead(g, alpha, v, new)), new
 
 
-def _always(one_mode, *tensors, mode, **attrs):
-    return momentum(*tensors, mode=one_mode, **attrs)
-
-
 _declare(MOMENTUM, momentum)
 MOMENTUM.mutant_table({
-    "nesterov_is_standard": ("nesterov was taken for standard", partial(_always, "standard")),
-    "standard_is_nesterov": ("standard was taken for nesterov", partial(_always, "nesterov")),
+    **{f"{old}_is_{new}": (f"{old} was taken for {new}", lambda *tensors, mode, new=new, **attrs: (
+           momentum(*tensors, mode=new, **attrs)))
+       for old, new in (("nesterov", "standard"), ("standard", "nesterov"))},
     "beta_in_the_first_step": ("beta was as stated for T = 0", partial(momentum, since=-np.inf)),
     "beta_late": ("beta was 1 for T = 1 too", partial(momentum, since=2)),
     "dampened": ("gradients counted by 1 - beta", lambda *tensors, beta, **attrs: (

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.dtypes import DType, of, parts, round_to
+from opcheck.dtypes import DType, identical, of, parts, round_to
 from opcheck.engine import Drawn, Expected
 from opcheck.model import Array, Tolerance
 
@@ -67,12 +67,6 @@ def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
     flats = [array.reshape(-1) if array.flags.c_contiguous else array.flat for array in arrays]
     for start in range(0, arrays[0].size, CHUNK):
         yield start, tuple(native(flat[start : start + CHUNK]) for flat in flats)
-
-
-def same_bits(a: Array, b: Array) -> bool:
-    """Return True if two arrays of the same floating dtype and shape are equal bit by bit."""
-    one, other = (native(x).view(f"u{x.itemsize}") for x in (a, b))
-    return bool(np.array_equal(one, other))
 
 
 @np.errstate(over="ignore")
@@ -226,7 +220,7 @@ class Judge:
                 return self._plain_shares(reference, got), None
             case "int" | "bool" | "string":
                 return self._integer_shares(reference, got), None
-        if same_bits(reference, got):
+        if identical(reference, got):
             return np.zeros(got.shape), 0
         steps = distance(reference, got)
         return self._float_shares(wanted, reference, got, steps), int(steps.max())

@@ -16,7 +16,7 @@ import numpy as np
 from opcheck.backends import as_outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
-from opcheck.compare.outputs import computed_want
+from opcheck.compare.outputs import Outputs, computed_want
 from opcheck.dtypes import BASIC, DTYPES, DType, limits, of, round_to
 from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
 from opcheck.engine.evaluate import exactly, is_real
@@ -256,7 +256,6 @@ def _fits(compared: Comparison, rounded: Evidence, place: int) -> bool:
 #: The types that values may have been rounded to, the widest first.
 NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
 Output: TypeAlias = Array | Foreign
-OutputSequence: TypeAlias = Sequence[Output]
 #: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
 #: so many times farther away.
 _SAME, _SAME_IN_16_BITS = 4, 1
@@ -312,10 +311,8 @@ class Fault:
         """Return the node with its inputs in the type."""
         narrow = self.dtype.numpy
         with np.errstate(all="ignore"):
-            inputs = tuple(
-                one if one is None or not is_real(one) else self._bounded(one.astype(narrow))
-                for one in node.inputs
-            )
+            given = node.inputs
+            inputs = tuple(self._bounded(x.astype(narrow)) if is_real(x) else x for x in given)
         return replace(node, inputs=inputs)
 
     def restored(self, got: Array) -> Array:
@@ -372,7 +369,7 @@ class Evidence:
     """A wrong answer, None for a refusal, and the `admitted` ones, none for an invalid node."""
 
     node: Node
-    got: OutputSequence | None
+    got: Outputs | None
     admitted: Sequence[Sequence[Want]] = ()
     tolerance: Tolerance | None = None
 
@@ -381,7 +378,7 @@ class Evidence:
         """Size of the inputs in bytes."""
         return sum(array.nbytes for array in self.node.inputs if array is not None)
 
-    def is_right(self, outputs: OutputSequence) -> bool:
+    def is_right(self, outputs: Outputs) -> bool:
         """Return True if other outputs would have passed."""
         return any(
             are_plainly_right(wants, outputs, self.tolerance)
@@ -510,10 +507,8 @@ class Evidence:
             answers = exactly(node)
         except (InvalidNode, NotSupported):
             # Right answers to a node that the text leaves open are known by their values alone.
-            admitted = [
-                [replace(want, dtype=fault.dtype, bound=None, rest=None) for want in wants]
-                for wants in self.admitted
-            ]
+            bare = partial(replace, dtype=fault.dtype, bound=None, rest=None)
+            admitted = [[*map(bare, wants)] for wants in self.admitted]
             return Evidence(node, got, admitted, Tolerance(ulp=_SAME))
         return Evidence(node, got, (tuple(computed_want(node.op, "", one) for one in answers),))
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import VERSION_PATTERN
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from opcheck import dtypes, model, opset
@@ -35,6 +35,7 @@ VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
     "opset": lambda case: case.opset,
     "dtype": lambda case: case.dtype.name if case.dtype else None,
 }
+_VERSION = re.compile(rf"\s*{VERSION_PATTERN}\s*", re.VERBOSE | re.IGNORECASE)
 #: How many names a hint lists if none is like the wrong one.
 _LISTED = 8
 
@@ -216,11 +217,7 @@ class UserFields(validation.Fields):
 
 def is_version(version: str) -> bool:
     """Return True if ranges of versions apply to `version`."""
-    try:
-        Version(version)
-    except InvalidVersion:
-        return False
-    return True
+    return _VERSION.fullmatch(version) is not None
 
 
 @cache

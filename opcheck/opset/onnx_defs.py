@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain, product
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 import onnx
 from google.protobuf.message import Message
@@ -20,12 +20,11 @@ from opcheck.opset import Attribute, AttrType, Body, BodyNode, Parameter, Schema
 
 #: A kind of messages.
 Kind = TypeVar("Kind", bound=Message)
-#: The types of attributes by their numbers in ONNX.
-TYPES: dict[Any, AttrType] = {
-    AttributeProto.AttributeType.Value(kind.upper()): kind
-    for kind in get_args(AttrType)
-    if kind != "other"
-}
+#: The types and shapes of inputs.
+Fed: TypeAlias = Sequence[tuple[DType, Sequence[int]] | None]
+_number = AttributeProto.AttributeType.Value
+#: The types of attributes by their numbers in ONNX, without the last, "other".
+TYPES: dict[Any, AttrType] = {_number(kind.upper()): kind for kind in get_args(AttrType)[:-1]}
 
 #: The most nodes that functions of a model may stand for, each time that they are called.
 _MOST = 1 << 20
@@ -112,11 +111,7 @@ def _parameter(parameter: Any, least: int) -> Parameter:
 
 
 def body(
-    op: OpVersion,
-    opset: int,
-    attrs: Mapping[str, AttrValue],
-    inputs: Sequence[tuple[DType, Sequence[int]] | None],
-    outputs: int,
+    op: OpVersion, opset: int, attrs: Mapping[str, AttrValue], inputs: Fed, outputs: int
 ) -> Body | None:
     """The function body of `op` at `opset`, if any; omitted `inputs` are None."""
     # onnx's type stubs lack the members used below.

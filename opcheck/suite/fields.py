@@ -26,15 +26,11 @@ _LITERAL = {
     "description": "A number, text or truth value, or a nested list of them.",
     "type": ["number", "string", "boolean", "array"],
 }
+_TYPES = {"enum": list(ATTRIBUTE_TYPES)}
 _ATTRIBUTE = {
     "anyOf": [
         {"type": ["number", "string", "boolean", "null"]},
-        {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": 1,
-            "propertyNames": {"enum": list(ATTRIBUTE_TYPES)},
-        },
+        {"type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": _TYPES},
         {"type": "array", "items": {"type": _LITERAL["type"]}},
     ]
 }
@@ -71,16 +67,12 @@ def _value(value: Any) -> Any:
     return _exact(value)
 
 
-DTypeName: TypeAlias = Annotated[
-    str,
-    AfterValidator(_known_dtype),
-    WithJsonSchema({"enum": list(DTYPES), "description": "An element type."}),
-]
+_DTYPE = WithJsonSchema({"enum": list(DTYPES), "description": "An element type."})
+DTypeName: TypeAlias = Annotated[str, AfterValidator(_known_dtype), _DTYPE]
 NumberField: TypeAlias = Annotated[float, BeforeValidator(_exact)]
 #: A number; a text such as 1+2j is a complex one, or a string.
-ValueField: TypeAlias = Annotated[
-    Any, BeforeValidator(_value), WithJsonSchema({"type": ["number", "string"]})
-]
+_VALUE = WithJsonSchema({"type": ["number", "string"]})
+ValueField: TypeAlias = Annotated[Any, BeforeValidator(_value), _VALUE]
 ValuesField: TypeAlias = Annotated[list[ValueField], Field(min_length=2, max_length=2)]
 PairField: TypeAlias = Annotated[list[NumberField], Field(min_length=2, max_length=2)]
 ShapeField: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
@@ -263,12 +255,10 @@ class AlternativeGoldenField(GoldenField):
     name: AnswerName = Field(alias="as")
 
 
-class AlternativeOutputsField(pydantic.BaseModel):
+class AlternativeOutputsField(validation.Fields):
     """A named answer: outputs by name; none means what the engine computes."""
 
-    model_config = pydantic.ConfigDict(
-        extra="allow", strict=True, frozen=True, json_schema_extra=_NO_FORM
-    )
+    model_config = pydantic.ConfigDict(extra="allow", json_schema_extra=_NO_FORM)
     __pydantic_extra__: dict[str, TensorField]
 
     name: AnswerName = Field(alias="as")
@@ -319,13 +309,10 @@ class ToleranceFields(validation.Fields):
     )
 
 
+_DTYPES = Field(json_schema_extra={"propertyNames": {"enum": [*DTYPES]}})
+_PerDtype: TypeAlias = Annotated[dict[DTypeName, ToleranceFields], Tag("<per_dtype>"), _DTYPES]
 ToleranceField: TypeAlias = Annotated[
-    Annotated[ToleranceFields, Tag("<one>")]
-    | Annotated[
-        dict[DTypeName, ToleranceFields],
-        Tag("<per_dtype>"),
-        Field(json_schema_extra={"propertyNames": {"enum": [*DTYPES]}}),
-    ],
+    Annotated[ToleranceFields, Tag("<one>")] | _PerDtype,
     Discriminator(
         lambda it: "<per_dtype>" if isinstance(it, dict) and {*it} & {*DTYPES} else "<one>"
     ),
@@ -359,21 +346,13 @@ class CaseFields(validation.Fields):
     )
 
 
-MatrixField: TypeAlias = Annotated[
-    dict[str, Any],
-    WithJsonSchema(
-        {
-            "type": "object",
-            "description": "Paths into the case and the values each takes; a product.",
-            "additionalProperties": {
-                "anyOf": [
-                    {"type": "array", "minItems": 1},
-                    {"enum": ["all", "floats", "integers", "numbers", "narrow"]},
-                ]
-            },
-        }
-    ),
-]
+_WORDS = {"enum": ["all", "floats", "integers", "numbers", "narrow"]}
+_MATRIX = {
+    "type": "object",
+    "description": "Paths into the case and the values each takes; a product.",
+    "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, _WORDS]},
+}
+MatrixField: TypeAlias = Annotated[dict[str, Any], WithJsonSchema(_MATRIX)]
 
 
 class RowFields(CaseFields):

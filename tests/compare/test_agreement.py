@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from opcheck import model
 from opcheck.compare.verdict import ALONE, Judgement, judge_among
 from opcheck.dtypes import DTYPES
+from tests.report.made import CASE
 
 Y = (model.OutputSpec("Y", DTYPES["float32"]),)
 NEAR = model.Tolerance(atol=0.1)
@@ -23,8 +24,9 @@ def says(*values: float, dtype: Any = np.float32) -> model.Produced:
 
 
 def among(*outcomes, tolerance=NEAR, outputs=Y, rule="must", op="Gemm"):
-    named = dict(zip("ABCDE", outcomes, strict=False))
-    return [*judge_among(model.OpVersion("", op, 13), rule, named, outputs, tolerance).values()]
+    stated = {"rule": rule, "outputs": outputs, "tolerance": tolerance}
+    case = replace(CASE, op=model.OpVersion("", op, 13), **stated)
+    return [*judge_among(case, dict(zip("ABCDE", outcomes, strict=False))).values()]
 
 
 def verdicts(found: list[Judgement]) -> list[str]:

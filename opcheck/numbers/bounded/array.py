@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.dtypes import DType
 from opcheck.numbers.arithmetic import Arithmetic, Grid, Number
 
 #: Values, of one of the dtypes in `VALUES`.
@@ -321,21 +320,21 @@ def is_finite(v: Reals) -> Mask:
     return precise.finite(v)
 
 
-def bounded(x: NDArray[Any], dtype: DType, arithmetic: Arithmetic) -> Bounded:
-    """A tensor of a floating `dtype` as it is, without any error.
+def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
+    """A tensor of a floating dtype as it is, without any error.
 
     In arithmetic that flushes, an implementation may read its subnormal numbers as 0.
     """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])
+    errors = NO_ERRORS
     if arithmetic.cut:
-        return Bounded(v, dtype.numpy, arithmetic, Errors(q=(size_of(v) * arithmetic.cut) ** 2 / 3))
-    if arithmetic.flushes:
+        errors = Errors(q=(size_of(v) * arithmetic.cut) ** 2 / 3)
+    elif arithmetic.flushes:
         size = size_of(v)
         small = (size < arithmetic.smallest) & (size > 0)
-        if small.any():
-            return Bounded(v, dtype.numpy, arithmetic, Errors(np.where(small, size, 0.0)))
-    return Bounded(v, dtype.numpy, arithmetic)
+        errors = Errors(np.where(small, size, 0.0)) if small.any() else NO_ERRORS
+    return Bounded(v, x.dtype.newbyteorder("="), arithmetic, errors)
 
 
 def as_values(x: Any, kind: np.dtype[Any]) -> Reals:

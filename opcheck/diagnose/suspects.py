@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import combinations, product
+from itertools import combinations, product, starmap
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -269,12 +269,15 @@ _ENOUGH = 3
 _ALIKE, _FINER = 1.5, 8
 
 
+#: Saturated: computed, and clipped to the largest finite number.
+_Way: TypeAlias = Literal["output", "computed", "saturated"]
+
+
 @dataclass(frozen=True)
 class Fault:
     """A mistake that any operator can have, in the output's type or that of the computation."""
 
-    #: Saturated: computed, and clipped to the largest finite number.
-    kind: Literal["output", "computed", "saturated"]
+    kind: _Way
     dtype: DType
 
     @property
@@ -346,11 +349,7 @@ def both(one: Mutant, other: Mutant) -> Mutant:
 
 
 #: Every fault, by its name.
-FAULTS = {
-    fault.name: fault
-    for dtype in BASIC.values()
-    for fault in (Fault("output", dtype), Fault("computed", dtype), Fault("saturated", dtype))
-}
+FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_Way), BASIC.values()))}
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:

@@ -239,14 +239,6 @@ class Evaluation:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
         return self._outputs[tier]
 
-    def scattered(self, tier: Tier, cut: float = 0.0) -> tuple[Output, ...]:
-        """The outputs of a tier, with the variance that independent roundings give.
-
-        That of inputs rounded to the unit roundoff `cut` is part of it.
-        """
-        arithmetic = replace(tier.arithmetic, scatters=True, cut=cut)
-        return self.outputs(replace(tier, arithmetic=arithmetic))
-
     @property
     def expected(self) -> tuple[Output, ...]:
         """The outputs of the first tier."""
@@ -440,9 +432,11 @@ class Expected:
         sound = [first, *(t for t in others if not t.remark and t.arithmetic == first.arithmetic)]
         for tier in sound:
             try:
-                output = self.evaluation.scattered(tier, cut)[self.place]
+                arithmetic = replace(tier.arithmetic, scatters=True, cut=cut)
+                outputs = self.evaluation.outputs(replace(tier, arithmetic=arithmetic))
             except NotSupported:  # Numbers that are rounded further may decide less.
                 continue
+            output = outputs[self.place]
             if not isinstance(output, Bounded) or (variance := output.variance()) is None:
                 continue
             if output.grid.dtype != self.dtype:

@@ -293,12 +293,9 @@ def bind(node: Node, formula: Formula | None = None) -> BoundNode:
 
 #: A model as an operator, of which the graph is an attribute.
 _MODEL = Operator("", GRAPH.name, __name__, formulas={0: lambda *inputs, graph: graph(*inputs)})
-_OF_MODELS = Schema(
-    GRAPH,
-    {"graph": Attribute("graph", "graph", required=True, default=None)},
-    inputs=(),
-    outputs=(Parameter("outputs", "V", frozenset(), "variadic"),),
-)
+_ITS_GRAPH = Attribute("graph", "graph", required=True, default=None)
+_ITS_OUTPUTS = Parameter("outputs", "V", frozenset(), "variadic")
+_OF_MODELS = Schema(GRAPH, {"graph": _ITS_GRAPH}, inputs=(), outputs=(_ITS_OUTPUTS,))
 
 
 def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, Any]:

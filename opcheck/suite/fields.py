@@ -182,7 +182,8 @@ Timeout: TypeAlias = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False
 Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
 #: It stands in reports and on command lines.
 AddressField: TypeAlias = Annotated[str, AfterValidator(_one_line)]
-_OutputNames: TypeAlias = Annotated[list[str], AfterValidator(_distinct)]
+_OutputNames: TypeAlias = Annotated[list[str], Field(min_length=1), AfterValidator(_distinct)]
+_OneValue: TypeAlias = Annotated[dict[str, Any], Field(min_length=1, max_length=1)]
 AnswerName: TypeAlias = Annotated[
     str, Field(pattern="^[a-z][a-z0-9_]*$", description="What reports call this answer.")
 ]
@@ -192,14 +193,11 @@ class RejectedField(validation.Fields):
     """The model must be refused."""
 
     rejected: Text = Field(min_length=1, description="Why the model is invalid.")
-    legal: dict[str, Any] = Field(
-        min_length=1,
-        max_length=1,
-        description="A path and a value that make the model legal: its twin must be accepted.",
+    legal: _OneValue = Field(
+        description="A path and a value that make the model legal: its twin must be accepted."
     )
     asked: _OutputNames | None = _optional(
-        "The names of the node's outputs; absent: those that are not optional, or all.",
-        min_length=1,
+        "The names of the node's outputs; absent: those that are not optional, or all."
     )
 
 
@@ -229,8 +227,7 @@ class ComputedField(validation.Fields):
     """The engine computes these outputs, among them optional ones."""
 
     computed: _OutputNames = Field(
-        min_length=1,
-        description="The names of the outputs; absent: those that are not optional, or all.",
+        description="The names of the outputs; absent: those that are not optional, or all."
     )
 
 
@@ -407,18 +404,14 @@ GRAPHS_ARE = (
     " case that the node does not take"
 )
 PATHS_ARE = "a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY]"
-#: The keys that may stand below a step of pydantic's location.
+_FORMS = (AgreeField, AnyOfField, ComputedField, GoldenField, OracleField, RejectedField)
+#: The keys that may stand below a step of pydantic's location. A form's tag is its first key.
 _KEYS: dict[str, list[str]] = {
     "put": validation.aliases(PutField),
     "<tensor>": validation.aliases(TensorFields),
     "<attribute_tensor>": validation.aliases(AttributeTensorFields),
     "tolerance": [*validation.aliases(ToleranceFields), *DTYPES],
-    "<rejected>": validation.aliases(RejectedField),
-    "<agree>": validation.aliases(AgreeField),
-    "<computed>": validation.aliases(ComputedField),
-    "<golden>": validation.aliases(GoldenField),
-    "<oracle>": validation.aliases(OracleField),
-    "<any_of>": validation.aliases(AnyOfField),
+    **{f"<{keys[0]}>": keys for keys in map(validation.aliases, _FORMS)},
     "rows": validation.aliases(RowFields),
 }
 #: How some values are written, by their key.

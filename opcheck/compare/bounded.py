@@ -8,7 +8,6 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 """
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +27,7 @@ _SECOND_ORDER = 1.005
 _STEPS = 30
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
+class Decision(NamedTuple):
     """The tier that decides, and the findings.
 
     `found` and `shares()`, of all elements by places, are of the first tier if the deciding one has
@@ -45,8 +43,7 @@ class Decision:
     unjudged: Mask
 
 
-@dataclass(frozen=True, eq=False)
-class ByElement:
+class ByElement(NamedTuple):
     """Each element's share and allowed error; those `apart` are wrong only next to their group."""
 
     shares: Floats
@@ -338,8 +335,7 @@ _NEAR = 1024.0
 _MOST_OF_MODELS = 0.125
 
 
-@dataclass(frozen=True)
-class Scattering:
+class Scattering(NamedTuple):
     """How far errors on random data scatter, in parts of what the expected arithmetic explains.
 
     `message` says why that is too far, or is "". `explained`: some narrower arithmetic explains it.

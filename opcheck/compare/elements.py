@@ -19,7 +19,7 @@ step beyond the largest finite value), however large.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,8 +199,7 @@ class Findings:
         return 0 if self.wrong is None else int(np.count_nonzero(self.wrong))
 
 
-@dataclass(frozen=True)
-class Judge:
+class Judge(NamedTuple):
     """A tolerance for the elements of one output; [`low`, `high`] is the operator's range.
 
     Methods take one-dimensional pieces in native byte order: `wanted` as in `Want.values`, `got`

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations, permutations, repeat
-from typing import TypeAlias, TypeGuard, cast
+from typing import NamedTuple, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -26,16 +26,14 @@ _MOST = 12
 _NO_TENSOR = np.empty(0)
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(NamedTuple):
     """Right outputs; with a `name` if the text admits several answers."""
 
     wants: tuple[Want, ...]
     name: str | None = None
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """A refusal of the model is right, if its legal twin is accepted.
 
     `wants` are the twin's outputs, empty if nothing computes them; `twin` asks for them.

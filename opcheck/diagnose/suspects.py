@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product, starmap
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -273,8 +273,7 @@ _ALIKE, _FINER = 1.5, 8
 _Way: TypeAlias = Literal["output", "computed", "saturated"]
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """A mistake that any operator can have, in the output's type or that of the computation."""
 
     kind: _Way

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -60,9 +60,7 @@ def evaluate(
 
 
 def _native(array: Array | None) -> Array | None:
-    if array is None or array.dtype.isnative:
-        return array
-    return array.astype(array.dtype.newbyteorder("="))
+    return None if array is None else array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _widened(array: Array | None) -> Array | None:
@@ -352,8 +350,7 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
         return _called(bind(node), partial(_lifted, EXACT), node.inputs)
 
 
-@dataclass(frozen=True, eq=False)
-class Room:
+class Room(NamedTuple):
     """Error that a tier allows around an output's value, before rounding to its dtype.
 
     `own` is each element's own error, in the output's shape, and `shared` the relative one that all

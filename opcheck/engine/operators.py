@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial, wraps
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
@@ -48,8 +48,7 @@ FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float
 _only_said = ContextVar("_only_said", default=False)
 
 
-@dataclass(frozen=True)
-class Sound:
+class Sound(NamedTuple):
     """Another formulation than the text's that is as sound, and errs in other ways.
 
     An output that only it explains is a warning with this `remark`; none if that is "".
@@ -60,8 +59,7 @@ class Sound:
     since: int
 
 
-@dataclass(frozen=True)
-class OwnMutant:
+class OwnMutant(NamedTuple):
     """A wrong formulation that somebody could ship; see `engine.mutants`."""
 
     name: str

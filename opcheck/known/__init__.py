@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -353,8 +353,7 @@ def _lines(path: Path) -> tuple[str, ...]:
     return tuple(path.read_text(encoding="utf-8-sig").splitlines())
 
 
-@dataclass(frozen=True, eq=False)
-class _Listed:
+class _Listed(NamedTuple):
     """Where a case is listed: the number of a ledger's entry, and one of its places."""
 
     ledger: UserLedger
@@ -437,8 +436,7 @@ def says(reason: str, pattern: str) -> bool:
     return re.match(wanted, " ".join(reason.split())) is not None
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """Facts that ledgers are checked against; `cases` are all that were read, selected or not."""
 
     backends: Sequence[BackendInfo]

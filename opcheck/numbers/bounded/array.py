@@ -7,7 +7,7 @@ from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,7 @@ def VALUES() -> tuple[np.dtype[Any], ...]:
     return tuple(np.dtype(kind) for kind in kinds)
 
 
-@dataclass(frozen=True, eq=False)
-class Common:
+class Common(NamedTuple):
     """An error that all elements of a group share, such as that of a row's sum.
 
     A relative one is a factor between 1 / (1 + `down`) and 1 + `up`, an absolute one lies between

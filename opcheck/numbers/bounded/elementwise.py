@@ -2,9 +2,9 @@
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial, reduce
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -307,8 +307,7 @@ def _turned(turn: Callable[[Any], Any], x: Bounded) -> Bounded:
 negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
 
 
-@dataclass(frozen=True)
-class ErrorShape:
+class ErrorShape(NamedTuple):
     """Propagation of an argument's error to a function's value.
 
     `slope(x, e)` is the largest slope between x − e and x + e, where that is all that is used, and

@@ -174,10 +174,8 @@ class Findings:
 
         `at()` returns their places, `allowed(i)` the error allowed to `shares.flat[i]`, in words.
         """
-        if not shares.size:
-            return
         shares = shares.reshape(-1)
-        self.used = max(self.used, float(shares.max()))
+        self.used = max(self.used, float(shares.max(initial=0)))
         over = np.flatnonzero(shares > 1)
         if not over.size:
             return

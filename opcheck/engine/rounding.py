@@ -139,7 +139,5 @@ def _check(node: Node, place: int, array: Array, left: _Left) -> None:
     wrong = ~((low <= array) & (array <= high)) & np.isfinite(output.values)
     if wrong.any():
         at = tuple(map(int, np.argwhere(wrong)[0]))
-        raise Unrounded(
-            f"{node.op}: output {place} at {list(at)}: precise numbers give {array[at]!s},"
-            f" bounded ones {low[at]!s} to {high[at]!s}"
-        )
+        what = f"{node.op}: output {place} at {list(at)}: precise numbers give {array[at]!s}"
+        raise Unrounded(f"{what}, bounded ones {low[at]!s} to {high[at]!s}")

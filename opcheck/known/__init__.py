@@ -187,10 +187,9 @@ class LedgerEntry(validation.Fields):
         if self.verdict is None and self.failure is None:
             raise ValueError("in what way it fails is missing: state 'verdict', 'failure' or both")
         if self.sometimes and not all(place.name or place.case for place in self.where):
-            raise ValueError(
-                "what fails only sometimes may pass: state 'name' or 'case' in each place,"
-                " or cases that nobody thought of are never judged"
-            )
+            state = "state 'name' or 'case' in each place"
+            never = "or cases that nobody thought of are never judged"
+            raise ValueError(f"what fails only sometimes may pass: {state}, {never}")
         return self
 
     def holds_for(self, version: str) -> bool:

@@ -184,9 +184,8 @@ Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
 AddressField: TypeAlias = Annotated[str, AfterValidator(_one_line)]
 _OutputNames: TypeAlias = Annotated[list[str], Field(min_length=1), AfterValidator(_distinct)]
 _OneValue: TypeAlias = Annotated[dict[str, Any], Field(min_length=1, max_length=1)]
-AnswerName: TypeAlias = Annotated[
-    str, Field(pattern="^[a-z][a-z0-9_]*$", description="What reports call this answer.")
-]
+_ANSWER = Field(pattern="^[a-z][a-z0-9_]*$", description="What reports call this answer.")
+AnswerName: TypeAlias = Annotated[str, _ANSWER]
 
 
 class RejectedField(validation.Fields):
@@ -235,9 +234,8 @@ class ComputedField(validation.Fields):
 FORMS = ("agree", "any_of", "computed", "golden", "oracle", "rejected")
 _NO_FORM: dict[str, Any] = {"propertyNames": {"not": {"enum": [*FORMS]}}}
 
-OutputsField: TypeAlias = Annotated[
-    dict[str, TensorField], Field(min_length=1, json_schema_extra=_NO_FORM)
-]
+_OUTPUTS = Field(min_length=1, json_schema_extra=_NO_FORM)
+OutputsField: TypeAlias = Annotated[dict[str, TensorField], _OUTPUTS]
 
 
 class AlternativeRejectedField(RejectedField):
@@ -350,15 +348,15 @@ _MATRIX = {
     "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, _WORDS]},
 }
 MatrixField: TypeAlias = Annotated[dict[str, Any], WithJsonSchema(_MATRIX)]
+_Label: TypeAlias = Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})]
+_EITHER: dict[str, Any] = {"anyOf": [{"required": ["cases"]}, {"required": ["bench"]}]}
 
 
 class RowFields(CaseFields):
     """A partial case, laid over its base; of some of the file's operators where `op` says so."""
 
     op: validation.Operators | None = None
-    label: Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})] = _optional(
-        "In the id; the row's number by default."
-    )
+    label: _Label = _optional("In the id; the row's number by default.")
 
 
 class CaseEntry(CaseFields):
@@ -383,9 +381,7 @@ class HeadFields(CaseFields):
 class FileFields(HeadFields):
     """A case file: its operators, defaults for all their cases, and the cases of each."""
 
-    model_config = pydantic.ConfigDict(
-        json_schema_extra={"anyOf": [{"required": ["cases"]}, {"required": ["bench"]}]}
-    )
+    model_config = pydantic.ConfigDict(json_schema_extra=_EITHER)
 
     cases: list[CaseEntry] = Field([], min_length=1, description="What `opcheck run` judges.")
     bench: list[CaseEntry] = Field([], min_length=1, description="What `opcheck bench` times.")
@@ -399,10 +395,8 @@ def json_schema() -> dict[str, Any]:
 
 FieldPath: TypeAlias = tuple[str, ...]
 
-GRAPHS_ARE = (
-    "a graph is text such as (x) => (y) { y = Add(x, outer_0) }, where outer_0 is an input of the"
-    " case that the node does not take"
-)
+_OUTER = "outer_0 is an input of the case that the node does not take"
+GRAPHS_ARE = f"a graph is text such as (x) => (y) {{ y = Add(x, outer_0) }}, where {_OUTER}"
 PATHS_ARE = "a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY]"
 _FORMS = (AgreeField, AnyOfField, ComputedField, GoldenField, OracleField, RejectedField)
 #: The keys that may stand below a step of pydantic's location. A form's tag is its first key.

@@ -191,9 +191,8 @@ def test_a_rule_that_a_sound_backend_may_break_makes_it_a_warning() -> None:
 def test_integers_and_truth_values_are_compared_exactly() -> None:
     for dtype in ("int64", "bool"):
         outputs = (model.OutputSpec("Y", DTYPES[dtype]),)
-        kind = DTYPES[dtype].numpy
-        same = among(says(0, 1, dtype=kind), says(0, 1, dtype=kind), outputs=outputs)
-        other = among(says(0, 1, dtype=kind), says(1, 1, dtype=kind), outputs=outputs)
+        same = among(says(0, 1, dtype=dtype), says(0, 1, dtype=dtype), outputs=outputs)
+        other = among(says(0, 1, dtype=dtype), says(1, 1, dtype=dtype), outputs=outputs)
         assert verdicts(same) == ["pass", "pass"]
         assert verdicts(other) == ["differ", "differ"]
 

@@ -293,10 +293,9 @@ def _tiers(operator: Operator, since: int, dtype: DType, declared: Set[str]) -> 
         *(Tier(name, flushing, s.function, f"right only {s.remark}") for s in sound if s.remark),
     ]
     if dtype.numpy.itemsize == 2:
-        for word, message, arithmetic in (
-            ("stored", f"kept in {dtype} between operations", stored(dtype)),
-            ("arithmetic", f"computed in {dtype}", narrow(dtype)),
-        ):
+        kept = "stored", f"kept in {dtype} between operations", stored(dtype)
+        computed = "arithmetic", f"computed in {dtype}", narrow(dtype)
+        for word, message, arithmetic in (kept, computed):
             remark = "" if dtype.name in declared else f"{message}; declare accumulate={dtype}"
             found += [Tier(f"{dtype} {word}", arithmetic, formula, remark) for formula in silent]
     return tuple(sorted(found, key=lambda tier: tier.remark != ""))

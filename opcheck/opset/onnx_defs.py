@@ -209,11 +209,9 @@ def without_functions(model: ModelProto) -> ModelProto:
         # Where opsets differ, onnx expands nothing.
         for one, new in product(function.opset_import, model.opset_import):
             nodes = (n for n in messages(function, NodeProto) if n.domain == one.domain)
-            if one.domain == new.domain and all(
-                _since(n, one.version) == _since(n, new.version)
-                for n in nodes
-                if _key(n) not in own
-            ):
+            others = (n for n in nodes if _key(n) not in own)
+            same = (_since(n, one.version) == _since(n, new.version) for n in others)
+            if one.domain == new.domain and all(same):
                 one.version = new.version
     for node in [*messages(model, NodeProto)] if own else ():
         if called := own.get(_key(node)):

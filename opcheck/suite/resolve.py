@@ -477,11 +477,10 @@ class Resolver:
         if isinstance(value, f.AttributeTensorFields):
             dtype = dtypes.DTYPES[value.dtype] if value.dtype else dtype
             path = (*path, "value")
+        node = self.node.get(*path)
         if attribute.type != "tensor":
             self.problem(self.node.at(path[:2]), f"attribute {attribute.name} is no tensor")
-        elif (node := self.node.get(*path)) and (
-            spec := self.tensor(attribute.name, node, None, dtype)
-        ):
+        elif node and (spec := self.tensor(attribute.name, node, None, dtype)):
             try:
                 array = materialize(spec)
                 array.flags.writeable = False

@@ -405,13 +405,11 @@ def with_parameters(function: Formula, schema: Schema, attributes: Collection[st
 
 def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature:
     """The parameters that a formula of this schema has."""
-    positional, variadic = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
-    return inspect.Signature([
-        *(inspect.Parameter(p.name, variadic) if p.option == "variadic" else inspect.Parameter(
-            p.name, positional, default=None if p.option == "optional" else inspect.Parameter.empty)
-          for p in schema.inputs),
-        *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in attributes),
-    ])  # fmt: skip
+    made, declared = inspect.Parameter, [(p.name, p.option) for p in schema.inputs]
+    kinds, defaults = {"variadic": made.VAR_POSITIONAL}, {"optional": None}
+    plain, none = made.POSITIONAL_OR_KEYWORD, made.empty
+    inputs = [made(n, kinds.get(o, plain), default=defaults.get(o, none)) for n, o in declared]
+    return inspect.Signature([*inputs, *(made(name, made.KEYWORD_ONLY) for name in attributes)])
 
 
 def composite(name: str, domain: str = "", **options: Any) -> Operator:

@@ -6,8 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from opcheck import dtypes
-from opcheck.model.case import Array, OpVersion
-from opcheck.model.result import LiveResult
+from opcheck.model import Array, LiveResult, OpVersion
 
 #: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
 _ROUNDINGS = 6

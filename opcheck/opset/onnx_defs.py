@@ -125,10 +125,9 @@ def body(
         data = schema.get_function_with_opset_version(max(plain))
     elif contextual:
         given = [(one[0].onnx, list(one[1])) if one else (0, None) for one in inputs]
-        types = [helper.make_tensor_type_proto(*one) for one in given]
-        data = schema.get_context_dependent_function_with_opset_version(
-            max(contextual), node.SerializeToString(), [one.SerializeToString() for one in types]
-        )
+        types = [helper.make_tensor_type_proto(*one).SerializeToString() for one in given]
+        context = max(contextual), node.SerializeToString(), types
+        data = schema.get_context_dependent_function_with_opset_version(*context)
     else:
         return None
     function = onnx.FunctionProto.FromString(data)

@@ -435,11 +435,8 @@ def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
     old = _unreplaced(base, path, nearer.value)
-    merged = {
-        key: overlay(old[key], value, (*path, key)) if key in old else value
-        for key, value in nearer.value.items()
-    }
-    return FileNode({**old, **merged}, nearer.mark, {**base.keys, **nearer.keys})
+    both = {k: overlay(old[k], v, (*path, k)) for k, v in nearer.value.items() if k in old}
+    return FileNode({**old, **nearer.value, **both}, nearer.mark, {**base.keys, **nearer.keys})
 
 
 def _is_tensor(path: FieldPath) -> bool:

@@ -219,10 +219,8 @@ class Bounded(Number):
         if not far or x.lost is None:
             return low, high
         infinity, some = as_values(np.inf, x.v.dtype), x.lost > OVERFLOWED
-        return (
-            np.where(some | ((x.lost > 0) & (x.v < 0)), -infinity, low),
-            np.where(some | ((x.lost > 0) & (x.v > 0)), infinity, high),
-        )
+        below, above = ((x.lost > 0) & side for side in (x.v < 0, x.v > 0))
+        return np.where(some | below, -infinity, low), np.where(some | above, infinity, high)
 
     def variance(self) -> Floats | None:
         """The variance that independent roundings give, the last one included."""

@@ -244,9 +244,8 @@ class ChangeKind(StrEnum):
     APPEARED = "new, and not failing"
 
 
-REGRESSIONS = frozenset(
-    ChangeKind[name] for name in "FAILS UNLISTED LOST NOT_RUN BAD_CASE VANISHED".split()
-)
+_WORSE = "FAILS UNLISTED LOST NOT_RUN BAD_CASE VANISHED".split()
+REGRESSIONS = frozenset(ChangeKind[name] for name in _WORSE)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from datetime import date
 from functools import cache
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -380,8 +380,7 @@ def _places(entry: SentenceEntry, page: Sequence[Sentence]) -> tuple[Sequence[in
     return range(first[0], last[0] + 1), False
 
 
-@dataclass(frozen=True)
-class CheckedSentence:
+class CheckedSentence(NamedTuple):
     """A sentence and the number of cases that test it, by name, or `name#row` for one row."""
 
     sentence: Sentence

@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from opcheck.grouping import group_by
 from opcheck.model.timing import Sample, Timed, Timing
@@ -170,8 +170,7 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
     return tuple(averages)
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """The median of samples, in seconds a call, with its quartiles."""
 
     median: float
@@ -256,8 +255,7 @@ class TimingChange:
     verdict: Verdict = "unclear"
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(NamedTuple):
     """A row that cannot be compared, and `why`; `lost` if it had a time and has none now."""
 
     case: str
@@ -266,8 +264,7 @@ class Missing:
     lost: bool = False
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(NamedTuple):
     """Two runs, or backends of one: every row is in one of the first two, in the run's order."""
 
     changes: tuple[TimingChange, ...]

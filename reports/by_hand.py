@@ -7988,7 +7988,8 @@ def mappings() -> Iterator[Check]:
     # Scores of 1 + 4 + 0.5 and 3 + 2: the first label.
     classified = _ml("LinearClassifier", [[1, 2]], gives="int64", after=1, classlabels_ints=[7, 9],
                      coefficients=[1.0, 2.0, 3.0, 1.0], intercepts=[0.5, 0.0])  # fmt: skip
-    bare = replace(classified, attrs={k: v for k, v in classified.attrs.items() if k != "intercepts"})
+    attrs = {k: v for k, v in classified.attrs.items() if k != "intercepts"}
+    bare = replace(classified, attrs=attrs)
     named = replace(classified, gives="string", attrs={
         "classlabels_strings": ["a", "b"], "coefficients": [1.0, 2.0, 3.0, 1.0],
         "intercepts": [0.5, 0.0]})  # fmt: skip

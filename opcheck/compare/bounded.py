@@ -8,7 +8,6 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 """
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, round_to
-from opcheck.engine import Expected, Room, Tier
+from opcheck.engine import Room, Tier
 from opcheck.model import Array
 from opcheck.numbers.bounded.array import Common
 
@@ -28,8 +27,7 @@ _SECOND_ORDER = 1.005
 _STEPS = 30
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
+class Decision(NamedTuple):
     """The tier that decides, and the findings.
 
     `found` and `shares()`, of all elements by places, are of the first tier if the deciding one has
@@ -45,8 +43,7 @@ class Decision:
     unjudged: Mask
 
 
-@dataclass(frozen=True, eq=False)
-class ByElement:
+class ByElement(NamedTuple):
     """Each element's share and allowed error; those `apart` are wrong only next to their group."""
 
     shares: Floats
@@ -303,24 +300,18 @@ def _described(judged: ByElement, y: Floats, i: int) -> str:
     return f"±{judged.allowed.flat[i]:.3g}{beside}"
 
 
-def ends(
-    bound: Expected, written: Array, low: float | None, high: float | None
-) -> tuple[Array, Array]:
+def ends(want: Want, written: Array) -> tuple[Array, Array]:
     """The lowest and the highest right value of each element, in the output's dtype.
 
     `written` is the value rounded; if it is infinite or NaN, so are both ends.
     """
-    dtype = bound.dtype
-    room = bound.room(bound.tiers()[0])
-    y = bound.values
+    bound, finite = want.expected, np.isfinite(elements.wide(written))
+    room, y = bound.room(bound.tiers()[0]), bound.values
+    below, above = _slacks(y, room.own, room)
     rest = 0.0 if bound.rest is None else bound.rest
-    found = []
-    for sign, slack in zip((-1, 1), _slacks(y, room.own, room), strict=True):
-        end = y + (rest + sign * slack)
-        end = end if low is None else np.maximum(end, low)
-        end = end if high is None else np.minimum(end, high)
-        found.append(np.where(np.isfinite(elements.wide(written)), round_to(end, dtype), written))
-    return found[0], found[1]
+    reach = (np.clip(y + (rest + by), want.low, want.high) for by in (-below, above))
+    low, high = (np.where(finite, round_to(end, bound.dtype), written) for end in reach)
+    return low, high
 
 
 #: The fewest elements whose scatter is judged.
@@ -344,8 +335,7 @@ _NEAR = 1024.0
 _MOST_OF_MODELS = 0.125
 
 
-@dataclass(frozen=True)
-class Scattering:
+class Scattering(NamedTuple):
     """How far errors on random data scatter, in parts of what the expected arithmetic explains.
 
     `message` says why that is too far, or is "". `explained`: some narrower arithmetic explains it.
@@ -467,7 +457,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
         if want.whole:
-            yield from _scatters_of_model(want, got, error, cut, part)
+            yield from _scatters_of_model(want, error, cut, part)
             return
         counts = np.isfinite(error) & (np.abs(y) > 16 * arithmetic.floor)
         if not counts.any():
@@ -507,9 +497,7 @@ def _sizes(y: Floats) -> Floats:
     return np.asarray(np.sqrt(np.cumsum(order**2)[ends - 1] / ends))
 
 
-def _scatters_of_model(
-    want: Want, got: Array, error: Floats, cut: float, part: Mask | None
-) -> Iterator[_Off]:
+def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None) -> Iterator[_Off]:
     bound, y = want.expected, want.values
     counts = np.isfinite(y) if part is None else np.isfinite(y) & part
     if not counts.any():

@@ -19,12 +19,12 @@ step beyond the largest finite value), however large.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.dtypes import DType, of, parts, round_to
+from opcheck.dtypes import DType, identical, of, parts, round_to
 from opcheck.engine import Drawn, Expected
 from opcheck.model import Array, Tolerance
 
@@ -67,12 +67,6 @@ def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
     flats = [array.reshape(-1) if array.flags.c_contiguous else array.flat for array in arrays]
     for start in range(0, arrays[0].size, CHUNK):
         yield start, tuple(native(flat[start : start + CHUNK]) for flat in flats)
-
-
-def same_bits(a: Array, b: Array) -> bool:
-    """Return True if two arrays of the same floating dtype and shape are equal bit by bit."""
-    one, other = (native(x).view(f"u{x.itemsize}") for x in (a, b))
-    return bool(np.array_equal(one, other))
 
 
 @np.errstate(over="ignore")
@@ -180,10 +174,8 @@ class Findings:
 
         `at()` returns their places, `allowed(i)` the error allowed to `shares.flat[i]`, in words.
         """
-        if not shares.size:
-            return
         shares = shares.reshape(-1)
-        self.used = max(self.used, float(shares.max()))
+        self.used = max(self.used, float(shares.max(initial=0)))
         over = np.flatnonzero(shares > 1)
         if not over.size:
             return
@@ -205,8 +197,7 @@ class Findings:
         return 0 if self.wrong is None else int(np.count_nonzero(self.wrong))
 
 
-@dataclass(frozen=True)
-class Judge:
+class Judge(NamedTuple):
     """A tolerance for the elements of one output; [`low`, `high`] is the operator's range.
 
     Methods take one-dimensional pieces in native byte order: `wanted` as in `Want.values`, `got`
@@ -226,7 +217,7 @@ class Judge:
                 return self._plain_shares(reference, got), None
             case "int" | "bool" | "string":
                 return self._integer_shares(reference, got), None
-        if same_bits(reference, got):
+        if identical(reference, got):
             return np.zeros(got.shape), 0
         steps = distance(reference, got)
         return self._float_shares(wanted, reference, got, steps), int(steps.max())

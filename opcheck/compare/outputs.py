@@ -370,9 +370,7 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
     dtype, y = want.dtype, want.values
     if dtype is None or got.dtype != dtype.numpy or got.shape != y.shape or not got.size:
         return False
-    if dtype.kind != "float":
-        return identical(y, got)
-    if elements.same_bits(elements.once_rounded(y, dtype), got):
+    if identical(elements.once_rounded(y, dtype) if dtype.kind == "float" else y, got):
         return True
     return want.bound is not None and tolerance is None and bounded.fits_at_least(want, got, dtype)
 

@@ -4,16 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations, permutations, repeat
-from typing import TypeAlias, TypeGuard, cast
+from typing import NamedTuple, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
-from opcheck import dtypes
 from opcheck.compare.elements import Want
 from opcheck.compare.outputs import Comparisons, Outputs, compare_outputs, stated_want, too_wide
 from opcheck.dtypes import of
 from opcheck.model import question
-from opcheck.model.case import EXACT, Array, OpVersion, OutputSpec, Rule, Tolerance
+from opcheck.model.case import EXACT, Array, Case, OutputSpec, Rule, Tolerance
 from opcheck.model.question import Outcome, Produced, Raised
 from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 
@@ -27,16 +26,14 @@ _MOST = 12
 _NO_TENSOR = np.empty(0)
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(NamedTuple):
     """Right outputs; with a `name` if the text admits several answers."""
 
     wants: tuple[Want, ...]
     name: str | None = None
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """A refusal of the model is right, if its legal twin is accepted.
 
     `wants` are the twin's outputs, empty if nothing computes them; `twin` asks for them.
@@ -49,7 +46,6 @@ class Refusal:
 
 
 Admitted: TypeAlias = Answer | Refusal
-Specs: TypeAlias = Sequence[OutputSpec]
 #: Verdicts that an answer keeps though a process died first, in which others were asked before.
 _WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 #: The stages behind the first answer, and the data of their runs.
@@ -280,22 +276,19 @@ def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
 
 
 def judge_among(
-    op: OpVersion,
-    rule: Rule,
-    outcomes: Mapping[str, Outcome],
-    outputs: Specs,
-    tolerance: Tolerance | None,
-    like: Array | None = None,
+    case: Case, outcomes: Mapping[str, Outcome], like: Array | None = None
 ) -> dict[str, Judgement]:
     """The verdict on each backend, by name, where the right answer is unknown.
 
     Agreement proves nothing about a backend, nor does a majority against the rest. So two answers
     merely differ; if more than half of the backends agree, the others differ from these.
 
-    Two answers agree if each is within `tolerance` of the other, None for exactly. `outputs` give
-    the number of tensors and their dtypes, if known. To refuse what others answer is to differ; to
-    refuse what nobody answers is an error. A single answer is not judged. `like` is as in `judge`.
+    Two answers agree if each is within the case's tolerance of the other, None for exactly. Its
+    outputs give the number of tensors and their dtypes, if known. To refuse what others answer is
+    to differ; to refuse what nobody answers is an error. A single answer is not judged. `like` is
+    as in `judge`.
     """
+    rule, outputs, tolerance = case.rule, case.outputs, case.tolerance
     found: dict[str, Judgement] = {}
     answers: dict[str, tuple[Array, ...]] = {}
     refusals: dict[str, str] = {}
@@ -311,32 +304,32 @@ def judge_among(
             found[name] = Judgement(Verdict.FAIL, said, "declared")
         else:
             answers[name] = tuple(o for o in outcome.outputs if isinstance(o, np.ndarray))
-    wants = {name: wants_of(op, answer, outputs) for name, answer in answers.items()}
+    wants = {name: wants_of(case, answer) for name, answer in answers.items()}
     everybody = [name for name in outcomes if name not in found]
     pairs = permutations(answers, 2)
     compared = {(a, b): compare_outputs(wants[b], answers[a], tolerance, like) for a, b in pairs}
-    meeting = _Meeting(rule, everybody, refusals, wants, tolerance, compared)
+    meeting = _Meeting(case, everybody, refusals, wants, compared)
     return {name: found.get(name) or meeting.judgement(name) for name in outcomes}
 
 
-def wants_of(op: OpVersion, got: Sequence[Array], specs: Specs) -> tuple[Want, ...]:
+def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
     """Return a backend's outputs as the ones that others are expected to give."""
-    pairs = zip(specs, got, strict=True)
-    return tuple(stated_want(op, out.name, one, dtypes.of(one)) for out, one in pairs)
+    pairs = zip(case.outputs, got, strict=True)
+    return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)
 
 
-def steady(op: OpVersion, outcome: Outcome, outputs: Specs, tolerance: Tolerance | None) -> Outcome:
-    """Return `outcome` as unstable if its answers to the same data differ beyond `tolerance`."""
+def steady(case: Case, outcome: Outcome) -> Outcome:
+    """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance."""
     if not isinstance(outcome, Produced) or outcome.again is None:
         return outcome
-    if misfit(outcome.outputs, outputs):
+    if misfit(outcome.outputs, case.outputs):
         return outcome
     arrays = [one for one in outcome.outputs if isinstance(one, np.ndarray)]
-    broken = _broken(compare_outputs(wants_of(op, arrays, outputs), outcome.again, tolerance))
+    broken = _broken(compare_outputs(wants_of(case, arrays), outcome.again, case.tolerance))
     return replace(outcome, unstable=outcome.differs) if broken else outcome
 
 
-def misfit(answer: Outputs, outputs: Specs) -> Comparison | None:
+def misfit(answer: Outputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
     """Return a mistake in the number, types or known dtypes of outputs, None if there is none."""
     given = chain(answer, repeat(_NO_TENSOR))
     tensors = (one if isinstance(one, np.ndarray) else _NO_TENSOR for one in given)
@@ -348,23 +341,22 @@ def misfit(answer: Outputs, outputs: Specs) -> Comparison | None:
 class _Meeting:
     """Backends by name: `refusals`, answers as `wants` for the others, and all pairs `compared`."""
 
-    rule: Rule
+    case: Case
     everybody: Sequence[str]
     refusals: Mapping[str, str]
     wants: Mapping[str, tuple[Want, ...]]
-    tolerance: Tolerance | None
     compared: Mapping[tuple[str, str], Comparisons]
 
     def judgement(self, name: str) -> Judgement:
         if not self.wants:
             reason = f"raised, and nobody answers: {self.refusals[name]}"
-            return lesser(self.rule, Verdict.ERROR, reason, "raised")
+            return lesser(self.case.rule, Verdict.ERROR, reason, "raised")
         if len(self.everybody) == 1:
             return Judgement(Verdict.NOT_RUN, ALONE)
         group = self.majority or tuple(self.wants)
         if name in self.refusals:
             reason = f"refuses what {_names(group)} {_verb('answer', group)}: {self.refusals[name]}"
-            return replace(lesser(self.rule, Verdict.DIFFER, reason, "raised"), against=group)
+            return replace(lesser(self.case.rule, Verdict.DIFFER, reason, "raised"), against=group)
         others = tuple(other for other in group if other != name)
         unlike = tuple(other for other in others if not self._agree(name, other))
         if unlike or (self.refusals and not self.majority):
@@ -373,7 +365,7 @@ class _Meeting:
         said = f"{_names(rest)} {_verb('differ', rest)}" if rest else ""
         if not self.majority and len(others) > 1:
             said = f"{_names(others)} differ from each other"
-        if wide := too_wide(self.wants[name], self.tolerance):
+        if wide := too_wide(self.wants[name], self.case.tolerance):
             return Judgement(Verdict.BAD_CASE, wide)
         compared = self.compared[name, others[0]]
         return Judgement(Verdict.PASS, said, comparisons=compared, against=others)
@@ -408,7 +400,7 @@ class _Meeting:
             reasons.append(f"agrees with {_names(alike)}")
         if refusing := tuple(self.refusals):
             reasons.append(f"{_names(refusing)} {_verb('refuse', refusing)} what it answers")
-        found = lesser(self.rule, Verdict.DIFFER, "; ".join(reasons), kind, compared)
+        found = lesser(self.case.rule, Verdict.DIFFER, "; ".join(reasons), kind, compared)
         return replace(found, against=unlike or refusing)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb, prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -271,8 +271,7 @@ class _CellGroup:
         return [one for one in those if found.holds >> self.numbers[id(one.subject)] & 1]
 
 
-@dataclass(frozen=True)
-class Feature:
+class Feature(NamedTuple):
     """A fact; bit n of `holds` is set if it holds for case n."""
 
     text: str
@@ -409,8 +408,7 @@ def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_
 Terms: TypeAlias = tuple[Feature, ...]
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """A condition in words, "" for none; bits of its cases, and `counts` as in `Diagnosis`."""
 
     text: str

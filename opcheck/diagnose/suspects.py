@@ -7,16 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import combinations, product
+from itertools import combinations, product, starmap
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from opcheck.backends import as_outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
-from opcheck.compare.outputs import computed_want
+from opcheck.compare.outputs import Outputs, computed_want
 from opcheck.dtypes import BASIC, DTYPES, DType, limits, of, round_to
 from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
 from opcheck.engine.evaluate import exactly, is_real
@@ -256,7 +256,6 @@ def _fits(compared: Comparison, rounded: Evidence, place: int) -> bool:
 #: The types that values may have been rounded to, the widest first.
 NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
 Output: TypeAlias = Array | Foreign
-OutputSequence: TypeAlias = Sequence[Output]
 #: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
 #: so many times farther away.
 _SAME, _SAME_IN_16_BITS = 4, 1
@@ -270,12 +269,14 @@ _ENOUGH = 3
 _ALIKE, _FINER = 1.5, 8
 
 
-@dataclass(frozen=True)
-class Fault:
+#: Saturated: computed, and clipped to the largest finite number.
+_Way: TypeAlias = Literal["output", "computed", "saturated"]
+
+
+class Fault(NamedTuple):
     """A mistake that any operator can have, in the output's type or that of the computation."""
 
-    #: Saturated: computed, and clipped to the largest finite number.
-    kind: Literal["output", "computed", "saturated"]
+    kind: _Way
     dtype: DType
 
     @property
@@ -312,10 +313,8 @@ class Fault:
         """Return the node with its inputs in the type."""
         narrow = self.dtype.numpy
         with np.errstate(all="ignore"):
-            inputs = tuple(
-                one if one is None or not is_real(one) else self._bounded(one.astype(narrow))
-                for one in node.inputs
-            )
+            given = node.inputs
+            inputs = tuple(self._bounded(x.astype(narrow)) if is_real(x) else x for x in given)
         return replace(node, inputs=inputs)
 
     def restored(self, got: Array) -> Array:
@@ -349,11 +348,7 @@ def both(one: Mutant, other: Mutant) -> Mutant:
 
 
 #: Every fault, by its name.
-FAULTS = {
-    fault.name: fault
-    for dtype in BASIC.values()
-    for fault in (Fault("output", dtype), Fault("computed", dtype), Fault("saturated", dtype))
-}
+FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_Way), BASIC.values()))}
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
@@ -372,7 +367,7 @@ class Evidence:
     """A wrong answer, None for a refusal, and the `admitted` ones, none for an invalid node."""
 
     node: Node
-    got: OutputSequence | None
+    got: Outputs | None
     admitted: Sequence[Sequence[Want]] = ()
     tolerance: Tolerance | None = None
 
@@ -381,7 +376,7 @@ class Evidence:
         """Size of the inputs in bytes."""
         return sum(array.nbytes for array in self.node.inputs if array is not None)
 
-    def is_right(self, outputs: OutputSequence) -> bool:
+    def is_right(self, outputs: Outputs) -> bool:
         """Return True if other outputs would have passed."""
         return any(
             are_plainly_right(wants, outputs, self.tolerance)
@@ -510,10 +505,8 @@ class Evidence:
             answers = exactly(node)
         except (InvalidNode, NotSupported):
             # Right answers to a node that the text leaves open are known by their values alone.
-            admitted = [
-                [replace(want, dtype=fault.dtype, bound=None, rest=None) for want in wants]
-                for wants in self.admitted
-            ]
+            bare = partial(replace, dtype=fault.dtype, bound=None, rest=None)
+            admitted = [[*map(bare, wants)] for wants in self.admitted]
             return Evidence(node, got, admitted, Tolerance(ulp=_SAME))
         return Evidence(node, got, (tuple(computed_want(node.op, "", one) for one in answers),))
 

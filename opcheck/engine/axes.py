@@ -388,11 +388,10 @@ def windows_of(
     axes = tuple(map(along, spatial, kernel_shape, strides, dilations, begins, ends))
     for n, axis in enumerate(axes):
         if axis.size < 0:
-            raise InvalidNode(
-                f"kernel_shape {list(kernel_shape)}: on spatial axis {n} the window is "
-                f"{axis.width} wide and the output size {axis.size}; allowed: 0 or more, with "
-                f"{axis.length} elements and {begins[n] + ends[n]} of padding"
-            )
+            found = f"the window is {axis.width} wide and the output size {axis.size}"
+            room = f"with {axis.length} elements and {begins[n] + ends[n]} of padding"
+            where = f"kernel_shape {list(kernel_shape)}: on spatial axis {n}"
+            raise InvalidNode(f"{where} {found}; allowed: 0 or more, {room}")
     windows = Windows((shape[0], shape[1]), axes)
     check_size(windows.shape)
     return windows

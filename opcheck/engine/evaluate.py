@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from opcheck.engine.operators import Formula, Operator, explained, located
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers import Faults
-from opcheck.numbers.arithmetic import EXACT, Arithmetic, expected, narrow, stored
+from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind, expected, narrow, stored
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, minus, reach
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
@@ -33,7 +33,7 @@ _SECOND_ORDER = 1.005
 _KEPT = 1 << 15
 
 
-def is_real(array: Array | None) -> bool:
+def is_real(array: Array | None) -> TypeGuard[Array]:
     """Return True for a tensor of floating numbers that have room for error."""
     dtype = None if array is None else dtypes.of(array)
     return dtype is not None and dtype.kind == "float"
@@ -60,21 +60,19 @@ def evaluate(
 
 
 def _native(array: Array | None) -> Array | None:
-    if array is None or array.dtype.isnative:
-        return array
-    return array.astype(array.dtype.newbyteorder("="))
+    return None if array is None else array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _widened(array: Array | None) -> Array | None:
     """`array` in the machine's byte order, and a 16-bit float in float32."""
-    if array is not None and is_real(array) and array.dtype.itemsize == 2:
+    if is_real(array) and array.dtype.itemsize == 2:
         return dtypes.widened(array)
     return _native(array)
 
 
 def _made_faulty(array: Any) -> Any:
     """A faulty array of a floating tensor; a single float64 may be a number of the formula's."""
-    if array is None or not is_real(array) or (not array.ndim and array.dtype == np.float64):
+    if not is_real(array) or (not array.ndim and array.dtype == np.float64):
         return array
     return Faulty(array)
 
@@ -239,14 +237,6 @@ class Evaluation:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
         return self._outputs[tier]
 
-    def scattered(self, tier: Tier, cut: float = 0.0) -> tuple[Output, ...]:
-        """The outputs of a tier, with the variance that independent roundings give.
-
-        That of inputs rounded to the unit roundoff `cut` is part of it.
-        """
-        arithmetic = replace(tier.arithmetic, scatters=True, cut=cut)
-        return self.outputs(replace(tier, arithmetic=arithmetic))
-
     @property
     def expected(self) -> tuple[Output, ...]:
         """The outputs of the first tier."""
@@ -286,10 +276,8 @@ class Evaluation:
             if large and VALUES()[values + 1] == np.object_:
                 self._has_lost |= bool(lost)
                 break
-        return tuple(
-            output if isinstance(output, Bounded | Truth | Indices) else _typed(bound, n, output)
-            for n, output in enumerate(map(_of_two, outputs))
-        )
+        pairs = enumerate(map(_of_two, outputs))
+        return tuple(x if isinstance(x, Kind) else _typed(bound, n, x) for n, x in pairs)
 
 
 @cache
@@ -305,10 +293,9 @@ def _tiers(operator: Operator, since: int, dtype: DType, declared: Set[str]) -> 
         *(Tier(name, flushing, s.function, f"right only {s.remark}") for s in sound if s.remark),
     ]
     if dtype.numpy.itemsize == 2:
-        for word, message, arithmetic in (
-            ("stored", f"kept in {dtype} between operations", stored(dtype)),
-            ("arithmetic", f"computed in {dtype}", narrow(dtype)),
-        ):
+        kept = "stored", f"kept in {dtype} between operations", stored(dtype)
+        computed = "arithmetic", f"computed in {dtype}", narrow(dtype)
+        for word, message, arithmetic in (kept, computed):
             remark = "" if dtype.name in declared else f"{message}; declare accumulate={dtype}"
             found += [Tier(f"{dtype} {word}", arithmetic, formula, remark) for formula in silent]
     return tuple(sorted(found, key=lambda tier: tier.remark != ""))
@@ -326,7 +313,7 @@ def _of_two(output: Output) -> Output:
 
 def _tamed(array: Array | None) -> Array | None:
     """`array` with zeros for what is no finite number; itself where all of it is."""
-    if array is None or not is_real(array):
+    if not is_real(array):
         return array
     with np.errstate(invalid="ignore"):
         finite = np.isfinite(array.astype(np.float64))
@@ -334,10 +321,7 @@ def _tamed(array: Array | None) -> Array | None:
 
 
 def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
-    dtype = None if array is None else dtypes.of(array)
-    if array is None or dtype is None or dtype.kind != "float":
-        return array
-    return bounded(array, dtype, arithmetic)
+    return bounded(array, arithmetic) if is_real(array) else array
 
 
 def _ran_out(output: Any) -> bool:
@@ -357,16 +341,6 @@ def _ran_out(output: Any) -> bool:
     return e is not None and bool((zero & (e > output.arithmetic.floor)).any())
 
 
-def in_float64(output: Bounded) -> Any:
-    """The values of an output in float64; what is too large is its largest number."""
-    if output.v.dtype == np.float64:
-        return output.v
-    with np.errstate(over="ignore", invalid="ignore"):
-        near = output.v.astype(np.float64)
-        over = np.isinf(near) & is_finite(output.v)
-        return np.where(over, np.copysign(np.finfo(np.float64).max, near), near)
-
-
 def precisely(node: Node, bits: int) -> Sequence[Any]:
     """The outputs with this many binary digits, as numbers without errors or plain arrays."""
     from opcheck.numbers.precise import digits
@@ -375,8 +349,7 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
         return _called(bind(node), partial(_lifted, EXACT), node.inputs)
 
 
-@dataclass(frozen=True, eq=False)
-class Room:
+class Room(NamedTuple):
     """Error that a tier allows around an output's value, before rounding to its dtype.
 
     `own` is each element's own error, in the output's shape, and `shared` the relative one that all
@@ -413,8 +386,14 @@ class Expected:
 
     @cached_property
     def values(self) -> Any:
-        """The values in float64."""
-        return in_float64(self.output)
+        """The values in float64; what is too large is its largest number."""
+        v = self.output.v
+        if v.dtype == np.float64:
+            return v
+        with np.errstate(over="ignore", invalid="ignore"):
+            near = v.astype(np.float64)
+            over = np.isinf(near) & is_finite(v)
+            return np.where(over, np.copysign(np.finfo(np.float64).max, near), near)
 
     @cached_property
     def rest(self) -> Any:
@@ -449,9 +428,11 @@ class Expected:
         sound = [first, *(t for t in others if not t.remark and t.arithmetic == first.arithmetic)]
         for tier in sound:
             try:
-                output = self.evaluation.scattered(tier, cut)[self.place]
+                arithmetic = replace(tier.arithmetic, scatters=True, cut=cut)
+                outputs = self.evaluation.outputs(replace(tier, arithmetic=arithmetic))
             except NotSupported:  # Numbers that are rounded further may decide less.
                 continue
+            output = outputs[self.place]
             if not isinstance(output, Bounded) or (variance := output.variance()) is None:
                 continue
             if output.grid.dtype != self.dtype:
@@ -568,7 +549,7 @@ def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
         return tuple(Drawn(partial(evaluate, node), place, related) for place in range(count))
     found: list[Array | Expected | Drawn] = []
     for place, output in enumerate(evaluation.expected):
-        if isinstance(output, Bounded | Truth | Indices):
+        if isinstance(output, Kind):
             own = np.empty(0, getattr(output, "dtype", output.v.dtype))
             dtype = evaluation.bound.output_dtype(place) or dtypes.of(own)
             assert dtype

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from opcheck.numbers.arithmetic import Kind, Number
 from opcheck.opset import OUTER, Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
 T = TypeVar("T")
+_Named: TypeAlias = Mapping[str, Any]
 _INNER = "in the graph, "
 _SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
 
@@ -292,12 +293,9 @@ def bind(node: Node, formula: Formula | None = None) -> BoundNode:
 
 #: A model as an operator, of which the graph is an attribute.
 _MODEL = Operator("", GRAPH.name, __name__, formulas={0: lambda *inputs, graph: graph(*inputs)})
-_OF_MODELS = Schema(
-    GRAPH,
-    {"graph": Attribute("graph", "graph", required=True, default=None)},
-    inputs=(),
-    outputs=(Parameter("outputs", "V", frozenset(), "variadic"),),
-)
+_ITS_GRAPH = Attribute("graph", "graph", required=True, default=None)
+_ITS_OUTPUTS = Parameter("outputs", "V", frozenset(), "variadic")
+_OF_MODELS = Schema(GRAPH, {"graph": _ITS_GRAPH}, inputs=(), outputs=(_ITS_OUTPUTS,))
 
 
 def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, Any]:
@@ -487,10 +485,7 @@ class Subgraph:
 
 
 def _run(
-    body: Body,
-    inputs: Sequence[Any],
-    around: Mapping[str, Any],
-    attrs: Mapping[str, Any] | None = None,
+    body: Body, inputs: Sequence[Any], around: _Named, attrs: _Named | None = None
 ) -> tuple[Any, ...]:
     """The outputs of a body; of a function with `attrs`, or else each tensor in its own type."""
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
@@ -532,7 +527,7 @@ def _is_unsure(x: Any) -> bool:
     return isinstance(x, Kind) and not (isinstance(x, Number) and x.dtype.kind not in "iu")
 
 
-def _typed(node: BodyNode, named: Mapping[str, Any]) -> Sequence[Any]:
+def _typed(node: BodyNode, named: _Named) -> Sequence[Any]:
     """The outputs of a subgraph's node as tensors of a model have them."""
     from opcheck.engine.evaluate import evaluate
 
@@ -615,7 +610,7 @@ def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
 
 
 def _computed(
-    node: BodyNode, operands: Sequence[Any], named: Mapping[str, Any], attrs: Mapping[str, Any]
+    node: BodyNode, operands: Sequence[Any], named: _Named, attrs: _Named
 ) -> Sequence[Any]:
     """The outputs of one node of a body; raises NotSupported for an operator that is missing.
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial, wraps
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
@@ -47,8 +47,7 @@ FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float
 _only_said = ContextVar("_only_said", default=False)
 
 
-@dataclass(frozen=True)
-class Sound:
+class Sound(NamedTuple):
     """Another formulation than the text's that is as sound, and errs in other ways.
 
     An output that only it explains is a warning with this `remark`; none if that is "".
@@ -59,8 +58,7 @@ class Sound:
     since: int
 
 
-@dataclass(frozen=True)
-class OwnMutant:
+class OwnMutant(NamedTuple):
     """A wrong formulation that somebody could ship; see `engine.mutants`."""
 
     name: str
@@ -406,13 +404,11 @@ def with_parameters(function: Formula, schema: Schema, attributes: Collection[st
 
 def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature:
     """The parameters that a formula of this schema has."""
-    positional, variadic = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
-    return inspect.Signature([
-        *(inspect.Parameter(p.name, variadic) if p.option == "variadic" else inspect.Parameter(
-            p.name, positional, default=None if p.option == "optional" else inspect.Parameter.empty)
-          for p in schema.inputs),
-        *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in attributes),
-    ])  # fmt: skip
+    made, declared = inspect.Parameter, [(p.name, p.option) for p in schema.inputs]
+    kinds, defaults = {"variadic": made.VAR_POSITIONAL}, {"optional": None}
+    plain, none = made.POSITIONAL_OR_KEYWORD, made.empty
+    inputs = [made(n, kinds.get(o, plain), default=defaults.get(o, none)) for n, o in declared]
+    return inspect.Signature([*inputs, *(made(name, made.KEYWORD_ONLY) for name in attributes)])
 
 
 @cache

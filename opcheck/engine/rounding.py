@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from opcheck.dtypes import DTYPES, DType, round_to
-from opcheck.engine.evaluate import Drawn, Evaluation, Expected, Tier, exactly, precisely
+from opcheck.engine.evaluate import Drawn, Expected, Tier, exactly, precisely
 from opcheck.engine.node import Node
 from opcheck.errors import NotSupported
 from opcheck.model import Array
@@ -60,7 +60,11 @@ def _ends(output: Expected) -> tuple[Array, Array]:
     """The lowest and highest numbers that the reference's own error leaves for each element."""
     if output.dtype.kind != "float":
         return output.rounded(), output.rounded()
-    room = output.room(_own_tier(output.evaluation))
+    # The arithmetic in which the reference itself is computed.
+    first = output.tiers()[0].arithmetic
+    own = Grid(_NO_DTYPE, arithmetic.VALUE_GRIDS[first.values])
+    reference = replace(first, grid=own, ulp=4.0, largest=np.inf, smallest=0.0)
+    room = output.room(Tier("reference", reference))
     y, size = output.values, np.abs(output.values)
     slack = room.own
     if room.shared is not None:
@@ -73,13 +77,6 @@ def _ends(output: Expected) -> tuple[Array, Array]:
         low, high = (nearest(*_sum(y, output.rest, sign * slack), output.dtype) for sign in (-1, 1))
     known, rounded = np.isfinite(size), output.rounded()
     return np.where(known, low, rounded), np.where(known, high, rounded)
-
-
-def _own_tier(evaluation: Evaluation) -> Tier:
-    """The arithmetic in which the reference itself is computed."""
-    first = evaluation.tiers()[0].arithmetic
-    own = Grid(_NO_DTYPE, arithmetic.VALUE_GRIDS[first.values])
-    return Tier("reference", replace(first, grid=own, ulp=4.0, largest=np.inf, smallest=0.0))
 
 
 #: A dtype that no output has, so that the rounding to the output's own is one more.
@@ -142,7 +139,5 @@ def _check(node: Node, place: int, array: Array, left: _Left) -> None:
     wrong = ~((low <= array) & (array <= high)) & np.isfinite(output.values)
     if wrong.any():
         at = tuple(map(int, np.argwhere(wrong)[0]))
-        raise Unrounded(
-            f"{node.op}: output {place} at {list(at)}: precise numbers give {array[at]!s},"
-            f" bounded ones {low[at]!s} to {high[at]!s}"
-        )
+        what = f"{node.op}: output {place} at {list(at)}: precise numbers give {array[at]!s}"
+        raise Unrounded(f"{what}, bounded ones {low[at]!s} to {high[at]!s}")

@@ -309,7 +309,7 @@ class OneCase:
             part.other = (found.answer and found.answer.between) or ()
             if isinstance(found.open, Produced):
                 outputs = [one for one in found.open.outputs if isinstance(one, np.ndarray)]
-                self.agreed = wants_of(self.case.op, outputs, self.case.outputs)
+                self.agreed = wants_of(self.case, outputs)
             if not part.judged.info.repeatable:
                 part.why_not = _ONCE
         self.is_judged = True

@@ -16,9 +16,9 @@ import numpy as np
 from opcheck import grouping, model, opset
 from opcheck.backends import execute, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
-from opcheck.compare.outputs import Comparisons
+from opcheck.compare.outputs import Comparisons, Outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, steady
-from opcheck.diagnose.suspects import Evidence, OutputSequence
+from opcheck.diagnose.suspects import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.workers import Inquiry
@@ -149,7 +149,7 @@ class CaseEvaluation:
             twin, printed = answer.outcome, printed + answer.printed
         produced = outcome if isinstance(outcome, model.Produced) else None
         if silent or case.expect.compares_backends:
-            outcome = steady(case.op, outcome, case.outputs, case.tolerance)
+            outcome = steady(case, outcome)
         took = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
         result = LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=took)
         if case.expect.compares_backends:
@@ -397,7 +397,7 @@ def settle_by_agreement(
     infos = {backend.address: backend for backend in backends}
     outcomes = {one.result.backend: one.open for one in judged if one.open}
     case, like = evaluation.case, evaluation.like if outcomes else None
-    found = judge_among(case.op, case.rule, outcomes, case.outputs, case.tolerance, like)
+    found = judge_among(case, outcomes, like)
     return [_settled(e, found[e.result.backend], infos) if e.open else e for e in judged]
 
 
@@ -427,7 +427,7 @@ def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evi
         return None
     match outcome:
         case model.Raised(unusable=False, stage="prepare" | "run"):
-            got: OutputSequence | None = None
+            got: Outputs | None = None
         case model.Produced(unstable=None, outputs=outputs):
             got = outputs
         case _:
@@ -449,7 +449,7 @@ def recall(case: Case) -> Evidence | None:
 
 
 def _evidence(
-    evaluation: CaseEvaluation, asked: Question, got: OutputSequence | None, kind: type[Admitted]
+    evaluation: CaseEvaluation, asked: Question, got: Outputs | None, kind: type[Admitted]
 ) -> Evidence:
     admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]
     node = evaluation.node if kind is Answer else expected.node_of(asked.task, asked.inputs)

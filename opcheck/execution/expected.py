@@ -111,7 +111,7 @@ class OracleAnswer:
 
         Raises OracleUnavailable if it is unusable.
         """
-        outcome = verdict.steady(case.op, self.outcome, case.outputs, case.tolerance)
+        outcome = verdict.steady(case, self.outcome)
         if not verdict.depends(outcome):
             found = verdict.by_itself("must", outcome)
             why = f"{found.verdict}: {found.reason}"
@@ -123,7 +123,7 @@ class OracleAnswer:
             why = f"its answer cannot be one: {verdict.what_is_wrong(wrong)}"
         else:
             arrays = [one for one in answer if not isinstance(one, model.Foreign)]
-            return verdict.wants_of(case.op, arrays, case.outputs)
+            return verdict.wants_of(case, arrays)
         raise OracleUnavailable(f"oracle {self.oracle} gives no answer: {why}")
 
 

@@ -107,7 +107,7 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     """Return the error allowed around `written`: by the tolerance, else by the bound of `want`."""
     if tolerance is None and want.bound is not None:
         with np.errstate(over="ignore", invalid="ignore"):
-            return Ends(written, *ends_of_bound(want.bound, written, want.low, want.high))
+            return Ends(written, *ends_of_bound(want, written))
     stated = tolerance or EXACT
     floor = 0.0 if stated.strict else want.floor
     # Neither exact outputs nor rtol and atol need arrays of ends.

@@ -50,10 +50,8 @@ _NAMED = re.compile(r"(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", re.DOTALL)
 MARKER = "opcheck.json"
 #: Files that opcheck writes into such a folder, and those that it adds for answers.
 QUESTION_FILE = re.compile(rf"{MARKER}|[^/]+/({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
-ANSWER_FILE = re.compile(
-    rf"{QUESTION_FILE.pattern}"
-    rf"|[^/]+/(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
-)
+_ANSWERS = rf"[^/]+/(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
+ANSWER_FILE = re.compile(rf"{QUESTION_FILE.pattern}|{_ANSWERS}")
 #: Of the file that says whose outputs these are, null where only questions were written.
 _FORMAT = 1
 _FIELDS = ("address", "kind", "version", "accumulate", "engine", "devices", "threads")

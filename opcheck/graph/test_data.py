@@ -14,10 +14,9 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from google.protobuf.message import Message
@@ -52,8 +51,7 @@ _TRAINING_INPUT = 2
 _PACKAGE = "onnx.backend.test.case.node"
 
 
-@dataclass(frozen=True, eq=False)
-class DataSet:
+class DataSet(NamedTuple):
     """Inputs and outputs of one run of a model; `beyond`: why opcheck cannot judge it, or ""."""
 
     number: int
@@ -62,8 +60,7 @@ class DataSet:
     beyond: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class ModelTest:
+class ModelTest(NamedTuple):
     """A model with its expected outputs; `fed` are the inputs that data are for."""
 
     name: str
@@ -355,8 +352,7 @@ def invalid(model: ModelProto) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class Stated:
+class Stated(NamedTuple):
     """A node as a case states one; `plain` unless it has what no case can state."""
 
     op: OpVersion

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import VERSION_PATTERN
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from opcheck import dtypes, model, opset
@@ -35,6 +35,7 @@ VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
     "opset": lambda case: case.opset,
     "dtype": lambda case: case.dtype.name if case.dtype else None,
 }
+_VERSION = re.compile(rf"\s*{VERSION_PATTERN}\s*", re.VERBOSE | re.IGNORECASE)
 #: How many names a hint lists if none is like the wrong one.
 _LISTED = 8
 
@@ -186,10 +187,9 @@ class LedgerEntry(validation.Fields):
         if self.verdict is None and self.failure is None:
             raise ValueError("in what way it fails is missing: state 'verdict', 'failure' or both")
         if self.sometimes and not all(place.name or place.case for place in self.where):
-            raise ValueError(
-                "what fails only sometimes may pass: state 'name' or 'case' in each place,"
-                " or cases that nobody thought of are never judged"
-            )
+            state = "state 'name' or 'case' in each place"
+            never = "or cases that nobody thought of are never judged"
+            raise ValueError(f"what fails only sometimes may pass: {state}, {never}")
         return self
 
     def holds_for(self, version: str) -> bool:
@@ -216,11 +216,7 @@ class UserFields(validation.Fields):
 
 def is_version(version: str) -> bool:
     """Return True if ranges of versions apply to `version`."""
-    try:
-        Version(version)
-    except InvalidVersion:
-        return False
-    return True
+    return _VERSION.fullmatch(version) is not None
 
 
 @cache
@@ -356,8 +352,7 @@ def _lines(path: Path) -> tuple[str, ...]:
     return tuple(path.read_text(encoding="utf-8-sig").splitlines())
 
 
-@dataclass(frozen=True, eq=False)
-class _Listed:
+class _Listed(NamedTuple):
     """Where a case is listed: the number of a ledger's entry, and one of its places."""
 
     ledger: UserLedger
@@ -440,8 +435,7 @@ def says(reason: str, pattern: str) -> bool:
     return re.match(wanted, " ".join(reason.split())) is not None
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """Facts that ledgers are checked against; `cases` are all that were read, selected or not."""
 
     backends: Sequence[BackendInfo]

@@ -248,7 +248,7 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
             if sum(_fits(said, case) for case in there) == len(mine):
                 return [tuple(said.items())]
     several = [field for field in known if len(_values(mine, field)) > 1]
-    parted = [[*_parted(field, mine, there, ids)] for field in several]
+    parted = [[*_parted(field, there, ids)] for field in several]
     by_id: list[_Said] = [(("case", tuple(case.id for case in mine)),)]
     return min(parted, key=len, default=by_id)
 
@@ -261,12 +261,10 @@ def _attributes(cases: Sequence[Case]) -> list[str]:
     return [name for name in names if len(_values(cases, name)) > 1][:_MOST]
 
 
-def _parted(
-    field: str, mine: Sequence[Case], there: Sequence[Case], ids: Collection[str]
-) -> Iterator[_Said]:
+def _parted(field: str, there: Sequence[Case], ids: Collection[str]) -> Iterator[_Said]:
     """Yield places value by value of a field; values with equal places are merged."""
     values: dict[_Said, list[Any]] = defaultdict(list)
-    for value in _values(mine, field):
+    for value in _values((case for case in there if case.id in ids), field):
         alike = [case for case in there if _value(case, field) == value]
         for said in _said(alike, ids):
             values[said].append(value)

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 from opcheck import dtypes
-from opcheck.model.case import Array, OpVersion
-from opcheck.model.result import LiveResult
+from opcheck.model import Array, LiveResult, OpVersion
 
 #: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
 _ROUNDINGS = 6
@@ -14,8 +14,7 @@ _ROUNDINGS = 6
 _MOST = -5
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A node of a model; `name` is its own, or made of its operator and place."""
 
     place: int
@@ -57,8 +56,7 @@ class JudgedNode:
         return precision > 0 and self.harm < 2.0 ** min(_ROUNDINGS - precision, _MOST)
 
 
-@dataclass(frozen=True)
-class Depth:
+class Depth(NamedTuple):
     """The error of a tensor and what independent roundings explain, relative to its size."""
 
     part: Part

@@ -38,10 +38,7 @@ class Verdict(StrEnum):
 
 
 #: Verdicts on something wrong, whatever the options of a run; DIFFER accuses no backend.
-WRONG = (
-    *(Verdict.FAIL, Verdict.DIFFER, Verdict.ERROR),
-    *(Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE),
-)
+WRONG = tuple(map(Verdict, "fail differ error crash timeout oom unstable".split()))
 #: How a result fails, whatever its rule makes of it: an output differs in number, type, dtype,
 #: shape, values or the distribution of what is drawn at random, is good only for a poorer
 #: arithmetic, or is another than declared; an invalid model is accepted, a legal one refused; the

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, ldexp
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,7 @@ LIBRARY: Mapping[str, Accuracy] = {
 PLAIN = Accuracy(4)
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """Numbers that results are rounded to: `u` is the unit roundoff, `step` half a subnormal."""
 
     dtype: DType

@@ -18,8 +18,6 @@ import numpy as np
 from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
 from opcheck.model import Array, Attrs, AttrValue, OpVersion, Typed
 
-#: Attributes that name the dtype of an output.
-NAMING = ("to", "dtype", "output_dtype", "output_datatype")
 #: The dtypes of attributes that are no tensors.
 _HOLDS = {"int": "int64", "float": "float32", "string": "string"}
 #: "other" is a type or a sparse tensor. Cases have a graph as text, see `onnx_defs.graph`.
@@ -414,7 +412,8 @@ def attribute(op: OpVersion, name: str) -> Attribute | None:
 
 def naming(schema: Schema) -> Attribute | None:
     """The attribute that names the dtype of an output: Cast's `to`, EyeLike's `dtype`."""
-    found = (schema.attributes.get(name) for name in NAMING)
+    names = ("to", "dtype", "output_dtype", "output_datatype")
+    found = map(schema.attributes.get, names)
     return next((one for one in found if one and one.type in ("int", "string")), None)
 
 

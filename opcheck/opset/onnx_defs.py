@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain, product
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 import onnx
 from google.protobuf.message import Message
@@ -20,12 +20,11 @@ from opcheck.opset import Attribute, AttrType, Body, BodyNode, Parameter, Schema
 
 #: A kind of messages.
 Kind = TypeVar("Kind", bound=Message)
-#: The types of attributes by their numbers in ONNX.
-TYPES: dict[Any, AttrType] = {
-    AttributeProto.AttributeType.Value(kind.upper()): kind
-    for kind in get_args(AttrType)
-    if kind != "other"
-}
+#: The types and shapes of inputs.
+Fed: TypeAlias = Sequence[tuple[DType, Sequence[int]] | None]
+_number = AttributeProto.AttributeType.Value
+#: The types of attributes by their numbers in ONNX, without the last, "other".
+TYPES: dict[Any, AttrType] = {_number(kind.upper()): kind for kind in get_args(AttrType)[:-1]}
 
 #: The most nodes that functions of a model may stand for, each time that they are called.
 _MOST = 1 << 20
@@ -114,11 +113,7 @@ def _parameter(parameter: Any, least: int) -> Parameter:
 
 
 def body(
-    op: OpVersion,
-    opset: int,
-    attrs: Mapping[str, AttrValue],
-    inputs: Sequence[tuple[DType, Sequence[int]] | None],
-    outputs: int,
+    op: OpVersion, opset: int, attrs: Mapping[str, AttrValue], inputs: Fed, outputs: int
 ) -> Body | None:
     """The function body of `op` at `opset`, if any; omitted `inputs` are None."""
     # onnx's type stubs lack the members used below.
@@ -132,10 +127,9 @@ def body(
         data = schema.get_function_with_opset_version(max(plain))
     elif contextual:
         given = [(one[0].onnx, list(one[1])) if one else (0, None) for one in inputs]
-        types = [helper.make_tensor_type_proto(*one) for one in given]
-        data = schema.get_context_dependent_function_with_opset_version(
-            max(contextual), node.SerializeToString(), [one.SerializeToString() for one in types]
-        )
+        types = [helper.make_tensor_type_proto(*one).SerializeToString() for one in given]
+        context = max(contextual), node.SerializeToString(), types
+        data = schema.get_context_dependent_function_with_opset_version(*context)
     else:
         return None
     function = onnx.FunctionProto.FromString(data)
@@ -216,11 +210,9 @@ def without_functions(model: ModelProto) -> ModelProto:
         # Where opsets differ, onnx expands nothing.
         for one, new in product(function.opset_import, model.opset_import):
             nodes = (n for n in messages(function, NodeProto) if n.domain == one.domain)
-            if one.domain == new.domain and all(
-                _since(n, one.version) == _since(n, new.version)
-                for n in nodes
-                if _key(n) not in own
-            ):
+            others = (n for n in nodes if _key(n) not in own)
+            same = (_since(n, one.version) == _since(n, new.version) for n in others)
+            if one.domain == new.domain and all(same):
                 one.version = new.version
     for node in [*messages(model, NodeProto)] if own else ():
         if called := own.get(_key(node)):

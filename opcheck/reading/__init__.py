@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import opcheck
 from opcheck.errors import CaseFileError, OpcheckError, Problem
@@ -468,8 +468,7 @@ def operators_in(shipped: Path) -> tuple[str, ...]:
     return tuple((found[1] or found[2]).replace(",", " ").split()) if found else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in a file: line and column (in characters), both from 1."""
 
     line: int

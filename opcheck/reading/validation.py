@@ -42,19 +42,13 @@ class Fields(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+_NAME = {"type": "string", "minLength": 1}
+_NAMES = {"type": "array", "minItems": 1, "items": _NAME}
 Operators: TypeAlias = Annotated[
     list[Annotated[str, Field(min_length=1)]],
     BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
     Field(min_length=1),
-    WithJsonSchema(
-        {
-            "description": "An operator, or a list of them.",
-            "anyOf": [
-                {"type": "string", "minLength": 1},
-                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
-            ],
-        }
-    ),
+    WithJsonSchema({"description": "An operator, or a list of them.", "anyOf": [_NAME, _NAMES]}),
 ]
 
 

@@ -7,9 +7,8 @@ output. Deprecated versions have no cells.
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from opcheck import errors, model, opset
 from opcheck.dtypes import BY_TEXT, DTYPES
@@ -20,8 +19,7 @@ from opcheck.suite.load import shipped_suites
 FILE = "judged.json"
 
 
-@dataclass(frozen=True)
-class Coverage:
+class Coverage(NamedTuple):
     """A version of an operator: its types as ONNX writes them, those the engine computes and those
     that cases ask for an answer in, and why others are not judged; "" if nothing is stated.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import BASIC, DTYPES, NARROW, PARTS
@@ -17,6 +17,7 @@ from opcheck.model import Level
 from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import operators_of, shown
 from opcheck.suite.fields import PATHS_ARE, FieldPath, Omitted, overlay, parse_path, put, states
+from opcheck.suite.select import LEVELS
 
 #: The values of a matrix, by the paths into the case that take them.
 Matrix: TypeAlias = Mapping[FieldPath, tuple[FileNode, ...]]
@@ -35,12 +36,8 @@ _WORDS = {
 }
 
 _NOT_IN_CASE = ("name", "op", "rows", "matrix", "label")
-#: The levels of the points of a case that states one. No matrix goes through levels.
-_POSSIBLE: Mapping[Level, frozenset[Level]] = {
-    "smoke": frozenset({"smoke", "core"}),
-    "core": frozenset({"core", "deep"}),
-    "deep": frozenset({"deep"}),
-}
+#: The levels of the points of a case that states one: it, or the next. No matrix has levels.
+_POSSIBLE = {level: frozenset(LEVELS[n : n + 2]) for n, level in enumerate(LEVELS)}
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class CaseFile:
     op: str = ""
     opsets: frozenset[int] = frozenset()
     #: Cases of other levels are not made, of a shipped file: a user's has errors at every level.
-    levels: frozenset[Level] = frozenset(get_args(Level))
+    levels: frozenset[Level] = frozenset(LEVELS)
     #: Messages, without operator versions, and their places: one mistake shows in many cases.
     reported: set[tuple[Mark, str]] = field(default_factory=set)
 

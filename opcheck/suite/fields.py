@@ -26,15 +26,11 @@ _LITERAL = {
     "description": "A number, text or truth value, or a nested list of them.",
     "type": ["number", "string", "boolean", "array"],
 }
+_TYPES = {"enum": list(ATTRIBUTE_TYPES)}
 _ATTRIBUTE = {
     "anyOf": [
         {"type": ["number", "string", "boolean", "null"]},
-        {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": 1,
-            "propertyNames": {"enum": list(ATTRIBUTE_TYPES)},
-        },
+        {"type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": _TYPES},
         {"type": "array", "items": {"type": _LITERAL["type"]}},
     ]
 }
@@ -71,16 +67,12 @@ def _value(value: Any) -> Any:
     return _exact(value)
 
 
-DTypeName: TypeAlias = Annotated[
-    str,
-    AfterValidator(_known_dtype),
-    WithJsonSchema({"enum": list(DTYPES), "description": "An element type."}),
-]
+_DTYPE = WithJsonSchema({"enum": list(DTYPES), "description": "An element type."})
+DTypeName: TypeAlias = Annotated[str, AfterValidator(_known_dtype), _DTYPE]
 NumberField: TypeAlias = Annotated[float, BeforeValidator(_exact)]
 #: A number; a text such as 1+2j is a complex one, or a string.
-ValueField: TypeAlias = Annotated[
-    Any, BeforeValidator(_value), WithJsonSchema({"type": ["number", "string"]})
-]
+_VALUE = WithJsonSchema({"type": ["number", "string"]})
+ValueField: TypeAlias = Annotated[Any, BeforeValidator(_value), _VALUE]
 ValuesField: TypeAlias = Annotated[list[ValueField], Field(min_length=2, max_length=2)]
 PairField: TypeAlias = Annotated[list[NumberField], Field(min_length=2, max_length=2)]
 ShapeField: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
@@ -185,24 +177,21 @@ Timeout: TypeAlias = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False
 Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
 #: It stands in reports and on command lines.
 AddressField: TypeAlias = Annotated[str, AfterValidator(_one_line)]
-_OutputNames: TypeAlias = Annotated[list[str], AfterValidator(_distinct)]
-AnswerName: TypeAlias = Annotated[
-    str, Field(pattern="^[a-z][a-z0-9_]*$", description="What reports call this answer.")
-]
+_OutputNames: TypeAlias = Annotated[list[str], Field(min_length=1), AfterValidator(_distinct)]
+_OneValue: TypeAlias = Annotated[dict[str, Any], Field(min_length=1, max_length=1)]
+_ANSWER = Field(pattern="^[a-z][a-z0-9_]*$", description="What reports call this answer.")
+AnswerName: TypeAlias = Annotated[str, _ANSWER]
 
 
 class RejectedField(validation.Fields):
     """The model must be refused."""
 
     rejected: Text = Field(min_length=1, description="Why the model is invalid.")
-    legal: dict[str, Any] = Field(
-        min_length=1,
-        max_length=1,
-        description="A path and a value that make the model legal: its twin must be accepted.",
+    legal: _OneValue = Field(
+        description="A path and a value that make the model legal: its twin must be accepted."
     )
     asked: _OutputNames | None = _optional(
-        "The names of the node's outputs; absent: those that are not optional, or all.",
-        min_length=1,
+        "The names of the node's outputs; absent: those that are not optional, or all."
     )
 
 
@@ -232,8 +221,7 @@ class ComputedField(validation.Fields):
     """The engine computes these outputs, among them optional ones."""
 
     computed: _OutputNames = Field(
-        min_length=1,
-        description="The names of the outputs; absent: those that are not optional, or all.",
+        description="The names of the outputs; absent: those that are not optional, or all."
     )
 
 
@@ -241,9 +229,8 @@ class ComputedField(validation.Fields):
 FORMS = ("agree", "any_of", "computed", "golden", "oracle", "rejected")
 _NO_FORM: dict[str, Any] = {"propertyNames": {"not": {"enum": [*FORMS]}}}
 
-OutputsField: TypeAlias = Annotated[
-    dict[str, TensorField], Field(min_length=1, json_schema_extra=_NO_FORM)
-]
+_OUTPUTS = Field(min_length=1, json_schema_extra=_NO_FORM)
+OutputsField: TypeAlias = Annotated[dict[str, TensorField], _OUTPUTS]
 
 
 class AlternativeRejectedField(RejectedField):
@@ -258,12 +245,10 @@ class AlternativeGoldenField(GoldenField):
     name: AnswerName = Field(alias="as")
 
 
-class AlternativeOutputsField(pydantic.BaseModel):
+class AlternativeOutputsField(validation.Fields):
     """A named answer: outputs by name; none means what the engine computes."""
 
-    model_config = pydantic.ConfigDict(
-        extra="allow", strict=True, frozen=True, json_schema_extra=_NO_FORM
-    )
+    model_config = pydantic.ConfigDict(extra="allow", json_schema_extra=_NO_FORM)
     __pydantic_extra__: dict[str, TensorField]
 
     name: AnswerName = Field(alias="as")
@@ -314,13 +299,10 @@ class ToleranceFields(validation.Fields):
     )
 
 
+_DTYPES = Field(json_schema_extra={"propertyNames": {"enum": [*DTYPES]}})
+_PerDtype: TypeAlias = Annotated[dict[DTypeName, ToleranceFields], Tag("<per_dtype>"), _DTYPES]
 ToleranceField: TypeAlias = Annotated[
-    Annotated[ToleranceFields, Tag("<one>")]
-    | Annotated[
-        dict[DTypeName, ToleranceFields],
-        Tag("<per_dtype>"),
-        Field(json_schema_extra={"propertyNames": {"enum": [*DTYPES]}}),
-    ],
+    Annotated[ToleranceFields, Tag("<one>")] | _PerDtype,
     Discriminator(
         lambda it: "<per_dtype>" if isinstance(it, dict) and {*it} & {*DTYPES} else "<one>"
     ),
@@ -354,30 +336,22 @@ class CaseFields(validation.Fields):
     )
 
 
-MatrixField: TypeAlias = Annotated[
-    dict[str, Any],
-    WithJsonSchema(
-        {
-            "type": "object",
-            "description": "Paths into the case and the values each takes; a product.",
-            "additionalProperties": {
-                "anyOf": [
-                    {"type": "array", "minItems": 1},
-                    {"enum": ["all", "floats", "integers", "numbers", "narrow"]},
-                ]
-            },
-        }
-    ),
-]
+_WORDS = {"enum": ["all", "floats", "integers", "numbers", "narrow"]}
+_MATRIX = {
+    "type": "object",
+    "description": "Paths into the case and the values each takes; a product.",
+    "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, _WORDS]},
+}
+MatrixField: TypeAlias = Annotated[dict[str, Any], WithJsonSchema(_MATRIX)]
+_Label: TypeAlias = Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})]
+_EITHER: dict[str, Any] = {"anyOf": [{"required": ["cases"]}, {"required": ["bench"]}]}
 
 
 class RowFields(CaseFields):
     """A partial case, laid over its base; of some of the file's operators where `op` says so."""
 
     op: validation.Operators | None = None
-    label: Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})] = _optional(
-        "In the id; the row's number by default."
-    )
+    label: _Label = _optional("In the id; the row's number by default.")
 
 
 class CaseEntry(CaseFields):
@@ -402,9 +376,7 @@ class HeadFields(CaseFields):
 class FileFields(HeadFields):
     """A case file: its operators, defaults for all their cases, and the cases of each."""
 
-    model_config = pydantic.ConfigDict(
-        json_schema_extra={"anyOf": [{"required": ["cases"]}, {"required": ["bench"]}]}
-    )
+    model_config = pydantic.ConfigDict(json_schema_extra=_EITHER)
 
     cases: list[CaseEntry] = Field([], min_length=1, description="What `opcheck run` judges.")
     bench: list[CaseEntry] = Field([], min_length=1, description="What `opcheck bench` times.")
@@ -418,22 +390,16 @@ def json_schema() -> dict[str, Any]:
 
 FieldPath: TypeAlias = tuple[str, ...]
 
-GRAPHS_ARE = (
-    "a graph is text such as (x) => (y) { y = Add(x, outer_0) }, where outer_0 is an input of the"
-    " case that the node does not take"
-)
+_OUTER = "outer_0 is an input of the case that the node does not take"
+GRAPHS_ARE = f"a graph is text such as (x) => (y) {{ y = Add(x, outer_0) }}, where {_OUTER}"
 PATHS_ARE = "a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY]"
-#: The keys that may stand below a step of pydantic's location.
+_FORMS = (AgreeField, AnyOfField, ComputedField, GoldenField, OracleField, RejectedField)
+#: The keys that may stand below a step of pydantic's location. A form's tag is its first key.
 _KEYS: dict[str, list[str]] = {
     "put": validation.aliases(PutField),
     "<tensor>": validation.aliases(TensorFields),
     "tolerance": [*validation.aliases(ToleranceFields), *DTYPES],
-    "<rejected>": validation.aliases(RejectedField),
-    "<agree>": validation.aliases(AgreeField),
-    "<computed>": validation.aliases(ComputedField),
-    "<golden>": validation.aliases(GoldenField),
-    "<oracle>": validation.aliases(OracleField),
-    "<any_of>": validation.aliases(AnyOfField),
+    **{f"<{keys[0]}>": keys for keys in map(validation.aliases, _FORMS)},
     "rows": validation.aliases(RowFields),
 }
 #: How some values are written, by their key.
@@ -463,11 +429,8 @@ def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
     old = _unreplaced(base, path, nearer.value)
-    merged = {
-        key: overlay(old[key], value, (*path, key)) if key in old else value
-        for key, value in nearer.value.items()
-    }
-    return FileNode({**old, **merged}, nearer.mark, {**base.keys, **nearer.keys})
+    both = {k: overlay(old[k], v, (*path, k)) for k, v in nearer.value.items() if k in old}
+    return FileNode({**old, **nearer.value, **both}, nearer.mark, {**base.keys, **nearer.keys})
 
 
 def _is_tensor(path: FieldPath) -> bool:

@@ -280,7 +280,7 @@ def as_cases(
         if test.alternative:
             folders = {one.folder: one for one in case.tests if one.alternative}
             if name == next(folder for folder in folders if folder in tests):
-                yield _undecided(cases[0], test, [*folders.values()], tests)
+                yield _undecided(test, [*folders.values()], tests)
         elif test.refused:
             twin = next((one.folder for one in case.tests if one.legal_twin), "")
             if legal := tests.get(twin):
@@ -293,10 +293,9 @@ def as_cases(
             yield from (replace(one, rule=case.rule) for one in cases)
 
 
-def _undecided(
-    first: Case, test: TestFields, answers: list[TestFields], tests: dict[str, list[Case]]
-) -> Case:
+def _undecided(test: TestFields, answers: list[TestFields], tests: dict[str, list[Case]]) -> Case:
     """A case of all answers that its text admits, by the widest of their tolerances."""
+    first = tests[test.folder][0]
     name = first.name.removesuffix(f"~{test.alternative}")
     first = replace(first, id=name, name=name, rule="open")
     cases = [tests[one.folder][0] for one in answers if one.folder in tests]

@@ -285,10 +285,9 @@ def is_node_tests(path: Path) -> bool:
     if path.parts[:1] != (NODE_TESTS,) or len(path.parts) > 2:
         return False
     if Path(NODE_TESTS).exists():
-        raise UsageError(
-            f"{NODE_TESTS} is the name of the onnx package's node tests, and of a folder here",
-            f"{Path.cwd() / path} means the folder; elsewhere, {path} means the tests",
-        )
+        both = f"{NODE_TESTS} is the name of the onnx package's node tests, and of a folder here"
+        hint = f"{Path.cwd() / path} means the folder; elsewhere, {path} means the tests"
+        raise UsageError(both, hint)
     return True
 
 

@@ -65,7 +65,6 @@ class Resolver:
         self.may_be_illegal = unknown or refused
         self.dtype = DTYPES[self.fields.dtype] if self.fields.dtype else None
         self.places: dict[str, FileNode] = {}
-        self.folder = self.file.path.parent
 
     def case(self) -> Case | None:
         """The case; None where there is no operator to check it against."""
@@ -186,7 +185,7 @@ class Resolver:
         """The tensor written at `node`, or None with its problem reported."""
         try:
             stated = fields if isinstance(fields, f.TensorFields) else None
-            return read_tensor(name, node, stated, dtype, self.folder)
+            return read_tensor(name, node, stated, dtype, self.file.path.parent)
         except InvalidTensor as refused:
             report = self.lacking if isinstance(refused, Lacking) else self.problem
             report(refused.mark, refused.message, refused.hint)

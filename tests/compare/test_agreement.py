@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from opcheck import model
 from opcheck.compare.verdict import ALONE, Judgement, judge_among
 from opcheck.dtypes import DTYPES
+from tests.report.made import CASE
 
 Y = (model.OutputSpec("Y", DTYPES["float32"]),)
 NEAR = model.Tolerance(atol=0.1)
@@ -23,8 +24,9 @@ def says(*values: float, dtype: Any = np.float32) -> model.Produced:
 
 
 def among(*outcomes, tolerance=NEAR, outputs=Y, rule="must", op="Gemm"):
-    named = dict(zip("ABCDE", outcomes, strict=False))
-    return [*judge_among(model.OpVersion("", op, 13), rule, named, outputs, tolerance).values()]
+    stated = {"rule": rule, "outputs": outputs, "tolerance": tolerance}
+    case = replace(CASE, op=model.OpVersion("", op, 13), **stated)
+    return [*judge_among(case, dict(zip("ABCDE", outcomes, strict=False))).values()]
 
 
 def verdicts(found: list[Judgement]) -> list[str]:
@@ -189,9 +191,8 @@ def test_a_rule_that_a_sound_backend_may_break_makes_it_a_warning() -> None:
 def test_integers_and_truth_values_are_compared_exactly() -> None:
     for dtype in ("int64", "bool"):
         outputs = (model.OutputSpec("Y", DTYPES[dtype]),)
-        kind = DTYPES[dtype].numpy
-        same = among(says(0, 1, dtype=kind), says(0, 1, dtype=kind), outputs=outputs)
-        other = among(says(0, 1, dtype=kind), says(1, 1, dtype=kind), outputs=outputs)
+        same = among(says(0, 1, dtype=dtype), says(0, 1, dtype=dtype), outputs=outputs)
+        other = among(says(0, 1, dtype=dtype), says(1, 1, dtype=dtype), outputs=outputs)
         assert verdicts(same) == ["pass", "pass"]
         assert verdicts(other) == ["differ", "differ"]
 

@@ -120,7 +120,7 @@ ARITHMETICS: dict[str, tuple[Arithmetic, Any, dict[str, Any]]] = {
 
 def lifted(x: Any, arithmetic: Arithmetic, dtype: Any) -> Any:
     x = np.asarray(x)
-    return bounded(x, DTYPES[np.dtype(dtype).name], arithmetic) if x.dtype.kind == "f" else x
+    return replace(bounded(x, arithmetic), dtype=np.dtype(dtype)) if x.dtype.kind == "f" else x
 
 
 def on_bounds(formula, inputs, arithmetic=FLOAT32, dtype=np.float32):
@@ -355,13 +355,13 @@ def test_no_finite_result_leaves_the_bound_and_no_other_comes_of_what_is_not_los
 def test_arithmetic_that_flushes_may_make_zeros_of_what_is_small() -> None:
     flushing, tiny = stored(DTYPES["float16"]), 2.0**-126
     x = np.array([tiny * 0.75, tiny, 1.0], np.float32)
-    read = bounded(x, DTYPES["float32"], flushing)
+    read = bounded(x, flushing)
     # What is subnormal may be read as 0.
     assert read.e is not None
     assert read.e.tolist() == [tiny * 0.75, 0, 0]
     product = on_bounds(lambda x: x * 1.5, [x[1:]], flushing).settled().e
     assert product[0] >= 2 * tiny > product[1] * tiny
-    assert bounded(x, DTYPES["float32"], FLOAT32).e is None
+    assert bounded(x, FLOAT32).e is None
 
 
 def test_a_product_that_float64_makes_0_is_not_exactly_0() -> None:
@@ -407,12 +407,12 @@ def test_indices_are_among_those_admitted() -> None:
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_an_extreme_of_a_row_is_numpy_s(name: str, keepdims: bool) -> None:
     x = np.array([[3, -1, 2], [-np.inf, 0, np.inf], [1, np.nan, 5]], np.float32)
-    found = getattr(xp, name)(bounded(x, DTYPES["float32"], FLOAT32), axis=1, keepdims=keepdims)
+    found = getattr(xp, name)(bounded(x, FLOAT32), axis=1, keepdims=keepdims)
     np.testing.assert_array_equal(found.v, getattr(x, name)(axis=1, keepdims=keepdims))
 
 
 def test_errors_of_long_chains_are_settled_however_deep_the_stack() -> None:
-    x = one = bounded(np.ones(1, np.float32), DTYPES["float32"], FLOAT32)
+    x = one = bounded(np.ones(1, np.float32), FLOAT32)
     for _ in range(2000):
         x = xp.multiply(x + one, 0.5)
     assert 1 < x.settled().e.max() / FLOAT32.grid.u < 5

@@ -41,7 +41,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 
 def exact(x: Any) -> Any:
     """An array of mpmath's numbers, without errors."""
-    return bounded.array.bounded(x, DTYPES["float64"], EXACT)
+    return bounded.array.bounded(x, EXACT)
 
 
 def values(found: Any) -> Any:

@@ -7,12 +7,11 @@ from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.dtypes import DType
 from opcheck.numbers.arithmetic import Arithmetic, Grid, Number
 
 #: Values, of one of the dtypes in `VALUES`.
@@ -44,8 +43,7 @@ def VALUES() -> tuple[np.dtype[Any], ...]:
     return tuple(np.dtype(kind) for kind in kinds)
 
 
-@dataclass(frozen=True, eq=False)
-class Common:
+class Common(NamedTuple):
     """An error that all elements of a group share, such as that of a row's sum.
 
     A relative one is a factor between 1 / (1 + `down`) and 1 + `up`, an absolute one lies between
@@ -221,10 +219,8 @@ class Bounded(Number):
         if not far or x.lost is None:
             return low, high
         infinity, some = as_values(np.inf, x.v.dtype), x.lost > OVERFLOWED
-        return (
-            np.where(some | ((x.lost > 0) & (x.v < 0)), -infinity, low),
-            np.where(some | ((x.lost > 0) & (x.v > 0)), infinity, high),
-        )
+        below, above = ((x.lost > 0) & side for side in (x.v < 0, x.v > 0))
+        return np.where(some | below, -infinity, low), np.where(some | above, infinity, high)
 
     def variance(self) -> Floats | None:
         """The variance that independent roundings give, the last one included."""
@@ -321,21 +317,21 @@ def is_finite(v: Reals) -> Mask:
     return precise.finite(v)
 
 
-def bounded(x: NDArray[Any], dtype: DType, arithmetic: Arithmetic) -> Bounded:
-    """A tensor of a floating `dtype` as it is, without any error.
+def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
+    """A tensor of a floating dtype as it is, without any error.
 
     In arithmetic that flushes, an implementation may read its subnormal numbers as 0.
     """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])
+    errors = NO_ERRORS
     if arithmetic.cut:
-        return Bounded(v, dtype.numpy, arithmetic, Errors(q=(size_of(v) * arithmetic.cut) ** 2 / 3))
-    if arithmetic.flushes:
+        errors = Errors(q=(size_of(v) * arithmetic.cut) ** 2 / 3)
+    elif arithmetic.flushes:
         size = size_of(v)
         small = (size < arithmetic.smallest) & (size > 0)
-        if small.any():
-            return Bounded(v, dtype.numpy, arithmetic, Errors(np.where(small, size, 0.0)))
-    return Bounded(v, dtype.numpy, arithmetic)
+        errors = Errors(np.where(small, size, 0.0)) if small.any() else NO_ERRORS
+    return Bounded(v, x.dtype.newbyteorder("="), arithmetic, errors)
 
 
 def as_values(x: Any, kind: np.dtype[Any]) -> Reals:

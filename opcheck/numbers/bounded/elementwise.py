@@ -1,25 +1,24 @@
 """Functions of bounded numbers, element by element."""
 
-import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial, reduce
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from opcheck.numbers import plain
 from opcheck.numbers.bounded import array as arrays
 from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, Reals, is_finite, size_of
 
 Bound: TypeAlias = Floats | None
+_Function: TypeAlias = Callable[[Reals], Reals]
 _LEAST = 5e-324
 #: Errors of an exponent for which the first two terms of a series are enough.
 _SMALL = 0.5
 #: Errors of an exponent up to which those of the exponential are.
 _LARGE = 40.0
-
-_float_erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def plus(*parts: Any, how: Callable[[Any, Any], Any] = operator.add) -> Any:
@@ -67,16 +66,16 @@ def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
 @cache
 def real(name: str) -> Callable[..., Any]:
     """The function `name` of arrays of float64, longdouble or mpmath's numbers, in their dtype."""
-    plain = None if name == "erf" else getattr(np, name)
+    of_numpy = None if name == "erf" else getattr(np, name)
 
     def function(*given: Any) -> Any:
         # Arithmetic on mpmath's numbers of rank 0 leaves the bare number.
         operands = [np.asarray(one) for one in given]
         kind = operands[0].dtype.char
-        if plain is not None and kind != "O":
-            return plain(*operands)
+        if of_numpy is not None and kind != "O":
+            return of_numpy(*operands)
         if kind == "d":
-            return np.asarray(_float_erf(operands[0]), np.float64)
+            return plain.erf(operands[0])
         from opcheck.numbers import precise
 
         if kind == "O":
@@ -308,8 +307,7 @@ def _turned(turn: Callable[[Any], Any], x: Bounded) -> Bounded:
 negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
 
 
-@dataclass(frozen=True)
-class ErrorShape:
+class ErrorShape(NamedTuple):
     """Propagation of an argument's error to a function's value.
 
     `slope(x, e)` is the largest slope between x − e and x + e, where that is all that is used, and
@@ -427,12 +425,7 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, arrays.M
 
 
 def _through(
-    function: Callable[[Reals], Reals],
-    x: Bounded,
-    v: Reals,
-    e: Bound,
-    shape: ErrorShape,
-    least: float = -np.inf,
+    function: _Function, x: Bounded, v: Reals, e: Bound, shape: ErrorShape, least: float
 ) -> tuple[Bound, Lost | None]:
     """Largest distance of function(x ± e) from v = function(x), and the lost elements.
 
@@ -471,7 +464,7 @@ def _through(
     return error, lost
 
 
-def _slope_squared(function: Callable[[Reals], Reals], x: Reals, v: Reals, q: Bound) -> Bound:
+def _slope_squared(function: _Function, x: Reals, v: Reals, q: Bound) -> Bound:
     """The variance of function(x), where x has the variance q: by the slope over a deviation."""
     if q is None:
         return None

@@ -270,11 +270,9 @@ def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any 
             q = plus(q, None if y.q is None else product(left**2, y.q))
             q = plus(q, None if extra is None else extra.q)
             q = np.where(np.isfinite(q), q, 0.0)
-        lost = either(
-            _lost(lambda part: product(part, np.ones_like(right)), x.lost),
-            _lost(lambda part: product(np.ones_like(left), part), y.lost),
-            None if extra is None else extra.lost,
-        )
+        of_a = _lost(lambda part: product(part, np.ones_like(right)), x.lost)
+        of_b = _lost(lambda part: product(np.ones_like(left), part), y.lost)
+        lost = either(of_a, of_b, None if extra is None else extra.lost)
         lost = _in_sum(lost, rounding, v, x.arithmetic)
         return Errors(None if e is None else _counted(e, v), q, lost)
 

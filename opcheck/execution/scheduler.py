@@ -56,14 +56,13 @@ def _size(case: Case) -> int:
 class JudgedAnswer:
     """The result of the backend of this `number` on the case at this `place`.
 
-    The result has its ledger's explanation; `passed` is what it was before. A `failed` answer is
-    evidence, together with that of the case's oracle.
+    The result has its ledger's explanation. A `failed` answer is evidence, together with that of
+    the case's oracle.
     """
 
     place: int
     number: int
     result: LiveResult | Record
-    passed: bool
     failed: WrongAnswer | None
     oracle_answer: OracleAnswer | None
 
@@ -217,13 +216,12 @@ class Judge:
             listed = self.gate.judged(one.result, info, looks)
             return listed or explain(self.ledgers, one.result, info)
 
-        passed = judged.result.verdict is Verdict.PASS
         result, failed = known(judged), judged.failed
         for other in judged.others if result.verdict is Verdict.KNOWN else ():
             if (second := known(other)).verdict is not Verdict.KNOWN:
                 result, failed = second, other.failed
                 break
-        return JudgedAnswer(place, number, result, passed, failed, evaluation.oracle_answer)
+        return JudgedAnswer(place, number, result, failed, evaluation.oracle_answer)
 
 
 class Scheduler(Judge):
@@ -286,7 +284,8 @@ class Scheduler(Judge):
     def _diagnosed(self, answer: JudgedAnswer) -> LiveResult | Record:
         """The result with its causes; made in its turn, because the order matters."""
         case, suspects = self.cases[answer.place], self.suspects[answer.number]
-        if answer.passed:
+        # Whatever a ledger says of it.
+        if answer.result.verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS):
             suspects.passed(case)
         if answer.failed is None or not self.is_unexplained(answer.result):
             return answer.result

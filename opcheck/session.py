@@ -173,7 +173,7 @@ class Session:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
         if self._cluster:
             return run.results(self._cluster.answers(run, recorder))
-        if self._jobs == 1 or not scheduler.CAN_FORK or [*run.backends] != self.backends:
+        if self._jobs == 1 or not scheduler.CAN_FORK or run.heard:
             return iter(run)
         assert self._folder
         judges = scheduler.Judges(run, self._jobs, self._folder, recorder.record)
@@ -200,11 +200,11 @@ class Session:
 
 
 class LiveRun:
-    """A run while it lasts, on connected backends, which may be replaced before."""
+    """A run while it lasts, on connected backends; `heard` hears their answers, too."""
 
     def __init__(self, session: Session, request: Request) -> None:
         self.request, self._session = request, session
-        self.backends: Sequence[AskableBackend] = session.backends
+        self.heard: Callable[[scheduler.Rounds], scheduler.Rounds] | None = None
         self.recorder = Recorder(request.cases, [info.address for info in session.infos])
         limits = session.limits
         # Those that can change a verdict.
@@ -240,10 +240,10 @@ class LiveRun:
         self._began = time.monotonic()
         ledgers = shipped_ledgers() if is_excused else ()
         is_shown = is_shown or (lambda result: is_failure(result, red))
-        about = request.asked, self.backends, ledgers, is_shown, self._session.oracles, request.gate
-        is_strict = request.require_reproducible
-        self._judging = Scheduler(*about, times=request.repeat, reproducible=is_strict)
-        results = self._session.judged(self._judging, self.recorder)
+        session, is_strict = self._session, request.require_reproducible
+        about = request.asked, session.backends, ledgers, is_shown, session.oracles, request.gate
+        self._judging = Scheduler(*about, request.repeat, is_strict, heard=self.heard)
+        results = session.judged(self._judging, self.recorder)
         return (one if isinstance(one, Record) else self.recorder.record(one) for one in results)
 
     def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import file_digest, sha256
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -340,7 +340,7 @@ def address_of(address: str) -> str:
     # A backend may have a method `declares(task)`, which returns True, False, or None if it does
     # not say. It may break, hang or die like any other, so it is asked in a process of its own.
     # Quoted, because options of its own would be taken for this one's.
-    return f"py:{__name__}:Declarations?of={quote(address, safe='')}"
+    return f"py:{__name__}:declarations?of={quote(address, safe='')}"
 
 
 def meant(answer: Array) -> bool | None:
@@ -357,17 +357,14 @@ def lead_dtype(task: Task) -> DType | None:
     return dtype_of(task.op, task.attrs, lead)
 
 
-class Declarations:
-    """The backend of `address_of`."""
+def declarations(of: str) -> SimpleNamespace:
+    """Make the backend of `address_of`, which asks; whatever comes up is the answer."""
+    declares = connect(unquote(of)).declares
 
-    repeatable = False
+    def prepare(task: Task) -> TaskCall:
+        return declaration(declares(task) if declares else None)
 
-    def __init__(self, of: str) -> None:
-        self._declares = connect(unquote(of)).declares
-
-    def prepare(self, task: Task) -> TaskCall:
-        """Ask; whatever comes up is the answer."""
-        return declaration(self._declares(task) if self._declares else None)
+    return SimpleNamespace(repeatable=False, prepare=prepare)
 
 
 def declaration(answer: bool | None) -> TaskCall:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from opcheck.known import Facts, Gate, UserLedger
     from opcheck.model import BackendInfo, Case, Record, Run
     from opcheck.session import LiveRun
-    from opcheck.suite import Selection
 
 #: The most files and cases that a message names.
 _NAMED = 3
@@ -266,7 +265,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 )
 @options.pretty_options
 @options.format_option("json", help="json: what --report json= writes, on standard output.")
-def command(**given: Any) -> None:
+def command(**values: Any) -> NoReturn:
     """Judge backends by case files: every case on every backend.
 
     PATH is a case file, a folder of them or of ONNX's test data, a model, or onnx-node[/PATTERN],
@@ -296,18 +295,12 @@ def command(**given: Any) -> None:
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.suite import Selection
-
-    subset, mine = options.taken(Subset, given), options.taken(Ledgers, given)
-    judge(subset, options.taken(Selection, given), mine, SimpleNamespace(**given))
-
-
-def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> NoReturn:
-    """Judge cases as the options say, print and write what comes, and end the program."""
     from opcheck.session import LiveRun, Request, Session
-    from opcheck.suite import choose, load_all, shard
+    from opcheck.suite import Selection, choose, load_all, shard
     from opcheck.suite.select import EVERYTHING
 
+    subset, mine = options.taken(Subset, values), options.taken(Ledgers, values)
+    selection, given = options.taken(Selection, values), SimpleNamespace(**values)
     # All errors of files come before anything starts.
     as_json = given.form == "json"
     read_from = [*given.paths, *filter(None, [subset.failed_in])]
@@ -321,8 +314,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
     if given.saved and given.cluster:
         raise UsageError("--save-outputs is for runs on this machine: leave --cluster out")
     _ = subset.last  # read now, which may fail
-    limits = picked(given, "jobs timeout memory_limit cluster")
-    with Session(given.addresses, **limits) as session:
+    with Session(given.addresses, **picked(given, "jobs timeout memory_limit cluster")) as session:
         # Backends start while the ledgers and the cases are read. A ledger of the user's own is
         # checked against all there is.
         about = EVERYTHING if mine.gate.ledgers or mine.updated else selection
@@ -349,9 +341,9 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
         checked = mine.check(session.infos, everything)
         run = LiveRun(session, request)
         if given.saved:
-            from opcheck.execution.saving import recording
+            from opcheck.execution.saving import Recording
 
-            run.backends = recording(run.backends, given.saved)
+            run.heard = Recording(session.infos, given.saved).heard
         reports = report_files.Reports(given.targets)
         reports.begin(run.header)
         from opcheck.cli.output import JsonOutput, PrettyOutput

@@ -31,6 +31,7 @@ from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
 from opcheck.execution import expected, workers
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
 from opcheck.execution.workers import Driver, Found, Inquiry, beyond_caches, environment, machine
+from opcheck.grouping import picked
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
@@ -87,9 +88,7 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     """The backends, the machine and the options of a benchmark."""
     here = environment()
     return Bench(
-        opcheck=here.opcheck,
-        python=here.python,
-        packages=dict(here.packages),
+        **picked(here, "opcheck python packages"),
         backends={info.address: info.version for info in infos},
         machine=machine(),
         threads=threads,

@@ -177,10 +177,9 @@ class MutationSettings:
 
 @dataclass(frozen=True)
 class MutantBatch:
-    """Cases of an operator and names of some of its mutants; the `first` also checks the cases."""
+    """Cases of an operator, shown some of its mutants; the `first` also checks the cases."""
 
     cells: Mapping[Cell, tuple[Case, ...]]
-    mutants: tuple[str, ...]
     settings: MutationSettings
     first: bool
 
@@ -260,7 +259,8 @@ def _batches(
         for part in range(parts):
             # Neighbours are alike, and take as long.
             if share := tuple(names[part::parts]):
-                batches.append(MutantBatch(by_op[op], share, settings, first=part == 0))
+                only = replace(settings, names=share)
+                batches.append(MutantBatch(by_op[op], only, first=part == 0))
     return batches
 
 
@@ -303,13 +303,12 @@ def _each(batch: MutantBatch) -> Iterator[Mutation]:
     for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
         _ = case_kills.judges  # A wrong case is told before anything else.
     # Cases that kill a mutant in one cell are asked first in the others.
-    known: dict[str, dict[str, None]] = {name: {} for name in batch.mutants}
+    known: dict[str, dict[str, None]] = {name: {} for name in batch.settings.names}
     for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
-        if name in known:
-            those = {one.case.id: one for cell in cells for one in kills_of_cases[cell]}
-            # The type that everybody has stands for all.
-            cell = min(cells, key=lambda cell: cell.dtype != "float32")
-            yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
+        those = {one.case.id: one for cell in cells for one in kills_of_cases[cell]}
+        # The type that everybody has stands for all.
+        cell = min(cells, key=lambda cell: cell.dtype != "float32")
+        yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
 
 
 def _mutation(

@@ -28,7 +28,7 @@ from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
 from opcheck.execution.expected import OracleAnswer
-from opcheck.execution.workers import AskableBackend, Driver, once
+from opcheck.execution.workers import AskableBackend, Driver, Inquiry, once
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
 
@@ -37,6 +37,8 @@ AHEAD = 512
 _BYTES = 256 << 20
 #: Returns the places of more cases to ask about: none for now, None if none are left.
 Take: TypeAlias = Callable[[], Sequence[int] | None]
+#: What a backend is asked about a case.
+Rounds: TypeAlias = Inquiry[list[EvaluatedCase]]
 #: How many cases a judge takes at a time.
 _CASES = 4
 #: Seconds that a judge waits for others whose cases come first.
@@ -97,6 +99,8 @@ class Judge:
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
+    #: Hears the answers of the backends, too.
+    heard: Callable[[Rounds], Rounds] | None = None
 
     def __post_init__(self) -> None:
         #: Places of the cases taken so far, and how many of them each backend was asked about.
@@ -159,7 +163,8 @@ class Judge:
             opened.waiting.append(number)
         else:
             inquiry = repeated(opened.evaluation, backend.info, self.times)
-            self._driver.start(backend, inquiry, (place, number))
+            heard = self.heard(inquiry) if self.heard else inquiry
+            self._driver.start(backend, heard, (place, number))
 
     def _open_case(self, place: int) -> None:
         case = self.cases[place]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import psutil
 
@@ -172,28 +172,6 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
     return Facts(backends, cases, partial(suite.load, ()), why_none, diagnose.names_of)
 
 
-class AskableBackend(Protocol):
-    """A backend that is asked without waiting for its reply."""
-
-    @property
-    def info(self) -> BackendInfo:
-        """Address, kind and version of the backend."""
-
-    @property
-    def has_room(self) -> bool:
-        """True if one more question would be under way soon."""
-
-    @property
-    def connections(self) -> "Sequence[Connection[Any, Any]]":
-        """Connections that become readable when a reply comes."""
-
-    def ask(self, question: Question) -> int:
-        """Take a question; its reply comes with the number returned."""
-
-    def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
-        """Yield the replies that came by the `readable` of its connections."""
-
-
 class InProcess:
     """A backend asked in this process: a crash of it ends the run, and nothing limits its time."""
 
@@ -220,6 +198,10 @@ class InProcess:
         """Yield the replies that nobody took yet."""
         while self._done:
             yield self._done.popleft()
+
+
+#: A backend that is asked without waiting for its reply.
+AskableBackend: TypeAlias = Pool | InProcess
 
 
 class Driver(Generic[Key, Found]):
@@ -301,8 +283,10 @@ def environment() -> Environment:
 
 def machine() -> timing.Machine:
     """Describe this machine."""
+    lines = _read(Path("/proc/cpuinfo")).splitlines()
+    named = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
     return timing.Machine(
-        processor=_processor(),
+        processor=next(named, None) or platform.processor(),
         cores=processors(),
         governor=_read(_CPU / "cpufreq" / "scaling_governor"),
         platform=platform.platform(),
@@ -322,12 +306,6 @@ def beyond_caches() -> int:
     sizes = " ".join(_read(index / "size") for index in (_CPU / "cache").glob("index*"))
     found = re.findall(r"\b(\d+)([KMG])\b", sizes)
     return 2 * max((int(number) * _UNITS[unit] for number, unit in found), default=_LARGE // 2)
-
-
-def _processor() -> str:
-    lines = _read(Path("/proc/cpuinfo")).splitlines()
-    named = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
-    return next(named, None) or platform.processor()
 
 
 def _read(path: Path) -> str:

@@ -33,9 +33,6 @@ def _parts(run: Run) -> Iterator[Section]:
     header, records = run.header, run.records
     code_, meaning = outcome(run)
     columns, rows = totals.table(header.backends, records)
-    by_backend = totals.of_backends(header.backends, records).items()
-    found = ((who, one) for who, mine in by_backend for one in totals.outdated_lines(mine))
-    passing = [(address, place, advice) for address, (place, _, advice) in found]
     head = rendered(
         "run.md",
         header=header,
@@ -46,7 +43,7 @@ def _parts(run: Run) -> Iterator[Section]:
         rows=rows,
         wrong=totals.wrong(header, records),
         known=[*totals.known(header.backends, records)],
-        passing=passing,
+        passing=[*totals.passing(header.backends, records)],
     )
     yield from head
     red = reds_of(header)
@@ -70,7 +67,7 @@ def templates(package: str = "opcheck.report", **settings: Any) -> Any:
     settings |= {"loader": PackageLoader(package), "undefined": StrictUndefined}
     found: Any = Environment(trim_blocks=True, lstrip_blocks=True, **settings)
     found.filters["brief"] = plain_text.brief
-    found.globals |= {"index": plain_text.index, "plural": plain_text.plural}
+    found.globals["plural"] = plain_text.plural
     return found
 
 

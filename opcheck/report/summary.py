@@ -124,7 +124,7 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
         given = [brief(one.input)] if beside_input else []
         values = Text(brief(one.want), "green"), Text(brief(one.got), "red")
         ulp = "" if one.ulp is None else f"{one.ulp:,}"
-        table.add_row(plain_text.index(one.index), *given, *values, ulp, brief(one.allowed))
+        table.add_row(str([*one.index]), *given, *values, ulp, brief(one.allowed))
     return table
 
 
@@ -340,9 +340,9 @@ class Pretty:
     def _passing(self) -> Table:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
         table = new_table(*columns, title="Listed as failing, but passing")
-        for name, mine in self._named(self.results):
-            for place, passing, advice in totals.outdated_lines(mine):
-                table.add_row(name, place, f"{passing:,}", plain_text.one_line(advice))
+        for address, place, count, advice in totals.passing(self.header.backends, self.results):
+            said = plain_text.one_line(advice)
+            table.add_row(self.names[address], place, f"{count:,}", said)
         return table
 
     def _unjudged(self) -> Iterator[str]:

@@ -88,6 +88,8 @@ class Session:
         if timeout is not None and not timeout > 0:
             raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
         self._given, self._jobs, self._where = backends, jobs, cluster
+        #: The addresses that were given.
+        self.addresses = tuple(one for one in backends if isinstance(one, str))
         self._cluster: Cluster | None = None
         self.limits = Limits(timeout, memory_limit)
         limited = jobs > 1 or cluster or timeout is not None or memory_limit is not None
@@ -105,11 +107,6 @@ class Session:
         self._failure: OpcheckError | None = None
         #: Where processes put files, once there are any.
         self._folder: Path | None = None
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """The addresses that were given."""
-        return tuple(one for one in self._given if isinstance(one, str))
 
     def __enter__(self) -> Self:
         """Start the backends, and wait for none; raises UsageError for all wrong addresses."""
@@ -192,8 +189,7 @@ class Session:
         ends = [(name, pool.accidents, pool.partings) for name, pool in everybody.items()]
         accidents, partings = [], []
         for name, ended, parted in [*ends, *(self._cluster.close() if self._cluster else ())]:
-            died = (f"{how}{f' (×{n})' if n > 1 else ''}" for how, n in ended.items())
-            accidents += [f"{name}: {how}" for how in died]
+            accidents += [f"{name}: {how}{f' (×{n})' * (n > 1)}" for how, n in ended.items()]
             left = "when its process was to leave, it"
             partings += [f"{name}: {left} {how}" for how in parted]
         return tuple(accidents), tuple(partings)

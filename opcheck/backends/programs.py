@@ -298,15 +298,12 @@ class Persistent:
 
 def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> None:
     assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(OSError):
-        process.stdin.close()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(_PATIENCE)
-    process.kill()  # which is nothing to one that has ended
-    process.wait()
-    process.stdout.close()
-    folder.cleanup()
+    with folder, process:
+        with suppress(OSError):
+            process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+        process.kill()  # which is nothing to one that has ended
 
 
 def read_hello(line: bytes) -> str:

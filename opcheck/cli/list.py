@@ -216,7 +216,6 @@ def _matrix(
 ) -> "Matrix":
     from opcheck.backends.connect import address_of
     from opcheck.backends.isolation.process import BackendSettings
-    from opcheck.backends.offers import about_kind
     from opcheck.execution.support import probe
     from opcheck.execution.workers import connect, started
     from opcheck.report.support import Matrix
@@ -224,9 +223,8 @@ def _matrix(
     profile, info, address = one.profile, one.info, str(one.profile.address)
     limits = timeout or profile.timeout or PATIENCE, profile.memory_limit
     mine = BackendSettings(address, folder, profile.environment, *limits)
-    twins = [mine, replace(mine, address=address_of(address))]
-    with started(twins, 1) as (backend, declaring):
+    with started([mine, replace(mine, address=address_of(address))], 1) as (backend, declaring):
         connect([backend])
         cells = probe(asked, backend, declaring, counted)
     title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
-    return Matrix(one.name, title, about_kind(profile.address.kind).declares, cells)
+    return Matrix(one.name, title, one.about.declares, cells)

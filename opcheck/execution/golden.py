@@ -109,9 +109,8 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
         with np.errstate(over="ignore", invalid="ignore"):
             return Ends(written, *ends_of_bound(want.bound, written, want.low, want.high))
     stated = tolerance or EXACT
-    floor = 0.0 if stated.strict else want.floor
     # Neither exact outputs nor rtol and atol need arrays of ends.
-    return stated_ends(written, stated.ulp or 0, floor)
+    return stated_ends(written, stated.ulp or 0, 0.0 if stated.strict else want.floor)
 
 
 def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
@@ -339,8 +338,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
             tensors[f"highest_{n}"] = name, ends.highest
     for stem, (name, array) in tensors.items():
         files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
-    rules = picked(stated or EXACT, "ulp rtol atol signed_zeros")
-    alike = gm.StatedTolerance(**rules, floor=floor)
+    alike = gm.StatedTolerance(**picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor)
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         alternative=test.alternative,

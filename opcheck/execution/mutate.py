@@ -102,11 +102,9 @@ class CaseKills:
         return found
 
     def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
-        own = self.evaluation.question.inputs
-
         def reply(asked: Question) -> Outcome:
             # The same data at a later opset make the same node.
-            if asked.inputs is own:
+            if asked.inputs is self.evaluation.question.inputs:
                 return canned_outcome(answer)
             assert self._twin
             return canned_outcome(self._of_twin(mutant, self._twin))
@@ -364,8 +362,7 @@ def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[Mut
     survivors, shipped = batch
     by_cell, found = cells(shipped), []
     for dtype in dict.fromkeys(one.dtype for one in survivors):
-        cell = Cell(survivors[0].op, dtype)
-        asked = [CaseKills(case, dtype) for case in by_cell.get(cell, ())]
+        asked = [CaseKills(case, dtype) for case in by_cell.get(Cell(survivors[0].op, dtype), ())]
         for one in (one for one in survivors if one.dtype == dtype):
             [wrong] = (it for it in mutants_in(one.op, dtype) if it.name == one.name)
             killers = (it.case for it in asked if it.verdict(wrong) in RED)

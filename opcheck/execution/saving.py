@@ -1,11 +1,11 @@
 """Questions as folders, and answers in them; folders and files that are whole or not there."""
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import cast
 
 from opcheck import model
@@ -72,8 +72,7 @@ def earlier_cases(folder: Path) -> list[Path]:
         answered = folders.read_origin(folder) is not None
     except ValueError as error:
         raise UsageError(f"{folder}: {error}", "choose a new folder, or empty it") from None
-    known = folders.ANSWER_FILE if answered else folders.QUESTION_FILE
-    check_foreign(folder, known.fullmatch)
+    check_foreign(folder, (folders.ANSWER_FILE if answered else folders.QUESTION_FILE).fullmatch)
     return [path for path in folder.iterdir() if path.is_dir()]
 
 
@@ -176,13 +175,11 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
 
     with writing(folder):
         place.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-        stage = beside / "new"
-        try:
+        with TemporaryDirectory(".part", f".{place.name}.", place.parent, True) as name:
+            beside = Path(name)
+            stage = beside / "new"
             stage.mkdir()
             yield stage, put
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
 
 
 def is_free(folder: Path) -> bool:

@@ -41,8 +41,6 @@ Take: TypeAlias = Callable[[], Sequence[int] | None]
 Rounds: TypeAlias = Inquiry[list[EvaluatedCase]]
 #: How many cases a judge takes at a time.
 _CASES = 4
-#: Seconds that a judge waits for others whose cases come first.
-_TICK = 0.01
 #: Seconds that judges have to end their backends; and to say what these left, if all was judged.
 _FAREWELL, _LAST_WORD = 5.0, 60.0
 
@@ -112,11 +110,6 @@ class Judge:
         #: Inquiries by the case's place, and the backend's number, None for the oracle.
         self._driver: Driver[tuple[int, int | None], list[EvaluatedCase] | Reply] = Driver()
 
-    @property
-    def is_busy(self) -> bool:
-        """True while a backend is at work."""
-        return self._driver.is_busy
-
     def answers(self, take: Take) -> Iterator[list[JudgedAnswer]]:
         """Yield judged answers as they come; none while `take` gives no case and none is open."""
         is_last = self._begin(take)
@@ -125,6 +118,8 @@ class Judge:
             if self._driver.is_busy:
                 for found in self._driver.collect():
                     answers += self._end(*found)
+            else:
+                sleep(0.01)  # other judges are at work on the cases that come first
             # Backends are at work while these answers are looked at.
             is_last = self._begin(take)
             yield answers
@@ -407,8 +402,6 @@ class Judges:
                     break
                 if answers:
                     send([*map(self._stored, answers)])
-                elif not run.is_busy:
-                    sleep(_TICK)
         # Last, what is to be added to the parent's pools.
         send(tuple((dict(pool.accidents), pool.partings) for pool in pools))
 

@@ -244,6 +244,20 @@ class Driver(Generic[Key, Found]):
             self._asked.setdefault(backend, {})[backend.ask(question)] = key, inquiry
 
 
+def answers(
+    asked: Sequence[tuple[AskableBackend, Inquiry[Found]]], meanwhile: Callable[[], None]
+) -> list[Found]:
+    """Return the results of inquiries, which run at once; calls `meanwhile` now and then."""
+    driver: Driver[int, Found] = Driver()
+    for number, (backend, inquiry) in enumerate(asked):
+        driver.start(backend, inquiry, number)
+    found: dict[int, Found] = {}
+    while driver.is_busy:
+        meanwhile()
+        found |= driver.collect()
+    return [found[number] for number in range(len(asked))]
+
+
 def once(question: Question) -> Inquiry[Reply]:
     """An inquiry of one question."""
     return (yield question)
@@ -266,7 +280,6 @@ _LARGE = 64 << 20
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 #: Seconds between two looks if Ctrl-C was pressed.
 _GLANCE = 0.1
-Job = TypeVar("Job")
 #: Passes items on, one by one, and shows the progress.
 Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
@@ -314,7 +327,7 @@ def _read(path: Path) -> str:
     return ""
 
 
-def in_parallel(work: Callable[[Job], Made], jobs: Sequence[Job], count: int) -> Generator[Made]:
+def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) -> Generator[Made]:
     """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes."""
     if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)

@@ -110,8 +110,7 @@ def github_lines(run: Run) -> Iterator[str]:
         yield _command("error", place, "\n".join(map(plain_text.block, filter(None, text))))
     code, meaning = outcome(run)
     if left := failures[_SHOWN:]:
-        more = plain_text.plural(len(left), "more failure")
-        meaning += f"; {more} without an annotation"
+        meaning += f"; {plain_text.plural(len(left), 'more failure')} without an annotation"
     # If nothing else is red, this line must be.
     kind = "notice" if failures or code is Exit.CONFORMS else "error"
     yield _command(kind, {"title": "opcheck"}, meaning)

@@ -33,7 +33,7 @@ def _parts(run: Run) -> Iterator[Section]:
     header, records = run.header, run.records
     code_, meaning = outcome(run)
     columns, rows = totals.table(header.backends, records)
-    head = rendered(
+    yield from rendered(
         "run.md",
         header=header,
         meaning=meaning,
@@ -45,7 +45,6 @@ def _parts(run: Run) -> Iterator[Section]:
         known=[*totals.known(header.backends, records)],
         passing=[*totals.passing(header.backends, records)],
     )
-    yield from head
     red = reds_of(header)
     failures = [result for result in records if is_failure(result, red)]
     if failures:
@@ -67,7 +66,13 @@ def templates(package: str = "opcheck.report", **settings: Any) -> Any:
     settings |= {"loader": PackageLoader(package), "undefined": StrictUndefined}
     found: Any = Environment(trim_blocks=True, lstrip_blocks=True, **settings)
     found.filters["brief"] = plain_text.brief
-    found.globals["plural"] = plain_text.plural
+    found.globals |= {
+        "plural": plain_text.plural,
+        "finding": summary.finding,
+        "ledger_note": summary.ledger_note,
+        "likeliest": summary.LIKELIEST,
+        "wanted": summary.wanted,
+    }
     return found
 
 
@@ -80,10 +85,6 @@ def _environment() -> Any:
     environment.globals |= {
         "block": lambda *said: Markup("\n".join(block(*said))),
         "ending": plain_text.ending,
-        "finding": summary.finding,
-        "ledger_note": summary.ledger_note,
-        "likeliest": summary.LIKELIEST,
-        "wanted": summary.wanted,
     }
     return environment
 

@@ -176,8 +176,7 @@ def _summary(
         named = {d: () if of == all_of[d] else tuple(sorted(of)) for d, of in versions.items()}
         parts = []
         for since, names in group_by(named, named.__getitem__).items():
-            numbers = ", ".join(map(str, since))
-            parts.append(" ".join(names) + (f" ({numbers})" if since else ""))
+            parts.append(" ".join(names) + (f" ({', '.join(map(str, since))})" if since else ""))
         otherwise.append((verdict, f"{_word(some[0])}: {', '.join(parts)}"))
     return f"{right}/{len(cells)}", otherwise
 

@@ -50,13 +50,11 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         settings["INFERENCE_NUM_THREADS"] = taken.get("threads", 1)
     if "precision" in taken:
         settings["INFERENCE_PRECISION_HINT"] = taken["precision"]
-    info = BackendInfo(
-        "openvino" if device == "CPU" else f"openvino:{device}",
-        "openvino",
-        openvino.__version__.partition("-")[0],  # what follows names the build
-        devices=(device, *(other for other in here if other != device)),
-        threads=settings.get("INFERENCE_NUM_THREADS"),
-    )
+    address = "openvino" if device == "CPU" else f"openvino:{device}"
+    version = openvino.__version__.partition("-")[0]  # what follows names the build
+    devices = (device, *(other for other in here if other != device))
+    count = settings.get("INFERENCE_NUM_THREADS")
+    info = BackendInfo(address, "openvino", version, devices=devices, threads=count)
     prepare = partial(prepared, core, device, settings)
     return Backend(info, (RuntimeError,), prepare, partial(_declares, core, device))
 

@@ -79,10 +79,8 @@ def guarded_folder() -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         # Killed first: it takes the closing of its standard input for an accident.
-        guard.kill()
-        guard.wait()
-        assert guard.stdin
-        guard.stdin.close()
+        with guard:
+            guard.kill()
 
 
 def main() -> None:

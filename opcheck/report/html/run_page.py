@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from opcheck import __version__, grouping
 from opcheck.analysis import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
-from opcheck.report import markdown, plain_text, summary, totals
+from opcheck.report import markdown, plain_text, totals
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
@@ -300,13 +300,9 @@ def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collecti
     return render(
         "failure.html",
         record=record,
-        found=summary.finding(record),
-        ledger=summary.ledger_note(record),
-        wanted=summary.wanted(record),
         number=rows[id(record)],
         count=count,
         evidence=[(one, drawn.of(one.picture) if one.picture else []) for one in telling],
-        likeliest=summary.LIKELIEST,
     )
 
 

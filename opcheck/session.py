@@ -190,8 +190,7 @@ class Session:
         accidents, partings = [], []
         for name, ended, parted in [*ends, *(self._cluster.close() if self._cluster else ())]:
             accidents += [f"{name}: {how}{f' (×{n})' * (n > 1)}" for how, n in ended.items()]
-            left = "when its process was to leave, it"
-            partings += [f"{name}: {left} {how}" for how in parted]
+            partings += [f"{name}: when its process was to leave, it {how}" for how in parted]
         return tuple(accidents), tuple(partings)
 
 

@@ -86,7 +86,8 @@ class Ledgers:
 
     def update(self, run: Run, facts: Facts, backend: BackendInfo | None) -> list[str]:
         """Write the ledger after a run, and print the changes; return why it cannot be written."""
-        if backend is None:
+        path, target, prune = self.updated, self.target, self.prune
+        if backend is None or path is None:
             return []
         from opcheck.analysis import is_red, reds_of
         from opcheck.execution.ledger_update import UNDECIDED, update_ledger
@@ -98,14 +99,12 @@ class Ledgers:
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
-            _tell(f"{self.updated}: not updated, because not every case was judged")
+            _tell(f"{path}: not updated, because not every case was judged")
             return []
-        lines = self.target.fields.known if self.target else ()
+        lines = target.fields.known if target else ()
         listed = {op for line in lines for place in line.where or () for op in place.ops}
         every = facts.all_cases({*listed, *(record.op.name for record in mine)})
         failing = {record.case for record in mine if is_red(record, red)}
-        path, target, prune = self.updated, self.target, self.prune
-        assert path is not None
         found = update_ledger(target, mine, every, failing, backend.version, add=add, prune=prune)
         if found.revision:
             if target and not target.is_unchanged():

@@ -208,7 +208,7 @@ class Driver(Generic[Key, Found]):
     """The inquiries that are under way, by keys of the caller's."""
 
     def __init__(self) -> None:
-        self._asked: dict[AskableBackend, dict[int, tuple[Key, Inquiry[Found]]]] = {}
+        self._asked: dict[AskableBackend, dict[int, tuple[Inquiry[Found], Key]]] = {}
         self._ended: deque[tuple[Key, Found]] = deque()
 
     @property
@@ -216,9 +216,16 @@ class Driver(Generic[Key, Found]):
         """True while an inquiry is under way, or its result was not taken."""
         return bool(self._ended) or any(self._asked.values())
 
-    def start(self, backend: AskableBackend, inquiry: Inquiry[Found], key: Key) -> None:
-        """Begin an inquiry of `backend`; `collect` yields its result with `key`."""
-        self._go_on(backend, key, inquiry, None)
+    def start(
+        self, backend: AskableBackend, inquiry: Inquiry[Found], key: Key, reply: Reply | None = None
+    ) -> None:
+        """Begin an inquiry of `backend`, or go on; `collect` yields its result with `key`."""
+        try:
+            question = next(inquiry) if reply is None else inquiry.send(reply)
+        except StopIteration as end:
+            self._ended.append((key, end.value))
+        else:
+            self._asked.setdefault(backend, {})[backend.ask(question)] = inquiry, key
 
     def collect(self) -> Iterator[tuple[Key, Found]]:
         """Yield the results that are there, after a short wait where there are none yet."""
@@ -229,19 +236,9 @@ class Driver(Generic[Key, Found]):
             readable = wait(connections, 0 if at_hand else _TICK) if connections else []
             for backend, asked in self._asked.items():
                 for ticket, reply in backend.replies(readable):
-                    self._go_on(backend, *asked.pop(ticket), reply)
+                    self.start(backend, *asked.pop(ticket), reply)
         while self._ended:
             yield self._ended.popleft()
-
-    def _go_on(
-        self, backend: AskableBackend, key: Key, inquiry: Inquiry[Found], reply: Reply | None
-    ) -> None:
-        try:
-            question = next(inquiry) if reply is None else inquiry.send(reply)
-        except StopIteration as end:
-            self._ended.append((key, end.value))
-        else:
-            self._asked.setdefault(backend, {})[backend.ask(question)] = key, inquiry
 
 
 def answers(
@@ -278,8 +275,6 @@ _CPU = Path("/sys/devices/system/cpu/cpu0")
 #: Bytes that are touched if the sizes of the caches are unknown.
 _LARGE = 64 << 20
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-#: Seconds between two looks if Ctrl-C was pressed.
-_GLANCE = 0.1
 #: Passes items on, one by one, and shows the progress.
 Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
@@ -310,8 +305,7 @@ def machine() -> timing.Machine:
 
 def processors() -> int:
     """Return the number of processors this process may use."""
-    known = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def beyond_caches() -> int:
@@ -345,7 +339,7 @@ def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) 
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         while left:
-            done, left = futures.wait(left, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED)
+            done, left = futures.wait(left, timeout=0.1, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
             yield from (future.result() for future in done)
     finally:

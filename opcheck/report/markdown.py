@@ -54,8 +54,7 @@ def _parts(run: Run) -> Iterator[Section]:
 
 def rendered(template: str, **values: Any) -> Iterator[str]:
     """The lines of a template, in which each text is escaped unless it is Markup."""
-    found = _environment().get_template(template).render(**values)
-    yield from found.removesuffix("\n").split("\n")
+    yield from _environment().get_template(template).render(**values).removesuffix("\n").split("\n")
 
 
 def templates(package: str = "opcheck.report", **settings: Any) -> Any:

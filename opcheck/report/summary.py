@@ -35,9 +35,8 @@ def show_failure(console: Console, result: Record) -> None:
     """Print one result that is no pass."""
     verdict = result.verdict.upper(), f"bold {COLOURS[result.verdict]}"
     backend, case = map(plain_text.one_line, (result.backend, result.case))
-    title = Text.assemble(verdict, (f" {backend}", "bold"), f"  {case}")
     # Never folded: ids and commands are to be copied.
-    console.print(title, soft_wrap=True)
+    console.print(Text.assemble(verdict, (f" {backend}", "bold"), f"  {case}"), soft_wrap=True)
     _line(console, "asked", result.question)
     if result.clause or result.verdict is not Verdict.BAD_CASE:
         _line(console, "clause", f"“{result.clause}”" if result.clause else "none quoted")

@@ -295,9 +295,8 @@ class Pool:
             yield from slot.attend(readable=there)
         self._distribute()
         if self._is_given_up:
-            reason = str(self._slots[0].given_up)
             while self._waiting:
-                yield self._waiting.popleft().ticket, Reply(NotRun(reason))
+                yield self._waiting.popleft().ticket, Reply(NotRun(str(self._slots[0].given_up)))
 
     @property
     def accidents(self) -> dict[str, int]:

@@ -24,6 +24,7 @@ from typing import Any, TypeAlias, cast
 
 import opcheck
 from opcheck import interrupt
+from opcheck.backends.base import Backend, Prepared, ProcessDied
 from opcheck.backends.connect import digest
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
@@ -33,8 +34,7 @@ from opcheck.execution import environment, workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
 from opcheck.execution.workers import InProcess, Limits
 from opcheck.grouping import picked
-from opcheck.known import Gate, Ledger
-from opcheck.model import BackendInfo, Case, Crashed, LiveResult, Question, Record, Reply
+from opcheck.model import BackendInfo, Case, LiveResult, Record, Task
 from opcheck.reading import shipped_folder
 from opcheck.report.formatting import Recorder
 
@@ -72,10 +72,7 @@ class Order:
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     software: Mapping[str, str] = field(default_factory=software)
     #: Fields of a `Judge`, and the addresses of its backends.
-    ledgers: Sequence[Ledger] = ()
-    gate: Gate = field(default_factory=Gate)
-    times: int = 1
-    reproducible: bool = False
+    rules: Mapping[str, Any] = field(default_factory=dict)
     addresses: Sequence[str] = ()
 
 
@@ -147,8 +144,7 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case]) -> Work:
             pools, oracles = [*map(seat.pool, numbers)], seat.oracles(cases)
         except OpcheckError as error:
             return Work(name, error.message)
-        began, rules = monotonic(), picked(order, "ledgers gate times reproducible")
-        run = Judge(cases, pools, oracles=oracles, **rules)
+        began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
         answers = judged(run, Recorder(cases, order.addresses))
         return Work(name, "", [pool.info for pool in pools], answers, monotonic() - began)
 
@@ -175,19 +171,13 @@ def difference(first: BackendInfo, other: BackendInfo) -> str:
     return f"{other.address} has other files than elsewhere: {', '.join(unlike)}" * bool(unlike)
 
 
-class Remote(InProcess):
+def remote(info: BackendInfo) -> InProcess:
     """A backend on workers. What it is asked in this process has ended the workers it was sent."""
 
-    def __init__(self, info: BackendInfo) -> None:
-        self.info, self._asked = info, 0
-        self._done: deque[tuple[int, Reply]] = deque()
+    def prepare(task: Task) -> Prepared:
+        raise ProcessDied("the workers of the cluster that were asked it alone ended")
 
-    def ask(self, question: Question) -> int:
-        """Answer that it crashed."""
-        self._asked += 1
-        how = "the workers of the cluster that were asked it alone ended"
-        self._done.append((self._asked, Reply(Crashed(how))))
-        return self._asked
+    return InProcess(Backend(info, (), prepare))
 
 
 @dataclass(eq=False)
@@ -260,7 +250,7 @@ class Cluster:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def connect(self) -> list[Remote]:
+    def connect(self) -> list[InProcess]:
         """Wait for the workers; return the backends.
 
         Raises BackendUnavailable with every worker that is unfit, and backends that none has.
@@ -294,7 +284,7 @@ class Cluster:
         if wrong:
             raise BackendUnavailable("\n".join(dict.fromkeys(wrong)))
         self._infos = [infos[number] for number in range(len(settings))]
-        return [*map(Remote, self._infos)]
+        return [*map(remote, self._infos)]
 
     def answers(self, run: Scheduler, recorder: Recorder) -> Iterator[list[JudgedAnswer]]:
         """Yield judged answers as they come.
@@ -303,7 +293,7 @@ class Cluster:
         """
         addresses = [info.address for info in self._infos]
         rules = picked(run, "ledgers gate times reproducible")
-        self._order = replace(self._order, addresses=addresses, **rules)
+        self._order = replace(self._order, addresses=addresses, rules=rules)
         self._run, self._recorder = run, recorder
         lanes, left = self._lanes(), len(run.cases) * len(self._infos)
         while left:
@@ -396,7 +386,7 @@ class Cluster:
         if len(chunk.places) > 1:
             self._alone.extend(_Chunk(chunk.lane, [place]) for place in chunk.places)
             return []
-        remotes = [Remote(self._infos[number]) for number in chunk.lane.numbers]
+        remotes = [remote(self._infos[number]) for number in chunk.lane.numbers]
         case = self._run.cases[chunk.places[0]]
         about = replace(self._run, cases=[case], backends=remotes)
         return [*self._placed(chunk, judged(about, self._recorder))]

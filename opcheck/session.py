@@ -88,6 +88,8 @@ class Session:
         if timeout is not None and not timeout > 0:
             raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
         self._given, self._jobs, self._where = backends, jobs, cluster
+        #: The addresses that were given.
+        self.addresses = tuple(one for one in backends if isinstance(one, str))
         self._cluster: Cluster | None = None
         self.limits = Limits(timeout, memory_limit)
         limited = jobs > 1 or cluster or timeout is not None or memory_limit is not None
@@ -105,11 +107,6 @@ class Session:
         self._failure: OpcheckError | None = None
         #: Where processes put files, once there are any.
         self._folder: Path | None = None
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """The addresses that were given."""
-        return tuple(one for one in self._given if isinstance(one, str))
 
     def __enter__(self) -> Self:
         """Start the backends, and wait for none; raises UsageError for all wrong addresses."""
@@ -173,7 +170,7 @@ class Session:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
         if self._cluster:
             return run.results(self._cluster.answers(run, recorder))
-        if self._jobs == 1 or not scheduler.CAN_FORK or [*run.backends] != self.backends:
+        if self._jobs == 1 or not scheduler.CAN_FORK or run.heard:
             return iter(run)
         assert self._folder
         judges = scheduler.Judges(run, self._jobs, self._folder, recorder.record)
@@ -192,19 +189,17 @@ class Session:
         ends = [(name, pool.accidents, pool.partings) for name, pool in everybody.items()]
         accidents, partings = [], []
         for name, ended, parted in [*ends, *(self._cluster.close() if self._cluster else ())]:
-            died = (f"{how}{f' (×{n})' if n > 1 else ''}" for how, n in ended.items())
-            accidents += [f"{name}: {how}" for how in died]
-            left = "when its process was to leave, it"
-            partings += [f"{name}: {left} {how}" for how in parted]
+            accidents += [f"{name}: {how}{f' (×{n})' * (n > 1)}" for how, n in ended.items()]
+            partings += [f"{name}: when its process was to leave, it {how}" for how in parted]
         return tuple(accidents), tuple(partings)
 
 
 class LiveRun:
-    """A run while it lasts, on connected backends, which may be replaced before."""
+    """A run while it lasts, on connected backends; `heard` hears their answers, too."""
 
     def __init__(self, session: Session, request: Request) -> None:
         self.request, self._session = request, session
-        self.backends: Sequence[AskableBackend] = session.backends
+        self.heard: Callable[[scheduler.Rounds], scheduler.Rounds] | None = None
         self.recorder = Recorder(request.cases, [info.address for info in session.infos])
         limits = session.limits
         # Those that can change a verdict.
@@ -240,10 +235,10 @@ class LiveRun:
         self._began = time.monotonic()
         ledgers = shipped_ledgers() if is_excused else ()
         is_shown = is_shown or (lambda result: is_failure(result, red))
-        about = request.asked, self.backends, ledgers, is_shown, self._session.oracles, request.gate
-        is_strict = request.require_reproducible
-        self._judging = Scheduler(*about, times=request.repeat, reproducible=is_strict)
-        results = self._session.judged(self._judging, self.recorder)
+        session, is_strict = self._session, request.require_reproducible
+        about = request.asked, session.backends, ledgers, is_shown, session.oracles, request.gate
+        self._judging = Scheduler(*about, request.repeat, is_strict, heard=self.heard)
+        results = session.judged(self._judging, self.recorder)
         return (one if isinstance(one, Record) else self.recorder.record(one) for one in results)
 
     def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:

@@ -1,7 +1,6 @@
 """Backends that are asked in this process, for tests of what is done with their answers."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -14,36 +13,12 @@ from opcheck.errors import InvalidNode
 from opcheck.execution import Scheduler
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import node_of
-from opcheck.execution.workers import AskableBackend, at_once
+from opcheck.execution.workers import AskableBackend, InProcess, at_once
 from opcheck.known import Ledger
-from opcheck.model import BackendInfo, Case, LiveResult, Question, Reply, Task
+from opcheck.model import BackendInfo, Case, LiveResult, Task
 
-
-@dataclass(eq=False)
-class Inline:
-    """One backend; asked, it answers at once."""
-
-    backend: Backend
-    connections: list[Any] = field(default_factory=list)
-    _replies: list[tuple[int, Reply]] = field(default_factory=list)
-    _asked: int = 0
-
-    @property
-    def info(self) -> BackendInfo:
-        return self.backend.info
-
-    @property
-    def has_room(self) -> bool:
-        return not self._replies
-
-    def ask(self, question: Question) -> int:
-        self._asked += 1
-        self._replies.append((self._asked, Reply(attempt(self.backend, question))))
-        return self._asked
-
-    def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
-        replies, self._replies = self._replies, []
-        yield from replies
+#: One backend; asked, it answers at once.
+Inline = InProcess
 
 
 def lying(mistake: Mutant) -> Backend:

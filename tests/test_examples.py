@@ -89,12 +89,12 @@ def test_the_persistent_runner_is_its_library() -> None:
     some = CASES[::20]
     backend = connect(f"cmd:{PYTHON} {EXAMPLES}/persistent.py")
     assert backend.info.version.startswith("onnxruntime 1.")
-    first = backend.prepare.__self__.conversation()
+    first = backend.prepare.__self__.close
     found = verdicts(some, backend)
     assert found == verdicts(some, connect("onnxruntime"))
     assert len(set(found.values())) > 2
-    assert backend.prepare.__self__.conversation() is first
-    first.close()
+    assert first.alive
+    first()
 
 
 def test_the_template_is_right_wherever_it_computes(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import file_digest, sha256
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -47,8 +47,6 @@ _INSTALLED = {"site-packages", "dist-packages"}
 _CODE = {".py", ".so", ".pyd", ".dylib", ".dll"}
 #: So many bytes are read in some milliseconds.
 _LARGE = 1 << 22
-#: How many digits of a digest are kept.
-_DIGITS = 16
 
 
 @contextmanager
@@ -190,8 +188,7 @@ def place_of(error: BaseException) -> str:
     folder = Path(theirs[0][0]).parent
     places = ((Path(file), f"{file}:{line}") for file, line in theirs)
     inside = ((path.relative_to(folder), at) for path, at in places if path.is_relative_to(folder))
-    near = [at for path, at in inside if "site-packages" not in path.parts]
-    return near[-1]
+    return [at for path, at in inside if "site-packages" not in path.parts][-1]
 
 
 def adapter(kind: str) -> ModuleType:
@@ -340,7 +337,7 @@ def address_of(address: str) -> str:
     # A backend may have a method `declares(task)`, which returns True, False, or None if it does
     # not say. It may break, hang or die like any other, so it is asked in a process of its own.
     # Quoted, because options of its own would be taken for this one's.
-    return f"py:{__name__}:Declarations?of={quote(address, safe='')}"
+    return f"py:{__name__}:declarations?of={quote(address, safe='')}"
 
 
 def meant(answer: Array) -> bool | None:
@@ -357,17 +354,14 @@ def lead_dtype(task: Task) -> DType | None:
     return dtype_of(task.op, task.attrs, lead)
 
 
-class Declarations:
-    """The backend of `address_of`."""
+def declarations(of: str) -> SimpleNamespace:
+    """Make the backend of `address_of`, which asks; whatever comes up is the answer."""
+    declares = connect(unquote(of)).declares
 
-    repeatable = False
+    def prepare(task: Task) -> TaskCall:
+        return declaration(declares(task) if declares else None)
 
-    def __init__(self, of: str) -> None:
-        self._declares = connect(unquote(of)).declares
-
-    def prepare(self, task: Task) -> TaskCall:
-        """Ask; whatever comes up is the answer."""
-        return declaration(self._declares(task) if self._declares else None)
+    return SimpleNamespace(repeatable=False, prepare=prepare)
 
 
 def declaration(answer: bool | None) -> TaskCall:
@@ -428,7 +422,7 @@ def digest(paths: Iterable[Path]) -> str:
         except OSError:  # a program that may be run, and not be read
             sha = stamp
         total.update(f"{path.name}\0{sha}\n".encode())
-    found = total.hexdigest()[:_DIGITS]
+    found = total.hexdigest()[:16]
     if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > _LARGE:
         with suppress(OSError):
             part = memory.with_name(f"{name}.{os.getpid()}")

@@ -24,7 +24,6 @@ from opcheck.model import Array, Declared, Foreign, Items, Outcome, Question
 from opcheck.model.question import Crashed, Declined, NotRun, OutOfMemory, Produced, Raised
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
-Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
 #: More that are no arrays are the numbers of one output.
 _MOST = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
@@ -54,7 +53,7 @@ class CallFailure:
 class Observed:
     """Observations of one question: `stage` is the last one begun, `exit` how it failed."""
 
-    stage: Stage = "feed"
+    stage: Literal["feed", "prepare", "run", "second run", "third run"] = "feed"
     exit: CallFailure | None = None
     #: How long it took to prepare and to run, all together, where nothing failed.
     seconds: float = 0.0
@@ -235,7 +234,6 @@ def outcome(seen: Observed, question: Question) -> Outcome:
     is_other = differs is not None and not question.random
     pairs = zip(question.inputs, question.second, strict=True)
     other_data = any(not dtypes.identical(one, other) for one, other in pairs)
-    answered = seen.between is not None and same_answers(seen.first, seen.between)
     return Produced(
         seen.first,
         seen.seconds,
@@ -244,7 +242,7 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         differs=differs or "",
         between=seen.between,
         once=seen.again is None,
-        stale=other_data and answered,
+        stale=other_data and seen.between is not None and same_answers(seen.first, seen.between),
         declared=seen.declared,
     )
 

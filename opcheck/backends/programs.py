@@ -187,21 +187,28 @@ _FAILURES: dict[str, type[Exception]] = {
 }
 
 
-class Conversation:
-    """A running program; `version` is what it calls itself. Raises BackendUnavailable."""
+class Persistent:
+    """A program behind the protocol, started anew where it died or broke the protocol.
 
-    #: The model that the program has; it has one at a time.
-    model: bytes | None = None
+    `version` is what it calls itself. Raises BackendUnavailable.
+    """
 
     def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._start()
+
+    def _start(self) -> None:
+        #: The model that the program has; it has one at a time.
+        self._model: bytes | None = None
         self._numbers, self._files = itertools.count(1), itertools.count(1)
-        folder = new_folder()
+        folder, pipe = new_folder(), subprocess.PIPE
         try:
             # What it says on standard error goes where ours goes, and is shown with a failure.
-            self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = subprocess.Popen(self._words, stdin=pipe, stdout=pipe)
         except OSError as error:
             folder.cleanup()
-            raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
+            said = f"{self._words[0]} cannot be started: {error.strerror}"
+            raise BackendUnavailable(said) from error
         self._folder = Path(folder.name)
         #: Ends the program, at the latest with this object or Python; `alive` until then.
         self.close = weakref.finalize(self, _end, self._process, folder)
@@ -210,9 +217,9 @@ class Conversation:
         except (BrokenProtocol, base.ProcessDied) as error:
             self.close()
             hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
-            raise BackendUnavailable(f"{words[0]} says no hello: {error}", hint) from error
+            raise BackendUnavailable(f"{self._words[0]} says no hello: {error}", hint) from error
 
-    def new_file(self, model: bytes) -> Path:
+    def _new_file(self, model: bytes) -> Path:
         """Write the model to a new file, and remove the one before."""
         for file in self._folder.glob("*.onnx"):
             file.unlink()
@@ -220,7 +227,7 @@ class Conversation:
         file.write_bytes(model)
         return file
 
-    def ask(self, request: dict[str, Any], answer: str) -> Any:
+    def _ask(self, request: dict[str, Any], answer: str) -> Any:
         """Send `request` and return its `answer`; raises the error that the program reports."""
         number = next(self._numbers)
         try:
@@ -233,6 +240,7 @@ class Conversation:
             kind, value = read_reply(self._line(), number, answer)
         except (BrokenProtocol, base.ProcessDied):
             self.close()  # it might answer the next question with the answer to this one
+            self._model = None
             raise
         if kind != answer:
             raise _FAILURES[kind](str(value).strip() or f"{kind}, without a reason")
@@ -251,19 +259,51 @@ class Conversation:
             return base.ProcessDied("it closed its standard input or output, and runs on")
         return base.ProcessDied(how_it_died(status) or how_it_ended(status))
 
+    def prepare(self, task: Task) -> base.TaskCall:
+        """Hand the model over to the program."""
+        base.only_tensors(task, "programs that speak JSON")
+        with base.own_part():
+            model = model_of(task).SerializeToString()
+        self._hand_over(task, model)
+        return base.TaskCall(partial(self._run, task, model))
+
+    def _hand_over(self, task: Task, model: bytes) -> None:
+        if not self.close.alive:
+            self._start()
+        self._model = None
+        try:
+            path = self._new_file(model)
+        except OSError as error:
+            raise BackendUnavailable(f"the model cannot be written down: {error}") from error
+        about = {"case": task.case, "op": task.op.name, "opset": task.opset, "model": str(path)}
+        request = {"do": "prepare", **about, "bytes": base64.b64encode(model).decode()}
+        if self._ask(request, "ready") is not True:
+            raise BrokenProtocol("'ready' must be true")
+        self._model = model
+
+    def _run(self, task: Task, model: bytes, inputs: Sequence[Array]) -> Sequence[Array]:
+        if self._model is not model:
+            self._hand_over(task, model)
+        with base.own_part():
+            feed = [to_json(*item) for item in task.feed(inputs).items()]
+        outputs = self._ask({"do": "run", "inputs": feed}, "outputs")
+        if not isinstance(outputs, list):
+            raise BrokenProtocol("'outputs' must be a list of tensors")
+        for output, said in zip(task.outputs, outputs, strict=False):
+            name = said.get("name", output.name) if isinstance(said, dict) else output.name
+            if name != output.name:
+                raise BrokenProtocol(f"output {name!r} stands in the place of {output.name!r}")
+        return [from_json(said, f"output {number}") for number, said in enumerate(outputs)]
+
 
 def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> None:
     assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(OSError):
-        process.stdin.close()
-    try:
-        process.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    process.stdout.close()
-    folder.cleanup()
+    with folder, process:
+        with suppress(OSError):
+            process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+        process.kill()  # which is nothing to one that has ended
 
 
 def read_hello(line: bytes) -> str:
@@ -320,57 +360,6 @@ def _check_keys(said: dict[str, Any], known: set[str], line: bytes) -> None:
 def _shown(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
-
-
-class Persistent:
-    """A program behind the protocol, started anew where it died or broke the protocol."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self._words = words
-        self._conversation = Conversation(words)
-        self.version = self._conversation.version
-
-    def conversation(self) -> Conversation:
-        """Return the program, started again if need be."""
-        if not self._conversation.close.alive:
-            self._conversation = Conversation(self._words)
-        return self._conversation
-
-    def prepare(self, task: Task) -> base.TaskCall:
-        """Hand the model over to the program."""
-        base.only_tensors(task, "programs that speak JSON")
-        with base.own_part():
-            model = model_of(task).SerializeToString()
-        self._hand_over(task, model)
-        return base.TaskCall(partial(self._run, task, model))
-
-    def _hand_over(self, task: Task, model: bytes) -> None:
-        conversation = self.conversation()
-        conversation.model = None
-        try:
-            path = conversation.new_file(model)
-        except OSError as error:
-            raise BackendUnavailable(f"the model cannot be written down: {error}") from error
-        about = {"case": task.case, "op": task.op.name, "opset": task.opset, "model": str(path)}
-        request = {"do": "prepare", **about, "bytes": base64.b64encode(model).decode()}
-        if conversation.ask(request, "ready") is not True:
-            raise BrokenProtocol("'ready' must be true")
-        conversation.model = model
-
-    def _run(self, task: Task, model: bytes, inputs: Sequence[Array]) -> Sequence[Array]:
-        conversation = self.conversation()
-        if conversation.model is not model:
-            self._hand_over(task, model)
-        with base.own_part():
-            feed = [to_json(*item) for item in task.feed(inputs).items()]
-        outputs = conversation.ask({"do": "run", "inputs": feed}, "outputs")
-        if not isinstance(outputs, list):
-            raise BrokenProtocol("'outputs' must be a list of tensors")
-        for output, said in zip(task.outputs, outputs, strict=False):
-            name = said.get("name", output.name) if isinstance(said, dict) else output.name
-            if name != output.name:
-                raise BrokenProtocol(f"output {name!r} stands in the place of {output.name!r}")
-        return [from_json(said, f"output {number}") for number, said in enumerate(outputs)]
 
 
 def to_json(name: str, array: Array) -> dict[str, Any]:

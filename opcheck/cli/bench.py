@@ -42,8 +42,7 @@ class TimingGate:
         than, by = base or "before", f"by more than {100 * found.beyond:g} %"
         slower = sum(one.verdict == "slower" for one in found.changes)
         together = any(one.verdict == "slower" for one in found.together)
-        rows = len(found.changes) + len(found.missing)
-        unclear = f"{found.unclear:,} of {rows:,} unclear"
+        unclear = f"{found.unclear:,} of {len(found.changes) + len(found.missing):,} unclear"
         code, said = None, []
         if unfair:
             code, said = Exit.NOTHING_JUDGED, [f"the runs cannot be compared: {unfair}"]

@@ -78,9 +78,8 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     check_case_files(selection["paths"], "golden write")
     check_place(folder, force=force)
     cases, said = options.chosen_cases(**selection)
-    processes = jobs or processors()
     with options.counted("writing", len(cases)) as each:
-        golden = write_cases(folder, cases, said, processes, force=force, counted=each)
+        golden = write_cases(folder, cases, said, jobs or processors(), force=force, counted=each)
     _show(golden)
     wrong = len({one.case for one in golden.left_out if one.wrong})
     count = len(golden.cases)

@@ -1,14 +1,12 @@
 """What there is: `opcheck list`, `opcheck schema`, `opcheck backends` and `opcheck support`."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli.options import chosen_cases, declared, format_option, leave, output, print_records
 from opcheck.errors import Exit, UsageError
@@ -16,6 +14,7 @@ from opcheck.errors import Exit, UsageError
 if TYPE_CHECKING:
     from opcheck.backends.offers import Offer
     from opcheck.execution.support import Asked
+    from opcheck.execution.workers import Counted
     from opcheck.report.support import Matrix
 
 #: The default of the seconds that a backend has to start.
@@ -195,14 +194,9 @@ def support(
         if unusable := [one for one in named if one.error]:
             report.show_backends(options.new_console(is_wide=False, stderr=True), unusable)
             leave(min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index))
-        with options.progress(pausing=False) as bar:
-            task = bar.add_task("asking", total=len(named) * sum(map(len, asked.values())))
-
-            def step() -> None:
-                bar.advance(task)
-                interrupt.safe_place()
-
-            found = [_matrix(one, asked, folder, timeout, step) for one in named]
+        total = len(named) * sum(map(len, asked.values()))
+        with options.counted("asking", total, pausing=False) as counted:
+            found = [_matrix(one, asked, folder, timeout, counted) for one in named]
     if form == "json":
         print_records(report.record(one.address, cell) for one in found for cell in one.cells)
     elif form == "pretty":
@@ -218,11 +212,10 @@ def support(
 
 
 def _matrix(
-    one: "Offer", asked: "Asked", folder: Path, timeout: float | None, step: Callable[[], None]
+    one: "Offer", asked: "Asked", folder: Path, timeout: float | None, counted: "Counted[Any]"
 ) -> "Matrix":
     from opcheck.backends.connect import address_of
     from opcheck.backends.isolation.process import BackendSettings
-    from opcheck.backends.offers import about_kind
     from opcheck.execution.support import probe
     from opcheck.execution.workers import connect, started
     from opcheck.report.support import Matrix
@@ -230,9 +223,8 @@ def _matrix(
     profile, info, address = one.profile, one.info, str(one.profile.address)
     limits = timeout or profile.timeout or PATIENCE, profile.memory_limit
     mine = BackendSettings(address, folder, profile.environment, *limits)
-    twins = [mine, replace(mine, address=address_of(address))]
-    with started(twins, 1) as (backend, declaring):
+    with started([mine, replace(mine, address=address_of(address))], 1) as (backend, declaring):
         connect([backend])
-        cells = probe(asked, backend, declaring, step)
+        cells = probe(asked, backend, declaring, counted)
     title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
-    return Matrix(one.name, title, about_kind(profile.address.kind).declares, cells)
+    return Matrix(one.name, title, one.about.declares, cells)

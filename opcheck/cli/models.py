@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.errors import Exit, NodeError, UsageError, writing
 from opcheck.report.plain_text import one_line, plural
@@ -56,7 +57,7 @@ def locate(
     """
     from opcheck.execution.expected import question
     from opcheck.execution.locate import located
-    from opcheck.execution.workers import Driver
+    from opcheck.execution.workers import answers
     from opcheck.model import LOSSES
     from opcheck.report import located as report
     from opcheck.session import Session
@@ -65,14 +66,11 @@ def locate(
         raise UsageError(f"one backend at a time, not {' and '.join(addresses)}")
     (address,) = addresses
     network = _network(path, dims, inputs)
-    found: Any = None
     with Session([address], timeout=timeout, memory_limit=memory_limit) as session:
         session.connect()
         (backend,) = session.backends
-        driver: Driver[int, Any] = Driver()
-        driver.start(backend, located(network, backend.info), 0)
-        while driver.is_busy:
-            found = next((one for _, one in driver.collect()), found)
+        inquiry = located(network, backend.info)
+        [found] = answers([(backend, inquiry)], interrupt.safe_place)
     if (whole := found.whole) and whole.verdict == "bad case":
         what = "sizes of --dim and numbers" if network.case.said else "numbers"
         hint = None if inputs else f"the {what} that are made up may not fit: see also --inputs"

@@ -494,9 +494,9 @@ def progress(*, pausing: bool) -> "Progress":
 
 
 @contextmanager
-def counted(what: str, total: int | None) -> Iterator[Any]:
+def counted(what: str, total: int | None, *, pausing: bool = True) -> Iterator[Any]:
     """A function that yields items and counts them in a bar; Ctrl-C ends it between two items."""
-    with progress(pausing=True) as bar:
+    with progress(pausing=pausing) as bar:
         task = bar.add_task(what, total=total)
 
         def each(items: Iterable[Item]) -> Iterator[Item]:

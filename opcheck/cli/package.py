@@ -172,5 +172,4 @@ def _compared(old: "Record", new: "Record") -> str:
     lasting = (new.verdict, Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
     if new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED) and old.verdict in lasting:
         return "alone"
-    same = (old.verdict, old.failure) == (new.verdict, new.failure)
-    return "confirmed" if same else "another"
+    return "confirmed" if (old.verdict, old.failure) == (new.verdict, new.failure) else "another"

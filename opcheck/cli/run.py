@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from opcheck.known import Facts, Gate, UserLedger
     from opcheck.model import BackendInfo, Case, Record, Run
     from opcheck.session import LiveRun
-    from opcheck.suite import Selection
 
 #: The most files and cases that a message names.
 _NAMED = 3
@@ -87,7 +86,8 @@ class Ledgers:
 
     def update(self, run: Run, facts: Facts, backend: BackendInfo | None) -> list[str]:
         """Write the ledger after a run, and print the changes; return why it cannot be written."""
-        if backend is None:
+        path, target, prune = self.updated, self.target, self.prune
+        if backend is None or path is None:
             return []
         from opcheck.analysis import is_red, reds_of
         from opcheck.execution.ledger_update import UNDECIDED, update_ledger
@@ -99,14 +99,12 @@ class Ledgers:
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
-            _tell(f"{self.updated}: not updated, because not every case was judged")
+            _tell(f"{path}: not updated, because not every case was judged")
             return []
-        lines = self.target.fields.known if self.target else ()
+        lines = target.fields.known if target else ()
         listed = {op for line in lines for place in line.where or () for op in place.ops}
         every = facts.all_cases({*listed, *(record.op.name for record in mine)})
         failing = {record.case for record in mine if is_red(record, red)}
-        path, target, prune = self.updated, self.target, self.prune
-        assert path is not None
         found = update_ledger(target, mine, every, failing, backend.version, add=add, prune=prune)
         if found.revision:
             if target and not target.is_unchanged():
@@ -266,7 +264,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 )
 @options.pretty_options
 @options.format_option("json", help="json: what --report json= writes, on standard output.")
-def command(**given: Any) -> None:
+def command(**values: Any) -> NoReturn:
     """Judge backends by case files: every case on every backend.
 
     PATH is a case file, a folder of them or of ONNX's test data, a model, or onnx-node[/PATTERN],
@@ -296,18 +294,12 @@ def command(**given: Any) -> None:
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.suite import Selection
-
-    subset, mine = options.taken(Subset, given), options.taken(Ledgers, given)
-    judge(subset, options.taken(Selection, given), mine, SimpleNamespace(**given))
-
-
-def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> NoReturn:
-    """Judge cases as the options say, print and write what comes, and end the program."""
     from opcheck.session import LiveRun, Request, Session
-    from opcheck.suite import choose, load_all, shard
+    from opcheck.suite import Selection, choose, load_all, shard
     from opcheck.suite.select import EVERYTHING
 
+    subset, mine = options.taken(Subset, values), options.taken(Ledgers, values)
+    selection, given = options.taken(Selection, values), SimpleNamespace(**values)
     # All errors of files come before anything starts.
     as_json = given.form == "json"
     read_from = [*given.paths, *filter(None, [subset.failed_in])]
@@ -321,8 +313,7 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
     if given.saved and given.cluster:
         raise UsageError("--save-outputs is for runs on this machine: leave --cluster out")
     _ = subset.last  # read now, which may fail
-    limits = picked(given, "jobs timeout memory_limit cluster")
-    with Session(given.addresses, **limits) as session:
+    with Session(given.addresses, **picked(given, "jobs timeout memory_limit cluster")) as session:
         # Backends start while the ledgers and the cases are read. A ledger of the user's own is
         # checked against all there is.
         about = EVERYTHING if mine.gate.ledgers or mine.updated else selection
@@ -349,9 +340,9 @@ def judge(subset: Subset, selection: Selection, mine: Ledgers, given: Any) -> No
         checked = mine.check(session.infos, everything)
         run = LiveRun(session, request)
         if given.saved:
-            from opcheck.execution.saving import recording
+            from opcheck.execution.saving import Recording
 
-            run.backends = recording(run.backends, given.saved)
+            run.heard = Recording(session.infos, given.saved).heard
         reports = report_files.Reports(given.targets)
         reports.begin(run.header)
         from opcheck.cli.output import JsonOutput, PrettyOutput

@@ -30,7 +30,8 @@ from opcheck.backends.offers import about_kind
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
 from opcheck.execution import expected, workers
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
-from opcheck.execution.workers import Driver, Found, Inquiry, beyond_caches, environment, machine
+from opcheck.execution.workers import beyond_caches, environment, machine
+from opcheck.grouping import picked
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
@@ -87,9 +88,7 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     """The backends, the machine and the options of a benchmark."""
     here = environment()
     return Bench(
-        opcheck=here.opcheck,
-        python=here.python,
-        packages=dict(here.packages),
+        **picked(here, "opcheck python packages"),
         backends={info.address: info.version for info in infos},
         machine=machine(),
         threads=threads,
@@ -195,17 +194,9 @@ class Stopped(Exception):
     """The benchmark is to end now."""
 
 
-def _answers(pools: Sequence[Pool], inquiries: Sequence[Inquiry[Found]], stop: Stop) -> list[Found]:
-    """Return the result of an inquiry of each backend; all run at once. Raises Stopped."""
-    driver: Driver[int, Found] = Driver()
-    for number, (pool, inquiry) in enumerate(zip(pools, inquiries, strict=True)):
-        driver.start(pool, inquiry, number)
-    found: dict[int, Found] = {}
-    while driver.is_busy:
-        if stop():
-            raise Stopped
-        found |= driver.collect()
-    return [found[number] for number in range(len(pools))]
+def _look(stop: Stop) -> None:
+    if stop():
+        raise Stopped
 
 
 @dataclass(eq=False)
@@ -250,14 +241,14 @@ class OneCase:
 
     def visit(self, visit: Visit, chance: Random, stop: Stop) -> None:
         """Time it in one process of each backend that is left, until `stop` returns True."""
-        evaluation = CaseEvaluation(self.case, self.oracle_answer)
+        evaluation, look = CaseEvaluation(self.case, self.oracle_answer), partial(_look, stop)
         try:
             if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
-                [reply] = _answers([self.oracle], [workers.once(asked)], stop)
+                [reply] = workers.answers([(self.oracle, workers.once(asked))], look)
                 evaluation.oracle_answer = expected.OracleAnswer(self.oracle.info, reply.outcome)
                 self.oracle_answer = evaluation.oracle_answer if self.is_kept else None
             if not self.is_judged:
-                self._judge(evaluation, stop)
+                self._judge(evaluation, look)
             if self._left():
                 self._time(evaluation, visit, chance, stop)
         except Stopped:
@@ -295,12 +286,11 @@ class OneCase:
     def _left(self) -> list[_Rival]:
         return [part for part in self.parts if not part.why_not]
 
-    def _judge(self, evaluation: CaseEvaluation, stop: Stop) -> None:
-        pools = [part.judged for part in self.parts]
-        infos = [pool.info for pool in pools]
-        judged = _answers(pools, [evaluation.on(info) for info in infos], stop)
+    def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
+        asked = [(part.judged, evaluation.on(part.judged.info)) for part in self.parts]
+        judged = workers.answers(asked, look)
         if self.case.expect.compares_backends:
-            judged = settle_by_agreement(evaluation, judged, infos)
+            judged = settle_by_agreement(evaluation, judged, [pool.info for pool, _ in asked])
         for part, found in zip(self.parts, judged, strict=True):
             result = found.result
             if not is_right(result):
@@ -381,12 +371,8 @@ class OneCase:
                 part.why_not = f"while it was timed: {error}"
 
     def _prepared(self, part: _Rival, worker: int, asked: Question, stop: Stop) -> Contender | None:
-        def look() -> None:
-            if stop():
-                raise Stopped
-
+        look, watch = partial(_look, stop), part.timed[worker]
         look()
-        watch = part.timed[worker]
         try:
             held = watch.hold(asked, look)
             part.prepared.append(held.prepared)

@@ -335,7 +335,10 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
     there = [one for one in judged if one.result.verdict is not Verdict.NOT_RUN]
     worst = max(there, key=lambda one: _badness(one.result), default=judged[0])
     if len({_answer(one.result) for one in there}) > 1:
-        reason = _contradiction([one.result for one in there], len(judged))
+        # `3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first.
+        results = sorted((one.result for one in there), key=_badness, reverse=True)
+        kinds = grouping.group_by(results, _answer).values()
+        reason = "; ".join(f"{len(some)} of {len(judged)}: {_told(some[0])}" for some in kinds)
         found = replace(worst.result, verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
         found = replace(found, refused=False, self_check=False, verdicts=verdicts, seconds=seconds)
         return EvaluatedCase(found)
@@ -376,12 +379,6 @@ def _is_the_same(one: EvaluatedCase, other: EvaluatedCase) -> bool:
 def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
     """The order of results: failures, unsupported, passes."""
     return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
-
-
-def _contradiction(results: Sequence[LiveResult], times: int) -> str:
-    """`3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first."""
-    kinds = grouping.group_by(sorted(results, key=_badness, reverse=True), _answer)
-    return "; ".join(f"{len(some)} of {times}: {_told(some[0])}" for some in kinds.values())
 
 
 def _told(result: LiveResult) -> str:

@@ -186,7 +186,7 @@ def accepted_answers(
     match case.expect:
         case model.AnyOf(alternatives):
             refused = [a for a in alternatives if a.expect.rejection]
-            refusals = {a.name: _one(case, asked, a.expect, a.name) for a in refused}
+            refusals = {a.name: _one(case, asked, a.expect, a.name, ()) for a in refused}
             twins = [want for answer in refusals.values() for want in answer.wants]
             pairs = ((refusals.get(a.name), a) for a in alternatives)
             answers = [known or _one(case, asked, a.expect, a.name, twins) for known, a in pairs]
@@ -200,7 +200,7 @@ def accepted_answers(
         case model.Agreement():
             answers = []
         case expect:
-            answers = [_one(case, asked, expect, None)]
+            answers = [_one(case, asked, expect, None, ())]
     for answer in answers:
         if wide := too_wide(answer.wants, case.tolerance):
             raise WrongCase(wide)
@@ -208,11 +208,7 @@ def accepted_answers(
 
 
 def _one(
-    case: Case,
-    asked: Question,
-    expect: model.OneAnswer,
-    name: str | None,
-    twins: Sequence[Want] = (),
+    case: Case, asked: Question, expect: model.OneAnswer, name: str | None, twins: Sequence[Want]
 ) -> verdict.Admitted:
     """One answer; `twins` as in `_given`."""
     match expect:

@@ -109,9 +109,8 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
         with np.errstate(over="ignore", invalid="ignore"):
             return Ends(written, *ends_of_bound(want, written))
     stated = tolerance or EXACT
-    floor = 0.0 if stated.strict else want.floor
     # Neither exact outputs nor rtol and atol need arrays of ends.
-    return stated_ends(written, stated.ulp or 0, floor)
+    return stated_ends(written, stated.ulp or 0, 0.0 if stated.strict else want.floor)
 
 
 def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
@@ -192,17 +191,8 @@ def _upwards(number: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedData:
-    """Inputs, and right outputs; none if the model is to be refused."""
-
-    inputs: tuple[Array, ...]
-    outputs: tuple[Ends, ...]
-    method: gm.ManifestMethod | None
-
-
-@dataclass(frozen=True, eq=False)
 class Test:
-    """A model with its data."""
+    """A model with its inputs, and right outputs; none if it is to be refused."""
 
     name: str
     kind: AnswerKind
@@ -210,7 +200,9 @@ class Test:
     tolerance: Tolerance | None
     #: True if the tolerance differs from element to element.
     bound: bool
-    data: ComputedData
+    inputs: tuple[Array, ...]
+    outputs: tuple[Ends, ...]
+    method: gm.ManifestMethod | None
     #: Name of one of the answers of an undecided text.
     alternative: str = ""
     legal_twin: bool = False
@@ -265,25 +257,21 @@ def _answered(case: Case, asked: Question) -> Made:
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, model.Computed):
         expected.check_agreement(compare_outputs(answer.wants, found.arrays, case.tolerance))
-    data = _data(asked, answer.wants, found, case.tolerance)
+    return Made((_test(case, asked, answer.wants, found),))
+
+
+def _test(
+    case: Case, asked: Question, wants: Sequence[Want] = (), found: NodeOutputs | None = None
+) -> Test:
+    """A test with the outputs `found`, or else those that the case states; none without `wants`."""
     kind: AnswerKind = "should" if case.rule == "should" else "must"
-    return Made((_test(case.id, kind, asked.task, case, data),))
-
-
-def _test(name: str, kind: AnswerKind, task: Task, case: Case, data: ComputedData) -> Test:
-    bound = case.tolerance is None and any(one.lowest is not one.written for one in data.outputs)
-    ranks = tuple(one.written.ndim for one in data.outputs)
-    return Test(name, kind, task, case.tolerance, bound, data, ranks=ranks)
-
-
-def _data(
-    asked: Question, wants: Sequence[Want], found: NodeOutputs | None, tolerance: Tolerance | None
-) -> ComputedData:
-    """The data with the outputs `found`, or else those that the case states."""
-    found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
-    pairs = zip(wants, found.arrays, strict=True)
+    arrays, method = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
+    pairs, tolerance = zip(wants, arrays, strict=True), case.tolerance
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
-    return ComputedData(asked.inputs, around, found.method)
+    bound = tolerance is None and any(one.lowest is not one.written for one in around)
+    data = asked.inputs, around, method if wants else None
+    ranks = tuple(one.written.ndim for one in around)
+    return Test(asked.task.case, kind, asked.task, tolerance, bound, *data, ranks=ranks)
 
 
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
@@ -291,25 +279,22 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     with suppress(InvalidNode):
         if outputs(asked.task, asked.inputs) is not None:
             raise expected.WrongCase("the case takes this model for invalid, the oracle accepts it")
-    unanswered = ComputedData(asked.inputs, (), None)
-    refused = replace(_test(case.id, "rejected", asked.task, case, unanswered), reason=reason)
+    test = _test(case, asked)
+    refused = replace(test, kind="rejected", reason=reason)
     try:
         twin = expected.question(legal)
         found = outputs(twin.task, twin.inputs)
         if found is None:
             raise ValueError("opcheck lacks the operator")
-        wants = expected.computed(legal, twin, twin.inputs)
-        data = _data(twin, wants, found, legal.tolerance)
+        accepted = _test(legal, twin, expected.computed(legal, twin, twin.inputs), found)
         if engine.any_order(legal.op, legal.attrs) is not None:
             raise ValueError(_ANY_ORDER)
     except _NO_ANSWER as error:
         left = gm.LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
         return Made((refused,), (left,))
-    kind: AnswerKind = "should" if case.rule == "should" else "must"
-    accepted = _test(twin.task.case, kind, twin.task, legal, data)
     if [len(one.shape) for one in case.inputs] == [len(one.shape) for one in legal.inputs]:
         refused = replace(refused, ranks=accepted.ranks)
-    return Made((refused, replace(accepted, legal_twin=True)))
+    return Made((refused, replace(accepted, kind=test.kind, legal_twin=True)))
 
 
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
@@ -319,13 +304,13 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     for alternative, admitted in pairs:
         match admitted:
             case verdict.Refusal(reason):
-                data = ComputedData(asked.inputs, (), None)
+                test = _test(case, asked)
             case verdict.Answer(wants):
                 is_computed = isinstance(alternative.expect, model.Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
-                data, reason = _data(asked, wants, found, case.tolerance), ""
-        test = _test(f"{case.id}~{alternative.name}", "open", asked.task, case, data)
-        yield replace(test, alternative=alternative.name, reason=reason)
+                test, reason = _test(case, asked, wants, found), ""
+        name = alternative.name
+        yield replace(test, name=f"{case.id}~{name}", kind="open", alternative=name, reason=reason)
 
 
 def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
@@ -334,7 +319,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
     """
     stated, task = test.tolerance, test.task
-    found = test.data.outputs
+    found = test.outputs
     floor = max((one.floor for one in found), default=0.0)
     if stated is None or stated.ulp is not None:
         rtol, atol = as_rtol_and_atol(found)
@@ -343,7 +328,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     files = {MODEL: model_bytes(task, test.ranks)}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)
-    pairs = zip(task.inputs, test.data.inputs, strict=True)
+    pairs = zip(task.inputs, test.inputs, strict=True)
     tensors = {f"input_{n}": (spec.name, array) for n, (spec, array) in enumerate(pairs)}
     for n, ends in enumerate(found):
         name = task.outputs[n].name
@@ -353,8 +338,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
             tensors[f"highest_{n}"] = name, ends.highest
     for stem, (name, array) in tensors.items():
         files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
-    rules = picked(stated or EXACT, "ulp rtol atol signed_zeros")
-    alike = gm.StatedTolerance(**rules, floor=floor)
+    alike = gm.StatedTolerance(**picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor)
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         alternative=test.alternative,
@@ -363,7 +347,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         tolerance="bound" if test.bound else alike,
         rtol=rtol,
         atol=atol,
-        method=test.data.method,
+        method=test.method,
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
     )
     return fields, files

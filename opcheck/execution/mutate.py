@@ -102,11 +102,9 @@ class CaseKills:
         return found
 
     def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
-        own = self.evaluation.question.inputs
-
         def reply(asked: Question) -> Outcome:
             # The same data at a later opset make the same node.
-            if asked.inputs is own:
+            if asked.inputs is self.evaluation.question.inputs:
                 return canned_outcome(answer)
             assert self._twin
             return canned_outcome(self._of_twin(mutant, self._twin))
@@ -177,10 +175,9 @@ class MutationSettings:
 
 @dataclass(frozen=True)
 class MutantBatch:
-    """Cases of an operator and names of some of its mutants; the `first` also checks the cases."""
+    """Cases of an operator, shown some of its mutants; the `first` also checks the cases."""
 
     cells: Mapping[Cell, tuple[Case, ...]]
-    mutants: tuple[str, ...]
     settings: MutationSettings
     first: bool
 
@@ -260,7 +257,8 @@ def _batches(
         for part in range(parts):
             # Neighbours are alike, and take as long.
             if share := tuple(names[part::parts]):
-                batches.append(MutantBatch(by_op[op], share, settings, first=part == 0))
+                only = replace(settings, names=share)
+                batches.append(MutantBatch(by_op[op], only, first=part == 0))
     return batches
 
 
@@ -303,13 +301,12 @@ def _each(batch: MutantBatch) -> Iterator[Mutation]:
     for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
         _ = case_kills.judges  # A wrong case is told before anything else.
     # Cases that kill a mutant in one cell are asked first in the others.
-    known: dict[str, dict[str, None]] = {name: {} for name in batch.mutants}
+    known: dict[str, dict[str, None]] = {name: {} for name in batch.settings.names}
     for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
-        if name in known:
-            those = {one.case.id: one for cell in cells for one in kills_of_cases[cell]}
-            # The type that everybody has stands for all.
-            cell = min(cells, key=lambda cell: cell.dtype != "float32")
-            yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
+        those = {one.case.id: one for cell in cells for one in kills_of_cases[cell]}
+        # The type that everybody has stands for all.
+        cell = min(cells, key=lambda cell: cell.dtype != "float32")
+        yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
 
 
 def _mutation(
@@ -365,8 +362,7 @@ def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[Mut
     survivors, shipped = batch
     by_cell, found = cells(shipped), []
     for dtype in dict.fromkeys(one.dtype for one in survivors):
-        cell = Cell(survivors[0].op, dtype)
-        asked = [CaseKills(case, dtype) for case in by_cell.get(cell, ())]
+        asked = [CaseKills(case, dtype) for case in by_cell.get(Cell(survivors[0].op, dtype), ())]
         for one in (one for one in survivors if one.dtype == dtype):
             [wrong] = (it for it in mutants_in(one.op, dtype) if it.name == one.name)
             killers = (it.case for it in asked if it.verdict(wrong) in RED)

@@ -181,8 +181,7 @@ class Network:
         outputs = (*asked.task.outputs, *(model.OutputSpec(name, None) for name in more))
         task = replace(asked.task, outputs=outputs, model=data)
         # The same data again: a node may be wrong in a later run alone.
-        second = asked.second if turned else asked.inputs
-        return replace(asked, task=task, second=second)
+        return replace(asked, task=task, second=asked.second if turned else asked.inputs)
 
 
 def is_whole(dtype: dtypes.DType | None) -> bool:

@@ -1,22 +1,21 @@
 """Questions as folders, and answers in them; folders and files that are whole or not there."""
 
 import shutil
-import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import cast
 
 from opcheck import model
 from opcheck.backends import parse
 from opcheck.compare import verdict
 from opcheck.errors import BackendUnavailable, UsageError, few, writing
 from opcheck.execution.expected import question
-from opcheck.execution.workers import AskableBackend
+from opcheck.execution.workers import Found, Inquiry
 from opcheck.graph import NotExpressible, folders, model_of
-from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Reply, Task
+from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 
 
 def _written(folder: Path, task: Task, outcome: Outcome) -> folders.Status | None:
@@ -73,67 +72,45 @@ def earlier_cases(folder: Path) -> list[Path]:
         answered = folders.read_origin(folder) is not None
     except ValueError as error:
         raise UsageError(f"{folder}: {error}", "choose a new folder, or empty it") from None
-    known = folders.ANSWER_FILE if answered else folders.QUESTION_FILE
-    check_foreign(folder, known.fullmatch)
+    check_foreign(folder, (folders.ANSWER_FILE if answered else folders.QUESTION_FILE).fullmatch)
     return [path for path in folder.iterdir() if path.is_dir()]
 
 
-def recording(backends: Sequence[AskableBackend], folder: Path) -> list[AskableBackend]:
-    """The backend, with its answers saved in `folder`; raises UsageError unless it is one."""
-    if len(backends) != 1:
-        named = ", ".join(backend.info.address for backend in backends)
-        message = f"the outputs of one backend can be saved, not of {len(backends)}: {named}"
-        raise UsageError(message, "name it with -b")
-    (backend,) = backends
-    return [Recording(backend, folder)]
-
-
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class Recording:
-    """A backend whose answers are saved as they come, in `folder`, which it `begin`s."""
+    """Answers of the only one of `backends`, saved as they come in `folder`, which it `begin`s."""
 
-    backend: AskableBackend
+    backends: Sequence[BackendInfo]
     folder: Path
-    #: The opsets at which each case was asked, its own first.
-    _opsets: dict[str, list[int]] = field(default_factory=dict)
-    #: Questions whose replies will be saved, by ticket.
-    _saved: dict[int, Question] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.info = self.backend.info
-        if self.info.address.startswith("saved:"):
-            source = Path(str(parse(self.info.address).detail))
+        if len(self.backends) != 1:
+            named = ", ".join(one.address for one in self.backends)
+            message = f"the outputs of one backend can be saved, not of {len(self.backends)}"
+            raise UsageError(f"{message}: {named}", "name it with -b")
+        (info,) = self.backends
+        if info.address.startswith("saved:"):
+            source = Path(str(parse(info.address).detail))
             if source.exists() and self.folder.exists() and source.samefile(self.folder):
                 message = f"outputs cannot be read from {self.folder} and saved there at once"
                 raise UsageError(message)
-        begin(self.folder, self.info)
+        begin(self.folder, info)
 
-    @property
-    def has_room(self) -> bool:
-        """True if the backend has room."""
-        return self.backend.has_room
-
-    @property
-    def connections(self) -> "Sequence[Connection[Any, Any]]":
-        """Those of the backend."""
-        return self.backend.connections
-
-    def ask(self, question: Question) -> int:
-        """Ask the backend; repeated questions, on other data, are not saved."""
-        ticket = self.backend.ask(question)
-        opsets = self._opsets.setdefault(question.task.case, [])
-        if question.task.opset not in opsets:
-            opsets.append(question.task.opset)
-            self._saved[ticket] = question
-        return ticket
-
-    def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
-        """Yield new replies after saving them."""
-        for ticket, reply in self.backend.replies(readable):
-            if question := self._saved.pop(ticket, None):
-                own = self._opsets[question.task.case][0] == question.task.opset
-                self.save(question, reply.outcome, at_its_opset=own)
-            yield ticket, reply
+    def heard(self, inquiry: Inquiry[Found]) -> Inquiry[Found]:
+        """The inquiry, with replies saved; those to repeated questions, on other data, are not."""
+        #: The opsets at which each case was asked, its own first.
+        opsets: dict[str, list[int]] = {}
+        try:
+            question = next(inquiry)
+            while True:
+                reply, task = (yield question), question.task
+                known = opsets.setdefault(task.case, [])
+                if task.opset not in known:
+                    self.save(question, reply.outcome, at_its_opset=not known)
+                    known.append(task.opset)
+                question = inquiry.send(reply)
+        except StopIteration as end:
+            return cast(Found, end.value)
 
     def save(self, question: Question, outcome: Outcome, *, at_its_opset: bool = True) -> None:
         """Save the model and its inputs with the outputs, or with a status; see `_written`."""
@@ -198,13 +175,11 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
 
     with writing(folder):
         place.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-        stage = beside / "new"
-        try:
+        with TemporaryDirectory(".part", f".{place.name}.", place.parent, True) as name:
+            beside = Path(name)
+            stage = beside / "new"
             stage.mkdir()
             yield stage, put
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
 
 
 def is_free(folder: Path) -> bool:

@@ -28,7 +28,7 @@ from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
 from opcheck.execution.expected import OracleAnswer
-from opcheck.execution.workers import AskableBackend, Driver, once
+from opcheck.execution.workers import AskableBackend, Driver, Inquiry, once
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
 
@@ -37,10 +37,10 @@ AHEAD = 512
 _BYTES = 256 << 20
 #: Returns the places of more cases to ask about: none for now, None if none are left.
 Take: TypeAlias = Callable[[], Sequence[int] | None]
+#: What a backend is asked about a case.
+Rounds: TypeAlias = Inquiry[list[EvaluatedCase]]
 #: How many cases a judge takes at a time.
 _CASES = 4
-#: Seconds that a judge waits for others whose cases come first.
-_TICK = 0.01
 #: Seconds that judges have to end their backends; and to say what these left, if all was judged.
 _FAREWELL, _LAST_WORD = 5.0, 60.0
 
@@ -56,14 +56,13 @@ def _size(case: Case) -> int:
 class JudgedAnswer:
     """The result of the backend of this `number` on the case at this `place`.
 
-    The result has its ledger's explanation; `passed` is what it was before. A `failed` answer is
-    evidence, together with that of the case's oracle.
+    The result has its ledger's explanation. A `failed` answer is evidence, together with that of
+    the case's oracle.
     """
 
     place: int
     number: int
     result: LiveResult | Record
-    passed: bool
     failed: WrongAnswer | None
     oracle_answer: OracleAnswer | None
 
@@ -98,6 +97,8 @@ class Judge:
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
+    #: Hears the answers of the backends, too.
+    heard: Callable[[Rounds], Rounds] | None = None
 
     def __post_init__(self) -> None:
         #: Places of the cases taken so far, and how many of them each backend was asked about.
@@ -109,11 +110,6 @@ class Judge:
         #: Inquiries by the case's place, and the backend's number, None for the oracle.
         self._driver: Driver[tuple[int, int | None], list[EvaluatedCase] | Reply] = Driver()
 
-    @property
-    def is_busy(self) -> bool:
-        """True while a backend is at work."""
-        return self._driver.is_busy
-
     def answers(self, take: Take) -> Iterator[list[JudgedAnswer]]:
         """Yield judged answers as they come; none while `take` gives no case and none is open."""
         is_last = self._begin(take)
@@ -122,6 +118,8 @@ class Judge:
             if self._driver.is_busy:
                 for found in self._driver.collect():
                     answers += self._end(*found)
+            else:
+                sleep(0.01)  # other judges are at work on the cases that come first
             # Backends are at work while these answers are looked at.
             is_last = self._begin(take)
             yield answers
@@ -160,7 +158,8 @@ class Judge:
             opened.waiting.append(number)
         else:
             inquiry = repeated(opened.evaluation, backend.info, self.times)
-            self._driver.start(backend, inquiry, (place, number))
+            heard = self.heard(inquiry) if self.heard else inquiry
+            self._driver.start(backend, heard, (place, number))
 
     def _open_case(self, place: int) -> None:
         case = self.cases[place]
@@ -217,13 +216,12 @@ class Judge:
             listed = self.gate.judged(one.result, info, looks)
             return listed or explain(self.ledgers, one.result, info)
 
-        passed = judged.result.verdict is Verdict.PASS
         result, failed = known(judged), judged.failed
         for other in judged.others if result.verdict is Verdict.KNOWN else ():
             if (second := known(other)).verdict is not Verdict.KNOWN:
                 result, failed = second, other.failed
                 break
-        return JudgedAnswer(place, number, result, passed, failed, evaluation.oracle_answer)
+        return JudgedAnswer(place, number, result, failed, evaluation.oracle_answer)
 
 
 class Scheduler(Judge):
@@ -286,7 +284,8 @@ class Scheduler(Judge):
     def _diagnosed(self, answer: JudgedAnswer) -> LiveResult | Record:
         """The result with its causes; made in its turn, because the order matters."""
         case, suspects = self.cases[answer.place], self.suspects[answer.number]
-        if answer.passed:
+        # Whatever a ledger says of it.
+        if answer.result.verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS):
             suspects.passed(case)
         if answer.failed is None or not self.is_unexplained(answer.result):
             return answer.result
@@ -403,8 +402,6 @@ class Judges:
                     break
                 if answers:
                     send([*map(self._stored, answers)])
-                elif not run.is_busy:
-                    sleep(_TICK)
         # Last, what is to be added to the parent's pools.
         send(tuple((dict(pool.accidents), pool.partings) for pool in pools))
 

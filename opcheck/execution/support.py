@@ -4,7 +4,7 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.expected import question
 from opcheck.execution.scheduler import Scheduler
-from opcheck.execution.workers import AskableBackend, Driver, each, once
+from opcheck.execution.workers import AskableBackend, Counted, Driver, each, once
 from opcheck.model import Case, Cell, Floor, LiveResult, Support, Verdict
 
 #: Of several verdicts on one cell, the first of these counts.
@@ -100,17 +100,11 @@ def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
 
 def probe(
-    asked: Asked,
-    backend: AskableBackend,
-    declaring: AskableBackend,
-    step: Callable[[], None] = lambda: None,
+    asked: Asked, backend: AskableBackend, declaring: AskableBackend, counted: Counted[Any] = iter
 ) -> list[Support]:
-    """Probe each cell of `backend`, and its declarations; call `step` for each model."""
-    results: list[Any] = []
-    for result in Scheduler([case for cases in asked.values() for case in cases], [backend]):
-        results.append(result)
-        step()
-    return support(asked, results, declared(asked, declaring))
+    """Probe each cell of `backend`, and its declarations; each model is `counted`."""
+    cases = [case for cases in asked.values() for case in cases]
+    return support(asked, [*counted(Scheduler(cases, [backend]))], declared(asked, declaring))
 
 
 def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:

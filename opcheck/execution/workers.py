@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import psutil
 
@@ -172,28 +172,6 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
     return Facts(backends, cases, partial(suite.load, ()), why_none, diagnose.names_of)
 
 
-class AskableBackend(Protocol):
-    """A backend that is asked without waiting for its reply."""
-
-    @property
-    def info(self) -> BackendInfo:
-        """Address, kind and version of the backend."""
-
-    @property
-    def has_room(self) -> bool:
-        """True if one more question would be under way soon."""
-
-    @property
-    def connections(self) -> "Sequence[Connection[Any, Any]]":
-        """Connections that become readable when a reply comes."""
-
-    def ask(self, question: Question) -> int:
-        """Take a question; its reply comes with the number returned."""
-
-    def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
-        """Yield the replies that came by the `readable` of its connections."""
-
-
 class InProcess:
     """A backend asked in this process: a crash of it ends the run, and nothing limits its time."""
 
@@ -222,11 +200,15 @@ class InProcess:
             yield self._done.popleft()
 
 
+#: A backend that is asked without waiting for its reply.
+AskableBackend: TypeAlias = Pool | InProcess
+
+
 class Driver(Generic[Key, Found]):
     """The inquiries that are under way, by keys of the caller's."""
 
     def __init__(self) -> None:
-        self._asked: dict[AskableBackend, dict[int, tuple[Key, Inquiry[Found]]]] = {}
+        self._asked: dict[AskableBackend, dict[int, tuple[Inquiry[Found], Key]]] = {}
         self._ended: deque[tuple[Key, Found]] = deque()
 
     @property
@@ -234,9 +216,16 @@ class Driver(Generic[Key, Found]):
         """True while an inquiry is under way, or its result was not taken."""
         return bool(self._ended) or any(self._asked.values())
 
-    def start(self, backend: AskableBackend, inquiry: Inquiry[Found], key: Key) -> None:
-        """Begin an inquiry of `backend`; `collect` yields its result with `key`."""
-        self._go_on(backend, key, inquiry, None)
+    def start(
+        self, backend: AskableBackend, inquiry: Inquiry[Found], key: Key, reply: Reply | None = None
+    ) -> None:
+        """Begin an inquiry of `backend`, or go on; `collect` yields its result with `key`."""
+        try:
+            question = next(inquiry) if reply is None else inquiry.send(reply)
+        except StopIteration as end:
+            self._ended.append((key, end.value))
+        else:
+            self._asked.setdefault(backend, {})[backend.ask(question)] = inquiry, key
 
     def collect(self) -> Iterator[tuple[Key, Found]]:
         """Yield the results that are there, after a short wait where there are none yet."""
@@ -247,19 +236,23 @@ class Driver(Generic[Key, Found]):
             readable = wait(connections, 0 if at_hand else _TICK) if connections else []
             for backend, asked in self._asked.items():
                 for ticket, reply in backend.replies(readable):
-                    self._go_on(backend, *asked.pop(ticket), reply)
+                    self.start(backend, *asked.pop(ticket), reply)
         while self._ended:
             yield self._ended.popleft()
 
-    def _go_on(
-        self, backend: AskableBackend, key: Key, inquiry: Inquiry[Found], reply: Reply | None
-    ) -> None:
-        try:
-            question = next(inquiry) if reply is None else inquiry.send(reply)
-        except StopIteration as end:
-            self._ended.append((key, end.value))
-        else:
-            self._asked.setdefault(backend, {})[backend.ask(question)] = key, inquiry
+
+def answers(
+    asked: Sequence[tuple[AskableBackend, Inquiry[Found]]], meanwhile: Callable[[], None]
+) -> list[Found]:
+    """Return the results of inquiries, which run at once; calls `meanwhile` now and then."""
+    driver: Driver[int, Found] = Driver()
+    for number, (backend, inquiry) in enumerate(asked):
+        driver.start(backend, inquiry, number)
+    found: dict[int, Found] = {}
+    while driver.is_busy:
+        meanwhile()
+        found |= driver.collect()
+    return [found[number] for number in range(len(asked))]
 
 
 def once(question: Question) -> Inquiry[Reply]:
@@ -282,9 +275,6 @@ _CPU = Path("/sys/devices/system/cpu/cpu0")
 #: Bytes that are touched if the sizes of the caches are unknown.
 _LARGE = 64 << 20
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-#: Seconds between two looks if Ctrl-C was pressed.
-_GLANCE = 0.1
-Job = TypeVar("Job")
 #: Passes items on, one by one, and shows the progress.
 Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
@@ -301,8 +291,10 @@ def environment() -> Environment:
 
 def machine() -> timing.Machine:
     """Describe this machine."""
+    lines = _read(Path("/proc/cpuinfo")).splitlines()
+    named = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
     return timing.Machine(
-        processor=_processor(),
+        processor=next(named, None) or platform.processor(),
         cores=processors(),
         governor=_read(_CPU / "cpufreq" / "scaling_governor"),
         platform=platform.platform(),
@@ -313,8 +305,7 @@ def machine() -> timing.Machine:
 
 def processors() -> int:
     """Return the number of processors this process may use."""
-    known = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def beyond_caches() -> int:
@@ -324,19 +315,13 @@ def beyond_caches() -> int:
     return 2 * max((int(number) * _UNITS[unit] for number, unit in found), default=_LARGE // 2)
 
 
-def _processor() -> str:
-    lines = _read(Path("/proc/cpuinfo")).splitlines()
-    named = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
-    return next(named, None) or platform.processor()
-
-
 def _read(path: Path) -> str:
     with suppress(OSError):
         return path.read_text(encoding="utf-8").strip()
     return ""
 
 
-def in_parallel(work: Callable[[Job], Made], jobs: Sequence[Job], count: int) -> Generator[Made]:
+def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) -> Generator[Made]:
     """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes."""
     if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
@@ -354,7 +339,7 @@ def in_parallel(work: Callable[[Job], Made], jobs: Sequence[Job], count: int) ->
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         while left:
-            done, left = futures.wait(left, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED)
+            done, left = futures.wait(left, timeout=0.1, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
             yield from (future.result() for future in done)
     finally:

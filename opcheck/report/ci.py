@@ -6,7 +6,7 @@ and of Ant's reports. A run that fails for no case has another suite, lest a rea
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,12 +43,12 @@ def junit_lines(run: Run) -> Iterator[str]:
         (str(one), [_test(result, red) for result in run.records if result.backend == one.address])
         for one in header.backends
     ]
-    is_red_already = any(_count(tests, "failure") + _count(tests, "error") for _, tests in suites)
+    kinds = {test.kind for _, tests in suites for test in tests}
     code, meaning = outcome(run)
     wrong = [("a process died", said) for said in (run.ending.accidents if run.ending else ())]
     if not run.complete:
         wrong.append(("the run is incomplete", meaning))
-    elif code is not Exit.CONFORMS and not wrong and not is_red_already:
+    elif code is not Exit.CONFORMS and not wrong and kinds.isdisjoint(("failure", "error")):
         wrong.append(("nothing was judged", meaning))
     if wrong:
         tests = [_Test("opcheck", what, 0.0, "error", what, reason) for what, reason in wrong]
@@ -59,7 +59,6 @@ def junit_lines(run: Run) -> Iterator[str]:
     text: str = environment.get_template("junit.xml").render(
         suites=suites,
         every=[test for _, tests in suites for test in tests],
-        count=_count,
         # Ant's readers want no time zone, and a host.
         started=f"{datetime.fromisoformat(header.started).astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
         seconds=run.ending.seconds if run.ending else 0.0,
@@ -70,10 +69,6 @@ def junit_lines(run: Run) -> Iterator[str]:
         },
     )
     yield from text.split("\n")
-
-
-def _count(tests: Sequence[_Test], kind: str) -> int:
-    return sum(test.kind == kind for test in tests)
 
 
 def _test(result: Record, red: Collection[Verdict]) -> _Test:
@@ -110,8 +105,7 @@ def github_lines(run: Run) -> Iterator[str]:
         yield _command("error", place, "\n".join(map(plain_text.block, filter(None, text))))
     code, meaning = outcome(run)
     if left := failures[_SHOWN:]:
-        more = plain_text.plural(len(left), "more failure")
-        meaning += f"; {more} without an annotation"
+        meaning += f"; {plain_text.plural(len(left), 'more failure')} without an annotation"
     # If nothing else is red, this line must be.
     kind = "notice" if failures or code is Exit.CONFORMS else "error"
     yield _command(kind, {"title": "opcheck"}, meaning)

@@ -68,8 +68,7 @@ def why(change: Change) -> str:
 def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, verbose: bool) -> None:
     colour = "bold red" if kind in REGRESSIONS else "bold"
     console.print(Text(f"{kind}: {len(changes):,}", colour), soft_wrap=True)
-    most = _WORSE if kind in REGRESSIONS else _OTHERS
-    shown = changes if verbose else changes[:most]
+    shown = changes if verbose else changes[: _WORSE if kind in REGRESSIONS else _OTHERS]
     wide = max(cell_len(was_and_is(change)) for change in shown)
     for change in shown:
         record = change.record

@@ -14,8 +14,7 @@ from opcheck.report import plain_text
 
 #: The most elements of a literal shown in a line, and the most put after a fill.
 _SHOWN, _PUT = 16, 2
-#: Fields that a record has from its case, and from its result.
-_OF_CASE = "op", "opset", "name", "row", "rule", "level", "source"
+#: Fields that a record has from its result.
 _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
 
 
@@ -165,7 +164,7 @@ class Recorder:
             repeat=repeat(result, self._backends),
             rulings=() if result.verdict in _SILENT else clauses.rulings(case.clause, case.op),
             comparisons=tuple(map(_comparison, result.comparisons)),
-            **{name: getattr(case, name) for name in _OF_CASE},
+            **plain_text.picked(case, "op opset name row rule level source"),
             **{name: getattr(result, name) for name in _ALIKE},
         )
 

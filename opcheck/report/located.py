@@ -90,8 +90,7 @@ def _counts(found: Located) -> Iterator[str]:
         yield f"           {left:,} others, for other reasons"
     if found.taken:
         which = plain_text.plural(found.taken, "If")
-        named = found.wrong or found.together
-        unfound = found.nodes and whole and whole.failure and not named
+        unfound = found.nodes and whole and whole.failure and not (found.wrong or found.together)
         alone = ", and no node in it is wrong: the If may be" if unfound else ""
         yield f"branches   {which}: the branch that is taken stands in place of the node{alone}"
     for reason, count in Counter(why for _, why in found.around).most_common():

@@ -33,10 +33,7 @@ def _parts(run: Run) -> Iterator[Section]:
     header, records = run.header, run.records
     code_, meaning = outcome(run)
     columns, rows = totals.table(header.backends, records)
-    by_backend = totals.of_backends(header.backends, records).items()
-    found = ((who, one) for who, mine in by_backend for one in totals.outdated_lines(mine))
-    passing = [(address, place, advice) for address, (place, _, advice) in found]
-    head = rendered(
+    yield from rendered(
         "run.md",
         header=header,
         meaning=meaning,
@@ -46,9 +43,8 @@ def _parts(run: Run) -> Iterator[Section]:
         rows=rows,
         wrong=totals.wrong(header, records),
         known=[*totals.known(header.backends, records)],
-        passing=passing,
+        passing=[*totals.passing(header.backends, records)],
     )
-    yield from head
     red = reds_of(header)
     failures = [result for result in records if is_failure(result, red)]
     if failures:
@@ -58,8 +54,7 @@ def _parts(run: Run) -> Iterator[Section]:
 
 def rendered(template: str, **values: Any) -> Iterator[str]:
     """The lines of a template, in which each text is escaped unless it is Markup."""
-    found = _environment().get_template(template).render(**values)
-    yield from found.removesuffix("\n").split("\n")
+    yield from _environment().get_template(template).render(**values).removesuffix("\n").split("\n")
 
 
 def templates(package: str = "opcheck.report", **settings: Any) -> Any:
@@ -70,7 +65,13 @@ def templates(package: str = "opcheck.report", **settings: Any) -> Any:
     settings |= {"loader": PackageLoader(package), "undefined": StrictUndefined}
     found: Any = Environment(trim_blocks=True, lstrip_blocks=True, **settings)
     found.filters["brief"] = plain_text.brief
-    found.globals |= {"index": plain_text.index, "plural": plain_text.plural}
+    found.globals |= {
+        "plural": plain_text.plural,
+        "finding": summary.finding,
+        "ledger_note": summary.ledger_note,
+        "likeliest": summary.LIKELIEST,
+        "wanted": summary.wanted,
+    }
     return found
 
 
@@ -83,10 +84,6 @@ def _environment() -> Any:
     environment.globals |= {
         "block": lambda *said: Markup("\n".join(block(*said))),
         "ending": plain_text.ending,
-        "finding": summary.finding,
-        "ledger_note": summary.ledger_note,
-        "likeliest": summary.LIKELIEST,
-        "wanted": summary.wanted,
     }
     return environment
 

@@ -3,7 +3,6 @@
 import math
 import re
 import textwrap
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from opcheck.errors import plural as plural
@@ -86,11 +85,6 @@ def broken(name: str, width: int) -> str:
 def kind(reason: str) -> str:
     """A reason without numbers, which differ between those of one kind."""
     return _PARTICULARS.sub("#", reason)
-
-
-def index(place: Sequence[int]) -> str:
-    """An element's index: `[0, 2]`."""
-    return f"[{', '.join(map(str, place))}]"
 
 
 def digits(value: float) -> str:

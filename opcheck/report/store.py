@@ -170,8 +170,7 @@ class Reading(Generic[Head, Line, Result]):
         except ValidationError:
             self.fail(number, f"this is no stored {self.name}", self.hint)
         if found.type != self.begins:
-            is_ours = found.type in ("header", "bench")
-            hint = "`opcheck report` shows it" if is_ours else self.hint
+            hint = "`opcheck report` shows it" if found.type in ("header", "bench") else self.hint
             self.fail(number, f"this is no stored {self.name}", hint)
         if found.format != self.format:
             newer = "a newer opcheck reads it" if found.format > self.format else None

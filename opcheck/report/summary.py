@@ -35,9 +35,8 @@ def show_failure(console: Console, result: Record) -> None:
     """Print one result that is no pass."""
     verdict = result.verdict.upper(), f"bold {COLOURS[result.verdict]}"
     backend, case = map(plain_text.one_line, (result.backend, result.case))
-    title = Text.assemble(verdict, (f" {backend}", "bold"), f"  {case}")
     # Never folded: ids and commands are to be copied.
-    console.print(title, soft_wrap=True)
+    console.print(Text.assemble(verdict, (f" {backend}", "bold"), f"  {case}"), soft_wrap=True)
     _line(console, "asked", result.question)
     if result.clause or result.verdict is not Verdict.BAD_CASE:
         _line(console, "clause", f"“{result.clause}”" if result.clause else "none quoted")
@@ -124,7 +123,7 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
         given = [brief(one.input)] if beside_input else []
         values = Text(brief(one.want), "green"), Text(brief(one.got), "red")
         ulp = "" if one.ulp is None else f"{one.ulp:,}"
-        table.add_row(plain_text.index(one.index), *given, *values, ulp, brief(one.allowed))
+        table.add_row(str([*one.index]), *given, *values, ulp, brief(one.allowed))
     return table
 
 
@@ -340,9 +339,9 @@ class Pretty:
     def _passing(self) -> Table:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
         table = new_table(*columns, title="Listed as failing, but passing")
-        for name, mine in self._named(self.results):
-            for place, passing, advice in totals.outdated_lines(mine):
-                table.add_row(name, place, f"{passing:,}", plain_text.one_line(advice))
+        for address, place, count, advice in totals.passing(self.header.backends, self.results):
+            said = plain_text.one_line(advice)
+            table.add_row(self.names[address], place, f"{count:,}", said)
         return table
 
     def _unjudged(self) -> Iterator[str]:

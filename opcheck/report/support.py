@@ -149,9 +149,9 @@ def _beside(found: Sequence[Matrix]) -> Table:
     table = new_table("operator", *backends, title="right, of all cells")
     by_op = [_by_operator(one.cells) for one in found]
     for op in by_op[0]:
-        said = [_summary(of[op])[0] for of in by_op]
-        if any(right.partition("/")[0] != right.partition("/")[2] for right in said):
-            table.add_row(op, *said)
+        said = [_summary(of[op]) for of in by_op]
+        if any(otherwise for _, otherwise in said):
+            table.add_row(op, *(right for right, _ in said))
     totals = ([cell.verdict is Verdict.PASS for cell in one.cells] for one in found)
     table.add_row("all operators", *(f"{sum(some)}/{len(some)}" for some in totals))
     return table
@@ -176,8 +176,7 @@ def _summary(
         named = {d: () if of == all_of[d] else tuple(sorted(of)) for d, of in versions.items()}
         parts = []
         for since, names in group_by(named, named.__getitem__).items():
-            numbers = ", ".join(map(str, since))
-            parts.append(" ".join(names) + (f" ({numbers})" if since else ""))
+            parts.append(" ".join(names) + (f" ({', '.join(map(str, since))})" if since else ""))
         otherwise.append((verdict, f"{_word(some[0])}: {', '.join(parts)}"))
     return f"{right}/{len(cells)}", otherwise
 

@@ -304,13 +304,12 @@ def unfair(differences: Differences) -> str:
 def settings(bench: Bench) -> Mapping[str, str]:
     """Return the conditions of a benchmark, which two runs should share."""
     machine = bench.machine
-    busy = machine.load > machine.cores / 2
     return {
         "processor": machine.processor,
         "processors": f"{machine.cores:,}",
         "memory": size(machine.memory),
         "governor": machine.governor,
-        "load": f"high: {machine.load:g}" if busy else "low",
+        "load": f"high: {machine.load:g}" if machine.load > machine.cores / 2 else "low",
         "platform": machine.platform,
         "threads": f"{bench.threads:,}",
         **{

@@ -12,6 +12,7 @@ from opcheck.grouping import group_by
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
 from opcheck.report import plain_text
 
+Backends: TypeAlias = Iterable[BackendInfo]
 Records: TypeAlias = Iterable[Record]
 #: Label of all operators, and of all dtypes.
 ALL = "all"
@@ -40,14 +41,14 @@ SIGNS: Mapping[str, tuple[str, Tone]] = {
 }
 
 
-def of_backends(backends: Iterable[BackendInfo], results: Records) -> dict[str, list[Record]]:
+def of_backends(backends: Backends, results: Records) -> dict[str, list[Record]]:
     """Group the results by backend, in the order of `backends`, without those that have none."""
     found = group_by(results, lambda result: result.backend)
     return {one.address: found[one.address] for one in backends if one.address in found}
 
 
 def by_operator(
-    backends: Iterable[BackendInfo], results: Sequence[Record], most: int
+    backends: Backends, results: Sequence[Record], most: int
 ) -> dict[str, dict[str, Counter[str]]]:
     """Count results that are `wrong`, `judged`, and of each kind, by operator and backend."""
     kinds = [(result, [*_kinds(result)]) for result in sorted(results, key=lambda one: one.op)]
@@ -87,7 +88,7 @@ def name_of(record: Record) -> str:
 
 
 def table(
-    backends: Iterable[BackendInfo], results: Records
+    backends: Backends, results: Records
 ) -> tuple[list[str], list[tuple[OpVersion, str, list[str]]]]:
     """Return columns, and by operator version and backend the cells of a table of counts."""
     # Columns are passes, other verdicts that occur, and if bounds judged, the largest share of them
@@ -115,7 +116,7 @@ def cause_of(known: Known) -> Known:
     return replace(known, line=known.line and 0, text="", expected="")
 
 
-def known(backends: Iterable[BackendInfo], results: Records) -> Iterator[tuple[str, Known, int]]:
+def known(backends: Backends, results: Records) -> Iterator[tuple[str, Known, int]]:
     """Yield each backend's known defects, and the number of results that each explains."""
     listed = (result for result in results if result.verdict is Verdict.KNOWN)
     for address, mine in of_backends(backends, listed).items():
@@ -123,15 +124,16 @@ def known(backends: Iterable[BackendInfo], results: Records) -> Iterator[tuple[s
         yield from ((address, cause, count) for cause, count in causes.most_common())
 
 
-def outdated_lines(results: Records) -> Iterator[tuple[str, int, str]]:
-    """Yield places of users' ledgers with cases that pass, the number of these, and advice."""
-    those = [(r.known, r.verdict) for r in results if r.known and r.known.line is not None]
-    total = Counter(known for known, _ in those)
-    passing = Counter(known for known, verdict in those if verdict is Verdict.UNEXPECTED_PASS)
-    for known, count in passing.items():
-        left, all_of = total[known] - count, total[known]
-        what = f"{left} of {all_of} still fail: narrow" if left else "delete"
-        yield known.at, count, f"{what} `{known.text}`"
+def passing(backends: Backends, results: Records) -> Iterator[tuple[str, str, int, str]]:
+    """Yield backends with places of ledgers, the number of cases that pass there, and advice."""
+    for address, mine in of_backends(backends, results).items():
+        those = [(r.known, r.verdict) for r in mine if r.known and r.known.line is not None]
+        total = Counter(known for known, _ in those)
+        passing = Counter(known for known, verdict in those if verdict is Verdict.UNEXPECTED_PASS)
+        for known, count in passing.items():
+            left, all_of = total[known] - count, total[known]
+            what = f"{left} of {all_of} still fail: narrow" if left else "delete"
+            yield address, known.at, count, f"{what} `{known.text}`"
 
 
 def companies(results: Records) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:

@@ -37,13 +37,13 @@ class InlinePool(Inline):
 
     @property
     def address(self) -> str:
-        return self.backend.info.address
+        return self.info.address
 
     def connected(self) -> BackendInfo:
         return self.info
 
     def copy(self, scratch: Path) -> "InlinePool":
-        return InlinePool(self.backend)
+        return InlinePool(self._backend)
 
     def add_ends(self, accidents: Any, partings: Any) -> None:
         """They are those of the fakes here."""

@@ -99,7 +99,7 @@ class Miniature(Inline):
         self.lost = None
         number = super().ask(question)
         if self.lost:
-            self._replies[-1] = number, model.Reply(self.lost)
+            self._done[-1] = number, model.Reply(self.lost)
         return number
 
 

@@ -190,13 +190,9 @@ def test_one_alone_is_not_judged(tmp_path: Path) -> None:
 
 
 def test_who_agrees_with_itself_by_another_name_proves_nothing(tmp_path: Path) -> None:
-    class Profile(Inline):
-        @property
-        def info(self) -> BackendInfo:
-            return BackendInfo("mine", "fake", "1.0", of="a")
-
     (case,) = [case for case in cases_in(tmp_path, FILE) if case.name == "together"]
-    both = [Inline(gemm("a")), Profile(gemm("a"))]
+    both = [Inline(gemm("a")), Inline(gemm("a"))]
+    both[1].info = BackendInfo("mine", "fake", "1.0", of="a")
     assert [(r.verdict, r.self_check) for r in judge_all([case], both)] == [("pass", True)] * 2
     three = [*both, Inline(gemm("b"))]
     assert [r.self_check for r in judge_all([case], three)] == [False] * 3

@@ -1,7 +1,6 @@
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,10 +8,11 @@ import pytest
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
-from opcheck.backends import Backend
+from opcheck.backends import Backend, attempt
 from opcheck.backends.connect import connect
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.execution.saving import Recording, recording, write_questions
+from opcheck.execution.saving import Recording, write_questions
+from opcheck.execution.workers import at_once
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin, read_tensor
 from opcheck.model import BackendInfo, Case, Declined, LiveResult, NotRun, Produced, Raised, Verdict
 from opcheck.model import question as q
@@ -31,8 +31,7 @@ QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}
 
 def recorder(folder: Path, info: BackendInfo = FAKE) -> Recording:
     """What saves the answers of a backend that is called so."""
-    backend: Any = SimpleNamespace(info=info)
-    return Recording(backend, folder)
+    return Recording([info], folder)
 
 
 def saved(folder: Path, outcome: q.Outcome) -> set[str]:
@@ -44,7 +43,8 @@ def saved(folder: Path, outcome: q.Outcome) -> set[str]:
 
 def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[LiveResult]:
     """The results of `backend`, whose answers are saved in `folder`."""
-    return list(judge_all(cases, recording([Inline(backend)], folder)))
+    heard = Recording([backend.info], folder).heard
+    return list(judge_all(cases, [Inline(backend)], heard=heard))
 
 
 def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
@@ -166,13 +166,16 @@ def test_a_case_that_was_not_saved_is_not_run(tmp_path: Path) -> None:
 
 
 def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
-    (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
+    backend = connect("numpy")
     question = q.Question(HARDMAX, (X,), (X[::-1].copy(),), second_is_legal=True)
-    for asked in (question, question.turned()):
-        backend.ask(asked)
-        (reply,) = backend.replies([])
-        assert isinstance(reply[1].outcome, Produced)
-    assert (read_origin(tmp_path / "out") or backend).address == "numpy"  # type: ignore[union-attr]
+
+    def twice() -> Any:
+        for asked in (question, question.turned()):
+            reply = yield asked
+            assert isinstance(reply.outcome, Produced)
+
+    at_once(Recording([backend.info], tmp_path / "out").heard(twice()), partial(attempt, backend))
+    assert (read_origin(tmp_path / "out") or FAKE).address == "numpy"
     outcome = connect(f"saved:{tmp_path / 'out'}").prepare(HARDMAX).run([X])
     assert outcome[0].tolist() == Y.tolist()
 
@@ -262,8 +265,8 @@ def test_outputs_are_not_read_and_written_in_one_folder(tmp_path: Path) -> None:
 
 
 def test_outputs_of_one_backend_are_saved_not_of_two(tmp_path: Path) -> None:
-    two = [Inline(connect("numpy")), Inline(connect("reference"))]
-    assert error_of(UsageError, recording, two, tmp_path / "out").message == (
+    two = [connect("numpy").info, connect("reference").info]
+    assert error_of(UsageError, Recording, two, tmp_path / "out").message == (
         "the outputs of one backend can be saved, not of 2: numpy, reference"
     )
     assert not (tmp_path / "out").exists()
@@ -274,9 +277,12 @@ def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     cases = cases_in(tmp_path, TWO)
-    (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
+    backend = connect("numpy")
+    results = judge_all(
+        cases, [Inline(backend)], heard=Recording([backend.info], tmp_path / "out").heard
+    )
     monkeypatch.setattr(Path, "write_bytes", full)
-    assert error_of(BackendUnavailable, list, judge_all(cases, [backend])).message == (
+    assert error_of(BackendUnavailable, list, results).message == (
         f"outputs cannot be saved in {tmp_path}/out: No space left on device"
     )
 

@@ -176,7 +176,6 @@ def test_a_declaration_that_fails_is_none(asked: Any) -> None:
     assert found[cell(1, "float16")].verdict is Verdict.PASS
 
 
-@dataclass(eq=False)
 class _Hanging(Inline):
     """Never answers in time."""
 

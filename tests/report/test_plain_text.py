@@ -53,11 +53,6 @@ def test_counts_agree_with_their_nouns(count, said):
     assert plain_text.plural(count, "case") == said
 
 
-@pytest.mark.parametrize(("place", "said"), [((), "[]"), ((3,), "[3]"), ((0, 12), "[0, 12]")])
-def test_an_index_is_a_list(place, said):
-    assert plain_text.index(place) == said
-
-
 @pytest.mark.parametrize(
     ("written", "value", "said"),
     [

@@ -120,8 +120,7 @@ def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSess
         # Left enabled, the fallback moves a session that fails to the CPU in silence.
         session = ort.InferenceSession(model, options, [provider], enable_fallback=0)
     if session.get_providers()[:1] != [provider]:
-        got = ", ".join(session.get_providers())
-        raise BackendUnavailable(f"asked for {provider}, got {got}")
+        raise BackendUnavailable(f"asked for {provider}, got {', '.join(session.get_providers())}")
     return RuntimeSession(task, session)
 
 

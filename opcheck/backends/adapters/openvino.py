@@ -50,13 +50,11 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         settings["INFERENCE_NUM_THREADS"] = taken.get("threads", 1)
     if "precision" in taken:
         settings["INFERENCE_PRECISION_HINT"] = taken["precision"]
-    info = BackendInfo(
-        "openvino" if device == "CPU" else f"openvino:{device}",
-        "openvino",
-        openvino.__version__.partition("-")[0],  # what follows names the build
-        devices=(device, *(other for other in here if other != device)),
-        threads=settings.get("INFERENCE_NUM_THREADS"),
-    )
+    address = "openvino" if device == "CPU" else f"openvino:{device}"
+    version = openvino.__version__.partition("-")[0]  # what follows names the build
+    devices = (device, *(other for other in here if other != device))
+    count = settings.get("INFERENCE_NUM_THREADS")
+    info = BackendInfo(address, "openvino", version, devices=devices, threads=count)
     prepare = partial(prepared, core, device, settings)
     return Backend(info, (RuntimeError,), prepare, partial(_declares, core, device))
 
@@ -115,11 +113,11 @@ class Compiled:
         feed: dict[Any, Array] = {**self.task.feed(inputs)}
         ports = [one for one in self.compiled.inputs if not one.get_names() & feed.keys()]
         names = {name for one in self.compiled.inputs for name in one.get_names()}
-        if not ports and self.task.model is not None:
-            # Of a model that is read from bytes, it drops inputs that nothing reads.
-            return {name: array for name, array in feed.items() if name in names}
+        named = {name: array for name, array in feed.items() if name in names}
         if not ports:
-            return feed  # An input that OpenVINO dropped is refused, as whoever feeds it sees.
+            # Of a model that is read from bytes, it drops inputs that nothing reads. Of a node, one
+            # that it dropped is refused, as whoever feeds it sees.
+            return feed if self.task.model is None else named
         # OpenVINO names such inputs after the outputs, and drops those that nothing reads.
         sizes = [_sizes(port.get_partial_shape()) for port in ports]
         others = {name: [*array.shape] for name, array in feed.items() if name not in names}
@@ -127,7 +125,6 @@ class Compiled:
         # They keep their order: where the first that fit are the last that do, no others do.
         if first is None or first != (_in_order(sizes[::-1], reversed(others.items())) or [])[::-1]:
             return feed
-        named = {name: array for name, array in feed.items() if name in names}
         return {**named, **{port: feed[n] for port, n in zip(ports, first, strict=True)}}
 
     def _arrays(self, found: Any) -> list[Array]:

@@ -242,6 +242,7 @@ Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Reciprocal Sigmoid Sin Sin
 _ACTIVATIONS: Mapping[str, Callable[..., Any]] = {
     "Celu": lambda torch, _, x, alpha: torch.nn.functional.celu(x, alpha),
     "Elu": lambda torch, _, x, alpha: torch.nn.functional.elu(x, alpha),
+    "Gelu": lambda torch, _, x, approximate: torch.nn.functional.gelu(x, approximate=approximate),
     "HardSwish": lambda torch, _, x: torch.nn.functional.hardswish(x),
     "LeakyRelu": lambda torch, _, x, alpha: torch.nn.functional.leaky_relu(x, alpha),
     "Mish": lambda torch, _, x: torch.nn.functional.mish(x),
@@ -269,9 +270,6 @@ _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,
     ("", "Conv"): _conv,
-    ("", "Gelu"): lambda torch, task, x: torch.nn.functional.gelu(
-        x, approximate=str(task.attrs.get("approximate", "none"))
-    ),
     ("", "GroupNormalization"): _group_normalization,
     ("", "LayerNormalization"): _layer_normalization,
     ("", "Where"): lambda torch, task, condition, x, y: torch.where(condition, x, y),

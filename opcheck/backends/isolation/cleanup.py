@@ -20,8 +20,6 @@ from time import monotonic, sleep
 SCRATCH = "OPCHECK_SCRATCH"
 #: Seconds that killed processes may take to be gone; one that a driver holds never is.
 _LAST = 2.0
-#: Seconds between two looks at them.
-_NAP = 0.005
 
 
 def how_it_ended(status: int) -> str:
@@ -44,7 +42,7 @@ def kill_marked(meant: Callable[[str], bool]) -> None:
                 os.kill(process, signal.SIGKILL)
         if monotonic() > until:
             return
-        sleep(_NAP)
+        sleep(0.005)
 
 
 def _marked() -> Iterator[tuple[int, str]]:
@@ -79,10 +77,8 @@ def guarded_folder() -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         # Killed first: it takes the closing of its standard input for an accident.
-        guard.kill()
-        guard.wait()
-        assert guard.stdin
-        guard.stdin.close()
+        with guard:
+            guard.kill()
 
 
 def main() -> None:

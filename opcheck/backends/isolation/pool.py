@@ -61,8 +61,9 @@ class Job:
 class Slot:
     """One worker at a time, which is at work on the first of its `jobs`."""
 
-    def __init__(self, settings: BackendSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: BackendSettings, waiting: deque[Job]) -> None:
+        #: Queued jobs of a lost worker go back to the front of those `waiting`.
+        self._settings, self._waiting = settings, waiting
         self._failures = 0
         self._replies: list[tuple[int, Reply]] = []
         self.process: Process | None = None
@@ -70,8 +71,7 @@ class Slot:
         self.jobs: deque[Job] = deque()
         #: To be asked first in the next process.
         self.again: Job | None = None
-        #: Queued jobs of a lost worker, and why no further worker is started.
-        self.returned: deque[Job] = deque()
+        #: Why no further worker is started.
         self.given_up: str | None = None
         #: How processes ended that were lost through no question.
         self.accidents: list[str] = []
@@ -205,7 +205,7 @@ class Slot:
             said = f"its process ended between questions: {message}"
             self.accidents.append(f"{said}: {words}" if words else said)
             self._count_failure(f"its process ended {_FAILURES} times between questions: {message}")
-        self.returned.extend(jobs)
+        self._waiting.extendleft(reversed(jobs))
 
     def _not_started(self, error: OpcheckError) -> None:
         late = False
@@ -237,7 +237,7 @@ class Pool:
         self.partings: list[str] = []
         self._tickets = itertools.count(1)
         self._waiting: deque[Job] = deque()
-        self._slots = [Slot(settings) for _ in range(workers)]
+        self._slots = [Slot(settings, self._waiting) for _ in range(workers)]
         self._slots[0].process = Process(settings)
 
     def connected(self) -> BackendInfo:
@@ -292,15 +292,11 @@ class Pool:
         """Yield replies from `readable` connections, by ticket; raises Defect as `attend` does."""
         for slot in self._slots:
             there = slot.process is not None and slot.process.connection in readable
-            replies = slot.attend(readable=there)
-            self._waiting.extendleft(reversed(slot.returned))
-            slot.returned.clear()
-            yield from replies
+            yield from slot.attend(readable=there)
         self._distribute()
         if self._is_given_up:
-            reason = str(self._slots[0].given_up)
             while self._waiting:
-                yield self._waiting.popleft().ticket, Reply(NotRun(reason))
+                yield self._waiting.popleft().ticket, Reply(NotRun(str(self._slots[0].given_up)))
 
     @property
     def accidents(self) -> dict[str, int]:
@@ -385,7 +381,7 @@ class Stopwatch:
 
     def release(self, *, other: bool = False) -> Released:
         """Run the held task once more, on `other` data too, and release it. Raises WorkerLost."""
-        return self._asked(Released, Release(other), calls=9 if other else 1)
+        return self._asked(Released, Release(other))
 
     def close(self) -> str:
         """End the worker; return the last line that it printed."""
@@ -396,19 +392,16 @@ class Stopwatch:
         return printed[-1] if printed else ""
 
     def _asked(
-        self,
-        kind: type[wire.Answer],
-        asked: wire.WorkerRequest,
-        meanwhile: Meanwhile = lambda: None,
-        calls: int = 1,
+        self, kind: type[wire.Answer], what: wire.WorkerRequest, meanwhile: Meanwhile = lambda: None
     ) -> wire.Answer:
         """Ask and wait; without an answer the worker ends: raises WorkerLost, or as `meanwhile`."""
         process, number = self._process, next(self._numbers)
         if process is None:
             raise WorkerLost("its process is gone")
         process.since = monotonic()
+        calls = 9 if isinstance(what, Release) and what.other else 1
         try:
-            process.channel.send(number, wire.question_parts(asked))
+            process.channel.send(number, wire.question_parts(what))
             while not process.connection.poll(0.2):
                 meanwhile()
                 if loss := process.loss(calls * self._timeout):

@@ -303,8 +303,7 @@ def _nameless(flags: int = 0) -> int:
     else:
         with tempfile.TemporaryFile() as temporary:
             file = os.dup(temporary.fileno())
-    if flags:
-        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | flags)
+    fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | flags)
     return file
 
 

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from opcheck import __version__, grouping
 from opcheck.analysis import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
-from opcheck.report import markdown, plain_text, summary, totals
+from opcheck.report import markdown, plain_text, totals
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
@@ -121,8 +121,6 @@ _WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
 _BAR, _WIDEST, _HIGH = 27.0, 300.0, 76.0
 #: Margins for text: left, right, below, above.
 _MARGINS = 40.0, 10.0, 32.0, 6.0
-#: The width of a letter.
-LETTER = 5.0
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ def _map(picture: Picture) -> tuple[Drawing, str]:
         rows=rows,
         across=across,
         down=down,
-        left=max(-LETTER * len(str(rows - 1)) - 10, -30),
+        left=max(-5.0 * len(str(rows - 1)) - 10, -30),  # with letters of this width
     )
     return drawing, about
 
@@ -300,13 +298,9 @@ def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collecti
     return render(
         "failure.html",
         record=record,
-        found=summary.finding(record),
-        ledger=summary.ledger_note(record),
-        wanted=summary.wanted(record),
         number=rows[id(record)],
         count=count,
         evidence=[(one, drawn.of(one.picture) if one.picture else []) for one in telling],
-        likeliest=summary.LIKELIEST,
     )
 
 
@@ -318,11 +312,6 @@ class FailureGroup:
     places: Sequence[str]
     failures: Sequence[Record]
     shown: list[str] = field(default_factory=list)
-
-    @property
-    def left(self) -> int:
-        """Number of failures that are not shown in full."""
-        return len(self.failures) - len(self.shown)
 
 
 def broken_backends(
@@ -366,7 +355,7 @@ def show_some(groups: Sequence[FailureGroup], report: Callable[[Record], str], r
             text = report(record)
             room -= len(text.encode())
             group.shown += [text] * (room > 0)
-    return sum(group.left for group in groups)
+    return sum(len(group.failures) - len(group.shown) for group in groups)
 
 
 def results_table(

@@ -36,7 +36,7 @@ def started(tmp_path: Path) -> Iterator[Any]:
 
     yield start
     for backend in found:
-        backend.prepare.__self__.conversation().close()
+        backend.prepare.__self__.close()
 
 
 def asked(backend: Backend, task: Task = SAME, x: Any = X) -> Outcome:
@@ -67,7 +67,7 @@ def test_it_is_started_once_and_asked_any_number_of_times(started: Any) -> None:
 def test_its_standard_error_goes_where_ours_goes(started, capfd):
     backend = started("hello(); say('started'); serve()")
     output_of(asked(backend))
-    backend.prepare.__self__.conversation().close()
+    backend.prepare.__self__.close()
     assert capfd.readouterr().err == "started\n"
 
 
@@ -164,10 +164,10 @@ def test_it_may_say_so_at_either_request_and_goes_on(started, do, kind, outcome)
     backend = started(serving(f"{message} if request['do'] == {do!r} else message"))
     if isinstance(outcome, Raised):
         outcome = Raised(do, outcome.kind, outcome.detail, outcome.documented)
-    first = backend.prepare.__self__.conversation()
+    first = backend.prepare.__self__.close
     assert asked(backend) == outcome
     assert asked(backend) == outcome
-    assert backend.prepare.__self__.conversation() is first
+    assert first.alive
 
 
 def test_a_kind_without_words_is_named(started: Any) -> None:
@@ -225,10 +225,10 @@ def test_who_has_lost_the_thread_is_ended_and_started_anew(started: Any, tmp_pat
         serve(twice)
         """
     )
-    first = backend.prepare.__self__.conversation()
+    first = backend.prepare.__self__.close
     assert "the reply's id must be 2, got 1" in of_type(Raised, asked(backend)).detail
     assert output_of(asked(backend)).tobytes() == X.tobytes()
-    assert backend.prepare.__self__.conversation() is not first
+    assert not first.alive
 
 
 DIES = """
@@ -268,7 +268,7 @@ def test_a_program_that_closes_its_output_has_not_answered(started, monkeypatch)
 
 
 def pid_of(backend: Backend) -> int:
-    return backend.prepare.__self__.conversation()._process.pid
+    return backend.prepare.__self__._process.pid
 
 
 def gone(pid: int) -> bool:
@@ -284,7 +284,7 @@ def test_it_ends_when_its_input_does_and_its_files_go(started: Any, scratch: Pat
     output_of(asked(backend))
     pid = pid_of(backend)
     assert [*scratch.iterdir()]
-    backend.prepare.__self__.conversation().close()
+    backend.prepare.__self__.close()
     assert gone(pid)
     assert not [*scratch.iterdir()]
 
@@ -293,7 +293,7 @@ def test_one_that_does_not_listen_is_killed(started: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr("opcheck.backends.programs._PATIENCE", 0.1)
     backend = started("hello()\nwhile True: time.sleep(600)")
     pid = pid_of(backend)
-    backend.prepare.__self__.conversation().close()
+    backend.prepare.__self__.close()
     assert gone(pid)
 
 

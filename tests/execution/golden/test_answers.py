@@ -48,16 +48,16 @@ def test_a_case_of_rule_should_is_not_among_those_that_must_pass(tmp_path: Path)
 def test_what_is_to_be_refused_has_a_reason_and_no_outputs(tmp_path: Path) -> None:
     refused, twin = made(tmp_path)["out_of_range"].tests
     assert refused.reason == "axis is outside [-2, 1]"
-    assert refused.data.outputs == ()
+    assert refused.outputs == ()
     assert refused.ranks == (2,)
     assert twin.legal_twin
-    assert twin.data.outputs[0].written.shape == (2, 3)
+    assert twin.outputs[0].written.shape == (2, 3)
 
 
 def test_a_literal_is_written_as_the_oracle_has_it(tmp_path: Path) -> None:
     text = "{name: a, inputs: {input: [0, 1]}, expect: {output: [0.268941, 0.731059]}}"
     case = softmax(tmp_path, text.replace("expect", "tolerance: {rtol: 1.e-5, atol: 0}, expect"))
-    (output,) = made_of(case).tests[0].data.outputs
+    (output,) = made_of(case).tests[0].outputs
     assert output.written.tolist() == np.float32([0.26894143, 0.7310586]).tolist()
 
 
@@ -118,9 +118,9 @@ def test_a_computed_answer_to_an_open_question_is_correctly_rounded(tmp_path: Pa
     text = "{name: a, rule: open, inputs: {input: [0, 1]}, expect: {any_of: ["
     text += "{as: engine}, {as: none, output: [1, 0]}]}, tolerance: {ulp: 1}}"
     computed, stated = made_of(softmax(tmp_path, text)).tests
-    assert computed.data.method == "bounded"
-    assert computed.data.outputs[0].written.tolist() == np.float32([0.26894143, 0.7310586]).tolist()
-    assert stated.data.method == "stated"
+    assert computed.method == "bounded"
+    assert computed.outputs[0].written.tolist() == np.float32([0.26894143, 0.7310586]).tolist()
+    assert stated.method == "stated"
 
 
 def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) 
     """
     (case,) = cases_in(tmp_path, text)
     (test,) = made_of(case).tests
-    assert test.data.method == "stated"
-    assert test.data.outputs[0].written.tolist() == [0, 2]
+    assert test.method == "stated"
+    assert test.outputs[0].written.tolist() == [0, 2]
 
 
 def test_no_file_can_hold_what_is_drawn_at_random(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 import pytest
 
+from opcheck.errors import NotExpressible
+from opcheck.execution.expected import question
+from opcheck.graph import model_of
 from opcheck.suite import materialize
 
 HEAD = "op: SequenceInsert\nopset: 11\ndtype: float32\ncases:\n- name: a\n"
@@ -72,3 +75,34 @@ def test_a_wrong_output_is_told_with_its_place(problems, expect, told):
 def test_a_sequence_needs_a_dtype(problems, tensors, told):
     text = "op: SequenceLength\nopset: 11\ncases:\n- name: a\n  expect: {length: 0}\n"
     assert problems(f"{text}  inputs: {{input_sequence: {tensors}}}\n") == [told]
+
+
+@pytest.mark.parametrize(("op", "nodes"), [
+    ("Identity_of_sequences", "SequenceConstruct Identity SequenceLength SequenceAt SequenceAt"),
+    ("Identity_of_optional_sequences", "SequenceConstruct Optional Identity OptionalGetElement "
+     "SequenceLength SequenceAt SequenceAt"),
+    ("Optional_of_sequences", "SequenceConstruct Optional OptionalGetElement SequenceLength "
+     "SequenceAt SequenceAt"),
+    ("OptionalGetElement_of_optional_sequences", "SequenceConstruct Optional OptionalGetElement "
+     "SequenceLength SequenceAt SequenceAt"),
+])  # fmt: skip
+def test_an_operator_on_sequences_is_that_of_onnx_in_a_model(cases, op, nodes):
+    text = "inputs: {input: [[1], 2]}, expect: {output: [[1], 2]}"
+    (case,) = cases(f"{{op: {op}, opset: 18, dtype: float32, cases: [{{name: a, {text}}}]}}")
+    assert [node.op_type for node in model_of(question(case).task).graph.node] == nodes.split()
+    (case,) = cases(
+        f"{{op: {op}, opset: 18, dtype: float32, cases: [{{name: a, inputs: {{input: []}}, "
+        "expect: {output: []}}]}"
+    )
+    if op == "Optional_of_sequences":
+        with pytest.raises(NotExpressible, match="no tensors is one without an element"):
+            model_of(question(case).task)
+    else:
+        held = {node.op_type for node in model_of(question(case).task).graph.node}
+        assert "SequenceConstruct" not in held
+        assert ("SequenceEmpty" in held) == (op == "Identity_of_sequences")
+
+
+def test_a_version_before_the_form_has_none(problems):
+    head = "op: Identity_of_optionals\nopset: 14\ndtype: float32\ncases:\n- name: a\n"
+    assert problems(f"{head}  inputs: {{input: [[1]]}}\n")[0].startswith("2:8: ")

@@ -208,10 +208,11 @@ def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]
                 if not numbered.exists():
                     raise UsageError(f"{folder} has neither {file.name} nor {numbered.name}")
                 array = read_tensor(numbered)
-            axes = [*zip(shape or (), array.shape, strict=False)]
+            shape = array.shape if shape is None else shape
+            axes = [*zip(shape, array.shape, strict=False)]
             fits = all(isinstance(own, str) or own == size for own, size in axes)
-            if dtypes.of(array) != dtype or len(shape or ()) != array.ndim or not fits:
-                asked = f"{dtype}[{', '.join(str(one) or '?' for one in shape or ())}]"
+            if dtypes.of(array) != dtype or len(shape) != array.ndim or not fits:
+                asked = f"{dtype}[{', '.join(str(one) or '?' for one in shape)}]"
                 here = f"{dtypes.of(array) or array.dtype}{[*array.shape]}"
                 raise UsageError(f"{folder}: input {name!r} is {here}, and {asked} is asked for")
             found[name] = array

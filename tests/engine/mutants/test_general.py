@@ -66,6 +66,7 @@ def test_texts_fit_after_as_if() -> None:
     assert [t for t in texts if t[0].isupper() and not re.match(names, t)] == []
 
 
+@pytest.mark.gate
 def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None:
     """No shared table holds what nothing exercises."""
     seen: set[tuple[str, str]] = set()

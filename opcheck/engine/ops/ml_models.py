@@ -286,6 +286,7 @@ def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roo
     is_open("numbers of another type", types != {X.dtype})
     after = []
     for ids, ends_here in zip(ends[:2], ends[2:], strict=True):
+        unsaid(f"leaves marked {ends_here}", {*ends_here} - {0, 1})
         stated, is_leaf = np.array(ids), np.array(ends_here) != 0
         wrong = (stated < 0) | (stated >= np.where(is_leaf, lasts, nodes))
         illegal(f"no such node or leaf: {stated[wrong][:1].tolist()}", wrong.any())

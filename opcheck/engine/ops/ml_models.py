@@ -121,7 +121,7 @@ class Nodes:
 def holds(nodes, x, at, narrow=False):
     """If the expressions of the nodes `at` these places hold of features x."""
     split, mode = nodes.splits[at], nodes.modes[at]
-    if narrow:
+    if narrow and x.dtype != split.dtype:
         x, split = np.float32(x), np.float32(split)
     there = False if nodes.members is None else (x[..., None] == nodes.members[at]).any(axis=-1)
     found = x <= split, x < split, x >= split, x > split, x == split, x != split, there
@@ -156,9 +156,11 @@ def voted(at, places, targets, weights, count, aggregate):
     wrong = [one for one in targets if not 0 <= one < count]
     illegal(f"target {wrong[:1]}; allowed: 0 to {count - 1}", wrong)
     trees = at.shape[1]
-    of_target = np.tile(targets, trees)[:, None] == np.arange(count)
-    counted = (at[:, :, None] == places).reshape(len(at), -1, 1) & of_target
-    each = xp.reshape(xp.tile(weights, (trees,)), (1, -1, 1))
+    times = (at[:, :, None] == places).sum(axis=1)
+    most = max(1, times.max(initial=0))  # as often trees end at one leaf
+    counted = np.concatenate([times > one for one in range(most)], axis=1)[:, :, None]
+    counted = counted & (np.tile(targets, most)[:, None] == np.arange(count))
+    each = xp.reshape(xp.tile(weights, (most,)), (1, -1, 1))
     if aggregate in ("MIN", "MAX"):
         unsaid(f"{aggregate} of no votes", not counted.any(axis=1).all())
         least = aggregate == "MIN"
@@ -174,7 +176,9 @@ def voted(at, places, targets, weights, count, aggregate):
 def lists(attrs, prefix, names):
     """The lists in these attributes, all as long; some may be tensors in another attribute."""
     found = [one_of(attrs, f"{prefix}_{name}") for name in names.split()]
+    others = [one for name, one in attrs.items() if name.startswith(f"{prefix}_")]
     lengths = [0 if one is None else len(one) for one in found]
+    lengths += [len(one) for one in others if one is not None]
     illegal(f"{prefix}_* of {lengths} entries", len({*lengths}) > 1)
     unsaid(f"no {prefix}_*", not lengths[0])
     return found
@@ -198,6 +202,8 @@ def grown(attrs):
     trees, ids, features, kinds, yes, no, splits = lists(attrs, "nodes", names)
     places = {pair: place for place, pair in enumerate(zip(trees, ids, strict=True))}
     illegal("two nodes of one id in a tree", len(places) < len(ids))
+    counted = tuple(trees[:place].count(tree) for place, tree in enumerate(trees))
+    illegal("ids that are not 0, 1, 2 …", "target_ids" in attrs and ids != counted)
     for kind in kinds:
         check_one_of("nodes_modes", kind, *_MODES)
     modes = np.array([*map(_MODES.index, kinds)])
@@ -209,16 +215,27 @@ def grown(attrs):
     children = np.concatenate([one[inner] for one in after])
     illegal("a child that is no node", (children < 0).any())
     roots = [place for place in range(len(ids)) if place not in children]
-    unsaid("trees without one root each", [trees[one] for one in roots] != [*dict.fromkeys(trees)])
-    missing = attrs["nodes_missing_value_tracks_true"] or (0,) * len(ids)
-    illegal(f"{len(missing)} entries for {len(ids)} nodes", len(missing) != len(ids))
-    columns = map(np.array, (roots, inner, features, modes % 6, splits, missing))
-    return Nodes(*columns, after), places
+    firsts = [place for place, count in enumerate(counted) if not count]
+    unsaid("trees whose first nodes are not their only roots", roots != firsts)
+    if isinstance(splits, tuple):
+        splits = np.array(splits, np.float32)
+    features, splits, for_nan = map(np.array, (features, splits, missing(attrs, len(ids))))
+    return Nodes(np.array(roots), inner, features, modes % 6, splits, for_nan, after), places
+
+
+def missing(attrs, count):
+    """The branch of each node for NaN."""
+    stated = attrs["nodes_missing_value_tracks_true"] or (0,) * count
+    unsaid(f"branches {stated}", {*stated} - {0, 1})
+    return stated
 
 
 def scores_of(test, X, prefix, count, aggregate, attrs):
     """The scores of rows by the votes that tuples of a prefix describe."""
     nodes, places = grown(attrs)
+    given = [one for name, one in attrs.items() if name.endswith("tensor") and one is not None]
+    types = {one.dtype for one in (*given, X)}
+    is_open("tensors if not all is of doubles", given and types != {np.dtype(float)})
     trees, ids, targets, weights = lists(attrs, prefix, "treeids nodeids ids weights")
     known = [places.get(pair, -1) for pair in zip(trees, ids, strict=True)]
     illegal("a vote of what is no leaf", min(known) < 0 or nodes.inner[known].any())
@@ -261,21 +278,24 @@ def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roo
     illegal(f"modes {modes.tolist()}; allowed: 0 to 6", modes.max() > 6)
     nodes, lasts = len(features), len(leaf_targetids)
     illegal(f"{lasts} targets of {len(leaf_weights)} leaves", lasts != len(leaf_weights))
-    is_open("numbers of another type", {splits.dtype, leaf_weights.dtype} != {X.dtype})
+    sets = np.zeros(0, X.dtype) if membership_values is None else membership_values
+    types = {splits.dtype, leaf_weights.dtype, sets.dtype}
+    is_open("numbers of another type", types != {X.dtype})
     after = []
     for ids, ends_here in zip(ends[:2], ends[2:], strict=True):
+        unsaid(f"leaves marked {ends_here}", {*ends_here} - {0, 1})
         stated, is_leaf = np.array(ids), np.array(ends_here) != 0
         wrong = (stated < 0) | (stated >= np.where(is_leaf, lasts, nodes))
         illegal(f"no such node or leaf: {stated[wrong][:1].tolist()}", wrong.any())
-        after.append(stated + nodes * is_leaf)
+        after.append(np.pad(stated + nodes * is_leaf, (0, lasts)))
     roots = np.array(tree_roots)
     illegal(f"roots {tree_roots} of {nodes} nodes", ((roots < 0) | (roots >= nodes)).any())
-    missing = attrs["nodes_missing_value_tracks_true"] or (0,) * nodes
-    illegal(f"{len(missing)} entries for {nodes} nodes", len(missing) != nodes)
-    columns = (features, modes, splits, missing)
-    padded = (np.pad(np.array(one), (0, lasts)) for one in columns)
+    features, modes, splits, for_nan = (
+        np.pad(np.array(one), (0, lasts))
+        for one in (features, modes, splits, missing(attrs, nodes))
+    )
     inner = np.arange(nodes + lasts) < nodes
-    grown = Nodes(roots, inner, *padded, after, members(modes, membership_values))
+    grown = Nodes(roots, inner, features, modes, splits, for_nan, after, members(modes, sets))
     places = nodes + np.arange(lasts)
     weights = xp.lifted(leaf_weights)
     votes = places, leaf_targetids, weights, n_targets, _AGGREGATES[aggregate_function]
@@ -285,11 +305,10 @@ def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roo
 def members(modes, values):
     """The members of each node's set, padded with NaN; None if no node tests for members."""
     places = np.flatnonzero(modes == 6)
-    stated = np.zeros(0) if values is None else values
-    ends = np.flatnonzero(stated != stated)
+    ends = np.flatnonzero(values != values)
+    sets = np.split(values, ends + 1)
+    unsaid("a last set that no NaN ends", sets[-1].size)
     illegal(f"{len(ends)} sets for {len(places)} nodes", len(ends) != len(places))
-    sets = np.split(stated, ends + 1)
-    illegal("members after the last set", sets[-1].size)
     if not len(places):
         return None
     found = np.full((len(modes), max(map(len, sets))), np.nan)

@@ -1,0 +1,77 @@
+"""Ensembles of trees against a walk through each in plain Python."""
+
+import operator
+
+import numpy as np
+import pytest
+
+from opcheck.errors import InvalidNode
+from opcheck.opset import ML, describe
+from tests.computed import evaluate
+
+MODES = {"BRANCH_LEQ": operator.le, "BRANCH_LT": operator.lt, "BRANCH_GTE": operator.ge,
+         "BRANCH_GT": operator.gt, "BRANCH_EQ": operator.eq, "BRANCH_NEQ": operator.ne}  # fmt: skip
+
+
+def grown(draw, tree, depth, nodes):
+    """A tree of random nodes, added to `nodes` as (tree, id, mode, feature, value, missing …)."""
+    place = len([one for one in nodes if one["treeids"] == tree])
+    nodes.append(node := {"treeids": tree, "nodeids": place, "modes": "LEAF", "featureids": 0,
+                          "values": 0.0, "missing_value_tracks_true": 0,
+                          "truenodeids": 0, "falsenodeids": 0})  # fmt: skip
+    if depth and draw.random() < 0.9:
+        node |= {"modes": str(draw.choice([*MODES])), "featureids": int(draw.integers(3)),
+                 "values": float(draw.integers(-2, 3)),
+                 "missing_value_tracks_true": int(draw.integers(2))}  # fmt: skip
+        for side in ("truenodeids", "falsenodeids"):
+            node[side] = grown(draw, tree, depth - 1, nodes)
+    return place
+
+
+def walked(nodes, tree, row):
+    of_tree = [one for one in nodes if one["treeids"] == tree]
+    node = of_tree[0]
+    while node["modes"] != "LEAF":
+        x = row[node["featureids"]]
+        way = MODES[node["modes"]](x, node["values"])
+        if x != x:
+            way = node["missing_value_tracks_true"]
+        node = of_tree[node["truenodeids" if way else "falsenodeids"]]
+    return node["nodeids"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_forests_are_walked(seed):
+    draw = np.random.default_rng(seed)
+    nodes: list[dict] = []
+    for tree in range(4):
+        grown(draw, tree, 4, nodes)
+    # Each leaf has two votes, and target 0 has one at every leaf.
+    votes = [(one["treeids"], one["nodeids"], target, float(draw.integers(-40, 40)) / 8)
+             for one in nodes if one["modes"] == "LEAF"
+             for target in (0, int(draw.integers(3)))]  # fmt: skip
+    x = draw.integers(-2, 3, (31, 3)).astype(np.float32)
+    x[draw.random(x.shape) < 0.1] = np.nan
+    want = np.zeros((31, 3))
+    for n, row in enumerate(x.tolist()):
+        at = {(tree, walked(nodes, tree, row)) for tree in range(4)}
+        for tree, node, target, weight in votes:
+            want[n, target] += weight * ((tree, node) in at)
+    attrs = {f"nodes_{name}": tuple(one[name] for one in nodes) for name in nodes[0]}
+    columns = [*zip(*votes, strict=True)]
+    names = ("treeids", "nodeids", "ids", "weights")
+    of_targets = {f"target_{n}": one for n, one in zip(names, columns, strict=True)}
+    regressor, classifier = (describe(ML, f"TreeEnsemble{n}", 3).op
+                             for n in ("Regressor", "Classifier"))  # fmt: skip
+    [y] = evaluate(regressor, [x], attrs | of_targets | {"n_targets": 3, "base_values": (1, 0, -1)})
+    np.testing.assert_array_equal(y - [1, 0, -1], want)
+    of_classes = {f"class_{n}": one for n, one in zip(names, columns, strict=True)}
+    labels = {"classlabels_strings": ("a", "b", "c"), "base_values": (0.01, 0.02, 0.03)}
+    top, z = evaluate(classifier, [x], attrs | of_classes | labels, 2)
+    want += [0.01, 0.02, 0.03]
+    np.testing.assert_allclose(z, want, 1e-6, 1e-6)
+    assert top.tolist() == [*np.array(["a", "b", "c"])[want.argmax(axis=1)]]
+    with pytest.raises(InvalidNode, match="a child that is no node"):
+        evaluate(regressor, [x], attrs | of_targets | {
+            "n_targets": 3, "nodes_modes": ("BRANCH_LT",) * len(nodes),
+            "nodes_truenodeids": (99,) * len(nodes)})  # fmt: skip

@@ -318,7 +318,7 @@ def test_the_graph_is_transpose_reshape_rows_and_back(name, onnx_s, axes) -> Non
     assert operators == ["Transpose", "Reshape", onnx_s, "Reshape", "Transpose"]
 
 
-@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.info.kind)
+@pytest.mark.parametrize("backend", [*BACKENDS, connect("numpy")], ids=lambda one: one.info.kind)
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("shape", [(7,), (3, 5), (1, 1, 3, 5), (1, 1, 1, 1, 1, 1, 4, 3), (2, 0)])
 def test_the_last_axis_may_be_named(backend: Backend, name: str, shape: tuple[int, ...]) -> None:

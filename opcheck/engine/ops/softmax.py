@@ -8,6 +8,7 @@ count as sorted.
 
 from functools import partial, reduce
 from math import ceil, prod
+from typing import Any
 
 import numpy as np
 
@@ -273,7 +274,7 @@ def logarithms_in_blocks(x, axis):
     return d - xp.log(total)
 
 
-LOG_MUTANTS = {
+LOG_MUTANTS: dict[str, Any] = {
     # The logarithm of wrong shares, which float64 holds where the tensor's type does not.
     **{name: (text, lambda x, axis, shares=shares: np.log(
            shares(x.astype(np.float64), axis)).astype(x.dtype))
@@ -334,19 +335,19 @@ HARDMAX[0][0].mutant("the first of equal maxima was that of the transposed tenso
     lambda ones, order: ones.transpose(np.argsort(order)))  # fmt: skip
 
 
-OF_RANKS = {
+OF_RANKS: dict[str, Any] = {
     "nine_dimensions_accepted": ("more than 8 dimensions were accepted",
                                  {"accepted": lambda rank: rank > MAX_RANK}),
     "no_dimension_accepted": ("a tensor without dimensions was accepted",
                               {"accepted": lambda rank: rank < 1}),
 }  # fmt: skip
-OF_THE_LAST = {
+OF_THE_LAST: dict[str, Any] = {
     **OF_RANKS,
     "any_effective_rank": ("more than two sizes other than 1 were accepted",
                            {"accepted": lambda rank: 2 < rank <= MAX_RANK}),
     "coercion": ("all axes but the first competed, as in ONNX before version 13", {"begin": 1}),
 }  # fmt: skip
-OF_AXES = {
+OF_AXES: dict[str, Any] = {
     **OF_RANKS,
     "refuses_unsorted_axes": ("axes that do not increase were refused",
         {"read": lambda axes, rank: axes if [*axes] == sorted(axes) else [rank]}),
@@ -371,7 +372,7 @@ OF_AXES = {
         {"joined": lambda x, axes, of_rows: reduce(
             lambda y, axis: jointly(y, [axis], of_rows), axes, x)}),
 }  # fmt: skip
-OF_TIES = {
+OF_TIES: dict[str, Any] = {
     "axes_in_the_order_stated": (
         "joint indices ran through the axes in the order in which they are stated",
         {"change": lambda axes, rank: axes}),

@@ -73,8 +73,9 @@ def output_of(backend: Backend, task: model.Task, *inputs: Any) -> Any:
     return output
 
 
-def dml_problem(axes: tuple[int, ...], *arrays: Any) -> model.Task:
-    return task_of(HARDMAX1, 1, {"Axes": axes}, *arrays, domain=directml.DML)
+def dml_problem(axes: tuple[int, ...] | None, *arrays: Any, op: str = HARDMAX1) -> model.Task:
+    attrs = {} if axes is None else {"Axes": axes}
+    return task_of(op, 1, attrs, *arrays, domain=directml.DML)
 
 
 def dtype_of(array: Any) -> dtypes.DType:

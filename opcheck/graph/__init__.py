@@ -36,7 +36,7 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
         return ModelProto.FromString(b"".join(pieces))
     domain, at_opset, constants = task.op.domain, task.opset, dict[str, Array]()
     if domain == opset.DML:
-        nodes, constants, at_opset = lower_hardmax1(task)
+        nodes, constants, at_opset = lower_rows(task)
         domain = ""
     else:
         name = opset.plain(task.op.name)
@@ -305,40 +305,48 @@ def substance(model: ModelProto) -> bytes:
     return copy.SerializeToString(deterministic=True)
 
 
-def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
-    """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
+#: What ONNX calls DirectML's operators of rows, whose names may end in 1.
+ROWS = {"HARDMAX": "Hardmax", "LOG_SOFTMAX": "LogSoftmax", "SOFTMAX": "Softmax"}
 
-    Transpose (reduced axes last) → Reshape → Hardmax-13 (last axis) → Reshape → Transpose back.
-    Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
+
+def lower_rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
+    """An operator of DirectML as nodes, their constants, and the opset they need.
+
+    Transpose (reduced axes last) → Reshape → an operator of version 13 (last axis) → Reshape →
+    Transpose back. Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
     """
     if len(task.inputs) != 1:
         count = len(task.inputs)
         raise NotExpressible(f"not expressible as an ONNX graph: {count} inputs; allowed: 1")
     (tensor,) = task.inputs
     (output,) = task.outputs
-    axes = task.attrs.get("Axes", ())
-    if not isinstance(axes, tuple) or task.attrs.keys() - {"Axes"}:
+    schema, shape = opset.versions(opset.DML, task.op.name)[1], tensor.shape
+    axes = task.attrs.get("Axes", ()) if schema.attributes else (len(shape) - 1,)
+    if not isinstance(axes, tuple) or task.attrs.keys() - schema.attributes.keys():
         stated = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
         raise NotExpressible(f"not expressible as an ONNX graph: {stated}")
     reduced = sorted(int(axis) for axis in axes)
-    invalid = opset.invalid_axes(reduced, len(tensor.shape))
-    if tensor.dtype.text not in opset.HARDMAX1.inputs[0].types:
+    invalid = opset.invalid_axes(reduced, len(shape))
+    if not (invalid or schema.attributes):
+        invalid = opset.invalid_sizes(shape)
+    if tensor.dtype.text not in schema.inputs[0].types:
         invalid = f"{tensor.dtype} is no data type of {task.op.name}"
     if invalid:
         raise NotExpressible(f"not expressible as an ONNX graph: {invalid}")
-    kept = [axis for axis in range(len(tensor.shape)) if axis not in reduced]
+    kept = [axis for axis in range(len(shape)) if axis not in reduced]
     order, split = kept + reduced, len(kept)
-    moved = [tensor.shape[axis] for axis in order]
+    moved = [shape[axis] for axis in order]
     rows = [prod(moved[:split]), prod(moved[split:])]
     back = [int(place) for place in np.argsort(order)]
+    operator = ROWS[task.op.name.removeprefix("DML_ACTIVATION_").removesuffix("1")]
     shapes = {"rows": rows, "moved_shape": moved}
     constants: dict[str, Array] = {name: np.array(it, np.int64) for name, it in shapes.items()}
     nodes = [
         helper.make_node("Transpose", [tensor.name], ["moved"], perm=order),
         helper.make_node("Reshape", ["moved", "rows"], ["matrix"], allowzero=1),
-        helper.make_node("Hardmax", ["matrix"], ["ones"], axis=-1),
-        helper.make_node("Reshape", ["ones", "moved_shape"], ["moved_ones"], allowzero=1),
-        helper.make_node("Transpose", ["moved_ones"], [output.name], perm=back),
+        helper.make_node(operator, ["matrix"], ["of_rows"], axis=-1),
+        helper.make_node("Reshape", ["of_rows", "moved_shape"], ["moved_back"], allowzero=1),
+        helper.make_node("Transpose", ["moved_back"], [output.name], perm=back),
     ]
-    # Hardmax-13 is in force, and Reshape has allowzero, else no empty tensor keeps its shape.
+    # Version 13 is in force, and Reshape has allowzero, else no empty tensor keeps its shape.
     return nodes, constants, 14

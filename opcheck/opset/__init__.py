@@ -354,19 +354,22 @@ def without_sequences(
 
 #: The domains of DirectML's operators, and of those of classical machine learning and training.
 DML, ML, TRAINING = "com.microsoft.dml", "ai.onnx.ml", "ai.onnx.preview.training"
-_FLOAT32_AND_FLOAT16 = frozenset({"tensor(float)", "tensor(float16)"})
 #: The largest DimensionCount of a tensor descriptor.
 MAX_RANK = 8
 
-HARDMAX1 = Schema(
-    # Feature level 5.1; DirectML has no opsets, so the one version there is counts as 1.
-    op=OpVersion(DML, "DML_ACTIVATION_HARDMAX1", 1),
-    attributes={"Axes": Attribute("Axes", "ints", required=True, default=None)},
-    inputs=(Parameter("InputTensor", "T", _FLOAT32_AND_FLOAT16, "single"),),
-    outputs=(Parameter("OutputTensor", "T", _FLOAT32_AND_FLOAT16, "single"),),
-)
 
-DML_SCHEMAS = (HARDMAX1,)
+def _activation(name: str, *attributes: Attribute) -> Schema:
+    held = frozenset({"tensor(float)", "tensor(float16)"})
+    inputs, outputs = ((Parameter(f"{x}Tensor", "T", held, "single"),) for x in ("Input", "Output"))
+    op = OpVersion(DML, f"DML_ACTIVATION_{name}", 1)
+    return Schema(op, {one.name: one for one in attributes}, inputs, outputs)
+
+
+# DirectML has no opsets, so the one version there is counts as 1: feature level 3.0, the first that
+# allows 1 to 8 dimensions, and 5.1 for operators with Axes.
+_ROWS = ("HARDMAX", "LOG_SOFTMAX", "SOFTMAX")
+_AXES = Attribute("Axes", "ints", required=True, default=None)
+DML_SCHEMAS = (*map(_activation, _ROWS), *(_activation(f"{name}1", _AXES) for name in _ROWS))
 
 
 def invalid_axes(axes: Sequence[int], rank: int) -> str | None:
@@ -384,6 +387,16 @@ def invalid_axes(axes: Sequence[int], rank: int) -> str | None:
     if len(set(axes)) < len(axes):
         return f"Axes {list(axes)} repeats an axis; allowed: each axis once"
     return None
+
+
+def invalid_sizes(shape: Sequence[int]) -> str | None:
+    """Return why an operator without Axes takes no tensor of this shape, or None if it does.
+
+    Its effective rank, which is the rank without sizes of 1 on the left, is at most 2.
+    """
+    if any(size != 1 for size in shape[:-2]):
+        return f"InputTensor has sizes {list(shape)}; allowed: 1 in all places but the last two"
+    return invalid_axes([len(shape) - 1], len(shape))
 
 
 @cache

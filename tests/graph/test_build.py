@@ -306,10 +306,50 @@ def test_unsorted_axes_count_as_sorted(backend: Backend) -> None:
     assert lowered(backend, x, (2, 0)).tolist() == want
 
 
-def test_the_graph_is_transpose_reshape_hardmax_and_back() -> None:
-    model = model_of(dml_problem((2, 0), np.ones((2, 3, 4), np.float32)))
+ROWS = {"HARDMAX": "Hardmax", "LOG_SOFTMAX": "LogSoftmax", "SOFTMAX": "Softmax"}
+
+
+@pytest.mark.parametrize(("name", "onnx_s"), ROWS.items())
+@pytest.mark.parametrize("axes", [None, (2, 0)])
+def test_the_graph_is_transpose_reshape_rows_and_back(name, onnx_s, axes) -> None:
+    op, shape = f"DML_ACTIVATION_{name}{'1' if axes else ''}", (2 if axes else 1, 3, 4)
+    model = model_of(dml_problem(axes, np.ones(shape, np.float32), op=op))
     operators = [node.op_type for node in model.graph.node]
-    assert operators == ["Transpose", "Reshape", "Hardmax", "Reshape", "Transpose"]
+    assert operators == ["Transpose", "Reshape", onnx_s, "Reshape", "Transpose"]
+
+
+@pytest.mark.parametrize("backend", [*BACKENDS, connect("numpy")], ids=lambda one: one.info.kind)
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("shape", [(7,), (3, 5), (1, 1, 3, 5), (1, 1, 1, 1, 1, 1, 4, 3), (2, 0)])
+def test_the_last_axis_may_be_named(backend: Backend, name: str, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(1).normal(0, 3, shape).astype(np.float32)
+    op, last = f"DML_ACTIVATION_{name}", (x.ndim - 1,)
+    plain, named = dml_problem(None, x, op=op), dml_problem(last, x, op=f"{op}1")
+    given = of_type(Produced, attempt(backend, asking(plain, x))).outputs[0]
+    assert (
+        given.tolist() == of_type(Produced, attempt(backend, asking(named, x))).outputs[0].tolist()
+    )
+    with np.errstate(divide="ignore"):
+        assert np.allclose(given, ROWS_BY_HAND[name](x), atol=1e-6)
+
+
+def shares(x: Any) -> Any:
+    e = np.exp(x.astype(np.float64))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+ROWS_BY_HAND = {
+    "HARDMAX": lambda x: brute.hardmax(x, brute.along(x.shape, (x.ndim - 1,))),
+    "LOG_SOFTMAX": lambda x: np.log(shares(x)),
+    "SOFTMAX": shares,
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_has_no_axes_takes_neither_them_nor_another_effective_rank(name: str) -> None:
+    op, x = f"DML_ACTIVATION_{name}", np.ones((2, 1, 3), np.float32)
+    assert "sizes [2, 1, 3]" in str(error_of(NotExpressible, model_of, dml_problem(None, x, op=op)))
+    assert "Axes (1,)" in str(error_of(NotExpressible, model_of, dml_problem((1,), x[0], op=op)))
 
 
 @pytest.mark.parametrize(

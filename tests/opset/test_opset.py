@@ -8,7 +8,7 @@ from onnx import defs
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.model import OpVersion
-from opcheck.opset import DML, DML_SCHEMAS, HARDMAX1, MAX_RANK, invalid_axes
+from opcheck.opset import DML, DML_SCHEMAS, MAX_RANK, invalid_axes, invalid_sizes
 
 
 def test_the_version_in_force_is_the_newest_not_after_the_opset() -> None:
@@ -74,7 +74,8 @@ def test_operators_and_domains_are_listed() -> None:
     names = opset.operators("")
     assert "Hardmax" in names
     assert list(names) == sorted(names)
-    assert opset.operators("com.microsoft.dml") == ("DML_ACTIVATION_HARDMAX1",)
+    names = ("HARDMAX", "HARDMAX1", "LOG_SOFTMAX", "LOG_SOFTMAX1", "SOFTMAX", "SOFTMAX1")
+    assert opset.operators("com.microsoft.dml") == (*(f"DML_ACTIVATION_{n}" for n in names),)
     assert opset.operators("no.such.domain") == ()
 
 
@@ -150,14 +151,24 @@ def test_its_operators_stand_beside_onnx_s() -> None:
         assert opset.describe("", schema.op.name, 1) is None
 
 
-def test_hardmax1_is_as_its_page_declares_it() -> None:
-    assert set(HARDMAX1.attributes) == {"Axes"}
-    axes = HARDMAX1.attributes["Axes"]
-    assert (axes.type, axes.required, axes.default) == ("ints", True, None)
-    for parameters, name in ((HARDMAX1.inputs, "InputTensor"), (HARDMAX1.outputs, "OutputTensor")):
+@pytest.mark.parametrize("schema", DML_SCHEMAS, ids=lambda schema: schema.op.name)
+def test_its_operators_are_as_their_pages_declare_them(schema) -> None:
+    declared = [(a.name, a.type, a.required, a.default) for a in schema.attributes.values()]
+    assert declared == [("Axes", "ints", True, None)] * schema.op.name.endswith("1")
+    for parameters, name in ((schema.inputs, "InputTensor"), (schema.outputs, "OutputTensor")):
         assert [(p.name, p.option) for p in parameters] == [(name, "single")]
         assert parameters[0].types == {"tensor(float)", "tensor(float16)"}
-    assert HARDMAX1.inputs[0].constraint == HARDMAX1.outputs[0].constraint
+    assert schema.inputs[0].constraint == schema.outputs[0].constraint
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (0, 3), (1, 1, 2, 3), (1, 1, 1), (*[1] * 7, 5)])
+def test_sizes_of_1_on_the_left_do_not_count(shape: tuple[int, ...]) -> None:
+    assert invalid_sizes(shape) is None
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 3), (0, 1, 3), (1, 2, 1, 3), (2, *[1] * 7), [1] * 9, ()])
+def test_an_effective_rank_above_2_and_a_rank_out_of_range_are_invalid(shape) -> None:
+    assert invalid_sizes(shape)
 
 
 @pytest.mark.parametrize("rank", range(1, MAX_RANK + 1))

@@ -1,12 +1,14 @@
 """e^x of each row in shares of their sum, their logarithms, losses by these, and the first maximum.
 
-The joint index of DML_ACTIVATION_HARDMAX1 runs over the axes in increasing dimension order,
-row-major; the first maximum in that order (DML_AXIS_DIRECTION_INCREASING) gets the 1. Unsorted
-axes, which the text leaves open, count as sorted.
+DirectML's operators whose names end in 1 have a row along several axes together. The joint index of
+DML_ACTIVATION_HARDMAX1 runs over these in increasing dimension order, row-major; the first maximum
+in that order (DML_AXIS_DIRECTION_INCREASING) gets the 1. Unsorted axes, which the text leaves open,
+count as sorted.
 """
 
 from functools import partial, reduce
 from math import ceil, prod
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +16,60 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import by_rows
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
-from opcheck.opset import DML, MAX_RANK, invalid_axes
+from opcheck.opset import DML, MAX_RANK, invalid_axes, invalid_sizes
 
 NAMES = """
-DML_ACTIVATION_HARDMAX1 Hardmax LogSoftmax NegativeLogLikelihoodLoss Softmax
-SoftmaxCrossEntropyLoss
+DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 DML_ACTIVATION_LOG_SOFTMAX
+DML_ACTIVATION_LOG_SOFTMAX1 DML_ACTIVATION_SOFTMAX DML_ACTIVATION_SOFTMAX1
+Hardmax LogSoftmax NegativeLogLikelihoodLoss Softmax SoftmaxCrossEntropyLoss
 """
-SOFTMAX = operator("Softmax", low=0.0, high=1.0)
-LOG_SOFTMAX = operator("LogSoftmax")
-HARDMAX = operator("Hardmax", low=0.0, high=1.0, exact=True)
-DML_HARDMAX = operator("DML_ACTIVATION_HARDMAX1", DML, low=0.0, high=1.0, exact=True)
+
+
+def jointly(x, axes, of_rows):
+    """What `of_rows(x, axis)` makes of rows along `axes`, of which the last runs fastest."""
+    if not x.size:
+        return x
+    order = [*(axis for axis in range(x.ndim) if axis not in axes), *axes]
+    moved = xp.permute_dims(x, order)
+    rows = xp.reshape(moved, (prod(moved.shape[: x.ndim - len(axes)]), -1))
+    return xp.permute_dims(xp.reshape(of_rows(rows, 1), moved.shape), np.argsort(order))
+
+
+@by_step(1, options=["accepted", "begin"])
+def along_the_last(of_rows, InputTensor, *, accepted=lambda rank: False, begin=-1):
+    x = InputTensor
+    if (problem := invalid_sizes(x.shape)) and not accepted(x.ndim):
+        raise InvalidNode(problem)
+    return jointly(x, [*range(x.ndim)][begin:], of_rows)
+
+
+@by_step(1, options=["accepted", "read", "change", "joined"])
+def over_axes(of_rows, InputTensor, *, Axes, accepted=lambda rank: False,
+              read=lambda axes, rank: axes, change=lambda axes, rank: sorted(axes),
+              joined=jointly):  # fmt: skip
+    """Rows along Axes. Mutants `read` others, `change` legal ones, or have ranks `accepted`."""
+    x, axes = InputTensor, read(Axes, InputTensor.ndim)
+    if accepted(x.ndim):
+        axes = {axis for axis in axes if 0 <= axis < x.ndim}
+    elif problem := invalid_axes(axes, x.ndim):
+        raise InvalidNode(problem)
+    return joined(x, change(axes, x.ndim), of_rows)
+
+
+def of_each_domain(name, dml_name, **options):
+    """An operator of ONNX, and DirectML's two like it, with what makes their formulas."""
+    of_dml = [operator(f"DML_ACTIVATION_{dml_name}{one}", DML, **options) for one in ("", "1")]
+    ops = [operator(name, **options), *of_dml]
+    return [*zip(ops, (by_rows, along_the_last, over_axes), strict=True)]
+
+
+SOFTMAX = of_each_domain("Softmax", "SOFTMAX", low=0.0, high=1.0)
+LOG_SOFTMAX = of_each_domain("LogSoftmax", "LOG_SOFTMAX")
+HARDMAX = of_each_domain("Hardmax", "HARDMAX", low=0.0, high=1.0, exact=True)
 NLL, CROSS_ENTROPY = map(operator, ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"))
 RAW = "where the raw log-sum-exp is subtracted: not shift invariant"
 
 
-@SOFTMAX.formula(by=by_rows)
 def plain(x, axis):
     """e^(x − max) over its sum, as the function body of version 13 says."""
     e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
@@ -40,7 +81,6 @@ def logarithms(x, axis):
     return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
 
 
-@SOFTMAX.natively(by=by_rows)
 def without_maxima(x, axis):
     """e^x over its sum: to find maxima takes longer, and is needed for other sums than these."""
     e = np.exp(x)
@@ -49,11 +89,6 @@ def without_maxima(x, axis):
     return e / total if total.min() >= 2.0**-20 and total.max() < np.inf else plain(x, axis)
 
 
-# One exponential for each element, and no division.
-SOFTMAX.also_honest("", by=by_rows)(lambda x, axis: xp.exp(logarithms(x, axis)))
-
-
-@SOFTMAX.also_honest("", by=by_rows)
 def in_blocks(x, axis):
     """e^(x − m) below the maximum m of a block or so far, then brought down to the row's own.
 
@@ -78,8 +113,13 @@ def raw_logarithms(x, axis):
     return x - (top + xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)))
 
 
-SOFTMAX.also_honest(RAW, by=by_rows)(lambda x, axis: xp.exp(raw_logarithms(x, axis)))
-
+for _op, _by in SOFTMAX:
+    _op.formula(by=_by)(plain)
+    _op.natively(by=_by)(without_maxima)
+    # One exponential for each element, and no division.
+    _op.also_honest("", by=_by)(lambda x, axis: xp.exp(logarithms(x, axis)))
+    _op.also_honest("", by=_by)(in_blocks)
+    _op.also_honest(RAW, by=_by)(lambda x, axis: xp.exp(raw_logarithms(x, axis)))
 
 #: Unit roundoffs of another exponential and its product.
 EXP_AND_PRODUCT = 9.0
@@ -220,7 +260,8 @@ MUTANTS = {
            f"the last vector of {width} was filled up with zeros, and they were added up too",
            partial(padded_with_zeros, width)) for width in (4, 8, 16, 32)},
 }  # fmt: skip
-SOFTMAX.mutant_table(MUTANTS, by=by_rows)
+for _op, _by in SOFTMAX:
+    _op.mutant_table(MUTANTS, by=_by)
 
 
 def of_shares(x, axis):
@@ -233,7 +274,7 @@ def logarithms_in_blocks(x, axis):
     return d - xp.log(total)
 
 
-LOG_SOFTMAX.mutant_table({
+LOG_MUTANTS: dict[str, Any] = {
     # The logarithm of wrong shares, which float64 holds where the tensor's type does not.
     **{name: (text, lambda x, axis, shares=shares: np.log(
            shares(x.astype(np.float64), axis)).astype(x.dtype))
@@ -246,10 +287,11 @@ LOG_SOFTMAX.mutant_table({
         lambda x, axis: logarithms(x, axis) + xp.max(x, axis=axis, keepdims=True)),
     "base_10": ("the decimal logarithm was taken",
         lambda x, axis: logarithms(x, axis) / np.log(10.0, dtype=x.dtype)),
-}, by=by_rows)  # fmt: skip
+}  # fmt: skip
+for _op, _by in LOG_SOFTMAX:
+    _op.mutant_table(LOG_MUTANTS, by=_by)
 
 
-@HARDMAX.formula(by=by_rows)
 def one_hot(x, axis):
     """1 at the first maximum along `axis`, which is the first NaN where there is one."""
     first = xp.argmax(x, axis=axis, keepdims=True)
@@ -257,7 +299,6 @@ def one_hot(x, axis):
     return xp.astype(xp.equal(places, first), x.dtype)
 
 
-@HARDMAX.natively(by=by_rows)
 def put(x, axis):
     y = np.zeros(x.shape, x.dtype)
     np.put_along_axis(y, xp.argmax(x, axis=axis, keepdims=True), 1, axis)
@@ -275,7 +316,10 @@ OF_ROWS = {
         "rows of one element were left out as nothing to do, and the input copied",
         lambda x, axis: x if x.shape[axis] == 1 else one_hot(x, axis)),
 }  # fmt: skip
-HARDMAX.mutant_table(OF_ROWS, by=by_rows)
+for _op, _by in HARDMAX:
+    _op.formula(by=_by)(one_hot)
+    _op.natively(by=_by)(put)
+    _op.mutant_table(OF_ROWS, by=_by)
 
 
 @by_step(each={1: 1, 11: 11})
@@ -283,87 +327,64 @@ def transposed(function, since, input, *, axis):
     """Versions 1 and 11 of what competes in the order of the last axis first."""
     competing = range(axis % max(1, input.ndim), input.ndim)
     order = [*range(input.ndim - len(competing)), *reversed(competing)]
-    return function(HARDMAX.formulas[since](input.transpose(order), axis=axis), order)
+    return function(HARDMAX[0][0].formulas[since](input.transpose(order), axis=axis), order)
 
 
-HARDMAX.mutant("the first of equal maxima was that of the transposed tensor", by=transposed,
+HARDMAX[0][0].mutant("the first of equal maxima was that of the transposed tensor", by=transposed,
           name="ties_in_column_major_order")(
     lambda ones, order: ones.transpose(np.argsort(order)))  # fmt: skip
 
 
-@DML_HARDMAX.formula(1)
-def over_axes(InputTensor, *, Axes):
-    if problem := invalid_axes(Axes, InputTensor.ndim):
-        raise InvalidNode(problem)
-    return first_maxima(InputTensor, sorted(Axes))
-
-
-def first_maxima(x, axes, of_rows=one_hot):
-    """1 for the first maximum over `axes`; the last axis runs fastest."""
-    if not x.size:
-        return x
-    order = [*(axis for axis in range(x.ndim) if axis not in axes), *axes]
-    moved = xp.permute_dims(x, order)
-    rows = xp.reshape(moved, (prod(moved.shape[: x.ndim - len(axes)]), -1))
-    return xp.permute_dims(xp.reshape(of_rows(rows, 1), moved.shape), np.argsort(order))
-
-
-def legal(change, InputTensor, *, Axes):
-    over_axes(InputTensor, Axes=Axes)
-    return change(InputTensor, Axes)
-
-
-def over(change, of_rows=one_hot):
-    """The formula over what `change` makes of legal axes, sorted, and the rank."""
-    return partial(legal, lambda x, axes: first_maxima(x, change(sorted(axes), x.ndim), of_rows))
-
-
-def accepting(read):
-    """The formula over what `read` makes of the axes as they are stated, and the rank."""
-    return lambda InputTensor, *, Axes: over_axes(InputTensor, Axes=read(Axes, InputTensor.ndim))
-
-
-def of_rank(accepted, InputTensor, *, Axes):
-    """The formula for tensors of some more ranks, over the axes that there are."""
-    x = InputTensor
-    axes = sorted({axis for axis in Axes if 0 <= axis < x.ndim})
-    return first_maxima(x, axes) if accepted(x.ndim) else over_axes(x, Axes=Axes)
-
-
-DML_HARDMAX.mutant_table({
-    "axes_in_the_order_stated": (
-        "joint indices ran through the axes in the order in which they are stated",
-        partial(legal, first_maxima)),
+OF_RANKS: dict[str, Any] = {
     "nine_dimensions_accepted": ("more than 8 dimensions were accepted",
-                                 partial(of_rank, lambda rank: rank > MAX_RANK)),
+                                 {"accepted": lambda rank: rank > MAX_RANK}),
     "no_dimension_accepted": ("a tensor without dimensions was accepted",
-                              partial(of_rank, lambda rank: rank < 1)),
+                              {"accepted": lambda rank: rank < 1}),
+}  # fmt: skip
+OF_THE_LAST: dict[str, Any] = {
+    **OF_RANKS,
+    "any_effective_rank": ("more than two sizes other than 1 were accepted",
+                           {"accepted": lambda rank: 2 < rank <= MAX_RANK}),
+    "coercion": ("all axes but the first competed, as in ONNX before version 13", {"begin": 1}),
+}  # fmt: skip
+OF_AXES: dict[str, Any] = {
+    **OF_RANKS,
     "refuses_unsorted_axes": ("axes that do not increase were refused",
-        accepting(lambda axes, rank: axes if [*axes] == sorted(axes) else [rank])),
+        {"read": lambda axes, rank: axes if [*axes] == sorted(axes) else [rank]}),
     "repeated_axes_counted_once": ("an axis that is listed twice was taken once",
-                                   accepting(lambda axes, rank: sorted({*axes}))),
+                                   {"read": lambda axes, rank: sorted({*axes})}),
     "no_axes_are_all": ("no axes at all were taken for all of them",
-                        accepting(lambda axes, rank: axes or range(rank))),
-    "negative_axes_accepted": ("negative axes were counted from the back", accepting(
-        lambda axes, rank: [a % rank if -rank <= a < 0 else a for a in axes])),
-    "ties_in_column_major_order": ("the first of equal maxima was that of the transposed tensor",
-                                   over(lambda axes, rank: axes[::-1])),
+                        {"read": lambda axes, rank: axes or range(rank)}),
+    "negative_axes_accepted": ("negative axes were counted from the back",
+        {"read": lambda axes, rank: [a % rank if -rank <= a < 0 else a for a in axes]}),
     "axes_between_too": ("all axes from the first to the last of those stated competed",
-                         over(lambda axes, rank: [*range(axes[0], axes[-1] + 1)])),
+                         {"change": lambda axes, rank: [*range(min(axes), max(axes) + 1)]}),
     "axes_complemented": ("the axes stated were kept apart, and the others competed",
-                          over(lambda axes, rank: [a for a in range(rank) if a not in axes])),
+                          {"change": lambda axes, rank: [*sorted({*range(rank)} - {*axes})]}),
     "first_of_the_axes_only": ("only the first of the axes competed",
-                               over(lambda axes, rank: axes[:1])),
+                               {"change": lambda axes, rank: [min(axes)]}),
     "last_of_the_axes_only": ("only the last of the axes competed",
-                              over(lambda axes, rank: axes[-1:])),
-    "coercion": ("all axes from the first stated competed, as in ONNX's Hardmax before 13",
-                 over(lambda axes, rank: [*range(axes[0], rank)])),
+                              {"change": lambda axes, rank: [max(axes)]}),
+    "coercion": ("all axes from the first stated competed, as in ONNX before version 13",
+                 {"change": lambda axes, rank: [*range(min(axes), rank)]}),
     "one_axis_after_another": (
         "the operator was computed along one axis, and of that along the next",
-        partial(legal, lambda x, axes: reduce(lambda y, a: first_maxima(y, [a]), sorted(axes), x))),
-    # Mistakes that ONNX's Hardmax may have too.
-    **{name: (text, over(lambda axes, rank: axes, rows)) for name, (text, rows) in OF_ROWS.items()},
-}, 1)  # fmt: skip
+        {"joined": lambda x, axes, of_rows: reduce(
+            lambda y, axis: jointly(y, [axis], of_rows), axes, x)}),
+}  # fmt: skip
+OF_TIES: dict[str, Any] = {
+    "axes_in_the_order_stated": (
+        "joint indices ran through the axes in the order in which they are stated",
+        {"change": lambda axes, rank: axes}),
+    "ties_in_column_major_order": ("the first of equal maxima was that of the transposed tensor",
+                                   {"change": lambda axes, rank: sorted(axes)[::-1]}),
+}  # fmt: skip
+for _ops, _of_rows, _more in (
+    (SOFTMAX, plain, {}), (LOG_SOFTMAX, logarithms, {}), (HARDMAX, one_hot, OF_TIES),
+):  # fmt: skip
+    for (_op, _by), _table in zip(_ops[1:], (OF_THE_LAST, OF_AXES | _more), strict=True):
+        for _name, (_text, _changed) in _table.items():
+            _op.mutant(_text, by=partial(_by, **_changed), name=_name)(_of_rows)
 
 
 def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False):
@@ -418,7 +439,7 @@ def mean(losses, applied, ignored, weight):
 
 NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
-for _op, _by in ((LOG_SOFTMAX, by_rows), (CROSS_ENTROPY, _by_scores)):
+for _op, _by in (*LOG_SOFTMAX, (CROSS_ENTROPY, _by_scores)):
     # As the function bodies say: so no share vanishes.
     _op.formula(by=_by)(logarithms)
     _op.also_honest("", by=_by)(of_shares)

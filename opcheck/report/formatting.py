@@ -58,6 +58,8 @@ def _attribute(value: model.AttrValue | model.Typed) -> str:
         dtype = of(value)
         assert dtype
         return tensor(model.TensorSpec("", dtype, value.shape, model.Given(value))).strip()
+    if isinstance(value, tuple) and len(value) > 4 * _SHOWN:
+        return f"{[*value[:_SHOWN]]}"[:-1] + f", … {len(value):,} in all]"
     return str([*value] if isinstance(value, tuple) else value)
 
 

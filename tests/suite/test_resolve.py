@@ -386,6 +386,8 @@ def test_a_list_may_be_filled_like_a_tensor(cases: Cases) -> None:
         cases: [{name: a, opset: 13, attrs: {value_floats: {shape: [3], arange: [1, 0.1]}}}]
         """)
     assert case.attrs["value_floats"] == tuple(map(float, np.float32([1, 1.1, 1.2])))
+    long = formatting.attributes({"value_ints": (*range(5000),)})
+    assert long == f"value_ints=[{', '.join(map(str, range(16)))}, … 5,000 in all]"
 
 
 def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:

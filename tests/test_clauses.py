@@ -18,7 +18,8 @@ from tests.asking import judged_operators, judged_versions, shipped_cases
 #: The last release of onnx whose texts the files are about.
 LAST_READ = Version("1.23.2")
 
-OPS = [(one.domain, one.name) for one in judged_operators()]
+#: Under their names in ONNX.
+OPS = [*dict.fromkeys((one.domain, opset.plain(one.name)) for one in judged_operators())]
 of_every_operator = pytest.mark.parametrize(("domain", "name"), OPS, ids=lambda it: it)
 
 
@@ -114,7 +115,7 @@ def test_every_case_that_a_page_names_exists_in_its_version(domain, name):
 @of_every_operator
 def test_every_sentence_is_tested_in_each_version_or_obliges_nothing(domain, name):
     """The deep cases may quote as the others do, and test no sentence that these do not."""
-    mine = shipped_cases(name)
+    mine = shipped_cases(name, *opset.on_forms(name))
     # Of deep ones of one name and quotation, one stands for all.
     deep = {(c.op, c.name, c.row, c.clause): c for c in mine if c.level == "deep"}
     pages = survey(select(mine, Selection()))

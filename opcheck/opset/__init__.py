@@ -321,17 +321,20 @@ def without_sequences(
     known = {} if form else {one.types: one.constraint for one in (*inputs, *outputs)}
     option: Literal["variadic", "single"] = "variadic" if inputs or form else "single"
 
-    def held(one: Parameter) -> tuple[str, frozenset[str]]:
+    def listed(one: Parameter) -> tuple[str, frozenset[str]]:
         others = (f"optional({form}", form.removeprefix("optional(")) if only else ()
         for before in filter(None, (form or "seq(", *others)):
             found = {text for text in one.types if text.startswith(f"{before}tensor(")}
             if found and (form or (one.option == "single" and found == one.types)):
-                return before, frozenset(t[len(before) : -before.count("(")] for t in found)
+                held = frozenset(text[len(before) : -before.count("(")] for text in found)
+                # No operator makes, or takes apart, a sequence of what version 28 added.
+                made = versions("", "SequenceAt")[11].outputs[0].types if only else held
+                return before, held & made
         return "", frozenset()
 
     def tensors(one: Parameter) -> Iterator[Parameter]:
         plain = frozenset(t for t in one.types if t.startswith("tensor("))
-        before, types = held(one)
+        before, types = listed(one)
         if not (types or form):
             yield one
             return
@@ -347,7 +350,7 @@ def without_sequences(
     length = (
         replace(o, name=f"{o.name}_length", types=frozenset({"tensor(int64)"}), constraint=LENGTH)
         for o in outputs
-        if held(o)[0]
+        if listed(o)[0]
     )
     return (*taken,), (*length, *chain.from_iterable(map(tensors, outputs)))
 

@@ -415,16 +415,16 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
     page = pages.versions.get(op.since) if pages else None
     if pages is None or page is None:
         return Survey(op, None, (), ())
-    quoted: dict[str, tuple[Sentence, ...]] = {}
+    quoted: dict[tuple[str, str], tuple[Sentence, ...]] = {}
     by_name = group_by(cases, lambda case: case.name)
     quoting: dict[Sentence, list[Case]] = defaultdict(list)
     strays = []
     for case in cases:
-        if (quote := quotation(case.clause, case.op)) not in quoted:
-            quoted[quote] = cited(quote, page)
-        for sentence in quoted[quote]:
+        if (by := (case.op.name, case.clause)) not in quoted:
+            quoted[by] = cited(quotation(case.clause, case.op), page)
+        for sentence in quoted[by]:
             quoting[sentence].append(case)
-        if case.clause and not quoted[quote]:
+        if case.clause and not quoted[by]:
             strays.append(case)
     checked = []
     for sentence in page:

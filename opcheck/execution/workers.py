@@ -275,6 +275,8 @@ _CPU = Path("/sys/devices/system/cpu/cpu0")
 #: Bytes that are touched if the sizes of the caches are unknown.
 _LARGE = 64 << 20
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+#: Seconds between two looks if Ctrl-C was pressed.
+_GLANCE = 0.1
 #: Passes items on, one by one, and shows the progress.
 Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
@@ -339,7 +341,7 @@ def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) 
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         while left:
-            done, left = futures.wait(left, timeout=0.1, return_when=futures.FIRST_COMPLETED)
+            done, left = futures.wait(left, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
             yield from (future.result() for future in done)
     finally:

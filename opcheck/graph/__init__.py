@@ -161,10 +161,10 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     """
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
     nodes, constants = [node], dict[str, Array]()
-    if schema is None or not any(one.listed for one in (*schema.inputs, *schema.outputs)):
+    formals = (*schema.inputs, *schema.outputs) if schema else ()
+    if schema is None or not any(one.listed for one in formals):
         return nodes, constants
-    taken = opset.versions("", "SequenceAt")[11].outputs[0].types
-    of_sequences = any("seq(" in one.listed for one in (*schema.inputs, *schema.outputs))
+    of_sequences, taken = any("seq(" in one.listed for one in formals), opset.in_sequences()
     for dtype in (*(one.dtype for one in task.inputs), *(one.dtype for one in task.outputs)):
         if dtype and dtype.text not in taken and of_sequences:
             raise NotExpressible(f"no operator takes {dtype} out of a sequence")

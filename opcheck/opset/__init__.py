@@ -304,6 +304,11 @@ def form_of(name: str) -> str:
     return "optional(" if name.startswith("Optional") else ""
 
 
+def in_sequences() -> frozenset[str]:
+    """The types of tensors that ONNX's operators make sequences of, and take out of them."""
+    return versions("", "SequenceAt")[11].outputs[0].types
+
+
 def without_sequences(
     inputs: Sequence[Parameter], outputs: Sequence[Parameter], name: str
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
@@ -326,21 +331,20 @@ def without_sequences(
         for before in filter(None, (form or "seq(", *others)):
             found = {text for text in one.types if text.startswith(f"{before}tensor(")}
             if found and (form or (one.option == "single" and found == one.types)):
-                held = frozenset(text[len(before) : -before.count("(")] for text in found)
-                # No operator makes, or takes apart, a sequence of what version 28 added.
-                made = versions("", "SequenceAt")[11].outputs[0].types if only else held
-                return before, held & made
+                inner = frozenset(text[len(before) : -before.count("(")] for text in found)
+                # Version 28 added types that none of these operators knows.
+                return before, inner & in_sequences() if only else inner
         return "", frozenset()
 
     def tensors(one: Parameter) -> Iterator[Parameter]:
-        plain = frozenset(t for t in one.types if t.startswith("tensor("))
+        alone = frozenset(t for t in one.types if t.startswith("tensor("))
         before, types = listed(one)
         if not (types or form):
             yield one
             return
-        constraint = known.setdefault(types or plain, one.constraint)
-        tensor = replace(one, types=plain, constraint=constraint)
-        if types and plain and not only:
+        constraint = known.setdefault(types or alone, one.constraint)
+        tensor = replace(one, types=alone, constraint=constraint)
+        if types and alone and not only:
             yield replace(tensor, name=f"{one.name}_tensor", option="optional", least=0)
         if types:
             tensor = replace(tensor, types=types, option=option, least=0, listed=before)

@@ -20,6 +20,8 @@ from time import monotonic, sleep
 SCRATCH = "OPCHECK_SCRATCH"
 #: Seconds that killed processes may take to be gone; one that a driver holds never is.
 _LAST = 2.0
+#: Seconds between two looks at them.
+_NAP = 0.005
 
 
 def how_it_ended(status: int) -> str:
@@ -42,7 +44,7 @@ def kill_marked(meant: Callable[[str], bool]) -> None:
                 os.kill(process, signal.SIGKILL)
         if monotonic() > until:
             return
-        sleep(0.005)
+        sleep(_NAP)
 
 
 def _marked() -> Iterator[tuple[int, str]]:

@@ -381,7 +381,7 @@ class Stopwatch:
 
     def release(self, *, other: bool = False) -> Released:
         """Run the held task once more, on `other` data too, and release it. Raises WorkerLost."""
-        return self._asked(Released, Release(other))
+        return self._asked(Released, Release(other), calls=9 if other else 1)
 
     def close(self) -> str:
         """End the worker; return the last line that it printed."""
@@ -392,16 +392,19 @@ class Stopwatch:
         return printed[-1] if printed else ""
 
     def _asked(
-        self, kind: type[wire.Answer], what: wire.WorkerRequest, meanwhile: Meanwhile = lambda: None
+        self,
+        kind: type[wire.Answer],
+        asked: wire.WorkerRequest,
+        meanwhile: Meanwhile = lambda: None,
+        calls: int = 1,
     ) -> wire.Answer:
         """Ask and wait; without an answer the worker ends: raises WorkerLost, or as `meanwhile`."""
         process, number = self._process, next(self._numbers)
         if process is None:
             raise WorkerLost("its process is gone")
         process.since = monotonic()
-        calls = 9 if isinstance(what, Release) and what.other else 1
         try:
-            process.channel.send(number, wire.question_parts(what))
+            process.channel.send(number, wire.question_parts(asked))
             while not process.connection.poll(0.2):
                 meanwhile()
                 if loss := process.loss(calls * self._timeout):

@@ -47,6 +47,8 @@ _MARK, _UNREAD, _START = 0, 8, 16
 _NUMBER = struct.Struct("<q")
 #: So many bytes of the file stay after a message was read: to get new memory takes long.
 _KEPT = 32 << 20
+#: Seconds between a worker's checks that its last answer was read.
+_NAP = 0.0005
 
 
 @contextmanager
@@ -91,7 +93,7 @@ class Channel:
             self.connection.send_bytes(b"".join([head, sizes, *views]))
             return
         while self._at_worker and self._noted(_UNREAD):
-            sleep(0.0005)
+            sleep(_NAP)
         place = _START
         for view in (memoryview(sizes), *views):
             while view:

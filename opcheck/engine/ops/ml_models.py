@@ -3,7 +3,9 @@
 In what type a formula computes with doubles and large integers is open, as elsewhere there.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,7 +14,9 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import by_step, check_one_of, is_open, operator, unsaid
+from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.engine.ops.ml import in_float32, the_one
+from opcheck.engine.ops.softmax import plain as softmax
 from opcheck.errors import InvalidNode, illegal, unsupported
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare, seen
@@ -30,25 +34,17 @@ _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _MODES = (*(f"BRANCH_{name}" for name in ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")), "LEAF")
 
 
-def soft(x, axis=-1):
-    each = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
-    return each / xp.sum(each, axis=axis, keepdims=True)
-
-
-def logistic(x):
-    return 1 / (1 + xp.exp(-x))
-
-
 def from_either_side(x):
-    below = seen(x) < 0
-    far = 1 / (1 + xp.exp(-xp.abs(x)))
-    return xp.where(below, 1 - far, far)
+    far = sigmoid(xp.abs(x))
+    return xp.where(seen(x) < 0, 1 - far, far)
 
 
-def transformed(scores, name, logistic=logistic, soft=soft):
+def transformed(scores, name, logistic=sigmoid, axis=-1):
     check_one_of("post_transform", name, *_TRANSFORMS)
     unsaid(f"{name}, of which there is no formula", name in _TRANSFORMS[3:])
-    return {"SOFTMAX": soft, "LOGISTIC": logistic}.get(name, lambda x: x)(scores)
+    if name == "SOFTMAX":
+        return softmax(scores, axis)
+    return logistic(scores) if name == "LOGISTIC" else scores
 
 
 def best(scores, labels):
@@ -90,10 +86,9 @@ def regressed(score, X, *, coefficients, intercepts, post_transform, targets,
 
 
 @by_step(1, options=["transform", "top"])
-def classified(score, X, *, coefficients, intercepts, post_transform, multi_class, classlabels_ints,
-               classlabels_strings, transform=transformed, top=best):  # fmt: skip
-    given = {"classlabels_ints": classlabels_ints, "classlabels_strings": classlabels_strings}
-    labels = the_one(given, "classlabels_")
+def classified(score, X, *, coefficients, intercepts, post_transform, multi_class,
+               transform=transformed, top=best, **attrs):  # fmt: skip
+    labels = the_one(attrs, "classlabels_")
     is_open("what is different in multinomial classification", multi_class != 0)
     unsaid("two classes with one score", len(labels) == 2 and len(coefficients) == X.shape[-1])
     scores = transform(score(X, coefficients, intercepts, len(labels)), post_transform)
@@ -121,7 +116,7 @@ class Nodes:
 def holds(nodes, x, at, narrow=False):
     """If the expressions of the nodes `at` these places hold of features x."""
     split, mode = nodes.splits[at], nodes.modes[at]
-    if narrow and x.dtype != split.dtype:
+    if narrow:
         x, split = np.float32(x), np.float32(split)
     there = False if nodes.members is None else (x[..., None] == nodes.members[at]).any(axis=-1)
     found = x <= split, x < split, x >= split, x > split, x == split, x != split, there
@@ -142,8 +137,9 @@ def leaves(test, X, nodes):
             return at
         x = X[np.arange(len(X))[:, None], np.where(moves, nodes.features[at], 0)]
         found = test(nodes, x, at)
-        near = moves & (test(nodes, x, at, narrow=True) != found)
-        is_open("in what precision features are compared", near.any())
+        if X.dtype != nodes.splits.dtype:
+            near = moves & (test(nodes, x, at, narrow=True) != found)
+            is_open("in what precision features are compared", near.any())
         at = np.where(moves, np.where(found, nodes.after[1][at], nodes.after[0][at]), at)
     raise InvalidNode("nodes that lead to themselves")
 
@@ -202,7 +198,8 @@ def grown(attrs):
     trees, ids, features, kinds, yes, no, splits = lists(attrs, "nodes", names)
     places = {pair: place for place, pair in enumerate(zip(trees, ids, strict=True))}
     illegal("two nodes of one id in a tree", len(places) < len(ids))
-    counted = tuple(trees[:place].count(tree) for place, tree in enumerate(trees))
+    numbers: dict[int, Iterator[int]] = defaultdict(itertools.count)
+    counted = tuple(next(numbers[tree]) for tree in trees)
     illegal("ids that are not 0, 1, 2 …", "target_ids" in attrs and ids != counted)
     for kind in kinds:
         check_one_of("nodes_modes", kind, *_MODES)
@@ -214,8 +211,8 @@ def grown(attrs):
     ]
     children = np.concatenate([one[inner] for one in after])
     illegal("a child that is no node", (children < 0).any())
-    roots = [place for place in range(len(ids)) if place not in children]
-    firsts = [place for place, count in enumerate(counted) if not count]
+    roots = sorted({*range(len(ids))} - {*children.tolist()})
+    firsts = [place for place, number in enumerate(counted) if not number]
     unsaid("trees whose first nodes are not their only roots", roots != firsts)
     if isinstance(splits, tuple):
         splits = np.array(splits, np.float32)
@@ -324,7 +321,7 @@ for _op, _by in _BY.items():
     _op.formula(by=_by)(_step)
     _aside = partial(_by, transform=partial(transformed, logistic=from_either_side))
     _op.also_honest("as 1 minus the logistic of the negative score", by=_aside)(_step)
-    _down = partial(_by, transform=partial(transformed, soft=partial(soft, axis=0)))
+    _down = partial(_by, transform=partial(transformed, axis=0))
     _op.mutant("the softmax went over rows", name="softmax_of_columns", by=_down)(_step)
     if _step is scored:
         _op.mutant("the coefficients of each feature were contiguous", name="by_feature", by=_by)(

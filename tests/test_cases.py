@@ -11,6 +11,7 @@ from opcheck import backends
 from opcheck.analysis import reds
 from opcheck.diagnose.suspects import cell_of
 from opcheck.engine import dtypes_of
+from opcheck.engine.operators import every
 from opcheck.execution.expected import question
 from opcheck.known import shipped_ledgers
 from opcheck.model import AnyOf, Array, Case, Computed, Rejected, Values, Verdict
@@ -138,6 +139,24 @@ def test_a_legal_twin_differs_in_something():
                 assert not isinstance(expect.legal.expect, Rejected | AnyOf)
                 alike += [case] if asked(case) == asked(expect.legal) else []
     assert told(alike) == []
+
+
+#: Of the zero that these give, or of their order, the text says nothing, or they compute it.
+EITHER_ZERO = """
+    Bernoulli Binarizer Clip GlobalMaxPool Hardmax Imputer LabelEncoder Max MaxPool MaxRoiPool Min
+    DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 RandomNormalLike RandomUniformLike ReduceMax
+    OneHotEncoder ReduceMin Relu SequenceEmpty Sign TopK Unique
+    """.split()
+
+
+def test_whatever_moves_elements_is_asked_for_the_signs_of_zeros():
+    moving = {one.name for one in every() if one.exact} - {*EITHER_ZERO}
+    cases = [case for case in shipped_cases() if case.op.name in moving and case.dtype]
+    cases = [case for case in cases if isinstance(case.expect, Computed | Values)]
+    cases = [case for case in cases if case.dtype.kind == "float"]
+    given = [case for case in cases if any(one.dtype == case.dtype for one in case.outputs)]
+    asked = {case.op.name for case in given if "signed_zeros=True" in repr(case.tolerance)}
+    assert asked == {case.op.name for case in given}
 
 
 def test_no_two_alternatives_are_the_same_answer():

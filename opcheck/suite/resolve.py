@@ -159,6 +159,9 @@ class Resolver:
                     message = f"{name} must be a list of tensors, at most {_LONGEST:,}"
                     self.problem(node.mark, message, f"{name}: [[1, 2], [3]]")
                     continue
+                if one.listed == "optional(" and len(fields) > 1:
+                    message = f"{name} is an optional, which has one tensor or none"
+                    self.problem(node.mark, f"{message}, got {len(fields)}")
                 if any(p.constraint == opset.LENGTH for p in parameters):
                     found[f"{name}_length"] = len(fields), FileNode(len(fields), node.mark)
                 for item in (item for item in node.items if item.value is None):
@@ -362,6 +365,9 @@ class Resolver:
             known = spelt(schema.inputs)
             message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
             self.problem(self.at("inputs", name), message, did_you_mean(name, known))
+        if schema.in_place_of_optional and len(given.keys() - {*unknown}) > 1:
+            message = f"{' and '.join(given)} are the same input of {schema.op}: state one"
+            self.problem(self.at("inputs"), message)
         for name, (tensor, node) in stated.items():
             if name in unknown or not (parameter := _input(schema.op, name)):
                 continue

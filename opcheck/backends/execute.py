@@ -100,7 +100,7 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
         seen = replace(seen, stage="third run", between=between, kept=tuple(map(_output, held)))
         again = as_outputs(prepared.run([*fed[2]]))
         return replace(seen, seconds=perf_counter() - start, again=again, fed=tuple(fed))
-    except BaseException as error:
+    except BaseException as error:  # a backend may even raise SystemExit
         if isinstance(error, KeyboardInterrupt) and not alone:
             raise
         signal = next(kind for kind in _SIGNALS if isinstance(error, kind)).__name__
@@ -187,7 +187,7 @@ def _type_of(error: BaseException) -> str:
     """Return the name of its type; a failing metaclass is caught."""
     try:
         return "".join([type(error).__name__])
-    except BaseException:
+    except BaseException:  # a backend's code is asked, as below
         return "an exception without a name"
 
 

@@ -145,7 +145,7 @@ def _execute(words: Sequence[str]) -> None:
     out, err = Tail(process.stdout), Tail(process.stderr)
     try:
         status = process.wait()
-    except BaseException:
+    except BaseException:  # also Ctrl-C, which leaves no program behind
         process.kill()
         process.wait()
         raise

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
-from opcheck import dtypes, numbers, opset
+from opcheck import dtypes, interrupt, numbers, opset
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
@@ -109,6 +109,7 @@ def _called(
     except (MemoryError, NotSupported):
         raise
     except Exception as error:
+        interrupt.safe_place()  # NumPy makes a SystemError of an interrupt
         fed = [f"{dtypes.of(x) or x.dtype}{[*x.shape]}" for x in bound.node.given]
         fed += [f"{name}={value}" for name, value in bound.attrs.items()]
         text = f"the formula raised {explained(error)}; fed {', '.join(fed)}"

@@ -319,12 +319,11 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
 
 def _held(value: Any, kind: str) -> Any:
     """An attribute as a model holds it, where floats are of 32 bits."""
-    if kind == "floats":
-        return tuple(_held(one, "float") for one in value)
-    if kind == "float":
-        with np.errstate(over="ignore"):
-            return float(np.float32(value))
-    return value
+    if kind not in ("float", "floats"):
+        return value
+    with np.errstate(over="ignore"):
+        held = np.array(value, np.float32).tolist()
+    return tuple(held) if kind == "floats" else held
 
 
 def _check_count(schema: Schema, inputs: Sequence[Array | None]) -> None:

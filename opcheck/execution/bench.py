@@ -9,11 +9,11 @@ import hashlib
 import math
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from random import Random
 from time import monotonic
 from types import MappingProxyType
@@ -476,11 +476,11 @@ def entered(
         oracles = stack.enter_context(workers.consulted(cases, addresses, folder, limits))
         pools = stack.enter_context(workers.started(settings, 1))
         workers.connect(pools)
-        watches = [[Stopwatch(one) for _ in range(plan.processes)] for one in settings]
-        everybody = [watch for group in watches for watch in group]
-        for watch in everybody:
-            stack.callback(watch.close)
-        for watch in everybody:
+        enter = stack.enter_context  # each as it starts: the next may not
+        watches = [
+            [enter(closing(Stopwatch(one))) for _ in range(plan.processes)] for one in settings
+        ]
+        for watch in chain(*watches):
             watch.connected(interrupt.safe_place)
         infos = [pool.info for pool in pools]
         number = 0 if base is None else names.index(base) % len(settings)

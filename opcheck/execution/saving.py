@@ -168,7 +168,7 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
             if place.exists():
                 place.rename(old)
             stage.rename(place)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: the old folder comes back
             if old.exists() and not place.exists():
                 old.rename(place)
             raise

@@ -33,17 +33,16 @@ class Coverage(NamedTuple):
 
 def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     """All operators, or those of these names, by the shipped cases; raises UsageError."""
-    plain = ((d, name) for d in opset.domains() for name in opset.operators(d))
-    known = {name.lower(): (d, name) for d, name in plain if name == opset.plain(name)}
+    every = [(domain, name) for domain in opset.domains() for name in opset.operators(domain)]
+    known = {name.lower(): (domain, opset.plain(name)) for domain, name in every}
     for op in ops:
         if op.lower() not in known:
-            hint = errors.did_you_mean(op, (name for _, name in known.values()))
+            hint = errors.did_you_mean(op, (name for _, name in every))
             raise errors.UsageError(f"no operator {op!r}", hint)
-    asked = {op.lower() for op in ops}
+    asked = {known[op.lower()] for op in ops} or {*known.values()}
     table = json.loads((shipped_suites() / FILE).read_text(encoding="utf-8"))
-    for lower, (domain, name) in sorted(known.items(), key=lambda pair: pair[1]):
-        if not asked or lower in asked:
-            yield from coverage(domain, name, table.get(domain, {}).get(name, {}))
+    for domain, name in sorted(asked):
+        yield from coverage(domain, name, table.get(domain, {}).get(name, {}))
 
 
 def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Coverage]:

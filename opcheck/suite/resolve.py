@@ -486,7 +486,8 @@ class Resolver:
         wrong = "" if attribute.type == "tensor" or (stated and held) else "is no tensor"
         spec = None if wrong else self.tensor(attribute.name, node, stated, held or self.dtype)
         if spec and held and (len(spec.shape), spec.dtype) != (1, held):
-            wrong = f"is a list, of rank 1 and {held}"
+            found = f"of rank {len(spec.shape)} and {spec.dtype}"
+            wrong = f"is a list, of rank 1 and {held}, not {found}"
         elif spec and spec.initializer:
             wrong = "is no initializer"
         try:

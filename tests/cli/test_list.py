@@ -176,6 +176,12 @@ def test_operators_as_json_have_the_types_of_each_version(run):
     assert (last["since"], last["not_judged"], last["why"]) == (13, [], None)
 
 
+def test_operators_answer_to_the_names_that_cases_have_for_them(run):
+    found = run("list", "--operators", "--op", "identity_of_sequences", "--op", "Identity", code=0)
+    assert rows_of(found.stdout)["Identity"][1] == "463/463"
+    assert "1 operator in 9 versions" in found.stdout
+
+
 def test_a_version_or_operator_that_the_suites_do_not_know_is_listed_without_them(run, tmp_path):
     """As a later release of onnx has some: its cells are not judged, and nothing is made up."""
     (tmp_path / "judged.json").write_text('{"": {"Abs": {"1": "float16"}}}')

@@ -60,6 +60,12 @@ def test_a_defect_in_a_formula_says_so_and_what_is_forbidden_is_named_once() -> 
         plainly(node, lambda input, *, axis: np.zeros((2, 2), np.int64))
 
 
+def test_an_interrupt_that_numpy_turned_into_an_error_is_one(monkeypatch) -> None:
+    monkeypatch.setattr("opcheck.interrupt._asked", True)
+    with pytest.raises(KeyboardInterrupt):
+        plainly(node_of(np.ones((2, 2), np.float32)), lambda input, *, axis: {}["a"])
+
+
 def test_outputs_are_new_arrays_of_their_type() -> None:
     for name in FLOATS:
         x = np.array([[1.5, -2.5]], DTYPES[name].numpy)

@@ -53,6 +53,21 @@ def test_an_operator_of_another_domain_is_not_supported(domain: str) -> None:
         evaluate(OpVersion(domain, "Hardmax", 13), [X], {})
 
 
+def test_a_long_list_of_floats_is_rounded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of a thousand mutants reads it anew."""
+    calls = 0
+
+    def counted(value: Any, dtype: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return np.asarray(value, dtype)
+
+    monkeypatch.setattr(module.np, "array", counted)
+    found = module._held((0.1, 1e300) * 9999, "floats")
+    assert found[:2] == (float(np.float32(0.1)), np.inf)
+    assert (calls, len(found)) == (1, 19998)
+
+
 A_LIST, WHOLE = "a list of integers of 64 bits", "an integer of 64 bits"
 
 

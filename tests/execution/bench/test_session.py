@@ -14,7 +14,8 @@ import pytest
 
 from opcheck.backends.isolation.pool import Pool, Stopwatch
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.execution.bench import Benchmark, Entrant, Plan
+from opcheck.execution.bench import Benchmark, Entrant, Plan, entered
+from opcheck.execution.workers import Limits
 from opcheck.model.timing import Timed, Timing
 from opcheck.suite import load_bench
 from opcheck.timing import Ratio, ratio
@@ -230,3 +231,22 @@ def test_without_an_answer_of_the_oracle_nobody_is_timed(tmp_path: Path) -> None
         [row] = session.rows()
     assert row.timings[0].samples == ()
     assert "gives no answer: raised ValueError: enough of that" in row.timings[0].why_not
+
+
+def test_processes_that_started_are_closed_if_a_later_one_does_not(file, monkeypatch):
+    seen: list[str] = []
+
+    class Second:
+        def __init__(self, settings: BackendSettings) -> None:
+            seen.append("started")
+            if len(seen) == 2:
+                raise OSError("no more processes")
+
+        def close(self) -> None:
+            seen.append("closed")
+
+    monkeypatch.setattr("opcheck.execution.bench.Stopwatch", Second)
+    entry = entered(["numpy"], load_bench([file]), Limits(), plan(processes=2), 1, None)
+    with pytest.raises(OSError, match="no more"), entry:
+        pass
+    assert seen == ["started", "started", "closed"]

@@ -88,14 +88,11 @@ def _load(
 
 
 def _about(ops: Collection[str]) -> Sequence[Path]:
-    """The shipped files of these operators, or all where one of them has none."""
-    files: dict[str, list[Path]] = {}
-    for file in _in_folder(shipped_suites(), Problems()) if ops else ():
-        for op in operators_in(file):
-            files.setdefault(op.lower(), []).append(file)
-    if not (names := {op.lower() for op in ops}) or names - files.keys():
+    """The shipped files of these operators, of which some may have none; all without `ops`."""
+    if not (names := {op.lower() for op in ops}):
         return [shipped_suites()]
-    return [*dict.fromkeys(file for op, those in files.items() if op in names for file in those)]
+    files = _in_folder(shipped_suites(), Problems())
+    return [file for file in files if names & {op.lower() for op in operators_in(file)}]
 
 
 def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:

@@ -87,11 +87,14 @@ def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Cas
     names = {case.op.name.lower(): case.op.name for case in cases}
     for wanted in selection.ids:
         if wanted not in here:
-            raise UsageError(f"no case {wanted!r}", _completions(wanted, here))
+            op = wanted.partition("/")[0]
+            hint = _completions(wanted, here) or _completions(op, _there(cases) - {op})
+            raise UsageError(f"no case {wanted!r}", hint)
     for op in selection.ops:
         if op.lower() not in names:
-            there = f"there are cases of {', '.join(sorted(names.values()))}"
-            hint = _completions(op, names.values()) or there
+            known = _there(cases)
+            there = f"there are cases of {', '.join(sorted(known))}"
+            hint = _completions(op, known) or there
             if op in operators(""):
                 hint = "ONNX has it, but none of these cases is of it: name a file that has some"
             raise UsageError(f"no case of operator {op!r}", hint)
@@ -109,6 +112,14 @@ def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Cas
             there = f"opsets: {', '.join(map(str, opsets))}" if selection.opsets else ""
             raise UsageError(f"no case of operator {op!r} for {rest}", there or None)
     return found
+
+
+def _there(cases: Iterable[model.Case]) -> set[str]:
+    """The operators that there are cases of; of shipped suites, those of which none was read too."""
+    if not all(case.source.shipped for case in cases):
+        return {case.op.name for case in cases}
+    files = reading.shipped_folder("_cases", "cases").rglob("*.yaml")
+    return {name for file in files for name in reading.operators_in(file)}
 
 
 def _completions(word: str, known: Iterable[str]) -> str | None:

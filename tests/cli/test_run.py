@@ -158,6 +158,15 @@ def test_an_interrupt_that_comes_too_late_changes_nothing(run, monkeypatch):
     assert run("run", "cases.yaml", "-b", "right").exit_code == 130
 
 
+def test_an_interrupt_of_what_explains_failures_loses_no_result(run, monkeypatch):
+    def explained(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("opcheck.execution.scheduler.settled", explained)
+    found = run("run", "cases.yaml", "-b", "last_of_ties", code=1)
+    assert "wrong, of those judged" in found.stdout
+
+
 def test_case_means_exactly_this_one(run):
     found = run("list", "cases.yaml", "--case", "Hardmax/ties", "--format", "json")
     assert [json.loads(line)["case"] for line in found.stdout.splitlines()] == ["Hardmax/ties"]

@@ -77,6 +77,19 @@ def test_a_sequence_needs_a_dtype(problems, tensors, told):
     assert problems(f"{text}  inputs: {{input_sequence: {tensors}}}\n") == [told]
 
 
+@pytest.mark.parametrize(
+    ("inputs", "told"),
+    [
+        ("{input: [[1], [2]]}", "6:19: input is an optional, which has one tensor or none, got 2"),
+        ("{input: [[1]], input_tensor: [1]}", "6:3: input and input_tensor are the same input of "
+         "OptionalHasElement-18: state one"),
+    ],
+)  # fmt: skip
+def test_an_optional_has_one_tensor_and_one_name(problems, inputs, told):
+    text = "op: OptionalHasElement\nopset: 18\ndtype: float32\ncases:\n- name: a\n"
+    assert problems(f"{text}  inputs: {inputs}\n") == [told]
+
+
 @pytest.mark.parametrize(("op", "nodes"), [
     ("Identity_of_sequences", "SequenceConstruct Identity SequenceLength SequenceAt SequenceAt"),
     ("Identity_of_optional_sequences", "SequenceConstruct Optional Identity OptionalGetElement "

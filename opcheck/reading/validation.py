@@ -144,7 +144,7 @@ def _reason(finding: Any) -> str:
 
 
 def _hint(finding: Any, path: Location, hints: Mapping[str, str]) -> str | None:
-    if finding["type"] in ("list_type", *_MAPPING):
+    if finding["type"] in ("list_type", "int_type", *_MAPPING):
         return hints.get(str(path[-1]) if path else "")
     if finding["type"] != "literal_error" or not isinstance(finding["input"], str):
         return None

@@ -407,6 +407,7 @@ _HINTS = {
     "attrs": "by name: {axis: 1}",
     "cases": "write - name: …",
     "op": "NAME, or [NAME, NAME]",
+    "opset": "several: matrix: {opset: all}",
     "expect": "by the name of the output: {output: [1, 0]}",
     "inputs": "by name: {input: [1, 2]}",
     "tolerance": "such as {rtol: 1e-5}",

@@ -115,7 +115,7 @@ def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Cas
 
 
 def _there(cases: Iterable[model.Case]) -> set[str]:
-    """The operators that there are cases of; those that shipped files have, if no other was read."""
+    """The operators of these cases; all that shipped files have, unless others were read."""
     if not all(case.source.shipped for case in cases):
         return {case.op.name for case in cases}
     files = reading.shipped_folder("_cases", "cases").rglob("*.yaml")

@@ -25,6 +25,8 @@ from opcheck.suite.tensors import InvalidTensor, Lacking, excess, inside, materi
 
 #: The most tensors of a sequence.
 _LONGEST = 999
+#: The entries of a list in an attribute, which takes far more room than a tensor.
+_LONGEST_LIST = 1 << 20
 #: Longer ids would not fit into file names.
 MAX_ID = 200
 _SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
@@ -488,6 +490,8 @@ class Resolver:
         if spec and held and (len(spec.shape), spec.dtype) != (1, held):
             found = f"of rank {len(spec.shape)} and {spec.dtype}"
             wrong = f"is a list, of rank 1 and {held}, not {found}"
+        elif spec and held and prod(spec.shape) > _LONGEST_LIST:
+            wrong = f"is a list, of at most {_LONGEST_LIST:,} entries"
         elif spec and spec.initializer:
             wrong = "is no initializer"
         try:

@@ -88,8 +88,8 @@ def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Cas
     for wanted in selection.ids:
         if wanted not in here:
             op = wanted.partition("/")[0]
-            hint = _completions(wanted, here) or _completions(op, _there(cases) - {op})
-            raise UsageError(f"no case {wanted!r}", hint)
+            alike = _completions(wanted, here) or _completions(op, _there(cases) - {op})
+            raise UsageError(f"no case {wanted!r}", alike)
     for op in selection.ops:
         if op.lower() not in names:
             known = _there(cases)

@@ -363,6 +363,9 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
         ("{op: Constant, cases: [{name: a, opset: 13, "
          "attrs: {value_ints: »{shape: [2], constant: 3, dtype: int8}}}]}",
          "attribute value_ints is a list, of rank 1 and int64, not of rank 1 and int8"),
+        ("{op: Constant, cases: [{name: a, opset: 13, "
+         "attrs: {value_ints: »{shape: [2000000], constant: 3}}}]}",
+         "attribute value_ints is a list, of at most 1,048,576 entries"),
         ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: »{foo: 3}}}]}",
          "attribute value must be a literal, or {value: …, dtype: …}; got a mapping"),
         ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value_int: »{value: 3}}}]}",

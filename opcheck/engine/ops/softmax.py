@@ -346,6 +346,7 @@ OF_THE_LAST: dict[str, Any] = {
     "any_effective_rank": ("more than two sizes other than 1 were accepted",
                            {"accepted": lambda rank: 2 < rank <= MAX_RANK}),
     "coercion": ("all axes but the first competed, as in ONNX before version 13", {"begin": 1}),
+    "whole_tensor": ("all elements of the tensor competed", {"begin": 0}),
 }  # fmt: skip
 OF_AXES: dict[str, Any] = {
     **OF_RANKS,

@@ -225,7 +225,7 @@ def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
 
 
 class ChangeKind(StrEnum):
-    """How a result changed; in the order of reports."""
+    """The kinds of change of a result, in the order of reports."""
 
     FAILS = "newly failing"
     UNLISTED = "failing, and no longer as known"

@@ -54,7 +54,7 @@ Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 
 @cache
 def software() -> dict[str, str]:
-    """What has to be the same on all machines: opcheck with what it ships, and its packages."""
+    """The versions that all machines must share: of opcheck with its suites, and of packages."""
     here = environment()
     files = [*Path(opcheck.__path__[0]).rglob("*.py")]
     files += chain(*(shipped_folder(*one).rglob("*.yaml") for one in _SHIPPED.items()))
@@ -78,7 +78,7 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What a worker did in so many `seconds`, or why it is `unfit`."""
+    """The answers of a worker in so many `seconds`, or the reason why it is `unfit`."""
 
     worker: str
     unfit: str = ""

@@ -1,4 +1,4 @@
-"""What there is: `opcheck list`, `opcheck schema`, `opcheck backends` and `opcheck support`."""
+"""The commands `opcheck list`, `opcheck schema`, `opcheck backends` and `opcheck support`."""
 
 import json
 from dataclasses import replace

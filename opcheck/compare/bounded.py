@@ -336,7 +336,7 @@ _MOST_OF_MODELS = 0.125
 
 
 class Scattering(NamedTuple):
-    """How far errors on random data scatter, in parts of what the expected arithmetic explains.
+    """The scatter of errors on random data, in parts of what the expected arithmetic explains.
 
     `message` says why that is too far, or is "". `explained`: some narrower arithmetic explains it.
     """
@@ -393,7 +393,7 @@ def root_mean_square(x: Floats) -> float:
 
 
 def off_by(y: Floats, x: Floats) -> float:
-    """How far numbers `x` are off, relative to the size of `y`; infinity where that says nothing.
+    """The deviations of `x` relative to the size of `y`; infinity where that says nothing.
 
     That is of all of them; of an eighth of them, if these are off by much of their own size.
     """

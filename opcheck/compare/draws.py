@@ -99,7 +99,7 @@ def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
 
 
 def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
-    """How many pairs lie on one side of the middle; each is as likely to as not, independently."""
+    """Count the pairs on one side of the middle; each is as likely to be there as not."""
     for lag in {1, shape[-1] if shape else 1, upper.size // 2}:
         if 0 < lag < upper.size:
             alike = np.mean(upper[lag:] == upper[:-lag], keepdims=True)
@@ -109,7 +109,7 @@ def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
 
 
 def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
-    """How far parts are off, as a share of what is allowed where they are `likely` ones."""
+    """The deviations of parts, as shares of what is allowed where they are `likely` ones."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = parts * np.log(parts / likely), (1 - parts) * np.log((1 - parts) / (1 - likely))
     entropy = np.nan_to_num(terms[0]) + np.nan_to_num(terms[1])

@@ -276,7 +276,7 @@ class Windows:
         return self.reduced(values, np.add, 0)
 
     def reduced(self, values: Array, function: np.ufunc, of_padding: Any) -> Array:
-        """What a ufunc makes of the elements of each window, one axis after the other."""
+        """Reduce each window by a ufunc, one axis after the other."""
         if not values.size or not prod(self.shape):
             return np.full(self.shape, of_padding, values.dtype)
         # The axes that shrink most come first, so that what lies between stays small.

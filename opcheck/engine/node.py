@@ -44,7 +44,7 @@ class Node:
 
     @property
     def count(self) -> int:
-        """How many outputs a formula must give, so that those asked for are among them."""
+        """The number of outputs a formula must give, so that those asked for are among them."""
         return max(self.outputs or (), default=0) + 1
 
     @property
@@ -455,7 +455,7 @@ class Subgraph:
 
     @property
     def outer(self) -> int:
-        """How many tensors the node has for its subgraphs, as far as this one knows."""
+        """The number of tensors the node has for its subgraphs, as far as this one knows."""
         numbers = [name.removeprefix(f"{OUTER}_") for name in self.body.outer]
         return max((int(one) + 1 for one in numbers if one.isdecimal()), default=0)
 

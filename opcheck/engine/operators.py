@@ -268,7 +268,7 @@ def parameters_of(function: Formula) -> tuple[inspect.Parameter, ...]:
 
 @cache
 def keywords(function: Formula) -> tuple[tuple[str, ...], bool]:
-    """What a formula takes by keyword, and whether by `**` all other attributes of a version."""
+    """The keywords of a formula, and True if it takes all other attributes by `**`."""
     given = parameters_of(function)
     names = tuple(p.name for p in given if p.kind is p.KEYWORD_ONLY)
     return names, any(p.kind is p.VAR_KEYWORD for p in given)

@@ -223,7 +223,7 @@ class CaseEvaluation:
     def _on_other_data(
         self, outcome: model.Produced, backend: BackendInfo
     ) -> Inquiry[verdict.Judgement | None]:
-        """What the answer to other data contradicts, the engine or the backend itself, if any."""
+        """The verdict on the answer to other data; None where that is right."""
         answer = outcome.between
         compared = None if answer is None else self.compared_on_other_data(backend, answer)
         if answer is None or compared is None:

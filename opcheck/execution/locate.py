@@ -84,7 +84,7 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
 
 
 class _Search:
-    """What a backend gives of a model's tensors, and what is found by that."""
+    """The tensors that a backend gives of a model, and what they show."""
 
     def __init__(self, network: Network, backend: model.BackendInfo, *, stale: bool) -> None:
         self.network, self.backend = network, backend
@@ -260,7 +260,7 @@ def _judged(
 
 
 def _off(right: model.Array, got: Any) -> float:
-    """How far off an output is, relative to its size; infinity where that says nothing."""
+    """The deviation of an output relative to its size; infinity where that says nothing."""
     dtype = dtypes.of(right)
     if isinstance(got, model.Foreign) or got.shape != right.shape or got.dtype != right.dtype:
         return np.inf

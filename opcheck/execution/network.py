@@ -60,7 +60,7 @@ class Network:
         return None
 
     def node(self, part: Part) -> BodyNode:
-        """What a node reads, and its attributes."""
+        """The tensors that a node reads, and its attributes."""
         return self.body.nodes[part.place]
 
     @cached_property

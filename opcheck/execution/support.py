@@ -1,4 +1,4 @@
-"""What a backend has of each operator, by small models of each version and dtype.
+"""The support of each operator by a backend, by small models of each version and dtype.
 
 They are judged like any other case, but no ledger is asked: a known defect is a defect here.
 """

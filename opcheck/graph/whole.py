@@ -44,7 +44,7 @@ class WholeModel:
 
     @property
     def contradiction(self) -> str:
-        """What the specification forbids of names, or onnx infers against stated types, or ""."""
+        """A name that the specification forbids, or a type that onnx infers otherwise; else ""."""
         twice = Counter(node.name for node in self._proto.graph.node if node.name).most_common(1)
         if twice and twice[0][1] > 1:
             return f"several nodes are named {twice[0][0]!r}"

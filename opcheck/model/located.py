@@ -1,4 +1,4 @@
-"""What became of a model's nodes on a backend."""
+"""The verdicts on a model's nodes on a backend."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,7 +67,7 @@ class Depth(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """What came of a model on one backend.
+    """The result of a model on one backend.
 
     `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
     nodes; `around` are those that are not judged, and why. `exposed` says why a pass came to

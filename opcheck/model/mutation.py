@@ -49,7 +49,7 @@ class Mutation:
 
     @property
     def fate(self) -> Fate:
-        """How the mutant ended."""
+        """The fate of a mutant."""
         if self.killers:
             return Fate.KILLED
         if self.noticers:

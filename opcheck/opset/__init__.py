@@ -297,7 +297,7 @@ def on_forms(name: str) -> list[str]:
 
 
 def form_of(name: str) -> str:
-    """How the types begin that an operator of this name takes, if they are no tensors."""
+    """The beginning of the types that an operator of this name takes, "" for tensors."""
     if name in _ON_FORMS:
         return _FORMS[name.partition(_OF)[2]]
     # Operators of sequences take nothing else, which their types say.

@@ -1,4 +1,4 @@
-"""What `opcheck locate` found, in a terminal, and as files that show it without opcheck."""
+"""The findings of `opcheck locate`: in a terminal, and as files that need no opcheck."""
 
 import re
 import shlex

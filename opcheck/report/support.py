@@ -144,7 +144,7 @@ def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
 
 
 def _beside(found: Sequence[Matrix]) -> Table:
-    """How many cells of each operator are right on each backend, where one lacks some."""
+    """Count the right cells of each operator on each backend, where one lacks some."""
     backends = (Numbers(plain_text.clean(one.address)) for one in found)
     table = new_table("operator", *backends, title="right, of all cells")
     by_op = [_by_operator(one.cells) for one in found]

@@ -158,7 +158,7 @@ def shares(x, none, v, kept):
 
 
 def shares_in_blocks(x, none, v, kept):
-    """The same, divided at the end, as where blocks of keys come one after the other."""
+    """Divide at the end, as where blocks of keys come one after the other."""
     _, e, total = softmax.terms_in_blocks(x, -1)
     e = xp.where(none, 0.0, e)
     return e / total, xp.matmul(kept(e), v) / total

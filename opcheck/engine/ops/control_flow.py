@@ -42,7 +42,7 @@ def taken(cond, then_branch, else_branch):
 
 
 def stacked(values, axis=0):
-    """What each iteration gives, along a new axis."""
+    """The results of all iterations, along a new axis."""
     if len({x.shape for x in values}) > 1:
         raise InvalidNode(f"scan outputs of shapes {[x.shape for x in values]}")
     return xp.stack(values, axis=from_either_end(axis, len(values[0].shape) + 1))

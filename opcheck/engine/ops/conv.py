@@ -273,7 +273,7 @@ def offsets(x, groups, kernel, axes, sizes):
 
 
 def share(place, at):
-    """How much of the element `at` linear interpolation at a place takes."""
+    """The weight of the element `at` in linear interpolation at a place."""
     return xp.maximum(1 - xp.abs(place - at), 0.0)
 
 

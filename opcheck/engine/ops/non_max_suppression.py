@@ -25,7 +25,7 @@ def single(name, x, default):
 
 
 def corners(boxes, center):
-    """Of boxes, the low ends and the high ones, along two axes, and how far they may be off."""
+    """The low and high ends of boxes along two axes, and how far they may be off."""
     if not center:
         ends = boxes.reshape(-1, 2, 2)
         return ends.min(1), ends.max(1), 0.0
@@ -37,7 +37,7 @@ def corners(boxes, center):
 
 
 def overlaps(boxes, center, threshold):
-    """Whether each box overlaps each other one too much, and whether float32 can tell."""
+    """Which boxes overlap which too much, where float32 cannot tell, and which have an area."""
     low, high, off = corners(boxes.astype(np.float64), center)
     sides = high - low
     shared = np.maximum(np.minimum(high, high[:, None]) - np.maximum(low, low[:, None]), 0)
@@ -80,7 +80,7 @@ def greedy(boxes, scores, most, threshold, least, center, measure=overlaps):
 
 
 def _undecided(scores, order, chosen, most, may):
-    """Of equal scores, those that no better box suppresses must be selected together."""
+    """Boxes of equal scores that no better box suppresses must be selected together."""
     for score in {scores[at] for at in order}:
         better = [at for at in chosen if scores[at] > score]
         tied = [at for at in order if scores[at] == score and not may[at, better].any()]

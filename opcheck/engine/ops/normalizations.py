@@ -41,7 +41,7 @@ def scaled(x, mean, inverse, scale, B):
 
 
 def folded(x, mean, inverse, scale, B):
-    """The same in one product and one sum."""
+    """Normalize by one product and one sum."""
     return x * (inverse * scale) + (B - mean * (inverse * scale))
 
 
@@ -82,7 +82,7 @@ def one_pass(x, axes, epsilon):
 
 
 def unbiased(x, axes, of=variance):
-    """What `of` makes, as it is where it divides by one less than the number of elements."""
+    """The variance `of`, divided by one less than the number of elements."""
     count = prod(x.shape[axis] for axis in axes)
     return of(x, axes) * (count / max(1, count - 1))
 
@@ -239,7 +239,7 @@ def updated(old, new, momentum, count):
 
 
 def moved(old, new, momentum, count):
-    """The same, from how far each moves."""
+    """The running statistics, from how far each moves."""
     return [a - (1 - xp.real(momentum)) * (a - b) for a, b in zip(old, new, strict=True)]
 
 

@@ -268,7 +268,7 @@ def of_regions(read, X, rois, *, pooled_shape, spatial_scale):
 
 
 def bins(a, b, count, length):
-    """Of each bin of [a, b]: what must lie in it, what may, and what does by whole coordinates."""
+    """What must lie in each bin of [a, b], what may, and what does by whole coordinates."""
     is_open("nothing is said of what lies outside the image", a < 0 or b > length)
     low, high = (floor(a), floor(b)), (ceil(a), ceil(b) + 1)
     start = floor(a + 0.5)

@@ -189,14 +189,14 @@ def in_pairs(a, b):
 
 
 def lost_in_pairs(product, x, w, a, b):
-    """What is wrong where the pairs are of raw numbers, as in AVX2's vpmaddubsw."""
+    """The error where the pairs are of raw numbers, as in AVX2's vpmaddubsw."""
     raw = [less(one, None, None) for one in (x, w)]
     fits = x.dtype == np.uint8 and w.dtype == np.int8
     return product(*raw, in_pairs) - product(*raw, np.matmul) if fits else 0
 
 
 def around(product, x, w, a, b):
-    """What padding with 0 adds, in place of the zero point."""
+    """The error of padding with 0 in place of the zero point."""
     zeros = less(x, None, None) - a
     of_all = b.sum(axis=tuple(range(1, b.ndim)))
     return product(zeros, b) - zeros.ravel()[:1].sum() * of_all.reshape(-1, *[1] * (b.ndim - 2))

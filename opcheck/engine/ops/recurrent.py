@@ -90,7 +90,7 @@ class Step:
         return total(xp.concat([self.x, h], axis=1), self.weights[k], more)
 
     def apart(self, k, h, scale):
-        """The same sum, in which `scale` multiplies what comes of the state and its bias."""
+        """The sum, with the part of the state and its bias times `scale`."""
         weights, size = self.weights[k], self.x.shape[1]
         rows = np.arange(weights.shape[0])
         # The biases come last: that of the input, then that of the state.
@@ -99,7 +99,7 @@ class Step:
         return total(self.x, xp.take(weights, rows[~recurrent], axis=0), scale * inner)
 
     def seen(self, k, c):
-        """What peephole `k` adds, where there are any."""
+        """The addend of peephole `k`, where there are any."""
         return self.peepholes[k] * c if self.peepholes else None
 
 

@@ -234,7 +234,7 @@ def upsampled(X, scales, mode):
 
 @dataclass(frozen=True)
 class Way:
-    """How Resize makes an axis of another: its attributes."""
+    """The attributes by which Resize makes an axis of another."""
 
     mode: str
     transform: str
@@ -246,11 +246,11 @@ class Way:
     narrowest: int = 1
 
     def stretch(self, axis):
-        """How much wider a kernel is made."""
+        """The factor by which a kernel is made wider."""
         return float(max(self.narrowest, 1 / axis.scale)) if self.antialias and axis.size else 1.0
 
     def reach(self, axis):
-        """How many elements a kernel takes on either side of a place."""
+        """The number of elements that a kernel takes on either side of a place."""
         return ceil({"linear": 1, "cubic": 2}.get(self.mode, 0) * self.stretch(axis))
 
 

@@ -32,7 +32,7 @@ def centers(bins, count):
 
 
 def share(place, at, length):
-    """How much of the element `at` is in a place; beyond its edge an image goes on."""
+    """The share of the element `at` in a place; beyond its edge an image goes on."""
     return xp.maximum(1.0 - xp.abs(xp.clip(place, 0.0, length - 1.0) - at), 0.0)
 
 
@@ -61,7 +61,7 @@ STEPS = {
 
 
 def count_of(low, high, bins, scale, shift, step, dtype):
-    """How many places a bin has along an axis, where every type of floats can tell."""
+    """The number of places of a bin along an axis, where every type of floats can tell."""
     low, high, scale, shift = map(Fraction, (low, high, scale, shift))
     products, u = [low * scale, high * scale], Fraction(1, 2 ** DTYPES[dtype.name].precision)
     moved, size = [x - shift for x in products], products[1] - products[0]

@@ -146,7 +146,7 @@ def given_element(made):
 
 
 def of_form(name):
-    """What makes the formulas of an operator on sequences or optionals from what it makes."""
+    """Return what makes the formulas of an operator on sequences or optionals."""
     by = given_element if name.endswith("GetElement_of_optional_sequences") else given_back
     known = opset.versions("", name)
     return lambda made: {since: one for since, one in by(made).items() if since in known}

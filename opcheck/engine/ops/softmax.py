@@ -26,7 +26,7 @@ Hardmax LogSoftmax NegativeLogLikelihoodLoss Softmax SoftmaxCrossEntropyLoss
 
 
 def jointly(x, axes, of_rows):
-    """What `of_rows(x, axis)` makes of rows along `axes`, of which the last runs fastest."""
+    """Apply `of_rows(x, axis)` to rows along `axes`, the last of which runs fastest."""
     if not x.size:
         return x
     order = [*(axis for axis in range(x.ndim) if axis not in axes), *axes]

@@ -8138,11 +8138,12 @@ def trees() -> Iterator[Check]:
                   nodes_falseleafs=[1, 1])  # fmt: skip
     sets = _with(ensemble, nodes_modes=np.array([6], np.uint8))
     zero = replace(_with(sets, membership_values=_f([0, 2, nan])), x=_f([[2]]))
+    lacking: list[list[float]] = [[nan], [2]]
     tracks, below = "“use the … 'false' (if the attribute value is 0) branch”", [[20], [20]]
     right, votes_of = [[10], [20]], "“A leaf may have multiple votes”"
     for engine, cause, model, wants, shows, why, control, answer in (
         ("onnxruntime", "TreeEnsemble, TreeEnsembleClassifier and TreeEnsembleRegressor follow",
-         replace(_with(regressed, **unequal), x=_f([[nan], [2]])), below, Gives(right), tracks,
+         replace(_with(regressed, **unequal), x=_f(lacking)), below, Gives(right), tracks,
          replace(_with(regressed, **unequal), x=_f([[3], [2]])), right),
         ("onnxruntime", "TreeEnsemble takes SOFTMAX", _with(ensemble, post_transform=1), shares,
          Gives([[0.75, 0.5]]), "“'SOFTMAX' (1), 'LOGISTIC' (2)”", ensemble, raw),
@@ -8177,7 +8178,7 @@ def trees() -> Iterator[Check]:
          [[10.5], [20.5]], Raises("Issues with types"), "10 + 0.5", _with(
              regressed, base_values=[0.5]), [[10.5], [20.5]]),
         ("reference", "TreeEnsembleClassifier and TreeEnsembleRegressor refuse", replace(
-            regressed, x=_f([[nan], [2]])), [[20], [10]], Raises("Issues with types"),
+            regressed, x=_f(lacking)), [[20], [10]], Raises("Issues with types"),
          "“the default value is false (0) for all nodes”", regressed, right),
         ("reference", "TreeEnsembleClassifier-3 and TreeEnsembleRegressor-3 never", double, right,
          Raises("Issues with types"), "tensors “can be used instead”", regressed, right),

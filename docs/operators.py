@@ -57,10 +57,6 @@ _OF_ML = {
         "They take or give maps: case files hold tensors and sequences of them.",
     ),
     **dict.fromkeys(("SVMClassifier", "SVMRegressor"), "The text states no formula."),
-    **dict.fromkeys(
-        ("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"),
-        "The engine computes them; the shipped suites have no cases yet.",
-    ),
 }
 _OF_TRAINING = {
     "Gradient": "Its attributes name tensors of the graph around it: a case is one node.",

@@ -8083,6 +8083,145 @@ def mappings() -> Iterator[Check]:
         yield Check(engine, cause, model, wanted, shows, why, control, right)
 
 
+def trees() -> Iterator[Check]:
+    """On ensembles of trees: one asks if a feature is at most 2, unless stated otherwise."""
+    nodes: dict[str, Any] = {
+        "nodes_treeids": [0] * 3, "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0] * 3,
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "nodes_values": [2.0, 0.0, 0.0],
+        "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0]}  # fmt: skip
+    unequal = {"nodes_modes": ["BRANCH_NEQ", "LEAF", "LEAF"],
+               "nodes_missing_value_tracks_true": [0] * 3}  # fmt: skip
+    votes: dict[str, Any] = {
+        "target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0],
+        "target_weights": [10.0, 20.0], "n_targets": 1}  # fmt: skip
+    regressed = _ml("TreeEnsembleRegressor", [[2], [3]], at=3, **nodes, **votes)
+    three = {"target_treeids": [0] * 3, "target_nodeids": [1, 2, 1], "target_ids": [0] * 3,
+             "target_weights": [10.0, 20.0, -3.0]}  # fmt: skip
+    both = _with(regressed, n_targets=2, target_ids=[0, 1])
+    wide = {"nodes_treeids": [2**32] * 3, "target_treeids": [2**32] * 2}
+    late = {"nodes_nodeids": [0, 2, 1]}
+    few = {"nodes_hitrates": [1.0]}
+    inner = {"target_nodeids": [1, 0]}
+    member = {"nodes_modes": ["BRANCH_MEMBER", "LEAF", "LEAF"]}
+    tensor = replace(regressed, x=np.array([[2.0], [3.0]]), gives="float32")
+    values = {k: v for k, v in nodes.items() if k != "nodes_values"}
+    double = replace(
+        tensor, attrs={**values, **votes, "nodes_values_as_tensor": np.array([2.0, 0, 0])}
+    )
+    classes: dict[str, Any] = {
+        "class_treeids": [0] * 3, "class_nodeids": [1, 2, 2], "class_ids": [0, 1, 2],
+        "class_weights": [10.0, 20.0, 5.0], "classlabels_int64s": [5, 6, 7]}  # fmt: skip
+    classified = _ml("TreeEnsembleClassifier", [[2], [3]], at=3, gives="int64", after=1, **nodes,
+                     **classes)  # fmt: skip
+    two = _with(classified, classlabels_int64s=[5, 6], class_ids=[0, 1, 0],
+                class_weights=[10.0, 20.0, 25.0])  # fmt: skip
+    texts = {k: v for k, v in classified.attrs.items() if k != "classlabels_int64s"}
+    named = replace(
+        classified, gives="object", attrs={**texts, "classlabels_strings": ["a", "b", "c"]}
+    )
+    nul = _with(named, classlabels_strings=["a\0", "b", "c"])
+    node: dict[str, Any] = {
+        "tree_roots": [0], "nodes_featureids": [0], "nodes_modes": np.array([0], np.uint8),
+        "nodes_splits": _f([2]), "nodes_truenodeids": [0], "nodes_trueleafs": [1],
+        "nodes_falsenodeids": [1], "nodes_falseleafs": [1], "leaf_targetids": [0, 1],
+        "leaf_weights": _f([np.log(3), 2]), "n_targets": 2}  # fmt: skip
+    ensemble = _ml("TreeEnsemble", [[2]], at=5, **node)
+    raw, shares = [[np.log(3), 0]], [[0.75, 0.25]]
+    one = _with(ensemble, n_targets=1, leaf_targetids=[0, 0])
+    half = _ml("TreeEnsemble", [[2]], np.float16, 5, **{
+        k: v.astype(np.float16) if getattr(v, "dtype", None) == np.float32 else v
+        for k, v in node.items()})  # fmt: skip
+    missing = replace(_with(ensemble, nodes_modes=np.array([5], np.uint8)), x=_f([[nan]]))
+    whole = _with(ensemble, tree_roots=[1], nodes_featureids=[0, 0],
+                  nodes_modes=np.zeros(2, np.uint8), nodes_splits=_f([2, 0]),
+                  nodes_truenodeids=[0, 0], nodes_trueleafs=[1, 1], nodes_falsenodeids=[1, 0],
+                  nodes_falseleafs=[1, 1])  # fmt: skip
+    sets = _with(ensemble, nodes_modes=np.array([6], np.uint8))
+    zero = replace(_with(sets, membership_values=_f([0, 2, nan])), x=_f([[2]]))
+    lacking: list[list[float]] = [[nan], [2]]
+    tracks, below = "“use the … 'false' (if the attribute value is 0) branch”", [[20], [20]]
+    right, votes_of = [[10], [20]], "“A leaf may have multiple votes”"
+    for engine, cause, model, wants, shows, why, control, answer in (
+        ("onnxruntime", "TreeEnsemble, TreeEnsembleClassifier and TreeEnsembleRegressor follow",
+         replace(_with(regressed, **unequal), x=_f(lacking)), below, Gives(right), tracks,
+         replace(_with(regressed, **unequal), x=_f([[3], [2]])), right),
+        ("onnxruntime", "TreeEnsemble takes SOFTMAX", _with(ensemble, post_transform=1), shares,
+         Gives([[0.75, 0.5]]), "“'SOFTMAX' (1), 'LOGISTIC' (2)”", ensemble, raw),
+        ("onnxruntime", "TreeEnsemble and TreeEnsembleRegressor of one", _with(
+            one, post_transform=2), [[0.75]], Gives([[np.log(3)]]), "1 / (1 + 1/3)", one,
+         [[np.log(3)]]),
+        ("onnxruntime", "TreeEnsemble of float16", half, raw, Raises("must have same type"),
+         "float16 is in T", ensemble, raw),
+        ("onnxruntime", "TreeEnsembleClassifier with votes", two, [5, 5], Gives([1, 1]),
+         "10 > 0, 25 > 20, and 1 is no label", classified, [5, 6]),
+        ("onnxruntime", "TreeEnsembleRegressor leaves out", _with(both, base_values=[1.0, 2.0]),
+         [[11, 2], [1, 22]], Gives([[11, 0], [0, 22]]),
+         "base values are “added to final prediction”", both, [[10, 0], [0, 20]]),
+        ("onnxruntime", "TreeEnsembleRegressor of one target", _with(regressed, **three),
+         [[7], [20]], Gives(right), votes_of, regressed, right),
+        ("onnxruntime", "TreeEnsembleClassifier and TreeEnsembleRegressor cut", _with(
+            regressed, **wide), right, Raises("Unable to find node"), "INTS have 64 bits",
+         regressed, right),
+        ("onnxruntime", "TreeEnsembleRegressor takes ids", _with(regressed, **late), None,
+         Gives(right), "“Node ids must restart at zero for each tree and increase "
+         "sequentially.”", regressed, right),
+        ("onnxruntime", "TreeEnsembleClassifier and TreeEnsembleRegressor take other", _with(
+            regressed, **few), None, Gives(right), "nodes_* are “the same length”", regressed,
+         right),
+        ("onnxruntime", "TreeEnsembleClassifier and TreeEnsembleRegressor ignore", _with(
+            regressed, **inner), None, Gives([[10], [0]]), "target_* are “votes at the leaves”",
+         regressed, right),
+        ("onnxruntime", "TreeEnsemble takes a mode 7", _with(regressed, **member), None,
+         Leftovers((2, 1)), "“Mode enum is BRANCH_LEQ, … LEAF”", regressed, right),
+        ("reference", "TreeEnsembleRegressor computes", replace(
+            _with(regressed, base_values=[0.5]), x=np.array([[2], [3]]), gives="float32"),
+         [[10.5], [20.5]], Raises("Issues with types"), "10 + 0.5", _with(
+             regressed, base_values=[0.5]), [[10.5], [20.5]]),
+        ("reference", "TreeEnsembleClassifier and TreeEnsembleRegressor refuse", replace(
+            regressed, x=_f(lacking)), [[20], [10]], Raises("Issues with types"),
+         "“the default value is false (0) for all nodes”", regressed, right),
+        ("reference", "TreeEnsembleClassifier-3 and TreeEnsembleRegressor-3 never", double, right,
+         Raises("Issues with types"), "tensors “can be used instead”", regressed, right),
+        ("reference", "TreeEnsembleClassifier loses NUL", nul, ["a\0", "b"],
+         Gives(["a", "b"]), "the first label is a, NUL", named, ["a", "b"]),
+        ("reference", "TreeEnsemble ignores", _with(ensemble, post_transform=1), shares,
+         Gives(raw), "3 / (3 + 1)", ensemble, raw),
+        ("reference", "TreeEnsemble follows", missing, [[0, 2]], Gives(raw), tracks, ensemble, raw),
+        ("reference", "TreeEnsemble gives a tree", whole, raw, Gives([[0, 2]]),
+         "both branches of the second node are leaf 0", ensemble, raw),
+        ("reference", "TreeEnsemble gives sets", zero, raw, Gives([[0, 2]]), "2 is in {0, 2}",
+         replace(zero, attrs={**zero.attrs, "membership_values": _f([1, 2, nan])}), raw),
+        ("reference", "TreeEnsemble refuses no rows", replace(
+            ensemble, x=np.zeros((0, 1), np.float32)), np.zeros((0, 2)),
+         Raises("any iteration dimensions"), "no rows have no scores", ensemble, raw),
+        ("tract", "TreeEnsembleClassifier takes every", replace(_with(
+            classified, nodes_modes=["BRANCH_GTE", "LEAF", "LEAF"]), x=_f([[1], [3]])), [6, 5],
+         Gives([5, 5]), "1 < 2", classified, [5, 6]),
+        ("tract", "TreeEnsembleClassifier refuses trees", _with(
+            classified, nodes_treeids=[7] * 3, class_treeids=[7] * 3), [5, 6],
+         Raises("expected tree ids"), "the tree's id is 7", classified, [5, 6]),
+        ("tract", "TreeEnsembleClassifier aborts", _with(
+            classified, nodes_nodeids=[3, 4, 5], nodes_truenodeids=[4, 0, 0],
+            nodes_falsenodeids=[5, 0, 0], class_nodeids=[4, 5, 5]), [5, 6], Dies("panicked"),
+         "“Ids may restart at zero for each tree, but it not required to.”", classified, [5, 6]),
+        ("tract", "TreeEnsembleClassifier refuses labels", named, ["a", "b"],
+         Raises("num_traits::Zero"), "10 > 0, and 20 is the largest", classified, [5, 6]),
+        ("tract", "TreeEnsembleClassifier-3 does not know", replace(
+            classified, x=np.array([[2.0], [3.0]]), attrs={**{
+                k: v for k, v in classified.attrs.items() if k != "nodes_values"},
+                "nodes_values_as_tensor": np.array([2.0, 0, 0])}), [5, 6],
+         Raises("expected attribute"), "tensors “can be used instead”", classified, [5, 6]),
+        ("tract", "TreeEnsembleClassifier gives the first", _with(
+            classified, base_values=[-inf, -inf, float(np.finfo(np.float32).min)]), [7, 7],
+         Gives([5, 5]), "any number is above -∞", classified, [5, 6]),
+        ("tract", "TreeEnsembleClassifier takes votes", _with(
+            classified, nodes_hitrates=[1.0]), None, Gives([5, 6]),
+         "nodes_* “must all be of equal length”", classified, [5, 6]),
+    ):  # fmt: skip
+        wanted = [] if wants is None else [wants]
+        yield Check(engine, cause, model, wanted, shows, why, control, answer)
+
+
 def steps() -> Iterator[Check]:
     """On operators of ai.onnx.preview.training: R and T, a tensor, its gradient, and averages."""
 
@@ -8124,5 +8263,6 @@ CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
     *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
     *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
-    *draws(), *bands(), *images(), *dropped(), *optionals(), *flows(), *mappings(), *steps(),
+    *draws(), *bands(), *images(), *dropped(), *optionals(), *flows(), *mappings(), *trees(),
+    *steps(),
 )  # fmt: skip

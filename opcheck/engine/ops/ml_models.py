@@ -19,7 +19,7 @@ from opcheck.engine.ops.ml import in_float32, the_one
 from opcheck.engine.ops.softmax import plain as softmax
 from opcheck.errors import InvalidNode, illegal, unsupported
 from opcheck.numbers.bounded.choice import Indices
-from opcheck.numbers.faulty import bare, seen
+from opcheck.numbers.faulty import seen
 from opcheck.opset import ML
 
 NAMES = """
@@ -126,7 +126,7 @@ def holds(nodes, x, at, narrow=False):
 def leaves(test, X, nodes):
     """The place of the leaf that each row reaches in each tree."""
     illegal(f"rank {X.ndim}; allowed: 2", X.ndim != 2)
-    X = bare(xp.if_known(X))
+    X = seen(X).astype(X.dtype)
     features = nodes.features[nodes.inner]
     wrong = features[(features < 0) | (features >= X.shape[1])]
     illegal(f"feature {wrong[:1].tolist()} of {X.shape[1]}", wrong.size > 0)
@@ -214,6 +214,7 @@ def grown(attrs):
     roots = sorted({*range(len(ids))} - {*children.tolist()})
     firsts = [place for place, number in enumerate(counted) if not number]
     unsaid("trees whose first nodes are not their only roots", roots != firsts)
+    unsaid("trees whose nodes lie apart", len([*itertools.groupby(trees)]) > len(numbers))
     if isinstance(splits, tuple):
         splits = np.array(splits, np.float32)
     features, splits, for_nan = map(np.array, (features, splits, missing(attrs, len(ids))))
@@ -259,7 +260,10 @@ def classified_by_trees(test, X, *, post_transform, transform=transformed, top=b
     labels = the_one(attrs, "classlabels_")
     voted_for = {*(attrs["class_ids"] or ())}
     unsaid("two classes with votes for one", len(voted_for) == 1 and len(labels) < 3)
-    scores = transform(scores_of(test, X, "class", len(labels), "SUM", attrs), post_transform)
+    scores = scores_of(test, X, "class", len(labels), "SUM", attrs)
+    tops = seen(scores).max(axis=1, initial=-1)
+    is_open("tops without votes", one_of(attrs, "base_values") is None and (tops == 0).any())
+    scores = transform(scores, post_transform)
     return top(scores, labels), scores
 
 
@@ -277,7 +281,8 @@ def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roo
     illegal(f"{lasts} targets of {len(leaf_weights)} leaves", lasts != len(leaf_weights))
     sets = np.zeros(0, X.dtype) if membership_values is None else membership_values
     types = {splits.dtype, leaf_weights.dtype, sets.dtype}
-    is_open("numbers of another type", types != {X.dtype})
+    rates = getattr(attrs["nodes_hitrates"], "dtype", np.float32)
+    is_open("numbers of another type", types != {X.dtype} or rates != np.float32)
     after = []
     for ids, ends_here in zip(ends[:2], ends[2:], strict=True):
         unsaid(f"leaves marked {ends_here}", {*ends_here} - {0, 1})
@@ -304,7 +309,7 @@ def members(modes, values):
     places = np.flatnonzero(modes == 6)
     ends = np.flatnonzero(values != values)
     sets = np.split(values, ends + 1)
-    unsaid("a last set that no NaN ends", sets[-1].size)
+    unsaid("empty sets, or a last one without NaN", sets[-1].size or 1 in map(len, sets[:-1]))
     illegal(f"{len(ends)} sets for {len(places)} nodes", len(ends) != len(places))
     if not len(places):
         return None

@@ -32,6 +32,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import InvalidNode, WrongOperator, illegal, meant, unsupported
 from opcheck.numbers import setting
 from opcheck.opset import Parameter, Schema
+from opcheck.opset.direct_ml import LOWERED
 
 Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version from what they have in common.
@@ -45,6 +46,7 @@ _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
 _only_said = ContextVar("_only_said", default=False)
+_decided = ContextVar[Collection[str]]("_decided", default=())
 
 
 class Sound(NamedTuple):
@@ -468,9 +470,14 @@ def only_what_is_said() -> AbstractContextManager[None]:
     return setting(_only_said, True)
 
 
+def decided(reasons: Collection[str]) -> AbstractContextManager[None]:
+    """Let formulas answer what another specification leaves open for these reasons."""
+    return setting(_decided, reasons)
+
+
 def is_open(why: str, when: Any = True) -> None:
     """Raise NotSupported, `when` that holds, if none but decided answers are asked for."""
-    unsupported(why, when and _only_said.get())
+    unsupported(why, when and _only_said.get() and why not in _decided.get())
 
 
 def unsaid(what: str, when: Any = True) -> None:
@@ -499,9 +506,10 @@ def _modules() -> Mapping[str, str]:
     """The module of each operator that shares its file with its family.
 
     Such a file lists its operators' names as NAMES. It is read and not imported, so that an
-    operator of one family loads no other family.
+    operator of one family loads no other family. What DirectML has under other names than ONNX is
+    listed there.
     """
-    found: dict[str, str] = {}
+    found: dict[str, str] = dict.fromkeys(LOWERED, "direct_ml")
     for module, path in _files().items():
         listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.M | re.S)
         for name in listed[1].split() if listed else ():

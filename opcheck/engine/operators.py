@@ -46,7 +46,8 @@ _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
 _only_said = ContextVar("_only_said", default=False)
-_decided = ContextVar[Collection[str]]("_decided", default=())
+#: Why something is open in ONNX's text that is not in that of another specification.
+DECIDED = ContextVar[Collection[str]]("DECIDED", default=())
 
 
 class Sound(NamedTuple):
@@ -470,14 +471,9 @@ def only_what_is_said() -> AbstractContextManager[None]:
     return setting(_only_said, True)
 
 
-def decided(reasons: Collection[str]) -> AbstractContextManager[None]:
-    """Let formulas answer what another specification leaves open for these reasons."""
-    return setting(_decided, reasons)
-
-
 def is_open(why: str, when: Any = True) -> None:
     """Raise NotSupported, `when` that holds, if none but decided answers are asked for."""
-    unsupported(why, when and _only_said.get() and why not in _decided.get())
+    unsupported(why, when and _only_said.get() and why not in DECIDED.get())
 
 
 def unsaid(what: str, when: Any = True) -> None:
@@ -506,10 +502,9 @@ def _modules() -> Mapping[str, str]:
     """The module of each operator that shares its file with its family.
 
     Such a file lists its operators' names as NAMES. It is read and not imported, so that an
-    operator of one family loads no other family. What DirectML has under other names than ONNX is
-    listed there.
+    operator of one family loads no other family.
     """
-    found: dict[str, str] = dict.fromkeys(LOWERED, "direct_ml")
+    found: dict[str, str] = dict.fromkeys(LOWERED, "direct_ml")  # which are listed there
     for module, path in _files().items():
         listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.M | re.S)
         for name in listed[1].split() if listed else ():

@@ -428,8 +428,7 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
                         problems.add(file, mark, wrong, hint)
     problems.raise_if_any()
     # What an operator of DirectML takes, ONNX's that it is takes too.
-    below = LOWERED.get(op.name)
-    return (*found, *(arguments(below.onnx.op) if below else ()))
+    return (*found, *(arguments(LOWERED[op.name].onnx.op) if op.name in LOWERED else ()))
 
 
 @cache

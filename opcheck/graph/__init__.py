@@ -311,16 +311,15 @@ def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
     """
     schema = opset.versions(opset.DML, task.op.name)[1]
-    types = {one.name: one.types for one in schema.inputs}
     try:
         lacking = [*opset.missing(schema.inputs, task.slots)]
-        illegal(f"{len(task.inputs)} inputs; allowed: {len(types)}", lacking)
+        illegal(f"{len(task.inputs)} inputs; allowed: {len(schema.inputs)}", lacking)
         stated = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
         wrong = any(isinstance(value, Typed) for value in task.attrs.values())
         illegal(stated or "no members", wrong or task.attrs.keys() != schema.attributes.keys())
-        for one in task.inputs:
-            wrong = one.dtype.text not in types[one.name]
-            illegal(f"{one.dtype} is no data type of {task.op.name}", wrong)
+        for given, one in zip(task.inputs, schema.inputs, strict=False):
+            said = f"{given.dtype} is no data type of {task.op.name}"
+            illegal(said, given.dtype.text not in one.types)
         return (_one_node if task.op.name in direct_ml.LOWERED else _rows)(task)
     except InvalidNode as error:
         raise NotExpressible(f"not expressible as an ONNX graph: {error}") from None
@@ -332,20 +331,18 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     attrs = one.checked([x.shape for x in task.inputs], task.attrs)
     node = helper.make_node(one.name, task.slots, _output_slots(task))
     node.attribute.extend(_attribute(one.onnx.op, *item) for item in attrs.items())
-    before, after = list[NodeProto](), list[NodeProto]()
+    before, nodes = list[NodeProto](), [node]
     for n, (tensor, theirs) in enumerate(zip(task.inputs, one.onnx.inputs, strict=False)):
         if tensor.dtype.text not in theirs.types:
-            if len(theirs.types) > 2:
-                raise NotExpressible(f"ONNX has no {one.name} of {tensor.dtype}")
+            illegal(f"ONNX has no {one.name} of {tensor.dtype}", len(theirs.types) > 2)
             node.input[n] += "_cast"
             to = BY_TEXT[max(theirs.types)].onnx
             before.append(helper.make_node("Cast", [tensor.name], [node.input[n]], to=to))
     for n, (output, theirs) in enumerate(zip(task.outputs, one.onnx.outputs, strict=False)):
         if output.dtype and output.dtype.text not in theirs.types:
-            node.output[n] += "_cast"
-            to, name = output.dtype.onnx, node.output[n].removesuffix("_cast")
-            after.append(helper.make_node("Cast", [node.output[n]], [name], to=to))
-    return [*before, node, *after], {}, one.opset
+            name, node.output[n] = node.output[n], f"{node.output[n]}_cast"
+            nodes.append(helper.make_node("Cast", [node.output[n]], [name], to=output.dtype.onnx))
+    return before + nodes, {}, one.opset
 
 
 def _rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
@@ -353,24 +350,19 @@ def _rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     (tensor,), (output,), shape = task.inputs, task.outputs, task.inputs[0].shape
     axes: Any = task.attrs.get("Axes", (len(shape) - 1,))
     invalid = direct_ml.invalid_axes(axes, len(shape))
-    if not (invalid or task.attrs):
-        invalid = direct_ml.invalid_sizes(shape)
+    invalid = invalid or (None if task.attrs else direct_ml.invalid_sizes(shape))
     illegal(str(invalid), invalid)
-    reduced = sorted(axes)
-    kept = [axis for axis in range(len(shape)) if axis not in reduced]
-    order, split = kept + reduced, len(kept)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    order, split = [*kept, *sorted(axes)], len(kept)
     moved = [shape[axis] for axis in order]
-    rows = [prod(moved[:split]), prod(moved[split:])]
-    back = [int(place) for place in np.argsort(order)]
+    shapes = {"rows": [prod(moved[:split]), prod(moved[split:])], "moved_shape": moved}
     operator = direct_ml.ROWS[task.op.name.removeprefix("DML_ACTIVATION_").removesuffix("1")]
-    shapes = {"rows": rows, "moved_shape": moved}
-    constants: dict[str, Array] = {name: np.array(it, np.int64) for name, it in shapes.items()}
     nodes = [
         helper.make_node("Transpose", [tensor.name], ["moved"], perm=order),
         helper.make_node("Reshape", ["moved", "rows"], ["matrix"], allowzero=1),
         helper.make_node(operator, ["matrix"], ["of_rows"], axis=-1),
         helper.make_node("Reshape", ["of_rows", "moved_shape"], ["moved_back"], allowzero=1),
-        helper.make_node("Transpose", ["moved_back"], [output.name], perm=back),
+        helper.make_node("Transpose", ["moved_back"], [output.name], perm=[*np.argsort(order)]),
     ]
     # Version 13 is in force, and Reshape has allowzero, else no empty tensor keeps its shape.
-    return nodes, constants, 14
+    return nodes, {name: np.array(sizes, np.int64) for name, sizes in shapes.items()}, 14

@@ -367,9 +367,9 @@ DML, ML, TRAINING = "com.microsoft.dml", "ai.onnx.ml", "ai.onnx.preview.training
 def versions(domain: str, name: str) -> Mapping[int, Schema]:
     """Every version of one operator, read alone, by the opset that begins it; empty if unknown."""
     if domain == DML:
-        from opcheck.opset import direct_ml
+        from opcheck.opset.direct_ml import SCHEMAS
 
-        return {schema.op.since: schema for schema in direct_ml.SCHEMAS if schema.op.name == name}
+        return {schema.op.since: schema for schema in SCHEMAS if schema.op.name == name}
     from opcheck.opset import onnx_defs
 
     return {schema.op.since: schema for schema in reversed([*onnx_defs.versions(domain, name)])}
@@ -484,8 +484,7 @@ def newest(domain: str) -> int:
 def _names() -> tuple[tuple[str, str], ...]:
     from onnx import defs
 
-    from opcheck.opset import direct_ml
+    from opcheck.opset.direct_ml import SCHEMAS
 
-    schemas = direct_ml.SCHEMAS
-    ours = [*product([""], _ON_FORMS), *((one.op.domain, one.op.name) for one in schemas)]
+    ours = [*product([""], _ON_FORMS), *((one.op.domain, one.op.name) for one in SCHEMAS)]
     return (*((schema.domain, schema.name) for schema in defs.get_all_schemas()), *ours)

@@ -19,7 +19,9 @@ MAX_RANK = 8
 #: The types of descriptors' members, by which these are attributes. All of them have to be stated.
 _MEMBERS: Mapping[str, AttrType] = {"P": "int", "IncludePadding": "int"}
 _FLOATS = "float32 float16"
-_ALL = f"{_FLOATS} int64 int32 int16 int8 uint64 uint32 uint16 uint8"
+_SIGNED, _BOOLS, _BITS = f"{_FLOATS} int32 int16 int8", "uint32 uint8", "uint32 uint16 uint8"
+_NUMBERS = f"{_SIGNED} {_BITS}"
+_ALL = f"{_NUMBERS} int64 uint64"
 
 
 def _schema(name: str, members: str, *tensors: Mapping[str, str]) -> Schema:
@@ -90,8 +92,8 @@ class Lowered:
     def checked(self, shapes: Sequence[Sequence[int]], attrs: Mapping[str, Any]) -> Attrs:
         """ONNX's attributes; raises InvalidNode for what the pages forbid and ONNX does not."""
         for tensor, shape in zip(self.schema.inputs, shapes, strict=False):
-            allowed = f"{self.ranks[0]} to {self.ranks[-1]} of them, from 1 on"
-            wrong = len(shape) not in self.ranks or 0 in shape
+            allowed = f"{self.ranks[0]} to {self.ranks[-1]} of them, from 1 on, in all inputs"
+            wrong = len(shape) not in self.ranks or 0 in shape or [*shape] != [*shapes[0]]
             illegal(f"{tensor.name} has sizes {[*shape]}; allowed: {allowed}", wrong)
         if "WindowSize" in attrs:
             _check_windows(shapes[0][2:], attrs)
@@ -106,12 +108,10 @@ def _check_windows(sizes: Sequence[int], attrs: Mapping[str, Any]) -> None:
     lists["Sizes"], ones = (*sizes,), (1,) * len(sizes)
     names = ("Sizes", "WindowSize", "Dilations", "StartPadding", "EndPadding")
     for size, window, dilation, *pads in zip(*(lists.get(n, ones) for n in names), strict=True):
-        wrong = (window - 1) * dilation >= size + sum(pads)
-        illegal(f"{lists}; allowed: windows within the padded sizes", wrong)
+        illegal(f"{lists}; allowed: windows that fit", (window - 1) * dilation >= size + sum(pads))
 
 
 _POOL = {"strides": "Strides", "kernel_shape": "WindowSize", "pads": "StartPadding EndPadding"}
-#: Those that only some pools have.
 _MORE = {"Dilations": "dilations", "P": "p", "IncludePadding": "count_include_pad"}
 _ENDS = "it is not said whether windows count that start in the padding at the end"
 _TIES = "it is not said which of equal elements is meant"
@@ -121,6 +121,14 @@ def _pool(name: str, onnx_s: str, opset: int, more: str, *tensors: Mapping[str, 
     members = _POOL | {_MORE[one]: one for one in more.split()}
     schema = _schema(name, " ".join(members.values()), *tensors)
     return Lowered(schema, onnx_s, opset, members, range(4, 6), (_ENDS, _TIES))
+
+
+def _each(tensors: str, row: tuple[str, str, int, str, *tuple[str, ...]]) -> Lowered:
+    """An operator of each element, from its name, ONNX's, an opset, types, and what it gives."""
+    name, onnx_s, opset, *types = row
+    taken = {f"{one}Tensor": types[0] for one in tensors.split()}
+    schema = _schema(f"ELEMENT_WISE_{name}", "", taken, {"OutputTensor": types[-1]})
+    return Lowered(schema, onnx_s, opset, {})
 
 
 _OF_MAXIMA = {"OutputTensor": _ALL, "OutputIndicesTensor?": "uint32"}
@@ -134,8 +142,19 @@ LOWERED = {
         _pool("AVERAGE_POOLING1", "AveragePool", 19, "Dilations IncludePadding"),
         _pool("MAX_POOLING", "MaxPool", 12, "", {"InputTensor": _ALL}, {"OutputTensor": _ALL}),
         _pool("MAX_POOLING2", "MaxPool", 12, "Dilations", {"InputTensor": _ALL}, _OF_MAXIMA),
+        *(_each("Input", row) for row in (
+            ("ABS", "Abs", 13, _SIGNED), ("CEIL", "Ceil", 13, _FLOATS),
+            ("SQRT", "Sqrt", 13, _FLOATS), ("IDENTITY", "Identity", 13, _NUMBERS),
+            ("IS_NAN", "IsNaN", 13, _FLOATS, "uint8"), ("LOGICAL_NOT", "Not", 13, _BOOLS),
+            ("BIT_NOT", "BitwiseNot", 18, _BITS))),
+        *(_each("A B", row) for row in (
+            ("ADD", "Add", 14, _NUMBERS), ("LOGICAL_AND", "And", 7, _BOOLS),
+            ("LOGICAL_GREATER_THAN_OR_EQUAL", "GreaterOrEqual", 16, _NUMBERS, "uint8"),
+            ("LOGICAL_LESS_THAN_OR_EQUAL", "LessOrEqual", 16, _NUMBERS, "uint8"),
+            ("BIT_AND", "BitwiseAnd", 18, _BITS), ("BIT_OR", "BitwiseOr", 18, _BITS),
+            ("BIT_XOR", "BitwiseXor", 18, _BITS))),
     )
-}
+}  # fmt: skip
 SCHEMAS = (
     *(_schema(f"ACTIVATION_{name}{one}", members)
       for one, members in (("", ""), ("1", "Axes")) for name in ROWS),

@@ -3,7 +3,8 @@
 from typing import Any
 
 from opcheck.engine.node import Node, attributes_for
-from opcheck.engine.operators import decided, find, is_open, operator, signature_of
+from opcheck.engine.operators import DECIDED, find, is_open, operator, signature_of
+from opcheck.numbers import setting
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
 from opcheck.opset.direct_ml import LOWERED
@@ -21,7 +22,7 @@ def renamed(one, function):
         for name in OPEN.keys() & attrs.keys():
             OPEN[name](attrs[name], *inputs)
         node = Node(one.onnx.op, (), stated, [outputs - 1])
-        with decided(one.decided):
+        with setting(DECIDED, one.decided):
             return function(*inputs, **attributes_for(function, one.onnx, node))
 
     names = [*one.schema.attributes, *["outputs"][: len(one.schema.outputs) - 1]]
@@ -29,20 +30,13 @@ def renamed(one, function):
     return formula
 
 
-def lowered(name, one):
-    """An operator with all that is said of ONNX's."""
-    known: Any = find("", one.name)
-
-    def ours(every: Any) -> Any:
-        return [x._replace(function=renamed(one, x.function), since=1)
-                for x in every if x.since == one.onnx.op.since]  # fmt: skip
-
-    made = operator(name, DML, exact=known.exact, low=known.low, high=known.high)
-    made.sound, made.mutants = ours(known.sound), ours(known.mutants)
-    for declare, by_version in ((made.formula, known.formulas), (made.natively, known.native)):
-        if function := by_version.get(one.onnx.op.since):
-            declare(1)(renamed(one, function))
-
-
 for _name, _one in LOWERED.items():
-    lowered(_name, _one)
+    _known: Any = find("", _one.name)
+    _made = operator(_name, DML, exact=_known.exact, low=_known.low, high=_known.high)
+    _lists: Any = ((_made.sound, _known.sound), (_made.mutants, _known.mutants))
+    for _kept, _all in _lists:
+        _kept += [x._replace(function=renamed(_one, x.function), since=1)
+                  for x in _all if x.since == _one.onnx.op.since]  # fmt: skip
+    for _declare, _by in ((_made.formula, _known.formulas), (_made.natively, _known.native)):
+        if _function := _by.get(_one.onnx.op.since):
+            _declare(1)(renamed(_one, _function))

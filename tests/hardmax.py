@@ -10,7 +10,7 @@ import numpy as np
 
 from opcheck.errors import InvalidNode
 from opcheck.model import Task
-from opcheck.opset import invalid_axes
+from opcheck.opset.direct_ml import invalid_axes
 from tests.miniatures import Fake, Run, of_operand
 
 _FLOATS = {"float16", "float32", "float64"}

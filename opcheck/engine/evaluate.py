@@ -145,7 +145,7 @@ def _wrong(bound: BoundNode, text: str, error: Exception | None = None) -> Wrong
 
 
 def _typed(bound: BoundNode, place: int, output: Any) -> Array:
-    """An output in its dtype; floats are rounded to it, integers wrap around."""
+    """An output in its dtype; floats are rounded to it, integers wrap around, true is 1."""
     dtype = bound.output_dtype(place)
     # NumPy makes a text of an array of rank 0.
     array = np.asarray(output, object if isinstance(output, str) else None)
@@ -161,7 +161,7 @@ def _typed(bound: BoundNode, place: int, output: Any) -> Array:
                 found = dtypes.narrowed(np.ascontiguousarray(array), dtype.numpy)
                 return found.reshape(array.shape)
         return round_to(array.astype(np.float64), dtype)
-    if dtype.kind == "int" and array.dtype.kind in "iu":
+    if dtype.kind == "int" and array.dtype.kind in "biu":
         return array.astype(dtype.numpy)
     raise _wrong(bound, f"output {place} is {array.dtype} and not {dtype}")
 

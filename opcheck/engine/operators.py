@@ -32,6 +32,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import InvalidNode, WrongOperator, illegal, meant, unsupported
 from opcheck.numbers import setting
 from opcheck.opset import Parameter, Schema
+from opcheck.opset.direct_ml import LOWERED
 
 Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version from what they have in common.
@@ -45,6 +46,8 @@ _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
 _only_said = ContextVar("_only_said", default=False)
+#: Why something is open in ONNX's text that is not in that of another specification.
+DECIDED = ContextVar[Collection[str]]("DECIDED", default=())
 
 
 class Sound(NamedTuple):
@@ -470,7 +473,7 @@ def only_what_is_said() -> AbstractContextManager[None]:
 
 def is_open(why: str, when: Any = True) -> None:
     """Raise NotSupported, `when` that holds, if none but decided answers are asked for."""
-    unsupported(why, when and _only_said.get())
+    unsupported(why, when and _only_said.get() and why not in DECIDED.get())
 
 
 def unsaid(what: str, when: Any = True) -> None:
@@ -501,7 +504,7 @@ def _modules() -> Mapping[str, str]:
     Such a file lists its operators' names as NAMES. It is read and not imported, so that an
     operator of one family loads no other family.
     """
-    found: dict[str, str] = {}
+    found: dict[str, str] = dict.fromkeys(LOWERED, "direct_ml")  # which are listed there
     for module, path in _files().items():
         listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.M | re.S)
         for name in listed[1].split() if listed else ():

@@ -29,6 +29,7 @@ from opcheck.execution import evaluation, expected, workers
 from opcheck.grouping import group_by
 from opcheck.model import BackendInfo, Case, Cell, OpVersion, Outcome, Question, Task, Verdict
 from opcheck.model.mutation import MutantId, Mutation
+from opcheck.opset.direct_ml import LOWERED
 from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
 
 #: The outputs of a node, or why it is refused.
@@ -426,7 +427,8 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
                         hint = did_you_mean(str(word), sorted(map(str, known)))
                         problems.add(file, mark, wrong, hint)
     problems.raise_if_any()
-    return tuple(found)
+    # What an operator of DirectML takes, ONNX's that it is takes too.
+    return (*found, *(arguments(LOWERED[op.name].onnx.op) if op.name in LOWERED else ()))
 
 
 @cache

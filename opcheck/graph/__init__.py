@@ -14,11 +14,11 @@ from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, 
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck import opset
-from opcheck.dtypes import DTYPES, DType, of
-from opcheck.errors import NotExpressible
+from opcheck.dtypes import BY_TEXT, DTYPES, DType, of
+from opcheck.errors import InvalidNode, NotExpressible, illegal
 from opcheck.model import Array, OutputSpec, Task, TensorType, Typed
 from opcheck.model.case import ATTRIBUTE_TYPES, AttrValue, OpVersion
-from opcheck.opset import onnx_defs, weights
+from opcheck.opset import direct_ml, onnx_defs, weights
 
 #: The types of attributes that nodes are given here, by the words of case files.
 ATTRIBUTE_PROTOS: dict[str, Any] = {
@@ -36,7 +36,7 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
         return ModelProto.FromString(b"".join(pieces))
     domain, at_opset, constants = task.op.domain, task.opset, dict[str, Array]()
     if domain == opset.DML:
-        nodes, constants, at_opset = lower_rows(task)
+        nodes, constants, at_opset = _of_direct_ml(task)
         domain = ""
     else:
         name = opset.plain(task.op.name)
@@ -305,48 +305,64 @@ def substance(model: ModelProto) -> bytes:
     return copy.SerializeToString(deterministic=True)
 
 
-#: What ONNX calls DirectML's operators of rows, whose names may end in 1.
-ROWS = {"HARDMAX": "Hardmax", "LOG_SOFTMAX": "LogSoftmax", "SOFTMAX": "Softmax"}
-
-
-def lower_rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
+def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """An operator of DirectML as nodes, their constants, and the opset they need.
 
-    Transpose (reduced axes last) → Reshape → an operator of version 13 (last axis) → Reshape →
-    Transpose back. Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
+    Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
     """
-    if len(task.inputs) != 1:
-        count = len(task.inputs)
-        raise NotExpressible(f"not expressible as an ONNX graph: {count} inputs; allowed: 1")
-    (tensor,) = task.inputs
-    (output,) = task.outputs
-    schema, shape = opset.versions(opset.DML, task.op.name)[1], tensor.shape
-    axes = task.attrs.get("Axes", ()) if schema.attributes else (len(shape) - 1,)
-    if not isinstance(axes, tuple) or task.attrs.keys() - schema.attributes.keys():
+    schema = opset.versions(opset.DML, task.op.name)[1]
+    try:
+        lacking = [*opset.missing(schema.inputs, task.slots)]
+        illegal(f"{len(task.inputs)} inputs; allowed: {len(schema.inputs)}", lacking)
         stated = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
-        raise NotExpressible(f"not expressible as an ONNX graph: {stated}")
-    reduced = sorted(int(axis) for axis in axes)
-    invalid = opset.invalid_axes(reduced, len(shape))
-    if not (invalid or schema.attributes):
-        invalid = opset.invalid_sizes(shape)
-    if tensor.dtype.text not in schema.inputs[0].types:
-        invalid = f"{tensor.dtype} is no data type of {task.op.name}"
-    if invalid:
-        raise NotExpressible(f"not expressible as an ONNX graph: {invalid}")
-    kept = [axis for axis in range(len(shape)) if axis not in reduced]
-    order, split = kept + reduced, len(kept)
+        wrong = any(isinstance(value, Typed) for value in task.attrs.values())
+        illegal(stated or "no members", wrong or task.attrs.keys() != schema.attributes.keys())
+        for given, one in zip(task.inputs, schema.inputs, strict=False):
+            said = f"{given.dtype} is no data type of {task.op.name}"
+            illegal(said, given.dtype.text not in one.types)
+        return (_one_node if task.op.name in direct_ml.LOWERED else _rows)(task)
+    except InvalidNode as error:
+        raise NotExpressible(f"not expressible as an ONNX graph: {error}") from None
+
+
+def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
+    """A node of ONNX, between casts where that has other types of booleans or indices."""
+    one = direct_ml.LOWERED[task.op.name]
+    attrs = one.checked([x.shape for x in task.inputs], task.attrs)
+    node = helper.make_node(one.name, task.slots, _output_slots(task))
+    node.attribute.extend(_attribute(one.onnx.op, *item) for item in attrs.items())
+    before, nodes = list[NodeProto](), [node]
+    for n, (tensor, theirs) in enumerate(zip(task.inputs, one.onnx.inputs, strict=False)):
+        if tensor.dtype.text not in theirs.types:
+            illegal(f"ONNX has no {one.name} of {tensor.dtype}", len(theirs.types) > 2)
+            node.input[n] += "_cast"
+            to = BY_TEXT[max(theirs.types)].onnx
+            before.append(helper.make_node("Cast", [tensor.name], [node.input[n]], to=to))
+    for n, (output, theirs) in enumerate(zip(task.outputs, one.onnx.outputs, strict=False)):
+        if output.dtype and output.dtype.text not in theirs.types:
+            name, node.output[n] = node.output[n], f"{node.output[n]}_cast"
+            nodes.append(helper.make_node("Cast", [node.output[n]], [name], to=output.dtype.onnx))
+    return before + nodes, {}, one.opset
+
+
+def _rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
+    """Transpose (reduced axes last) → Reshape → an operator of version 13 → both back."""
+    (tensor,), (output,), shape = task.inputs, task.outputs, task.inputs[0].shape
+    axes: Any = task.attrs.get("Axes", (len(shape) - 1,))
+    invalid = direct_ml.invalid_axes(axes, len(shape))
+    invalid = invalid or (None if task.attrs else direct_ml.invalid_sizes(shape))
+    illegal(str(invalid), invalid)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    order, split = [*kept, *sorted(axes)], len(kept)
     moved = [shape[axis] for axis in order]
-    rows = [prod(moved[:split]), prod(moved[split:])]
-    back = [int(place) for place in np.argsort(order)]
-    operator = ROWS[task.op.name.removeprefix("DML_ACTIVATION_").removesuffix("1")]
-    shapes = {"rows": rows, "moved_shape": moved}
-    constants: dict[str, Array] = {name: np.array(it, np.int64) for name, it in shapes.items()}
+    shapes = {"rows": [prod(moved[:split]), prod(moved[split:])], "moved_shape": moved}
+    operator = direct_ml.ROWS[task.op.name.removeprefix("DML_ACTIVATION_").removesuffix("1")]
     nodes = [
         helper.make_node("Transpose", [tensor.name], ["moved"], perm=order),
         helper.make_node("Reshape", ["moved", "rows"], ["matrix"], allowzero=1),
         helper.make_node(operator, ["matrix"], ["of_rows"], axis=-1),
         helper.make_node("Reshape", ["of_rows", "moved_shape"], ["moved_back"], allowzero=1),
-        helper.make_node("Transpose", ["moved_back"], [output.name], perm=back),
+        helper.make_node("Transpose", ["moved_back"], [output.name], perm=[*np.argsort(order)]),
     ]
     # Version 13 is in force, and Reshape has allowzero, else no empty tensor keeps its shape.
-    return nodes, constants, 14
+    return nodes, {name: np.array(sizes, np.int64) for name, sizes in shapes.items()}, 14

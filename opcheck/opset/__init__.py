@@ -1,9 +1,9 @@
 """Operators, versions, attributes and types that exist; the only reader of `onnx.defs`.
 
 `describe` answers for one operator at one opset, `versions` and `operators` list what there is.
-DirectML's operators stand beside ONNX's as their reference pages declare them, with types as ONNX
-spells them, so that everything downstream reads both families alike. A variadic parameter `data` is
-written as data_0, data_1 … in case files.
+DirectML's operators stand beside ONNX's, see `direct_ml`, with types as ONNX spells them, so that
+everything downstream reads both families alike. A variadic parameter `data` is written as data_0,
+data_1 … in case files.
 """
 
 import re
@@ -361,56 +361,15 @@ def without_sequences(
 
 #: The domains of DirectML's operators, and of those of classical machine learning and training.
 DML, ML, TRAINING = "com.microsoft.dml", "ai.onnx.ml", "ai.onnx.preview.training"
-#: The largest DimensionCount of a tensor descriptor.
-MAX_RANK = 8
-
-
-def _activation(name: str, *attributes: Attribute) -> Schema:
-    held = frozenset({"tensor(float)", "tensor(float16)"})
-    inputs, outputs = ((Parameter(f"{x}Tensor", "T", held, "single"),) for x in ("Input", "Output"))
-    op = OpVersion(DML, f"DML_ACTIVATION_{name}", 1)
-    return Schema(op, {one.name: one for one in attributes}, inputs, outputs)
-
-
-# DirectML has no opsets, so the one version there is counts as 1: feature level 3.0, the first that
-# allows 1 to 8 dimensions, and 5.1 for operators with Axes.
-_ROWS = ("HARDMAX", "LOG_SOFTMAX", "SOFTMAX")
-_AXES = Attribute("Axes", "ints", required=True, default=None)
-DML_SCHEMAS = (*map(_activation, _ROWS), *(_activation(f"{name}1", _AXES) for name in _ROWS))
-
-
-def invalid_axes(axes: Sequence[int], rank: int) -> str | None:
-    """Return why `axes` and `rank` make no valid descriptor, or None if they do.
-
-    "The values must be in the range [0, InputTensor.DimensionCount - 1]"; dimension counts
-    1 to 8. Repeated or empty axes have no defined answer and are invalid by our ruling.
-    """
-    if not 1 <= rank <= MAX_RANK:
-        return f"InputTensor has {rank} dimensions; allowed: 1 to {MAX_RANK}"
-    if outside := [axis for axis in axes if not 0 <= axis < rank]:
-        return f"Axes {list(axes)} holds {outside[0]}; allowed: 0 to {rank - 1}"
-    if not axes:
-        return "Axes is empty; allowed: 1 or more axes"
-    if len(set(axes)) < len(axes):
-        return f"Axes {list(axes)} repeats an axis; allowed: each axis once"
-    return None
-
-
-def invalid_sizes(shape: Sequence[int]) -> str | None:
-    """Return why an operator without Axes takes no tensor of this shape, or None if it does.
-
-    Its effective rank, which is the rank without sizes of 1 on the left, is at most 2.
-    """
-    if any(size != 1 for size in shape[:-2]):
-        return f"InputTensor has sizes {list(shape)}; allowed: 1 in all places but the last two"
-    return invalid_axes([len(shape) - 1], len(shape))
 
 
 @cache
 def versions(domain: str, name: str) -> Mapping[int, Schema]:
     """Every version of one operator, read alone, by the opset that begins it; empty if unknown."""
     if domain == DML:
-        return {schema.op.since: schema for schema in DML_SCHEMAS if schema.op.name == name}
+        from opcheck.opset.direct_ml import SCHEMAS
+
+        return {schema.op.since: schema for schema in SCHEMAS if schema.op.name == name}
     from opcheck.opset import onnx_defs
 
     return {schema.op.since: schema for schema in reversed([*onnx_defs.versions(domain, name)])}
@@ -525,5 +484,7 @@ def newest(domain: str) -> int:
 def _names() -> tuple[tuple[str, str], ...]:
     from onnx import defs
 
-    ours = [*product([""], _ON_FORMS), *((one.op.domain, one.op.name) for one in DML_SCHEMAS)]
+    from opcheck.opset.direct_ml import SCHEMAS
+
+    ours = [*product([""], _ON_FORMS), *((one.op.domain, one.op.name) for one in SCHEMAS)]
     return (*((schema.domain, schema.name) for schema in defs.get_all_schemas()), *ours)

@@ -375,5 +375,52 @@ def test_an_invalid_descriptor_is_not_expressible(x: Any, axes: tuple[int, ...],
 
 def test_missing_axes_are_not_expressible_either() -> None:
     problem = dml_problem((0,), np.ones((2, 3), np.float32))
-    with pytest.raises(NotExpressible, match="Axes is empty"):
+    with pytest.raises(NotExpressible, match="no members"):
         model_of(type(problem)(**{**vars(problem), "attrs": {}}))
+
+
+IMAGE = np.arange(1, 17, dtype=np.float32).reshape(1, 1, 4, 4)
+WINDOWS = {
+    "Strides": (1, 2), "WindowSize": (2, 3), "StartPadding": (0, 1), "EndPadding": (1, 2),
+    "Dilations": (2, 1),
+}  # fmt: skip
+
+
+def of_direct_ml(name: str, attrs: Any, *arrays: Any) -> Any:
+    return task_of(f"DML_{name}", 1, attrs, *arrays, domain="com.microsoft.dml")
+
+
+def test_members_of_a_descriptor_become_the_attributes_of_one_node() -> None:
+    model = model_of(of_direct_ml("LP_POOLING1", WINDOWS | {"P": 3}, IMAGE))
+    check(model)
+    (node,) = model.graph.node
+    attrs = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+    assert (node.op_type, model.opset_import[0].version) == ("LpPool", 18)
+    assert attrs == {
+        "strides": [1, 2], "kernel_shape": [2, 3], "pads": [0, 1, 1, 2], "dilations": [2, 1], "p": 3
+    }  # fmt: skip
+
+
+def test_booleans_of_onnx_s_are_cast_to_and_from_integers() -> None:
+    x, y = np.array([0, 1, 2], np.uint8), np.array([2, 1, 0], np.uint8)
+    task = of_direct_ml("ELEMENT_WISE_LOGICAL_AND", {}, x, y)
+    check(model := model_of(task))
+    assert [node.op_type for node in model.graph.node] == ["Cast", "Cast", "And", "Cast"]
+    found = of_type(Produced, attempt(connect("reference"), asking(task, x, y)))
+    assert (found.outputs[0].dtype, found.outputs[0].tolist()) == (np.uint8, [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs", "x", "said"),
+    [
+        ("LP_POOLING1", WINDOWS | {"P": 1}, IMAGE[0], "has sizes [1, 4, 4]; allowed: 4 to 5"),
+        ("LP_POOLING1", WINDOWS | {"P": 1, "Strides": (1,)}, IMAGE, "allowed: 2 numbers"),
+        ("MAX_POOLING2", WINDOWS | {"WindowSize": (4, 3)}, IMAGE, "allowed: windows that fit"),
+        ("MAX_POOLING2", WINDOWS, IMAGE.astype(np.int32), "ONNX has no MaxPool of int32"),
+        ("MAX_POOLING2", WINDOWS, IMAGE.astype(bool), "bool is no data type of DML_MAX_POOLING2"),
+        ("MAX_POOLING2", {"Strides": (1, 1)}, IMAGE, "Strides (1, 1)"),
+        ("ELEMENT_WISE_ABS", {}, IMAGE[:0], "has sizes [0, 1, 4, 4]"),
+    ],
+)
+def test_what_is_no_descriptor_is_no_node(name: str, attrs: Any, x: Any, said: str) -> None:
+    assert said in str(error_of(NotExpressible, model_of, of_direct_ml(name, attrs, x)))

@@ -8,7 +8,8 @@ from onnx import defs
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.model import OpVersion
-from opcheck.opset import DML, DML_SCHEMAS, MAX_RANK, invalid_axes, invalid_sizes
+from opcheck.opset import DML
+from opcheck.opset.direct_ml import LOWERED, MAX_RANK, SCHEMAS, invalid_axes, invalid_sizes
 
 
 def test_the_version_in_force_is_the_newest_not_after_the_opset() -> None:
@@ -75,7 +76,8 @@ def test_operators_and_domains_are_listed() -> None:
     assert "Hardmax" in names
     assert list(names) == sorted(names)
     names = ("HARDMAX", "HARDMAX1", "LOG_SOFTMAX", "LOG_SOFTMAX1", "SOFTMAX", "SOFTMAX1")
-    assert opset.operators("com.microsoft.dml") == (*(f"DML_ACTIVATION_{n}" for n in names),)
+    of_rows = {f"DML_ACTIVATION_{n}" for n in names}
+    assert opset.operators("com.microsoft.dml") == (*sorted(of_rows | LOWERED.keys()),)
     assert opset.operators("no.such.domain") == ()
 
 
@@ -146,19 +148,30 @@ def test_an_output_has_the_dtype_that_an_input_or_an_attribute_or_the_schema_nam
 
 
 def test_its_operators_stand_beside_onnx_s() -> None:
-    for schema in DML_SCHEMAS:
+    for schema in SCHEMAS:
         assert opset.describe(DML, schema.op.name, 1) is schema
         assert opset.describe("", schema.op.name, 1) is None
 
 
-@pytest.mark.parametrize("schema", DML_SCHEMAS, ids=lambda schema: schema.op.name)
-def test_its_operators_are_as_their_pages_declare_them(schema) -> None:
+@pytest.mark.parametrize("schema", SCHEMAS[:6], ids=lambda schema: schema.op.name)
+def test_its_operators_of_rows_are_as_their_pages_declare_them(schema) -> None:
     declared = [(a.name, a.type, a.required, a.default) for a in schema.attributes.values()]
     assert declared == [("Axes", "ints", True, None)] * schema.op.name.endswith("1")
     for parameters, name in ((schema.inputs, "InputTensor"), (schema.outputs, "OutputTensor")):
         assert [(p.name, p.option) for p in parameters] == [(name, "single")]
         assert parameters[0].types == {"tensor(float)", "tensor(float16)"}
     assert schema.inputs[0].constraint == schema.outputs[0].constraint
+
+
+@pytest.mark.parametrize("name", LOWERED)
+def test_what_is_one_of_onnx_s_has_its_attributes_inputs_and_outputs(name: str) -> None:
+    one = LOWERED[name]
+    assert opset.describe("", one.name, one.opset) is one.onnx
+    assert one.members.keys() <= one.onnx.attributes.keys()
+    assert {*" ".join(one.members.values()).split()} == one.schema.attributes.keys()
+    assert all(member.required for member in one.schema.attributes.values())
+    assert len(one.schema.inputs) == len(one.onnx.inputs)
+    assert len(one.schema.outputs) <= len(one.onnx.outputs)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (0, 3), (1, 1, 2, 3), (1, 1, 1), (*[1] * 7, 5)])

@@ -10,6 +10,7 @@ from opcheck.engine.node import operator_of
 from opcheck.engine.operators import located
 from opcheck.errors import WrongOperator
 from opcheck.model import OpVersion
+from opcheck.opset.direct_ml import LOWERED
 
 __all__ = ["Mutant", "guards_of", "mutants_of"]
 
@@ -34,6 +35,8 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     attributes, gives_booleans = known.attributes, known.outputs[0].types == {"tensor(bool)"}
     optional = {name for name, one in attributes.items() if not one.required}
     needed = {"", *attributes, *("*" for name in optional - {*operator.ignores})}
+    # Windows may be read wrongly under any names.
+    below = LOWERED[op.name].members if op.name in LOWERED else ()
     general = (
         mutant
         for mutant in _GENERAL
@@ -41,7 +44,7 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
         and not (mutant.unbounded and operator.high is not None)
         and not (mutant.of_numbers and gives_booleans)
         and not (mutant.of_values and operator.of_shapes)
-        and mutant.needs in needed
+        and (mutant.needs in needed or (mutant.primitive and mutant.needs in below))
         # SequenceEmpty has no elements.
         and (known.inputs or known.by_value)
     )

@@ -16,7 +16,8 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import by_rows
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
-from opcheck.opset import DML, MAX_RANK, invalid_axes, invalid_sizes
+from opcheck.opset import DML
+from opcheck.opset.direct_ml import MAX_RANK, invalid_axes, invalid_sizes
 
 NAMES = """
 DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 DML_ACTIVATION_LOG_SOFTMAX

@@ -1,0 +1,162 @@
+"""DirectML's operators as their reference pages declare them, and what each of them is in ONNX.
+
+DirectML has no opsets, so the one version there is counts as 1: the newest of a page's tables, of
+feature level 3.0 or later, the first that allows 1 to 8 dimensions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from opcheck.dtypes import DTYPES
+from opcheck.errors import illegal
+from opcheck.model import Attrs, OpVersion
+from opcheck.opset import DML, Attribute, AttrType, Parameter, Schema, versions
+
+#: The largest DimensionCount of a tensor descriptor.
+MAX_RANK = 8
+#: The types of descriptors' members, by which these are attributes. All of them have to be stated.
+_MEMBERS: Mapping[str, AttrType] = {"P": "int", "IncludePadding": "int"}
+_FLOATS = "float32 float16"
+_SIGNED, _BOOLS, _BITS = f"{_FLOATS} int32 int16 int8", "uint32 uint8", "uint32 uint16 uint8"
+_NUMBERS = f"{_SIGNED} {_BITS}"
+_ALL = f"{_NUMBERS} int64 uint64"
+
+
+def _schema(name: str, members: str, *tensors: Mapping[str, str]) -> Schema:
+    """An operator with these members, and tensors whose names end in ? if they are optional."""
+    declared = [Attribute(one, _MEMBERS.get(one, "ints"), True, None) for one in members.split()]
+    taken, given = (
+        tuple(Parameter(
+            one.rstrip("?"), types, frozenset(DTYPES[dtype].text for dtype in types.split()),
+            "optional" if one.endswith("?") else "single") for one, types in those.items())
+        for those in tensors or ({"InputTensor": _FLOATS}, {"OutputTensor": _FLOATS})
+    )  # fmt: skip
+    op = OpVersion(DML, f"DML_{name}", 1)
+    return Schema(op, {one.name: one for one in declared}, taken, given)
+
+
+#: What ONNX calls DirectML's operators of rows, whose names may end in 1.
+ROWS = {"HARDMAX": "Hardmax", "LOG_SOFTMAX": "LogSoftmax", "SOFTMAX": "Softmax"}
+
+
+def invalid_axes(axes: Sequence[int], rank: int) -> str | None:
+    """Return why `axes` and `rank` make no valid descriptor, or None if they do.
+
+    "The values must be in the range [0, InputTensor.DimensionCount - 1]"; dimension counts
+    1 to 8. Repeated or empty axes have no defined answer and are invalid by our ruling.
+    """
+    if not 1 <= rank <= MAX_RANK:
+        return f"InputTensor has {rank} dimensions; allowed: 1 to {MAX_RANK}"
+    if outside := [axis for axis in axes if not 0 <= axis < rank]:
+        return f"Axes {list(axes)} holds {outside[0]}; allowed: 0 to {rank - 1}"
+    if not axes:
+        return "Axes is empty; allowed: 1 or more axes"
+    if len(set(axes)) < len(axes):
+        return f"Axes {list(axes)} repeats an axis; allowed: each axis once"
+    return None
+
+
+def invalid_sizes(shape: Sequence[int]) -> str | None:
+    """Return why an operator without Axes takes no tensor of this shape, or None if it does.
+
+    Its effective rank, which is the rank without sizes of 1 on the left, is at most 2.
+    """
+    if any(size != 1 for size in shape[:-2]):
+        return f"InputTensor has sizes {list(shape)}; allowed: 1 in all places but the last two"
+    return invalid_axes([len(shape) - 1], len(shape))
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """An operator of DirectML that is one of ONNX at an opset, under other names.
+
+    `members` are those that its attributes are made of, by ONNX's names; `ranks` the dimension
+    counts. The page has `decided` what ONNX's text leaves open for these reasons.
+    """
+
+    schema: Schema
+    name: str
+    opset: int
+    members: Mapping[str, str]
+    ranks: range = range(1, MAX_RANK + 1)
+    decided: tuple[str, ...] = ()
+
+    @cached_property
+    def onnx(self) -> Schema:
+        """ONNX's operator in the version that is meant."""
+        known = versions("", self.name)
+        return known[max(since for since in known if since <= self.opset)]
+
+    def checked(self, shapes: Sequence[Sequence[int]], attrs: Mapping[str, Any]) -> Attrs:
+        """ONNX's attributes; raises InvalidNode for what the pages forbid and ONNX does not."""
+        for tensor, shape in zip(self.schema.inputs, shapes, strict=False):
+            allowed = f"{self.ranks[0]} to {self.ranks[-1]} of them, from 1 on, in all inputs"
+            wrong = len(shape) not in self.ranks or 0 in shape or [*shape] != [*shapes[0]]
+            illegal(f"{tensor.name} has sizes {[*shape]}; allowed: {allowed}", wrong)
+        if "WindowSize" in attrs:
+            _check_windows(shapes[0][2:], attrs)
+        made = {one: [attrs[name] for name in by.split()] for one, by in self.members.items()}
+        return {one: sum(values[1:], values[0]) for one, values in made.items()}
+
+
+def _check_windows(sizes: Sequence[int], attrs: Mapping[str, Any]) -> None:
+    """Raise InvalidNode unless windows fit between the padding."""
+    lists = {name: value for name, value in attrs.items() if isinstance(value, tuple)}
+    illegal(f"{lists}; allowed: {len(sizes)} numbers", {*map(len, lists.values())} - {len(sizes)})
+    lists["Sizes"], ones = (*sizes,), (1,) * len(sizes)
+    names = ("Sizes", "WindowSize", "Dilations", "StartPadding", "EndPadding")
+    for size, window, dilation, *pads in zip(*(lists.get(n, ones) for n in names), strict=True):
+        illegal(f"{lists}; allowed: windows that fit", (window - 1) * dilation >= size + sum(pads))
+
+
+_POOL = {"strides": "Strides", "kernel_shape": "WindowSize", "pads": "StartPadding EndPadding"}
+_MORE = {"Dilations": "dilations", "P": "p", "IncludePadding": "count_include_pad"}
+_ENDS = "it is not said whether windows count that start in the padding at the end"
+_TIES = "it is not said which of equal elements is meant"
+
+
+def _pool(name: str, onnx_s: str, opset: int, more: str, *tensors: Mapping[str, str]) -> Lowered:
+    members = _POOL | {_MORE[one]: one for one in more.split()}
+    schema = _schema(name, " ".join(members.values()), *tensors)
+    return Lowered(schema, onnx_s, opset, members, range(4, 6), (_ENDS, _TIES))
+
+
+def _each(tensors: str, row: tuple[str, str, int, str, *tuple[str, ...]]) -> Lowered:
+    """An operator of each element, from its name, ONNX's, an opset, types, and what it gives."""
+    name, onnx_s, opset, *types = row
+    taken = {f"{one}Tensor": types[0] for one in tensors.split()}
+    schema = _schema(f"ELEMENT_WISE_{name}", "", taken, {"OutputTensor": types[-1]})
+    return Lowered(schema, onnx_s, opset, {})
+
+
+_OF_MAXIMA = {"OutputTensor": _ALL, "OutputIndicesTensor?": "uint32"}
+#: Those that are an operator of ONNX under other names.
+LOWERED = {
+    one.schema.op.name: one
+    for one in (
+        _pool("LP_POOLING", "LpPool", 11, "P"),
+        _pool("LP_POOLING1", "LpPool", 18, "Dilations P"),
+        _pool("AVERAGE_POOLING", "AveragePool", 11, "IncludePadding"),
+        _pool("AVERAGE_POOLING1", "AveragePool", 19, "Dilations IncludePadding"),
+        _pool("MAX_POOLING", "MaxPool", 12, "", {"InputTensor": _ALL}, {"OutputTensor": _ALL}),
+        _pool("MAX_POOLING2", "MaxPool", 12, "Dilations", {"InputTensor": _ALL}, _OF_MAXIMA),
+        *(_each("Input", row) for row in (
+            ("ABS", "Abs", 13, _SIGNED), ("CEIL", "Ceil", 13, _FLOATS),
+            ("SQRT", "Sqrt", 13, _FLOATS), ("IDENTITY", "Identity", 13, _NUMBERS),
+            ("IS_NAN", "IsNaN", 13, _FLOATS, "uint8"), ("LOGICAL_NOT", "Not", 13, _BOOLS),
+            ("BIT_NOT", "BitwiseNot", 18, _BITS))),
+        *(_each("A B", row) for row in (
+            ("ADD", "Add", 14, _NUMBERS), ("LOGICAL_AND", "And", 7, _BOOLS),
+            ("LOGICAL_GREATER_THAN_OR_EQUAL", "GreaterOrEqual", 16, _NUMBERS, "uint8"),
+            ("LOGICAL_LESS_THAN_OR_EQUAL", "LessOrEqual", 16, _NUMBERS, "uint8"),
+            ("BIT_AND", "BitwiseAnd", 18, _BITS), ("BIT_OR", "BitwiseOr", 18, _BITS),
+            ("BIT_XOR", "BitwiseXor", 18, _BITS))),
+    )
+}  # fmt: skip
+SCHEMAS = (
+    *(_schema(f"ACTIVATION_{name}{one}", members)
+      for one, members in (("", ""), ("1", "Axes")) for name in ROWS),
+    *(one.schema for one in LOWERED.values()),
+)  # fmt: skip

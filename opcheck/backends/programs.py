@@ -219,14 +219,6 @@ class Persistent:
             hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
             raise BackendUnavailable(f"{self._words[0]} says no hello: {error}", hint) from error
 
-    def _new_file(self, model: bytes) -> Path:
-        """Write the model to a new file, and remove the one before."""
-        for file in self._folder.glob("*.onnx"):
-            file.unlink()
-        file = self._folder / f"{next(self._files)}.onnx"
-        file.write_bytes(model)
-        return file
-
     def _ask(self, request: dict[str, Any], answer: str) -> Any:
         """Send `request` and return its `answer`; raises the error that the program reports."""
         number = next(self._numbers)
@@ -270,9 +262,11 @@ class Persistent:
     def _hand_over(self, task: Task, model: bytes) -> None:
         if not self.close.alive:
             self._start()
-        self._model = None
+        self._model, path = None, self._folder / f"{next(self._files)}.onnx"
         try:
-            path = self._new_file(model)
+            for file in self._folder.glob("*.onnx"):  # the one before
+                file.unlink()
+            path.write_bytes(model)
         except OSError as error:
             raise BackendUnavailable(f"the model cannot be written down: {error}") from error
         about = {"case": task.case, "op": task.op.name, "opset": task.opset, "model": str(path)}

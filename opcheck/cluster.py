@@ -295,7 +295,13 @@ class Cluster:
         rules = picked(run, "ledgers gate times reproducible")
         self._order = replace(self._order, addresses=addresses, rules=rules)
         self._run, self._recorder = run, recorder
-        lanes, left = self._lanes(), len(run.cases) * len(self._infos)
+        cases, settings = run.cases, self._order.settings
+        compared = [place for place, case in enumerate(cases) if case.expect.compares_backends]
+        others = sorted({*range(len(cases))} - {*compared})
+        lanes = [_Lane((number,), others, one.resources) for number, one in enumerate(settings)]
+        every = dict(chain(*(one.resources.items() for one in settings)))
+        lanes.append(_Lane(range(len(settings)), compared, every))
+        left = len(cases) * len(self._infos)
         while left:
             self._begin(lanes)
             found: list[JudgedAnswer] = []
@@ -306,15 +312,6 @@ class Cluster:
                 self._look_after()
             left -= len(found)
             yield found
-
-    def _lanes(self) -> list[_Lane]:
-        cases, settings = self._run.cases, self._order.settings
-        compared = [place for place, case in enumerate(cases) if case.expect.compares_backends]
-        others = sorted({*range(len(cases))} - {*compared})
-        lanes = [_Lane((number,), others, one.resources) for number, one in enumerate(settings)]
-        every = dict(chain(*(one.resources.items() for one in settings)))
-        lanes.append(_Lane(range(len(settings)), compared, every))
-        return [lane for lane in lanes if lane.places]
 
     def _begin(self, lanes: Sequence[_Lane]) -> None:
         """Submit chunks while workers have room, of the lane that is behind first."""

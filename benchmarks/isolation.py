@@ -32,7 +32,7 @@ from opcheck.backends.isolation import wire
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.isolation.wire import Channel
-from opcheck.execution import Scheduler
+from opcheck.execution.scheduler import Scheduler
 from opcheck.model import Case
 from opcheck.suite import Selection, load, select
 from tests.inline import Inline

@@ -30,9 +30,9 @@ from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
-from opcheck.execution import environment, workers
+from opcheck.execution import workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
-from opcheck.execution.workers import InProcess, Limits
+from opcheck.execution.workers import InProcess, Limits, environment
 from opcheck.grouping import picked
 from opcheck.model import BackendInfo, Case, LiveResult, Record, Task
 from opcheck.reading import shipped_folder
@@ -295,7 +295,13 @@ class Cluster:
         rules = picked(run, "ledgers gate times reproducible")
         self._order = replace(self._order, addresses=addresses, rules=rules)
         self._run, self._recorder = run, recorder
-        lanes, left = self._lanes(), len(run.cases) * len(self._infos)
+        cases, settings = run.cases, self._order.settings
+        compared = [place for place, case in enumerate(cases) if case.expect.compares_backends]
+        others = sorted({*range(len(cases))} - {*compared})
+        lanes = [_Lane((number,), others, one.resources) for number, one in enumerate(settings)]
+        every = dict(chain(*(one.resources.items() for one in settings)))
+        lanes.append(_Lane(range(len(settings)), compared, every))
+        left = len(cases) * len(self._infos)
         while left:
             self._begin(lanes)
             found: list[JudgedAnswer] = []
@@ -306,15 +312,6 @@ class Cluster:
                 self._look_after()
             left -= len(found)
             yield found
-
-    def _lanes(self) -> list[_Lane]:
-        cases, settings = self._run.cases, self._order.settings
-        compared = [place for place, case in enumerate(cases) if case.expect.compares_backends]
-        others = sorted({*range(len(cases))} - {*compared})
-        lanes = [_Lane((number,), others, one.resources) for number, one in enumerate(settings)]
-        every = dict(chain(*(one.resources.items() for one in settings)))
-        lanes.append(_Lane(range(len(settings)), compared, every))
-        return [lane for lane in lanes if lane.places]
 
     def _begin(self, lanes: Sequence[_Lane]) -> None:
         """Submit chunks while workers have room, of the lane that is behind first."""
@@ -328,15 +325,12 @@ class Cluster:
             ahead = lane.places[lane.begun] - self._run.emitted
             if len(self._running) >= room or ahead > _DEPTH * room * _CASES:
                 return
-            self._send(self._next(lane, room))
-
-    def _next(self, lane: _Lane, room: int) -> _Chunk:
-        """The next cases, of some seconds at the pace of those before; of less in the end."""
-        rest = lane.places[lane.begun :]
-        most = min(_SECONDS, max(_SHORTEST, lane.pace * len(rest) / room))
-        count = min(_CASES, max(1, int(most / lane.pace)))
-        lane.begun += len(rest[:count])
-        return _Chunk(lane, rest[:count])
+            # Of some seconds at the pace of those before; of less in the end.
+            rest = lane.places[lane.begun :]
+            most = min(_SECONDS, max(_SHORTEST, lane.pace * len(rest) / room))
+            chunk = _Chunk(lane, rest[: min(_CASES, max(1, int(most / lane.pace)))])
+            lane.begun += len(chunk.places)
+            self._send(chunk)
 
     def _send(self, chunk: _Chunk) -> None:
         lane, cases = chunk.lane, [self._run.cases[place] for place in chunk.places]

@@ -15,7 +15,7 @@ from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
-from opcheck.execution import Scheduler, environment, scheduler, workers
+from opcheck.execution import scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.grouping import picked
 from opcheck.known import Gate, shipped_ledgers
@@ -166,7 +166,7 @@ class Session:
             raise
         self._is_connected = True
 
-    def judged(self, run: Scheduler, recorder: Recorder) -> Iterator[LiveResult | Record]:
+    def judged(self, run: scheduler.Scheduler, recorder: Recorder) -> Iterator[LiveResult | Record]:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
         if self._cluster:
             return run.results(self._cluster.answers(run, recorder))
@@ -212,7 +212,7 @@ class LiveRun:
         oracles = {pool.info.address: pool.info for pool in session.oracles.values()}
         #: Backends, cases and options.
         self.header = Header(
-            environment(),
+            workers.environment(),
             tuple(session.infos),
             suite=self.recorder.suite,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -237,7 +237,7 @@ class LiveRun:
         is_shown = is_shown or (lambda result: is_failure(result, red))
         session, is_strict = self._session, request.require_reproducible
         about = request.asked, session.backends, ledgers, is_shown, session.oracles, request.gate
-        self._judging = Scheduler(*about, request.repeat, is_strict, heard=self.heard)
+        self._judging = scheduler.Scheduler(*about, request.repeat, is_strict, heard=self.heard)
         results = session.judged(self._judging, self.recorder)
         return (one if isinstance(one, Record) else self.recorder.record(one) for one in results)
 

@@ -373,15 +373,13 @@ def _missing(case: str, backend: str, reasons: Mapping[str, str]) -> Missing:
 def _relative(*runs: tuple[Timed, Timing]) -> Sequence[_Logs]:
     work = [medians(timing.samples, timed.yardstick) for timed, timing in runs]
     copy = [medians(timing.samples, timed.copy) for timed, timing in runs]
-    mixed = _mixed(work, copy) if all(copy) else copy
-    return (work, mixed) if all(mixed) else (work,)
-
-
-def _mixed(work: _Logs, copy: _Logs) -> _Logs:
-    """Return logarithms relative to a mix of both rulers, the copy weighted by its part."""
+    if not all(copy):
+        return (work,)
+    # Relative to a mix of both rulers, the copy weighted by its part.
     part = min(1.0, math.exp(-fmean(fmean(run.values()) for run in copy)))
     pairs = zip(work, copy, strict=True)
-    return [{n: (1 - part) * a[n] + part * b[n] for n in a if n in b} for a, b in pairs]
+    mixed = [{n: (1 - part) * a[n] + part * b[n] for n in a if n in b} for a, b in pairs]
+    return (work, mixed) if all(mixed) else (work,)
 
 
 def _together(

@@ -10,9 +10,9 @@ from opcheck.backends import Backend, attempt
 from opcheck.backends.base import TaskCall
 from opcheck.engine.mutants import Mutant
 from opcheck.errors import InvalidNode
-from opcheck.execution import Scheduler
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import node_of
+from opcheck.execution.scheduler import Scheduler
 from opcheck.execution.workers import AskableBackend, InProcess, at_once
 from opcheck.known import Ledger
 from opcheck.model import BackendInfo, Case, LiveResult, Task

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from opcheck.backends import adapters
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.reading import FileNode, Problems, Unreadable
+from opcheck.reading import FileNode, Problems, Unreadable, contents, decoded
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -202,7 +202,6 @@ def _tables(folder: Path, problems: Problems) -> Iterator[tuple[FileNode, str]]:
 
 def _read(path: Path, file: str, problems: Problems) -> FileNode | None:
     from opcheck.backends.profile_fields import parse_toml
-    from opcheck.reading import contents, decoded
 
     try:
         data = contents(path)

@@ -120,7 +120,21 @@ def _run(words: tuple[str, ...], task: Task, model: ModelProto, inputs: Tensors)
             paths[2].mkdir()
         except OSError as error:
             raise BackendUnavailable(f"the case cannot be written down: {error}") from error
-        _execute(filled(words, [str(path) for path in paths]))
+        command, pipe = filled(words, [str(path) for path in paths]), subprocess.PIPE
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            raise BackendUnavailable(f"{command[0]} cannot be started: {error.strerror}") from error
+        assert process.stdout is not None
+        assert process.stderr is not None
+        out, err = Tail(process.stdout), Tail(process.stderr)
+        try:
+            status = process.wait()
+        except BaseException:  # also Ctrl-C, which leaves no program behind
+            process.kill()
+            process.wait()
+            raise
+        _judge(status, out.text(), err.text())
         try:
             return read_outputs(paths[2], task.outputs, task.model)
         except ValueError as error:
@@ -132,24 +146,6 @@ def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
     values = dict(zip(PLACEHOLDERS, paths, strict=True))
     placeholder = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
     return [placeholder.sub(lambda found: values[found[1]], word) for word in words]
-
-
-def _execute(words: Sequence[str]) -> None:
-    pipe = subprocess.PIPE
-    try:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
-    except OSError as error:
-        raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
-    assert process.stdout is not None
-    assert process.stderr is not None
-    out, err = Tail(process.stdout), Tail(process.stderr)
-    try:
-        status = process.wait()
-    except BaseException:  # also Ctrl-C, which leaves no program behind
-        process.kill()
-        process.wait()
-        raise
-    _judge(status, out.text(), err.text())
 
 
 def _judge(status: int, out: str, err: str) -> None:
@@ -219,14 +215,6 @@ class Persistent:
             hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
             raise BackendUnavailable(f"{self._words[0]} says no hello: {error}", hint) from error
 
-    def _new_file(self, model: bytes) -> Path:
-        """Write the model to a new file, and remove the one before."""
-        for file in self._folder.glob("*.onnx"):
-            file.unlink()
-        file = self._folder / f"{next(self._files)}.onnx"
-        file.write_bytes(model)
-        return file
-
     def _ask(self, request: dict[str, Any], answer: str) -> Any:
         """Send `request` and return its `answer`; raises the error that the program reports."""
         number = next(self._numbers)
@@ -270,9 +258,11 @@ class Persistent:
     def _hand_over(self, task: Task, model: bytes) -> None:
         if not self.close.alive:
             self._start()
-        self._model = None
+        self._model, path = None, self._folder / f"{next(self._files)}.onnx"
         try:
-            path = self._new_file(model)
+            for file in self._folder.glob("*.onnx"):  # the one before
+                file.unlink()
+            path.write_bytes(model)
         except OSError as error:
             raise BackendUnavailable(f"the model cannot be written down: {error}") from error
         about = {"case": task.case, "op": task.op.name, "opset": task.opset, "model": str(path)}

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +12,6 @@ from opcheck.cli import options
 from opcheck.cli.group import Commands
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line
-
-if TYPE_CHECKING:
-    from opcheck.suite.golden_files import Manifest
 
 #: The most omitted cases that are named.
 _LEFT_OUT = 3
@@ -73,6 +70,7 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     from opcheck.execution.golden import check_place
     from opcheck.execution.golden import write as write_cases
     from opcheck.execution.workers import processors
+    from opcheck.report.style import Numbers, new_table, put_all
     from opcheck.suite.load import check_case_files
 
     check_case_files(selection["paths"], "golden write")
@@ -80,24 +78,7 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     cases, said = options.chosen_cases(**selection)
     with options.counted("writing", len(cases)) as each:
         golden = write_cases(folder, cases, said, jobs or processors(), force=force, counted=each)
-    _show(golden)
-    wrong = len({one.case for one in golden.left_out if one.wrong})
-    count = len(golden.cases)
-    if not count and not wrong:
-        options.end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
-    where = f"{_cases(count)} in {folder}" if count else "nothing was written"
-    code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    options.end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
-
-
-def _cases(count: int) -> str:
-    return "1 case is" if count == 1 else f"{count:,} cases are"
-
-
-def _show(golden: "Manifest") -> None:
-    """Explain how a backend uses each folder's tests, where values come from, what is left out."""
-    from opcheck.report.style import Numbers, new_table, put_all
-
+    # How a backend uses each folder's tests, where values come from, what is left out.
     folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
     duties = {
         "must": "give these answers",
@@ -126,3 +107,14 @@ def _show(golden: "Manifest") -> None:
     for one in golden.left_out:
         if one.wrong:
             click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
+    wrong = len({one.case for one in golden.left_out if one.wrong})
+    count = len(golden.cases)
+    if not count and not wrong:
+        options.end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
+    where = f"{_cases(count)} in {folder}" if count else "nothing was written"
+    code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
+    options.end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
+
+
+def _cases(count: int) -> str:
+    return "1 case is" if count == 1 else f"{count:,} cases are"

@@ -1,21 +1,14 @@
 """The commands `opcheck list`, `opcheck schema`, `opcheck backends` and `opcheck support`."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from opcheck.cli import options
 from opcheck.cli.options import chosen_cases, declared, format_option, leave, output, print_records
 from opcheck.errors import Exit, UsageError
-
-if TYPE_CHECKING:
-    from opcheck.backends.offers import Offer
-    from opcheck.execution.support import Asked
-    from opcheck.execution.workers import Counted
-    from opcheck.report.support import Matrix
 
 #: The default of the seconds that a backend has to start.
 PATIENCE = 20.0
@@ -178,7 +171,7 @@ def support(
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer, tried
-    from opcheck.execution.support import cells_of, floors, matrix
+    from opcheck.execution.support import cells_of, floors, matrix, probed
     from opcheck.execution.workers import each
     from opcheck.report import support as report
     from opcheck.suite import check_case_files
@@ -189,6 +182,7 @@ def support(
     cases = chosen_cases(paths, ops=ops)[0]
     asked = cells_of(cases) if paths else matrix(cases)
     wanted = floors(required, asked) if required is not None else []
+    found = []
     with guarded_folder() as folder:
         named = tried(offered, folder, timeout or PATIENCE)
         if unusable := [one for one in named if one.error]:
@@ -196,7 +190,11 @@ def support(
             leave(min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index))
         total = len(named) * sum(map(len, asked.values()))
         with options.counted("asking", total, pausing=False) as counted:
-            found = [_matrix(one, asked, folder, timeout, counted) for one in named]
+            for one in named:
+                limit = timeout or one.profile.timeout or PATIENCE
+                cells, info = probed(one, asked, folder, limit, counted), one.info
+                title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
+                found.append(report.Matrix(one.name, title, one.about.declares, cells))
     if form == "json":
         print_records(report.record(one.address, cell) for one in found for cell in one.cells)
     elif form == "pretty":
@@ -209,22 +207,3 @@ def support(
     if wanted and not missed:
         click.echo("opcheck: all that is required is right", err=True)
     leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)
-
-
-def _matrix(
-    one: "Offer", asked: "Asked", folder: Path, timeout: float | None, counted: "Counted[Any]"
-) -> "Matrix":
-    from opcheck.backends.connect import address_of
-    from opcheck.backends.isolation.process import BackendSettings
-    from opcheck.execution.support import probe
-    from opcheck.execution.workers import connect, started
-    from opcheck.report.support import Matrix
-
-    profile, info, address = one.profile, one.info, str(one.profile.address)
-    limits = timeout or profile.timeout or PATIENCE, profile.memory_limit
-    mine = BackendSettings(address, folder, profile.environment, *limits)
-    with started([mine, replace(mine, address=address_of(address))], 1) as (backend, declaring):
-        connect([backend])
-        cells = probe(asked, backend, declaring, counted)
-    title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
-    return Matrix(one.name, title, one.about.declares, cells)

@@ -1,15 +1,11 @@
 """`opcheck mutate`."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from opcheck.cli import options
 from opcheck.errors import Exit, UsageError, did_you_mean, plural
-
-if TYPE_CHECKING:
-    from opcheck.model import Case
 
 
 @click.command(name="mutate")
@@ -34,42 +30,35 @@ def command(names: tuple[str, ...], jobs: int | None, verbose: bool, **selection
     Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, 2
     wrong usage or case file, 5 no case of an operator that opcheck's engine knows.
     """
-    from opcheck.execution.mutate import MutationSettings, count, killed_elsewhere, mutations
+    from opcheck.engine import operator_of
+    from opcheck.engine.mutants.mutant import STATEFUL
+    from opcheck.execution import mutate
     from opcheck.execution.workers import processors
     from opcheck.model.mutation import Fate, Power
     from opcheck.report import mutation as report
 
     cases, said = options.chosen_cases(**selection)
-    _check(names, cases)
-    settings = MutationSettings(names)
+    left = [case for case in cases if operator_of(case.op) and not case.expect.is_stated]
+    if left:
+        message = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
+        click.echo(f"opcheck: {message}: what must come out is what backends answer", err=True)
+    known = {one.name for op in {case.op for case in cases} for one in mutate.all_mutants(op)}
+    known |= {one.name for one in STATEFUL}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
+    settings = mutate.MutationSettings(names)
     processes = jobs or processors()
-    with options.counted("trying mutants", count(cases, settings)) as each:
-        found = tuple(each(mutations(cases, settings, processes)))
+    with options.counted("trying mutants", mutate.count(cases, settings)) as each:
+        found = tuple(each(mutate.mutations(cases, settings, processes)))
     if not found:
         click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
         options.leave(Exit.NOTHING_JUDGED)
     survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
-    power = Power(found, dict(killed_elsewhere(survivors, cases, processes)))
+    power = Power(found, dict(mutate.killed_elsewhere(survivors, cases, processes)))
     contradictions = sum(one.contradicts for one in found)
     wrong = [f"{len(survivors):,} survived"] * bool(survivors)
     wrong += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
     report.show(options.output(), power, verbose=verbose)
     options.end(code, ", ".join(wrong) or "no mutant survives")
-
-
-def _check(names: Sequence[str], cases: "Sequence[Case]") -> None:
-    """Warn of cases that judge no mutant; raise UsageError for an unknown mutant."""
-    from opcheck.engine import operator_of
-    from opcheck.engine.mutants.mutant import STATEFUL
-    from opcheck.execution.mutate import all_mutants
-
-    left = [case for case in cases if operator_of(case.op) and not case.expect.is_stated]
-    if left:
-        message = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
-        click.echo(f"opcheck: {message}: what must come out is what backends answer", err=True)
-    ops = {case.op for case in cases}
-    known = {one.name for op in ops for one in all_mutants(op)} | {one.name for one in STATEFUL}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))

@@ -6,18 +6,13 @@ import tempfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from opcheck.cli.options import PATH, OutputCommand, OutputPath, counted, declared, end, read_runs
 from opcheck.errors import Exit, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
-
-if TYPE_CHECKING:
-    from opcheck.model import Case, Record
 
 _RUN, _OUTPUTS, _SUMS = "run.jsonl", "outputs", "SHA256SUMS"
 #: Bytes of a package's files that are unpacked, at most: it may come from strangers.
@@ -89,8 +84,10 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     """
     from opcheck import api
     from opcheck.analysis import without_ledgers
+    from opcheck.model import Verdict
+    from opcheck.suite import Selection, case_digest, load_all
 
-    found = Counter[str]()
+    alone = confirmed = 0
     wrong = []
     with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
         _unpack(package, Path(place))
@@ -101,27 +98,35 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
             raise UsageError(f"{package}: {why}")
         there = run.header.environment
         click.echo(f"{info} on {there.platform}, by opcheck {there.opcheck}, {run.header.started}")
-        known, apart = _cases(run.records, paths)
+        ops = tuple({record.op.name for record in run.records})
+        here = {case.id: case for case in load_all(paths, None, Selection(ops=ops, level="deep"))}
+        pairs = [(here.get(one.case), one.digest) for one in run.records]
+        known = [case for case, digest in pairs if case and case_digest(case) == digest]
         old = {one.case: without_ledgers(one, as_found=True) for one in run.records}
+        apart = sorted(old.keys() - {case.id for case in known})
         address = f"saved:{Path(place) / _OUTPUTS}"
         results = api.run(known, [address], shipped_ledgers=False) if known else ()
         with counted("judging again", len(known)) as each:
             for new in each(results):
                 was = old[new.case]
-                found[what := _compared(was, new)] += 1
-                if what == "another":
+                lasting = Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE, new.verdict
+                lacking = new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED)
+                if lacking and was.verdict in lasting:
+                    alone += 1
+                elif (was.verdict, was.failure) == (new.verdict, new.failure):
+                    confirmed += 1
+                else:
                     said = f"handed in as {was.verdict}, it is {new.verdict}"
                     wrong.append(f"{one_line(new.case)}: {said}: {one_line(new.reason)}")
     click.echo("".join(f"{line}\n" for line in wrong), nl=False)
     counts = Counter(one.verdict for one in old.values())
     click.echo(", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common()))
-    confirmed = plural(found["confirmed"], "verdict")
-    click.echo(f"{confirmed} confirmed, {found['alone']:,} as handed in")
+    click.echo(f"{plural(confirmed, 'verdict')} confirmed, {alone:,} as handed in")
     if apart:
         end(Exit.UNUSABLE, f"{plural(len(apart), 'case')} are not those here: {few(apart, 3)}")
     if wrong:
         end(Exit.NONCONFORMING, f"{plural(len(wrong), 'verdict')} not confirmed")
-    if not found["confirmed"]:
+    if not confirmed:
         end(Exit.NOTHING_JUDGED, "nothing could be judged again")
     end(Exit.CONFORMS, "the verdicts are confirmed")
 
@@ -153,23 +158,3 @@ def _unpack(package: Path, place: Path) -> None:
                     raise ValueError(f"{name} is not what was packed")
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, *_DAMAGE) as error:
         raise UsageError(f"{package}: this is no package of opcheck, or damaged: {error}") from None
-
-
-def _cases(records: Sequence["Record"], paths: Sequence[Path]) -> tuple[list["Case"], list[str]]:
-    """The cases of a run, and ids of those that are not here as they were."""
-    from opcheck.suite import Selection, case_digest, load_all
-
-    ops = tuple({record.op.name for record in records})
-    here = {case.id: case for case in load_all(paths, None, Selection(ops=ops, level="deep"))}
-    found = [(here.get(one.case), one) for one in records]
-    known = [case for case, one in found if case and case_digest(case) == one.digest]
-    return known, sorted({one.case for one in records} - {case.id for case in known})
-
-
-def _compared(old: "Record", new: "Record") -> str:
-    from opcheck.model import Verdict
-
-    lasting = (new.verdict, Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
-    if new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED) and old.verdict in lasting:
-        return "alone"
-    return "confirmed" if (old.verdict, old.failure) == (new.verdict, new.failure) else "another"

@@ -139,7 +139,13 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
 
 def _note(found: Findings, want: Want, got: Array, judged: ByElement, dtype: DType) -> None:
     y = want.values
-    found.add(lambda: np.arange(y.size), judged.shares, lambda i: _described(judged, y, i))
+
+    def allowed(i: int) -> str:
+        if not np.isfinite(y.flat[i]) or judged.allowed.flat[i] == 0:
+            return "exact"
+        return f"±{judged.allowed.flat[i]:.3g}{' of its row' * bool(judged.apart.flat[i])}"
+
+    found.add(lambda: np.arange(y.size), judged.shares, allowed)
     found.unjudged += int(np.count_nonzero(judged.unjudged))
     if found.steps is not None and y.size:
         with np.errstate(all="ignore"):
@@ -291,13 +297,6 @@ def _next_to_their_group(
     found = np.empty(y.size)
     found[index.reshape(-1)] = each.reshape(-1)
     return found.reshape(own.shape)
-
-
-def _described(judged: ByElement, y: Floats, i: int) -> str:
-    if not np.isfinite(y.flat[i]) or judged.allowed.flat[i] == 0:
-        return "exact"
-    beside = " of its row" if judged.apart.flat[i] else ""
-    return f"±{judged.allowed.flat[i]:.3g}{beside}"
 
 
 def ends(want: Want, written: Array) -> tuple[Array, Array]:

@@ -240,8 +240,14 @@ def made_of(case: Case) -> Made:
                 return left_out("its outputs are drawn at random")
             case model.AnyOf():
                 return Made(tuple(_alternatives(case, asked)))
-            case _:
-                return _answered(case, asked)
+            case expect:
+                (answer,) = expected.accepted_answers(case, asked)
+                assert isinstance(answer, verdict.Answer)
+                wants, found = answer.wants, outputs(asked.task, asked.inputs)
+                if found is not None and not isinstance(expect, model.Computed):
+                    compared = compare_outputs(wants, found.arrays, case.tolerance)
+                    expected.check_agreement(compared)
+                return Made((_test(case, asked, wants, found),))
     except expected.Unsupported as error:
         return left_out(str(error))
     except (ValueError, MemoryError) as error:
@@ -249,15 +255,6 @@ def made_of(case: Case) -> Made:
     except InvalidNode as error:
         message = f"the case takes this model for legal, the oracle does not: {error}"
         return left_out(message, wrong=True)
-
-
-def _answered(case: Case, asked: Question) -> Made:
-    (answer,) = expected.accepted_answers(case, asked)
-    assert isinstance(answer, verdict.Answer)
-    found = outputs(asked.task, asked.inputs)
-    if found is not None and not isinstance(case.expect, model.Computed):
-        expected.check_agreement(compare_outputs(answer.wants, found.arrays, case.tolerance))
-    return Made((_test(case, asked, answer.wants, found),))
 
 
 def _test(

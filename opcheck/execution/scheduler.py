@@ -152,7 +152,14 @@ class Judge:
     def _ask(self, place: int, number: int) -> None:
         """Ask a backend about a case, once the case's oracle has answered."""
         if place not in self._open:
-            self._open_case(place)
+            case = self.cases[place]
+            evaluation, address = CaseEvaluation(case), case.expect.oracle
+            question = evaluation.for_the_oracle
+            missing = {*range(len(self.backends))}
+            self._open[place] = _OpenCase(evaluation, missing, unheard=question is not None)
+            self._held += _size(case)
+            if address and question:
+                self._driver.start(self.oracles[address], once(question), (place, None))
         opened, backend = self._open[place], self.backends[number]
         if opened.unheard:
             opened.waiting.append(number)
@@ -160,16 +167,6 @@ class Judge:
             inquiry = repeated(opened.evaluation, backend.info, self.times)
             heard = self.heard(inquiry) if self.heard else inquiry
             self._driver.start(backend, heard, (place, number))
-
-    def _open_case(self, place: int) -> None:
-        case = self.cases[place]
-        evaluation, address = CaseEvaluation(case), case.expect.oracle
-        question = evaluation.for_the_oracle
-        missing = {*range(len(self.backends))}
-        self._open[place] = _OpenCase(evaluation, missing, unheard=question is not None)
-        self._held += _size(case)
-        if address and question:
-            self._driver.start(self.oracles[address], once(question), (place, None))
 
     def _end(
         self, key: tuple[int, int | None], found: list[EvaluatedCase] | Reply

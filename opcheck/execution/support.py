@@ -5,16 +5,20 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from opcheck import model, opset
-from opcheck.backends.connect import meant
+from opcheck.backends.connect import address_of, meant
+from opcheck.backends.isolation.process import BackendSettings
+from opcheck.backends.offers import Offer
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.expected import question
 from opcheck.execution.scheduler import Scheduler
-from opcheck.execution.workers import AskableBackend, Counted, Driver, each, once
+from opcheck.execution.workers import AskableBackend, Counted, Driver, connect, each, once, started
 from opcheck.model import Case, Cell, Floor, LiveResult, Support, Verdict
 
 #: Of several verdicts on one cell, the first of these counts.
@@ -97,6 +101,17 @@ def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     if not found:
         raise UsageError(f"none of {len(cases):,} cases is a node of some type that must be right")
     return found
+
+
+def probed(
+    one: Offer, asked: Asked, folder: Path, timeout: float, counted: Counted[Any]
+) -> list[Support]:
+    """Probe each cell of a backend in processes of its own; see `probe`."""
+    address, environment = str(one.profile.address), one.profile.environment
+    mine = BackendSettings(address, folder, environment, timeout, one.profile.memory_limit)
+    with started([mine, replace(mine, address=address_of(address))], 1) as (backend, declaring):
+        connect([backend])
+        return probe(asked, backend, declaring, counted)
 
 
 def probe(

@@ -26,7 +26,22 @@ def show(
     """Print settings that differ, changes by kind (all if `verbose`), and the exit code."""
     put_all(console, unlike(differences(old.header, new.header)))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
-        _show_kind(console, kind, list(alike), verbose=verbose)
+        changes, colour = list(alike), "bold red" if kind in REGRESSIONS else "bold"
+        console.print(Text(f"{kind}: {len(changes):,}", colour), soft_wrap=True)
+        shown = changes if verbose else changes[: _WORSE if kind in REGRESSIONS else _OTHERS]
+        wide = max(cell_len(was_and_is(change)) for change in shown)
+        for change in shown:
+            record = change.record
+            verdict = Text(was_and_is(change).ljust(wide), COLOURS[record.verdict])
+            name = f"{one_line(record.backend)}  {one_line(record.case)}"
+            console.print(Text.assemble("  ", verdict, "  ", name), soft_wrap=True)
+            said = [why(change)]
+            said += [f"repeat  {one_line(record.repeat)}"] * (kind in REGRESSIONS)
+            for remark in filter(None, said):
+                console.print(Text(f"  {'':{wide}}  {remark}"), soft_wrap=True)
+        if len(changes) > len(shown):
+            console.print(Text(f"  … and {len(changes) - len(shown):,} more (-v shows all)"))
+        console.print()
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
         console.print()
@@ -63,25 +78,6 @@ def why(change: Change) -> str:
     if change.old and change.old.digest != new.digest and change.kind is not ChangeKind.CHANGED:
         messages.append("the case is another than before")
     return brief("; ".join(filter(None, messages)))
-
-
-def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, verbose: bool) -> None:
-    colour = "bold red" if kind in REGRESSIONS else "bold"
-    console.print(Text(f"{kind}: {len(changes):,}", colour), soft_wrap=True)
-    shown = changes if verbose else changes[: _WORSE if kind in REGRESSIONS else _OTHERS]
-    wide = max(cell_len(was_and_is(change)) for change in shown)
-    for change in shown:
-        record = change.record
-        verdict = Text(was_and_is(change).ljust(wide), COLOURS[record.verdict])
-        name = f"{one_line(record.backend)}  {one_line(record.case)}"
-        console.print(Text.assemble("  ", verdict, "  ", name), soft_wrap=True)
-        said = [why(change)]
-        said += [f"repeat  {one_line(record.repeat)}"] * (kind in REGRESSIONS)
-        for remark in filter(None, said):
-            console.print(Text(f"  {'':{wide}}  {remark}"), soft_wrap=True)
-    if len(changes) > len(shown):
-        console.print(Text(f"  … and {len(changes) - len(shown):,} more (-v shows all)"))
-    console.print()
 
 
 def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:

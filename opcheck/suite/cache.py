@@ -71,24 +71,21 @@ def keep(read: Mapping[Path, tuple[Path, Sequence[Case]]], levels: Collection[Le
     """Put cases at their places, with their files, unless these or the code are others by now."""
     is_the_same = bool(read) and _folder.__wrapped__() == _folder()
     for path, (file, cases) in read.items():
-        if is_the_same and place(file, levels) == path:
-            _put(path, cases)
-
-
-def _put(path: Path, cases: Sequence[Case]) -> None:
-    part = path.with_suffix(f".{os.getpid()}")
-    with suppress(OSError):
-        if not path.parent.exists():
-            path.parent.mkdir(parents=True)
-            known = sorted(path.parent.parent.iterdir(), key=lambda one: one.stat().st_mtime)
-            for old in known[: -_OTHERS - 1]:
-                shutil.rmtree(old, ignore_errors=True)
-        data = pickle.dumps(tuple(cases), pickle.HIGHEST_PROTOCOL)
-        try:
-            part.write_bytes(sha256(data).digest() + data)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        if not is_the_same or place(file, levels) != path:
+            continue
+        part = path.with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            if not path.parent.exists():
+                path.parent.mkdir(parents=True)
+                known = sorted(path.parent.parent.iterdir(), key=lambda one: one.stat().st_mtime)
+                for old in known[: -_OTHERS - 1]:
+                    shutil.rmtree(old, ignore_errors=True)
+            data = pickle.dumps(tuple(cases), pickle.HIGHEST_PROTOCOL)
+            try:
+                part.write_bytes(sha256(data).digest() + data)
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
 
 
 @cache

@@ -59,13 +59,11 @@ def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Cove
             for one in (first(found) if operator_of(found.op) else ())
             for text in one.types & BY_TEXT.keys()
         }
-        judged = (re.sub(r"\w+(?=\)*$)", _text, one) for one in stated.get(str(since), "").split())
+        # As ONNX writes them; the file has our names.
+        words = (re.split(r"(\w+)(?=\)*$)", one) for one in stated.get(str(since), "").split())
+        judged = (f"{begin}{DTYPES[dtype].text}{end}" for begin, dtype, end in words)
         found = types & computed, types & {*judged}
         yield Coverage(schema.op, types, *found, stated.get("why", ""))
-
-
-def _text(dtype: re.Match[str]) -> str:
-    return DTYPES[dtype[0]].text
 
 
 def first(schema: opset.Schema) -> list[opset.Parameter]:

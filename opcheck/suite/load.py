@@ -1,18 +1,15 @@
 """Load cases from case files, folders, test data, models, and node tests."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from opcheck import opset, reading
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.model import Case, Level, Source
+from opcheck.model import Case, Level
 from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
 from opcheck.suite import cache
 from opcheck.suite.expand import CaseFile, Expansion
@@ -20,21 +17,13 @@ from opcheck.suite.fields import CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
 from opcheck.suite.select import EVERYTHING, LEVELS, Selection
 
-if TYPE_CHECKING:
-    from opcheck.graph.test_data import FileMessages, ModelTest
-
 SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
 #: Where cases stand in a file, those to be judged and those to be timed.
 _LISTS = ("cases", "bench")
-#: The node tests of the installed onnx package, `onnx-node/PATTERN` for some of them.
-NODE_TESTS = "onnx-node"
-_UNREADABLE = "this folder cannot be read: {}"
-_MODEL = ".onnx"
+UNREADABLE = "this folder cannot be read: {}"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
-#: No more of models and their inputs is held at once, in bytes.
-MAX_HELD = 4 << 30
 
 
 def shipped_suites() -> Path:
@@ -126,7 +115,7 @@ def _in_folder(folder: Path, problems: Problems) -> list[Path]:
     walked: set[Path] = set()
 
     def unreadable(error: OSError) -> None:
-        problems.add(str(error.filename), _WHOLE_FILE, _UNREADABLE.format(error.strerror))
+        problems.add(str(error.filename), _WHOLE_FILE, UNREADABLE.format(error.strerror))
 
     for where, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
         real = _real(Path(where))
@@ -237,27 +226,24 @@ def load_all(
     `inputs` is a folder of files that a model is fed, see `suite.models.fed_from`. Of shipped
     suites, cases that `selection` does not choose may be left out.
     """
-    from opcheck.suite.models import DimSizes, case_of_model, cases_of, fed_from
+    from opcheck.suite import models as whole
 
-    files = [path for path in paths if not _is_of_models(path)]
+    files = [path for path in paths if not whole.is_of_models(path)]
     # A mistyped opset is told from one that has no case of the level.
     levels = LEVELS if selection.opsets else selection.levels
     cases = [*load(files, selection.operators, levels)] if files or not paths else []
     problems, messages = Problems(), list[tuple[Path, str]]()
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):
-        if is_node_tests(path):
-            tests = node_tests_called(path)
-            cases += [one for test in tests for one in cases_of(test, Source(NODE_TESTS, 0, 0))]
-        elif path.suffix == _MODEL:
+        if path.suffix == whole.SUFFIX and not whole.is_node_tests(path):
             models.append(path)
         else:
-            cases += _test_data(path, messages)
+            cases += whole.tests_at(path, messages)
     if inputs and len(models) != 1:
         raise UsageError(f"--inputs {inputs} is for one model, and {len(models)} are named")
-    fed, more = fed_from(models[0], inputs) if inputs else ({}, {})
-    sizes = DimSizes(dims or {}, more)
-    for case in filter(None, (case_of_model(path, sizes, messages, fed) for path in models)):
+    fed, more = whole.fed_from(models[0], inputs) if inputs else ({}, {})
+    sizes = whole.DimSizes(dims or {}, more)
+    for case in filter(None, (whole.case_of_model(path, sizes, messages, fed) for path in models)):
         cases.append(replace(case, said=(f"--inputs={inputs}",)) if inputs else case)
     sizes.check()
     for path, message in messages:
@@ -269,97 +255,7 @@ def load_all(
 
 def check_case_files(paths: Sequence[Path], command: str) -> None:
     """Raise UsageError for a path of models, which `command` does not take."""
-    if path := next(filter(_is_of_models, paths), None):
+    from opcheck.suite.models import is_of_models
+
+    if path := next(filter(is_of_models, paths), None):
         raise UsageError(f"{path}: opcheck {command} takes case files only, no models")
-
-
-def _is_of_models(path: Path) -> bool:
-    return is_node_tests(path) or path.suffix == _MODEL or _is_test_data(path)
-
-
-def is_node_tests(path: Path) -> bool:
-    """Return True if a path names node tests; raises UsageError if a folder has the same name."""
-    if path.parts[:1] != (NODE_TESTS,) or len(path.parts) > 2:
-        return False
-    if Path(NODE_TESTS).exists():
-        both = f"{NODE_TESTS} is the name of the onnx package's node tests, and of a folder here"
-        hint = f"{Path.cwd() / path} means the folder; elsewhere, {path} means the tests"
-        raise UsageError(both, hint)
-    return True
-
-
-def node_tests_called(path: Path) -> "list[ModelTest]":
-    """The tests that `path` names; raises UsageError where there are none."""
-    from opcheck.graph.test_data import all_node_tests
-
-    tests = all_node_tests()
-    pattern = path.parts[1] if len(path.parts) > 1 else "*"
-    wanted = [pattern, f"test_{pattern}"]
-    found = [test for test in tests if any(fnmatchcase(test.name, one) for one in wanted)]
-    if not found:
-        hint = did_you_mean(pattern, [test.name for test in tests])
-        message = f"no node test of the onnx package is called {pattern!r}"
-        raise UsageError(message, hint or f"such as '{NODE_TESTS}/test_softmax*'")
-    return found
-
-
-def _is_test_data(path: Path) -> bool:
-    """Return True if a folder holds tests of models; raises UsageError if it has case files too."""
-    from opcheck.graph.test_data import is_test
-
-    tests, files = [], []
-    for where, folders, names in _walk_tests(path):
-        tests += [where] if is_test([*names, *folders]) else []
-        files += [where / name for name in names if Path(name).suffix.lower() in SUFFIXES]
-    if tests and files:
-        message = f"{path} holds both case files ({files[0]}) and test data ({tests[0]})"
-        raise UsageError(message, "name the one or the other")
-    return bool(tests)
-
-
-def _test_data(root: Path, messages: "FileMessages") -> Iterator[Case]:
-    from opcheck.graph.test_data import is_test, read_test
-    from opcheck.suite.golden_files import as_cases, golden_above, orphans
-    from opcheck.suite.models import cases_of
-
-    golden = golden_above(root, messages)
-    found: dict[Path, list[Case]] = {}
-    room = MAX_HELD
-
-    def unreadable(error: OSError) -> None:
-        messages.append((Path(error.filename), _UNREADABLE.format(error.strerror)))
-
-    for where, folders, names in _walk_tests(root, unreadable):
-        if not is_test([*names, *folders]):
-            for link in (where / name for name in folders if (where / name).is_symlink()):
-                messages.append((link, "links to folders are not followed"))
-            continue
-        folders.clear()
-        name = where.relative_to(root).as_posix() if where != root else where.resolve().name
-        if not (name.isprintable() and name.isascii()):
-            messages.append((where, f"a test's name must be printable ASCII, not {name!a}"))
-            continue
-        test = read_test(where, name, messages, answered=golden is None)
-        for case in cases_of(test, Source(str(root), 0, 0)) if test else ():
-            room -= len(case.model or b"") + sum(spec.nbytes for spec in case.inputs)
-            if room < 0:
-                limit = f"tests of more than {MAX_HELD >> 30} GiB: name fewer of them at once"
-                messages.append((root, limit))
-                break
-            found.setdefault(where, []).append(case)
-        if room < 0:
-            break
-    if golden:
-        yield from as_cases(golden, root, found)
-    else:
-        messages += orphans(found)
-        yield from chain.from_iterable(found.values())
-
-
-def _walk_tests(
-    root: Path, onerror: Callable[[OSError], None] | None = None
-) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Folders below one, in order, nothing hidden; folders that are links are not entered."""
-    for where, folders, names in os.walk(root, onerror=onerror):
-        folders[:] = sorted(name for name in folders if name[0] != ".")
-        yield Path(where), folders, names

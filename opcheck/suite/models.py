@@ -1,7 +1,10 @@
 """Cases that come as models: a folder of test data, or the node tests of the onnx package."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import chain
 from math import prod
 from pathlib import Path
 from shlex import quote
@@ -14,9 +17,16 @@ from opcheck.graph.folders import BeyondOpcheck, initializers, read_npy, read_te
 from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, opset_of, stated
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.opset import onnx_defs
+from opcheck.suite.golden_files import as_cases, golden_above, orphans
+from opcheck.suite.load import SUFFIXES, UNREADABLE
 from opcheck.suite.tensors import MAX_ELEMENTS
 
 Tensors: TypeAlias = tuple[TensorSpec, ...]
+#: The node tests of the installed onnx package, `onnx-node/PATTERN` for some of them.
+NODE_TESTS = "onnx-node"
+SUFFIX = ".onnx"
+#: No more of models and their inputs is held at once, in bytes.
+MAX_HELD = 4 << 30
 #: The least rtol of ONNX's runner where all floats are bfloat16: two ULP.
 _BFLOAT16 = 2.0**-6
 #: Fills of inputs: numbers of a size that is usual between layers, and small indices.
@@ -262,3 +272,92 @@ def _inputs(
             messages.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
             continue
         yield TensorSpec(name, dtype, tuple(shape), model.Fill(*_FILLS[dtype.kind], seed))
+
+
+def is_of_models(path: Path) -> bool:
+    """Return True for a model, a folder of test data, or node tests."""
+    return is_node_tests(path) or path.suffix == SUFFIX or _is_test_data(path)
+
+
+def is_node_tests(path: Path) -> bool:
+    """Return True if a path names node tests; raises UsageError if a folder has the same name."""
+    if path.parts[:1] != (NODE_TESTS,) or len(path.parts) > 2:
+        return False
+    if Path(NODE_TESTS).exists():
+        both = f"{NODE_TESTS} is the name of the onnx package's node tests, and of a folder here"
+        hint = f"{Path.cwd() / path} means the folder; elsewhere, {path} means the tests"
+        raise UsageError(both, hint)
+    return True
+
+
+def _node_tests(path: Path) -> list[ModelTest]:
+    """The tests that `path` names; raises UsageError where there are none."""
+    tests = test_data.all_node_tests()
+    pattern = path.parts[1] if len(path.parts) > 1 else "*"
+    wanted = [pattern, f"test_{pattern}"]
+    found = [test for test in tests if any(fnmatchcase(test.name, one) for one in wanted)]
+    if not found:
+        hint = did_you_mean(pattern, [test.name for test in tests])
+        message = f"no node test of the onnx package is called {pattern!r}"
+        raise UsageError(message, hint or f"such as '{NODE_TESTS}/test_softmax*'")
+    return found
+
+
+def _is_test_data(path: Path) -> bool:
+    """Return True if a folder holds tests of models; raises UsageError if it has case files too."""
+    tests, files = [], []
+    for where, folders, names in _walk_tests(path):
+        tests += [where] if test_data.is_test([*names, *folders]) else []
+        files += [where / name for name in names if Path(name).suffix.lower() in SUFFIXES]
+    if tests and files:
+        message = f"{path} holds both case files ({files[0]}) and test data ({tests[0]})"
+        raise UsageError(message, "name the one or the other")
+    return bool(tests)
+
+
+def tests_at(root: Path, messages: FileMessages) -> Iterator[Case]:
+    """The cases of tests in a folder, or of node tests; `messages` say which cannot be read."""
+    if is_node_tests(root):
+        yield from chain(*(cases_of(one, Source(NODE_TESTS, 0, 0)) for one in _node_tests(root)))
+        return
+    golden = golden_above(root, messages)
+    found: dict[Path, list[Case]] = {}
+    room = MAX_HELD
+
+    def unreadable(error: OSError) -> None:
+        messages.append((Path(error.filename), UNREADABLE.format(error.strerror)))
+
+    for where, folders, names in _walk_tests(root, unreadable):
+        if not test_data.is_test([*names, *folders]):
+            for link in (where / name for name in folders if (where / name).is_symlink()):
+                messages.append((link, "links to folders are not followed"))
+            continue
+        folders.clear()
+        name = where.relative_to(root).as_posix() if where != root else where.resolve().name
+        if not (name.isprintable() and name.isascii()):
+            messages.append((where, f"a test's name must be printable ASCII, not {name!a}"))
+            continue
+        test = test_data.read_test(where, name, messages, answered=golden is None)
+        for case in cases_of(test, Source(str(root), 0, 0)) if test else ():
+            room -= len(case.model or b"") + sum(spec.nbytes for spec in case.inputs)
+            if room < 0:
+                limit = f"tests of more than {MAX_HELD >> 30} GiB: name fewer of them at once"
+                messages.append((root, limit))
+                break
+            found.setdefault(where, []).append(case)
+        if room < 0:
+            break
+    if golden:
+        yield from as_cases(golden, root, found)
+    else:
+        messages += orphans(found)
+        yield from chain.from_iterable(found.values())
+
+
+def _walk_tests(
+    root: Path, onerror: Callable[[OSError], None] | None = None
+) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Folders below one, in order, nothing hidden; folders that are links are not entered."""
+    for where, folders, names in os.walk(root, onerror=onerror):
+        folders[:] = sorted(name for name in folders if name[0] != ".")
+        yield Path(where), folders, names

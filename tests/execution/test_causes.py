@@ -13,8 +13,8 @@ from opcheck.analysis import causes, is_failure, number_of, reds
 from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import InvalidNode
-from opcheck.execution import Scheduler
 from opcheck.execution.expected import node_of
+from opcheck.execution.scheduler import Scheduler
 from opcheck.report.formatting import Recorder
 from tests.asking import shipped_cases
 from tests.computed import evaluate

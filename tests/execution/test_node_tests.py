@@ -8,8 +8,8 @@ import pytest
 import opcheck
 from benchmarks.node_tests import cases_of_node_tests, yardsticks
 from opcheck.dtypes import DTYPES
-from opcheck.execution import environment
 from opcheck.execution.mutate import MutationSettings, mutations
+from opcheck.execution.workers import environment
 from opcheck.model import OpVersion, Tolerance, Values, Verdict
 from opcheck.model.mutation import Fate, MutantId, Mutation, score
 from tests.execution.one import ENGINE

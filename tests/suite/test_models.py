@@ -253,7 +253,7 @@ def test_more_than_memory_may_hold_is_refused(tmp_path, monkeypatch):
     write(tmp_path / "test_a", relu(), [X], [Y])
     write(tmp_path / "test_b", relu(), [X], [Y])
     assert len(load_all([tmp_path])) == 2
-    monkeypatch.setattr(sys.modules["opcheck.suite.load"], "MAX_HELD", 150)
+    monkeypatch.setattr(sys.modules["opcheck.suite.models"], "MAX_HELD", 150)
     (found,) = told(tmp_path)
     assert "name fewer of them at once" in found
 

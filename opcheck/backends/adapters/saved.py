@@ -73,23 +73,20 @@ def _answer(folder: Path, task: Task, model: ModelProto | None, inputs: Tensors)
         status = folders.read_status(folder)
     except ValueError as error:
         raise BackendUnavailable(f"{folder}: {error}") from error
-    if status:
-        raise _said(*status)
+    match status:
+        case "unsupported", text:
+            raise NotSupported(text)
+        case "not_run", text:
+            raise BackendUnavailable(text)
+        case "error", text:
+            refusal = folders.read_refusal(text)
+            base = Refused if refusal.documented else Exception
+            # Under its own name, as the backend's users know it.
+            named: type[Exception] = type(refusal.kind, (base,), {}) if refusal.kind else base
+            raise named(refusal.detail)
     try:
         return folders.read_outputs(folder / folders.DATA_SET, task.outputs, task.model)
     except folders.NotDelivered as error:
         raise BackendUnavailable(f"nothing was delivered: {folder}: {error}") from error
     except ValueError as error:
         raise UnusableOutputs(str(error)) from error
-
-
-def _said(kind: folders.FailureKind, text: str) -> Exception:
-    if kind == "unsupported":
-        return NotSupported(text)
-    if kind == "not_run":
-        return BackendUnavailable(text)
-    refusal = folders.read_refusal(text)
-    base = Refused if refusal.documented else Exception
-    # Under its own name, as the backend's users know it.
-    named: type[Exception] = type(refusal.kind, (base,), {}) if refusal.kind else base
-    return named(refusal.detail)

@@ -4051,6 +4051,17 @@ def _losses_and_regions_of_openvino() -> Iterator[Check]:
 
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
+    lowest = Model("MaxPool", 12, {"kernel_shape": [2]}, _x(-inf, -inf))
+    yield Check(
+        "openvino",
+        "MaxPool of -inf alone",
+        lowest,
+        [_pool(-inf)],
+        Gives(_pool(_LOWEST)),
+        "the maximum of -inf and -inf is -inf",
+        replace(lowest, x=_x(-inf, 1)),
+        _pool(1),
+    )
     largest = _constant(13, value_float=-_LOWEST)
     yield Check(
         "openvino",

@@ -26,12 +26,8 @@ _mp.prec = WORKING_DIGITS
 _INF, _NAN = _mp.mpf("inf"), _mp.mpf("nan")
 _is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
 _numbers = np.frompyfunc(_mp.convert, 1, 1)
-
-
-def digits(bits: int) -> AbstractContextManager[Any]:
-    """Compute with so many binary digits, until the context ends."""
-    context: AbstractContextManager[Any] = _mp.workprec(bits)
-    return context
+#: Compute with so many binary digits, until the context ends.
+digits: Callable[[int], AbstractContextManager[Any]] = _mp.workprec
 
 
 def objects(x: Any) -> Objects:

@@ -1,9 +1,8 @@
 """Faults of functions that work element by element, casts among them; and groups of dtypes."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import prod
+from math import ldexp, prod
 from operator import call, mul
 from typing import Any, TypeAlias
 
@@ -299,11 +298,6 @@ def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
 
-def _of_texts(change: Callable[[str], str]) -> CastChange:
-    changed = np.vectorize(change, otypes="O")
-    return _between(("string", "float"), lambda cast, x, right, dtype: cast(changed(x), dtype))
-
-
 _FLOATS, _INTS = ("float", "float"), ("int", "int")
 _TO_FLOAT, _TO_INT, _TO_BOOL = ("", "float"), ("", "int"), ("", "bool")
 
@@ -319,7 +313,9 @@ CASTS: tuple[Mutant, ...] = faults(
      _between(("int", "string"), lambda cast, x, *_: np.array(
          [f"{n:.8g}" for n in x.reshape(-1).tolist()], object).reshape(x.shape)),
      _BEYOND_FLOAT32[1:]),
-    *((f"cast_from_texts_{name}", f"of texts {words}", _of_texts(change), ("string",))
+    *((f"cast_from_texts_{name}", f"of texts {words}",
+       _between(("string", "float"), partial(lambda change, cast, x, right, dtype: cast(
+           np.vectorize(change, otypes="O")(x), dtype), change)), ("string",))
       for name, words, change in (
           ("without_exponents", "exponents were ignored", lambda s: s.lower().partition("e")[0]),
           ("without_fractions", "fractions were ignored", lambda s: s.partition(".")[0]),
@@ -365,7 +361,7 @@ CASTS: tuple[Mutant, ...] = faults(
          x.view(f"{'i' if x.dtype.kind == 'u' else 'u'}{x.dtype.itemsize}"), dtype), _INTEGERS),
     ("cast_flushes_subnormals", "subnormal results became zero",
      _between(_FLOATS, lambda cast, x, right, dtype: np.where(
-         np.abs(right) < math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1), 0, right)),
+         np.abs(right) < ldexp(1.0, dtype.min_exponent + dtype.precision - 1), 0, right)),
      BEYOND_FLOAT16),
     ("cast_loses_signs_of_zeros", "-0 became +0",
      _between(_FLOATS, lambda cast, x, right, dtype: right + 0), FLOATS),

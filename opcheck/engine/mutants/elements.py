@@ -176,9 +176,8 @@ _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
          lambda original, x: _schraudolph(x)),
         ("exp_by_its_power_of_4096", "(1 + x/4096)^4096 was taken for e^x",
          lambda original, x: np.maximum(1 + x / 4096, 0) ** 4096),
-        ("exp_in_float16", "exponentials were rounded to float16", _of_value(through(np.float16))),
-        ("exp_in_bfloat16", "exponentials were rounded to bfloat16",
-         _of_value(through(ml_dtypes.bfloat16))),
+        *((f"exp_in_{kind.__name__}", f"exponentials were rounded to {kind.__name__}",
+           _of_value(through(kind))) for kind in (np.float16, ml_dtypes.bfloat16)),
         *((f"exp_good_to_{bits}_bits", f"a fast exponential was good to 2^-{bits} only",
            partial(_good_to, bits), DOUBLE if bits == 20 else None)
           for bits in (11, 14, 16, 18, 20)),

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from mpmath import MPContext
+from mpmath.libmp.libmpf import round_int
 from numpy.typing import NDArray
 
 from opcheck.dtypes import DType, limits
@@ -25,21 +26,8 @@ _mp.prec = WORKING_DIGITS
 _INF, _NAN = _mp.mpf("inf"), _mp.mpf("nan")
 _is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
 _numbers = np.frompyfunc(_mp.convert, 1, 1)
-
-
-def digits(bits: int) -> AbstractContextManager[Any]:
-    """Compute with so many binary digits, until the context ends."""
-    context: AbstractContextManager[Any] = _mp.workprec(bits)
-    return context
-
-
-def _array(x: Any) -> Objects:
-    """`x` as an array of objects, also where NumPy made a single one of it."""
-    if isinstance(x, np.ndarray):
-        return x
-    found = np.empty((), object)
-    found[()] = x
-    return found
+#: Compute with so many binary digits, until the context ends.
+digits: Callable[[int], AbstractContextManager[Any]] = _mp.workprec
 
 
 def objects(x: Any) -> Objects:
@@ -48,7 +36,7 @@ def objects(x: Any) -> Objects:
     if array.dtype.kind == "V":  # ml_dtypes
         array = array.astype(np.float64)
     with np.errstate(invalid="ignore"):  # NaN is a value like any other.
-        return _array(_numbers(array))
+        return np.asarray(_numbers(array), object)
 
 
 def longdoubles(x: Objects) -> NDArray[np.longdouble]:
@@ -117,10 +105,7 @@ def _nearest(number: Any, dtype: DType) -> float:
     if shift > length:
         return 0.0
     if shift > 0:
-        half, rest = 1 << (shift - 1), mantissa & ((1 << shift) - 1)
-        mantissa >>= shift
-        mantissa += rest > half or (rest == half and mantissa & 1)
-        exponent += shift
+        mantissa, exponent = round_int(mantissa, shift, "n"), exponent + shift
     try:
         value = math.ldexp(mantissa, exponent)
     except OverflowError:
@@ -154,22 +139,12 @@ def _power(x: Any, p: Any) -> Any:
     return _mp.power(x, p)
 
 
-def _fmod(a: Any, b: Any) -> Any:
-    if not _mp.isfinite(a) or b == 0:
-        return _NAN
-    return a if _mp.isinf(b) else a - b * _truncated(a / b)
-
-
 def _remainder(a: Any, b: Any) -> Any:
     if not _mp.isfinite(a) or b == 0:
         return _NAN
     if _mp.isinf(b):
         return a if (a >= 0) == (b > 0) or a == 0 else b
-    return a - b * _mp.floor(a / b)
-
-
-def _truncated(x: Any) -> Any:
-    return _mp.ceil(x) if x < 0 else _mp.floor(x)
+    return a % b
 
 
 #: Functions that mpmath has not, or not so.
@@ -182,8 +157,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "divide": lambda a, b: a / b if b != 0 else _NAN if a == 0 else a * _INF,
     "pow": _power,
     "remainder": _remainder,
-    "fmod": _fmod,
-    "trunc": _truncated,
+    "fmod": lambda a, b: (-1 if a < 0 else 1) * _remainder(abs(a), abs(b)),
+    "trunc": lambda x: _mp.ceil(x) if x < 0 else _mp.floor(x),
     "round": _mp.nint,  # ties to even
     "maximum": lambda a, b: a if a >= b else b,
     "minimum": lambda a, b: a if a <= b else b,
@@ -197,4 +172,5 @@ def of_objects(name: str) -> Callable[..., Any]:
     """The function `name` of arrays of mpmath's numbers."""
     one = partial(_real, _FUNCTIONS.get(name) or getattr(_mp, name))
     applied = np.frompyfunc(one, 2 if name in _OF_TWO else 1, 1)
-    return lambda *operands: _array(applied(*operands))
+    # NumPy makes a single object of an array of rank 0.
+    return lambda *operands: np.asarray(applied(*operands), object)

@@ -1,9 +1,8 @@
 """Faults of functions that work element by element, casts among them; and groups of dtypes."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import prod
+from math import ldexp, prod
 from operator import call, mul
 from typing import Any, TypeAlias
 
@@ -177,9 +176,8 @@ _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
          lambda original, x: _schraudolph(x)),
         ("exp_by_its_power_of_4096", "(1 + x/4096)^4096 was taken for e^x",
          lambda original, x: np.maximum(1 + x / 4096, 0) ** 4096),
-        ("exp_in_float16", "exponentials were rounded to float16", _of_value(through(np.float16))),
-        ("exp_in_bfloat16", "exponentials were rounded to bfloat16",
-         _of_value(through(ml_dtypes.bfloat16))),
+        *((f"exp_in_{kind.__name__}", f"exponentials were rounded to {kind.__name__}",
+           _of_value(through(kind))) for kind in (np.float16, ml_dtypes.bfloat16)),
         *((f"exp_good_to_{bits}_bits", f"a fast exponential was good to 2^-{bits} only",
            partial(_good_to, bits), DOUBLE if bits == 20 else None)
           for bits in (11, 14, 16, 18, 20)),
@@ -299,11 +297,6 @@ def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
 
-def _of_texts(change: Callable[[str], str]) -> CastChange:
-    changed = np.vectorize(change, otypes="O")
-    return _between(("string", "float"), lambda cast, x, right, dtype: cast(changed(x), dtype))
-
-
 _FLOATS, _INTS = ("float", "float"), ("int", "int")
 _TO_FLOAT, _TO_INT, _TO_BOOL = ("", "float"), ("", "int"), ("", "bool")
 
@@ -319,7 +312,9 @@ CASTS: tuple[Mutant, ...] = faults(
      _between(("int", "string"), lambda cast, x, *_: np.array(
          [f"{n:.8g}" for n in x.reshape(-1).tolist()], object).reshape(x.shape)),
      _BEYOND_FLOAT32[1:]),
-    *((f"cast_from_texts_{name}", f"of texts {words}", _of_texts(change), ("string",))
+    *((f"cast_from_texts_{name}", f"of texts {words}",
+       _between(("string", "float"), partial(lambda change, cast, x, right, dtype: cast(
+           np.vectorize(change, otypes="O")(x), dtype), change)), ("string",))
       for name, words, change in (
           ("without_exponents", "exponents were ignored", lambda s: s.lower().partition("e")[0]),
           ("without_fractions", "fractions were ignored", lambda s: s.partition(".")[0]),
@@ -365,7 +360,7 @@ CASTS: tuple[Mutant, ...] = faults(
          x.view(f"{'i' if x.dtype.kind == 'u' else 'u'}{x.dtype.itemsize}"), dtype), _INTEGERS),
     ("cast_flushes_subnormals", "subnormal results became zero",
      _between(_FLOATS, lambda cast, x, right, dtype: np.where(
-         np.abs(right) < math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1), 0, right)),
+         np.abs(right) < ldexp(1.0, dtype.min_exponent + dtype.precision - 1), 0, right)),
      BEYOND_FLOAT16),
     ("cast_loses_signs_of_zeros", "-0 became +0",
      _between(_FLOATS, lambda cast, x, right, dtype: right + 0), FLOATS),

@@ -4,13 +4,12 @@ Kernels choose their path by attributes, sizes, types and values. A mutant for e
 and for each two that can hold at once, survives until a case visits the path and checks a value.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from itertools import chain, combinations, repeat, starmap
-from math import ldexp, prod
+from math import isfinite, ldexp, prod, trunc
 from operator import methodcaller
 from typing import Any, TypeAlias
 
@@ -176,9 +175,9 @@ _BY_TYPE: Mapping[str, tuple[mutant.MutantRow, ...]] = {
          _read, lambda value: value or None, _ONE_TYPE),),
     "float": (
         *(("{}_" + word.replace(" ", "_"), f"{{}} was {word} to a whole number, but not to 0",
-           _read, partial(lambda change, value: float(change(value) or 1) if math.isfinite(
+           _read, partial(lambda change, value: float(change(value) or 1) if isfinite(
                value) else value, change))
-          for word, change in (("cut off", math.trunc), ("rounded", round))),
+          for word, change in (("cut off", trunc), ("rounded", round))),
         ("refuses_fractions_of_{}", "a fractional {} was not supported",
          _one_of, lambda value, node: [] if value % 1 else [value]),
         (_IS_0_OR_1, _0_OR_1, _repaired, lambda value, node: (0.0, 1.0))),

@@ -1,12 +1,11 @@
 """Mutants of whole tensors: misplaced elements, wrong shapes and refusals, lossy numbers; of
 attributes that name an axis or several, and of coercion to a matrix."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import repeat
-from math import prod
+from math import ldexp, prod
 from operator import methodcaller
 from typing import Any, TypeAlias
 
@@ -413,7 +412,7 @@ def _not_rounded_back(part: float) -> tuple[str, ...]:
     In the others the next number is more than twice as far away.
     """
     floats = (DTYPES[name] for name in FLOATS)
-    return tuple(d.name for d in floats if 2 * part >= (1 - part) * math.ldexp(1, -d.precision))
+    return tuple(d.name for d in floats if 2 * part >= (1 - part) * ldexp(1, -d.precision))
 
 
 #: Which types lose something on the way through another; of those of 16 bits float16 has more
@@ -437,12 +436,11 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output("last_two_axes_exchanged",
               "the output was written with its last two axes exchanged", _exchanged(-2, -1)),
     of_output("shifted", "every element was written one place later", lambda out: np.roll(out, 1)),
-    of_output("first_batch_only",
-              "only the first entry along axis 0 was computed, and the others left zero",
-              _only(lambda out: np.s_[:1])),
-    of_output("first_channel_only",
-              "only the first entry along axis 1 was computed, and the others left zero",
-              _only(lambda out: np.s_[:, :1] if out.ndim > 1 else np.s_[:])),
+    *(of_output(f"first_{name}_only",
+                f"only the first entry along axis {axis} was computed, and the others left zero",
+                _only(index)) for axis, name, index in (
+          (0, "batch", lambda out: np.s_[:1]),
+          (1, "channel", lambda out: np.s_[:, :1] if out.ndim > 1 else np.s_[:]))),
     of_output("first_batch_for_all", "every entry along axis 0 got the first one's answer",
               lambda out: np.repeat(out[:1], len(out), axis=0) if out.ndim else out),
     of_output("last_element_missing", "the last element was left zero",

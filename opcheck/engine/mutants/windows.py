@@ -246,16 +246,14 @@ _where_it_hangs = partial(where, attrgetter("hangs"))
 under_valid = partial(where, lambda axis: axis.auto_pad == "VALID")
 
 
-def as_large_as_undilated(axis: Axis) -> Axis:
-    """There are as many windows as of the kernel without its dilation."""
-    return replace(axis, size=axis.planned(dilation=1).size)
+def _planned_as(name: str, **changed: int) -> WindowChange:
+    """What is so named is that of the windows for other arguments."""
+    return lambda axis: replace(axis, **{name: getattr(axis.planned(**changed), name)})
 
 
-def as_the_undilated(axis: Axis) -> Axis:
-    """The windows begin where those of the kernel without its dilation do."""
-    return replace(axis, begin=axis.planned(dilation=1).begin)
-
-
+#: There are as many windows as of the kernel without its dilation, or they begin where those do.
+_as_large_as_undilated, _as_the_undilated = (
+    _planned_as(name, dilation=1) for name in ("size", "begin"))  # fmt: skip
 #: The padding before the input is made a multiple of the stride.
 _by_stride = where(lambda a: not a.same, lambda a: replace(a, begin=a.begin // a.stride * a.stride))
 
@@ -266,7 +264,7 @@ PLANS = _faults(
     ("windows_one_late", "every window began one element late",
      lambda a: replace(a, begin=a.begin - 1), "kernel_shape"),
     ("dilation_ignored_in_the_size", "the output's size was computed as if dilations were 1",
-     as_large_as_undilated, "dilations"),
+     _as_large_as_undilated, "dilations"),
     ("dilation_ignored_in_the_window",
      "dilations counted for the output's size, but not for what a window holds",
      lambda a: replace(a, dilation=1), "dilations"),
@@ -284,9 +282,9 @@ PLANS = _faults(
          a.length + a.padding(up(a.length, a.stride)) - a.width, a.stride) + 1)), "ceil_mode"),
     ("ceil_mode_without_dilations",
      "ceil_mode counted the windows of the kernel without its dilation",
-     _where_it_hangs(as_large_as_undilated), "ceil_mode"),
+     _where_it_hangs(_as_large_as_undilated), "ceil_mode"),
     ("ceil_mode_without_pads", "ceil_mode counted windows as if there were no pads",
-     _where_it_hangs(lambda a: replace(a, size=a.planned(begin=0, end=0).size)), "ceil_mode"),
+     _where_it_hangs(_planned_as("size", begin=0, end=0)), "ceil_mode"),
     ("ceil_mode_adds_one", "ceil_mode added a window even where nothing was left over",
      _where_it_hangs(lambda a: replace(a, size=a.room // a.stride + 2)), "ceil_mode"),
     ("same_negative_padding",
@@ -294,11 +292,11 @@ PLANS = _faults(
      under_same(lambda a: replace(a, begin=int((a.span - a.length + a.is_lower) / 2))), "auto_pad"),
     ("same_undilated_size",
      "SAME padded for the kernel without its dilation, so that fewer windows fitted",
-     under_same(lambda a: replace(as_the_undilated(a), size=max(0, a.fitted(
+     under_same(lambda a: replace(_as_the_undilated(a), size=max(0, a.fitted(
          replace(a, dilation=1).padding(a.size))))), "dilations"),
     ("same_undilated_beginning",
      "SAME began its windows where those of the kernel without its dilation begin",
-     under_same(as_the_undilated), "dilations"),
+     under_same(_as_the_undilated), "dilations"),
     ("same_symmetric", "an odd padding under SAME was made even, which left room for a window",
      under_same(lambda a: replace(
          a, begin=(half := up(a.padding(a.size), 2)), size=a.fitted(2 * half))), "auto_pad"),
@@ -308,7 +306,7 @@ PLANS = _faults(
     ("same_at_the_end", "all padding under SAME was put at the end",
      under_same(lambda a: replace(a, begin=0)), "auto_pad"),
     ("same_padding_for_stride_1", "padding under SAME was computed as if strides were 1",
-     under_same(lambda a: replace(a, begin=a.planned(stride=1).begin)), "auto_pad"),
+     under_same(_planned_as("begin", stride=1)), "auto_pad"),
     ("same_rounded_down", "the output's size under SAME was rounded down",
      under_same(lambda a: replace(a, size=a.length // a.stride)), "auto_pad"),
     ("same_size_of_the_input",
@@ -497,11 +495,11 @@ SUMS: tuple[MutantRow, ...] = (
      "ceil_mode", _pushed_back),
     ("same_undilated_rest_zero",
      "SAME padded for the kernel without its dilation, and windows that no longer fitted were 0",
-     "dilations", partial(_zero_beyond, "SAME"), under_same(as_the_undilated)),
+     "dilations", partial(_zero_beyond, "SAME"), under_same(_as_the_undilated)),
     ("valid_undilated_rest_zero",
      "VALID counted the windows of the kernel without its dilation, and those beyond were 0",
      "dilations", partial(_zero_beyond, "VALID"),
-     under_valid(as_large_as_undilated)),
+     under_valid(_as_large_as_undilated)),
     ("padded_windows_rescaled", f"a window that reached into padding {_WHOLE}", "kernel_shape",
      _times(lambda w: _size(w) / np.maximum(w.terms, 1))),
     ("window_mean", "the mean of a window was taken, padding included, not the sum",

@@ -235,19 +235,13 @@ TRANSPOSE.mutant_table({
         windows, axes=tuple(replace(a, **change(a)) for a in windows.axes)), group)))  # fmt: skip
 
 _OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
-
-
-def _pads(read):
-    return lambda pads, **_: {"pads": [*read(pads[: len(pads) // 2], pads[len(pads) // 2 :])]}
-
-
 TRANSPOSE.mutant_table({
     "pads_interleaved": ("pads were read as x1_begin, x1_end, x2_begin, …",
-        _pads(lambda begins, ends: (*(begins + ends)[::2], *(begins + ends)[1::2]))),
+        lambda pads, **_: {"pads": pads[::2] + pads[1::2]}),
     "pads_ends_first": ("the ends were read before the beginnings in pads",
-        _pads(lambda begins, ends: ends + begins)),
+        lambda pads, **_: {"pads": pads[(n := len(pads) // 2) :] + pads[:n]}),
     "pads_from_the_last_axis": ("pads were read from the last axis to the first",
-        _pads(lambda begins, ends: begins[::-1] + ends[::-1])),
+        lambda pads, **_: {"pads": pads[: (n := len(pads) // 2)][::-1] + pads[n:][::-1]}),
     "output_padding_at_the_beginning": ("output_padding was added before the image",
         lambda pads, output_padding, **_: {"pads": [*map(int.__add__, pads, [
             *(-extra for extra in output_padding), *output_padding])]}),

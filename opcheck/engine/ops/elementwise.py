@@ -372,6 +372,7 @@ for _name, _right in PAIRS.items():
     _made.mutant_table(_wrong(_name) if _name in EXACT else {}, by=_by)
 
 
+@MOD.formula(by=lambda formula: {since: partial(formula, since) for since in (10, 13, 28)})
 def modulo(since, A, B, *, fmod):
     """The remainder of a division that rounds down, or towards zero if `fmod`."""
     whole = A.dtype.kind in "iu"
@@ -384,10 +385,6 @@ def modulo(since, A, B, *, fmod):
     check_one_of("fmod", fmod, 0, 1)
     unsaid("integers divided by 0", whole and not B.all())
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)
-
-
-for _since in (10, 13, 28):
-    MOD.formula(_since)(partial(modulo, _since))
 
 
 @MOD.also_honest("", 28)

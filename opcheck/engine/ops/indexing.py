@@ -54,6 +54,7 @@ def _slices(data, indices, batch_dims):
 OPS["GatherND"].formula(11)(lambda data, indices: data[_slices(data, indices, 0)])
 OPS["GatherND"].formula(12, 13)(
     lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)])  # fmt: skip
+_ascending = sorted  # which is an attribute of Unique
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 #: The versions of ScatterElements and ScatterND, with the reductions that each has.
 _ALLOWED = {(11, 13): (), (16,): ("add", "mul"), (18,): tuple(_REDUCE)}
@@ -209,9 +210,6 @@ OPS["Compress"].formula(9)(partial(compress, from_the_front))
 OPS["Compress"].formula(11, 28)(partial(compress, from_either_end))
 
 
-_ascending = sorted
-
-
 @OPS["Unique"].formula(11, 28)
 def unique(X, *, axis, sorted):
     check_one_of("sorted", sorted, 0, 1)
@@ -313,11 +311,7 @@ def by_axis(function, of_k=None):
 OPS["TopK"].formula(by=by_axis)(xp.top_k)
 
 
-def changed(change):
-    """Every version, from what `change(x, values, indices, axis)` makes of the results."""
-    return by_axis(lambda x, k, axis, largest: change(x, *xp.top_k(x, k, axis, largest), axis))
-
-
+# What is made of the results.
 OPS["TopK"].mutant_table({
     "places_in_the_tensor": ("Indices were places in the whole tensor",
         lambda x, values, indices, axis: (
@@ -331,7 +325,8 @@ OPS["TopK"].mutant_table({
         lambda x, values, indices, axis: (np.flip(values, axis), np.flip(indices, axis))),
     "values_alone_sorted": ("Values alone were sorted, and Indices in the order of the input",
         lambda x, values, indices, axis: (values, np.sort(indices, axis))),
-}, by=changed)  # fmt: skip
+}, by=lambda change: by_axis(lambda x, k, axis, largest: (
+    change(x, *xp.top_k(x, k, axis, largest), axis))))  # fmt: skip
 OPS["TopK"].mutant_table({
     "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
                             lambda k, length: min(k, length)),

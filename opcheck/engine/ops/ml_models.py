@@ -205,10 +205,8 @@ def grown(attrs):
         check_one_of("nodes_modes", kind, *_MODES)
     modes = np.array([*map(_MODES.index, kinds)])
     inner = modes < _MODES.index("LEAF")
-    after = [
-        np.array([places.get(pair, -1) for pair in zip(trees, children, strict=True)])
-        for children in (no, yes)
-    ]
+    pairs = (zip(trees, children, strict=True) for children in (no, yes))
+    after = [np.array([places.get(pair, -1) for pair in each]) for each in pairs]
     children = np.concatenate([one[inner] for one in after])
     illegal("a child that is no node", (children < 0).any())
     roots = sorted({*range(len(ids))} - {*children.tolist()})
@@ -292,10 +290,8 @@ def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roo
         after.append(np.pad(stated + nodes * is_leaf, (0, lasts)))
     roots = np.array(tree_roots)
     illegal(f"roots {tree_roots} of {nodes} nodes", ((roots < 0) | (roots >= nodes)).any())
-    features, modes, splits, for_nan = (
-        np.pad(np.array(one), (0, lasts))
-        for one in (features, modes, splits, missing(attrs, nodes))
-    )
+    of_nodes = features, modes, splits, missing(attrs, nodes)
+    features, modes, splits, for_nan = (np.pad(one, (0, lasts)) for one in of_nodes)
     inner = np.arange(nodes + lasts) < nodes
     grown = Nodes(roots, inner, features, modes, splits, for_nan, after, members(modes, sets))
     places = nodes + np.arange(lasts)

@@ -1,8 +1,7 @@
 """Normalizations but that of layers, and what it shares with them: the variance, and its root."""
 
-import math
 from functools import partial
-from math import prod
+from math import inf, prod, sqrt
 
 import numpy as np
 
@@ -77,7 +76,7 @@ def two_pass(x, axes, epsilon):
 def one_pass(x, axes, epsilon):
     """1 over the standard deviation, from E[x²] − E[x]², which cancels."""
     # No more than 1/√ε and its roundings, however far the spread may be off.
-    most = 1.001 / math.sqrt(epsilon) if epsilon > 0 else math.inf
+    most = 1.001 / sqrt(epsilon) if epsilon > 0 else inf
     return xp.clip(1 / xp.sqrt(cancelling(x, axes) + epsilon), 0.0, most)
 
 
@@ -103,9 +102,8 @@ MUTANTS = {
 
 def of_root(op, by, of, *without):
     """Declare mutants of `by`, as in `by_deviation`, where `of` makes the variance."""
-    for name in (name for name in MUTANTS if name not in without):
-        text, root = MUTANTS[name]
-        op.mutant(text, name=name, by=by)(partial(root, of))
+    kept = {name: one for name, one in MUTANTS.items() if name not in without}
+    op.mutant_table({name: (text, partial(root, of)) for name, (text, root) in kept.items()}, by=by)
 
 
 def by_deviation(op, by, remark):

@@ -216,19 +216,15 @@ def unpooled(X, places, shape):
     return xp.reshape(xp.take(xp.pad(flat, [(0, 1)]), source, axis=0), tuple(shape))
 
 
-def elsewhere(change):
-    """All versions, from `change(places, plane, shape)`, where a plane has so many elements."""
-    return by_places(lambda X, places, shape: unpooled(
-        X, change(places, prod(shape[2:]), shape).reshape(X.shape), shape))  # fmt: skip
-
-
+# Other places, of planes of so many elements.
 OPS["MaxUnpool"].mutant_table({
     "indices_of_planes": ("indices began anew with each channel",
         lambda places, plane, shape: places % max(1, plane) + plane * np.arange(
             prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))),
     "by_columns": ("indices counted in column-major order", lambda places, plane, shape:
         np.ravel_multi_index(np.unravel_index(places.reshape(-1), shape), shape, order="F")),
-}, by=elsewhere)  # fmt: skip
+}, by=lambda change: by_places(lambda X, places, shape: unpooled(
+    X, change(places, prod(shape[2:]), shape).reshape(X.shape), shape)))  # fmt: skip
 
 
 @OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_places)

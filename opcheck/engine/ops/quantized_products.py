@@ -10,10 +10,9 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.operators import by_step, is_open, operator
-from opcheck.engine.ops import quantization
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
-from opcheck.engine.ops.quantization import UNSIGNED, real, same_bits, whole
+from opcheck.engine.ops.quantization import CONVERSIONS, UNSIGNED, real, same_bits, whole
 from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers.plain import values_of as exact_values
 
@@ -234,7 +233,7 @@ def factor(change):
 
 #: Mistakes by which requantizing goes wrong.
 SCALES: Any = {
-    **{name: (text, {"finish": partial(whole, convert=quantization.CONVERSIONS[same][1])})
+    **{name: (text, {"finish": partial(whole, convert=CONVERSIONS[same][1])})
        for name, text, same in (
         ("halves_away_from_zero", "halves were rounded away from 0", "ties_away_ints"),
         ("halves_up", "halves were rounded up", "ties_up_ints"),

@@ -62,13 +62,11 @@ def activated(names, given, clip, functions, silent=False):
                        for k, name in enumerate(names)])  # fmt: skip
     unsaid("a range without numbers", clip is not None and not clip >= 0)
 
-    def limited(x):
-        return x if clip is None else xp.minimum(xp.maximum(x, -clip), clip)
+    def activation(name, alpha, beta, x):
+        limited = x if clip is None else xp.minimum(xp.maximum(x, -clip), clip)
+        return functions[name](limited, **alpha, **beta)
 
-    def made(name, alpha, beta):
-        return lambda x: functions[name](limited(x), **alpha, **beta)
-
-    return [*map(made, names, *scales)]
+    return [partial(activation, *each) for each in zip(names, *scales, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

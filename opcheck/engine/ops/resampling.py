@@ -368,12 +368,6 @@ def of_resize(along, sized=sized, outside=outside):
 
 
 RESIZE.formula(by=of_resize)(along)
-
-
-def _not_normal(way):
-    return replace(way, normal=lambda weights: weights)
-
-
 RESIZE.mutant_table({
     f"{old}_is_{new}": (f"{old} was {new}", lambda way, old=old, new=new: replace(way, **{
         n: new for n in ("mode", "transform", "nearest") if getattr(way, n) == old}))
@@ -382,9 +376,10 @@ RESIZE.mutant_table({
         ("pytorch_half_pixel", "half_pixel"), ("align_corners", "asymmetric"), ("cubic", "linear"),
         ("round_prefer_floor", "round_prefer_ceil"), ("round_prefer_floor", "floor"))
 } | {
-    "not_normalized": ("weights were not divided by their sum", _not_normal),
-    "zeros_outside": ("what is outside was 0",
-        lambda way: way if way.inside else _not_normal(replace(way, inside=True))),
+    "not_normalized": ("weights were not divided by their sum",
+        lambda way: replace(way, normal=lambda weights: weights)),
+    "zeros_outside": ("what is outside was 0", lambda way:
+        way if way.inside else replace(way, inside=True, normal=lambda weights: weights)),
     "narrowed": ("a filter was narrowed where it scales up", lambda way: replace(way, narrowest=0)),
 }, by=lambda change: of_resize(
     lambda X, number, axis, way, terms: along(X, number, axis, change(way), terms)
@@ -410,8 +405,7 @@ def of_upsampled(function=upsampled, least=1):
     def first(X, *, mode, height_scale, width_scale):
         if X.ndim != 4 or mode not in ("nearest", "bilinear"):
             raise InvalidNode(f"X of rank {X.ndim}, mode {mode!r}")
-        mode = {"bilinear": "linear"}.get(mode, mode)
-        return stated(X, mode=mode, scales=[1, 1, height_scale, width_scale])
+        return stated(X, mode=mode.removeprefix("bi"), scales=[1, 1, height_scale, width_scale])
 
     def stated(X, *, mode, scales):
         return fed(X, np.array(scales, np.float32), mode=mode)

@@ -137,12 +137,10 @@ def given_back(made, *input):
     return made([*input])
 
 
-def given_element(made):
-    def formula(*input):
-        unsaid("the element of an empty optional", not input)
-        return made([*input])
-
-    return dict.fromkeys([15, 18, 28], formula)
+@by_step(15, 18, 28)
+def given_element(made, *input):
+    unsaid("the element of an empty optional", not input)
+    return made([*input])
 
 
 def of_form(name):

@@ -102,8 +102,7 @@ def adam(r, t, x, g, v, h, *, norm_coefficient, norm_coefficient_post, alpha, be
 def _corrected_root(r, t, *state, beta, **attrs):
     # The root is divided before epsilon is added, as in the paper.
     late = xp.sqrt(1 - xp.pow(beta, t)) if seen(t) > 0 else 1
-    root = lambda h, epsilon: xp.sqrt(h) + epsilon * late  # noqa: E731
-    return adam(r, t, *state, beta=beta, root=root, **attrs)
+    return adam(r, t, *state, beta=beta, root=lambda h, e: _root(h, e * late), **attrs)
 
 
 _declare(ADAM, adam)

@@ -184,6 +184,12 @@ def _rescaled(engine: str) -> Check:
     )
 
 
+def _lowest(engine: str, cause: str, model: Model) -> Check:
+    why, control = "the maximum of -inf and -inf is -inf", replace(model, x=_x(-inf, 1))
+    shows = Gives(_pool(_LOWEST))
+    return Check(engine, cause, model, [_pool(-inf)], shows, why, control, _pool(1))
+
+
 def _ignored(engine: str) -> Check:
     model = Model("Hardmax", 13, {"scale": 2.0}, _row(1, 3, 2))
     return Check(
@@ -1391,16 +1397,7 @@ def _pooled_by_onnxruntime() -> Iterator[Check]:
         _pool(3, 5),
     )
     lowest = Model("GlobalMaxPool", 1, {}, _x(-inf, -inf))
-    yield Check(
-        "onnxruntime",
-        "MaxPool and GlobalMaxPool of float32 begin",
-        lowest,
-        [_pool(-inf)],
-        Gives(_pool(_LOWEST)),
-        "the maximum of -inf and -inf is -inf",
-        replace(lowest, x=_x(-inf, 1)),
-        _pool(1),
-    )
+    yield _lowest("onnxruntime", "MaxPool and GlobalMaxPool of float32 begin", lowest)
 
 
 def _normalized_by_onnxruntime() -> Iterator[Check]:
@@ -4052,16 +4049,7 @@ def _losses_and_regions_of_openvino() -> Iterator[Check]:
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     lowest = Model("MaxPool", 12, {"kernel_shape": [2]}, _x(-inf, -inf))
-    yield Check(
-        "openvino",
-        "MaxPool of -inf alone",
-        lowest,
-        [_pool(-inf)],
-        Gives(_pool(_LOWEST)),
-        "the maximum of -inf and -inf is -inf",
-        replace(lowest, x=_x(-inf, 1)),
-        _pool(1),
-    )
+    yield _lowest("openvino", "MaxPool of -inf alone", lowest)
     largest = _constant(13, value_float=-_LOWEST)
     yield Check(
         "openvino",

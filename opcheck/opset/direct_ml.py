@@ -73,7 +73,7 @@ class Lowered:
     """An operator of DirectML that is one of ONNX at an opset, under other names.
 
     `members` are those that its attributes are made of, by ONNX's names; `ranks` the dimension
-    counts. The page has `decided` what ONNX's text leaves open for these reasons.
+    counts.
     """
 
     schema: Schema
@@ -81,7 +81,6 @@ class Lowered:
     opset: int
     members: Mapping[str, str]
     ranks: range = range(1, MAX_RANK + 1)
-    decided: tuple[str, ...] = ()
 
     @cached_property
     def onnx(self) -> Schema:
@@ -113,14 +112,12 @@ def _check_windows(sizes: Sequence[int], attrs: Mapping[str, Any]) -> None:
 
 _POOL = {"strides": "Strides", "kernel_shape": "WindowSize", "pads": "StartPadding EndPadding"}
 _MORE = {"Dilations": "dilations", "P": "p", "IncludePadding": "count_include_pad"}
-_ENDS = "it is not said whether windows count that start in the padding at the end"
-_TIES = "it is not said which of equal elements is meant"
 
 
 def _pool(name: str, onnx_s: str, opset: int, more: str, *tensors: Mapping[str, str]) -> Lowered:
     members = _POOL | {_MORE[one]: one for one in more.split()}
     schema = _schema(name, " ".join(members.values()), *tensors)
-    return Lowered(schema, onnx_s, opset, members, range(4, 6), (_ENDS, _TIES))
+    return Lowered(schema, onnx_s, opset, members, range(4, 6))
 
 
 def _each(tensors: str, row: tuple[str, str, int, str, *tuple[str, ...]]) -> Lowered:

@@ -4,6 +4,7 @@ from typing import Any
 
 from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import DECIDED, find, is_open, operator, signature_of
+from opcheck.engine.ops.pools import ENDS, TIES
 from opcheck.numbers import setting
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
@@ -22,7 +23,8 @@ def renamed(one, function):
         for name in OPEN.keys() & attrs.keys():
             OPEN[name](attrs[name], *inputs)
         node = Node(one.onnx.op, (), stated, [outputs - 1])
-        with setting(DECIDED, one.decided):
+        # The pages of pools decide both.
+        with setting(DECIDED, (ENDS, TIES)):
             return function(*inputs, **attributes_for(function, one.onnx, node))
 
     names = [*one.schema.attributes, *["outputs"][: len(one.schema.outputs) - 1]]

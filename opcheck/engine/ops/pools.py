@@ -19,6 +19,8 @@ AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool MaxRoiPo
 """
 
 _OF_NONE = "nothing is said of what is made of no values"
+ENDS = "it is not said whether windows count that start in the padding at the end"
+TIES = "it is not said which of equal elements is meant"
 
 
 def _without_nan(x):
@@ -78,7 +80,7 @@ def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations=No
     inside = [min(a.size, -(-(a.length + a.begin) // a.stride)) for a in axes]
     if auto_pad == "NOTSET" and inside != [a.size for a in axes]:
         if since < 22 or not ceil_mode:
-            is_open("it is not said whether windows count that start in the padding at the end")
+            is_open(ENDS)
         if ceil_mode:
             axes = tuple(replace(a, size=size) for a, size in zip(axes, inside, strict=True))
     ends = [a.span for a in axes] if is_same else (pads or [0] * 2 * len(axes))[len(axes) :]
@@ -136,7 +138,7 @@ def maximum(X, windows, storage_order, outputs):
             hits = xp.equal(under, xp.expand_dims(y, axis=2))
             first = np.where(hits, places, size - 1).min(axis=2)
             if (first != np.where(hits, places, -1).max(axis=2)).any():
-                is_open("it is not said which of equal elements is meant")
+                is_open(TIES)
             found[-1].append(first.reshape(part.shape))
     y, *indices = [xp.concat([*parts], axis=2) for parts in zip(*found, strict=True)]
     if indices and storage_order and (n, channels) != (1, 1):

@@ -225,8 +225,8 @@ def outcome(seen: Observed, question: Question) -> Outcome:
     differs = None
     if seen.again is not None:
         assert seen.kept is not None
-        kept = _changed(seen.first, seen.kept, "the first result, once the second run is over,")
-        differs = _changed(seen.first, seen.again, "the third run, on the first run's data,")
+        kept = changed(seen.first, seen.kept, "the first result, once the second run is over,")
+        differs = changed(seen.first, seen.again, "the third run, on the first run's data,")
         alike = question.random or [*map(_form, seen.first)] == [*map(_form, seen.again)]
         contradictions += [kept, None if alike else differs]
         contradictions.append(_of_other_kind(seen.first, seen.between))
@@ -272,7 +272,7 @@ def _failed(exit: CallFailure, seen: Observed) -> Outcome:
 
 def same_answers(one: Outputs, other: Outputs) -> bool:
     """Return True if two answers agree in number, types and values."""
-    return _changed(one, other, "") is None
+    return changed(one, other, "") is None
 
 
 def second_data(
@@ -326,15 +326,25 @@ def _kind(value: Array | Foreign) -> str:
             return "string" if value.dtype.hasobject else str(value.dtype)
 
 
-def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
+def changed(judged: Outputs, later: Outputs, what: str) -> str | None:
+    """Describe the first difference of `later`, which `what` names; None where there is none."""
     if len(judged) != len(later):
         return f"{what} has {len(later)} outputs, the first run had {len(judged)}"
     for place, (one, other) in enumerate(zip(judged, later, strict=True)):
         if not _equal(one, other):
             comparable = type(one) is type(other) is not Foreign
             how = "differs from the first answer" if comparable else "returned another type"
-            return f"{what} {how} in output {place}"
+            return f"{what} {how} in output {place}{_where(one, other)}"
     return None
+
+
+def _where(one: Array | Foreign, other: Array | Foreign) -> str:
+    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
+        return ""
+    if (one.dtype, one.shape) != (other.dtype, other.shape):
+        return ""
+    at = tuple(map(int, np.unravel_index(np.argmax(_unequal(one, other)), one.shape)))
+    return f": {other[at]!s} at {[*at]}, first {one[at]!s}"
 
 
 def _form(value: Array | Foreign) -> object:
@@ -353,7 +363,10 @@ def _equal(one: Array | Foreign, other: Array | Foreign) -> bool:
         return isinstance(one, Foreign) and isinstance(other, Foreign) and one == other
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    if dtypes.identical(one, other):
-        return True
+    return dtypes.identical(one, other) or not _unequal(one, other).any()
+
+
+def _unequal(one: Array, other: Array) -> Array:
     with np.errstate(invalid="ignore"):
-        return bool(((one == other) | ((one != one) & (other != other))).all())
+        differ: Array = np.logical_not((one == other) | ((one != one) & (other != other)))
+    return differ

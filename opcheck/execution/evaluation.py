@@ -250,9 +250,12 @@ class CaseEvaluation:
                 said = f"answered other data of the same shapes wrongly: {found.reason}"
                 return verdict.unstable(said)
             # Or its answers differ anyway, and here they are wrong whenever it is asked.
-            if same_answers(fresh.outputs, answer) or (outcome.again and wrong):
+            how = execute.changed(fresh.outputs, answer, "the second")
+            if not how or (outcome.again and wrong):
                 return None
-        said = "answered other data wrongly in its second run, and otherwise in a first run"
+        else:
+            how = verdict.by_itself("must", fresh).reason
+        said = f"answered other data wrongly in its second run, and otherwise in a first run: {how}"
         return verdict.unstable(said)
 
     def _at_a_later_opset(self, refused: verdict.Judgement) -> Inquiry[verdict.Judgement]:

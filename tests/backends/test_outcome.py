@@ -131,15 +131,21 @@ def test_the_third_answer_must_have_the_form_of_the_first(answers: Any, said: st
 
 
 @pytest.mark.parametrize(
-    ("answers", "place"),
-    [(([X], [X], [WRONG]), 0), (([WRONG], [X], [X]), 0), (([X, X], [X, X], [X, WRONG]), 1)],
+    ("answers", "place", "values"),
+    [
+        (([X], [X], [WRONG]), 0, "2.0 at [0, 0], first 1.0"),
+        (([WRONG], [X], [X]), 0, "1.0 at [0, 0], first 2.0"),
+        (([X, X], [X, X], [X, WRONG]), 1, "2.0 at [0, 0], first 1.0"),
+    ],
 )
-def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_better(answers, place):
+def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_better(
+    answers, place, values
+):
     outcome = produced_by(in_turn(*answers))
     assert outcome.unstable is None
     assert outcome.again is not None
     assert np.array_equal(outcome.again[place], answers[2][place])  # type: ignore[arg-type]
-    said = f"differs from the first answer in output {place}"
+    said = f"differs from the first answer in output {place}: {values}"
     assert outcome.differs == f"the third run, on the first run's data, {said}"
 
 

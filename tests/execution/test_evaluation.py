@@ -324,7 +324,10 @@ def right_but(wrong: Callable[[int, Any], bool]) -> Fake:
 
 
 OLD = "answered other data of the same shape with the first run's answer"
-WRONG = "answered other data wrongly in its second run, and otherwise in a first run"
+WRONG = (
+    "answered other data wrongly in its second run, and otherwise in a first run: "
+    "the second differs from the first answer in output 0: 0.0 at [0, 0], first 1.0"
+)
 
 
 @pytest.mark.parametrize(
@@ -356,7 +359,7 @@ def drifting(*errors: float) -> Hardmax:
 def test_answers_that_differ_between_runs_and_are_right_pass_with_a_remark(tmp_path: Path) -> None:
     result = result_of(one(tmp_path, NEAR), drifting(0, 0, 0.05))
     assert (result.verdict, result.failure, result.irreproducible) == (Verdict.PASS, None, True)
-    said = "differs from the first answer in output 0"
+    said = "differs from the first answer in output 0: 0.95 at [0, 0], first 1.0"
     told = f"not reproducible to the bit: the third run, on the first run's data, {said}"
     assert result.reason == told
     assert not result_of(one(tmp_path, NEAR), drifting(0.05)).irreproducible

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from opcheck import opset, reading
@@ -228,24 +229,23 @@ def load_all(
     """
     from opcheck.suite import models as whole
 
-    files = [path for path in paths if not whole.is_of_models(path)]
-    # A mistyped opset is told from one that has no case of the level.
-    levels = LEVELS if selection.opsets else selection.levels
-    cases = [*load(files, selection.operators, levels)] if files or not paths else []
     problems, messages = Problems(), list[tuple[Path, str]]()
-    models = []
-    for path in dict.fromkeys(path for path in paths if path not in files):
-        if path.suffix == whole.SUFFIX and not whole.is_node_tests(path):
-            models.append(path)
-        else:
-            cases += whole.tests_at(path, messages)
+    wholes = [path for path in dict.fromkeys(paths) if whole.is_of_models(path)]
+    tests = [path for path in wholes if path.suffix != whole.SUFFIX or whole.is_node_tests(path)]
+    models = [path for path in wholes if path not in tests]
+    # Before suites are read, which takes long.
     if inputs and len(models) != 1:
         raise UsageError(f"--inputs {inputs} is for one model, and {len(models)} are named")
     fed, more = whole.fed_from(models[0], inputs) if inputs else ({}, {})
     sizes = whole.DimSizes(dims or {}, more)
-    for case in filter(None, (whole.case_of_model(path, sizes, messages, fed) for path in models)):
-        cases.append(replace(case, said=(f"--inputs={inputs}",)) if inputs else case)
+    found = [*filter(None, (whole.case_of_model(path, sizes, messages, fed) for path in models))]
     sizes.check()
+    files = [path for path in paths if path not in wholes]
+    # A mistyped opset is told from one that has no case of the level.
+    levels = LEVELS if selection.opsets else selection.levels
+    cases = [*load(files, selection.operators, levels)] if files or not paths else []
+    cases += chain.from_iterable(whole.tests_at(path, messages) for path in tests)
+    cases += [replace(case, said=(f"--inputs={inputs}",)) for case in found] if inputs else found
     for path, message in messages:
         problems.add(str(path), _WHOLE_FILE, message)
     check_unique(cases, problems)

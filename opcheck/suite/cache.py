@@ -23,6 +23,7 @@ import numpy as np
 import opcheck
 from opcheck.model import Case, Level
 from opcheck.reading import shipped_folder, uncollected
+from opcheck.suite.expand import CaseFile
 
 #: What cases are made of: classes of these modules, and these names. A file calls nothing else.
 _MODULES = {"ml_dtypes", "opcheck.model.case"}
@@ -44,12 +45,15 @@ class _Cases(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name}")
 
 
-def place(file: Path, levels: Collection[Level]) -> Path | None:
+def place(file: CaseFile, levels: Collection[Level]) -> Path | None:
     """Return where cases of a shipped file belong, by its content and the code; None: nowhere."""
     with suppress(OSError):
         folder = _folder()
-        about = sha256(file.read_bytes()).hexdigest()
-        return folder and folder / f"{file.stem}-{'-'.join(sorted(levels))}-{about[:16]}"
+        # Cases know the name of their file; those whose data lie beside it, where that is.
+        text = file.path.read_bytes()
+        known = str(file.path) if b".npy" in text else file.name
+        about = sha256(text + known.encode()).hexdigest()
+        return folder and folder / f"{file.path.stem}-{'-'.join(sorted(levels))}-{about[:16]}"
     return None
 
 
@@ -67,7 +71,7 @@ def read(path: Path) -> tuple[Case, ...] | None:
     return None
 
 
-def keep(read: Mapping[Path, tuple[Path, Sequence[Case]]], levels: Collection[Level]) -> None:
+def keep(read: Mapping[Path, tuple[CaseFile, Sequence[Case]]], levels: Collection[Level]) -> None:
     """Put cases at their places, with their files, unless these or the code are others by now."""
     is_the_same = bool(read) and _folder.__wrapped__() == _folder()
     for path, (file, cases) in read.items():
@@ -95,7 +99,7 @@ def _folder() -> Path | None:
     if not (base := Path(home)).is_absolute():
         return None
     suites = shipped_folder("_cases", "cases")
-    found = sha256(f"{platform.python_version()} {suites}".encode())
+    found = sha256(platform.python_version().encode())
     for name in ("ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"):
         found.update(metadata.version(name).encode())
     code = Path(opcheck.__file__).parent.rglob("*.py")

@@ -53,15 +53,19 @@ def _load(
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
-    fresh: dict[Path, tuple[Path, list[Case]]] = {}
+    fresh: dict[Path, tuple[CaseFile, list[Case]]] = {}
     asked = {op.lower() for op in ops}
     with reading.uncollected():
         for file in _files(paths or _about(ops), problems):
             file = replace(file, levels=levels)
-            place = None if paths or bench else cache.place(file.path, levels)
-            if place and (found := cache.read(place)) is not None:
+            place = None if paths or bench else cache.place(file, levels)
+            found = cache.read(place) if place else None
+            if place and found is None and (all_ := cache.place(file, LEVELS)):
+                found = cache.read(all_)
+            if found is not None:
                 its = asked & {op.lower() for op in operators_in(file.path)}
-                cases += [one for one in found if not its or one.op.name.lower() in its]
+                mine = [one for one in found if not its or one.op.name.lower() in its]
+                cases += [one for one in mine if one.level in levels]
                 continue
             root = read_file(file.path, problems)
             # A shipped file without a list to be timed has nothing for a bench.
@@ -70,7 +74,7 @@ def _load(
                 mine = _cases(file, root, ops)["bench" if timed else "cases"]
                 cases += mine
                 if place and not (ops or problems):
-                    fresh[place] = (file.path, mine)
+                    fresh[place] = (file, mine)
     cache.keep(fresh, levels)
     check_unique(cases, problems)
     problems.raise_if_any()

@@ -96,6 +96,16 @@ def test_levels_and_operators_are_chosen_as_without_it(suite, reads):
     assert len(reads) == 2
 
 
+def test_of_all_levels_those_asked_for_are_chosen_wherever_the_suites_lie(
+    suite, reads, monkeypatch
+):
+    assert names() == ["one", "two"]
+    other = suite.rename(suite.parent / "elsewhere")
+    monkeypatch.setattr(load, "shipped_suites", lambda: other)
+    assert names(levels=["smoke"]) == names(["constant"], ["smoke"]) == ["two"]
+    assert len(reads) == 1
+
+
 def test_a_file_that_was_edited_is_read_anew(suite, reads):
     names()
     (suite / "constant.yaml").write_text(TEXT.replace("name: one", "name: first"))

@@ -80,6 +80,14 @@ LONG = """
 cli/test_shipped test_pytest_plugin cli/test_bench backends/isolation/test_pool cli/test_process
 execution/bench/test_session report/html/test_browser cli/test_backends bounds/softmax/test_sound
 """.split()
+#: Clusters, browsers, compilers, the steps of CI systems, processes that hang or are killed: they
+#: take a third of the time. Each gate asks these, and `pytest` where one is named.
+STARTED = """
+backends/isolation/test_ends backends/isolation/test_pool backends/test_made_of cli/test_bench
+cli/test_builds cli/test_cluster cli/test_golden cli/test_judges cli/test_process cli/test_workers
+execution/bench/test_session report/html/test_browser test_ci_files test_docs test_examples
+test_gate_page test_pytest_plugin
+""".split()
 _unlisted: list[str] = []
 
 
@@ -123,7 +131,7 @@ def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     marked = [
         item
         for item in items
-        if {"gate", "mutation"} & {mark.name for mark in item.iter_markers()}
+        if {"gate", "mutation"} & {mark.name for mark in item.iter_markers() if not mark.kwargs}
         and not {"first_run", "of_part", "each_gate"} & _fixtures(item)
     ]
     return waiting | ({*marked} - {*_of_part(marked)})
@@ -173,6 +181,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             chosen = {int(number * step) for number in range(mark.args[0])}
             for item in (item for number, item in enumerate(those) if number not in chosen):
                 item.add_marker("gate")
+    named = {Path(word.partition("::")[0]).resolve() for word in config.args}
+    for item in items:
+        if _file(item.nodeid) in STARTED and item.path not in named:
+            item.add_marker(pytest.mark.gate(each=True))
     if left := _left_out(items):
         config.hook.pytest_deselected(items=[*left])
         items[:] = [item for item in items if item not in left]

@@ -203,6 +203,7 @@ def test_right_backends_pass_and_all_their_results_are_joined(system, tmp_path):
     assert "<html" in (kept / "run.html").read_text("utf-8")
 
 
+@pytest.mark.sampled(1)
 @systems
 def test_a_wrong_backend_is_red_and_every_failure_is_told(system, tmp_path):
     ci = system(tmp_path, ["mine", "wrong"])
@@ -218,6 +219,7 @@ def test_a_wrong_backend_is_red_and_every_failure_is_told(system, tmp_path):
         assert 'failures="1"' in junit.read_text("utf-8")
 
 
+@pytest.mark.sampled(1)
 @systems
 def test_a_shard_that_is_missing_is_loud_and_the_rest_is_shown(system, tmp_path):
     ci = system(tmp_path, ["mine", "other"])
@@ -229,6 +231,7 @@ def test_a_shard_that_is_missing_is_loud_and_the_rest_is_shown(system, tmp_path)
     assert len([*tmp_path.glob("artifacts/opcheck/run.html")]) == 1
 
 
+@pytest.mark.sampled(2)
 @systems
 @pytest.mark.parametrize(
     ("backends", "statuses", "code", "said"),
@@ -248,6 +251,7 @@ def test_a_backend_that_never_ran_is_not_green(system, backends, statuses, code,
     assert said in printed
 
 
+@pytest.mark.sampled(1)
 @systems
 def test_words_that_opcheck_refuses_end_each_shard(system, tmp_path):
     ci = system(tmp_path, ["mine"], options="--expect-cases 5")
@@ -255,6 +259,7 @@ def test_words_that_opcheck_refuses_end_each_shard(system, tmp_path):
     assert ci.gate()[0] == 4
 
 
+@pytest.mark.sampled(1)
 @systems
 def test_what_is_required_but_not_right_is_red_though_all_cases_pass(system, tmp_path):
     ci = system(tmp_path, ["mine"], require="Hardmax@11:float32")

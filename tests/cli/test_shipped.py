@@ -170,7 +170,7 @@ def test_the_stream_says_the_same_as_the_tables(first_run, run):
     ("words", "code"),
     [
         (["--op", "hardmax", "-b", "numpy", "--level", "smoke"], 0),
-        (["-k", "nothing_matches"], 5),
+        (["--op", "Hardmax", "-k", "nothing_matches"], 5),
         (["-b", "onnxruntime", "--dtype", "float64", "--op", "Hardmax", "-k", "ties"], 5),
         (["-b", "reference", "--op", "Hardmax", "-k", "coerced", "--no-known"], 1),
         (["-b", "reference", "--op", "Hardmax", "--opset", "11", "--strict"], 0),

@@ -100,6 +100,7 @@ def test_a_long_name_is_cut_and_ends_in_a_hash_that_no_short_name_has() -> None:
     assert name.endswith("a%-f8441478dc6da5517f3c")
 
 
+@pytest.mark.gate
 def test_every_shipped_case_and_its_attempts_have_folders_of_their_own() -> None:
     ids = [case.id for case in shipped_cases()]
     names = {folder_name(name).lower() for case in ids for name in (case, f"{case}~legal")}

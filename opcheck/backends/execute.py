@@ -5,6 +5,7 @@ process, where nothing can be trusted once the backend was imported: names of Nu
 needs are bound before that, and the results are compared in another process, by `outcome`.
 """
 
+import reprlib
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -344,7 +345,8 @@ def _where(one: Array | Foreign, other: Array | Foreign) -> str:
     if (one.dtype, one.shape) != (other.dtype, other.shape):
         return ""
     at = tuple(map(int, np.unravel_index(np.argmax(_unequal(one, other)), one.shape)))
-    return f": {other[at]!s} at {[*at]}, first {one[at]!s}"
+    shown = reprlib.repr if one.dtype.hasobject else str
+    return f": {shown(other[at])} at {[*at]}, first {shown(one[at])}"
 
 
 def _form(value: Array | Foreign) -> object:

@@ -1,7 +1,7 @@
 """DirectML's operators as their reference pages declare them, and what each of them is in ONNX.
 
-DirectML has no opsets, so the one version there is counts as 1: the newest of a page's tables, of
-feature level 3.0 or later, the first that allows 1 to 8 dimensions.
+DirectML has no opsets, so the one version there is counts as 1: that of a page's table of feature
+level 3.0, the first that allows 1 to 8 dimensions, or of a later one as the clauses of it say.
 """
 
 from collections.abc import Mapping, Sequence

@@ -20,6 +20,7 @@ from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing
 X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
 PROBLEM = task_of("Neg", 13, {}, X)
 WRONG = X + 1
+TEXT = np.array(["a\n"], object)
 
 
 def outcome_of(backend: Backend, x: Any = X) -> model.Outcome:
@@ -136,6 +137,7 @@ def test_the_third_answer_must_have_the_form_of_the_first(answers: Any, said: st
         (([X], [X], [WRONG]), 0, "2.0 at [0, 0], first 1.0"),
         (([WRONG], [X], [X]), 0, "1.0 at [0, 0], first 2.0"),
         (([X, X], [X, X], [X, WRONG]), 1, "2.0 at [0, 0], first 1.0"),
+        (([TEXT], [TEXT], [TEXT * 99]), 0, r"'a\na\na\na\n...na\na\na\na\n' at [0], first 'a\n'"),
     ],
 )
 def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_better(

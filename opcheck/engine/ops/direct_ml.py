@@ -10,18 +10,14 @@ from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
 from opcheck.opset.direct_ml import LOWERED
 
-#: What a page leaves open and ONNX's text does not, by the member that it is about.
-OPEN = {"P": lambda p, x: is_open(
-    "it is not said whether odd powers keep the signs", p % 2 and (seen(x) < 0).any())}  # fmt: skip
-
 
 def renamed(one, function):
     """A formula of ONNX's with DirectML's tensors and members."""
 
     def formula(*inputs, outputs=1, **attrs):
         stated = one.checked([x.shape for x in inputs], attrs)
-        for name in OPEN.keys() & attrs.keys():
-            OPEN[name](attrs[name], *inputs)
+        odd = attrs.get("P", 0) % 2
+        is_open("whether odd powers keep the signs", odd and (seen(inputs[0]) < 0).any())
         node = Node(one.onnx.op, (), stated, [outputs - 1])
         # The pages of pools decide both.
         with setting(DECIDED, (ENDS, TIES)):

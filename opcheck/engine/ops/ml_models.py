@@ -171,6 +171,8 @@ def voted(at, places, targets, weights, count, aggregate):
 
 def lists(attrs, prefix, names):
     """The lists in these attributes, all as long; some may be tensors in another attribute."""
+    ranks = {getattr(one, "ndim", 1) for one in attrs.values()}
+    unsaid(f"tensors of ranks {ranks} as lists", ranks - {1})
     found = [one_of(attrs, f"{prefix}_{name}") for name in names.split()]
     others = [one for name, one in attrs.items() if name.startswith(f"{prefix}_")]
     lengths = [0 if one is None else len(one) for one in found]
@@ -266,19 +268,20 @@ def classified_by_trees(test, X, *, post_transform, transform=transformed, top=b
 
 
 @by_step(5, options=["transform"])
-def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roots, leaf_targetids,
-             leaf_weights, membership_values, transform=transformed, **attrs):  # fmt: skip
-    unsaid("no number of targets", n_targets is None)
+def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roots,
+             transform=transformed, **attrs):  # fmt: skip
+    unsaid("no trees, or no number of targets", n_targets is None or not tree_roots)
     check_one_of("aggregate_function", aggregate_function, *range(len(_AGGREGATES)))
     check_one_of("post_transform", post_transform, *range(len(_TRANSFORMS)))
     names = "featureids modes splits falsenodeids truenodeids falseleafs trueleafs"
     features, modes, splits, *ends = lists(attrs, "nodes", names)
+    targets, weights = lists(attrs, "leaf", "targetids weights")
     illegal(f"modes of {modes.dtype}", modes.dtype != np.uint8)
     illegal(f"modes {modes.tolist()}; allowed: 0 to 6", modes.max() > 6)
-    nodes, lasts = len(features), len(leaf_targetids)
-    illegal(f"{lasts} targets of {len(leaf_weights)} leaves", lasts != len(leaf_weights))
-    sets = np.zeros(0, X.dtype) if membership_values is None else membership_values
-    types = {splits.dtype, leaf_weights.dtype, sets.dtype}
+    nodes, lasts = len(features), len(targets)
+    sets = attrs["membership_values"]
+    sets = np.zeros(0, X.dtype) if sets is None else sets
+    types = {splits.dtype, weights.dtype, sets.dtype}
     rates = getattr(attrs["nodes_hitrates"], "dtype", np.float32)
     is_open("numbers of another type", types != {X.dtype} or rates != np.float32)
     after = []
@@ -295,20 +298,17 @@ def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roo
     inner = np.arange(nodes + lasts) < nodes
     grown = Nodes(roots, inner, features, modes, splits, for_nan, after, members(modes, sets))
     places = nodes + np.arange(lasts)
-    weights = xp.lifted(leaf_weights)
-    votes = places, leaf_targetids, weights, n_targets, _AGGREGATES[aggregate_function]
+    votes = places, targets, xp.lifted(weights), n_targets, _AGGREGATES[aggregate_function]
     return transform(voted(leaves(test, X, grown), *votes), _TRANSFORMS[post_transform])
 
 
 def members(modes, values):
-    """The members of each node's set, padded with NaN; None if no node tests for members."""
+    """The members of each node's set, padded with NaN."""
     places = np.flatnonzero(modes == 6)
     ends = np.flatnonzero(values != values)
     sets = np.split(values, ends + 1)
     unsaid("empty sets, or a last one without NaN", sets[-1].size or 1 in map(len, sets[:-1]))
     illegal(f"{len(ends)} sets for {len(places)} nodes", len(ends) != len(places))
-    if not len(places):
-        return None
     found = np.full((len(modes), max(map(len, sets))), np.nan)
     for place, one in zip(places, sets[:-1], strict=True):
         found[place, : len(one)] = one

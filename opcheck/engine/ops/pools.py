@@ -67,11 +67,12 @@ for _name, (_function, *_others) in GLOBAL.items():
         OPS[_name].also_honest("", by=_all)(_other)
 
 
-def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations=None, ceil_mode=0):
+def _planned(since, X, kernel_shape, strides, pads, auto_pad, dilations=None, ceil_mode=0, **flag):
     """The windows, and the padding behind each axis."""
     windows = windows_of(X.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     axes, is_same = windows.axes, auto_pad.startswith("SAME")
-    illegal(f"an attribute of {flag}; allowed: 0, 1", flag not in (0, 1))
+    for name, value in flag.items():
+        illegal(f"{name} {value}; allowed: 0, 1", value not in (0, 1))
     if auto_pad == "VALID" and ceil_mode and since < 11:
         is_open("before version 11, of MaxPool 12, the formula of VALID knows no ceil_mode")
     rest = any((a.length if is_same else a.length - a.width + 1) % a.stride for a in axes)
@@ -90,7 +91,7 @@ def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations=No
 @by_step(each={1: 1, 7: 1, 10: 1, 11: 11, 19: 19, 22: 22})
 def of_means(function, since, X, *, count_include_pad=0, **asked):
     """AveragePool in all versions, from `function(X, windows, terms, padded, include)`."""
-    windows, ends = _planned(since, X, count_include_pad, **asked)
+    windows, ends = _planned(since, X, count_include_pad=count_include_pad, **asked)
     padded = [replace(a, begin=0, length=a.length + a.begin + end)
               for a, end in zip(windows.axes, ends, strict=True)]  # fmt: skip
     if not count_include_pad and not windows.terms.all():
@@ -117,7 +118,7 @@ def whole_windows(X, windows, terms, padded, include):
 @by_step(each={1: 1, 8: 8, 10: 8, 11: 8, 12: 12, 22: 22}, options=["checked"])
 def of_maxima(function, since, X, *, storage_order=0, outputs=1, checked=_without_nan, **asked):
     """MaxPool in all versions, from `function(X, windows, storage_order, outputs)`."""
-    windows, _ = _planned(since, X, storage_order, **asked)
+    windows, _ = _planned(since, X, storage_order=storage_order, **asked)
     unsupported(_OF_NONE, not windows.terms.all() or outputs > 1 + (since >= 8))
     return function(checked(X), windows, storage_order, outputs)
 

@@ -177,3 +177,9 @@ def test_rank_0_has_no_places_and_rank_8_stays():
 def test_what_is_forbidden_is_refused_and_what_is_open_not_judged(kind, op, since, inputs, attrs):
     with pytest.raises(kind):
         answer(op, since, *inputs, **attrs)()
+
+
+def test_a_flag_that_is_refused_is_named():
+    pool = answer("AveragePool", 19, F([[[1]]]), kernel_shape=[1], count_include_pad=2)
+    with pytest.raises(InvalidNode, match="count_include_pad 2; allowed: 0, 1"):
+        pool()

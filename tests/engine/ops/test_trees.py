@@ -5,7 +5,7 @@ import operator
 import numpy as np
 import pytest
 
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.opset import ML, describe
 from tests.computed import evaluate
 
@@ -75,3 +75,16 @@ def test_forests_are_walked(seed):
         evaluate(regressor, [x], attrs | of_targets | {
             "n_targets": 3, "nodes_modes": ("BRANCH_LT",) * len(nodes),
             "nodes_truenodeids": (99,) * len(nodes)})  # fmt: skip
+
+
+@pytest.mark.parametrize("other", [
+    {"tree_roots": ()}, {"nodes_splits": np.array(2, "f")}, {"nodes_splits": np.ones((1, 1), "f")},
+    {"leaf_weights": np.ones((2, 2), "f")}, {"membership_values": np.full((1, 1), np.nan, "f")},
+    {"nodes_hitrates": np.array(1, "f")}, {"nodes_modes": np.zeros((1, 1), np.uint8)}])  # fmt: skip
+def test_tensors_of_other_ranks_and_no_trees_are_not_answered(other):
+    node = {"tree_roots": (0,), "nodes_featureids": (0,), "nodes_modes": np.zeros(1, np.uint8),
+            "nodes_splits": np.ones(1, "f"), "nodes_truenodeids": (0,), "nodes_trueleafs": (1,),
+            "nodes_falsenodeids": (1,), "nodes_falseleafs": (1,), "leaf_targetids": (0, 0),
+            "leaf_weights": np.ones(2, "f"), "n_targets": 1}  # fmt: skip
+    with pytest.raises(NotSupported, match="nothing is said of"):
+        evaluate(describe(ML, "TreeEnsemble", 5).op, [np.ones((1, 1), "f")], node | other)

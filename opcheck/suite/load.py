@@ -63,8 +63,7 @@ def _load(
             if place and found is None and (all_ := cache.place(file, LEVELS)):
                 found = cache.read(all_)
             if found is not None:
-                its = asked & {op.lower() for op in operators_in(file.path)}
-                mine = [one for one in found if not its or one.op.name.lower() in its]
+                mine = [one for one in found if not ops or one.op.name.lower() in asked]
                 cases += [one for one in mine if one.level in levels]
                 continue
             root = read_file(file.path, problems)
@@ -73,7 +72,8 @@ def _load(
                 timed = bench and root.get("bench")
                 mine = _cases(file, root, ops)["bench" if timed else "cases"]
                 cases += mine
-                if place and not (ops or problems):
+                named = {op.lower() for op in operators_in(file.path)}
+                if place and not problems and (not ops or named <= asked):
                     fresh[place] = (file, mine)
     cache.keep(fresh, levels)
     check_unique(cases, problems)

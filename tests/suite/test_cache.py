@@ -89,6 +89,14 @@ def test_of_a_file_about_two_operators_those_asked_for_are_chosen(suite, reads):
     assert len(reads) == 1
 
 
+def test_of_a_file_about_one_operator_it_is_kept_that_all_was_read(suite, reads):
+    (suite / "other.yaml").write_text(TWO)
+    for _ in range(2):
+        assert names(["constant"]) == ["one", "two"]
+        assert len(names(["neg"])) == 1
+    assert reads == ["constant.yaml", "other.yaml", "other.yaml"]
+
+
 def test_levels_and_operators_are_chosen_as_without_it(suite, reads):
     for _ in range(2):
         assert names(levels=["smoke"]) == ["two"]

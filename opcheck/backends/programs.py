@@ -30,7 +30,7 @@ from onnx import ModelProto
 from opcheck import dtypes
 from opcheck.backends import base
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
-from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
+from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean, unsupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
 from opcheck.grouping import sure
@@ -154,8 +154,7 @@ def _judge(status: int, out: str, err: str) -> None:
     if status == 0:
         return
     reason, ending = last_lines(err or out), f"exit status {status}"
-    if status == UNSUPPORTED:
-        raise NotSupported(reason or ending)
+    unsupported(reason or ending, status == UNSUPPORTED)
     if status == NOT_RUN:
         raise BackendUnavailable(reason or ending)
     kind: type[Exception] = CommandFailed

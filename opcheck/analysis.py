@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from opcheck import model
 from opcheck.errors import Exit, UsageError, few, plural
-from opcheck.grouping import group_by
+from opcheck.grouping import group_by, sure
 from opcheck.model import WRONG, Diagnosis, Ending, Failure, Header, Record, Run, Verdict
 from opcheck.reading import quoted
 
@@ -259,9 +259,7 @@ class Change:
     @property
     def record(self) -> Record:
         """The newer of the two."""
-        found = self.new or self.old
-        assert found is not None
-        return found
+        return sure(self.new or self.old)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""Group things that are alike, and pick fields that have the same names elsewhere."""
+"""Group things that are alike, pick fields that have the same names elsewhere, and be sure."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
@@ -18,3 +19,9 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
 def picked(one: object, names: str) -> dict[str, Any]:
     """The attributes of an object that have these names."""
     return {name: getattr(one, name) for name in names.split()}
+
+
+def sure(found: Found | None) -> Found:
+    """What cannot be missing here, though its type allows it."""
+    assert found is not None
+    return found

@@ -17,7 +17,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
-from opcheck.grouping import picked
+from opcheck.grouping import picked, sure
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
 from opcheck.report.formatting import Recorder
@@ -172,8 +172,7 @@ class Session:
             return run.results(self._cluster.answers(run, recorder))
         if self._jobs == 1 or not scheduler.CAN_FORK or run.heard:
             return iter(run)
-        assert self._folder
-        judges = scheduler.Judges(run, self._jobs, self._folder, recorder.record)
+        judges = scheduler.Judges(run, self._jobs, sure(self._folder), recorder.record)
         self._judges.append(judges)
         self._stack.callback(judges.close)
         return run.results(judges.answers())

@@ -30,9 +30,10 @@ from onnx import ModelProto
 from opcheck import dtypes
 from opcheck.backends import base
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
-from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
+from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean, unsupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
+from opcheck.grouping import sure
 from opcheck.model import Array, BackendInfo, Task, Tensors
 
 PLACEHOLDERS = ("model", "inputs", "outputs")
@@ -125,9 +126,7 @@ def _run(words: tuple[str, ...], task: Task, model: ModelProto, inputs: Tensors)
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise BackendUnavailable(f"{command[0]} cannot be started: {error.strerror}") from error
-        assert process.stdout is not None
-        assert process.stderr is not None
-        out, err = Tail(process.stdout), Tail(process.stderr)
+        out, err = Tail(sure(process.stdout)), Tail(sure(process.stderr))
         try:
             status = process.wait()
         except BaseException:  # also Ctrl-C, which leaves no program behind
@@ -155,8 +154,7 @@ def _judge(status: int, out: str, err: str) -> None:
     if status == 0:
         return
     reason, ending = last_lines(err or out), f"exit status {status}"
-    if status == UNSUPPORTED:
-        raise NotSupported(reason or ending)
+    unsupported(reason or ending, status == UNSUPPORTED)
     if status == NOT_RUN:
         raise BackendUnavailable(reason or ending)
     kind: type[Exception] = CommandFailed
@@ -219,10 +217,10 @@ class Persistent:
         """Send `request` and return its `answer`; raises the error that the program reports."""
         number = next(self._numbers)
         try:
-            assert self._process.stdin is not None
             try:
-                self._process.stdin.write(json.dumps({"id": number, **request}).encode() + b"\n")
-                self._process.stdin.flush()
+                stdin = sure(self._process.stdin)
+                stdin.write(json.dumps({"id": number, **request}).encode() + b"\n")
+                stdin.flush()
             except OSError:
                 raise self._died() from None
             kind, value = read_reply(self._line(), number, answer)
@@ -235,8 +233,7 @@ class Persistent:
         return value
 
     def _line(self) -> bytes:
-        assert self._process.stdout is not None
-        if not (line := self._process.stdout.readline(_LONGEST)):
+        if not (line := sure(self._process.stdout).readline(_LONGEST)):
             raise self._died()
         return line
 
@@ -287,10 +284,9 @@ class Persistent:
 
 
 def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> None:
-    assert process.stdin is not None
     with folder, process:
         with suppress(OSError):
-            process.stdin.close()
+            sure(process.stdin).close()
         with suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE)
         process.kill()  # which is nothing to one that has ended
@@ -354,8 +350,7 @@ def _shown(line: bytes) -> str:
 
 def to_json(name: str, array: Array) -> dict[str, Any]:
     """Encode `array` as a JSON object; its elements in row-major order."""
-    dtype = dtypes.of(array)
-    assert dtype is not None
+    dtype = sure(dtypes.of(array))
     data = base64.b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
     return {"name": name, "dtype": dtype.name, "shape": list(array.shape), "data": data}
 

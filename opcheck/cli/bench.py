@@ -14,7 +14,7 @@ import click
 from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.errors import Exit, Unwritable, UsageError, few, plural
-from opcheck.grouping import group_by
+from opcheck.grouping import group_by, sure
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -210,8 +210,7 @@ def command(
         for name in options.given_besides("compared", "most", "unclear"):
             raise UsageError(f"--compare measures nothing: {name} has no place beside it")
         gate = asked_gate(most, unclear, stored=True)
-        assert gate
-        code, meaning = show_changes(options.output(), gate, *map(saved_benchmark, compared))
+        code, meaning = show_changes(options.output(), sure(gate), *map(saved_benchmark, compared))
         options.end(code or Exit.CONFORMS, meaning)
     from opcheck.backends.address import DEFAULT
     from opcheck.execution.bench import entered, planned

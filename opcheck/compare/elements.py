@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from opcheck.dtypes import DType, identical, of, parts, round_to
 from opcheck.engine import Drawn, Expected
+from opcheck.grouping import sure
 from opcheck.model import Array, Tolerance
 
 #: The distance between NaN and anything else.
@@ -150,8 +151,7 @@ class Want:
     @property
     def expected(self) -> Expected:
         """The bound of an output that has one."""
-        assert self.bound is not None
-        return self.bound
+        return sure(self.bound)
 
 
 @dataclass

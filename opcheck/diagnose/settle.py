@@ -18,7 +18,7 @@ import numpy as np
 from opcheck.analysis import UNJUDGED, WAYS
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.engine.mutants import Mutant
-from opcheck.grouping import group_by
+from opcheck.grouping import group_by, sure
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
 from opcheck.model.case import Given, Rejected, TensorSpec
 
@@ -56,9 +56,7 @@ class Seen:
 
     @cached_property
     def _ours(self) -> re.Match[str]:
-        found = _OURS.match(self.record.reason)
-        assert found is not None
-        return found
+        return sure(_OURS.match(self.record.reason))
 
     @cached_property
     def words(self) -> str:

@@ -156,7 +156,10 @@ def slices(count: int, step: int) -> list[slice]:
 
 @dataclass(frozen=True)
 class AxisWindows:
-    """The windows along one spatial axis of `length` elements; there are `size` of them."""
+    """The windows along one spatial axis of `length` elements; there are `size` of them.
+
+    The last three are arguments from which their beginning and number follow; see `windows_of`.
+    """
 
     length: int
     kernel: int
@@ -164,6 +167,9 @@ class AxisWindows:
     dilation: int
     begin: int
     size: int
+    end: int = 0
+    auto_pad: str = "NOTSET"
+    ceil: bool = False
 
     @property
     def most(self) -> int:
@@ -179,6 +185,38 @@ class AxisWindows:
     def span(self) -> int:
         """The elements from the first of all windows to the last, padding included."""
         return (self.size - 1) * self.stride + self.width
+
+    @property
+    def room(self) -> int:
+        """The largest distance that a window can move, where nothing is SAME."""
+        return self.length + self.begin + self.end - self.width
+
+    @property
+    def same(self) -> bool:
+        """True if the padding follows from the output's size."""
+        return self.auto_pad.startswith("SAME")
+
+    @property
+    def is_lower(self) -> bool:
+        """True if the odd one of SAME's padding comes before the input."""
+        return self.auto_pad == "SAME_LOWER"
+
+    @property
+    def hangs(self) -> bool:
+        """True if a window may reach beyond the padding."""
+        return self.ceil and self.auto_pad == "NOTSET"
+
+    def padding(self, size: int) -> int:
+        """The total padding of SAME for an output of this size."""
+        return max(0, (size - 1) * self.stride + self.width - self.length)
+
+    def planned(self) -> "AxisWindows":
+        """The windows that the arguments ask for; fewer than 0 where the text allows none."""
+        if self.same:
+            size = up(self.length, self.stride)
+            return replace(self, begin=(self.padding(size) + self.is_lower) // 2, size=size)
+        moves = up(self.room, self.stride) if self.hangs else self.room // self.stride
+        return replace(self, size=moves + 1)
 
     @property
     def offsets(self) -> range:
@@ -402,15 +440,7 @@ def windows_along(
     begin: int, end: int, auto_pad: str, ceil: bool,
 ) -> AxisWindows:  # fmt: skip
     """The windows along one axis; their size is below 0 where the text allows none."""
-    width = (kernel - 1) * dilation + 1
-    if auto_pad.startswith("SAME"):
-        size = up(length, stride)
-        total = max(0, (size - 1) * stride + width - length)
-        begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
-    else:
-        room = length + begin + end - width
-        size = (up(room, stride) if ceil and auto_pad == "NOTSET" else room // stride) + 1
-    return AxisWindows(length, kernel, stride, dilation, begin, size)
+    return AxisWindows(length, kernel, stride, dilation, begin, 0, end, auto_pad, ceil).planned()
 
 
 def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> Sequence[int]:

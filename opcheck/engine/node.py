@@ -14,6 +14,7 @@ from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.grouping import sure
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
 from opcheck.numbers.arithmetic import Kind, Number
 from opcheck.opset import OUTER, Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
@@ -601,11 +602,7 @@ def _kept(x: Any, dtype: DType | None) -> Any:
 
 
 def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
-    if x is None:
-        return None
-    dtype = dtypes.of(np.empty(0, x.dtype))
-    assert dtype
-    return dtype, np.shape(x)
+    return None if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), np.shape(x))
 
 
 def _computed(

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache, partial, wraps
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -395,14 +395,10 @@ def by_step(
 
 def with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:
     """`function` under the names of a schema's inputs and attributes."""
-
-    @wraps(function)
-    def formula(*inputs: Any, **attrs: Any) -> Any:
-        return function(*inputs, **attrs)
-
+    formula: Any = partial(function)
     names = [name for name in schema.attributes if name in attributes]
-    formula.__signature__ = signature_of(schema, names)  # type: ignore[attr-defined]
-    return formula
+    formula.__signature__ = signature_of(schema, names)
+    return formula  # type: ignore[no-any-return]
 
 
 def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature:

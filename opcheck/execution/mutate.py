@@ -26,7 +26,7 @@ from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
 from opcheck.execution import evaluation, expected, workers
-from opcheck.grouping import group_by
+from opcheck.grouping import group_by, sure
 from opcheck.model import BackendInfo, Case, Cell, OpVersion, Outcome, Question, Task, Verdict
 from opcheck.model.mutation import MutantId, Mutation
 from opcheck.opset.direct_ml import LOWERED
@@ -107,8 +107,7 @@ class CaseKills:
             # The same data at a later opset make the same node.
             if asked.inputs is self.evaluation.question.inputs:
                 return canned_outcome(answer)
-            assert self._twin
-            return canned_outcome(self._of_twin(mutant, self._twin))
+            return canned_outcome(self._of_twin(mutant, sure(self._twin)))
 
         return workers.at_once(self.evaluation.on(CANNED), reply).result.verdict
 
@@ -127,8 +126,7 @@ class CaseKills:
 
     @cached_property
     def _right_of_twin(self) -> OutputsOrRefusal:
-        assert self._twin
-        return right_of(self._twin)
+        return right_of(sure(self._twin))
 
 
 def right_of(node: Node) -> OutputsOrRefusal:

@@ -105,11 +105,10 @@ class WholeModel:
             tensor.name = new[tensor.name]
         for n, one in enumerate(branch.node):
             one.name = f"{node.name}/{one.name or f'{one.op_type}_{n}'}"
-        nodes = [*copy.graph.node]
-        nodes[place:place] = (*branch.node, *same)
         copy.graph.initializer.extend(branch.initializer)
-        del copy.graph.node[:]
-        copy.graph.node.extend(nodes)
+        later = copy.graph.node[place:]
+        del copy.graph.node[place:]
+        copy.graph.node.extend((*branch.node, *same, *later))
         return copy.SerializeToString()
 
     def giving(self, names: Sequence[str], *, alone: bool = False) -> tuple[bytes, list[str]]:

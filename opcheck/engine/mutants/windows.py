@@ -16,68 +16,20 @@ import ml_dtypes
 import numpy as np
 
 from opcheck.engine import axes as engine
-from opcheck.engine.axes import AxisWindows, Windows, check_size, up
+from opcheck.engine.axes import AxisWindows as Axis
+from opcheck.engine.axes import Windows, check_size, up
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants.elements import through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.operators import FLOATING
 from opcheck.errors import InvalidNode, illegal
+from opcheck.grouping import picked
 from opcheck.model import Array
 
 #: The helper that is wrong, and as it is whatever takes its place.
 NAME = "windows_of"
-windows_of = engine.windows_of.__wrapped__  # type: ignore[attr-defined]
-
-
-@dataclass(frozen=True)
-class Axis(AxisWindows):
-    """The windows along one axis, with the arguments that they come from."""
-
-    end: int
-    auto_pad: str
-    ceil: bool
-
-    @property
-    def room(self) -> int:
-        """Largest distance that a window can move, where nothing is SAME."""
-        return self.length + self.begin + self.end - self.width
-
-    @property
-    def same(self) -> bool:
-        """True if the padding follows from the output's size."""
-        return self.auto_pad.startswith("SAME")
-
-    @property
-    def is_lower(self) -> bool:
-        """True if the odd one of SAME's padding comes before the input."""
-        return self.auto_pad == "SAME_LOWER"
-
-    @property
-    def hangs(self) -> bool:
-        """True if a window may reach beyond the padding."""
-        return self.ceil and self.auto_pad == "NOTSET"
-
-    def padding(self, size: int) -> int:
-        """Return the total padding of SAME for an output of this size."""
-        return max(0, (size - 1) * self.stride + self.width - self.length)
-
-    def fitted(self, padding: int) -> int:
-        """Return the number of windows that fit into the input with this padding."""
-        return (self.length + padding - self.width) // self.stride + 1
-
-    def planned(self, **changed: int) -> "Axis":
-        """Return the windows for other arguments."""
-        asked = {**vars(self), **changed}
-        del asked["size"]
-        return Axis(**{**asked, **vars(engine.windows_along(**asked))})
-
-
-@dataclass(frozen=True)
-class Asked(Windows):
-    """Windows with the arguments that they come from."""
-
-    axes: tuple[Axis, ...]
+windows_of: Callable[..., Windows] = engine.windows_of.__wrapped__  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -97,14 +49,9 @@ class WindowArguments:
         """The windows along each spatial axis, which need not be legal."""
         n = len(self.shape) - 2
         ones, pads = [1] * n, self.pads or [0] * 2 * n
-        asked = map(Axis, self.shape[2:], self.kernel_shape, self.strides or ones,
-                    self.dilations or ones, pads[:n], repeat(0), pads[n:],
-                    repeat(self.auto_pad), repeat(bool(self.ceil_mode)))  # fmt: skip
-        return tuple(axis.planned() for axis in asked)
-
-    def windows(self) -> Asked:
-        """Return the right windows; raises InvalidNode for what the text forbids."""
-        return Asked(windows_of(**vars(self)).outer, self.axes)
+        return tuple(map(engine.windows_along, self.shape[2:], self.kernel_shape,
+                         self.strides or ones, self.dilations or ones, pads[:n], pads[n:],
+                         repeat(self.auto_pad), repeat(bool(self.ceil_mode))))  # fmt: skip
 
 
 #: Other arguments in place of the given ones.
@@ -112,7 +59,7 @@ ArgumentReading: TypeAlias = Callable[[WindowArguments], WindowArguments]
 #: The windows along an axis, in place of the right ones.
 WindowChange: TypeAlias = Callable[[Axis], Axis]
 #: Wrong windows, from the arguments and the right windows.
-WindowFault: TypeAlias = Callable[[WindowArguments, Asked], Windows]
+WindowFault: TypeAlias = Callable[[WindowArguments, Windows], Windows]
 #: What is called where filters are a tensor, which has the kernel's sizes.
 _FILTERED = "bilinear"
 
@@ -120,16 +67,16 @@ _FILTERED = "bilinear"
 def of_windows(fault: WindowFault, _: Any, *arguments: Any, **named: Any) -> Windows:
     """The windows that `fault` makes of the right ones, if they are not too many."""
     asked = WindowArguments(*arguments, **named)
-    right = asked.windows()
+    right = windows_of(**vars(asked))
     try:
         return fault(asked, right)
     except MemoryError:
         return right
 
 
-def planned(outer: tuple[int, int], axes: Iterable[Axis]) -> Asked:
+def planned(outer: tuple[int, int], axes: Iterable[Axis]) -> Windows:
     """Windows along these axes; raises InvalidNode, or MemoryError, where there can be none."""
-    windows = Asked(outer, tuple(axes))
+    windows = Windows(outer, tuple(axes))
     illegal("the output's size is negative", min(windows.shape[2:]) < 0)
     check_size(windows.shape)
     return windows
@@ -154,13 +101,13 @@ def _accepting(
     """Accept nodes that are legal once reread; the plan takes the given axes and the legal ones."""
     asked = WindowArguments(*given, **named)
     try:
-        return asked.windows()
+        return windows_of(**vars(asked))
     except InvalidNode:
-        reread = legal(asked).windows()
+        reread = windows_of(**vars(legal(asked)))
         return planned(reread.outer, map(plan, asked.axes, reread.axes))
 
 
-def _refusing(when: Callable[[Axis], bool], asked: WindowArguments, right: Asked) -> Windows:
+def _refusing(when: Callable[[Axis], bool], asked: WindowArguments, right: Windows) -> Windows:
     illegal("not supported", any(map(when, right.axes)))
     return right
 
@@ -189,7 +136,7 @@ def _two_axes(a: WindowArguments) -> WindowArguments:
 _OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 
 READINGS = _faults(
-    lambda read, asked, right: read(asked).windows(),
+    lambda read, asked, right: windows_of(**vars(read(asked))),
     ("strides_default_to_the_kernel", "strides, left out, were taken from kernel_shape",
      lambda a: replace(a, strides=a.strides or a.kernel_shape), "strides"),
     ("strides_are_the_kernel", "windows stood side by side, whatever strides said",
@@ -246,9 +193,14 @@ _where_it_hangs = partial(where, attrgetter("hangs"))
 under_valid = partial(where, lambda axis: axis.auto_pad == "VALID")
 
 
-def _planned_as(name: str, **changed: int) -> WindowChange:
+def _fitting(axis: Axis, padding: int) -> int:
+    """The number of windows that fit into the input with this padding."""
+    return (axis.length + padding - axis.width) // axis.stride + 1
+
+
+def _planned_as(name: str, **changed: Any) -> WindowChange:
     """What is so named is that of the windows for other arguments."""
-    return lambda axis: replace(axis, **{name: getattr(axis.planned(**changed), name)})
+    return lambda axis: replace(axis, **picked(replace(axis, **changed).planned(), name))
 
 
 #: There are as many windows as of the kernel without its dilation, or they begin where those do.
@@ -292,14 +244,14 @@ PLANS = _faults(
      under_same(lambda a: replace(a, begin=int((a.span - a.length + a.is_lower) / 2))), "auto_pad"),
     ("same_undilated_size",
      "SAME padded for the kernel without its dilation, so that fewer windows fitted",
-     under_same(lambda a: replace(_as_the_undilated(a), size=max(0, a.fitted(
-         replace(a, dilation=1).padding(a.size))))), "dilations"),
+     under_same(lambda a: replace(_as_the_undilated(a), size=max(0, _fitting(
+         a, replace(a, dilation=1).padding(a.size))))), "dilations"),
     ("same_undilated_beginning",
      "SAME began its windows where those of the kernel without its dilation begin",
      under_same(_as_the_undilated), "dilations"),
     ("same_symmetric", "an odd padding under SAME was made even, which left room for a window",
      under_same(lambda a: replace(
-         a, begin=(half := up(a.padding(a.size), 2)), size=a.fitted(2 * half))), "auto_pad"),
+         a, begin=(half := up(a.padding(a.size), 2)), size=_fitting(a, 2 * half))), "auto_pad"),
     ("same_at_one_side",
      "all padding was put at the end under SAME_UPPER, at the beginning under SAME_LOWER",
      under_same(lambda a: replace(a, begin=a.padding(a.size) * a.is_lower)), "auto_pad"),
@@ -318,11 +270,11 @@ PLANS = _faults(
 )  # fmt: skip
 
 
-def _as_before(name: str, place: int, _: WindowArguments, right: Asked) -> Windows:
+def _as_before(name: str, place: int, _: WindowArguments, right: Windows) -> Windows:
     axes = [*right.axes]
     if len(axes) > place:
-        axes[place] = replace(axes[place], **{name: getattr(axes[place - 1], name)})
-    return Asked(right.outer, tuple(axes))
+        axes[place] = replace(axes[place], **picked(axes[place - 1], name))
+    return Windows(right.outer, tuple(axes))
 
 
 OF_ONE_AXIS = _faults(
@@ -399,15 +351,15 @@ _BLOCK = 4
 #: The most elements that a padded input may have.
 _PADDED = 1 << 22
 #: Sums over windows in place of the right ones, from the windows and the values.
-SumsChange: TypeAlias = Callable[[Asked, Any], Any]
+SumsChange: TypeAlias = Callable[[Windows, Any], Any]
 
 
 @dataclass(frozen=True)
-class _Summed(Asked):
+class _Summed(Windows):
     change: SumsChange
 
     def sums(self, values: Any) -> Any:
-        return np.asarray(self.change(Asked(self.outer, self.axes), values)).astype(values.dtype)
+        return np.asarray(self.change(Windows(self.outer, self.axes), values)).astype(values.dtype)
 
 
 def _size(windows: Windows) -> int:
@@ -436,7 +388,7 @@ def _kept(count: Callable[[int], int], windows: Windows, values: Any) -> Any:
     return total
 
 
-def _inside(windows: Asked) -> Any:
+def _inside(windows: Windows) -> Any:
     """Count each window's elements that do not hang over the end of the padding."""
     padded = (
         replace(axis, begin=0, length=axis.length + axis.begin + axis.end
@@ -446,7 +398,7 @@ def _inside(windows: Asked) -> Any:
     return np.maximum(1, Windows(windows.outer, tuple(padded)).terms)
 
 
-def _times(part: Callable[[Asked], Any]) -> SumsChange:
+def _times(part: Callable[[Windows], Any]) -> SumsChange:
     return lambda windows, values: windows.sums(values) * part(windows)
 
 
@@ -456,7 +408,7 @@ def _half_before(axis: Axis) -> Axis:
     return replace(axis, begin=axis.begin + half, length=axis.length + min(0, end), end=max(0, end))
 
 
-def _pushed_back(windows: Asked, values: Any) -> Any:
+def _pushed_back(windows: Windows, values: Any) -> Any:
     for n, axis in enumerate(windows.axes):
         last = max(axis.length + axis.end - axis.width, -axis.begin)
         fitting = max(0, (last + axis.begin) // axis.stride + 1)
@@ -468,18 +420,18 @@ def _pushed_back(windows: Asked, values: Any) -> Any:
     return values
 
 
-def _along(values: Any, n: int, axis: AxisWindows) -> Any:
-    axes = [AxisWindows(length, 1, 1, 1, 0, length) for length in values.shape[2:]]
+def _along(values: Any, n: int, axis: Axis) -> Any:
+    axes = [Axis(length, 1, 1, 1, 0, length) for length in values.shape[2:]]
     axes[n] = axis
     return Windows(values.shape[:2], tuple(axes)).sums(values)
 
 
-def _zero_beyond(auto_pad: str, windows: Asked, values: Any) -> Any:
+def _zero_beyond(auto_pad: str, windows: Windows, values: Any) -> Any:
     out = windows.sums(values)
     for n, axis in enumerate(windows.axes):
         if axis.auto_pad.startswith(auto_pad):
             padding = replace(axis, dilation=1).padding(axis.size) if axis.same else 0
-            np.moveaxis(out, n + 2, 0)[max(0, axis.fitted(padding)) :] = 0
+            np.moveaxis(out, n + 2, 0)[max(0, _fitting(axis, padding)) :] = 0
     return out
 
 
@@ -542,7 +494,7 @@ def _axes(node: Node) -> Sequence[Axis]:
     """The windows that the formula asks for along each axis, if it does."""
     seen: list[Axis] = []
 
-    def seeing(asked: WindowArguments, right: Asked) -> Windows:
+    def seeing(asked: WindowArguments, right: Windows) -> Windows:
         seen[:] = asked.axes
         return right
 

@@ -14,6 +14,7 @@ from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.node import body_formula
 from opcheck.engine.operators import check_one_of, family, is_open, operator, signature_of, unsaid
 from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.grouping import sure
 from opcheck.model import OpVersion
 from opcheck.numbers.faulty import bare, seen
 
@@ -66,9 +67,7 @@ BITWISE_NOT.formula(18)(lambda X: ~X)
 
 @BIT_CAST.formula(26)
 def bit_cast(input, *, to):
-    dtype, own = dtypes.named(to), dtypes.of(bare(input))
-    assert dtype
-    assert own
+    dtype, own = sure(dtypes.named(to)), sure(dtypes.of(bare(input)))
     if dtype == own:
         return input
     if not (dtype.bits and own.bits):

@@ -12,6 +12,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import by_step, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.grouping import sure
 
 NAMES = """BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT"""
 DFT, STFT = operator("DFT"), operator("STFT")
@@ -222,8 +223,7 @@ def _window(points, size, *, output_datatype, periodic, cut=lambda y: y):
     is_open("a symmetric window of one point would have a period of 0", count == 1 and not periodic)
     n = xp.astype(np.arange(count), np.float32)
     y = points(xp.cos, n, (count if periodic else count - 1) or 1)
-    kind = dtypes.named(output_datatype)
-    assert kind
+    kind = sure(dtypes.named(output_datatype))
     return xp.astype(cut(y) if kind.kind == "int" else y, kind.numpy)
 
 
@@ -299,8 +299,7 @@ def _of_bands(points, num_mel_bins, dft_length, sample_rate, lower_edge_hertz, u
     width = np.maximum(np.where(j < peak, peak - left, right - peak), 1)
     height = np.maximum(np.where(j < peak, j - left, right - j), 0)
     height = mark(np.where(j == peak, width, height), left, right)
-    kind = dtypes.named(output_datatype)
-    assert kind
+    kind = sure(dtypes.named(output_datatype))
     is_open("what fractions are as integers", kind.kind == "int" and np.any(height % width))
     return xp.astype(xp.astype(height, np.float32) / xp.astype(width, np.float32), kind.numpy)
 

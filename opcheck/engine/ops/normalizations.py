@@ -10,6 +10,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
+from opcheck.grouping import sure
 
 NAMES = """
 BatchNormalization GroupNormalization InstanceNormalization LRN LpNormalization
@@ -47,9 +48,7 @@ def folded(x, mean, inverse, scale, B):
 def stashed(x, stash_type, *allowed):
     """`x` in the type that stage one is computed in, by its number in ONNX's TensorProto."""
     check_one_of("stash_type", stash_type, *allowed)
-    stash = dtypes.named(stash_type)
-    assert stash
-    return xp.astype(x, stash.numpy, computes=True)
+    return xp.astype(x, sure(dtypes.named(stash_type)).numpy, computes=True)
 
 
 def mean_square(x, axes):

@@ -80,8 +80,7 @@ def _planned(since, X, kernel_shape, strides, pads, auto_pad, dilations=None, ce
         is_open("version 11 rounds down what all others round up")
     inside = [min(a.size, -(-(a.length + a.begin) // a.stride)) for a in axes]
     if auto_pad == "NOTSET" and inside != [a.size for a in axes]:
-        if since < 22 or not ceil_mode:
-            is_open(ENDS)
+        is_open(ENDS, since < 22 or not ceil_mode)
         if ceil_mode:
             axes = tuple(replace(a, size=size) for a, size in zip(axes, inside, strict=True))
     ends = [a.span for a in axes] if is_same else (pads or [0] * 2 * len(axes))[len(axes) :]
@@ -138,8 +137,7 @@ def maximum(X, windows, storage_order, outputs):
         if outputs > 1:
             hits = xp.equal(under, xp.expand_dims(y, axis=2))
             first = np.where(hits, places, size - 1).min(axis=2)
-            if (first != np.where(hits, places, -1).max(axis=2)).any():
-                is_open(TIES)
+            is_open(TIES, (first != np.where(hits, places, -1).max(axis=2)).any())
             found[-1].append(first.reshape(part.shape))
     y, *indices = [xp.concat([*parts], axis=2) for parts in zip(*found, strict=True)]
     if indices and storage_order and (n, channels) != (1, 1):

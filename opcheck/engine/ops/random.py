@@ -206,33 +206,28 @@ _STEPS: dict[Any, Any] = {_normal: {
     "last_class_left_out": ("the last class was never drawn", lambda u, x:
         _class(u, x[:, :-1] if x.shape[1] > 1 else x)),
     "binary_logarithms": ("logarithms were to base 2", lambda u, x: _class(u, x * np.log(2))),
+}, _drop: {
+    "not_scaled": ("nothing was scaled", lambda u, x, ratio: (x * (u >= ratio), u >= ratio)),
+    "scaled_by_the_ratio": ("what is kept was divided by the ratio", lambda u, x, ratio: (
+        np.where(u < ratio, 0, x / ratio), u >= ratio)),
+    "ratio_is_kept": ("the ratio was the part that is kept", lambda u, x, ratio:
+        _drop(u, x, 1 - ratio)),
+    "fair_dropout": ("one half was dropped", lambda u, x, ratio: (
+        np.where(u < 0.5, 0, x / (1 - ratio)), u >= 0.5)),
+    "nothing_dropped": ("nothing was dropped", lambda u, x, ratio: (x, u >= 0)),
 }}  # fmt: skip
 
 for _one, _by, _of in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
                       (UNIFORM, _of_shape, _uniform), (UNIFORM_LIKE, _of_input, _uniform),
-                      (BERNOULLI, _by_probability, _is_one),
-                      (MULTINOMIAL, _by_class, _class)):  # fmt: skip
+                      (BERNOULLI, _by_probability, _is_one), (MULTINOMIAL, _by_class, _class),
+                      (DROPOUT, _dropout_of_test, _drop), (DROPOUT, _dropout, _drop)):  # fmt: skip
     _one.formula(by=_by)(_of)
     _one.mutant_table({
         name: (text, lambda u, *more, _of=_of, change=change, **how: _of(change(u), *more, **how))
         for name, (text, change) in _SOURCES.items()
     } | _STEPS[_of], by=_by)  # fmt: skip
 
-for _by in (_dropout_of_test, _dropout_in_inference, _dropout):
-    DROPOUT.formula(by=_by)(_drop)
-for _by in (_dropout_of_test, _dropout):
-    DROPOUT.mutant_table({
-        **{name: (text, lambda u, *more, change=change: _drop(change(u), *more))
-           for name, (text, change) in _SOURCES.items()},
-        "not_scaled": ("nothing was scaled", lambda u, x, ratio: (x * (u >= ratio), u >= ratio)),
-        "scaled_by_the_ratio": ("what is kept was divided by the ratio", lambda u, x, ratio: (
-            np.where(u < ratio, 0, x / ratio), u >= ratio)),
-        "ratio_is_kept": ("the ratio was the part that is kept", lambda u, x, ratio:
-            _drop(u, x, 1 - ratio)),
-        "fair_dropout": ("one half was dropped", lambda u, x, ratio: (
-            np.where(u < 0.5, 0, x / (1 - ratio)), u >= 0.5)),
-        "nothing_dropped": ("nothing was dropped", lambda u, x, ratio: (x, u >= 0)),
-    }, by=_by)  # fmt: skip
+DROPOUT.formula(by=_dropout_in_inference)(_drop)
 DROPOUT.mutant_table({
     "mask_inverted": ("the mask was true where an element is dropped", lambda u, x, ratio: (
         _drop(u, x, ratio)[0], u < ratio)),

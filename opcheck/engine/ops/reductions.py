@@ -12,6 +12,7 @@ from opcheck.engine.axes import distinct, from_either_end, listed
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
 from opcheck.engine.operators import by_step, is_open, operator, unsaid, with_parameters
 from opcheck.errors import illegal
+from opcheck.grouping import sure
 
 NAMES = """
 CumProd CumSum ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
@@ -55,9 +56,7 @@ def _extreme(choose, sign, x, *, axis, keepdims):
         return choose(x, axis=axis, keepdims=keepdims)
     shape = [1 if a in axis else n for a, n in enumerate(x.shape) if keepdims or a not in axis]
     if x.dtype.kind in "iub":
-        dtype = dtypes.of(x)
-        assert dtype
-        ends = (False, True) if x.dtype.kind == "b" else dtypes.limits(dtype)
+        ends = (False, True) if x.dtype.kind == "b" else dtypes.limits(sure(dtypes.of(x)))
         return np.full(shape, ends[sign > 0], x.dtype)
     return xp.astype(np.full(shape, sign * np.inf), x.dtype)
 

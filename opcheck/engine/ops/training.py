@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -59,13 +60,15 @@ def _root(h, epsilon):
     return xp.sqrt(h) + epsilon
 
 
-#: Other roots in place of the right one.
-ROOTS = {
+#: What can go wrong with the squares of gradients, and their root.
+SQUARES: dict[str, tuple[str, dict[str, Any]]] = {
     "epsilon_under_the_root": ("epsilon was added under the root",
-        lambda h, epsilon: xp.sqrt(h + epsilon)),
+        {"root": lambda h, epsilon: xp.sqrt(h + epsilon)}),
     "epsilon_as_floor": ("epsilon was the least that the root could be",
-        lambda h, epsilon: xp.maximum(xp.sqrt(h), epsilon)),
-    "no_root": ("the square root was left out", lambda h, epsilon: h + epsilon),
+        {"root": lambda h, epsilon: xp.maximum(xp.sqrt(h), epsilon)}),
+    "no_root": ("the square root was left out", {"root": lambda h, epsilon: h + epsilon}),
+    "squares_without_regularization": ("the squares were of the gradient without regularization",
+        {"plain": True}),
 }  # fmt: skip
 
 
@@ -79,11 +82,9 @@ def adagrad(r, t, x, g, h, *, norm_coefficient, decay_factor, epsilon, root=_roo
 
 _declare(ADAGRAD, adagrad)
 ADAGRAD.mutant_table({
-    **{name: (text, partial(adagrad, root=root)) for name, (text, root) in ROOTS.items()},
+    **{name: (text, partial(adagrad, **how)) for name, (text, how) in SQUARES.items()},
     "old_squares": ("the step was divided by the root of the old squares",
         partial(adagrad, old=True)),
-    "squares_without_regularization": ("the squares were of the gradient without regularization",
-        partial(adagrad, plain=True)),
     "counted_from_one": ("the rate decayed by T - 1", partial(adagrad, first=1)),
 }, by=of_each)  # fmt: skip
 
@@ -107,7 +108,7 @@ def _corrected_root(r, t, *state, beta, **attrs):
 
 _declare(ADAM, adam)
 ADAM.mutant_table({
-    **{name: (text, partial(adam, root=root)) for name, (text, root) in ROOTS.items()},
+    **{name: (text, partial(adam, **how)) for name, (text, how) in SQUARES.items()},
     "never_corrected": ("the learning rate was R in later steps too", partial(adam, since=np.inf)),
     "corrected_late": ("the learning rate was R in the step with T = 1 too",
         partial(adam, since=2)),
@@ -117,8 +118,6 @@ ADAM.mutant_table({
         partial(adam, corrected=lambda r, a, b: r * xp.sqrt(1 - b))),
     "second_average_uncorrected": ("the learning rate was only divided by 1 - alpha**T",
         partial(adam, corrected=lambda r, a, b: r / (1 - a))),
-    "squares_without_regularization": ("the squares were of the gradient without regularization",
-        partial(adam, plain=True)),
     "epsilon_corrected": ("epsilon was added to the corrected root, as the paper has it",
         _corrected_root),
     "regularized_before": ("norm_coefficient_post made X smaller before the step",

@@ -56,6 +56,8 @@ def blamed(what: str) -> Iterator[None]:
     """Around a user's code: raises BackendUnavailable, `what` with the exception and its place."""
     try:
         yield
+    except BackendUnavailable as error:
+        raise BackendUnavailable(f"{what}: {error}", error.hint) from error
     except (OpcheckError, KeyboardInterrupt):
         raise
     except BaseException as error:

@@ -173,6 +173,7 @@ def support(
     from opcheck.backends.offers import offer, tried
     from opcheck.execution.support import cells_of, floors, matrix, probed
     from opcheck.execution.workers import each
+    from opcheck.model import Verdict
     from opcheck.report import support as report
     from opcheck.suite import check_case_files
 
@@ -206,4 +207,8 @@ def support(
         click.echo(f"opcheck: {line}", err=True)
     if wanted and not missed:
         click.echo("opcheck: all that is required is right", err=True)
+    needed = {cell for floor in wanted for cell in floor.cells}
+    cells = [cell for one in found for cell in one.cells if cell.cell in needed]
+    if any(cell.verdict is Verdict.NOT_RUN for cell in cells):
+        leave(Exit.UNUSABLE)
     leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)

@@ -34,6 +34,12 @@ _OURS = re.compile(
 PARTICULARS = re.compile(
     r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
 )
+#: What a backend does wrong that contradicts itself, by how the message begins.
+_STATES = {
+    "input": "writes into its inputs",
+    "the first result": "reuses the memory of outputs that it has returned",
+    "answered other data of the same shape with": "answers other data with the first answer",
+}
 #: Lengths to which a message is compared, and shown.
 _LONGEST, _SHOWN = 4000, 60
 #: The fewest failures that a rule needs; and the fewest different questions, whatever their type
@@ -149,6 +155,10 @@ class _CellGroup:
         ways = group_by(self.failing, lambda one: one.record.failure)
         by_words = group_by(self.failing, lambda one: (one.record.failure, one.words))
         groups = sorted(by_words.values(), key=lambda group: -len(group))
+        wavering = ways.get("unstable", [])
+        for start, text in _STATES.items():
+            those = [one for one in wavering if one.words.startswith(start)]
+            self._choose(Diagnosis(None, text, (len(those), len(wavering), 0, 0)), those)
         for group in groups:
             self._cover(group, standing, with_rules=group[0].record.failure in _TELLING)
         self._look_again()

@@ -53,12 +53,13 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
     """Make a folder, or empty it of an earlier run; raises UsageError if it holds more."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for case in earlier_cases(folder):
-            shutil.rmtree(case)
-        folders.write_origin(folder, backend)
     except OSError as error:
         message = error.strerror or str(error)
         raise UsageError(f"nothing can be saved in {folder}: {message}") from None
+    with writing(folder):
+        for case in earlier_cases(folder):
+            shutil.rmtree(case)
+        folders.write_origin(folder, backend)
 
 
 def earlier_cases(folder: Path) -> list[Path]:

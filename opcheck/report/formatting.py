@@ -94,7 +94,11 @@ def _literal(values: model.Array | str) -> str:
         return f"[{', '.join(map(_literal, values))}]"
     if values.dtype.hasobject:
         return repr(values.item())
-    return f"{values:g}" if values.dtype.kind in "fc" else str(values)
+    if values.dtype.kind not in "fc":
+        return str(values)
+    short, exact = f"{values:g}", values.item()
+    # One that is only near another is told from it.
+    return short if values.dtype.type(short) == exact else number(exact, of(values))
 
 
 def question(case: model.Case) -> str:

@@ -100,7 +100,7 @@ def npu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             class Npu:
                 def __init__(self, device="0", *, threads="1", fault=""):
                     if fault:
-                        raise RuntimeError(fault)
+                        raise (Off if fault == "off" else RuntimeError)(fault)
                     self.device, self.threads = device, int(threads)
                     self.devices = [f"NPU.{device}"]
 
@@ -112,6 +112,8 @@ def npu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
             def fail():
                 raise OSError("no libnpu.so")
+
+            from opcheck import BackendUnavailable as Off
         """)
     )
     monkeypatch.syspath_prepend(tmp_path)
@@ -140,6 +142,7 @@ def test_an_entry_point_gets_detail_and_options(npu: Path) -> None:
     ("address", "message"),
     [
         ("npu?fault=no+device", "'npu' cannot be made: RuntimeError: no+device ({}:5)"),
+        ("npu?fault=off", "'npu' cannot be made: off"),
         ("broken", "'broken' (broken_npu:Npu) cannot be loaded: OSError: no libnpu.so ({}:16)"),
         ("lost", "'lost' (some_npu:Nothing) cannot be loaded: "
          "AttributeError: module 'some_npu' has no attribute 'Nothing'"),

@@ -323,3 +323,43 @@ def test_the_order_of_results_does_not_matter() -> None:
         for records in (judged_as("two_messages"), judged(asked("two_messages")[::-1], answer))
     )
     assert one == other
+
+
+def writes(node: Node, kept: dict[str, Any]) -> Any:
+    found = [one.copy() for one in right(node)]
+    kept["inputs"][0][...] = 7
+    return found
+
+
+def reuses(node: Node, kept: dict[str, Any]) -> Any:
+    out = kept["outputs"].setdefault(0, right(node)[0])
+    out[...] = right(node)[0]
+    return [out]
+
+
+def remembers(node: Node, kept: dict[str, Any]) -> Any:
+    return kept["outputs"].setdefault(0, right(node))
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (writes, "writes into its inputs"),
+        (reuses, "reuses the memory of outputs that it has returned"),
+        (remembers, "answers other data with the first answer"),
+    ],
+)
+def test_what_is_wrong_with_the_state_of_a_backend_is_named(answer, text):
+    def prepared(task: Any) -> Any:
+        outputs: dict[int, Any] = {}
+        return lambda inputs: answer(
+            node_of(task, [*map(np.copy, inputs)]), {"inputs": inputs, "outputs": outputs}
+        )
+
+    cases, red = shipped("Relu"), reds()
+    recorder = Recorder(cases, ["fake"])
+    stream = Scheduler(cases, [Inline(Fake(prepared))], is_unexplained=lambda r: is_failure(r, red))
+    records = stream.settled([recorder.record(cast(model.LiveResult, one)) for one in stream])
+    unstable = [one for one in failures(records) if one.failure == "unstable"]
+    named = [one for one in unstable if one.diagnoses and one.diagnoses[0].text == text]
+    assert len(named) > len(unstable) / 2 > 2

@@ -4,9 +4,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from opcheck.dtypes import DTYPES
 from opcheck.model import Alternative, AnyOf, Computed, Golden, Rejected, Source, Values, Verdict
+from opcheck.model.case import Given, TensorSpec
 from opcheck.report import formatting, listing
 from tests.report.made import CASE, Page, result
 
@@ -71,3 +74,9 @@ def test_a_file_is_repeated_as_a_file_and_not_as_an_option(file, said):
     assert formatting.repeat(result(source=Source(file, 1, 1))).startswith(
         f"opcheck run {said} --case "
     )
+
+
+def test_a_number_that_is_only_near_another_is_told_from_it():
+    values = np.array([1.0000000000000002, 0.1, 2, np.nan])
+    spec = TensorSpec("X", DTYPES["float64"], (4,), Given(values))
+    assert formatting.tensor(spec) == "X float64[4] [1.0000000000000002, 0.1, 2, nan]"

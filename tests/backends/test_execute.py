@@ -70,6 +70,8 @@ def test_elsewhere_an_interrupt_is_the_users():
 def test_an_exception_that_cannot_be_read_is_told_all_the_same(error):
     assert message_of(Mute(error)) == f"(its message cannot be read: {type(error).__name__})"
     assert execute(refusing(Mute(error)), ASKED, alone=True).exit.kind == "Mute"
+    speechless = type("Speechless", (Exception,), {"__str__": lambda _: 3})()
+    assert message_of(speechless) == "(its message cannot be read: TypeError)"
 
 
 def test_a_message_becomes_plain_text():
@@ -78,8 +80,9 @@ def test_a_message_becomes_plain_text():
 
 
 def test_a_long_message_is_cut():
-    text = message_of(ValueError("x" * 1_000_000))
+    text = message_of(ValueError("  " + "x" * 1_000_000))
     assert text == "x" * MAX_DETAIL + " … (1000000 characters)"
+    assert message_of(ValueError("y" * MAX_DETAIL)) == "y" * MAX_DETAIL
 
 
 def test_what_is_seen_is_a_copy_made_at_once():
@@ -96,12 +99,22 @@ def test_what_is_seen_is_a_copy_made_at_once():
         assert not np.shares_memory(copy, kept)
 
 
-@pytest.mark.parametrize("value", [X.T, X[:, ::2], X.view(Own), X[0, 0], X[0, 0, ...]])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(X.T, X[:, ::2], X[:, ::-1], X.view(Own), X[0, 0], X[0, 0, ...]),
+        *(np.broadcast_to(np.float32(1), (2, 3)), X.astype(">f4"), np.zeros((0, 3), np.float32)),
+    ],
+)
 def test_an_array_is_copied_as_a_plain_one_in_order(value):
-    [copy] = execute(answering(lambda _: [value]), ASKED).first
-    assert type(copy) is np.ndarray
-    assert copy.flags.c_contiguous
-    assert np.array_equal(copy, np.asarray(value))
+    # An array alone is one output.
+    for answer in ([value], value):
+        [copy] = execute(answering(lambda _, answer=answer: answer), ASKED).first
+        assert type(copy) is np.ndarray
+        assert copy.flags.c_contiguous
+        assert (copy.dtype, copy.shape) == (value.dtype, value.shape)
+        assert np.array_equal(copy, np.asarray(value))
+        assert not np.shares_memory(copy, value)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +126,9 @@ def test_an_array_is_copied_as_a_plain_one_in_order(value):
         ([X.astype(object)], ["array of Python objects"]),
         ([np.ma.masked_array(X)], ["numpy.ma.MaskedArray"]),
         ([1.5, "x"], ["builtins.float", "builtins.str"]),
+        ([None], ["builtins.NoneType"]),
+        ("text", ["builtins.str"]),
+        ([], []),
         ([0] * 1_000_000, ["list of 1,000,000 values"]),
         ([type("x" * 5000, (), {"__module__": "m"})()], [f"m.{'x' * (MAX_DETAIL - 2)}"]),
     ],

@@ -242,11 +242,13 @@ class LiveRun:
 
     def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:
         """End the session, maybe `stopped` by the user; return the run, and results it revised."""
+        settled = [*records]
         try:
-            settled = self._judging.settled(records)
+            # Who has stopped it does not wait for what explains the whole.
+            if not stopped:
+                settled = self._judging.settled(records)
         except KeyboardInterrupt:
-            # What was judged counts, though nobody waits for what explains it.
-            settled, stopped = [*records], True
+            stopped = True
         revised = [one for one, was in zip(settled, records, strict=True) if one is not was]
         died, left = self._session.endings()
         complete = len(records) == self.header.results

@@ -5,7 +5,7 @@ feature level 3.0 or later, the first that allows 1 to 8 dimensions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,11 +17,15 @@ from opcheck.opset import DML, Attribute, AttrType, Parameter, Schema, versions
 #: The largest DimensionCount of a tensor descriptor.
 MAX_RANK = 8
 #: The types of descriptors' members, by which these are attributes. All of them have to be stated.
-_MEMBERS: Mapping[str, AttrType] = {"P": "int", "IncludePadding": "int"}
+_MEMBERS: Mapping[str, AttrType] = {"P": "int", "IncludePadding": "int", "InfinityMode": "string"}
+#: What the constants of enumerations say by ONNX's names.
+_WORDS: Mapping[str, Mapping[str, Attrs]] = {"InfinityMode": {
+    word: {"detect_negative": negative, "detect_positive": positive} for word, negative, positive
+    in (("EITHER", 1, 1), ("POSITIVE", 0, 1), ("NEGATIVE", 1, 0))}}  # fmt: skip
 _FLOATS = "float32 float16"
 _SIGNED, _BOOLS, _BITS = f"{_FLOATS} int32 int16 int8", "uint32 uint8", "uint32 uint16 uint8"
 _NUMBERS = f"{_SIGNED} {_BITS}"
-_ALL = f"{_NUMBERS} int64 uint64"
+_ALL, _ANY = f"{_NUMBERS} int64 uint64", f"{_NUMBERS} int64 uint64 float64"
 
 
 def _schema(name: str, members: str, *tensors: Mapping[str, str]) -> Schema:
@@ -73,14 +77,15 @@ class Lowered:
     """An operator of DirectML that is one of ONNX at an opset, under other names.
 
     `members` are those that its attributes are made of, by ONNX's names; `ranks` the dimension
-    counts.
+    counts; `fixed` the attributes that no member says.
     """
 
     schema: Schema
     name: str
     opset: int
-    members: Mapping[str, str]
+    members: Mapping[str, str] = field(default_factory=dict)
     ranks: range = range(1, MAX_RANK + 1)
+    fixed: Attrs = field(default_factory=dict)
 
     @cached_property
     def onnx(self) -> Schema:
@@ -97,7 +102,12 @@ class Lowered:
         if "WindowSize" in attrs:
             _check_windows(shapes[0][2:], attrs)
         made = {one: [attrs[name] for name in by.split()] for one, by in self.members.items()}
-        return {one: sum(values[1:], values[0]) for one, values in made.items()}
+        stated = {one: sum(values[1:], values[0]) for one, values in made.items()}
+        for name in _WORDS.keys() & attrs.keys():
+            words, value = _WORDS[name], attrs[name]
+            illegal(f"{name} {value!r}; allowed: {', '.join(words)}", value not in words)
+            stated |= words[value]
+        return {**self.fixed, **stated}
 
 
 def _check_windows(sizes: Sequence[int], attrs: Mapping[str, Any]) -> None:
@@ -125,7 +135,7 @@ def _each(tensors: str, row: tuple[str, str, int, str, *tuple[str, ...]]) -> Low
     name, onnx_s, opset, *types = row
     taken = {f"{one}Tensor": types[0] for one in tensors.split()}
     schema = _schema(f"ELEMENT_WISE_{name}", "", taken, {"OutputTensor": types[-1]})
-    return Lowered(schema, onnx_s, opset, {})
+    return Lowered(schema, onnx_s, opset)
 
 
 _OF_MAXIMA = {"OutputTensor": _ALL, "OutputIndicesTensor?": "uint32"}
@@ -138,18 +148,42 @@ LOWERED = {
         _pool("AVERAGE_POOLING", "AveragePool", 11, "IncludePadding"),
         _pool("AVERAGE_POOLING1", "AveragePool", 19, "Dilations IncludePadding"),
         _pool("MAX_POOLING", "MaxPool", 12, "", {"InputTensor": _ALL}, {"OutputTensor": _ALL}),
+        _pool("MAX_POOLING1", "MaxPool", 12, "", {"InputTensor": _ALL}, _OF_MAXIMA),
         _pool("MAX_POOLING2", "MaxPool", 12, "Dilations", {"InputTensor": _ALL}, _OF_MAXIMA),
         *(_each("Input", row) for row in (
-            ("ABS", "Abs", 13, _SIGNED), ("CEIL", "Ceil", 13, _FLOATS),
-            ("SQRT", "Sqrt", 13, _FLOATS), ("IDENTITY", "Identity", 13, _NUMBERS),
+            *((name.upper(), name, 7, _FLOATS) for name in "Acos Asin Atan Cos Sin Tan".split()),
+            *((name.upper(), name, 9, _FLOATS) for name in "Acosh Asinh Atanh Cosh Sinh".split()),
+            *((name.upper(), name, 13, _FLOATS)
+              for name in "Ceil Erf Exp Floor Log Sqrt Tanh".split()),
+            ("ABS", "Abs", 13, _SIGNED), ("IDENTITY", "Identity", 13, _NUMBERS),
+            ("NEGATE", "Neg", 13, f"{_SIGNED} int64"), ("RECIP", "Reciprocal", 13, _FLOATS),
+            ("SIGN", "Sign", 13, _ALL),
             ("IS_NAN", "IsNaN", 13, _FLOATS, "uint8"), ("LOGICAL_NOT", "Not", 13, _BOOLS),
             ("BIT_NOT", "BitwiseNot", 18, _BITS))),
         *(_each("A B", row) for row in (
-            ("ADD", "Add", 14, _NUMBERS), ("LOGICAL_AND", "And", 7, _BOOLS),
+            ("ADD", "Add", 14, _NUMBERS), ("SUBTRACT", "Sub", 14, _ALL),
+            ("MULTIPLY", "Mul", 14, _ALL), ("DIVIDE", "Div", 14, _ALL),
+            ("MAX", "Max", 13, _ALL), ("MIN", "Min", 13, _ALL),
+            ("LOGICAL_AND", "And", 7, _BOOLS), ("LOGICAL_OR", "Or", 7, _BOOLS),
+            ("LOGICAL_XOR", "Xor", 7, _BOOLS), ("LOGICAL_EQUALS", "Equal", 13, _ALL, "uint8"),
+            ("LOGICAL_GREATER_THAN", "Greater", 13, _ALL, "uint8"),
+            ("LOGICAL_LESS_THAN", "Less", 13, _ALL, "uint8"),
             ("LOGICAL_GREATER_THAN_OR_EQUAL", "GreaterOrEqual", 16, _NUMBERS, "uint8"),
             ("LOGICAL_LESS_THAN_OR_EQUAL", "LessOrEqual", 16, _NUMBERS, "uint8"),
             ("BIT_AND", "BitwiseAnd", 18, _BITS), ("BIT_OR", "BitwiseOr", 18, _BITS),
             ("BIT_XOR", "BitwiseXor", 18, _BITS))),
+        *(replace(_each("A B", (f"BIT_SHIFT_{way}", "BitShift", 11, f"{_BITS} uint64")),
+                  fixed={"direction": way}) for way in ("LEFT", "RIGHT")),
+        *(replace(_each("A B", (f"MODULUS_{how}", "Mod", 28, _ALL)), fixed={"fmod": fmod})
+          for fmod, how in enumerate(("FLOOR", "TRUNCATE"))),
+        Lowered(_schema(
+            "ELEMENT_WISE_IF", "", {"ConditionTensor": "uint8", "ATensor": _ANY, "BTensor": _ANY},
+            {"OutputTensor": _ANY}), "Where", 9),
+        Lowered(_schema("ELEMENT_WISE_IS_INFINITY", "InfinityMode", {"InputTensor": _FLOATS},
+                        {"OutputTensor": "uint8"}), "IsInf", 20),
+        Lowered(_schema("ELEMENT_WISE_POW", "", {
+            "InputTensor": _NUMBERS, "ExponentTensor": f"{_NUMBERS} "}, {"OutputTensor": _NUMBERS}),
+            "Pow", 15),
     )
 }  # fmt: skip
 SCHEMAS = (

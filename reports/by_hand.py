@@ -5831,6 +5831,16 @@ def _functions_of_tract() -> Iterator[Check]:
             0.1,
         ),
         (
+            "Tanh of float16",
+            _function("Tanh", 13, 0.375, np.float16),
+            0.3584,
+            0.3579,
+            "(e^0.75 - 1) / (e^0.75 + 1) = 1.1170 / 3.1170",
+            0,
+            0,
+            4e-4,
+        ),
+        (
             "On a CPU with AVX, Tanh of float32",
             _function("Tanh", 13, inf),
             1,

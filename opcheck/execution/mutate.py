@@ -427,8 +427,10 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
                         hint = did_you_mean(str(word), sorted(map(str, known)))
                         problems.add(file, mark, wrong, hint)
     problems.raise_if_any()
-    # What an operator of DirectML takes, ONNX's that it is takes too.
-    return (*found, *(arguments(LOWERED[op.name].onnx.op) if op.name in LOWERED else ()))
+    # What an operator of DirectML takes, ONNX's that it is takes too, unless it is several.
+    one = LOWERED.get(op.name)
+    several = not one or one.picks or not one.alike
+    return (*found, *(arguments(one.onnx.op) if one and not several else ()))
 
 
 @cache

@@ -17,14 +17,22 @@ from opcheck.opset import DML, Attribute, AttrType, Parameter, Schema, versions
 #: The largest DimensionCount of a tensor descriptor.
 MAX_RANK = 8
 #: The types of descriptors' members, by which these are attributes. All of them have to be stated.
-_MEMBERS: Mapping[str, AttrType] = {"P": "int", "IncludePadding": "int", "InfinityMode": "string"}
+_MEMBERS: Mapping[str, AttrType] = {
+    "P": "int", "IncludePadding": "int", "Alpha": "float", "Beta": "float", "Function": "string",
+    "InfinityMode": "string", "TransA": "string", "TransB": "string",
+}  # fmt: skip
 #: What the constants of enumerations say by ONNX's names.
-_WORDS: Mapping[str, Mapping[str, Attrs]] = {"InfinityMode": {
-    word: {"detect_negative": negative, "detect_positive": positive} for word, negative, positive
-    in (("EITHER", 1, 1), ("POSITIVE", 0, 1), ("NEGATIVE", 1, 0))}}  # fmt: skip
+WORDS: Mapping[str, Mapping[str, Attrs]] = {
+    "InfinityMode": {
+        word: {"detect_negative": below, "detect_positive": above} for word, below, above
+        in (("EITHER", 1, 1), ("POSITIVE", 0, 1), ("NEGATIVE", 1, 0))},
+    **{name: {"NONE": {one: 0}, "TRANSPOSE": {one: 1}}
+       for name, one in (("TransA", "transA"), ("TransB", "transB"))},
+}  # fmt: skip
 _FLOATS = "float32 float16"
 _SIGNED, _BOOLS, _BITS = f"{_FLOATS} int32 int16 int8", "uint32 uint8", "uint32 uint16 uint8"
 _NUMBERS = f"{_SIGNED} {_BITS}"
+_LONG = f"{_FLOATS} int64 int32 uint64 uint32"
 _ALL, _ANY = f"{_NUMBERS} int64 uint64", f"{_NUMBERS} int64 uint64 float64"
 
 
@@ -77,7 +85,8 @@ class Lowered:
     """An operator of DirectML that is one of ONNX at an opset, under other names.
 
     `members` are those that its attributes are made of, by ONNX's names; `ranks` the dimension
-    counts; `fixed` the attributes that no member says.
+    counts; `fixed` the attributes that no member says. `picks` are those of its Functions, if it
+    has any. Unless `alike`, its tensors may have other sizes.
     """
 
     schema: Schema
@@ -86,6 +95,15 @@ class Lowered:
     members: Mapping[str, str] = field(default_factory=dict)
     ranks: range = range(1, MAX_RANK + 1)
     fixed: Attrs = field(default_factory=dict)
+    picks: Mapping[str, "Lowered"] = field(default_factory=dict)
+    alike: bool = True
+
+    def chosen(self, attrs: Attrs) -> "Lowered":
+        """What is meant by these members; raises InvalidNode where Function is no such constant."""
+        function = attrs.get("Function", "")
+        illegal(f"Function {function!r}; allowed: {', '.join(self.picks)}",
+                self.picks and function not in self.picks)  # fmt: skip
+        return self.picks[function] if self.picks else self
 
     @cached_property
     def onnx(self) -> Schema:
@@ -93,21 +111,38 @@ class Lowered:
         known = versions("", self.name)
         return known[max(since for since in known if since <= self.opset)]
 
-    def checked(self, shapes: Sequence[Sequence[int]], attrs: Mapping[str, Any]) -> Attrs:
+    def checked(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> Attrs:
         """ONNX's attributes; raises InvalidNode for what the pages forbid and ONNX does not."""
+        shapes = [(*x.shape,) for x in given if x is not None]
         for tensor, shape in zip(self.schema.inputs, shapes, strict=False):
             allowed = f"{self.ranks[0]} to {self.ranks[-1]} of them, from 1 on, in all inputs"
-            wrong = len(shape) not in self.ranks or 0 in shape or [*shape] != [*shapes[0]]
+            wrong = (
+                len(shape) not in self.ranks or 0 in shape or (self.alike and shape != shapes[0])
+            )
             illegal(f"{tensor.name} has sizes {[*shape]}; allowed: {allowed}", wrong)
+        wrong_axes = "Axes" in attrs and invalid_axes(attrs["Axes"], len(shapes[0]))
+        illegal(wrong_axes, wrong_axes)
+        dtype, types = given[0].dtype.name, self.schema.inputs[0].constraint.split()
+        illegal(f"{self.name} of {dtype}", "int" in dtype and dtype not in types)
+        if "TransA" in attrs:
+            _check_matrices(shapes, attrs)
         if "WindowSize" in attrs:
             _check_windows(shapes[0][2:], attrs)
         made = {one: [attrs[name] for name in by.split()] for one, by in self.members.items()}
         stated = {one: sum(values[1:], values[0]) for one, values in made.items()}
-        for name in _WORDS.keys() & attrs.keys():
-            words, value = _WORDS[name], attrs[name]
+        for name in WORDS.keys() & attrs.keys():
+            words, value = WORDS[name], attrs[name]
             illegal(f"{name} {value!r}; allowed: {', '.join(words)}", value not in words)
             stated |= words[value]
         return {**self.fixed, **stated}
+
+
+def _check_matrices(shapes: Sequence[tuple[int, ...]], attrs: Mapping[str, Any]) -> None:
+    """Raise InvalidNode unless stacks of matrices can be multiplied, and C is like the product."""
+    a, b = ((*shape[:-2], *shape[-2:][:: 1 if attrs[name] == "NONE" else -1])
+            for shape, name in zip(shapes, ("TransA", "TransB"), strict=False))  # fmt: skip
+    wrong = (*a[:-2], a[-1]) != b[:-1] or any(c != (*a[:-1], b[-1]) for c in shapes[2:])
+    illegal(f"sizes {shapes}; allowed: {{…, M, K}}, {{…, K, N}} and {{…, M, N}}", wrong)
 
 
 def _check_windows(sizes: Sequence[int], attrs: Mapping[str, Any]) -> None:
@@ -138,6 +173,17 @@ def _each(tensors: str, row: tuple[str, str, int, str, *tuple[str, ...]]) -> Low
     return Lowered(schema, onnx_s, opset)
 
 
+_REDUCED = {
+    word: Lowered(
+        _schema("REDUCE", "Function Axes", {"InputTensor": types}, {"OutputTensor": types}),
+        f"Reduce{name}", 12, {"axes": "Axes"}, fixed={"keepdims": 1})
+    for types, names in (
+        (_ALL, {"MAX": "Max", "MIN": "Min"}),
+        (_LONG, {"L1": "L1", "MULTIPLY": "Prod", "SUM": "Sum", "SUM_SQUARE": "SumSquare"}),
+        (_FLOATS, {"AVERAGE": "Mean", "L2": "L2", "LOG_SUM": "LogSum",
+                   "LOG_SUM_EXP": "LogSumExp"}))
+    for word, name in names.items()
+}  # fmt: skip
 _OF_MAXIMA = {"OutputTensor": _ALL, "OutputIndicesTensor?": "uint32"}
 #: Those that are an operator of ONNX under other names.
 LOWERED = {
@@ -150,6 +196,12 @@ LOWERED = {
         _pool("MAX_POOLING", "MaxPool", 12, "", {"InputTensor": _ALL}, {"OutputTensor": _ALL}),
         _pool("MAX_POOLING1", "MaxPool", 12, "", {"InputTensor": _ALL}, _OF_MAXIMA),
         _pool("MAX_POOLING2", "MaxPool", 12, "Dilations", {"InputTensor": _ALL}, _OF_MAXIMA),
+        replace(_REDUCED["MAX"], picks=_REDUCED),
+        Lowered(
+            _schema("GEMM", "TransA TransB Alpha Beta",
+                    dict.fromkeys(("ATensor", "BTensor", "CTensor?"), _FLOATS),
+                    {"OutputTensor": _FLOATS}),
+            "Gemm", 13, {"alpha": "Alpha", "beta": "Beta"}, range(2, 5), alike=False),
         *(_each("Input", row) for row in (
             *((name.upper(), name, 7, _FLOATS) for name in "Acos Asin Atan Cos Sin Tan".split()),
             *((name.upper(), name, 9, _FLOATS) for name in "Acosh Asinh Atanh Cosh Sinh".split()),

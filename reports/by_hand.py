@@ -4664,13 +4664,28 @@ def openvino() -> Iterator[Check]:
     seven, low = np.ones((1,) * 7, np.int8), np.array([-128], np.int8)
     short = Model("Div", 14, {}, seven * 71, more=(seven * 40,))
     least = Model("Sub", 14, {}, low, more=(low,))
-    for cause, model, right, wrong, why, control, answer in (
-        ("Integers of 8 bits are rounded", short, seven, seven * 2,
-         "71 / 40 is 1.775, and truncated 1", replace(short, x=seven * 80), seven * 2),
-        ("Sub of int8 adds", least, [0], [-1], "a number less itself is 0",
-         replace(least, more=(low + 1,)), [-1]),
-    ):  # fmt: skip
-        yield Check("openvino", cause, model, [right], Gives(wrong), why, control, answer, rtol=0)
+    yield Check(
+        "openvino",
+        "Integers of 8 bits are rounded",
+        short,
+        [seven],
+        Gives(seven * 2),
+        "71 / 40 is 1.775, and truncated 1",
+        replace(short, x=seven * 80),
+        seven * 2,
+        rtol=0,
+    )
+    yield Check(
+        "openvino",
+        "Sub of int8 adds",
+        least,
+        [[0]],
+        Gives([-1]),
+        "a number less itself is 0",
+        replace(least, more=(low + 1,)),
+        [-1],
+        rtol=0,
+    )
     three = np.array([3], np.float16)
     third = Model("Div", 14, {}, three + 4, more=(three,), constant=True)
     yield Check(

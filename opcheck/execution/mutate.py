@@ -428,9 +428,9 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
                         problems.add(file, mark, wrong, hint)
     problems.raise_if_any()
     # What an operator of DirectML takes, ONNX's that it is takes too, unless it is several.
-    one = LOWERED.get(op.name)
-    several = not one or one.picks or not one.alike
-    return (*found, *(arguments(one.onnx.op) if one and not several else ()))
+    same = LOWERED.get(op.name)
+    several = not same or same.picks or not same.alike
+    return (*found, *(arguments(same.onnx.op) if same and not several else ()))
 
 
 @cache

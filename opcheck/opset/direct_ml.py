@@ -100,7 +100,7 @@ class Lowered:
 
     def chosen(self, attrs: Attrs) -> "Lowered":
         """What is meant by these members; raises InvalidNode where Function is no such constant."""
-        function = attrs.get("Function", "")
+        function = str(attrs.get("Function", ""))
         illegal(f"Function {function!r}; allowed: {', '.join(self.picks)}",
                 self.picks and function not in self.picks)  # fmt: skip
         return self.picks[function] if self.picks else self
@@ -121,7 +121,7 @@ class Lowered:
             )
             illegal(f"{tensor.name} has sizes {[*shape]}; allowed: {allowed}", wrong)
         wrong_axes = "Axes" in attrs and invalid_axes(attrs["Axes"], len(shapes[0]))
-        illegal(wrong_axes, wrong_axes)
+        illegal(str(wrong_axes), wrong_axes)
         dtype, types = given[0].dtype.name, self.schema.inputs[0].constraint.split()
         illegal(f"{self.name} of {dtype}", "int" in dtype and dtype not in types)
         if "TransA" in attrs:
@@ -165,7 +165,7 @@ def _pool(name: str, onnx_s: str, opset: int, more: str, *tensors: Mapping[str, 
     return Lowered(schema, onnx_s, opset, members, range(4, 6))
 
 
-def _each(tensors: str, row: tuple[str, str, int, str, *tuple[str, ...]]) -> Lowered:
+def _each(tensors: str, row: tuple[Any, ...]) -> Lowered:
     """An operator of each element, from its name, ONNX's, an opset, types, and what it gives."""
     name, onnx_s, opset, *types = row
     taken = {f"{one}Tensor": types[0] for one in tensors.split()}

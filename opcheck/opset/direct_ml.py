@@ -173,6 +173,7 @@ def _each(tensors: str, row: tuple[Any, ...]) -> Lowered:
     return Lowered(schema, onnx_s, opset)
 
 
+#: What each Function of REDUCE is.
 _REDUCED = {
     word: Lowered(
         _schema("REDUCE", "Function Axes", {"InputTensor": types}, {"OutputTensor": types}),
@@ -233,6 +234,7 @@ LOWERED = {
             {"OutputTensor": _ANY}), "Where", 9),
         Lowered(_schema("ELEMENT_WISE_IS_INFINITY", "InfinityMode", {"InputTensor": _FLOATS},
                         {"OutputTensor": "uint8"}), "IsInf", 20),
+        # The exponents have a type of their own, by another text.
         Lowered(_schema("ELEMENT_WISE_POW", "", {
             "InputTensor": _NUMBERS, "ExponentTensor": f"{_NUMBERS} "}, {"OutputTensor": _NUMBERS}),
             "Pow", 15),

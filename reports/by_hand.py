@@ -4661,6 +4661,31 @@ def openvino() -> Iterator[Check]:
         even,
         rtol=0,
     )
+    seven, low = np.ones((1,) * 7, np.int8), np.array([-128], np.int8)
+    short = Model("Div", 14, {}, seven * 71, more=(seven * 40,))
+    least = Model("Sub", 14, {}, low, more=(low,))
+    yield Check(
+        "openvino",
+        "Integers of 8 bits are rounded",
+        short,
+        [seven],
+        Gives(seven * 2),
+        "71 / 40 is 1.775, and truncated 1",
+        replace(short, x=seven * 80),
+        seven * 2,
+        rtol=0,
+    )
+    yield Check(
+        "openvino",
+        "Sub of int8 adds",
+        least,
+        [[0]],
+        Gives([-1]),
+        "a number less itself is 0",
+        replace(least, more=(low + 1,)),
+        [-1],
+        rtol=0,
+    )
     three = np.array([3], np.float16)
     third = Model("Div", 14, {}, three + 4, more=(three,), constant=True)
     yield Check(
@@ -5819,6 +5844,16 @@ def _functions_of_tract() -> Iterator[Check]:
             1,
             0.73105858,
             0.1,
+        ),
+        (
+            "Tanh of float16",
+            _function("Tanh", 13, 0.375, np.float16),
+            0.3584,
+            0.3579,
+            "(e^0.75 - 1) / (e^0.75 + 1) = 1.1170 / 3.1170",
+            0,
+            0,
+            4e-4,
         ),
         (
             "On a CPU with AVX, Tanh of float32",

@@ -145,7 +145,8 @@ def test_a_legal_twin_differs_in_something():
 EITHER_ZERO = """
     Bernoulli Binarizer Clip GlobalMaxPool Hardmax Imputer LabelEncoder Max MaxPool MaxRoiPool Min
     DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 RandomNormalLike RandomUniformLike ReduceMax
-    DML_MAX_POOLING DML_MAX_POOLING2 OneHotEncoder ReduceMin Relu SequenceEmpty Sign TopK Unique
+    DML_MAX_POOLING DML_MAX_POOLING1 DML_MAX_POOLING2 DML_ELEMENT_WISE_MAX DML_ELEMENT_WISE_MIN
+    DML_ELEMENT_WISE_SIGN OneHotEncoder ReduceMin Relu SequenceEmpty Sign TopK Unique
     """.split()
 
 

@@ -425,8 +425,10 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
                         hint = did_you_mean(str(word), sorted(map(str, known)))
                         problems.add(file, mark, wrong, hint)
     problems.raise_if_any()
-    # What an operator of DirectML takes, ONNX's that it is takes too.
-    return (*found, *(arguments(LOWERED[op.name].onnx.op) if op.name in LOWERED else ()))
+    # What an operator of DirectML takes, ONNX's that it is takes too, unless it is several.
+    same = LOWERED.get(op.name)
+    several = not same or same.picks or not same.alike
+    return (*found, *(arguments(same.onnx.op) if same and not several else ()))
 
 
 @cache

@@ -327,8 +327,9 @@ def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
 
 def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """A node of ONNX, between casts where that has other types of booleans or indices."""
-    one = direct_ml.LOWERED[task.op.name]
-    attrs = one.checked([x.shape for x in task.inputs], task.attrs)
+    one = direct_ml.LOWERED[task.op.name].chosen(task.attrs)
+    attrs = one.checked(task.inputs, task.attrs)
+    illegal("ONNX has no stacks of Gemm", one.name == "Gemm" and len(task.inputs[0].shape) > 2)
     node = helper.make_node(one.name, task.slots, _output_slots(task))
     node.attribute.extend(_attribute(one.onnx.op, *item) for item in attrs.items())
     before, nodes = list[NodeProto](), [node]

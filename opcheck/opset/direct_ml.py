@@ -5,7 +5,7 @@ level 3.0, the first that allows 1 to 8 dimensions, or of a later one as the cla
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,11 +17,23 @@ from opcheck.opset import DML, Attribute, AttrType, Parameter, Schema, versions
 #: The largest DimensionCount of a tensor descriptor.
 MAX_RANK = 8
 #: The types of descriptors' members, by which these are attributes. All of them have to be stated.
-_MEMBERS: Mapping[str, AttrType] = {"P": "int", "IncludePadding": "int"}
+_MEMBERS: Mapping[str, AttrType] = {
+    "P": "int", "IncludePadding": "int", "Alpha": "float", "Beta": "float", "Function": "string",
+    "InfinityMode": "string", "TransA": "string", "TransB": "string",
+}  # fmt: skip
+#: What the constants of enumerations say by ONNX's names.
+WORDS: Mapping[str, Mapping[str, Attrs]] = {
+    "InfinityMode": {
+        word: {"detect_negative": below, "detect_positive": above} for word, below, above
+        in (("EITHER", 1, 1), ("POSITIVE", 0, 1), ("NEGATIVE", 1, 0))},
+    **{name: {"NONE": {one: 0}, "TRANSPOSE": {one: 1}}
+       for name, one in (("TransA", "transA"), ("TransB", "transB"))},
+}  # fmt: skip
 _FLOATS = "float32 float16"
 _SIGNED, _BOOLS, _BITS = f"{_FLOATS} int32 int16 int8", "uint32 uint8", "uint32 uint16 uint8"
 _NUMBERS = f"{_SIGNED} {_BITS}"
-_ALL = f"{_NUMBERS} int64 uint64"
+_LONG = f"{_FLOATS} int64 int32 uint64 uint32"
+_ALL, _ANY = f"{_NUMBERS} int64 uint64", f"{_NUMBERS} int64 uint64 float64"
 
 
 def _schema(name: str, members: str, *tensors: Mapping[str, str]) -> Schema:
@@ -73,14 +85,25 @@ class Lowered:
     """An operator of DirectML that is one of ONNX at an opset, under other names.
 
     `members` are those that its attributes are made of, by ONNX's names; `ranks` the dimension
-    counts.
+    counts; `fixed` the attributes that no member says. `picks` are those of its Functions, if it
+    has any. Unless `alike`, its tensors may have other sizes.
     """
 
     schema: Schema
     name: str
     opset: int
-    members: Mapping[str, str]
+    members: Mapping[str, str] = field(default_factory=dict)
     ranks: range = range(1, MAX_RANK + 1)
+    fixed: Attrs = field(default_factory=dict)
+    picks: Mapping[str, "Lowered"] = field(default_factory=dict)
+    alike: bool = True
+
+    def chosen(self, attrs: Attrs) -> "Lowered":
+        """What is meant by these members; raises InvalidNode where Function is no such constant."""
+        function = str(attrs.get("Function", ""))
+        illegal(f"Function {function!r}; allowed: {', '.join(self.picks)}",
+                self.picks and function not in self.picks)  # fmt: skip
+        return self.picks[function] if self.picks else self
 
     @cached_property
     def onnx(self) -> Schema:
@@ -88,16 +111,38 @@ class Lowered:
         known = versions("", self.name)
         return known[max(since for since in known if since <= self.opset)]
 
-    def checked(self, shapes: Sequence[Sequence[int]], attrs: Mapping[str, Any]) -> Attrs:
+    def checked(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> Attrs:
         """ONNX's attributes; raises InvalidNode for what the pages forbid and ONNX does not."""
+        shapes = [(*x.shape,) for x in given if x is not None]
         for tensor, shape in zip(self.schema.inputs, shapes, strict=False):
             allowed = f"{self.ranks[0]} to {self.ranks[-1]} of them, from 1 on, in all inputs"
-            wrong = len(shape) not in self.ranks or 0 in shape or [*shape] != [*shapes[0]]
+            wrong = (
+                len(shape) not in self.ranks or 0 in shape or (self.alike and shape != shapes[0])
+            )
             illegal(f"{tensor.name} has sizes {[*shape]}; allowed: {allowed}", wrong)
+        wrong_axes = "Axes" in attrs and invalid_axes(attrs["Axes"], len(shapes[0]))
+        illegal(str(wrong_axes), wrong_axes)
+        dtype, types = given[0].dtype.name, self.schema.inputs[0].constraint.split()
+        illegal(f"{self.name} of {dtype}", "int" in dtype and dtype not in types)
+        if "TransA" in attrs:
+            _check_matrices(shapes, attrs)
         if "WindowSize" in attrs:
             _check_windows(shapes[0][2:], attrs)
         made = {one: [attrs[name] for name in by.split()] for one, by in self.members.items()}
-        return {one: sum(values[1:], values[0]) for one, values in made.items()}
+        stated = {one: sum(values[1:], values[0]) for one, values in made.items()}
+        for name in WORDS.keys() & attrs.keys():
+            words, value = WORDS[name], attrs[name]
+            illegal(f"{name} {value!r}; allowed: {', '.join(words)}", value not in words)
+            stated |= words[value]
+        return {**self.fixed, **stated}
+
+
+def _check_matrices(shapes: Sequence[tuple[int, ...]], attrs: Mapping[str, Any]) -> None:
+    """Raise InvalidNode unless stacks of matrices can be multiplied, and C is like the product."""
+    a, b = ((*shape[:-2], *shape[-2:][:: 1 if attrs[name] == "NONE" else -1])
+            for shape, name in zip(shapes, ("TransA", "TransB"), strict=False))  # fmt: skip
+    wrong = (*a[:-2], a[-1]) != b[:-1] or any(c != (*a[:-1], b[-1]) for c in shapes[2:])
+    illegal(f"sizes {shapes}; allowed: {{…, M, K}}, {{…, K, N}} and {{…, M, N}}", wrong)
 
 
 def _check_windows(sizes: Sequence[int], attrs: Mapping[str, Any]) -> None:
@@ -120,14 +165,26 @@ def _pool(name: str, onnx_s: str, opset: int, more: str, *tensors: Mapping[str, 
     return Lowered(schema, onnx_s, opset, members, range(4, 6))
 
 
-def _each(tensors: str, row: tuple[str, str, int, str, *tuple[str, ...]]) -> Lowered:
+def _each(tensors: str, row: tuple[Any, ...]) -> Lowered:
     """An operator of each element, from its name, ONNX's, an opset, types, and what it gives."""
     name, onnx_s, opset, *types = row
     taken = {f"{one}Tensor": types[0] for one in tensors.split()}
     schema = _schema(f"ELEMENT_WISE_{name}", "", taken, {"OutputTensor": types[-1]})
-    return Lowered(schema, onnx_s, opset, {})
+    return Lowered(schema, onnx_s, opset)
 
 
+#: What each Function of REDUCE is.
+_REDUCED = {
+    word: Lowered(
+        _schema("REDUCE", "Function Axes", {"InputTensor": types}, {"OutputTensor": types}),
+        f"Reduce{name}", 12, {"axes": "Axes"}, fixed={"keepdims": 1})
+    for types, names in (
+        (_ALL, {"MAX": "Max", "MIN": "Min"}),
+        (_LONG, {"L1": "L1", "MULTIPLY": "Prod", "SUM": "Sum", "SUM_SQUARE": "SumSquare"}),
+        (_FLOATS, {"AVERAGE": "Mean", "L2": "L2", "LOG_SUM": "LogSum",
+                   "LOG_SUM_EXP": "LogSumExp"}))
+    for word, name in names.items()
+}  # fmt: skip
 _OF_MAXIMA = {"OutputTensor": _ALL, "OutputIndicesTensor?": "uint32"}
 #: Those that are an operator of ONNX under other names.
 LOWERED = {
@@ -138,18 +195,49 @@ LOWERED = {
         _pool("AVERAGE_POOLING", "AveragePool", 11, "IncludePadding"),
         _pool("AVERAGE_POOLING1", "AveragePool", 19, "Dilations IncludePadding"),
         _pool("MAX_POOLING", "MaxPool", 12, "", {"InputTensor": _ALL}, {"OutputTensor": _ALL}),
+        _pool("MAX_POOLING1", "MaxPool", 12, "", {"InputTensor": _ALL}, _OF_MAXIMA),
         _pool("MAX_POOLING2", "MaxPool", 12, "Dilations", {"InputTensor": _ALL}, _OF_MAXIMA),
+        replace(_REDUCED["MAX"], picks=_REDUCED),
+        Lowered(
+            _schema("GEMM", "TransA TransB Alpha Beta",
+                    dict.fromkeys(("ATensor", "BTensor", "CTensor?"), _FLOATS),
+                    {"OutputTensor": _FLOATS}),
+            "Gemm", 13, {"alpha": "Alpha", "beta": "Beta"}, range(2, 5), alike=False),
         *(_each("Input", row) for row in (
-            ("ABS", "Abs", 13, _SIGNED), ("CEIL", "Ceil", 13, _FLOATS),
-            ("SQRT", "Sqrt", 13, _FLOATS), ("IDENTITY", "Identity", 13, _NUMBERS),
+            *((name.upper(), name, 7, _FLOATS) for name in "Acos Asin Atan Cos Sin Tan".split()),
+            *((name.upper(), name, 9, _FLOATS) for name in "Acosh Asinh Atanh Cosh Sinh".split()),
+            *((name.upper(), name, 13, _FLOATS)
+              for name in "Ceil Erf Exp Floor Log Sqrt Tanh".split()),
+            ("ABS", "Abs", 13, _SIGNED), ("IDENTITY", "Identity", 13, _NUMBERS),
+            ("NEGATE", "Neg", 13, f"{_SIGNED} int64"), ("RECIP", "Reciprocal", 13, _FLOATS),
+            ("SIGN", "Sign", 13, _ALL),
             ("IS_NAN", "IsNaN", 13, _FLOATS, "uint8"), ("LOGICAL_NOT", "Not", 13, _BOOLS),
             ("BIT_NOT", "BitwiseNot", 18, _BITS))),
         *(_each("A B", row) for row in (
-            ("ADD", "Add", 14, _NUMBERS), ("LOGICAL_AND", "And", 7, _BOOLS),
+            ("ADD", "Add", 14, _NUMBERS), ("SUBTRACT", "Sub", 14, _ALL),
+            ("MULTIPLY", "Mul", 14, _ALL), ("DIVIDE", "Div", 14, _ALL),
+            ("MAX", "Max", 13, _ALL), ("MIN", "Min", 13, _ALL),
+            ("LOGICAL_AND", "And", 7, _BOOLS), ("LOGICAL_OR", "Or", 7, _BOOLS),
+            ("LOGICAL_XOR", "Xor", 7, _BOOLS), ("LOGICAL_EQUALS", "Equal", 13, _ALL, "uint8"),
+            ("LOGICAL_GREATER_THAN", "Greater", 13, _ALL, "uint8"),
+            ("LOGICAL_LESS_THAN", "Less", 13, _ALL, "uint8"),
             ("LOGICAL_GREATER_THAN_OR_EQUAL", "GreaterOrEqual", 16, _NUMBERS, "uint8"),
             ("LOGICAL_LESS_THAN_OR_EQUAL", "LessOrEqual", 16, _NUMBERS, "uint8"),
             ("BIT_AND", "BitwiseAnd", 18, _BITS), ("BIT_OR", "BitwiseOr", 18, _BITS),
             ("BIT_XOR", "BitwiseXor", 18, _BITS))),
+        *(replace(_each("A B", (f"BIT_SHIFT_{way}", "BitShift", 11, f"{_BITS} uint64")),
+                  fixed={"direction": way}) for way in ("LEFT", "RIGHT")),
+        *(replace(_each("A B", (f"MODULUS_{how}", "Mod", 28, _ALL)), fixed={"fmod": fmod})
+          for fmod, how in enumerate(("FLOOR", "TRUNCATE"))),
+        Lowered(_schema(
+            "ELEMENT_WISE_IF", "", {"ConditionTensor": "uint8", "ATensor": _ANY, "BTensor": _ANY},
+            {"OutputTensor": _ANY}), "Where", 9),
+        Lowered(_schema("ELEMENT_WISE_IS_INFINITY", "InfinityMode", {"InputTensor": _FLOATS},
+                        {"OutputTensor": "uint8"}), "IsInf", 20),
+        # The exponents have a type of their own, by another text.
+        Lowered(_schema("ELEMENT_WISE_POW", "", {
+            "InputTensor": _NUMBERS, "ExponentTensor": f"{_NUMBERS} "}, {"OutputTensor": _NUMBERS}),
+            "Pow", 15),
     )
 }  # fmt: skip
 SCHEMAS = (

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import numpy as np
+
+from opcheck import numbers as xp
 from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import DECIDED, find, is_open, operator, signature_of
 from opcheck.engine.ops.pools import ENDS, TIES
@@ -11,17 +14,24 @@ from opcheck.opset import DML
 from opcheck.opset.direct_ml import LOWERED
 
 
-def renamed(one, function):
-    """A formula of ONNX's with DirectML's tensors and members."""
+def renamed(one, functions):
+    """A formula with DirectML's tensors and members, from ONNX's, by the names of its operators."""
 
     def formula(*inputs, outputs=1, **attrs):
-        stated = one.checked([x.shape for x in inputs], attrs)
+        part = one.chosen(attrs)
+        function, stated = functions[part.name], part.checked(inputs, attrs)
         odd = attrs.get("P", 0) % 2
         is_open("whether odd powers keep the signs", odd and (seen(inputs[0]) < 0).any())
-        node = Node(one.onnx.op, (), stated, [outputs - 1])
+        node = Node(part.onnx.op, (), stated, [outputs - 1])
+        named = attributes_for(function, part.onnx, node)
         # The pages of pools decide both.
         with setting(DECIDED, (ENDS, TIES)):
-            return function(*inputs, **attributes_for(function, one.onnx, node))
+            stack = inputs[0].shape[:-2] if part.name == "Gemm" else ()
+            if not stack:
+                return function(*inputs, **named)
+            made = [function(*(x if x is None else x[place] for x in inputs), **named)
+                    for place in np.ndindex(*stack)]  # fmt: skip
+            return xp.reshape(xp.stack(made), (*stack, *made[0].shape))
 
     names = [*one.schema.attributes, *["outputs"][: len(one.schema.outputs) - 1]]
     formula.__signature__ = signature_of(one.schema, names)  # type: ignore[attr-defined]
@@ -29,12 +39,18 @@ def renamed(one, function):
 
 
 for _name, _one in LOWERED.items():
-    _known: Any = find("", _one.name)
-    _made = operator(_name, DML, exact=_known.exact, low=_known.low, high=_known.high)
-    _lists: Any = ((_made.sound, _known.sound), (_made.mutants, _known.mutants))
-    for _kept, _all in _lists:
-        _kept += [x._replace(function=renamed(_one, x.function), since=1)
-                  for x in _all if x.since == _one.onnx.op.since]  # fmt: skip
-    for _declare, _by in ((_made.formula, _known.formulas), (_made.natively, _known.native)):
-        if _function := _by.get(_one.onnx.op.since):
-            _declare(1)(renamed(_one, _function))
+    _parts: Any = {part.name: (find("", part.name), part.onnx.op.since)
+                   for part in (*_one.picks.values(), _one)}  # fmt: skip
+    _all = [known for known, _ in _parts.values()]
+    _made = operator(_name, DML, exact=all(known.exact for known in _all),
+                     low=_all[-1].low, high=_all[-1].high)  # fmt: skip
+    _formulas = {name: known.formulas[since] for name, (known, since) in _parts.items()}
+    _made.formula(1)(renamed(_one, _formulas))
+    for _part, (_known, _since) in _parts.items():
+        _lists: Any = ((_made.sound, _known.sound), (_made.mutants, _known.mutants))
+        for _kept, _every in _lists:
+            _kept += [
+                x._replace(function=renamed(_one, _formulas | {_part: x.function}), since=1)
+                for x in _every if x.since == _since]  # fmt: skip
+        if _function := _known.native.get(_since):
+            _made.natively(1)(renamed(_one, _formulas | {_part: _function}))

@@ -252,7 +252,7 @@ def _to_either_side(function, a, b):
 
 def _power(x, y):
     """x^y, in the type of `x`; of integers the fraction is cut off, as casts do it."""
-    if x.dtype.kind != "i":
+    if x.dtype.kind not in "iu":
         return xp.pow(x, y)
     whole = y.dtype.kind in "iu"
     exponent = y if whole else xp.values_of(y)
@@ -271,7 +271,7 @@ def _power(x, y):
 
 def _in_one_type(x, y):
     # Of integers that is no sound way: 9^0.5 became 9^0.
-    same = x.dtype.kind == "i" or x.dtype == y.dtype
+    same = x.dtype.kind in "iu" or x.dtype == y.dtype
     return _power(x, y) if same else xp.pow(xp.astype(x, x.dtype), xp.astype(y, x.dtype))
 
 

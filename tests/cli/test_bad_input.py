@@ -187,16 +187,6 @@ def test_a_case_that_contradicts_the_specification_is_told(run, tmp_path):
     assert found.stdout.splitlines()[-1].startswith("exit 2: ")
 
 
-def test_what_is_wrong_with_a_case_is_said_once_whatever_the_number_of_backends(tmp_path, run):
-    case = "{name: made, inputs: {input: [[1, 2]]}, expect: {output: [[1, 0]]}}"
-    head = "op: Hardmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n- "
-    (tmp_path / "made.yaml").write_text(head + case, encoding="utf-8")
-    found = run("run", str(tmp_path / "made.yaml"), "-b", "numpy", "-b", "onnxruntime", code=2)
-    assert found.stdout.count("BAD CASE") == 1
-    assert "at [0, 0] the case says 1.0, the engine 0.0 (allowed: exact)" in found.stdout
-    assert "2 results say that the case is wrong" in found.stdout
-
-
 @pytest.mark.parametrize("command", [["run", "-b", "numpy"], ["backends", "numpy"]])
 @pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
 def test_a_time_has_to_end(run, command: list[str], seconds: str) -> None:

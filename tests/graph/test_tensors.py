@@ -162,12 +162,6 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
     assert not (tmp_path / "output_0.pb").exists()
 
 
-def stored(tmp_path, data):
-    path = tmp_path / "input_0.pb"
-    path.write_bytes(data)
-    return path
-
-
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
 def test_tensors_of_every_type_come_back_as_onnx_reads_them(tmp_path, dtype):
     words = np.array(["a", "", "ü", "0"], object)
@@ -176,7 +170,7 @@ def test_tensors_of_every_type_come_back_as_onnx_reads_them(tmp_path, dtype):
     declared = helper.make_tensor_type_proto(dtype.onnx, None)
     data = value_bytes(array, declared, "x")
     theirs = numpy_helper.to_array(TensorProto.FromString(data))
-    ours = read_value(stored(tmp_path, data), declared)
+    ours = read_value(written(tmp_path, data), declared)
     assert isinstance(ours, np.ndarray)
     assert ours.dtype == theirs.dtype == dtype.numpy
     assert repr(ours.tolist()) == repr(theirs.tolist()) == repr(array.tolist())
@@ -184,15 +178,15 @@ def test_tensors_of_every_type_come_back_as_onnx_reads_them(tmp_path, dtype):
 
 def test_sequences_and_optionals_come_back(tmp_path):
     declared = sequence_of()
-    found = read_value(stored(tmp_path, value_bytes([X, X + 1], declared, "x")), declared)
+    found = read_value(written(tmp_path, value_bytes([X, X + 1], declared, "x")), declared)
     assert isinstance(found, list)
     assert [one.tolist() for one in found] == [X.tolist(), (X + 1).tolist()]
-    assert read_value(stored(tmp_path, value_bytes([], declared, "x")), declared) == []
+    assert read_value(written(tmp_path, value_bytes([], declared, "x")), declared) == []
     for inner, value in ((TENSOR, X), (sequence_of(), [X])):
         declared = optional_of(inner)
-        found = read_value(stored(tmp_path, value_bytes(value, declared, "x")), declared)
+        found = read_value(written(tmp_path, value_bytes(value, declared, "x")), declared)
         assert np.array_equal(np.asarray(found), np.asarray(value))
-        assert read_value(stored(tmp_path, value_bytes(None, declared, "x")), declared) is None
+        assert read_value(written(tmp_path, value_bytes(None, declared, "x")), declared) is None
 
 
 @pytest.mark.parametrize(
@@ -247,18 +241,18 @@ def _raw(dims, size=4, **more):
     ],
 )
 def test_damaged_tensors_are_errors_that_name_the_file(tmp_path, proto, told):
-    with pytest.raises(ValueError, match=rf"input_0\.pb.*{told}"):
-        read_value(stored(tmp_path, proto.SerializeToString()), TENSOR)
+    with pytest.raises(ValueError, match=rf"output_0\.pb.*{told}"):
+        read_value(written(tmp_path, proto.SerializeToString()), TENSOR)
 
 
 def test_other_values_than_declared_are_errors(tmp_path):
     maps = SequenceProto(elem_type=SequenceProto.MAP).SerializeToString()
     with pytest.raises(ValueError, match="a sequence of MAP, not of tensors"):
-        read_value(stored(tmp_path, maps), sequence_of())
+        read_value(written(tmp_path, maps), sequence_of())
     maps = OptionalProto(elem_type=OptionalProto.MAP).SerializeToString()
     with pytest.raises(ValueError, match="an optional of something else"):
-        read_value(stored(tmp_path, maps), optional_of(TENSOR))
+        read_value(written(tmp_path, maps), optional_of(TENSOR))
     with pytest.raises(ValueError, match="no readable value"):
-        read_value(stored(tmp_path, b"\xff" * 9), TENSOR)
+        read_value(written(tmp_path, b"\xff" * 9), TENSOR)
     with pytest.raises(ValueError, match="no such file"):
         read_value(tmp_path / "input_1.pb", TENSOR)

@@ -268,23 +268,12 @@ def test_a_baseline_is_not_written_over(bench, tmp_path):
     assert f"--save {old}: the same command names this file twice" in found.stderr
 
 
-@pytest.mark.parametrize(
-    ("axis", "fields", "said"),
-    [
-        (
-            7,
-            "inputs: {input: [[1, 2]]}, expect: {rejected: no, legal: {attrs.axis: 0}}",
-            "it expects, or admits, a refusal",
-        ),
-        (0, "inputs: {input: {shape: [0, 2], constant: 0}}", "a tensor of it has no element"),
-    ],
-)
-def test_cases_without_an_answer_that_takes_time_are_told(bench, tmp_path, axis, fields, said):
+def test_cases_without_an_answer_that_takes_time_are_told(bench, tmp_path):
     path = tmp_path / "g.yaml"
-    entry = f"{{name: a, attrs: {{axis: {axis}}}, {fields}}}"
+    entry = "{name: a, attrs: {axis: 0}, inputs: {input: {shape: [0, 2], constant: 0}}}"
     path.write_text(f"op: Hardmax\nopset: 13\ndtype: float32\nbench:\n- {entry}\n")
     found = bench("-b", "numpy", cases=str(path), code=2)
-    assert f"not timed: Hardmax/a: {said}" in found.stderr
+    assert "not timed: Hardmax/a: a tensor of it has no element" in found.stderr
     assert "none of the cases can be timed" in found.stderr
 
 

@@ -46,14 +46,6 @@ def test_what_is_written_is_told_and_is_right(run, mine):
     assert found.stdout.endswith("exit 0: conforms: 5 results, nothing unexpected\n")
 
 
-def test_damage_is_told_before_any_backend_is_asked(run, mine):
-    run("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
-    path = f"golden/{RANDOM}/test_data_set_0/output_0.pb"
-    Path(path).write_bytes(Path(path).read_bytes()[:-3])
-    found = run("run", "golden", "-b", "numpy?mode=exact", code=2)
-    assert f"{path}: was changed: its SHA-256 is " in found.output
-
-
 def test_a_forged_answer_is_told_by_the_engine(run, mine):
     run("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
     path = Path(f"golden/{RANDOM}/test_data_set_0/output_0.pb")

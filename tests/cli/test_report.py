@@ -1,7 +1,6 @@
 """`opcheck run --report` and `opcheck report`: what a run leaves, and what is made of it later."""
 
 import gzip
-import json
 import os
 import re
 from pathlib import Path
@@ -261,17 +260,6 @@ def test_what_makes_no_sense_is_told(run, words, said):
     assert found.stdout == ""
 
 
-def test_the_first_damaged_line_is_told_with_its_place(run, tmp_path):
-    stored(run, "-b", "right")
-    lines = (tmp_path / "run.jsonl").read_text().splitlines()
-    fields = json.loads(lines[2]) | {"verdict": "splendid"}
-    (tmp_path / "run.jsonl").write_text("\n".join([*lines[:2], json.dumps(fields), ""]))
-    found = run("report", "run.jsonl", code=2)
-    assert found.stderr.startswith(
-        "run.jsonl:3:1: verdict: Input should be 'pass', 'known', 'warn'"
-    )
-
-
 @pytest.fixture
 def timed(tmp_path):
     def keep(*, complete=True, rows=None):
@@ -311,10 +299,3 @@ def test_a_benchmark_without_times_conforms_to_nothing(run, timed):
 @pytest.mark.parametrize("words", [["--format", "junit"], ["--format", "html"], ["-q"], ["-v"]])
 def test_what_is_there_for_runs_only_is_refused_for_a_benchmark(run, timed, words):
     assert "bench.jsonl is a benchmark" in run("report", timed(), *words, code=2).stderr
-
-
-def test_a_benchmark_that_is_damaged_is_refused_with_the_place(run, timed):
-    path = Path(timed())
-    path.write_text(path.read_text().replace('"timed"', '"tined"', 1))
-    found = run("report", path.name, code=2)
-    assert "bench.jsonl:2:1: Input tag 'tined' found" in found.stderr

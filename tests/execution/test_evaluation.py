@@ -460,17 +460,9 @@ def test_a_rejection_passes_if_the_twin_is_accepted(tmp_path: Path) -> None:
     assert result_of(case, answering(lambda inputs: [RIGHT])).verdict is Verdict.FAIL
 
 
+# How else it may not look is in tests/compare/test_verdict.py.
 @pytest.mark.parametrize(
-    ("answer", "verdict"),
-    [
-        ([RIGHT], Verdict.PASS),
-        ([RIGHT[:1]], Verdict.FAIL),
-        ([RIGHT.astype(np.float64)], Verdict.FAIL),
-        ([RIGHT, RIGHT], Verdict.FAIL),
-        ([], Verdict.FAIL),
-        (None, Verdict.FAIL),
-    ],
-    ids=["right", "shape", "dtype", "two", "none", "None"],
+    ("answer", "verdict"), [([RIGHT], Verdict.PASS), ([RIGHT[:1]], Verdict.FAIL)]
 )
 def test_the_twin_s_answer_must_look_like_one(tmp_path, answer, verdict):
     def prepared(task: Task) -> Any:

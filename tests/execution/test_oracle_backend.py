@@ -68,7 +68,7 @@ def test_what_the_oracle_answers_must_come_out(tmp_path: Path) -> None:
 def test_a_wrong_oracle_is_found_out_where_the_engine_knows_the_operator(tmp_path: Path) -> None:
     (right,) = judged(tmp_path, says("wise", 99), says("right", 11))
     assert right.verdict is Verdict.BAD_CASE
-    assert "oracle" in right.reason
+    assert right.reason.startswith("by oracle wise 1.0: the case and opcheck's engine contradict")
 
 
 def test_an_oracle_that_is_the_backend_itself_proves_nothing(tmp_path: Path) -> None:
@@ -124,21 +124,6 @@ def test_an_answer_to_other_data_must_be_the_oracle_s_too(tmp_path: Path) -> Non
     (found,) = judge_all([case], [Inline(says("stale", 11))], oracles=oracles)
     assert found.verdict is Verdict.UNSTABLE
     assert "first run's answer" in found.reason
-
-
-def test_where_the_engine_knows_better_the_oracle_is_told_so(tmp_path: Path) -> None:
-    text = """
-        op: Hardmax
-        opset: 13
-        dtype: float32
-        attrs: {axis: 1}
-        cases:
-        - {name: a, inputs: {input: [[1, 2]]}, tolerance: {ulp: 0}, expect: {oracle: wise}}
-        """
-    oracles = {"wise": Inline(says("wise", 1, 0))}
-    (found,) = judge_all(cases_in(tmp_path, text), [Inline(says("a", 0, 1))], oracles=oracles)
-    assert found.verdict is Verdict.BAD_CASE
-    assert found.reason.startswith("by oracle wise 1.0: the case and opcheck's engine contradict")
 
 
 def test_every_oracle_is_named_once_with_its_first_case(tmp_path: Path) -> None:

@@ -186,14 +186,6 @@ def test_outputs_are_read_bit_for_bit_from_either_format(tmp_path, dtype, shape)
         assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, shape, array.tobytes())
 
 
-def test_outputs_of_another_byte_order_are_the_same_numbers(tmp_path: Path) -> None:
-    np.save(tmp_path / "output_0.npy", X.astype(">f4"))
-    (found,) = read_outputs(tmp_path, Y)
-    assert found.dtype == X.dtype
-    assert found.dtype.isnative
-    assert found.tolist() == X.tolist()
-
-
 def test_a_missing_output_is_told_with_what_is_there_instead(tmp_path: Path) -> None:
     for name in ("input_0.pb", "log.txt", "output0.pb", "result.npy"):
         (tmp_path / name).write_bytes(b"")

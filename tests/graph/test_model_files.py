@@ -141,9 +141,17 @@ def test_models_of_different_tasks_differ(other) -> None:
     assert substance(model) != substance(model_of(other))
 
 
-@pytest.mark.parametrize("data", [b"\xff", b"\x3a\xff\xff\xff\xff\x0f"])
-def test_what_is_no_model_is_told(tmp_path: Path, data: bytes) -> None:
+@pytest.mark.parametrize("valid", [True, False])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"\xff", b"\x3a\xff\xff\xff\xff\x0f"),
+        # As large as what weights are looked for in.
+        *(b"\xff" * 100_000, bytes(100_000), b"\x3a\xff\xff\xff\x7f" * 20_000),
+    ],
+)
+def test_what_is_no_model_is_told(tmp_path: Path, data: bytes, valid: bool) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(data)
     with pytest.raises(ValueError, match="this is no readable model"):
-        read_model(path, valid=False)
+        read_model(path, valid=valid)

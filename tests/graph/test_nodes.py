@@ -82,7 +82,9 @@ def test_no_other_number_is_a_tolerance(number):
         read_tolerance(b'{"rtol": %s}' % number.encode())
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b"9" * 10_000])
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b"9" * 10_000, b'{"rtoll": 1}']
+)
 def test_what_is_no_object_is_told(data):
     with pytest.raises(ValueError, match="this is no JSON object with rtol and atol"):
         read_tolerance(data)

@@ -112,6 +112,27 @@ def complaint(read: Callable[[Path], Any], path: Path) -> list[str]:
     return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
 
 
+def unless_refused(read: Callable[[Path], Any], folder: Any, data: bytes) -> Any:
+    """What is read of a file with these bytes; None if it is refused."""
+    path = folder.getbasetemp() / "garbage"
+    path.write_bytes(data)
+    try:
+        return read(path)
+    except CaseFileError:
+        return None
+
+
+def strict(line: str) -> Any:
+    """The line read by a reader that knows JSON and nothing more."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    assert "\n" not in line
+    assert line.isascii()
+    return json.loads(line, parse_constant=refuse)
+
+
 def damaged(whole: bytes) -> st.SearchStrategy[bytes]:
     """The bytes, some of which are gone, or others."""
     return st.builds(

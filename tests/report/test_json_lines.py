@@ -23,6 +23,7 @@ class Kind:
     format: int
     hint: str
     read: Callable[[Path], Any]
+    reading: type[Any]
     lines: Sequence[str]
 
     def complaint(self, path: Path) -> list[str]:
@@ -31,11 +32,11 @@ class Kind:
 
 RUN = Kind(
     *("run", "header", 3, "`opcheck run --report json=FILE` writes one"),
-    *(store.read, test_store_reading.LINES),
+    *(store.read, store._RunReading, test_store_reading.LINES),
 )
 BENCH = Kind(
     *("benchmark", "bench", 1, "`opcheck bench --save FILE` writes one"),
-    *(timings.read, test_timing_store.LINES),
+    *(timings.read, timings._BenchReading, test_timing_store.LINES),
 )
 
 pytestmark = pytest.mark.parametrize("kind", [RUN, BENCH], ids=lambda kind: kind.name)
@@ -93,6 +94,13 @@ def test_the_first_damaged_line_is_told(kind, file):
     assert said.startswith(":2:1: Unable to extract tag using discriminator")
 
 
+def test_a_file_that_is_too_large_is_not_read_to_its_end(kind, file, monkeypatch):
+    monkeypatch.setattr(kind.reading, "limit", 1 << 20)
+    told = [": the file is larger than 1 MiB"]
+    assert kind.complaint(file([kind.lines[0], *[" " * 1000] * 2000])) == told
+    assert kind.complaint(file(["x" * (1 << 20)])) == told
+
+
 def test_two_files_in_one_are_told_apart(kind, file):
     told = f":{len(kind.lines) + 1}:1: nothing may follow the footer"
     for more in (kind.lines, kind.lines[1:2]):
@@ -108,26 +116,17 @@ def test_what_is_no_file_is_a_wrong_command(kind, tmp_path):
         kind.read(Path("a\0b"))
 
 
-def read_or_complain(kind, folder, data):
-    path = folder.getbasetemp() / "garbage"
-    path.write_bytes(data)
-    try:
-        return kind.read(path)
-    except CaseFileError:
-        return None
-
-
 @settings(deadline=None)
 @given(data=st.binary(max_size=300))
 def test_garbage_is_refused(kind, tmp_path_factory, data):
-    assert read_or_complain(kind, tmp_path_factory, data) is None
+    assert made.unless_refused(kind.read, tmp_path_factory, data) is None
 
 
 @settings(deadline=None)
 @given(data=st.binary(max_size=60))
 def test_garbage_after_a_header_gives_no_result(kind, tmp_path_factory, data):
     header = kind.lines[0].encode()
-    alone = read_or_complain(kind, tmp_path_factory, header)
+    alone = made.unless_refused(kind.read, tmp_path_factory, header)
     assert alone is not None
     assert not alone.complete
-    assert read_or_complain(kind, tmp_path_factory, header + b"\n" + data) in (None, alone)
+    assert made.unless_refused(kind.read, tmp_path_factory, header + b"\n" + data) in (None, alone)

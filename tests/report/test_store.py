@@ -1,4 +1,3 @@
-import json
 import re
 import struct
 from decimal import Decimal
@@ -11,18 +10,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import Exit
 from opcheck.model import Comparison, Diagnosis, Ending, Known, Mismatch, Verdict
 from opcheck.report import store
-from tests.report.made import CASE, header, record, wrong_values
-
-
-def strict(line):
-    """The line read by a reader that knows JSON and nothing more."""
-
-    def refuse(word):
-        raise AssertionError(f"{word} is no JSON")
-
-    assert "\n" not in line
-    assert line.isascii()
-    return json.loads(line, parse_constant=refuse)
+from tests.report.made import CASE, header, record, strict, wrong_values
 
 
 def worst(mismatch, dtype):

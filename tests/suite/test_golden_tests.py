@@ -4,7 +4,6 @@ import os
 import random
 import shutil
 from pathlib import Path
-from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -12,11 +11,11 @@ from onnx import numpy_helper
 
 from benchmarks import golden_corruptions as corruptions
 from opcheck.errors import CaseFileError
-from opcheck.execution.golden import write
 from opcheck.model import AnyOf, Rejected, Values
-from opcheck.suite import case_digest, load, load_all
+from opcheck.suite import case_digest, load_all
 from opcheck.suite.golden_files import MANIFEST, SUMS
-from tests.execution.golden.made import FOUR, RANDOM, rewrite
+from tests.execution.golden import made
+from tests.execution.golden.made import RANDOM, rewrite
 from tests.expecting import error_of
 from tests.models import X, relu
 from tests.models import write as write_test
@@ -24,10 +23,8 @@ from tests.models import write as write_test
 
 @pytest.fixture
 def golden(tmp_path):
-    (tmp_path / "my.yaml").write_text(dedent(FOUR), encoding="utf-8")
-    folder = tmp_path / "golden"
-    write(folder, load([tmp_path / "my.yaml"]), "all")
-    return folder
+    made.golden(tmp_path)
+    return tmp_path / "golden"
 
 
 def by_kind(*paths):

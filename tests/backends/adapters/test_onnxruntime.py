@@ -11,10 +11,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from opcheck.backends import connect
 from opcheck.backends.adapters import onnxruntime as adapter
-from opcheck.compare.verdict import Answer, Refusal, judge
 from opcheck.errors import BackendUnavailable
-from opcheck.model import EXACT, Declared, Declined, NotRun, Outcome, Port, Produced, Raised, Task
-from opcheck.model.result import Verdict
+from opcheck.model import Declared, Declined, NotRun, Outcome, Port, Produced, Raised, Task
 from tests import asking
 from tests.asking import output_of, task_of
 from tests.expecting import of_type
@@ -142,17 +140,6 @@ def test_a_session_on_another_provider_is_not_run(providers, monkeypatch):
     pretend(monkeypatch, Session(providers))
     outcome = outcome_of(HARDMAX, X, address="onnxruntime:CUDAExecutionProvider")
     assert outcome == NotRun(f"asked for CUDAExecutionProvider, got {', '.join(providers)}")
-
-
-def test_falling_back_is_no_refusal_whatever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, Session(["CPUExecutionProvider"]))
-    outcome = outcome_of(HARDMAX, X, address="onnxruntime:CUDAExecutionProvider")
-    twin = Produced((X,), 0.0)
-    refusal = Refusal("because", (), "rejected")
-    for rule in ("must", "should", "open"):
-        for admitted in ([refusal], [refusal, Answer((), "answered")]):
-            found = judge(rule, admitted, outcome, EXACT, twin=twin)  # type: ignore[arg-type]
-            assert found.verdict is Verdict.NOT_RUN
 
 
 def test_a_session_may_list_the_cpu_behind_the_provider(monkeypatch: pytest.MonkeyPatch) -> None:

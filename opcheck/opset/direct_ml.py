@@ -1,7 +1,7 @@
 """DirectML's operators as their reference pages declare them, and what each of them is in ONNX.
 
-DirectML has no opsets, so the one version there is counts as 1: that of a page's table of feature
-level 3.0, the first that allows 1 to 8 dimensions, or of a later one as the clauses of it say.
+DirectML has no opsets, so the one version there is counts as 1: that of a page's newest table of types
+but for functions of bits, and of the first feature level that allows 1 to 8 dimensions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -208,21 +208,21 @@ LOWERED = {
             *((name.upper(), name, 9, _FLOATS) for name in "Acosh Asinh Atanh Cosh Sinh".split()),
             *((name.upper(), name, 13, _FLOATS)
               for name in "Ceil Erf Exp Floor Log Sqrt Tanh".split()),
-            ("ABS", "Abs", 13, _SIGNED), ("IDENTITY", "Identity", 13, _NUMBERS),
+            ("ABS", "Abs", 13, _SIGNED), ("IDENTITY", "Identity", 13, _ANY),
             ("NEGATE", "Neg", 13, f"{_SIGNED} int64"), ("RECIP", "Reciprocal", 13, _FLOATS),
             ("SIGN", "Sign", 13, _ALL),
             ("IS_NAN", "IsNaN", 13, _FLOATS, "uint8"), ("LOGICAL_NOT", "Not", 13, _BOOLS),
             ("BIT_NOT", "BitwiseNot", 18, _BITS))),
         *(_each("A B", row) for row in (
-            ("ADD", "Add", 14, _NUMBERS), ("SUBTRACT", "Sub", 14, _ALL),
+            ("ADD", "Add", 14, _ALL), ("SUBTRACT", "Sub", 14, _ALL),
             ("MULTIPLY", "Mul", 14, _ALL), ("DIVIDE", "Div", 14, _ALL),
             ("MAX", "Max", 13, _ALL), ("MIN", "Min", 13, _ALL),
             ("LOGICAL_AND", "And", 7, _BOOLS), ("LOGICAL_OR", "Or", 7, _BOOLS),
             ("LOGICAL_XOR", "Xor", 7, _BOOLS), ("LOGICAL_EQUALS", "Equal", 13, _ALL, "uint8"),
             ("LOGICAL_GREATER_THAN", "Greater", 13, _ALL, "uint8"),
             ("LOGICAL_LESS_THAN", "Less", 13, _ALL, "uint8"),
-            ("LOGICAL_GREATER_THAN_OR_EQUAL", "GreaterOrEqual", 16, _NUMBERS, "uint8"),
-            ("LOGICAL_LESS_THAN_OR_EQUAL", "LessOrEqual", 16, _NUMBERS, "uint8"),
+            ("LOGICAL_GREATER_THAN_OR_EQUAL", "GreaterOrEqual", 16, _ALL, "uint8"),
+            ("LOGICAL_LESS_THAN_OR_EQUAL", "LessOrEqual", 16, _ALL, "uint8"),
             ("BIT_AND", "BitwiseAnd", 18, _BITS), ("BIT_OR", "BitwiseOr", 18, _BITS),
             ("BIT_XOR", "BitwiseXor", 18, _BITS))),
         *(replace(_each("A B", (f"BIT_SHIFT_{way}", "BitShift", 11, f"{_BITS} uint64")),

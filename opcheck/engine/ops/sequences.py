@@ -30,11 +30,7 @@ EMPTY.formula(11)(lambda *, dtype: [])
 LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
 
 
-@by_step(11)
-def construct(made, *inputs):
-    return made([*inputs])
-
-
+construct = by_step(11)(lambda made, *inputs: made([*inputs]))
 CONSTRUCT.formula(by=construct)(list)
 
 
@@ -116,17 +112,13 @@ def of_one(read):
             *input: read(input if input_tensor is None else [input_tensor]))}  # fmt: skip
 
 
-@by_step(15, 28)
-def optional(made, input=None):
-    return [] if input is None else made([input])
-
-
 @GET.formula(by=of_one)
 def element(held):
     unsaid("the element of an empty optional", not held)
     return held[0]
 
 
+optional = by_step(15, 28)(lambda made, input=None: [] if input is None else made([input]))
 OPTIONAL.formula(by=optional)(list)
 HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
 

@@ -123,21 +123,16 @@ OPTIONAL.formula(by=optional)(list)
 HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
 
 
-@by_step(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
-def given_back(made, *input):
-    """A sequence or an optional of one, from a list of its tensors."""
-    return made([*input])
-
-
-@by_step(15, 18, 28)
-def given_element(made, *input):
-    unsaid("the element of an empty optional", not input)
+@by_step(14, 15, 16, 18, 19, 21, 23, 24, 25, 28, options=["needed"])
+def given_back(made, *input, needed=False):
+    """A sequence or an optional of one, from a list of its tensors, of which one is `needed`."""
+    unsaid("the element of an empty optional", needed and not input)
     return made([*input])
 
 
 def of_form(name):
     """Return what makes the formulas of an operator on sequences or optionals."""
-    by = given_element if name.endswith("GetElement_of_optional_sequences") else given_back
+    by = partial(given_back, needed=name.endswith("GetElement_of_optional_sequences"))
     known = opset.versions("", name)
     return lambda made: {since: one for since, one in by(made).items() if since in known}
 

@@ -142,8 +142,8 @@ def _by_tolerance(
             problem, remark = "precision", by_tier
         else:
             found, pardoned = left, excused
-    shares = partial(_shares, judge, want.values, got, pardoned)
-    comparison = _compared(want, got, dtype, found, like, shares)
+    pieces = partial(_pieces, judge, want.values, got, pardoned)
+    comparison = _compared(want, got, dtype, found, like, lambda: (one[:2] for one in pieces()))
     return replace(comparison, problem=problem, remark=remark) if found.count else comparison
 
 
@@ -154,7 +154,8 @@ def _nothing(got: Array, dtype: DType) -> Findings:
 def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
     """Judge all elements by a tolerance; shares are at most those `pardoned`."""
     found = _nothing(got, judge.dtype)
-    for places, shares in _shares(judge, wanted, got, pardoned, found.step):
+    for places, shares, furthest in _pieces(judge, wanted, got, pardoned):
+        found.step(furthest)
 
         def allowed(number: int, places: Places = places) -> str:
             pair = (elements.native(array.flat[[places[number]]]) for array in (wanted, got))
@@ -164,19 +165,15 @@ def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) 
     return found
 
 
-def _shares(
-    judge: Judge,
-    wanted: Array,
-    got: Array,
-    pardoned: Floats | None,
-    step: Callable[[int | None], None] = lambda furthest: None,
-) -> Iterator[tuple[Places, Floats]]:
-    """Yield elements' shares by places; call `step` with the largest distance of each piece."""
+def _pieces(
+    judge: Judge, wanted: Array, got: Array, pardoned: Floats | None
+) -> Iterator[tuple[Places, Floats, int | None]]:
+    """Yield elements' places and shares, and the largest distance of each piece."""
     for start, pieces in elements.chunks(wanted, got):
         shares, furthest = judge.shares(*pieces)
-        step(furthest)
         places = np.arange(start, start + shares.size)
-        yield places, shares if pardoned is None else np.minimum(shares, pardoned[places])
+        shares = shares if pardoned is None else np.minimum(shares, pardoned[places])
+        yield places, shares, furthest
 
 
 def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:

@@ -16,7 +16,6 @@ from functools import partial
 from itertools import chain, pairwise
 from random import Random
 from time import monotonic
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -384,23 +383,23 @@ class OneCase:
         return contender
 
 
+@dataclass(eq=False)
 class Benchmark:
     """A benchmark; `to_come` visits are planned; `oracles` go by the names that cases have."""
 
-    def __init__(
-        self,
-        cases: Sequence[Case],
-        entrants: Sequence[Entrant],
-        plan: Plan,
-        oracles: Mapping[str, Pool] = MappingProxyType({}),
-    ) -> None:
-        is_kept = sum(spec.nbytes for case in cases for spec in case.inputs) <= _KEPT
+    cases: Sequence[Case]
+    entrants: Sequence[Entrant]
+    plan: Plan
+    oracles: Mapping[str, Pool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        is_kept = sum(spec.nbytes for case in self.cases for spec in case.inputs) <= _KEPT
         self._cases = []
-        for case in cases:
-            rivals, oracle = [_Rival(*one) for one in entrants], case.expect.oracle or ""
-            self._cases.append(OneCase(case, plan, rivals, oracles.get(oracle), is_kept))
-        self.plan, self.oracles = plan, oracles
-        self.to_come = len(cases) * plan.processes
+        for case in self.cases:
+            rivals = [_Rival(*one) for one in self.entrants]
+            oracle = self.oracles.get(case.expect.oracle or "")
+            self._cases.append(OneCase(case, self.plan, rivals, oracle, is_kept))
+        self.to_come = len(self.cases) * self.plan.processes
 
     def visits(self, stop: Stop = lambda: False) -> Iterator[str]:
         """Measure until `stop` returns True; each visit is announced by its case's id."""

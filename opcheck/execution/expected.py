@@ -341,12 +341,10 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
         if dtype and want.dtype and dtype != want.dtype:
             says = f"{want.name} is declared as {dtype}, and its node gives {want.dtype}"
             raise WrongCase(f"it is no valid model: {says}")
-    if case.op == model.GRAPH:
-        return tuple(replace(want, drawn=True, whole=True) for want in wants)
+    is_whole = case.op == model.GRAPH
     # Scatter is no mistake on other data, which it is enough to judge once.
-    if inputs is asked.inputs and _is_drawn(case):
-        return tuple(replace(want, drawn=True) for want in wants)
-    return wants
+    is_drawn = is_whole or (inputs is asked.inputs and _is_drawn(case))
+    return tuple(replace(want, drawn=is_drawn, whole=is_whole) for want in wants)
 
 
 def answers_of(case: Case, node: Node) -> tuple[Want, ...]:

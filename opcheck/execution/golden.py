@@ -33,8 +33,6 @@ from opcheck.suite import golden_files as gm
 
 #: The folders that tests lie in; see the package's docstring.
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
-#: Why there may be no answer to a legal twin.
-_NO_ANSWER = (ValueError, InvalidNode, MemoryError)
 #: Why there is none of a node whose elements may be returned in another order.
 _ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
 METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
@@ -286,7 +284,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
         accepted = _test(legal, twin, expected.computed(legal, twin, twin.inputs), found)
         if engine.any_order(legal.op, legal.attrs) is not None:
             raise ValueError(_ANY_ORDER)
-    except _NO_ANSWER as error:
+    except (ValueError, InvalidNode, MemoryError) as error:
         left = gm.LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
         return Made((refused,), (left,))
     if [len(one.shape) for one in case.inputs] == [len(one.shape) for one in legal.inputs]:

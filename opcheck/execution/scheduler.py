@@ -70,8 +70,8 @@ class JudgedAnswer:
 @dataclass(eq=False)
 class _OpenCase:
     evaluation: CaseEvaluation
-    #: The numbers of the backends whose results are missing.
-    missing: set[int]
+    #: How many backends' results are missing.
+    missing: int
     #: The case's oracle has not answered yet; backends are `waiting` for that.
     unheard: bool
     waiting: list[int] = field(default_factory=list)
@@ -155,8 +155,7 @@ class Judge:
             case = self.cases[place]
             evaluation, address = CaseEvaluation(case), case.expect.oracle
             question = evaluation.for_the_oracle
-            missing = {*range(len(self.backends))}
-            self._open[place] = _OpenCase(evaluation, missing, unheard=question is not None)
+            self._open[place] = _OpenCase(evaluation, len(self.backends), question is not None)
             self._held += _size(case)
             if address and question:
                 self._driver.start(self.oracles[address], once(question), (place, None))
@@ -185,7 +184,7 @@ class Judge:
             opened.unsettled[number] = found
             rounds = self._settled(opened) if len(opened.unsettled) == len(self.backends) else {}
         for one, judged in rounds.items():
-            opened.missing.remove(one)
+            opened.missing -= 1
             yield self._judged(place, one, opened.evaluation, judged)
         if not opened.missing:
             self._held -= _size(self._open.pop(place).evaluation.case)

@@ -46,9 +46,6 @@ DeclaredTensor: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
 #: Attributes that are no tensors, graphs or types.
 PLAIN = (*graph.ATTRIBUTE_PROTOS.values(),)
 _RANDOM = re.compile("Bernoulli|Multinomial|Random(Normal|Uniform)(Like)?")
-#: Dropout's third input decides if it drops anything.
-_TRAINING_INPUT = 2
-_PACKAGE = "onnx.backend.test.case.node"
 
 
 class DataSet(NamedTuple):
@@ -407,7 +404,8 @@ def random_outputs(model: ModelProto) -> frozenset[str]:
 def _draws(where: FunctionProto | NodeProto) -> bool:
     for node in messages(where, NodeProto):
         if not domain_of(node.domain):
-            training = node.op_type == "Dropout" and any(node.input[_TRAINING_INPUT:])
+            # Dropout's third input decides if it drops anything.
+            training = node.op_type == "Dropout" and any(node.input[2:])
             if training or _RANDOM.fullmatch(node.op_type):
                 return True
     return False
@@ -415,7 +413,7 @@ def _draws(where: FunctionProto | NodeProto) -> bool:
 
 def all_node_tests() -> tuple[ModelTest, ...]:
     """All node tests of ONNX, by name; making them takes some seconds."""
-    package = importlib.import_module(_PACKAGE)
+    package = importlib.import_module("onnx.backend.test.case.node")
     with warnings.catch_warnings(action="ignore"):
         cases = package.collect_testcases(None)
     return tuple(map(whole, sorted(cases, key=lambda case: str(case.name))))

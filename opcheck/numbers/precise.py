@@ -163,14 +163,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "maximum": lambda a, b: a if a >= b else b,
     "minimum": lambda a, b: a if a <= b else b,
 }
-#: Those of two operands.
-_OF_TWO = "add subtract multiply divide pow remainder fmod maximum minimum".split()
 
 
 @cache
 def of_objects(name: str) -> Callable[..., Any]:
     """The function `name` of arrays of mpmath's numbers."""
     one = partial(_real, _FUNCTIONS.get(name) or getattr(_mp, name))
-    applied = np.frompyfunc(one, 2 if name in _OF_TWO else 1, 1)
     # NumPy makes a single object of an array of rank 0.
-    return lambda *operands: np.asarray(applied(*operands), object)
+    return lambda *operands: np.asarray(np.frompyfunc(one, len(operands), 1)(*operands), object)

@@ -12,6 +12,7 @@ from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, check_size, lis
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
+from opcheck.engine.ops.resampling import linear
 from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers import plain, primitive
 
@@ -266,14 +267,9 @@ def offsets(x, groups, kernel, axes, sizes):
     return [split[(*[slice(None)] * (2 + axes), axis)] for axis in range(axes)]
 
 
-def share(place, at):
-    """The weight of the element `at` in linear interpolation at a place."""
-    return xp.maximum(1 - xp.abs(place - at), 0.0)
-
-
 @by_step(19, 22, options=["share", "change"])
 def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, dilations, pads,
-               group, offset_group, share=share,
+               group, offset_group, share=lambda place, at: linear(xp.abs(place - at)),
                change=lambda X, W, mask, *groups: (X, W, mask)):  # fmt: skip
     """Both versions, from what offsets are read as, the shares, and a change of tensors."""
     check_filters(X, W, B, kernel_shape, group)

@@ -26,15 +26,13 @@ def _turns(rows, columns, length):
     """
     check_size((rows, columns))
     product = np.outer(np.arange(rows), np.arange(columns))
-    # From half a quarter of a turn on, the other function of what is left to a quarter.
-    eighth, rest = np.divmod(product % length * 8, length)
-    odd = eighth % 2 == 1
-    part = np.where(odd, length - rest, rest).astype(np.longdouble) / length
-    angle = part * (np.arctan2(np.longdouble(0), np.longdouble(-1)) / 4)
+    # The nearest quarter of a turn, and at most half a quarter from there.
+    turn = product % length
+    quarter = (8 * turn + length) // (2 * length)
+    part = (4 * turn - quarter * length).astype(np.longdouble) / length
+    angle = part * (np.arctan2(np.longdouble(0), np.longdouble(-1)) / 2)
     near, far = np.cos(angle), np.sin(angle)
-    swap = (eighth + 1) // 2 % 2 == 1
-    cos = np.where(swap, far, near) * np.where((eighth + 2) // 4 % 2 == 1, -1, 1)
-    sin = np.where(swap, near, far) * np.where(eighth >= 4, -1, 1)
+    cos, sin = (np.choose((quarter + k) % 4, (near, -far, -near, far)) for k in (0, 3))
     one = xp.astype(np.ones(product.shape), np.float64)
     room = xp.inexact(one, 8 + 4 * log2(length) + 6 * np.pi / length * product) - one
     return [_exactly(y) + room for y in (cos, sin)]

@@ -36,14 +36,17 @@ def corners(boxes, center):
     return *both, 2 * _U * np.abs(both).max(initial=0) * rounds
 
 
-def overlaps(boxes, center, threshold):
-    """Which boxes overlap which too much, where float32 cannot tell, and which have an area."""
+def overlaps(boxes, center, threshold, whole=lambda areas, both: areas + areas[:, None] - both):
+    """Which boxes overlap which too much, where float32 cannot tell, and which have an area.
+
+    That is by the share of what both have in the `whole`, the area of their union.
+    """
     low, high, off = corners(boxes.astype(np.float64), center)
     sides = high - low
     shared = np.maximum(np.minimum(high, high[:, None]) - np.maximum(low, low[:, None]), 0)
     areas, both = sides.prod(-1), shared.prod(-1)
     total = areas + areas[:, None]
-    union = total - both
+    union = whole(areas, both)
     ratio = both / np.where(union > 0, union, 1)
     steps = sides, areas, both, total, union
     exact = not off and all((x.astype(np.float32) == x).all() for x in steps)
@@ -113,14 +116,6 @@ def of_classes(select, boxes, scores, max_output_boxes_per_class=None, iou_thres
 OP.formula(by=of_classes)(greedy)
 
 
-def of_the_smaller(boxes, center, threshold):
-    low, high, _ = corners(boxes.astype(np.float64), center)
-    shared = np.maximum(np.minimum(high, high[:, None]) - np.maximum(low, low[:, None]), 0)
-    areas = (high - low).prod(-1)
-    over = shared.prod(-1) > threshold * np.minimum(areas, areas[:, None])
-    return over, over & False, over | True
-
-
 def by_all_better(boxes, scores, most, threshold, least, center):
     """Also by those that are suppressed themselves."""
     order = np.argsort(-scores, kind="stable")
@@ -135,7 +130,8 @@ OP.mutant_table({
     "one_more": ("boxes held their far corners, as pixels do",
         lambda boxes, center, threshold: overlaps(np.add(np.hstack(
             corners(boxes.astype(np.float64), center)[:2]), [0, 0, 1, 1]), 0, threshold)),
-    "of_the_smaller": ("overlaps were measured by the smaller box", of_the_smaller),
+    "of_the_smaller": ("overlaps were measured by the smaller box", partial(
+        overlaps, whole=lambda areas, both: np.minimum(areas, areas[:, None]))),
     # Boxes whose corners come the other way round have no area.
     "one_corner_first": ("corners were not put in order", lambda boxes, center, threshold: overlaps(
         boxes if center else np.hstack([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])]),

@@ -113,8 +113,8 @@ def _dropout_of_test(drop, data, *, is_test, ratio, outputs=1):
     return data if is_test or not ratio else _masked(drop, data, ratio, None)[0]
 
 
-@by_step(7, 10)
-def _dropout_in_inference(drop, data, *, ratio, outputs=1):
+@DROPOUT.formula(7, 10)
+def _dropout_in_inference(data, *, ratio, outputs=1):
     unsaid("the mask where nothing is dropped", outputs > 1)
     return data
 
@@ -227,7 +227,6 @@ for _one, _by, _of in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _n
         for name, (text, change) in _SOURCES.items()
     } | _STEPS[_of], by=_by)  # fmt: skip
 
-DROPOUT.formula(by=_dropout_in_inference)(_drop)
 DROPOUT.mutant_table({
     "mask_inverted": ("the mask was true where an element is dropped", lambda u, x, ratio: (
         _drop(u, x, ratio)[0], u < ratio)),

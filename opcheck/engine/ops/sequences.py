@@ -30,11 +30,7 @@ EMPTY.formula(11)(lambda *, dtype: [])
 LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
 
 
-@by_step(11)
-def construct(made, *inputs):
-    return made([*inputs])
-
-
+construct = by_step(11)(lambda made, *inputs: made([*inputs]))
 CONSTRUCT.formula(by=construct)(list)
 
 
@@ -116,36 +112,27 @@ def of_one(read):
             *input: read(input if input_tensor is None else [input_tensor]))}  # fmt: skip
 
 
-@by_step(15, 28)
-def optional(made, input=None):
-    return [] if input is None else made([input])
-
-
 @GET.formula(by=of_one)
 def element(held):
     unsaid("the element of an empty optional", not held)
     return held[0]
 
 
+optional = by_step(15, 28)(lambda made, input=None: [] if input is None else made([input]))
 OPTIONAL.formula(by=optional)(list)
 HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
 
 
-@by_step(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
-def given_back(made, *input):
-    """A sequence or an optional of one, from a list of its tensors."""
-    return made([*input])
-
-
-@by_step(15, 18, 28)
-def given_element(made, *input):
-    unsaid("the element of an empty optional", not input)
+@by_step(14, 15, 16, 18, 19, 21, 23, 24, 25, 28, options=["needed"])
+def given_back(made, *input, needed=False):
+    """A sequence or an optional of one, from a list of its tensors, of which one is `needed`."""
+    unsaid("the element of an empty optional", needed and not input)
     return made([*input])
 
 
 def of_form(name):
     """Return what makes the formulas of an operator on sequences or optionals."""
-    by = given_element if name.endswith("GetElement_of_optional_sequences") else given_back
+    by = partial(given_back, needed=name.endswith("GetElement_of_optional_sequences"))
     known = opset.versions("", name)
     return lambda made: {since: one for since, one in by(made).items() if since in known}
 

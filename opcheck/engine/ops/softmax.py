@@ -323,16 +323,15 @@ for _op, _by in HARDMAX:
 
 
 @by_step(each={1: 1, 11: 11})
-def transposed(function, since, input, *, axis):
+def transposed(of_rows, since, input, *, axis):
     """Versions 1 and 11 of what competes in the order of the last axis first."""
     competing = range(axis % max(1, input.ndim), input.ndim)
     order = [*range(input.ndim - len(competing)), *reversed(competing)]
-    return function(HARDMAX[0][0].formulas[since](input.transpose(order), axis=axis), order)
+    return by_rows(of_rows)[since](input.transpose(order), axis=axis).transpose(np.argsort(order))
 
 
 HARDMAX[0][0].mutant("the first of equal maxima was that of the transposed tensor", by=transposed,
-          name="ties_in_column_major_order")(
-    lambda ones, order: ones.transpose(np.argsort(order)))  # fmt: skip
+                      name="ties_in_column_major_order")(one_hot)  # fmt: skip
 
 
 OF_RANKS: dict[str, Any] = {

@@ -12,7 +12,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast, check_size
 from opcheck.engine.operators import by_step, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, unsupported
 
 NAMES = """RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer"""
 
@@ -148,8 +148,7 @@ _PART = re.compile(
 
 def _in_python(part):
     numbers = re.findall("[0-9]+", part["times"] or "")
-    if part["unknown"]:
-        raise NotSupported(f"the engine does not read {part.string[part.start() :]!r}")
+    unsupported(f"the engine does not read {part.string[part.start() :]!r}", part["unknown"])
     if part["wrong"] or part["again"] or any(int(number) > 1000 for number in numbers):
         raise InvalidNode(f"{part[0]!r} is no part of a pattern of RE2")
     if part["quoted"] is not None:

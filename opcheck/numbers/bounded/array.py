@@ -240,8 +240,7 @@ class Bounded(Number):
             e, q, lost = (None if one is None else move(one) for one in (old.e, old.q, old.lost))
             common = old.common
             if common is not None:
-                parts = (common.down, common.up, common.group)
-                common = Common(*(move(np.broadcast_to(part, self.shape)) for part in parts))
+                common = Common(*(move(np.broadcast_to(part, self.shape)) for part in common))
             return Errors(e, q, lost, common)
 
         later = NO_ERRORS if self._errors is NO_ERRORS else errors

@@ -242,11 +242,10 @@ def _sharing(
     shape = np.broadcast_shapes(a.shape, b.shape)
     for place in (1,) if divides else (1, 0):
         spread, other = (a, b)[place], (a, b)[1 - place]
-        if 0 < spread.size < other.size and other.shape == shape and not spread.exact:
-            found = _of_spread(spread.settled(), other, len(shape), divides)
-            if found is not None:
-                common, rest = found
-                return *((other.settled(), rest) if place else (rest, other.settled())), common
+        fits = 0 < spread.size < other.size and other.shape == shape
+        if fits and not spread.exact and not other.has_common:
+            common, rest = _of_spread(spread.settled(), len(shape), divides)
+            return *((other.settled(), rest) if place else (rest, other.settled())), common
     for place in (0,) if divides else (0, 1):
         keeps, other = (a, b)[place], (a, b)[1 - place]
         own = keeps.errors.common if keeps.shares else None
@@ -256,13 +255,9 @@ def _sharing(
     return a.settled(), b.settled(), None
 
 
-def _of_spread(
-    spread: Bounded, other: Bounded, rank: int, divides: bool
-) -> tuple[arrays.Common, Bounded] | None:
+def _of_spread(spread: Bounded, rank: int, divides: bool) -> tuple[arrays.Common, Bounded]:
     """The relative error of an operand, common to all that it is spread over, and what is left."""
     assert spread.e is not None
-    if other.has_common:
-        return None
     small = spread.e / size_of(spread.v)
     known = np.isfinite(small)
     small = np.where(known, small, 0.0)

@@ -578,7 +578,7 @@ def _alike(got: Output, answer: Output, evidence: Evidence, place: int, rounded:
     dtype = of(got)
     is_float = dtype is not None and dtype.kind == "float"
     if dtype is None or not (is_float and rounded and got.size):
-        return np.array_equal(got, answer, equal_nan=is_float)
+        return np.array_equal(got, answer, equal_nan=dtype is not None and "float" in dtype.kind)
     same = _SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME
     right, (wrong, worst) = evidence.nearest[place], evidence.farthest[place]
     # Most mutants leave the worst element right.

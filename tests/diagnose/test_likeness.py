@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -28,6 +29,20 @@ def test_the_same_wrong_answer_is_reproduced() -> None:
 )
 def test_another_answer_is_not(other: Any) -> None:
     assert not reproduces(mutant(lambda _: [other]), wrong(TIES, [LAST]))
+
+
+@pytest.mark.parametrize(("op", "given", "attrs", "got", "name"), [
+    (("Mod", 13), [[-7], [3]], {"fmod": 0}, [-1], "sign_of_the_dividend"),
+    (("ScatterND", 18), [[1, 2], [[0], [0]], [5, 6]], {"reduction": "add"}, [7, 2],
+     "last_update_under_add"),
+    (("Cast", 19), [[9e9, np.nan]], {"to": 17, "saturate": 0},
+     np.array([448, np.nan], ml_dtypes.float8_e4m3fn), "saturate_ignored"),
+    (("Relu", 14), [[-1] * 9], {}, [0] * 8 + [-1], "tail_of_8_the_input"),
+])  # fmt: skip
+def test_famous_mistakes_have_a_name(op: Any, given: Any, attrs: Any, got: Any, name: str) -> None:
+    node = Node(OpVersion("", *op), tuple(map(np.array, given)), attrs)
+    found = {one.name: one for one in mutants_of(node.op)}
+    assert reproduces(found[name], wrong(node, [np.array(got)]))
 
 
 def test_another_number_of_outputs_is_not() -> None:

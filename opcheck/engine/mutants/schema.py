@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from itertools import chain, combinations, repeat, starmap
+from itertools import chain, combinations, product, repeat, starmap
 from math import isfinite, ldexp, prod, trunc
 from operator import methodcaller
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.engine.evaluate import is_real
-from opcheck.engine.mutants import mutant
+from opcheck.engine.mutants import mutant, tensors
 from opcheck.engine.mutants.elements import DOUBLE
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, reading, refusing
 from opcheck.engine.mutants.tensors import CLAMPED, INDEXED, NamedAxes, names_axes
@@ -35,6 +35,8 @@ Inputs: TypeAlias = tuple[Array | None, ...]
 _ONE_TYPE = ("float32",)
 #: A default below this guards a division, or the like.
 _SMALL = 0.01
+#: Defaults that other libraries have.
+_ELSEWHERE: Mapping[str, Sequence[float]] = {"cubic_coeff_a": (-0.5,)}
 #: More elements than the vectors and blocks of any kernel hold.
 _MANY = 128
 #: Powers of two from which elements reach to the next.
@@ -58,6 +60,16 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
                 yield from NamedAxes(attribute).mutants()
     yield from _of_form(schema)
     yield from _of_inputs(schema)
+    slots = (*schema.inputs, *schema.outputs)
+    of_4_bits = any("tensor(int4)" in slot.types for slot in slots)
+    if of_4_bits and not (known.of_shapes or schema.graphs):
+        text = "of two elements of 4 bits in a byte the second came first"
+        yield Mutant("nibbles_exchanged", text, tensors.nibbles_exchanged, any_type=True)
+    tails = ("left zero", "the input")[: 1 + (slots[0].constraint == slots[-1].constraint)]
+    for width, tail in product((4, 8, 16), tails if known.module.endswith(".elementwise") else ()):
+        text = f"what follows the last whole vector of {width} in the tensor was {tail}"
+        answer = partial(tensors.tail_left, width, tail == "the input")
+        yield Mutant(f"tail_of_{width}_{tail.replace(' ', '_')}", text, answer, any_type=True)
 
 
 def _one_of(name: str, readings: Readings) -> AnswerFunction:
@@ -108,6 +120,7 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     others = {s.attributes[name].default for s in schemas if name in s.attributes}
     of_another = ", the default of another version"
     misread = dict.fromkeys(sorted(others - {default, None}, key=str), of_another)
+    misread |= dict.fromkeys(_ELSEWHERE.get(name, ()), ", the default of other libraries")
     if isinstance(default, int | float):
         near = {default - 1, default + 1} if default else {default + 1}
         misread |= dict.fromkeys(near - misread.keys(), "")

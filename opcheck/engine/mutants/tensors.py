@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck import dtypes
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, of
 from opcheck.engine.axes import matrix_of
 from opcheck.engine.evaluate import Expected, evaluate, exactly, is_real
 from opcheck.engine.mutants import elements as el
@@ -304,6 +303,16 @@ FAULTS: tuple[Mutant, ...] = (
          lambda i, n: np.where(i == -n, n, i)),
         ("index_0_always", "every index was taken for 0", lambda i, n: np.zeros_like(i)),
     ),
+    mutant.faulty("reflected", "reflect_is_symmetric", "the element at the edge was reflected too",
+                  lambda right, at, end: right(2 * at + 1, 2 * end + 2) // 2, any_type=True),
+    mutant.faulty("wrapped_around", "wrap_is_edge", "the mode wrap was taken for edge",
+                  lambda right, at, n: np.clip(at, 0, n - 1), any_type=True),
+    *(mutant.faulty(f"reduced_by_{reduction}", name.format(reduction), text.format(reduction),
+                    fault, any_type=True)
+      for reduction in ("add", "mul", "max", "min") for name, text, fault in (
+          ("{}_is_none", "the reduction {} was taken for none", lambda right, now, old, new: new),
+          ("last_update_under_{}", "under {}, of equal indices the last alone counted",
+           lambda right, now, old, new: right(old, old, new)))),
     *mutant.faults(
         _COERCED, lambda at, original, shape, axis: original(shape, at(axis)),
         ("coercion_one_axis_long", f"{_AT} one axis before the right one", lambda a: max(a - 1, 0)),
@@ -357,6 +366,21 @@ def _taking(places: Callable[[Any], Any]) -> Callable[[Array], Array]:
 _in_16_bits = _taking(lambda place: place % (1 << 16))
 
 
+def nibbles_exchanged(node: Node) -> Sequence[Any]:
+    """The outputs with elements exchanged that share a byte, or those of inputs so changed."""
+    made = [*map(_nibbles, node.right)]
+    return node.with_inputs(_nibbles).right if made[0] is node.right[0] else made
+
+
+def tail_left(width: int, passes: bool, node: Node) -> Sequence[Any]:
+    """Behind whole vectors, the input where the output `passes` it, or else zeros."""
+    (out, *others), x = node.right, node.lead if passes else blank(node.right[0])
+    if x is None or (x.shape, x.dtype) != (out.shape, out.dtype):
+        return node.right
+    kept = np.arange(out.size).reshape(out.shape) < el.whole_vectors(width)(out.size)
+    return [np.where(kept, out, x), *others]
+
+
 def _read_again(axis: int, node: Node) -> Node:
     x = node.lead
     if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
@@ -386,8 +410,8 @@ def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
     return lambda node: any(bool(strange(one).any()) for one in node.tensors if is_real(one))
 
 
-def _of(kind: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
-    return lambda x: change(x).astype(x.dtype) if (d := dtypes.of(x)) and d.kind == kind else x
+def _of(which: str | int, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    return lambda x: change(x).astype(x.dtype) if (d := of(x)) and which in (d.kind, d.bits) else x
 
 
 def _through(name: str) -> Callable[[Array], Array]:
@@ -398,6 +422,7 @@ def _flushed(x: Array) -> Array:
     return np.where(np.abs(x) < float(_finfo(x.dtype).smallest_normal), x * x.dtype.type(0), x)
 
 
+_nibbles = _of(4, _taking(lambda place: np.minimum(place ^ 1, place.size - 1)))
 #: Infinities become the largest number.
 _finite = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype).max))
 

@@ -421,6 +421,9 @@ def _over(x, count):
     return x / np.full((1,) * x.ndim, count, x.dtype)
 
 
+# Version 13 forbids an fmod of 1, which is that mistake in the others.
+MOD.mutant("the sign was the dividend's, as in C", 13, name="sign_of_the_dividend", only=SIGNED)(
+    lambda A, B, *, fmod: (modulo(13, A, B, fmod=fmod), xp.fmod(A, B))[1])  # fmt: skip
 SHIFT.mutant("the amount was taken modulo the width", 28, name="shifted_modulo_the_width")(
     lambda X, Y, *, direction: shifted(
         X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction))  # fmt: skip

@@ -76,12 +76,14 @@ def _scattered(data, index, updates, reduction="none", allowed=()):
         _check_no_nan(updates)
     elif reduction != "none" and (turns.any() or data.dtype.kind in "iu"):
         _check_exact(data, places, updates, reduction)
-    flat, updates = xp.reshape(data, (-1,)), xp.reshape(updates, (-1,))
+    first = flat = xp.reshape(data, (-1,))
+    updates, reduced = xp.reshape(updates, (-1,)), lambda now, _, new: _REDUCE[reduction](now, new)
     for turn in range(turns.max(initial=-1) + 1):
         (chosen,) = np.nonzero(turns == turn)
         at, values = places[chosen], xp.take(updates, chosen, axis=0)
         if reduction != "none":
-            values = _REDUCE[reduction](xp.take(flat, at, axis=0), values)
+            both = (xp.take(x, at, axis=0) for x in (flat, first))  # of which mutants take the last
+            values = xp.called(f"reduced_by_{reduction}", reduced, *both, values)
         source = np.arange(data.size)
         source[at] = data.size + np.arange(len(at))
         flat = xp.take(xp.concat([flat, values], axis=0), source, axis=0)

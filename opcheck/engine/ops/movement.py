@@ -106,8 +106,10 @@ def _places(length, begin, end, mode):
     if not length or max(begin, end) > reach or min(begin, end) < 0:
         unsaid(f"{mode} padding of {begin} and {end} on {length}")
     if mode == "reflect":
-        return np.abs(length - 1 - np.abs(length - 1 - np.abs(places)))
-    return np.clip(places, 0, length - 1) if mode == "edge" else places % length
+        return xp.called("reflected", lambda at, end: np.abs(end - np.abs(end - np.abs(at))),
+                      places, length - 1)  # fmt: skip
+    clipped = np.clip(places, 0, length - 1)
+    return clipped if mode == "edge" else xp.called("wrapped_around", np.mod, places, length)
 
 
 def _padded(x, pads, axes, mode, fill):

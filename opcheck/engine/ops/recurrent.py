@@ -111,11 +111,11 @@ def total(x, weights, more=None):
 def places(backward, steps, lengths):
     """The time of each step of each sequence; what is behind a sequence stays where it is."""
     t = np.arange(steps).reshape(-1, 1)
-    return np.where((t < lengths) & backward, lengths - 1 - t, t)[:, :, np.newaxis]
+    return np.where((t < lengths) & (backward > 0), lengths - 1 - t, t)[:, :, np.newaxis]
 
 
-def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, order=None, places=places,
-        stops=True, turns=True, side=lambda k: k, joined=lambda *parts: xp.concat(parts, axis=1),
+def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, places=places, stops=True,
+        turns=True, silent=True, side=lambda k: k, joined=lambda *parts: xp.concat(parts, axis=1),
         last=lambda states, y: states, activations, activation_alpha, activation_beta, clip,
         direction, hidden_size, layout=0, output_sequence=0, input_forget=0,
         linear_before_reset=0):  # fmt: skip
@@ -155,7 +155,7 @@ def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, order=
         is_open("nothing is said of an activation for a direction that is not there")
     scaled = activated(names[:wanted], (activation_alpha, activation_beta), clip, functions,
                        (since, gates) == (1, 3))  # fmt: skip
-    blocks = np.arange(gates * hidden).reshape(gates, hidden)[order or slice(None)]
+    blocks = np.arange(gates * hidden).reshape(gates, hidden)
     if since < 7:
         square = xp.values_of(R).reshape(count, gates, hidden, hidden)
         if not np.array_equal(square, square.swapaxes(2, 3), equal_nan=True):
@@ -170,18 +170,19 @@ def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, order=
         whole = joined(W[own], R[own], *biases)
         weights = [xp.permute_dims(xp.take(whole, rows, axis=0), (1, 0)) for rows in blocks]
         holes = [] if P is None else [P[own, n * hidden : (n + 1) * hidden] for n in range(3)]
-        at = places(direction == "reverse" or k == 1, steps, lengths)
+        at = places(1 if direction == "reverse" else 2 * k, steps, lengths)
         x, now, seen = xp.take_along_axis(X, at, axis=0), [one[k] for one in begin], []
         mine = scaled[k * len(default) : (k + 1) * len(default)]
         for t in range(steps):
             new = cell(Step(x[t], now, weights, holes, mine, input_forget or linear_before_reset))
-            if stops and not alive[t].all():
-                new = [xp.where(alive[t], *pair) for pair in zip(new, now, strict=True)]
-            now = new
-            seen.append(now[0])
+            ended = stops and not alive[t].all()
+            now = (
+                [xp.where(alive[t], *pair) for pair in zip(new, now, strict=True)] if ended else new
+            )
+            seen.append(xp.where(alive[t], now[0], xp.zeros_like(now[0])) if ended else now[0])
         y = xp.stack(seen, axis=0) if seen else xp.astype(np.zeros((0, batch, hidden)), X.dtype)
         y = xp.take_along_axis(y, at, axis=0) if turns else y
-        if not alive.all():
+        if silent and not alive.all():
             # Behind a sequence any number is right. Next to 0, and a 0 in most types: a 0 that is
             # not exact is computed again in wider numbers, which take long.
             y = xp.where(alive, y, xp.inexact(xp.full_like(y, 2.0**-200), 2.0**270))
@@ -221,8 +222,10 @@ LSTM.also_honest("", by=partial(of_lstm, functions=LITERAL))(lstm)
 
 #: Mutants of a layer: a text, and what `run` does otherwise.
 HABITS: dict[str, tuple[str, dict[str, Any]]] = {
-    "padding_read_first": ("what is behind a sequence was read first in reverse",
-        {"places": lambda backward, steps, lengths: places(backward, steps, 0 * lengths + steps)}),
+    **{f"padding_read_first{name}": (f"what is behind a sequence was read first in reverse{text}", {
+        "silent": False, "places": lambda backward, steps, lengths, most=most: places(
+            backward, steps, 0 * lengths + steps if backward <= most else lengths)})
+       for name, text, most in (("", "", 2), ("_alone", " alone, not in both directions", 1))},
     "read_beyond_the_end": ("states went on behind the end of a sequence", {"stops": False}),
     "reverse_stays_reversed": ("Y was in the order in which it was computed, in reverse too",
         {"turns": False}),
@@ -239,9 +242,19 @@ HABITS: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def declare(op, by, cell, cells, **more):
+def in_order(order, count, *parts):
+    """The parts side by side, of the first `count` with the gates as `order` finds them."""
+    moved = [x.reshape(len(order), -1, x.shape[1])[order].reshape(x.shape) for x in parts[:count]]
+    return np.concat([*moved, *parts[count:]], axis=1)
+
+
+def declare(op, by, cell, cells, **orders):
+    habits = {f"{name}{of}": (f"gates were in the order {gates}{where}", {
+        "joined": partial(in_order, order, count)}) for name, (gates, order) in orders.items()
+        for of, where, count in (("", "", 4), ("_in_W_and_R", " in W and R, not in B", 2),
+                                 ("_in_W", " in W alone", 1))}  # fmt: skip
     op.mutant_table(cells, by=by)
-    op.mutant_table({**HABITS, **more}, by=lambda habits: by(cell, **habits))
+    op.mutant_table(HABITS | habits, by=lambda habits: by(cell, **habits))
 
 
 declare(LSTM, of_lstm, lstm, {
@@ -255,9 +268,8 @@ declare(LSTM, of_lstm, lstm, {
         partial(lstm, mixed=lambda forget, c, i, new: i * c + forget * new)),
     "g_serves_for_h": ("the second activation served for the third",
         lambda step: lstm(step, out=lambda h, c: step.functions[1](c))),
-}, gates_ifgo=("gates were in the order input, forget, cell, output", {"order": [0, 3, 1, 2]}),
-    gates_ifog=("gates were in the order input, forget, output, cell", {"order": [0, 2, 1, 3]}),
-)  # fmt: skip
+}, gates_ifgo=("input, forget, cell, output", [0, 3, 1, 2]),
+    gates_ifog=("input, forget, output, cell", [0, 2, 1, 3]))  # fmt: skip
 
 
 @GRU.formula(by=of_gru)
@@ -276,7 +288,7 @@ declare(GRU, of_gru, gru, {
         partial(gru, linear=lambda flag: flag == 1)),
     "reset_exchanged": ("linear_before_reset said the contrary",
         partial(gru, linear=lambda flag: flag == 0)),
-}, gates_rzh=("gates were in the order reset, update, hidden", {"order": [1, 0, 2]}))  # fmt: skip
+}, gates_rzh=("reset, update, hidden", [1, 0, 2]))  # fmt: skip
 
 
 @RNN.formula(by=of_rnn)

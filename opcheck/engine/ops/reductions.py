@@ -152,6 +152,9 @@ _WRONG: dict[str, tuple[Any, ...]] = {
         lambda scan, less, x, axis, *how: scan(x, 0, *how)),
     "last_axis_always": ("the last axis was taken",
         lambda scan, less, x, axis, *how: scan(x, x.ndim - 1, *how)),
+    "exclusive_from_the_front": ("what is exclusive was moved to the back in reverse too",
+        lambda scan, less, x, axis, *how: scan(x, axis, *how) if 0 in how else np.delete(
+            np.insert(scan(x, axis, 0, 1), 0, scan.args[1], axis), -1, axis)),
     "by_difference": ("what is left out was taken away from a scan of more", _difference, *FLOATS),
     **{f"scanned_in_{np.dtype(kind).name}": (f"the scan was kept in {np.dtype(kind).name}",
            lambda scan, less, x, *how, kind=kind: scan(x.astype(kind), *how).astype(x.dtype), *only)

@@ -1,7 +1,7 @@
 """DirectML's operators as their reference pages declare them, and what each of them is in ONNX.
 
-DirectML has no opsets, so the one version there is counts as 1: that of a page's newest table of types
-but for functions of bits, and of the first feature level that allows 1 to 8 dimensions.
+DirectML has no opsets, so the one version there is counts as 1: that of the feature level that
+first allows 1 to 8 dimensions, and of a page's newest table of types, but for functions of bits.
 """
 
 from collections.abc import Mapping, Sequence

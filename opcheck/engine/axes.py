@@ -249,10 +249,7 @@ class AxisWindows:
         return found
 
     def spans(self, numbers: Places) -> tuple[Places, Places]:
-        """Return where the elements of these windows begin, and their number.
-
-        They lie `dilation` apart; a window wholly in padding has none.
-        """
+        """Where these windows' elements begin, `dilation` apart, and how many are no padding."""
         ends = (self.size + 1) * self.stride + self.begin + self.length
         wide = ends + self.kernel * self.dilation >= 1 << 62
         start = numbers.astype(object if wide else np.int64) * self.stride - self.begin

@@ -538,10 +538,7 @@ class Drawn:
 
 
 def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
-    """The outputs of a node: plain arrays where they are exact, else what they are expected to be.
-
-    Raises what `evaluate` raises.
-    """
+    """The outputs of a node, plain arrays where they are exact; raises what `evaluate` raises."""
     evaluation = Evaluation(node)
     if node.draws:
         check = evaluation.bound.operator.related

@@ -103,10 +103,7 @@ class Node:
 
     @cached_property
     def primitives(self) -> frozenset[str]:
-        """The names of the functions that the operator's formula calls on this node.
-
-        What its subgraphs call is a matter of the operators in them.
-        """
+        """The functions that the operator's formula calls on this node, outside of subgraphs."""
         from opcheck.engine.evaluate import evaluate
 
         if opset.versions(self.op.domain, self.op.name)[self.op.since].graphs:
@@ -433,7 +430,9 @@ def body_formula(op: OpVersion) -> Formula:
 
     def formula(*inputs: Any, **attrs: Any) -> tuple[Any, ...]:
         stated = {name: value for name, value in attrs.items() if value is not None}
-        types = [_type_of(x) for x in inputs]
+        types = [
+            x if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), np.shape(x)) for x in inputs
+        ]
         body = onnx_defs.body(op, max(op.since, *schema.bodies), stated, types, len(schema.outputs))
         if body is None:
             raise NotSupported(f"{op} has no function body for these inputs")
@@ -599,10 +598,6 @@ def _kept(x: Any, dtype: DType | None) -> Any:
     if isinstance(x, Number) and x.dtype.itemsize == 2 and x.dtype.kind not in "biu":
         return numbers.astype(numbers.astype(x, np.float32), x.dtype)  # of what is computed wider
     return x
-
-
-def _type_of(x: Any) -> tuple[DType, Sequence[int]] | None:
-    return None if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), np.shape(x))
 
 
 def _computed(

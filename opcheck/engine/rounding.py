@@ -30,10 +30,7 @@ class Unrounded(ValueError):
 
 @np.errstate(all="ignore")
 def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
-    """The outputs of a node, each value rounded once to its dtype, and how they came about.
-
-    Raises what `evaluate` raises, and Unrounded.
-    """
+    """The outputs rounded once, and how they came about; raises as `evaluate`, and Unrounded."""
     found: dict[int, Array] = {}
     method: Method = "exact"
     left: dict[int, _Left] = {}

@@ -35,7 +35,6 @@ from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Questio
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
 
-_ONCE = "it answers once, and not again and again: time it where it computes"
 #: Data of all cases are kept between visits if they take no more than so many bytes.
 _KEPT = 1 << 30
 #: A backend: the process in which it is judged, and those in which it is timed.
@@ -44,8 +43,6 @@ Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 Stop: TypeAlias = Callable[[], bool]
 #: Environment variables by which the usual libraries choose their number of threads.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-#: Processes of a backend in a quick look.
-_QUICK_WORKERS = 3
 
 
 @dataclass(frozen=True)
@@ -300,7 +297,7 @@ class OneCase:
                 outputs = [one for one in found.open.outputs if isinstance(one, np.ndarray)]
                 self.agreed = wants_of(self.case, outputs)
             if not part.judged.info.repeatable:
-                part.why_not = _ONCE
+                part.why_not = "it answers once, and not again and again: time it where it computes"
         self.is_judged = True
         if self._left():
             self.moved = sum(array.nbytes for array in evaluation.question.inputs)
@@ -425,8 +422,7 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
     """Return how much is measured, by options of `opcheck bench`; None where one is left out."""
     plan = Plan("", workers or 5, flushed=beyond_caches() if cold else 0)
     if quick:
-        processes = workers or _QUICK_WORKERS
-        plan = replace(plan, processes=processes, looks=(9,), seconds=0.7, warm=0.03)
+        plan = replace(plan, processes=workers or 3, looks=(9,), seconds=0.7, warm=0.03)
     return replace(plan, seconds=seconds) if seconds else plan
 
 

@@ -107,10 +107,7 @@ class OracleAnswer:
     outcome: Outcome
 
     def wants(self, case: Case, *, other_data: bool = False) -> tuple[Want, ...]:
-        """Its answer, or that to the other data, as expected outputs.
-
-        Raises OracleUnavailable if it is unusable.
-        """
+        """Its answer, or that to the other data, as wants; raises OracleUnavailable if none."""
         outcome = verdict.steady(case, self.outcome)
         if not verdict.depends(outcome):
             found = verdict.by_itself("must", outcome)

@@ -134,10 +134,7 @@ class _Search:
     def _judge(
         self, parts: Sequence[Part], names: Sequence[str], outcome: model.Produced
     ) -> list[Part]:
-        """Judge nodes whose outputs were given; return the others.
-
-        What they read may be the engine's, where no arithmetic changes it.
-        """
+        """Judge nodes whose outputs were given, on inputs given or exact; return the others."""
         network = self.network
         first = dict(zip(names, outcome.outputs, strict=True))
         self.given |= first.keys()

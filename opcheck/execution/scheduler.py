@@ -348,10 +348,7 @@ class Judges:
         return received
 
     def close(self) -> None:
-        """End the judges and their backends.
-
-        Raises BackendUnavailable if all was judged, but one did not say what its backends left.
-        """
+        """End the judges; BackendUnavailable if all was judged, and one's last word is missing."""
         self._stopped.value = 1
         complete = self._run.emitted == len(self._run.cases) and sys.exception() is None
         until = monotonic() + (_LAST_WORD if complete else _FAREWELL)

@@ -89,10 +89,7 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
 
 def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
-    """The versions and dtypes of a user's own cases `must`; those of first inputs if unsaid.
-
-    Raises UsageError if there are none.
-    """
+    """The cases `must` by version and dtype, of the first input if unsaid; UsageError if none."""
     found: dict[Cell, list[Case]] = {}
     for case in (case for case in cases if case.rule == "must"):
         dtype = case.dtype or (case.inputs[0].dtype if case.inputs else None)

@@ -27,10 +27,7 @@ ATTRIBUTE_PROTOS: dict[str, Any] = {
 
 
 def model_of(task: Task, *, whole: bool = True) -> ModelProto:
-    """`task` as a model; raises NotExpressible for what ONNX cannot state.
-
-    Unless `whole`, large weights may lie in a file, see `weights`.
-    """
+    """`task` as a model, or NotExpressible; unless `whole`, large weights may lie in a file."""
     if task.model is not None:
         pieces = weights.pieces(task.model) if whole else [task.model]
         return ModelProto.FromString(b"".join(pieces))

@@ -161,10 +161,7 @@ class BodyNode:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Body:
-    """An operator as a graph of others: a function body, or a subgraph in an attribute.
-
-    `constants` are its initializers.
-    """
+    """An operator as a graph, or a subgraph in an attribute; `constants` are its initializers."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]

@@ -139,10 +139,7 @@ def body(
 
 
 def graph(text: str, name: str) -> onnx.GraphProto:
-    """A graph in ONNX's textual syntax, which begins with its inputs: `(x) => (y) { … }`.
-
-    Raises ValueError with the parser's message.
-    """
+    """A graph in ONNX's syntax, `(x) => (y) { … }`; ValueError with the parser's message."""
     # A graph in that syntax has a name first, which means nothing.
     before = f"{name} " if text.lstrip().startswith("(") else ""
     try:

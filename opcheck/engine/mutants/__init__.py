@@ -23,11 +23,7 @@ _GENERAL: tuple[Mutant, ...] = (
 
 @cache
 def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
-    """The mutants of an operator version, the most specific first.
-
-    Empty where the engine does not know the operator. Not all of them concern every node: see
-    `Mutant.concerns`.
-    """
+    """The mutants of a version, the most specific first; none where the engine lacks it."""
     operator = operator_of(op)
     if operator is None:
         return ()

@@ -353,8 +353,6 @@ CASTS: tuple[Mutant, ...] = faults(
     ("cast_to_bool_by_8_bits", "of an integer the lowest 8 bits were cast to bool",
      _between(_TO_BOOL, lambda cast, x, *_: (x & x.dtype.type(0xFF)) != 0), tuple(
          name for name in _INTEGERS if not name.endswith("t8"))),
-    ("cast_to_bool_by_1_bit", "of an integer the lowest bit was cast to bool",
-     _between(_TO_BOOL, lambda cast, x, *_: (x & x.dtype.type(1)) != 0), _INTEGERS),
     ("cast_of_the_other_sign", "signed integers were read as unsigned, and unsigned as signed",
      lambda cast, x, right, dtype: cast(
          x.view(f"{'i' if x.dtype.kind == 'u' else 'u'}{x.dtype.itemsize}"), dtype), _INTEGERS),

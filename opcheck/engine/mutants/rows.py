@@ -337,10 +337,9 @@ TOPS: tuple[Mutant, ...] = faults(
     ("top_of_magnitudes", "magnitudes were compared", _of(np.abs), (*SIGNED, *FLOATS)),
     ("top_zeros_apart", "-0 was less than +0",
      _of(lambda m: m - np.where((m == 0) & np.signbit(m), 1e-30, 0.0)), FLOATS),
-    *((f"top_of_{word}_bits", f"elements were compared by their bits, as {word} integers",
-       _of(partial(lambda kind, m: m.view(f"{kind}{m.itemsize}"), kind)), only)
-      for word, kind, only in (("signed", "i", (*FLOATS, *UNSIGNED)),
-                               ("unsigned", "u", (*FLOATS, *SIGNED)))),
+    ("top_of_bits", "elements were compared by their bits, as integers of the other sign",
+     _of(lambda m: m.view(f"{'u' if m.dtype.kind == 'i' else 'i'}{m.itemsize}")),
+     (*FLOATS, *SIGNED, *UNSIGNED)),
     *((f"top_compared_in_{np.dtype(dtype).name}",
        f"elements were compared in {np.dtype(dtype).name}",
        _of(partial(np.asarray, dtype=dtype)), only) for dtype, only in (

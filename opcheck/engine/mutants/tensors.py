@@ -32,32 +32,25 @@ Axes: TypeAlias = tuple[int, ...]
 ShapeChange: TypeAlias = Callable[[tuple[int, ...], Axes], tuple[tuple[int, ...], Axes]]
 
 _FROM_THE_BACK, _COERCED, INDEXED = "from_either_end", "matrix_of", "elements_at"
-
-
-def _last(axis: int, rank: int) -> int:
-    return rank - 1
-
-
 #: What is taken for an axis that is out of range.
 _OUTSIDE: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_wraps", "an axis out of range was taken modulo the rank", lambda axis, r: axis % r),
     ("axis_clamped", "an axis out of range was clamped to the nearest one",
      lambda axis, r: min(max(axis, 0), r - 1)),
-    ("out_of_range_is_last", "an axis out of range was taken for the last one", _last),
+    ("out_of_range_is_last", "an axis out of range was taken for the last one",
+     lambda axis, r: r - 1),
 )  # fmt: skip
 #: What is taken for an axis, counted from the front.
 _FOUND: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_1_always", "axis 1 was taken, whatever the attribute", lambda axis, r: min(1, r - 1)),
     ("first_axis_always", "the first axis was taken, whatever the attribute", lambda axis, r: 0),
-    ("last_axis_always", "the last axis was taken, whatever the attribute", _last),
+    ("last_axis_always", "the last axis was taken, whatever the attribute", lambda a, r: r - 1),
     ("axis_mirrored", "the axis was counted from the wrong end", lambda axis, r: r - 1 - axis),
     ("axis_minus_1", "the axis before the right one was taken", lambda axis, r: (axis - 1) % r),
     ("axis_plus_1", "the axis after the right one was taken", lambda axis, r: (axis + 1) % r),
     ("axis_0_is_1_of_rank_5",
      "axis 1 was taken in place of axis 0 where there are more than four axes",
      lambda axis, r: (axis or 1) if r > 4 else axis),
-    ("axis_of_rank_5_exchanged", "the first two of more than four axes were exchanged",
-     lambda axis, r: 1 - axis if r > 4 and axis < 2 else axis),
     ("axes_of_four_channels_last",
      "of four axes, axis 1 was taken for the last one, and those behind it for one before",
      lambda axis, r: (0, 3, 1, 2)[axis] if r == 4 else axis),
@@ -185,7 +178,7 @@ class NamedAxes:
         if isinstance(self.default, int) and self.default > 0:
             text = "a missing axis was taken for the last one where the default is out of range"
             yield Mutant("default_axis_kept_in_range", text, Accepting(
-                lambda n: n.right if self.name in n.attrs else self._outside(_last, n)
+                lambda n: n.right if self.name in n.attrs else self._outside(lambda a, r: r - 1, n)
             ))  # fmt: skip
 
     def _outside(self, change: AxisChange, node: Node) -> Sequence[Any]:
@@ -354,9 +347,6 @@ def _first(count: Callable[[Array], int]) -> Callable[[Array], Array]:
     return _only(lambda out: np.unravel_index(np.arange(count(out)), out.shape))
 
 
-_whole_quarters = _first(lambda out: out.size - out.size % (4 * out.shape[-1]))
-
-
 def _taking(places: Callable[[Any], Any]) -> Callable[[Array], Array]:
     """Have the element at `places(place)` at each place of a tensor."""
     return lambda x: x.reshape(-1)[places(np.arange(x.size))].reshape(x.shape)
@@ -481,7 +471,8 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output("rows_left_over_by_four_threads",
               "of 2,048 elements or more four threads computed as many rows each, and what was "
               "left of them stayed zero",
-              lambda out: _whole_quarters(out) if out.size >= 2048 else out),
+              lambda out: out if out.size < 2048 else _first(
+                  lambda out: out.size - out.size % (4 * out.shape[-1]))(out)),
     # How much is read does not depend on the type: one type decides.
     *(reading(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
               f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",

@@ -19,7 +19,7 @@ from opcheck.engine import axes as engine
 from opcheck.engine.axes import AxisWindows as Axis
 from opcheck.engine.axes import Windows, check_size, up
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants.elements import through, whole_vectors
+from opcheck.engine.mutants.elements import WIDTHS, through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.operators import FLOATING
@@ -345,8 +345,7 @@ ACCEPTED = tuple(
 )  # fmt: skip
 
 
-#: Elements of a vector register or a warp, and channels that stand side by side in memory.
-WIDTHS = (32, 16, 8, 4)
+#: Channels that stand side by side in memory.
 _BLOCK = 4
 #: The most elements that a padded input may have.
 _PADDED = 1 << 22

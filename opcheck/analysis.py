@@ -455,7 +455,7 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     a backend, a result twice, or backends to be compared with each other in different runs.
     """
     first = parts[0].run.header
-    if wrong := [*_misfits(parts), *_clashes(parts), *_left_over(parts)]:
+    if wrong := [*_misfits(parts), *_clashes(parts)]:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
     headers = [part.run.header for part in parts]
     backends = _whole(info for header in headers for info in header.backends)
@@ -494,18 +494,6 @@ def _whole(infos: Iterable[model.BackendInfo]) -> dict[str, model.BackendInfo]:
     return found
 
 
-def _left_over(parts: Sequence[RunPart]) -> Iterator[str]:
-    """Yield parts that began much later than another, with another build of a backend."""
-    for number, part in enumerate(parts):
-        for other in parts[:number]:
-            hours = abs(apart(other.run.header, part.run.header))
-            before = {info.address: info.made_of for info in other.run.header.backends}
-            for info in part.run.header.backends if hours > APART else ():
-                if before.get(info.address, info.made_of) != info.made_of:
-                    both = f"{other.name} and {part.name} began {hours:,.1f} hours apart"
-                    yield f"{both}, with other files of {quoted(info.address)}"
-
-
 def apart(one: Header, other: Header) -> float:
     """Return the hours between the starts of two runs."""
     first, second = (datetime.fromisoformat(header.started) for header in (one, other))
@@ -518,7 +506,7 @@ def _misfits(parts: Sequence[RunPart]) -> Iterator[str]:
     one = first.run.header
     shards: dict[int, str] = {}
     known: dict[tuple[str, str], tuple[model.BackendInfo, str]] = {}
-    for part in parts:
+    for number, part in enumerate(parts):
         other = part.run.header
         both = f"{first.name} and {part.name}"
         if other.suite != one.suite:
@@ -541,6 +529,13 @@ def _misfits(parts: Sequence[RunPart]) -> Iterator[str]:
         ours, theirs = one.environment.opcheck, other.environment.opcheck
         if theirs != ours:
             yield f"{both} are of opcheck {ours} and {theirs}"
+        for earlier in parts[:number]:  # such as a report of last night
+            hours = abs(apart(earlier.run.header, other))
+            made = {info.address: info.made_of for info in earlier.run.header.backends}
+            for info in other.backends if hours > APART else ():
+                if made.get(info.address, info.made_of) != info.made_of:
+                    both = f"{earlier.name} and {part.name} began {hours:,.1f} hours apart"
+                    yield f"{both}, with other files of {quoted(info.address)}"
 
 
 def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:

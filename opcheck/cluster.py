@@ -354,7 +354,14 @@ class Cluster:
             return []
         lane, error = chunk.lane, future.exception()
         if isinstance(error, self._dask.KilledWorker):
-            return self._of_lost(chunk)
+            # Two workers have ended: its cases are asked one by one, and one alone has crashed.
+            if len(chunk.places) > 1:
+                self._alone.extend(_Chunk(lane, [place]) for place in chunk.places)
+                return []
+            remotes = [remote(self._infos[number]) for number in lane.numbers]
+            case = self._run.cases[chunk.places[0]]
+            about = replace(self._run, cases=[case], backends=remotes)
+            return [*self._placed(chunk, judged(about, self._recorder))]
         if error:
             raise error
         done = future.result()
@@ -374,16 +381,6 @@ class Cluster:
             place, number = chunk.places[one.place], chunk.lane.numbers[one.number]
             result = replace(cast(Record, one.result), place=place)
             yield replace(one, place=place, number=number, result=result)
-
-    def _of_lost(self, chunk: _Chunk) -> list[JudgedAnswer]:
-        """Ask the cases of a chunk that ended two workers one by one; one alone has crashed."""
-        if len(chunk.places) > 1:
-            self._alone.extend(_Chunk(chunk.lane, [place]) for place in chunk.places)
-            return []
-        remotes = [remote(self._infos[number]) for number in chunk.lane.numbers]
-        case = self._run.cases[chunk.places[0]]
-        about = replace(self._run, cases=[case], backends=remotes)
-        return [*self._placed(chunk, judged(about, self._recorder))]
 
     def _look_after(self) -> None:
         """Raise BackendUnavailable if there is no worker for a minute, and as Ctrl-C does."""

@@ -29,7 +29,7 @@ from opcheck.model.timing import Sample, Timed, Timing
 
 #: A smaller difference is none: the order in which backends take their turn alone makes 0.5 %.
 ZONE = 0.01
-#: How narrow an interval is to be: plus and minus this.
+#: How narrow an interval is to be: plus and minus this, the least change within a run.
 LIMIT = 0.02
 #: Numbers of rounds after which measuring ends if intervals are narrow enough. Few and fixed: each
 #: look is one more occasion to stop at an interval that is narrow by luck.
@@ -225,8 +225,6 @@ Verdict: TypeAlias = Literal[Word, "not slower"]
 USUAL = 0.05
 #: The least such change between runs, which are 1–2 % off without any reason in the build.
 FINEST = 0.03
-#: The least within a run, whose ratios are measured to this precision.
-FINEST_WITHIN = LIMIT
 #: The chance of any false alarm in a run.
 ALARM = 0.05
 #: The case with its type, shapes and digest, without which a time means nothing, and the backend.
@@ -300,8 +298,13 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
             missing.append(Missing(case, backend, "timed next to other backends"))
         else:
             both[case, backend] = _relative(before[row], after[row])
-    rows = {**both, **_together(both)}
-    changes = [_change(case, backend, rows[case, backend], beyond) for case, backend in rows]
+    changes = []
+    for (case, backend), rulers in {**both, **_together(both)}.items():
+        seen = [_welch([*was.values()], [*now.values()], math.log1p(beyond)) for was, now in rulers]
+        shifts, lows, highs, slower, faster = zip(*seen, strict=True)
+        p = min(1.0, 2 * min(max(slower), max(faster)))
+        value, low, high = map(math.exp, (min(shifts, key=abs), min(lows), max(highs)))
+        changes.append(TimingChange(case, backend, value, low, high, p))
     if changes:
         from scipy import stats
 
@@ -399,14 +402,6 @@ def _together(
 def _mean(rows: Sequence[dict[int, float]]) -> dict[int, float]:
     common = set.intersection(*map(set, rows))
     return {worker: fmean(row[worker] for row in rows) for worker in sorted(common)}
-
-
-def _change(case: str, backend: str, rulers: Sequence[_Logs], beyond: float) -> TimingChange:
-    seen = [_welch([*old.values()], [*new.values()], math.log1p(beyond)) for old, new in rulers]
-    shifts, lows, highs, slower, faster = zip(*seen, strict=True)
-    p = min(1.0, 2 * min(max(slower), max(faster)))
-    value, low, high = map(math.exp, (min(shifts, key=abs), min(lows), max(highs)))
-    return TimingChange(case, backend, value, low, high, p)
 
 
 def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[float, ...]:

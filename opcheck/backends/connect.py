@@ -47,8 +47,6 @@ _INSTALLED = {"site-packages", "dist-packages"}
 _CODE = {".py", ".so", ".pyd", ".dylib", ".dll"}
 #: So many bytes are read in some milliseconds.
 _LARGE = 1 << 22
-#: How many digits of a digest are kept.
-_DIGITS = 16
 
 
 @contextmanager
@@ -426,7 +424,7 @@ def digest(paths: Iterable[Path]) -> str:
         except OSError:  # a program that may be run, and not be read
             sha = stamp
         total.update(f"{path.name}\0{sha}\n".encode())
-    found = total.hexdigest()[:_DIGITS]
+    found = total.hexdigest()[:16]
     if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > _LARGE:
         with suppress(OSError):
             part = memory.with_name(f"{name}.{os.getpid()}")

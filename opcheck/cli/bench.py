@@ -65,7 +65,7 @@ def asked_gate(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
 ) -> TimingGate | None:
     """Return the gate; raise UsageError without `stored` or `base`, or for too small a limit."""
-    from opcheck.timing import FINEST, FINEST_WITHIN, USUAL
+    from opcheck.timing import FINEST, LIMIT, USUAL
 
     if not stored and most is None:
         if unclear:
@@ -74,7 +74,7 @@ def asked_gate(
     if not stored and base is None:
         # Else the first backend would be the old build, whichever it is.
         raise UsageError("--max-regression needs --base BACKEND, or a saved --baseline FILE")
-    least = FINEST if stored else FINEST_WITHIN
+    least = FINEST if stored else LIMIT
     if most is not None and most < least:
         raise UsageError(
             f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be detected",

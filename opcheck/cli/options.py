@@ -147,15 +147,6 @@ one_backend_options = together(
     declared("-b --backend addresses ADDRESS...: The backend.", addresses={"required": True}),
     declared(_LIMITS),
 )
-_JOBS = "-j --jobs N: Processes a backend, and that judge."
-worker_options = together(
-    backends_option, declared(_JOBS, jobs={"default": 1, "show_default": True}), declared(_LIMITS)
-)
-cluster_option = declared(
-    """
-    --cluster ADDRESS: Judge on the workers of dask.distributed there; local:4 starts four here.
-    """
-)
 #: Of opcheck's own processes, which change nothing but the time it takes.
 processes_option = declared("-j --jobs N: Processes. [default: one a processor]")
 pretty_options = declared(

@@ -28,19 +28,6 @@ def _shard(value: str) -> tuple[int, int]:
     return number, total
 
 
-#: Fields of a `Subset`.
-subset_options = options.declared(
-    """
-    --expect-cases expected N: How many cases PATH, -k and the like must select; another number is
-        an error.
-    --lf --last-failed failed_in RUN: Only cases that failed in this stored run, on one of the
-        backends asked for.
-    --shard I/N: Only the I-th of N shares of the cases, which take about equally long.
-    """,
-    shard={"type": _shard},
-)
-
-
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what an earlier run saved."""
     from opcheck.execution.saving import earlier_cases
@@ -54,11 +41,21 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @options.selection_options
 @options.dim_option
 @options.inputs_option
-@subset_options
-@options.worker_options
-@options.cluster_option
 @options.declared(
     """
+    --expect-cases expected N: How many cases PATH, -k and the like must select; another number is
+        an error.
+    --lf --last-failed failed_in RUN: Only cases that failed in this stored run, on one of the
+        backends asked for.
+    --shard I/N: Only the I-th of N shares of the cases, which take about equally long.
+    """,
+    shard={"type": _shard},
+)
+@options.backend_options
+@options.declared(
+    """
+    -j --jobs N: Processes a backend, and that judge.
+    --cluster ADDRESS: Judge on the workers of dask.distributed there; local:4 starts four here.
     --repeat N: Ask each case N times, anew each time; one failure, or two answers, and it fails.
     --strict: A warning is a failure.
     --require-supported: What is unsupported, also by opcheck, fails.
@@ -71,6 +68,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     --prune-known prune: With --update-known: remove what no longer fails, or is nowhere.
     --save-outputs saved DIR: Keep models, inputs and the backend's outputs, for -b saved:DIR.
     """,
+    jobs={"default": 1, "show_default": True},
     repeat={"default": 1},
     saved={"type": options.OutputPath(_is_replaced)},
 )

@@ -477,8 +477,19 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
                 problems.add(ledger.file, mark, message, "leave 'versions' out")
             for place in range(len(entry.where)):
                 _check_place(ledger, number, place, facts, problems, pruned=ledger is pruned)
-    if not problems:
-        _check_overlaps(gate, facts, problems)
+    problems.raise_if_any()
+    # Of two entries that list one case, the second explains nothing.
+    seen: set[tuple[str, str, int]] = set()
+    for backend in filter(gate.is_about, facts.backends):
+        for case in facts.cases:
+            listed = gate.listed(case, backend)
+            for other in listed[1:]:
+                first = f"{listed[0].ledger.file}:{listed[0].line}"
+                key = first, other.ledger.file, other.line
+                if key not in seen:
+                    seen.add(key)
+                    mark = other.ledger.node.at(("known", other.number, "where", other.place))
+                    problems.add(other.ledger.file, mark, f"{case.id} is listed at {first} too")
     problems.raise_if_any()
 
 
@@ -542,7 +553,10 @@ def _nowhere(
         for number, value in missing:
             gone.add((name, number))
             message = f"none of the {so_far} has the {name} {validation.shown(value)}"
-            yield name, (number,), message, _hint(str(value), sorted(map(str, there)))
+            known = sorted(map(str, there))
+            some = ", ".join([*known[:_LISTED], *["…"] * (len(known) > _LISTED)])
+            hint = did_you_mean(str(value), known) or (f"there are {some}" if known else None)
+            yield name, (number,), message, hint
         if not (left := [case for case in left if VALUES[name](case) in wanted]):
             return
         so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {name}"
@@ -553,24 +567,3 @@ def _nowhere(
         if (name, number) not in gone:
             value = validation.shown(getattr(place, name)[number])
             yield name, (number,), f"no case has the {name} {value} and what else is said", None
-
-
-def _hint(value: str, known: list[str]) -> str | None:
-    if (near := did_you_mean(value, known)) or not known:
-        return near
-    return f"there are {', '.join([*known[:_LISTED], *['…'] * (len(known) > _LISTED)])}"
-
-
-def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:
-    """Note cases that are listed twice: one of the entries explains nothing."""
-    seen: set[tuple[str, str, int]] = set()
-    for backend in filter(gate.is_about, facts.backends):
-        for case in facts.cases:
-            listed = gate.listed(case, backend)
-            for other in listed[1:]:
-                place = f"{listed[0].ledger.file}:{listed[0].line}"
-                key = place, other.ledger.file, other.line
-                if key not in seen:
-                    seen.add(key)
-                    mark = other.ledger.node.at(("known", other.number, "where", other.place))
-                    problems.add(other.ledger.file, mark, f"{case.id} is listed at {place} too")

@@ -32,8 +32,6 @@ THEME = Theme(_STYLES | {"dim": _STYLES["bright_black"]})
 _ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 #: Blanks between two columns.
 _GAP = 2
-#: The least width of a folded column.
-_FOLDED = 12
 
 
 class Numbers(str):
@@ -107,7 +105,7 @@ def put_exit(console: Console, code: Exit, meaning: str) -> None:
     console.print(Text.assemble((f"exit {int(code)}", style), f": {meaning}"), soft_wrap=True)
 
 
-def least(table: Table, folded: int = _FOLDED) -> int:
+def least(table: Table, folded: int = 12) -> int:
     """Return the least width of a table, with foldable columns no wider than `folded`."""
     width = -_GAP
     for column in table.columns:

@@ -268,10 +268,9 @@ def show_changes(
     put_all(console, unlike(differences), grouped(head, rows))
     if compared.missing:
         say(console, "Not compared", "bold")
-    for why, some in grouping.group_by(compared.missing, lambda one: one.why).items():
-        named = [f"{brief(one.case)} [{brief(one.backend)}]" for one in some]
-        say(console, f"{brief(why)}: {errors.few(named, 5)}", "yellow")
-    if compared.missing:
+        for why, some in grouping.group_by(compared.missing, lambda one: one.why).items():
+            named = [f"{brief(one.case)} [{brief(one.backend)}]" for one in some]
+            say(console, f"{brief(why)}: {errors.few(named, 5)}", "yellow")
         console.print()
     counts = Counter[str](change.verdict for change in compared.changes)
     counts["not compared"] = len(compared.missing)

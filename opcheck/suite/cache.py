@@ -31,8 +31,6 @@ _NAMES = {
     "builtins.complex", "numpy.dtype", "numpy.ndarray", "numpy._core.multiarray._reconstruct",
     "numpy._core.numeric._frombuffer", "opcheck.dtypes.of_name", "pathlib.PosixPath",
 }  # fmt: skip
-#: Folders of other versions that are left when one is made.
-_OTHERS = 3
 
 
 class _Cases(pickle.Unpickler):
@@ -82,7 +80,7 @@ def keep(read: Mapping[Path, tuple[CaseFile, Sequence[Case]]], levels: Collectio
             if not path.parent.exists():
                 path.parent.mkdir(parents=True)
                 known = sorted(path.parent.parent.iterdir(), key=lambda one: one.stat().st_mtime)
-                for old in known[: -_OTHERS - 1]:
+                for old in known[:-4]:  # the new one and three of other versions are left
                     shutil.rmtree(old, ignore_errors=True)
             data = pickle.dumps(tuple(cases), pickle.HIGHEST_PROTOCOL)
             try:

@@ -129,7 +129,9 @@ class Expansion:
             if node is None or (allowed := self._is_allowed(node)):
                 none = False
             if node and allowed:
-                points.append((self._id(base, placed), node))
+                said = ",".join(f"{'.'.join(path)}={spell(v)}" for path, v in placed.items())
+                id = f"{self.file.op}/{base.name}{said and f'@{said}'}"
+                points.append((f"{id}#{base.row}" if base.row else id, node))
         if none:
             self.file.report(base.node.mark, "no version of the case allows such a dtype")
         levels = _levels(base.node, [node for _, node in points])
@@ -175,11 +177,6 @@ class Expansion:
             message = f"the file expands to cases of more than {MAX_VALUES:,} values altogether"
             self.file.report(base.mark, message, "large tensors are made by fills, or lie in files")
         return min(self.cases_left, self.values_left) >= 0
-
-    def _id(self, base: Concrete, point: Mapping[FieldPath, FileNode]) -> str:
-        coordinates = ",".join(f"{'.'.join(path)}={spell(v)}" for path, v in point.items())
-        at = f"@{coordinates}" if coordinates else ""
-        return f"{self.file.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
 
     def _label(self, row: FileNode, number: int) -> str:
         if (node := row.get("label")) is None:

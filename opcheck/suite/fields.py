@@ -131,10 +131,8 @@ def _is_tensor_like(value: object) -> bool:
     """Return True for a mapping with a key of a tensor, perhaps misspelt, and none of a type."""
     if isinstance(value, TensorFields):
         return True
-    keys, known = (
-        {*map(str, value)} if isinstance(value, dict) else set(),
-        validation.aliases(TensorFields),
-    )
+    keys = {*map(str, value)} if isinstance(value, dict) else set[str]()
+    known = validation.aliases(TensorFields)
     near = any(key in known or did_you_mean(key, ("value", "dtype", "shape")) for key in keys)
     return near and not keys & {*ATTRIBUTE_TYPES}
 
@@ -479,9 +477,6 @@ class Omitted(IntEnum):
     EXPECTATION = 2
 
 
-_NO_FIELDS = CaseFields()
-
-
 @lru_cache(4096)  # Cases share most of their fields.
 def _validated(key: str, value: FileNode) -> Any:
     return getattr(CaseFields.model_validate({key: value.plain()}), key)
@@ -493,7 +488,7 @@ def validate_case(
     """As `validate`, of a concrete case."""
     try:
         stated = {key: _validated(key, value) for key, value in node.entries.items()}
-        return _NO_FIELDS.model_copy(update=stated), node, Omitted.NOTHING
+        return CaseFields().model_copy(update=stated), node, Omitted.NOTHING
     except pydantic.ValidationError:
         return validate(CaseFields, node, file, problems)
 

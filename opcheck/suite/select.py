@@ -30,10 +30,6 @@ _MAX_TOKENS = 100
 
 _OPERATORS = ("and", "or", "not", "(", ")")
 Matcher: TypeAlias = Callable[[str], bool]
-#: The time of a case without its elements, in elements.
-_ELEMENTS = 8192
-#: 64 bits, in hexadecimal: of the two cases of one id, nobody chose either to resemble the other.
-_LENGTH = 16
 
 
 @dataclass(frozen=True)
@@ -185,8 +181,9 @@ def _wrong_expression(tokens: Sequence[str]) -> str | None:
 
 def shard(cases: Sequence[model.Case], number: int, total: int) -> tuple[model.Case, ...]:
     """The cases of the shard `number`, from 1, of `total`, in their order; each case is in one."""
-    # Every machine finds the same shares. They take about equally long by the size of inputs.
-    costs = [_ELEMENTS + sum(prod(spec.shape) for spec in case.inputs) for case in cases]
+    # Every machine finds the same shares. They take about equally long by the size of inputs, to
+    # which a case adds the time of 8192 elements.
+    costs = [8192 + sum(prod(spec.shape) for spec in case.inputs) for case in cases]
     # The most expensive first, each to the shard with the least load. In order, loads are a heap.
     loads = [(0, index) for index in range(total)]
     mine = []
@@ -205,7 +202,8 @@ def case_digest(case: model.Case) -> str:
         from opcheck.opset import weights
 
         parts += [weights.digest(case.model), _ports(case.ports), case.beyond]
-    return _sha256(json.dumps(parts).encode())[:_LENGTH]
+    # 64 bits will do: of the two cases of one id, nobody chose either to resemble the other.
+    return _sha256(json.dumps(parts).encode())[:16]
 
 
 def suite_digest(cases: Iterable[tuple[str, str]]) -> str:

@@ -29,8 +29,6 @@ from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 _BUFFER = 256 << 10
 #: The size at which a worker's log is shortened to its end, in bytes.
 _LONG = 16 << 20
-#: Seconds between the end of a connection and the end of its process.
-_MOMENT = 1.0
 #: Seconds that a killed process may take to be gone; one that a driver holds may take for ever.
 _LAST = 5.0
 #: The least seconds between measurements of a worker's memory and log.
@@ -209,8 +207,8 @@ class Process:
 
     def how_it_ended(self, otherwise: str = "closed its connection to opcheck") -> str:
         """Return the signal or the status of a process that has ended, or is about to."""
-        # The connection closes a moment before the process is gone.
-        self.wait(monotonic() + _MOMENT)
+        # The connection closes a moment, up to a second, before the process is gone.
+        self.wait(monotonic() + 1.0)
         if (status := self._popen.poll()) is None:
             return otherwise
         message = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
@@ -250,15 +248,6 @@ class Process:
         printed = self.kill().strip()
         return f"{said}; the last it printed:\n{printed}" if printed else said
 
-    def _kill_group(self) -> None:
-        kin = self._family()
-        # The group first: it is one call, and nobody in it can escape by forking meanwhile.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._popen.pid, signal.SIGKILL)
-        for process in kin:
-            with suppress(psutil.Error):
-                process.kill()
-
     def _family(self) -> list[psutil.Process]:
         try:
             process = psutil.Process(self._popen.pid)
@@ -288,7 +277,13 @@ def kill(processes: Sequence[Process]) -> list[str]:
     alive = [process for process in processes if not process._killed]
     for process in alive:
         process._killed = True
-        process._kill_group()
+        kin = process._family()
+        # The group first: it is one call, and nobody in it can escape by forking meanwhile.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process._popen.pid, signal.SIGKILL)
+        for one in kin:
+            with suppress(psutil.Error):
+                one.kill()
     if alive:
         cleanup.kill_marked({str(process._scratch) for process in alive}.__contains__)
     return [process._bury() if process in alive else "" for process in processes]

@@ -276,16 +276,13 @@ def read_answer(
             raise ValueError("a time is negative")
         return answer  # type: ignore[no-any-return]
     except _GARBAGE as error:
-        raise Damaged(_first_defect(error)) from error
-
-
-def _first_defect(error: Exception) -> str:
-    if (findings := getattr(error, "errors", None)) is None:
-        return f"{type(error).__name__}: {error}"
-    first = findings(include_url=False, include_input=False)[0]
-    # The first two steps are the tuple's and the union's.
-    place = ".".join(map(str, first["loc"][2:]))
-    return f"{place}: {first['msg']}" if place else f"{first['msg']}"
+        message = f"{type(error).__name__}: {error}"
+        if findings := getattr(error, "errors", None):
+            first = findings(include_url=False, include_input=False)[0]
+            # The first two steps are the tuple's and the union's.
+            place = ".".join(map(str, first["loc"][2:]))
+            message = f"{place}: {first['msg']}" if place else f"{first['msg']}"
+        raise Damaged(message) from error
 
 
 @lru_cache

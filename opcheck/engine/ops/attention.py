@@ -1,9 +1,8 @@
 """Attention, by shares or by a state, and the rotary embedding of what it compares."""
 
 import math
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -22,8 +21,7 @@ LINEAR = operator("LinearAttention", ignores=("chunk_size",))
 ROTARY = operator("RotaryEmbedding")
 
 
-@dataclass(frozen=True, eq=False)
-class Heads:
+class Heads(NamedTuple):
     """What is computed with, each of four axes: batch, head, token, element.
 
     `shown` has the keys that the mask leaves, `more` what it adds. Query i stands at i + `offset`.
@@ -211,7 +209,7 @@ OP.also_honest("", by=of_heads)(partial(computed, root=root_in_float32, keep=sto
 
 
 def changed(change):
-    return lambda heads: computed(replace(heads, **change(heads)))
+    return lambda heads: computed(heads._replace(**change(heads)))
 
 
 OP.mutant_table({
@@ -249,7 +247,7 @@ OP.mutant_table({
         partial(computed, shares=lambda x, none, v, kept: (
             p := np.where(none, 0, softmax.plain(x, 2) if x.size else x), p @ v))),
     "product_not_scaled": ("qk_matmul_output in mode 0 was not scaled",
-        lambda h: (computed(h)[0], computed(replace(h, scale=1.0) if h.mode == 0 else h)[1])),
+        lambda h: (computed(h)[0], computed(h._replace(scale=1.0) if h.mode == 0 else h)[1])),
 }, by=of_heads)  # fmt: skip
 OP.mutant("keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended",
           by=of_heads)(changed(lambda h: {"valid": None}))  # fmt: skip

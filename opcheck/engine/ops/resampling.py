@@ -256,8 +256,7 @@ def along(X, number, axis, way, terms):
     if at.copied:
         return X
     unsaid("what is between no elements", not axis.length)
-    if axis.size == 1 and way.transform == "align_corners":
-        is_open("nothing is said of corners of one element")
+    is_open("which corners one element has", axis.size == 1 and way.transform == "align_corners")
     # It is not said whether the scale is that of the lengths, or as it is given.
     lengths = axis._replace(scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
     other = at if axis.width == axis.size or not axis.size else places(way.transform, lengths)
@@ -282,8 +281,7 @@ def outside(X, y, axes, value):
         off = 0 if at.exact else _OFF * sum(map(np.abs, at.terms))
         lost, sure = ((at.at < -way) | (at.at > axis.length - 1 + way) for way in (0, off))
         kept = (at.at < off) | (at.at > axis.length - 1 - off)
-        if not at.exact and (kept & ~sure).any():
-            is_open("float32 cannot tell whether a coordinate is outside")
+        is_open("float32 cannot tell what is outside", not at.exact and (kept & ~sure).any())
         if lost.any():
             unsaid("an extrapolation that is no real number", not is_real(X))
             shape = (-1, *[1] * (y.ndim - number - 1))
@@ -399,8 +397,7 @@ def of_upsampled(function=upsampled, least=1):
     """All versions of Upsample but 10, which is deprecated, and no model may have it."""
 
     def first(X, *, mode, height_scale, width_scale):
-        if X.ndim != 4 or mode not in ("nearest", "bilinear"):
-            raise InvalidNode(f"X of rank {X.ndim}, mode {mode!r}")
+        illegal(f"rank {X.ndim}, mode {mode!r}", X.ndim != 4 or mode not in ("nearest", "bilinear"))
         return stated(X, mode=mode.removeprefix("bi"), scales=[1, 1, height_scale, width_scale])
 
     def stated(X, *, mode, scales):
@@ -444,8 +441,7 @@ def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
         raise InvalidNode(f"theta {list(theta.shape)} for size {stated}")
     check_size((stated[0], *stated[2:], n))
     unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
-    if align_corners and 1 in stated[2:]:
-        is_open("nothing is said of where a single element has its corners")
+    is_open("which corners one element has", align_corners and 1 in stated[2:])
     if np.isinf(xp.values_of(theta)[..., :-1]).any():
         is_open("infinity times what may round to 0 is infinite, or no number")
     # The last axis comes first, as x of y, x or of z, y, x.

@@ -19,10 +19,9 @@ Beyond the standard there are `bilinear`, `drawn`, `erf`, `fmod`, `inexact`, `pa
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -60,19 +59,18 @@ def _kind_of(operands: Iterable[Any]) -> Any:
     return plain
 
 
-@dataclass(frozen=True)
-class _Context:
+class _Context(NamedTuple):
     """Context in which a formula is evaluated: see `lifting` and `faulty.faults`."""
 
-    lift: Callable[[Any], Any] = lambda array: array
-    faults: "Mapping[str, FaultFunction]" = field(default_factory=dict)
-    trace: set[str] | None = None
+    lift: Callable[[Any], Any]
+    faults: "Mapping[str, FaultFunction]"
+    trace: set[str] | None
 
 
 #: Takes the place of a function: it is called with that function, and then as that function is.
 FaultFunction: TypeAlias = Callable[..., Any]
 Faults: TypeAlias = Mapping[str, FaultFunction]
-_context: ContextVar[_Context] = ContextVar("context", default=_Context())  # noqa: B039
+_context: ContextVar[_Context] = ContextVar("context", default=_Context(lambda x: x, {}, None))  # noqa: B039
 
 
 @contextmanager

@@ -21,8 +21,7 @@ WORKING_DIGITS = 160
 VALUE_GRIDS = (2.0**-53, 2.0**-63, 2.0**-WORKING_DIGITS)
 
 
-@dataclass(frozen=True)
-class Accuracy:
+class Accuracy(NamedTuple):
     """Error allowed to one call of a library function.
 
     `ulp` is the error in units in the last place of the result. `argument` is a further relative
@@ -104,7 +103,7 @@ class Arithmetic:
     def accuracy(self, name: str) -> Accuracy:
         """The accuracy of a library function."""
         found = LIBRARY.get(name, PLAIN)
-        return found if self.ulp is None else replace(found, ulp=self.ulp)
+        return found if self.ulp is None else found._replace(ulp=self.ulp)
 
 
 def _of(dtype: DType, **options: object) -> Arithmetic:

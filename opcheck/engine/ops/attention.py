@@ -1,9 +1,8 @@
 """Attention, by shares or by a state, and the rotary embedding of what it compares."""
 
 import math
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -22,8 +21,7 @@ LINEAR = operator("LinearAttention", ignores=("chunk_size",))
 ROTARY = operator("RotaryEmbedding")
 
 
-@dataclass(frozen=True, eq=False)
-class Heads:
+class Heads(NamedTuple):
     """What is computed with, each of four axes: batch, head, token, element.
 
     `shown` has the keys that the mask leaves, `more` what it adds. Query i stands at i + `offset`.
@@ -81,8 +79,7 @@ def of_heads(computed, split=split):
         past, valid = (past_key, past_value), nonpad_kv_seqlen
         if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
             raise InvalidNode(f"ranks {Q.ndim}, {K.ndim} and {V.ndim}; allowed: all 3 or 4")
-        if (past_key is None) != (past_value is None):
-            raise InvalidNode("one of past_key and past_value without the other")
+        illegal("past_key or past_value alone", (past_key is None) != (past_value is None))
         present = {1, 2}.intersection(used)
         if valid is not None and (past_key is not None or present):
             raise InvalidNode("nonpad_kv_seqlen together with past or present")
@@ -98,8 +95,7 @@ def of_heads(computed, split=split):
             for old, new in zip(past, (k, v), strict=True):
                 if old.ndim != 4 or old.shape[:2] + old.shape[3:] != new.shape[:2] + new.shape[3:]:
                     raise InvalidNode(f"past of shape {list(old.shape)} before {list(new.shape)}")
-            if past_key.shape[2] != past_value.shape[2]:
-                raise InvalidNode("past_key and past_value of different lengths")
+            illegal("past tensors of different lengths", past_key.shape[2] != past_value.shape[2])
             k, v = (xp.concat([old, new], axis=2) for old, new in zip(past, (k, v), strict=True))
         if qk_matmul_output_mode not in range(4) or softmax_precision not in (None, 1, 10, 11, 16):
             raise InvalidNode(f"mode {qk_matmul_output_mode}, precision {softmax_precision}")
@@ -211,7 +207,7 @@ OP.also_honest("", by=of_heads)(partial(computed, root=root_in_float32, keep=sto
 
 
 def changed(change):
-    return lambda heads: computed(replace(heads, **change(heads)))
+    return lambda heads: computed(heads._replace(**change(heads)))
 
 
 OP.mutant_table({
@@ -249,7 +245,7 @@ OP.mutant_table({
         partial(computed, shares=lambda x, none, v, kept: (
             p := np.where(none, 0, softmax.plain(x, 2) if x.size else x), p @ v))),
     "product_not_scaled": ("qk_matmul_output in mode 0 was not scaled",
-        lambda h: (computed(h)[0], computed(replace(h, scale=1.0) if h.mode == 0 else h)[1])),
+        lambda h: (computed(h)[0], computed(h._replace(scale=1.0) if h.mode == 0 else h)[1])),
 }, by=of_heads)  # fmt: skip
 OP.mutant("keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended",
           by=of_heads)(changed(lambda h: {"valid": None}))  # fmt: skip
@@ -284,8 +280,7 @@ def of_tokens(recurrence, query, key, value, past_state=None, decay=None, beta=N
     parts = []
     for x, rules, lasts in ((decay, GATED, [(kv_num_heads,), (kv_num_heads * size,)]),
                             (beta, DELTA, [(kv_num_heads,), (1,)])):  # fmt: skip
-        if x is None and update_rule in rules:
-            raise InvalidNode(f"update_rule {update_rule} without decay or beta")
+        illegal(f"rule {update_rule} without decay or beta", x is None and update_rule in rules)
         if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in lasts):
             raise InvalidNode(f"decay or beta of shape {list(x.shape)}")
         if x is not None and update_rule not in rules:

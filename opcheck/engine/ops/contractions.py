@@ -23,8 +23,7 @@ def _matmul(product, A, B):
     illegal("a scalar is no matrix", not (A.ndim and B.ndim))
     a = xp.expand_dims(A, axis=0) if A.ndim == 1 else A
     b = xp.expand_dims(B, axis=1) if B.ndim == 1 else B
-    if a.shape[-1] != b.shape[-2]:
-        raise InvalidNode(f"a row of A has {a.shape[-1]} elements, a column of B {b.shape[-2]}")
+    illegal(f"A has rows of {a.shape[-1]}, B columns of {b.shape[-2]}", a.shape[-1] != b.shape[-2])
     stack = common_shape(a.shape[:-2], b.shape[:-2])
     rows, columns = a.shape[-2:-1] * (A.ndim > 1), b.shape[-1:] * (B.ndim > 1)
     return xp.reshape(product(a, b), (*stack, *rows, *columns))
@@ -36,14 +35,12 @@ def _gemm(combined, A, B, C=None, *, alpha, beta, transA, transB, broadcast=None
     a = xp.permute_dims(A, (1, 0)) if transA else A
     b = xp.permute_dims(B, (1, 0)) if transB else B
     shape = a.shape[0], b.shape[1]
-    if a.shape[1] != b.shape[0]:
-        raise InvalidNode(f"a row of A' has {a.shape[1]} elements, a column of B' {b.shape[0]}")
+    illegal(f"A' has rows of {a.shape[1]}, B' columns of {b.shape[0]}", a.shape[1] != b.shape[0])
     if C is not None:
         stretches("C", C, np.broadcast_to(0, shape))
         if broadcast == 0 and C.shape != shape:
             raise InvalidNode(f"C of shape {list(C.shape)} without broadcast; allowed: {shape}")
-        if broadcast and C.size != 1 and C.shape not in (shape, shape[1:]):
-            is_open("nothing is said of how C is broadcast")
+        is_open("how C stretches", broadcast and C.size != 1 and C.shape not in (shape, shape[1:]))
     return combined(a, b, C, alpha, beta)
 
 

@@ -43,8 +43,7 @@ def taken(cond, then_branch, else_branch):
 
 def stacked(values, axis=0):
     """The results of all iterations, along a new axis."""
-    if len({x.shape for x in values}) > 1:
-        raise InvalidNode(f"scan outputs of shapes {[x.shape for x in values]}")
+    illegal(f"scan outputs shaped {[x.shape for x in values]}", len({x.shape for x in values}) > 1)
     return xp.stack(values, axis=from_either_end(axis, len(values[0].shape) + 1))
 
 
@@ -124,8 +123,7 @@ def in_turn(length, n, back):
 
 def parts_of(given, num_scan_inputs):
     states = len(given) - num_scan_inputs
-    if num_scan_inputs < 1 or states < 0:
-        raise InvalidNode(f"num_scan_inputs {num_scan_inputs} of {len(given)} inputs")
+    illegal(f"num_scan_inputs {num_scan_inputs} of {len(given)}", num_scan_inputs < 1 or states < 0)
     return given[:states], given[states:]
 
 

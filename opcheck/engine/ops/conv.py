@@ -30,8 +30,7 @@ OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0
 
 def check_filters(X, W, B, kernel_shape, group, turned=False):
     """Raise InvalidNode for filters that X forbids; if `turned`, their first axis is that of X."""
-    if X.ndim < 3 or W.ndim != X.ndim:
-        raise InvalidNode(f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more")
+    illegal(f"ranks {X.ndim} and {W.ndim}; allowed: both 3 or more", X.ndim < 3 or W.ndim != X.ndim)
     ends = W.shape[1] * group, W.shape[0]
     channels, filters = ends[::-1] if turned else ends
     if group < 1 or X.shape[1] != channels or W.shape[0] % group:
@@ -180,8 +179,7 @@ def windows_on(since, auto_pad, stated, length, kernel, stride, dilation, begin,
     """The windows along an axis of the output, of a size that is stated or follows."""
     if since > 1 and extra >= max(stride, dilation):
         raise InvalidNode(f"output_padding {extra}, stride {stride}, dilation {dilation}")
-    if since > 1 and extra >= stride:
-        is_open("stride/dilation may be the smaller or the larger of the two")
+    is_open("stride/dilation may be the smaller or the larger one", since > 1 and extra >= stride)
     is_same = auto_pad.startswith("SAME")
     if since == 1 and (extra or (is_same and (stride > 1 or stated))):
         is_open("version 1 does not say at which side output_padding is, nor what SAME means")
@@ -428,8 +426,7 @@ def of_blocks(joined, input, image_shape, block_shape, *, dilations, pads, strid
     windows = windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
     if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
         raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
-    if not (input.shape[2] and prod(image)):
-        is_open("nothing is said of images that hold nothing, nor of no block")
+    is_open("nothing is said of empty images or no block", not (input.shape[2] and prod(image)))
     outer = input.shape[0], input.shape[1] // terms
     columns = xp.reshape(input, (prod(outer), *block, *windows.shape[2:]))
     return xp.reshape(joined(columns, windows), (*outer, *image))

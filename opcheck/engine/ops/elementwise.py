@@ -13,7 +13,7 @@ from opcheck.engine.axes import broadcast, common_shape, from_the_front, stretch
 from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.node import body_formula
 from opcheck.engine.operators import check_one_of, family, is_open, operator, signature_of, unsaid
-from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.grouping import sure
 from opcheck.model import OpVersion
 from opcheck.numbers.faulty import bare, seen
@@ -78,8 +78,7 @@ def bit_cast(input, *, to):
 
 
 def _erf(x):
-    if x.dtype.kind in "iu" and np.any(bare(x)):
-        is_open("nothing is said of how the result is rounded to an integer")
+    is_open("how the result becomes an integer", x.dtype.kind in "iu" and np.any(bare(x)))
     return xp.erf(x)
 
 
@@ -99,8 +98,7 @@ def _shrink(x, *, lambd, bias):
 
 
 def _gated(a, b, *, alpha):
-    if a.shape != b.shape:
-        raise InvalidNode(f"shapes {list(a.shape)} and {list(b.shape)}; allowed: identical ones")
+    illegal(f"shapes {list(a.shape)} and {list(b.shape)}; allowed: equal ones", a.shape != b.shape)
     return a * sigmoid(alpha * a) * b
 
 
@@ -162,8 +160,7 @@ def p_relu_of_channels(X, slope):
     if slope.size == 1:
         return p_relu(X, xp.reshape(slope, ()))
     if slope.shape != X.shape:
-        if X.ndim < 2 or slope.shape != X.shape[1:2]:
-            unsaid("slopes that are neither one nor one a channel")
+        unsaid("slopes neither one nor one a channel", X.ndim < 2 or slope.shape != X.shape[1:2])
         slope = xp.reshape(slope, (-1, *(1 for _ in X.shape[2:])))
     return p_relu(X, slope)
 
@@ -262,8 +259,7 @@ def _power(x, y):
     exact = (off == 0) & ((exponent * 32 % 1 == 0) | (x == 1))
     low, high = dtypes.limits(dtypes.of(x)) if whole else (-(2**24), 2**24)
     held = (power >= low) & (power <= high)
-    if not (held & (exact | (off >= 2.0**-18 * np.abs(power)))).all():
-        unsaid("how such powers of integers are rounded")
+    unsaid("how powers are rounded", not (held & (exact | (off >= 2.0**-18 * np.abs(power)))).all())
     # Beyond 64 only the powers of 1, 0 and -1 are held.
     times = np.clip(y, 0, 64 + y % 2).astype(x.dtype) if whole else 0
     return np.where(whole & (y >= 0), np.power(x, times), np.trunc(power).astype(x.dtype))
@@ -376,8 +372,7 @@ def modulo(since, A, B, *, fmod):
     """The remainder of a division that rounds down, or towards zero if `fmod`."""
     whole = A.dtype.kind in "iu"
     # Floating numbers are 0 in the evaluation of infinities and NaN too.
-    if since == 10 and whole and not A.all():
-        raise NotSupported("what comes of a dividend of 0 depends on the platform")
+    unsupported("of 0 the result depends on the platform", since == 10 and whole and not A.all())
     illegal("fmod 1 of integers; allowed: 0", since == 13 and whole and fmod == 1)
     illegal("fmod 0 of floating numbers; allowed: 1", since < 28 and not whole and not fmod)
     common_shape(A.shape, B.shape)

@@ -6,10 +6,9 @@ which some are outside where cubic. Implementations compute coordinates in float
 cannot tell which pixel is nearer, either is right.
 """
 
-from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +36,7 @@ def reflected(place, low, high):
     return place * (1 - 2 * odd) + np.where(odd, low + high + turns * span, -turns * span)
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """How pixels are taken: the attributes, where the first one begins, and which is nearest.
 
     `wide`: roundings of float32 in units of the arithmetic, where that is wider than a tensor.
@@ -209,13 +207,12 @@ OP.mutant_table({
     "repeated": ("what is beyond began anew instead of being reflected",
         {"reflected": lambda x, low, high: x - (high - low) * ((x - low) // max(high - low, 1))}),
 }, by=lambda changed: of_places(
-    placed, change=lambda X, grid, way: (X, grid, replace(way, **changed))))  # fmt: skip
+    placed, change=lambda X, grid, way: (X, grid, way._replace(**changed))))  # fmt: skip
 OP.mutant_table({
     f"{old}_is_{new}": (f"{old} was {new}", {old: new}) for old, new in (
         ("zeros", "border"), ("border", "zeros"), ("border", "reflection"),
         ("reflection", "border"), ("linear", "nearest"), ("cubic", "linear"), ("nearest", "linear"))
-}, by=lambda names: of_places(placed, change=lambda X, grid, way: (X, grid, replace(
-    way, **{n: names.get(v, v) for n, v in vars(way).items() if n in ("mode", "padding")}))),
-)  # fmt: skip
+}, by=lambda names: of_places(placed, change=lambda X, grid, way: (X, grid, way._replace(
+    mode=names.get(way.mode, way.mode), padding=names.get(way.padding, way.padding)))))  # fmt: skip
 OP.mutant("lengths were read from the last to the first", name="height_for_width",
           by=lambda step: of_places(step, read=lambda x: x[::-1]))(placed)  # fmt: skip

@@ -298,8 +298,7 @@ def by_axis(function, of_k=None):
         axis = from_either_end(axis, X.ndim)
         if of_k:
             K = np.array([of_k(int(k), X.shape[axis]) for k in K.reshape(-1)[:1]])
-        if K.shape != (1,) or K[0] < 1:
-            raise InvalidNode(f"K {K.tolist()}; allowed: one positive number in a list")
+        illegal(f"K {K.tolist()}; allowed: one positive int in a list", K.shape != (1,) or K[0] < 1)
         values, indices = sorted_by(X, int(K[0]), axis, largest == 1)
         if sorted == 1:
             return values, indices

@@ -6,9 +6,8 @@ In what type a formula computes with doubles and large integers is open, as else
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,8 +94,7 @@ def classified(score, X, *, coefficients, intercepts, post_transform, multi_clas
     return top(scores, labels), scores
 
 
-@dataclass(frozen=True)
-class Nodes:
+class Nodes(NamedTuple):
     """The nodes and leaves of all trees, by their place.
 
     A leaf is not `inner`. `after` has the places of the next nodes if a node's expression is false,
@@ -334,8 +332,8 @@ for _op, _by in _BY.items():
         for _one, _other in ((0, 1), (1, 0), (2, 3), (3, 2)):
             _op.mutant(f"{_MODES[_one]} was taken for {_MODES[_other]}", by=_by,
                        name=f"{_MODES[_one]}_is_{_MODES[_other]}".lower())(
-                lambda nodes, *given, one=_one, other=_other, **narrow: holds(replace(
-                    nodes, modes=np.where(nodes.modes == one, other, nodes.modes)),
+                lambda nodes, *given, one=_one, other=_other, **narrow: holds(
+                    nodes._replace(modes=np.where(nodes.modes == one, other, nodes.modes)),
                     *given, **narrow))  # fmt: skip
     if _op in (LINEAR_CLASSIFIER, TREE_CLASSIFIER):
         _op.mutant_table({

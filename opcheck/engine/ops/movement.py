@@ -52,8 +52,7 @@ SPLIT.formula(13)(lambda input, split=None, *, axis, outputs=1: _split(input, ax
 def _split(x, axis, split, outputs, counted=from_either_end):
     axis = counted(axis, x.ndim)
     size, rest = divmod(x.shape[axis], outputs)
-    if split is None and rest:
-        raise InvalidNode(f"{x.shape[axis]} elements cannot be split into {outputs} equal parts")
+    illegal(f"{x.shape[axis]} elements have no {outputs} equal parts", split is None and rest)
     sizes = [size] * outputs if split is None else listed("split", split)
     illegal(f"split of {len(sizes)} parts, for {outputs} outputs", outputs != len(sizes))
     return parts(x, axis, sizes)
@@ -113,13 +112,11 @@ def _places(length, begin, end, mode):
 
 
 def _padded(x, pads, axes, mode, fill):
-    if len(pads) != 2 * len(axes):
-        raise InvalidNode(f"{len(pads)} pads; allowed: 2 for each of {len(axes)} axes")
+    illegal(f"{len(pads)} pads for {len(axes)} axes; allowed: 2 each", len(pads) != 2 * len(axes))
     ends = [*zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)]
     if any(x.shape[axis] + begin + end < 0 for axis, begin, end in ends):
         raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
-    if any(-min(pair) > x.shape[axis] for axis, *pair in ends):
-        unsaid("pads that remove more than there is")
+    unsaid("removing more than there is", any(-min(pair) > x.shape[axis] for axis, *pair in ends))
     more = {axis: begin + end for axis, begin, end in ends}
     # Places are counted along an axis, though the tensor be empty.
     check_size([max(1, n) + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
@@ -203,8 +200,7 @@ def trilu(input, k=None, *, upper):
     diagonal = 0 if k is None else ax.scalar("k", k)
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
     kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
-    if input.dtype == object and not kept.all():
-        raise NotSupported("other elements are zero, which is no text")
+    unsupported("the others are zero, which is no text", input.dtype == object and not kept.all())
     return xp.where(kept, input, xp.zeros_like(input))
 
 
@@ -258,8 +254,7 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     unsaid("a batch axis that is the time axis too", batch_axis == time_axis)
     count, length = input.shape[batch_axis], input.shape[time_axis]
     check_shape("sequence_lens", sequence_lens, (count,))
-    if ((sequence_lens < 0) | (sequence_lens > length)).any():
-        unsaid("lengths below 0 or beyond the number of steps")
+    unsaid("lengths out of range", ((sequence_lens < 0) | (sequence_lens > length)).any())
     time, lens = np.arange(length), sequence_lens[:, None]
     place = np.where(time < lens, lens - 1 - time, time)
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
@@ -372,8 +367,7 @@ def reshape(data, shape, *, allowzero=0):
     sizes = listed("shape", shape)
     if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
         raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
-    if allowzero and 0 in sizes and -1 in sizes:
-        raise InvalidNode(f"shape {sizes} has both 0 and -1, with allowzero")
+    illegal(f"shape {sizes} has both 0 and -1, with allowzero", allowzero and {0, -1} <= {*sizes})
     if not allowzero:
         if any(n == 0 and place >= data.ndim for place, n in enumerate(sizes)):
             raise InvalidNode(f"shape {sizes} copies a size beyond {list(data.shape)}")

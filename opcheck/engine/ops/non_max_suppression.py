@@ -74,8 +74,7 @@ def greedy(boxes, scores, most, threshold, least, center, measure=overlaps):
         if (over & ~unsure)[at, chosen].any():
             continue
         is_open("float32 cannot tell whether boxes overlap too much", unsure[at, chosen].any())
-        if not has_area[at, chosen].all():
-            is_open("nothing is said of how much boxes without an area overlap")
+        is_open("nothing is said of overlaps of empty boxes", not has_area[at, chosen].all())
         if not over[at, chosen].any():
             chosen.append(at)
     _undecided(scores, order, chosen, most, over | unsure)
@@ -105,8 +104,7 @@ def of_classes(select, boxes, scores, max_output_boxes_per_class=None, iou_thres
     threshold = float(single("iou_threshold", iou_threshold, 0.0))
     least = single("score_threshold", score_threshold, None)
     illegal(f"iou_threshold {threshold}; allowed: [0, 1]", not 0 <= threshold <= 1)
-    if most < 0 or center_point_box not in (0, 1):
-        unsaid(f"{most} boxes and format {center_point_box}")
+    unsaid(f"{most} boxes, format {center_point_box}", most < 0 or center_point_box not in (0, 1))
     each = ((n, kind, row) for n, some in enumerate(scores) for kind, row in enumerate(some))
     how = most, threshold, least, center_point_box
     found = [(n, kind, box) for n, kind, row in each for box in select(boxes[n], row, *how)]

@@ -271,8 +271,7 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
         return formula(ranks, X, scale, B, old, training, momentum, epsilon, 2, apart)
 
     def later(X, scale, B, input_mean, input_var, *, epsilon, momentum, outputs, training_mode):
-        if training_mode not in (0, 1):
-            is_open("nothing is said of a training_mode other than 0 and 1")
+        is_open("nothing is said of training_mode other than 0 and 1", training_mode not in (0, 1))
         if outputs > 1 and not training_mode:
             raise InvalidNode(f"{outputs} outputs without training_mode; allowed: 1")
         old = (input_mean, input_var)

@@ -93,8 +93,7 @@ def of_means(function, since, X, *, count_include_pad=0, **asked):
     windows, ends = _planned(since, X, count_include_pad=count_include_pad, **asked)
     padded = [replace(a, begin=0, length=a.length + a.begin + end)
               for a, end in zip(windows.axes, ends, strict=True)]  # fmt: skip
-    if not count_include_pad and not windows.terms.all():
-        is_open("nothing is said of means of nothing")
+    is_open("nothing is said of means of nothing", not (count_include_pad or windows.terms.all()))
     # What hangs over the end under ceil_mode is no pixel that was added, and never counts.
     size = Windows(windows.outer, tuple(padded)).terms if count_include_pad else windows.terms
     return function(X, windows, windows.terms, size, count_include_pad)
@@ -200,8 +199,7 @@ def _beside(places, shape, asked):
     """By the text indices are of the output, by ONNX's node test of a corner of that shape."""
     fits = prod(shape) > places.max(initial=-1) and all(map(int.__ge__, asked, shape))
     moved = np.ravel_multi_index(np.unravel_index(places, shape), asked) if fits else None
-    if moved is None or (moved != places).any():
-        is_open("it is not said which shape indices are in, beside output_shape")
+    is_open("it is not said which shape indices are in", moved is None or (moved != places).any())
     return places if moved is None else moved
 
 

@@ -359,8 +359,7 @@ def whole(quotients, zero, out, saturate=1, sure=False, convert=converted):
     first = quotients[0]
     values = bare(first).astype(np.float64) if not isinstance(first, Bounded) else (
         first.v.astype(np.float64).astype(first.dtype).astype(np.float64))  # fmt: skip
-    if np.isnan(values).any() and (out.kind == "int" or out.bits < 8):
-        is_open("nothing is said of what NaN becomes")
+    is_open("what NaN becomes", np.isnan(values).any() and (out.kind == "int" or out.bits < 8))
     near = np.rint(values.astype(out.numpy).astype(np.float64))
     if out.kind != "int" and np.any(zero) and not (values == near).all():
         is_open("it is not said to what is rounded before a zero point of floats is added")
@@ -416,8 +415,7 @@ def of_quotients(quotient, since, x, y_scale, y_zero_point=None, *, axis=1, satu
     """All versions of QuantizeLinear, from `quotient(x, scale, dtype)` by a division in that."""
     stated = dtypes.named(output_dtype) if output_dtype else None
     given = None if y_zero_point is None else dtypes.of(y_zero_point)
-    if output_dtype and given not in (None, stated):
-        raise InvalidNode(f"an output of {stated}, with a zero point of {given}")
+    illegal(f"output {stated}, zero point {given}", output_dtype and given not in (None, stated))
     divides = dtypes.named(precision) if precision else dtypes.of(np.empty(0, y_scale.dtype))
     if precision and (divides is None or divides.kind != "float"):
         is_open("nothing is said of divisions in what is no float")

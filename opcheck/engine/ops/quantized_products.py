@@ -57,8 +57,7 @@ def summed(product, axes, x, w, x_zero, w_zero, without=less, more=None):
     """Sums of products of numbers `without` their zero points, and what is added by mistake."""
     a, b = without(x, x_zero, axes[0]), without(w, w_zero, axes[1])
     y = product(a, b)
-    if not isinstance(y, xp.Number) and not (np.abs(y) < 1 << 31).all():
-        is_open("an accumulation may overflow in 32 bits")
+    is_open("sums beyond 32 bits", not isinstance(y, xp.Number) and not (np.abs(y) < 1 << 31).all())
     return y if more is None else y + more(product, x, w, a, b)
 
 

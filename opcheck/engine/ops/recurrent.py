@@ -5,10 +5,9 @@ and recurrent weights, and of biases and 1.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,8 +68,7 @@ def activated(names, given, clip, functions, silent=False):
     return [partial(activation, *each) for each in zip(names, *scales, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
+class Step(NamedTuple):
     """What the next states of one direction are made of: each a function of what it has.
 
     `weights` has a matrix for each gate, `flag` is the attribute that only this operator has.

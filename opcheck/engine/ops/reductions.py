@@ -92,8 +92,7 @@ def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axe
     if made.size and not (said or all(x.shape[axis] for axis in along)):
         is_open("nothing is said of what is made of no values")
     if x.dtype.kind in "iu" and made.dtype.kind == "f":
-        if (made if "Log" in schema.op.name else made % 1).any():
-            unsaid("how logarithms and roots become integers")
+        unsaid("how reals become integers", (made if "Log" in schema.op.name else made % 1).any())
         made = made.astype(x.dtype)
     return made
 

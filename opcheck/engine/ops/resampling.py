@@ -4,11 +4,10 @@ Coordinates follow from the scales as they are given. Implementations compute th
 that cannot tell on which side of a step a coordinate lies, either neighbor is right.
 """
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from math import ceil, floor, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +32,7 @@ NEAREST = {
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """An axis: its lengths before, after and uncut, the scale as given, and what part counts."""
 
     length: int
@@ -72,8 +70,7 @@ STEPS = {
 }
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(NamedTuple):
     """Coordinates in the input, for each in the output along an axis: the sums of terms.
 
     If they are `exact`, float32 has them, and everything that they are made of. Otherwise float64
@@ -218,7 +215,7 @@ def upsampled(X, scales, mode):
             continue
         if mode == "nearest":
             whole = axis.scale.denominator == 1
-            first = replace(first, exact=first.exact or whole)
+            first = first._replace(exact=first.exact or whole)
             ways = [half.nearest(NEAREST[f"round_prefer_{way}"])[1] for way in ("floor", "ceil")]
             if not whole and any((first.nearest(np.floor) != way).any() for way in ways):
                 is_open("it is not said where elements lie")
@@ -232,8 +229,7 @@ def upsampled(X, scales, mode):
     return xp.astype(y, X.dtype) if is_real(X) else y
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """The attributes by which Resize makes an axis of another."""
 
     mode: str
@@ -260,10 +256,9 @@ def along(X, number, axis, way, terms):
     if at.copied:
         return X
     unsaid("what is between no elements", not axis.length)
-    if axis.size == 1 and way.transform == "align_corners":
-        is_open("nothing is said of corners of one element")
+    is_open("which corners one element has", axis.size == 1 and way.transform == "align_corners")
     # It is not said whether the scale is that of the lengths, or as it is given.
-    lengths = replace(axis, scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
+    lengths = axis._replace(scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
     other = at if axis.width == axis.size or not axis.size else places(way.transform, lengths)
     if way.mode == "nearest":
         rule = NEAREST[way.nearest]
@@ -286,8 +281,7 @@ def outside(X, y, axes, value):
         off = 0 if at.exact else _OFF * sum(map(np.abs, at.terms))
         lost, sure = ((at.at < -way) | (at.at > axis.length - 1 + way) for way in (0, off))
         kept = (at.at < off) | (at.at > axis.length - 1 - off)
-        if not at.exact and (kept & ~sure).any():
-            is_open("float32 cannot tell whether a coordinate is outside")
+        is_open("float32 cannot tell what is outside", not at.exact and (kept & ~sure).any())
         if lost.any():
             unsaid("an extrapolation that is no real number", not is_real(X))
             shape = (-1, *[1] * (y.ndim - number - 1))
@@ -310,7 +304,7 @@ def sized(X, axes, roi, scales, sizes, policy):
         given = checked_scales(scales, len(numbers), 2.0**-149)
         for n, (start, end), scale in zip(numbers, parts, given, strict=True):
             unsaid("a part that ends before it starts", end < start)
-            found[n] = replace(axis_of(found[n].length, scale, end - start), start=start, end=end)
+            found[n] = axis_of(found[n].length, scale, end - start)._replace(start=start, end=end)
         return found
     wanted = [int(size) for size in sizes.reshape(-1)]
     if sizes.shape != (len(numbers),) or min(wanted, default=0) < 0:
@@ -369,7 +363,7 @@ def of_resize(along, sized=sized, outside=outside):
 
 RESIZE.formula(by=of_resize)(along)
 RESIZE.mutant_table({
-    f"{old}_is_{new}": (f"{old} was {new}", lambda way, old=old, new=new: replace(way, **{
+    f"{old}_is_{new}": (f"{old} was {new}", lambda way, old=old, new=new: way._replace(**{
         n: new for n in ("mode", "transform", "nearest") if getattr(way, n) == old}))
     for old, new in (
         ("half_pixel", "asymmetric"), ("half_pixel_symmetric", "half_pixel"),
@@ -377,21 +371,21 @@ RESIZE.mutant_table({
         ("round_prefer_floor", "round_prefer_ceil"), ("round_prefer_floor", "floor"))
 } | {
     "not_normalized": ("weights were not divided by their sum",
-        lambda way: replace(way, normal=lambda weights: weights)),
+        lambda way: way._replace(normal=lambda weights: weights)),
     "zeros_outside": ("what is outside was 0", lambda way:
-        way if way.inside else replace(way, inside=True, normal=lambda weights: weights)),
-    "narrowed": ("a filter was narrowed where it scales up", lambda way: replace(way, narrowest=0)),
+        way if way.inside else way._replace(inside=True, normal=lambda weights: weights)),
+    "narrowed": ("a filter was narrowed where it scales up", lambda way: way._replace(narrowest=0)),
 }, by=lambda change: of_resize(
     lambda X, number, axis, way, terms: along(X, number, axis, change(way), terms)
 ))  # fmt: skip
 RESIZE.mutant_table({
-    "rounded_up": ("sizes were rounded up", lambda a, _: replace(a, size=ceil(a.width))),
+    "rounded_up": ("sizes were rounded up", lambda a, _: a._replace(size=ceil(a.width))),
     "rounded_to_even": ("halves of sizes were rounded to even, and others to the nearest",
-        lambda a, _: replace(a, size=round(a.width))),
+        lambda a, _: a._replace(size=round(a.width))),
     "parts_not_counted": ("a size did not depend on the part of the input",
-        lambda a, _: replace(a, size=floor(a.length * a.scale))),
+        lambda a, _: a._replace(size=floor(a.length * a.scale))),
     "last_part_for_all": ("all axes had the part of the last",
-        lambda a, last: replace(a, start=last.start, end=last.end)),
+        lambda a, last: a._replace(start=last.start, end=last.end)),
 }, by=lambda changed: of_resize(along, sized=lambda *given: [
     changed(axis, axes[-1]) for axes in [sized(*given)] for axis in axes
 ]))  # fmt: skip
@@ -403,8 +397,7 @@ def of_upsampled(function=upsampled, least=1):
     """All versions of Upsample but 10, which is deprecated, and no model may have it."""
 
     def first(X, *, mode, height_scale, width_scale):
-        if X.ndim != 4 or mode not in ("nearest", "bilinear"):
-            raise InvalidNode(f"X of rank {X.ndim}, mode {mode!r}")
+        illegal(f"rank {X.ndim}, mode {mode!r}", X.ndim != 4 or mode not in ("nearest", "bilinear"))
         return stated(X, mode=mode.removeprefix("bi"), scales=[1, 1, height_scale, width_scale])
 
     def stated(X, *, mode, scales):
@@ -448,8 +441,7 @@ def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
         raise InvalidNode(f"theta {list(theta.shape)} for size {stated}")
     check_size((stated[0], *stated[2:], n))
     unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
-    if align_corners and 1 in stated[2:]:
-        is_open("nothing is said of where a single element has its corners")
+    is_open("which corners one element has", align_corners and 1 in stated[2:])
     if np.isinf(xp.values_of(theta)[..., :-1]).any():
         is_open("infinity times what may round to 0 is infinite, or no number")
     # The last axis comes first, as x of y, x or of z, y, x.

@@ -31,8 +31,7 @@ def _pieces(text, delimiter, maxsplit):
     if delimiter:
         return text.split(delimiter, maxsplit)
     found = text.split(None, maxsplit)
-    if any(c.isspace() and c not in " \t\n\v\f\r" for c in text):
-        is_open("which other characters are whitespace")
+    is_open("what else is whitespace", any(c.isspace() and c not in " \t\n\v\f\r" for c in text))
     if len(found) > maxsplit >= 0 and found[-1] != found[-1].rstrip():
         is_open("trailing whitespace is removed, and what follows the last split is added")
     return found
@@ -93,8 +92,7 @@ def _normal(clean, X, *, case_change_action, is_case_sensitive, locale, stopword
         given = f"{case_change_action!r}, shape {list(X.shape)}"
         raise InvalidNode(f"{given}; allowed: NONE, LOWER, UPPER; [C], [1, C]")
     unsaid(f"is_case_sensitive {is_case_sensitive}", is_case_sensitive not in (0, 1))
-    if not X.size or locale is not None:
-        is_open("which locales there are, and if all of no texts are dropped")
+    is_open("which locales there are, and what comes of no texts", not X.size or locale is not None)
     found, *others = (
         clean(X.reshape(-1).tolist(), stopwords or (),
               str if is_case_sensitive else of[key], of.get(case_change_action, str))
@@ -205,8 +203,7 @@ def _pooled(pool, starts, longest):
     ends = [*starts, len(pool)]
     if ends[0] or any(b < a or (b - a) % n for n, (a, b) in enumerate(pairwise(ends), 1)):
         raise InvalidNode(f"ngram_counts {[*starts]} for a pool of {len(pool)} items")
-    if len(starts) < longest:
-        is_open(f"the pool does not even have an empty collection of {longest}-grams")
+    is_open(f"the pool has not even an empty list of {longest}-grams", len(starts) < longest)
     places = ((n, at) for n, pair in enumerate(pairwise(ends), 1) for at in range(*pair, n))
     return [tuple(pool[at : at + n]) for n, at in places]
 

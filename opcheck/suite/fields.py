@@ -482,13 +482,16 @@ def _validated(key: str, value: FileNode) -> Any:
     return getattr(CaseFields.model_validate({key: value.plain()}), key)
 
 
+_NO_FIELDS = CaseFields()
+
+
 def validate_case(
     node: FileNode, file: str, problems: Problems
 ) -> tuple[CaseFields | None, FileNode, Omitted]:
     """As `validate`, of a concrete case."""
     try:
         stated = {key: _validated(key, value) for key, value in node.entries.items()}
-        return CaseFields().model_copy(update=stated), node, Omitted.NOTHING
+        return _NO_FIELDS.model_copy(update=stated), node, Omitted.NOTHING
     except pydantic.ValidationError:
         return validate(CaseFields, node, file, problems)
 

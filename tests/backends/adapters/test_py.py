@@ -317,4 +317,5 @@ def test_a_maker_may_say_in_its_own_words_why_it_cannot_be_used(write: Write) ->
         """,
     )
     error = refusal("py:frank:make", BackendUnavailable)
-    assert error.lines() == ["no NPU here", "  plug it in"]
+    said = "backend 'py:frank:make' cannot be made: no NPU here"
+    assert error.lines() == [said, "  plug it in"]

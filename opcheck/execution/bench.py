@@ -35,6 +35,8 @@ from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Questio
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
 
+#: Processes of a backend in a quick look.
+_QUICK_WORKERS = 3
 #: Data of all cases are kept between visits if they take no more than so many bytes.
 _KEPT = 1 << 30
 #: A backend: the process in which it is judged, and those in which it is timed.
@@ -422,7 +424,8 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
     """Return how much is measured, by options of `opcheck bench`; None where one is left out."""
     plan = Plan("", workers or 5, flushed=beyond_caches() if cold else 0)
     if quick:
-        plan = replace(plan, processes=workers or 3, looks=(9,), seconds=0.7, warm=0.03)
+        processes = workers or _QUICK_WORKERS
+        plan = replace(plan, processes=processes, looks=(9,), seconds=0.7, warm=0.03)
     return replace(plan, seconds=seconds) if seconds else plan
 
 

@@ -239,6 +239,8 @@ class CaseEvaluation:
             said = "answered other data of the same shape with the first run's answer"
             return verdict.unstable(said)
         fresh = (yield self.question.turned()).outcome
+        if isinstance(fresh, model.Crashed) and fresh.alone:
+            fresh = fresh.alone  # it died of what was asked before, and not of these data
         if isinstance(fresh, model.NotRun):
             return None
         if isinstance(fresh, model.Produced):

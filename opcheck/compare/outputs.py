@@ -33,6 +33,8 @@ Outputs: TypeAlias = Sequence[Array | Foreign]
 Names: TypeAlias = Collection[str]
 #: Returns elements' places in the flat array with their shares, in one shape.
 Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]
+#: The most ULP that a result may lie above the operator's range.
+_ABOVE = 4
 
 ROWS_DISAGREE = "the elements of a row disagree about its sum"
 OWN = "opcheck's own answer in plain arithmetic is as far off as that"
@@ -95,10 +97,10 @@ def failed(want: Want, problem: Failure, detail: str) -> Comparison:
 
 
 def range_end(high: float | None, dtype: DType) -> float | None:
-    """The upper end of an operator's range, extended by 4 ULP for rounding."""
+    """The upper end of an operator's range, extended by a few ULP for rounding."""
     if high is None or dtype.kind != "float":
         return high
-    return high + 4 * 2 * float(half_ulp(np.array(high), dtype))
+    return high + _ABOVE * 2 * float(half_ulp(np.array(high), dtype))
 
 
 def _exact_in(dtype: DType, values: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Shipped cases in the user's cache, as they were read before: to read all of them takes 20 s.
+"""Shipped cases in the user's cache, as they were read before: to read all of them takes a minute.
 
 A file there is found again by the same code, with the same libraries, for the same case file alone.
 One that is damaged, or cannot be read or written, is as good as none.
@@ -24,6 +24,7 @@ import opcheck
 from opcheck.model import Case, Level
 from opcheck.reading import shipped_folder, uncollected
 from opcheck.suite.expand import CaseFile
+from opcheck.suite.select import LEVELS
 
 #: What cases are made of: classes of these modules, and these names. A file calls nothing else.
 _MODULES = {"ml_dtypes", "opcheck.model.case"}
@@ -52,6 +53,14 @@ def place(file: CaseFile, levels: Collection[Level]) -> Path | None:
         known = str(file.path) if b".npy" in text else file.name
         about = sha256(text + known.encode()).hexdigest()
         return folder and folder / f"{file.path.stem}-{'-'.join(sorted(levels))}-{about[:16]}"
+    return None
+
+
+def find(file: CaseFile, levels: Collection[Level]) -> tuple[Case, ...] | None:
+    """Return the cases of a shipped file at these levels, or among those at all levels, if kept."""
+    for kept in dict.fromkeys((frozenset(levels), frozenset(LEVELS))):
+        if (path := place(file, kept)) and (found := read(path)) is not None:
+            return tuple(one for one in found if one.level in levels)
     return None
 
 

@@ -58,23 +58,22 @@ def _load(
     with reading.uncollected():
         for file in _files(paths or _about(ops), problems):
             file = replace(file, levels=levels)
-            place = None if paths or bench else cache.place(file, levels)
-            found = cache.read(place) if place else None
-            if place and found is None and (all_ := cache.place(file, LEVELS)):
-                found = cache.read(all_)
-            if found is not None:
-                mine = [one for one in found if not ops or one.op.name.lower() in asked]
-                cases += [one for one in mine if one.level in levels]
+            is_kept = not (paths or bench)
+            if is_kept and (found := cache.find(file, levels)) is not None:
+                cases += [one for one in found if not ops or one.op.name.lower() in asked]
                 continue
+            place = cache.place(file, levels) if is_kept else None
             root = read_file(file.path, problems)
             # A shipped file without a list to be timed has nothing for a bench.
             if root is not None and (paths or not bench or root.get("bench")):
                 timed = bench and root.get("bench")
                 mine = _cases(file, root, ops)["bench" if timed else "cases"]
                 cases += mine
-                named = {op.lower() for op in operators_in(file.path)}
-                if place and not problems and (not ops or named <= asked):
-                    fresh[place] = (file, mine)
+                if place and not problems:
+                    named = {op.lower() for op in operators_in(file.path)}
+                    # Of a file about others too, not all was read.
+                    if not ops or named <= asked:
+                        fresh[place] = (file, mine)
     cache.keep(fresh, levels)
     check_unique(cases, problems)
     problems.raise_if_any()

@@ -30,7 +30,8 @@ OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0
 
 def check_filters(X, W, B, kernel_shape, group, turned=False):
     """Raise InvalidNode for filters that X forbids; if `turned`, their first axis is that of X."""
-    illegal(f"ranks {X.ndim} and {W.ndim}; allowed: both 3 or more", X.ndim < 3 or W.ndim != X.ndim)
+    ranks = f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more"
+    illegal(ranks, X.ndim < 3 or W.ndim != X.ndim)
     ends = W.shape[1] * group, W.shape[0]
     channels, filters = ends[::-1] if turned else ends
     if group < 1 or X.shape[1] != channels or W.shape[0] % group:

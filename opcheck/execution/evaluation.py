@@ -238,9 +238,7 @@ class CaseEvaluation:
         if outcome.stale and self.case.rule == "must":
             said = "answered other data of the same shape with the first run's answer"
             return verdict.unstable(said)
-        fresh = (yield self.question.turned()).outcome
-        if isinstance(fresh, model.Crashed) and fresh.alone:
-            fresh = fresh.alone  # it died of what was asked before, and not of these data
+        fresh = _of_itself((yield self.question.turned()).outcome)
         if isinstance(fresh, model.NotRun):
             return None
         if isinstance(fresh, model.Produced):
@@ -283,10 +281,16 @@ def _are_right(compared: Comparisons) -> bool:
     return all(one.problem in (None, "precision", "undecided") for one in compared)
 
 
+def _of_itself(outcome: Outcome) -> Outcome:
+    """What came in a fresh process, where what was asked before had done the damage."""
+    if isinstance(outcome, model.Crashed | model.OutOfMemory):
+        return outcome.alone or outcome
+    return outcome
+
+
 def _may_refuse(outcome: Outcome) -> bool:
     """Return True if an invalid model may have been refused, which its legal twin decides."""
-    if isinstance(outcome, model.Crashed | model.OutOfMemory) and outcome.alone:
-        return _may_refuse(outcome.alone)
+    outcome = _of_itself(outcome)
     if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
     return isinstance(outcome, model.Raised) and not outcome.unusable

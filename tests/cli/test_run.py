@@ -168,6 +168,16 @@ def test_an_interrupt_of_what_explains_failures_loses_no_result(run, monkeypatch
     assert "wrong, of those judged" in found.stdout
 
 
+def test_who_is_interrupted_does_not_wait_for_what_explains_the_whole(run, monkeypatch):
+    explained = []
+    monkeypatch.setattr("opcheck.execution.scheduler.settled", lambda *_: explained.append(1) or {})
+    run("run", "cases.yaml", "-b", "last_of_ties", code=1)
+    assert explained == [1]
+    monkeypatch.setattr("opcheck.interrupt.asked", lambda: True)
+    run("run", "cases.yaml", "-b", "last_of_ties", code=130)
+    assert explained == [1]
+
+
 def test_case_means_exactly_this_one(run):
     found = run("list", "cases.yaml", "--case", "Hardmax/ties", "--format", "json")
     assert [json.loads(line)["case"] for line in found.stdout.splitlines()] == ["Hardmax/ties"]

@@ -63,6 +63,14 @@ def test_what_is_required_and_not_right_is_named_and_fails(support, floor, misse
     assert found.stderr.splitlines() == told
 
 
+def test_what_is_required_of_a_device_that_is_off_is_not_run_and_no_failure(run, tmp_path):
+    raised = "from opcheck import BackendUnavailable\n\nclass Off:\n    def prepare(self, task):\n"
+    (tmp_path / "off.py").write_text(f"{raised}        raise BackendUnavailable('no power')\n")
+    words = ("support", "-b", "py:off:Off", "--op", "Hardmax", "--require", "Hardmax@13:float32")
+    found = run(*words, code=4)
+    assert "Hardmax@13:float32 is required, but Hardmax: not run: float32" in found.stderr
+
+
 @pytest.mark.parametrize(
     ("floor", "said"),
     [

@@ -1,5 +1,6 @@
 import itertools
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,11 @@ import numpy as np
 import pytest
 
 from opcheck import model, opset
-from opcheck.backends import connect
+from opcheck.backends import attempt, connect
 from opcheck.errors import NotSupported
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import question
+from opcheck.execution.workers import at_once
 from opcheck.model import Crashed, NotRun, Outcome, Produced, Raised, Reply, Task, TimedOut, Verdict
 from tests import inline
 from tests.asking import HARDMAX1, cases_in
@@ -324,10 +326,8 @@ def right_but(wrong: Callable[[int, Any], bool]) -> Fake:
 
 
 OLD = "answered other data of the same shape with the first run's answer"
-WRONG = (
-    "answered other data wrongly in its second run, and otherwise in a first run: "
-    "the second differs from the first answer in output 0: 0.0 at [0, 0], first 1.0"
-)
+AGAIN = "answered other data wrongly in its second run, and otherwise in a first run: "
+WRONG = f"{AGAIN}the second differs from the first answer in output 0: 0.0 at [0, 0], first 1.0"
 
 
 @pytest.mark.parametrize(
@@ -348,6 +348,25 @@ def test_who_answers_other_data_by_an_old_answer_is_unstable(tmp_path, fields, b
     result = result_of(one(tmp_path, f"{{name: made{fields}}}"), backend())
     verdict = Verdict.UNSTABLE if reason else Verdict.PASS
     assert (result.verdict, result.reason) == (verdict, reason)
+
+
+@pytest.mark.parametrize("lost", [Crashed, model.OutOfMemory])
+def test_who_died_of_earlier_questions_is_held_to_what_came_of_other_data_alone(tmp_path, lost):
+    backend = right_but(lambda _, x: not np.array_equal(x, X))
+
+    def asked(survives: bool, question: model.Question) -> Outcome:
+        outcome = attempt(backend, question)
+        if np.array_equal(question.inputs[0], X):
+            return outcome
+        return lost("killed by SIGSEGV", outcome if survives else None)
+
+    def judged_by(survives: bool) -> model.LiveResult:
+        inquiry = CaseEvaluation(one(tmp_path, "{name: made}")).on(backend.info)
+        return at_once(inquiry, partial(asked, survives)).result
+
+    assert judged_by(survives=True).verdict is Verdict.PASS
+    found = judged_by(survives=False)
+    assert (found.verdict, found.reason) == (Verdict.UNSTABLE, f"{AGAIN}killed by SIGSEGV")
 
 
 def drifting(*errors: float) -> Hardmax:

@@ -137,10 +137,15 @@ def test_all_engines_are_published_of_one_suite_and_one_version():
 
 @pytest.mark.gate
 @pytest.mark.parametrize("op", ["Cos", "GatherND", "Hardmax", "Softmax"])
-def test_the_scoreboard_counts_cells_without_a_case_that_fails(op):
+def test_the_scoreboard_counts_cells_without_a_case_that_fails(op, tmp_path):
     (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| {op} |")]
     for path, cell in zip(RUNS, row.strip("|").split("|")[2:], strict=True):
-        asked = [one for one in read(path).records if one.op.name == op and not one.refused]
+        # A run of this operator alone, since to read a whole one takes seconds.
+        head, *lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+        some = tmp_path / path.stem
+        some.write_bytes(head + b"".join(one for one in lines if f'"op":"{op}"'.encode() in one))
+        asked = [one for one in store.read(some).records if not one.refused]
+        assert asked
         plain = [((one.op, one.dtype), one.found or one.verdict, one.failure) for one in asked]
         silent = Counter(where for where, verdict, _ in plain if verdict == "unsupported")
         plain = [one for one in plain if one[1] not in ("unsupported", "not run")]

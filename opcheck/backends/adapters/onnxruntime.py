@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -152,16 +152,21 @@ class RuntimeSession:
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """Return the outputs as the session returns them."""
-        ports = [*self.session.get_inputs(), *self.session.get_outputs()]
         with _declining():
-            if not any(raw in port.type for port in ports for raw in _RAW):
+            if not any(raw in type for type in self._types for raw in _RAW):
                 return self.session.run(None, self.task.values(inputs))
-            odd = (it for it in ports if it.type[:6] != "tensor" or it.type == "tensor(string)")
-            if port := next(odd, None):
-                raise NotExpressible(f"no {port.type} beside a type that NumPy does not know")
+            odd = (it for it in self._types if it[:6] != "tensor" or it == "tensor(string)")
+            if type := next(odd, None):
+                raise NotExpressible(f"no {type} beside a type that NumPy does not know")
             feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
+
+    @cached_property
+    def _types(self) -> frozenset[str]:
+        return frozenset(
+            one.type for one in (*self.session.get_inputs(), *self.session.get_outputs())
+        )
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
         """Return the outputs that the session declares; an unknown shape looks like rank 0."""

@@ -264,11 +264,12 @@ class CaseEvaluation:
         # An operator is the same at every opset from its version to the next.
         for number in opset.later(case.op, case.opset):
             reply = yield replace(self.question, task=replace(self.question.task, opset=number))
-            if isinstance(reply.outcome, model.Crashed | model.TimedOut | model.OutOfMemory):
-                message = verdict.by_itself(case.rule, reply.outcome).reason
+            outcome = _of_itself(reply.outcome)
+            if isinstance(outcome, model.Crashed | model.TimedOut | model.OutOfMemory):
+                message = verdict.by_itself(case.rule, outcome).reason
                 message = f"{refused.reason}; the same model at opset {number}: {message}"
                 refused = replace(refused, reason=message)
-            if isinstance(reply.outcome, model.Produced):
+            if isinstance(outcome, model.Produced):
                 # In front, because messages of backends may be long, and are cut.
                 hint = f"takes the same model at opset {number}, where {case.op} is in force too"
                 found = Verdict.WARN if case.rule == "should" else Verdict.ERROR

@@ -49,10 +49,10 @@ def show(
 
 
 def left_out(found: Difference) -> str:
-    """Count the results, by backend, that the new run was not asked for."""
+    """Count the results, by backend, that the new run does not have."""
     counts = Counter(record.backend for record in found.left_out)
     parts = (f"{plural(n, 'result')} of {brief(name)}" for name, n in counts.items())
-    return f"{', '.join(parts)}, for which the new run was not asked"
+    return f"{', '.join(parts)} that the new run does not have"
 
 
 def was_and_is(change: Change) -> str:

@@ -13,21 +13,24 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from opcheck.backends import as_outputs
+from opcheck.backends import as_outputs, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import Outputs, computed_want
 from opcheck.dtypes import BASIC, DTYPES, DType, limits, of, round_to
 from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
-from opcheck.engine.evaluate import exactly, is_real
+from opcheck.engine.evaluate import is_real
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import AnswerFunction
+from opcheck.engine.node import of_legality
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Case, Cell, Comparison, Diagnosis, Foreign, OpVersion, Tolerance
+from opcheck.numbers import setting
 
-#: All mutants are tried on so many failures of each version and dtype. Later those that explained
-#: one before are tried first, and all again at most so many times in vain.
-_THOROUGHLY, _IN_VAIN = 12, 12
+#: All mutants are tried on so many failures of a dtype. Later those that explained one before are
+#: tried first, and all again at most so many times in vain. In further versions, whose mutants are
+#: mostly the same, it is so many.
+_TRIES, _IN_FURTHER_VERSIONS = 12, 4
 #: In the end all are tried again on so many of the rest, of so many failures that are kept.
 _AGAIN, _KEPT = 50, 2000
 #: The largest inputs on which mutants are tried, and of a case that is kept, in bytes.
@@ -112,6 +115,8 @@ class Suspects:
         #: Numbers of failures that each mutant explains, by operator.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._cells: dict[Cell, _Known] = defaultdict(_Known)
+        #: The first version that failed, by operator and dtype.
+        self._first: dict[tuple[str, str, str], OpVersion] = {}
         #: Passes that are in no cell yet: most runs never need to know.
         self._new: list[tuple[Case, _Asks]] = []
         self._recalled: dict[int, Evidence | None] = {}
@@ -137,13 +142,15 @@ class Suspects:
         explained = self._explained[op.domain, op.name]
         known = self._cells[cell]
         known.failures += 1
+        first = self._first.setdefault((op.domain, op.name, cell.dtype), op)
+        tries = _TRIES if first == op else _IN_FURTHER_VERSIONS
         fits: list[Mutant] = []
-        if known.failures > _THOROUGHLY:
+        if known.failures > tries:
             parts = {part for name in explained for part in name.split("+")}
             before = [one for one in mutants_of(op) if one.name in parts]
             fits = _fitting(evidence, before, self._broken)
             known.in_vain += not fits
-        if not fits and known.in_vain <= _IN_VAIN:
+        if not fits and known.in_vain <= tries:
             fits = _fitting(evidence, mutants_of(op), self._broken)
         seen = resemblance(evidence) or ""
         if case:
@@ -311,11 +318,15 @@ class Fault(NamedTuple):
 
     def narrowed(self, node: Node) -> Node:
         """Return the node with its inputs in the type."""
-        narrow = self.dtype.numpy
-        with np.errstate(all="ignore"):
-            given = node.inputs
-            inputs = tuple(self._bounded(x.astype(narrow)) if is_real(x) else x for x in given)
-        return replace(node, inputs=inputs)
+
+        def made() -> Node:
+            narrow = self.dtype.numpy
+            with np.errstate(all="ignore"):
+                given = node.inputs
+                inputs = tuple(self._bounded(x.astype(narrow)) if is_real(x) else x for x in given)
+            return replace(node, inputs=inputs)
+
+        return node.variant(self.name, made)
 
     def restored(self, got: Array) -> Array:
         """Return an output in the type, infinite again where it was cut."""
@@ -502,7 +513,7 @@ class Evidence:
             arrays = [array for array in self.got or () if isinstance(array, np.ndarray)]
             got = [*map(fault.restored, arrays)]
         try:
-            answers = exactly(node)
+            answers = node.exact
         except (InvalidNode, NotSupported):
             # Right answers to a node that the text leaves open are known by their values alone.
             bare = partial(replace, dtype=fault.dtype, bound=None, rest=None)
@@ -526,10 +537,17 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
     if evidence.node.draws:
         return _draws_alike(mutant, evidence)
     rounded = operator is not None and not operator.exact
-    for place, (got, given) in enumerate(zip(evidence.got, answer, strict=True)):
-        # An output that is right in both may be computed in another arithmetic.
-        both_right = place in evidence.passing and evidence.passes(place, given)
-        if not both_right and not _alike(got, given, evidence, place, rounded):
+    right = as_outputs([*evidence.node.right]) if evidence.node.is_legal else ()
+    untouched = {n for n, one in enumerate(right) if same_answers((one,), answer[n : n + 1])}
+
+    def both_right(place: int) -> bool:
+        is_right = place in untouched or (not right and evidence.passes(place, answer[place]))
+        return is_right and place in evidence.passing
+
+    # What the mutant spoils comes first: bounds take longer. An output that is right in both may be
+    # computed in another arithmetic.
+    for n in sorted(range(len(answer)), key=untouched.__contains__):
+        if not _alike(evidence.got[n], answer[n], evidence, n, rounded) and not both_right(n):
             return False
     # An answer that passes explains no failure.
     return not evidence.is_right(answer)
@@ -562,7 +580,8 @@ def contradicts(mutant: Mutant, passed: Evidence) -> bool:
 
 def refuses(mutant: Mutant, accepted: Evidence) -> bool:
     """Return True if `mutant` would have refused a model that was accepted."""
-    return isinstance(mutant.made_on(accepted.node), InvalidNode)
+    with setting(of_legality, True):
+        return isinstance(mutant.made_on(accepted.node), InvalidNode)
 
 
 def _same_kind(got: Output, answer: Output) -> bool:

@@ -4,6 +4,7 @@ specification's own function bodies, node by node, as formulas."""
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -20,6 +21,8 @@ from opcheck.numbers.arithmetic import Kind, Number
 from opcheck.opset import OUTER, Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
 T = TypeVar("T")
+#: True where it only matters whether nodes are legal: right outputs are plain ones there.
+of_legality: ContextVar[bool] = ContextVar("of_legality", default=False)
 _Named: TypeAlias = Mapping[str, Any]
 _INNER = "in the graph, "
 _SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
@@ -40,7 +43,7 @@ class Node:
     constant: bool = False
     #: The opset of the model, which decides the operators' versions in subgraphs.
     opset: int | None = None
-    #: Many mutants read the same other attributes.
+    #: Many mutants read the same other attributes, or inputs of a narrower type.
     _variants: "dict[str, Node]" = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -72,6 +75,8 @@ class Node:
     @property
     def right(self) -> tuple[Array, ...]:
         """The engine's rounded outputs; raises InvalidNode for a forbidden node."""
+        if of_legality.get():
+            return self.plain
         found = self._right
         if isinstance(found, Exception):
             raise type(found)(*found.args)
@@ -85,7 +90,7 @@ class Node:
         from opcheck.engine.evaluate import Drawn, exactly, rounded
 
         try:
-            found = exactly(self)
+            found = vars(self).get("exact") or exactly(self)
         except (InvalidNode, NotSupported) as error:
             return error.with_traceback(None)
         except MemoryError as error:  # of sizes drawn at random
@@ -93,6 +98,13 @@ class Node:
         if any(isinstance(out, Drawn) for out in found):
             return lambda: tuple(map(rounded, found))
         return tuple(map(rounded, found))
+
+    @cached_property
+    def exact(self) -> tuple[Any, ...]:
+        """The outputs with their bounds; raises what `engine.evaluate.exactly` raises."""
+        from opcheck.engine.evaluate import exactly
+
+        return exactly(self)
 
     @cached_property
     def plain(self) -> tuple[Array, ...]:
@@ -124,7 +136,12 @@ class Node:
     @cached_property
     def is_legal(self) -> bool:
         """True if the engine computes the node; what a specification forbids it does not."""
-        return not isinstance(self._right, Exception)
+        if not of_legality.get():
+            return not isinstance(self._right, Exception)
+        try:
+            return bool(self.plain) or True
+        except (InvalidNode, NotSupported):
+            return False
 
     @cached_property
     def malformed(self) -> bool:
@@ -153,15 +170,19 @@ class Node:
 
     def with_attrs(self, **changed: Any) -> "Node":
         """Return the node with other attributes; None leaves one out."""
-        key = repr(changed)
-        if key in self._variants:
-            return self._variants[key]
         attrs = {k: v for k, v in {**self.attrs, **changed}.items() if v is not None}
         if any(isinstance(value, np.ndarray) for value in changed.values()):
             return replace(self, attrs=attrs)
-        found = self if repr(attrs) == repr(self.attrs) else replace(self, attrs=attrs)
+        is_other = repr(attrs) != repr(self.attrs)
+        return self.variant(repr(changed), lambda: replace(self, attrs=attrs)) if is_other else self
+
+    def variant(self, name: str, made: "Callable[[], Node]") -> "Node":
+        """Return the node that is `made`, once by this name if its inputs are small."""
+        if name in self._variants:
+            return self._variants[name]
+        found = made()
         if sum(array.nbytes for array in self.given) <= _SMALL:
-            self._variants[key] = found
+            self._variants[name] = found
         return found
 
     def with_inputs(self, change: Callable[[Array], Array]) -> "Node":

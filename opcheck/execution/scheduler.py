@@ -65,6 +65,11 @@ class JudgedAnswer:
     result: LiveResult | Record
     failed: WrongAnswer | None
     oracle_answer: OracleAnswer | None
+    #: What it was judged by, if it failed in this process.
+    evaluation: CaseEvaluation | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "evaluation": None}
 
 
 @dataclass(eq=False)
@@ -217,7 +222,8 @@ class Judge:
             if (second := known(other)).verdict is not Verdict.KNOWN:
                 result, failed = second, other.failed
                 break
-        return JudgedAnswer(place, number, result, failed, evaluation.oracle_answer)
+        judged_by = evaluation if failed else None
+        return JudgedAnswer(place, number, result, failed, evaluation.oracle_answer, judged_by)
 
 
 class Scheduler(Judge):
@@ -285,7 +291,8 @@ class Scheduler(Judge):
             suspects.passed(case)
         if answer.failed is None or not self.is_unexplained(answer.result):
             return answer.result
-        seen = ev.evidence(CaseEvaluation(case, answer.oracle_answer), *answer.failed)
+        evaluation = answer.evaluation or CaseEvaluation(case, answer.oracle_answer)
+        seen = ev.evidence(evaluation, *answer.failed)
         return replace(answer.result, diagnoses=suspects.diagnose(seen, case.id) if seen else ())
 
 

@@ -43,40 +43,15 @@ _SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", s
 _CORE: Final = "tag:yaml.org,2002:"
 #: The tags a file may state; `tagged` has the values that each admits.
 TAGS: Final = frozenset(_CORE + word for word in (*_SPELT.values(), "seq", "map"))
-#: Hints by their names in the table below.
+#: Hints by their names in `parser_errors.txt`.
 _HINTS: Final = {
     "INDENT": "check the indentation; text that begins with [ { ' or \" must be quoted as a whole",
     "QUOTE": "text that holds [ ] { } , or ': ' needs quotes",
 }
-_TABLE: Final = r"""
-tab character → a tab stands where only spaces may indent → indent with spaces
-cannot start any token → no text can begin with {char} → put the text in quotes
-expected ',' or '\]' → want ',' or ']' in the list that begins at {began} → QUOTE
-expected ',' or '\}' → want ',' or '}}' in the mapping that begins at {began} → QUOTE
-expected key|expected '-'|expected <block end> →
-    this does not continue the list or mapping that begins at {began} → INDENT
-mapping values are not allowed → a ':' stands where no key can end →
-    text that holds ': ' needs quotes; otherwise check the indentation
-sequence entries are not allowed → a '-' stands where no list can begin → INDENT
-expected (the )?node content → want a value, not {char} → QUOTE
-unexpected end of stream → the quotes that open here are never closed
-expected ':' → want 'key: value' here, or '- item' →
-    the space after ':' and '-' is needed; check the quotes before this line
-unexpected document → '---' or '...' stands within the quotes of {began}
-expected '?<document start> → this stands after the end of the document →
-    check indentation, quotes and brackets
-expected alphabetic → a name must follow & and * → text that begins with & or * needs quotes
-unknown escape character → no such escape within double quotes →
-    write \\ for a backslash, or use single quotes
-invalid Unicode|^Python int too|^chr\( → an escape here stands for no character
-undefined tag handle → the tag here is not allowed → text with ! needs quotes
-incompatible YAML|long version number|^Exceeds the limit →
-    this file asks for another version of YAML →
-    files are read as YAML 1.2: remove the line '%YAML …'
-"""
 #: Pattern of the parser's problem, some in Python's own words, message and perhaps a hint. In a
 #: message {began} is where the thing begun but not ended stands, {char} the character at the place
-#: of the error. The first that matches holds.
+#: of the error. The first that matches holds. A row goes on in lines that are indented.
+_TABLE: Final = Path(__file__).with_name("parser_errors.txt").read_text("utf-8")
 _WORDS: Final = [row.split(" → ") for row in _TABLE.replace("\n   ", "").strip().splitlines()]
 WRONG_VERSION: Final = _WORDS[-1][1:]
 #: Errors that are better shown where the thing began than where it went wrong.

@@ -329,18 +329,33 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     illegal("ONNX has no stacks of Gemm", one.name == "Gemm" and len(task.inputs[0].shape) > 2)
     node = helper.make_node(one.name, task.slots, _output_slots(task))
     node.attribute.extend(_attribute(one.onnx.op, *item) for item in attrs.items())
-    before, nodes = list[NodeProto](), [node]
+    before, nodes, constants = list[NodeProto](), [node], dict[str, Array]()
+
+    def first(operator: str, n: int, *more: str, **attrs: Any) -> None:
+        taken, node.input[n] = node.input[n], f"{node.input[n]}_{operator.lower()}"
+        before.append(helper.make_node(operator, [taken, *more], [node.input[n]], **attrs))
+
     for n, (tensor, theirs) in enumerate(zip(task.inputs, one.onnx.inputs, strict=False)):
         if tensor.dtype.text not in theirs.types:
             illegal(f"ONNX has no {one.name} of {tensor.dtype}", len(theirs.types) > 2)
-            node.input[n] += "_cast"
-            to = BY_TEXT[max(theirs.types)].onnx
-            before.append(helper.make_node("Cast", [tensor.name], [node.input[n]], to=to))
+            first("Cast", n, to=BY_TEXT[max(theirs.types)].onnx)
+    if task.attrs.get("Mode") == "CONVOLUTION":
+        axes = np.arange(2, len(task.inputs[0].shape))
+        ends = {"last": axes * 0 - 1, "before": axes * 0 + np.iinfo(np.int64).min, "axes": axes}
+        constants |= ends | {"steps": ends["last"]}
+        first("Slice", 1, *constants)
+    for n, sizes in one.sizes(task.inputs, task.attrs).items():
+        constants[name := f"sizes_{n}"] = np.array(sizes, np.int64)
+        if n < 0:
+            whole, node.output[0] = node.output[0], f"{node.output[0]}_reshape"
+            nodes.append(helper.make_node("Reshape", [node.output[0], name], [whole]))
+        else:
+            first("Reshape", n, name)
     for n, (output, theirs) in enumerate(zip(task.outputs, one.onnx.outputs, strict=False)):
         if output.dtype and output.dtype.text not in theirs.types:
             name, node.output[n] = node.output[n], f"{node.output[n]}_cast"
             nodes.append(helper.make_node("Cast", [node.output[n]], [name], to=output.dtype.onnx))
-    return before + nodes, {}, one.opset
+    return before + nodes, constants, one.opset
 
 
 def _rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from opcheck.dtypes import DTYPES
-from opcheck.errors import illegal
+from opcheck.errors import illegal, unsupported
 from opcheck.model import Attrs, OpVersion
 from opcheck.opset import DML, Attribute, AttrType, Parameter, Schema, versions
 
@@ -18,8 +18,9 @@ from opcheck.opset import DML, Attribute, AttrType, Parameter, Schema, versions
 MAX_RANK = 8
 #: The types of descriptors' members, by which these are attributes. All of them have to be stated.
 _MEMBERS: Mapping[str, AttrType] = {
-    "P": "int", "IncludePadding": "int", "Alpha": "float", "Beta": "float", "Function": "string",
-    "InfinityMode": "string", "TransA": "string", "TransB": "string",
+    **dict.fromkeys("P IncludePadding Axis IndexDimensions GroupCount".split(), "int"),
+    **dict.fromkeys("Alpha Beta".split(), "float"),
+    **dict.fromkeys("Function InfinityMode TransA TransB Mode Direction".split(), "string"),
 }  # fmt: skip
 #: What the constants of enumerations say by ONNX's names.
 WORDS: Mapping[str, Mapping[str, Attrs]] = {
@@ -28,6 +29,7 @@ WORDS: Mapping[str, Mapping[str, Attrs]] = {
         in (("EITHER", 1, 1), ("POSITIVE", 0, 1), ("NEGATIVE", 1, 0))},
     **{name: {"NONE": {one: 0}, "TRANSPOSE": {one: 1}}
        for name, one in (("TransA", "transA"), ("TransB", "transB"))},
+    "Mode": {"CROSS_CORRELATION": {}, "CONVOLUTION": {}},
 }  # fmt: skip
 _FLOATS = "float32 float16"
 _SIGNED, _BOOLS, _BITS = f"{_FLOATS} int32 int16 int8", "uint32 uint8", "uint32 uint16 uint8"
@@ -85,8 +87,8 @@ class Lowered:
     """An operator of DirectML that is one of ONNX at an opset, under other names.
 
     `members` are those that its attributes are made of, by ONNX's names; `ranks` the dimension
-    counts; `fixed` the attributes that no member says. `picks` are those of its Functions, if it
-    has any. Unless `alike`, its tensors may have other sizes.
+    counts; `fixed` the attributes that no member says. `picks` are those that the constants of its
+    member `picker` mean, if it has one. Unless `alike`, its tensors may have other sizes.
     """
 
     schema: Schema
@@ -96,14 +98,15 @@ class Lowered:
     ranks: range = range(1, MAX_RANK + 1)
     fixed: Attrs = field(default_factory=dict)
     picks: Mapping[str, "Lowered"] = field(default_factory=dict)
+    picker: str = "Function"
     alike: bool = True
 
     def chosen(self, attrs: Attrs) -> "Lowered":
-        """What is meant by these members; raises InvalidNode where Function is no such constant."""
-        function = str(attrs.get("Function", ""))
-        illegal(f"Function {function!r}; allowed: {', '.join(self.picks)}",
-                self.picks and function not in self.picks)  # fmt: skip
-        return self.picks[function] if self.picks else self
+        """What these members mean; raises InvalidNode where `picker` is no such constant."""
+        word = str(attrs.get(self.picker, ""))
+        illegal(f"{self.picker} {word!r}; allowed: {', '.join(self.picks)}",
+                self.picks and word not in self.picks)  # fmt: skip
+        return self.picks[word] if self.picks else self
 
     @cached_property
     def onnx(self) -> Schema:
@@ -128,6 +131,9 @@ class Lowered:
             _check_matrices(shapes, attrs)
         if "WindowSize" in attrs:
             _check_windows(shapes[0][2:], attrs)
+        if "Direction" in attrs:
+            _check_convolution(shapes, attrs)
+        self.sizes(given, attrs)
         made = {one: [attrs[name] for name in by.split()] for one, by in self.members.items()}
         stated = {one: sum(values[1:], values[0]) for one, values in made.items()}
         for name in WORDS.keys() & attrs.keys():
@@ -135,6 +141,52 @@ class Lowered:
             illegal(f"{name} {value!r}; allowed: {', '.join(words)}", value not in words)
             stated |= words[value]
         return {**self.fixed, **stated}
+
+    def sizes(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> Mapping[int, Sequence[int]]:
+        """ONNX's sizes of those inputs, by number, and of the output, -1, that have other ones."""
+        shapes = [(*x.shape,) for x in given if x is not None]
+        if "IndexDimensions" in attrs:
+            indices, output = _gathered(*shapes, **attrs)
+            return {1: indices, -1: output}
+        return {2: shapes[2][1:2]} if "Direction" in attrs and len(shapes) > 2 else {}
+
+
+def _gathered(
+    data: tuple[int, ...], indices: tuple[int, ...], *, Axis: int, IndexDimensions: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The sizes of indices without ones that do not count, and of the output of as many as `data`.
+
+    Raises InvalidNode for what the page forbids, and NotSupported for ones that its third example
+    leaves out and its text does not.
+    """
+    rank, said = len(data), f"InputTensor {[*data]} and IndicesTensor {[*indices]}"
+    illegal(f"{said}; allowed: as many sizes", len(indices) != rank)
+    illegal(f"Axis {Axis}; allowed: 0 to {rank - 1}", not 0 <= Axis < rank)
+    illegal(f"IndexDimensions {IndexDimensions}; allowed: 0 to {rank}",
+            not 0 <= IndexDimensions <= rank)  # fmt: skip
+    first, more = rank - IndexDimensions, IndexDimensions - 1
+    illegal(f"{said}; allowed: 1 before {IndexDimensions} sizes", {*indices[:first]} - {1})
+    sizes = (*data[:Axis], *indices[first:], *data[Axis + 1 :])
+    wrong = more > 0 and (more > Axis or {*data[:more]} - {1})
+    unsupported(f"{said}: which ones are left out", wrong and sizes.count(1) >= more)
+    illegal(f"{said}; allowed: an output of {rank} sizes", wrong)
+    return indices[first:], (1, *sizes) if more < 0 else sizes[more:]
+
+
+def _check_convolution(shapes: Sequence[tuple[int, ...]], attrs: Mapping[str, Any]) -> None:
+    """Raise InvalidNode for sizes that do not fit, NotSupported where padding is undecided."""
+    (data, filters, *bias), rank = shapes, len(shapes[0])
+    illegal(f"sizes {shapes}; allowed: {rank} in each", {*map(len, shapes)} - {rank})
+    back = attrs["Direction"] == "BACKWARD"
+    channels = filters[1] * attrs["GroupCount"] if back else filters[0]
+    like = (1, channels, *[1] * (rank - 2))
+    illegal(f"BiasTensor has sizes {bias}; allowed: {like}", {*bias} - {like})
+    _check_windows(data[2:], {**attrs, "WindowSize": filters[2:]}, back=back)
+    for more, end, stride in zip(*map(attrs.get, ("OutputPadding", "EndPadding", "Strides")),
+                                 strict=True):  # fmt: skip
+        illegal(f"OutputPadding {more}; allowed: 0 or more", more < 0)
+        unsupported(f"OutputPadding {more}: zeros, or sums", more and (
+            not back or end or more >= stride))  # fmt: skip
 
 
 def _check_matrices(shapes: Sequence[tuple[int, ...]], attrs: Mapping[str, Any]) -> None:
@@ -145,14 +197,18 @@ def _check_matrices(shapes: Sequence[tuple[int, ...]], attrs: Mapping[str, Any])
     illegal(f"sizes {shapes}; allowed: {{…, M, K}}, {{…, K, N}} and {{…, M, N}}", wrong)
 
 
-def _check_windows(sizes: Sequence[int], attrs: Mapping[str, Any]) -> None:
-    """Raise InvalidNode unless windows fit between the padding."""
+def _check_windows(sizes: Sequence[int], attrs: Mapping[str, Any], back: bool = False) -> None:
+    """Raise InvalidNode unless windows fit between the padding, or `back` over the output."""
     lists = {name: value for name, value in attrs.items() if isinstance(value, tuple)}
     illegal(f"{lists}; allowed: {len(sizes)} numbers", {*map(len, lists.values())} - {len(sizes)})
     lists["Sizes"], ones = (*sizes,), (1,) * len(sizes)
-    names = ("Sizes", "WindowSize", "Dilations", "StartPadding", "EndPadding")
-    for size, window, dilation, *pads in zip(*(lists.get(n, ones) for n in names), strict=True):
-        illegal(f"{lists}; allowed: windows that fit", (window - 1) * dilation >= size + sum(pads))
+    names = ("Sizes", "Strides", "WindowSize", "Dilations", "StartPadding", "EndPadding")
+    for size, stride, window, dilation, *pads in zip(
+        *(lists.get(n, ones) for n in names), strict=True
+    ):
+        reach, room = (window - 1) * dilation, size + sum(pads)
+        wrong = (size - 1) * stride + reach < sum(pads) if back else reach >= room
+        illegal(f"{lists}; allowed: windows that fit", wrong)
 
 
 _POOL = {"strides": "Strides", "kernel_shape": "WindowSize", "pads": "StartPadding EndPadding"}
@@ -185,6 +241,19 @@ _REDUCED = {
                    "LOG_SUM_EXP": "LogSumExp"}))
     for word, name in names.items()
 }  # fmt: skip
+#: What each Direction of CONVOLUTION is, without FusedActivation.
+_CONVOLVED = {
+    word: Lowered(
+        _schema("CONVOLUTION",
+                "Mode Direction Strides Dilations StartPadding EndPadding OutputPadding GroupCount",
+                dict.fromkeys(("InputTensor", "FilterTensor", "BiasTensor?"), _FLOATS),
+                {"OutputTensor": _FLOATS}),
+        name, 11, {"strides": "Strides", "dilations": "Dilations",
+                   "pads": "StartPadding EndPadding", "group": "GroupCount", **more},
+        range(3, 6), alike=False)
+    for word, name, more in (("FORWARD", "Conv", {}),
+                             ("BACKWARD", "ConvTranspose", {"output_padding": "OutputPadding"}))
+}  # fmt: skip
 _OF_MAXIMA = {"OutputTensor": _ALL, "OutputIndicesTensor?": "uint32"}
 #: Those that are an operator of ONNX under other names.
 LOWERED = {
@@ -203,6 +272,12 @@ LOWERED = {
                     dict.fromkeys(("ATensor", "BTensor", "CTensor?"), _FLOATS),
                     {"OutputTensor": _FLOATS}),
             "Gemm", 13, {"alpha": "Alpha", "beta": "Beta"}, range(2, 5), alike=False),
+        replace(_CONVOLVED["BACKWARD"], picks=_CONVOLVED, picker="Direction"),
+        Lowered(
+            _schema("GATHER", "Axis IndexDimensions",
+                    {"InputTensor": _ANY, "IndicesTensor": "int64 int32 uint64 uint32"},
+                    {"OutputTensor": _ANY}),
+            "Gather", 13, {"axis": "Axis"}, alike=False),
         *(_each("Input", row) for row in (
             *((name.upper(), name, 7, _FLOATS) for name in "Acos Asin Atan Cos Sin Tan".split()),
             *((name.upper(), name, 9, _FLOATS) for name in "Acosh Asinh Atanh Cosh Sinh".split()),

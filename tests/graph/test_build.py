@@ -14,6 +14,9 @@ from onnx import AttributeProto, checker, defs, helper, numpy_helper
 from opcheck import opset
 from opcheck.backends import Backend, attempt, connect
 from opcheck.dtypes import DTYPES
+from opcheck.engine.evaluate import evaluate
+from opcheck.errors import NotSupported
+from opcheck.execution.expected import node_of
 from opcheck.graph import NotExpressible, ir_version, model_of
 from opcheck.model import AttrValue, Declined, OutputSpec, Produced, Task, TensorType, Typed
 from tests import brute
@@ -408,6 +411,61 @@ def test_booleans_of_onnx_s_are_cast_to_and_from_integers() -> None:
     assert [node.op_type for node in model.graph.node] == ["Cast", "Cast", "And", "Cast"]
     found = of_type(Produced, attempt(connect("reference"), asking(task, x, y)))
     assert (found.outputs[0].dtype, found.outputs[0].tolist()) == (np.uint8, [0, 1, 0])
+
+
+CONVOLUTION = {
+    "Mode": "CONVOLUTION", "Direction": "BACKWARD", "Strides": (2, 2), "Dilations": (1, 1),
+    "StartPadding": (0, 1), "EndPadding": (0, 0), "OutputPadding": (1, 0), "GroupCount": 1,
+}  # fmt: skip
+FILTER = np.array([[[[1, 10], [100, 1000]]]], np.float32)
+
+
+def test_a_filter_is_turned_around_and_a_bias_becomes_a_vector() -> None:
+    arrays = (np.array([[[[1, 2]]]], np.float32), FILTER, np.array([[[[5]]]], np.float32))
+    task = of_direct_ml("CONVOLUTION", CONVOLUTION, *arrays)
+    check(model := model_of(task))
+    names = [node.op_type for node in model.graph.node]
+    assert names == ["Slice", "Reshape", "ConvTranspose"]
+    found = of_type(Produced, attempt(connect("reference"), asking(task, *arrays)))
+    # Without the first column: 1000 100 2000 200 / 10 1 20 2 and a row of zeros.
+    assert found.outputs[0].tolist() == [[[[105, 2005, 205], [6, 25, 7], [5, 5, 5]]]]
+
+
+def test_ones_are_left_out_of_indices_and_of_what_is_gathered() -> None:
+    data, indices = np.array([[[1, 2], [3, 4]]], np.float32), np.array([[[1, 0, 1]]], np.uint32)
+    task = of_direct_ml("GATHER", {"Axis": 1, "IndexDimensions": 1}, data, indices)
+    check(model := model_of(task))
+    assert [node.op_type for node in model.graph.node] == ["Cast", "Reshape", "Gather", "Reshape"]
+    found = of_type(Produced, attempt(connect("reference"), asking(task, data, indices)))
+    assert found.outputs[0].tolist() == [[[3, 4], [1, 2], [3, 4]]]
+
+
+@pytest.mark.parametrize("index", [-3, 2, 2**40])
+def test_what_an_index_out_of_range_reads_is_not_said(index: int) -> None:
+    arrays = np.ones((2, 3), np.float32), np.array([[0, index]])
+    task = of_direct_ml("GATHER", {"Axis": 0, "IndexDimensions": 1}, *arrays)
+    with pytest.raises(NotSupported, match="what an index out of range reads"):
+        evaluate(node_of(task, arrays))
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs", "shapes"),
+    [
+        ("GATHER", {"Axis": 1, "IndexDimensions": 2}, [(3, 2), (1, 2)]),
+        ("GATHER", {"Axis": 0, "IndexDimensions": 2}, [(1, 3, 2), (1, 1, 2)]),
+        ("CONVOLUTION", CONVOLUTION | {"Direction": "FORWARD"}, [(1, 1, 4, 4), (1, 1, 2, 2)]),
+        ("CONVOLUTION", CONVOLUTION | {"EndPadding": (1, 0)}, [(1, 1, 4, 4), (1, 1, 2, 2)]),
+        ("CONVOLUTION", CONVOLUTION | {"OutputPadding": (2, 0)}, [(1, 1, 4, 4), (1, 1, 2, 2)]),
+    ],
+)
+def test_what_a_page_of_directml_leaves_open_is_no_model(name, attrs, shapes) -> None:
+    types = (np.float32, np.uint32 if name == "GATHER" else np.float32)
+    arrays = [np.zeros(shape, dtype) for shape, dtype in zip(shapes, types, strict=True)]
+    task = of_direct_ml(name, attrs, *arrays)
+    found = error_of(NotSupported, model_of, task)
+    assert not isinstance(found, NotExpressible)
+    # The formula says so too.
+    assert str(error_of(NotSupported, evaluate, node_of(task, arrays))) == str(found)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.node import Node, attributes_for
-from opcheck.engine.operators import DECIDED, find, is_open, operator, signature_of
+from opcheck.engine.operators import DECIDED, find, is_open, operator, signature_of, unsaid
 from opcheck.engine.ops.pools import ENDS, TIES
 from opcheck.numbers import setting
 from opcheck.numbers.faulty import seen
@@ -22,13 +22,23 @@ def renamed(one, functions):
         function, stated = functions[part.name], part.checked(inputs, attrs)
         odd = attrs.get("P", 0) % 2
         is_open("whether odd powers keep the signs", odd and (seen(inputs[0]) < 0).any())
+        sizes = part.sizes(inputs, attrs)
+        given = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
+        if attrs.get("Mode") == "CONVOLUTION":
+            given[1] = xp.flip(given[1], axis=tuple(range(2, given[1].ndim)))
+        if part.name == "Gather":
+            length = inputs[0].shape[attrs["Axis"]]
+            outside = (given[1] >= length) | (given[1] < 0) & (given[1] + length < 0)
+            unsaid("what an index out of range reads", outside.any())
+            given[1] = given[1].astype(np.int64)
         node = Node(part.onnx.op, (), stated, [outputs - 1])
         named = attributes_for(function, part.onnx, node)
         # The pages of pools decide both.
         with setting(DECIDED, (ENDS, TIES)):
             stack = inputs[0].shape[:-2] if part.name == "Gemm" else ()
             if not stack:
-                return function(*inputs, **named)
+                found = function(*given, **named)
+                return xp.reshape(found, sizes[-1]) if -1 in sizes else found
             made = [function(*(x if x is None else x[place] for x in inputs), **named)
                     for place in np.ndindex(*stack)]  # fmt: skip
             return xp.reshape(xp.stack(made), (*stack, *made[0].shape))

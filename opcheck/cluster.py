@@ -26,18 +26,21 @@ from typing import Any, TypeAlias, cast
 
 import opcheck
 from opcheck import interrupt
+from opcheck.backends.address import DEFAULT
 from opcheck.backends.base import Backend, Prepared, ProcessDied
 from opcheck.backends.connect import digest
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
-from opcheck.execution import support, workers
+from opcheck.execution import bench, support, workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
 from opcheck.execution.workers import Counted, InProcess, Limits, environment
 from opcheck.grouping import picked
 from opcheck.model import BackendInfo, Case, LiveResult, Record, Support, Task
+from opcheck.model.timing import Bench, Rows, Timed
 from opcheck.reading import shipped_folder
+from opcheck.report import timings
 from opcheck.report.formatting import Recorder
 
 #: The longest and the shortest that a chunk is meant to take, in seconds, and its most cases.
@@ -51,6 +54,8 @@ _RUNS = 4
 #: The folders of what ships with opcheck, installed and in a checkout.
 _SHIPPED = {"_cases": "cases", "_clauses": "clauses", "_known": "reports/known"}
 _SHIPPED |= {"_equivalent": "equivalent"}
+#: Settings in which hosts may differ whose times are compared: others time the same in each round.
+_LOOSE = {"load", "memory", "platform"}
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: What a worker does besides judging cases: it may be ended after anything that it yields.
@@ -557,6 +562,66 @@ def supported(
     declared_by = partial(support.declared_by, settings)
     [declared] = cluster.found(declared_by, [first], settings.resources)
     return support.support(asked, results, declared)
+
+
+class Hosts:
+    """A benchmark, as `bench.Benchmark`, on hosts that are alike, each of which times a share.
+
+    A case is timed with all backends on one host, by the one worker there that times. `entry` are
+    arguments of `bench.entered`. Raises as that does, and BackendUnavailable for hosts unlike.
+    """
+
+    def __init__(self, cluster: Cluster, *entry: Any) -> None:
+        self.oracles: Mapping[str, Pool] = {}
+        self._cluster, self._entry, self._cases = cluster, entry, entry[1]
+        needed = dict(chain(*(one.resources.items() for one in entry[-1])))
+        self._at = [*cluster.hosts(needed).values()][: len(self._cases)]
+        if not self._at:
+            raise BackendUnavailable(f"no worker for all backends: {_listed(needed, needed)}")
+        self.to_come, self._rows = len(self._at), dict[str, Timed]()
+        headers = [header for header, _ in self._timed([()] * len(self._at))]
+        self.header = headers[0]
+        differing = set[str]()
+        for header in headers:
+            differing |= timings.differences(self.header, header).keys() - _LOOSE
+        if differing:
+            kinds = [_listed(timings.settings(one), sorted(differing)) for one in headers]
+            said = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
+            raise BackendUnavailable(said, "name in `resources` of a profile what alike hosts have")
+
+    def _timed(self, shares: Sequence[Sequence[Case]]) -> Iterator[tuple[Bench, Rows]]:
+        addresses, _, *others = self._entry
+        jobs = [(addresses, share, *others) for share in shares]
+        found = self._cluster.found(bench.at_a_host, jobs, at=self._at)
+        return (one for one in found if isinstance(one, tuple))  # others are visits
+
+    def visits(self, stop: bench.Stop) -> Iterator[str]:
+        """Measure until `stop` returns True; yield as often as a host ends."""
+        count = len(self._at)
+        try:
+            for _, rows in self._timed([self._cases[n::count] for n in range(count)]):
+                self._rows |= {row.case: row for row in rows}
+                self.to_come -= 1
+                yield rows[0].host
+        except KeyboardInterrupt:
+            if not stop():
+                raise
+
+    def rows(self) -> Rows:
+        """The measurements of the hosts that have finished."""
+        return [self._rows[case.id] for case in self._cases if case.id in self._rows]
+
+
+@contextmanager
+def timed(
+    where: str, addresses: Sequence[str], cases: Sequence[Case], limits: Limits, *others: Any
+) -> Iterator[tuple[Bench, Hosts]]:
+    """A benchmark on the hosts of the cluster there, as `bench.entered` does it here."""
+    workers.check_company(cases, len(addresses) or len(DEFAULT))
+    settings = workers.chosen_backends(addresses, Path(), limits)
+    with hired(where, given=addresses) as cluster:
+        hosts = Hosts(cluster, addresses, cases, limits, *others, settings)
+        yield hosts.header, hosts
 
 
 @contextmanager

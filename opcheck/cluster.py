@@ -273,7 +273,8 @@ class Cluster:
         import dask
 
         quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": 1}
-        limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+        # Without an address, its server warns where another cluster here has the usual port.
+        limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": "127.0.0.1:0"}
         limits |= {"n_workers": self._new, "silence_logs": logging.CRITICAL}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -391,10 +392,10 @@ class Cluster:
         """Return how many jobs the workers do at a time."""
         return sum(self._threads({}).values())
 
-    def hosts(self, resources: Mapping[str, float]) -> dict[str, str]:
-        """A worker of each host that has the resources, always the same, by the host's address."""
+    def of_hosts(self, resources: Mapping[str, float]) -> list[str]:
+        """One worker of each host that has the resources, always the same one."""
         there = sorted(self._threads(resources), reverse=True)
-        return {self._there[worker]["host"]: worker for worker in there}
+        return [*{self._there[worker]["host"]: worker for worker in there}.values()]
 
     def _asks_alone(self) -> bool:
         """Return True where chunks are to be asked while no others are; ask the next one."""
@@ -575,7 +576,7 @@ class Hosts:
         self.oracles: Mapping[str, Pool] = {}
         self._cluster, self._entry, self._cases = cluster, entry, entry[1]
         needed = dict(chain(*(one.resources.items() for one in entry[-1])))
-        self._at = [*cluster.hosts(needed).values()][: len(self._cases)]
+        self._at = cluster.of_hosts(needed)[: len(self._cases)]
         if not self._at:
             raise BackendUnavailable(f"no worker for all backends: {_listed(needed, needed)}")
         self.to_come, self._rows = len(self._at), dict[str, Timed]()

@@ -2,20 +2,22 @@
 
 A chunk is cases on one backend, or on all where these are compared with each other. A worker has
 its backends in processes of their own, as a run without a cluster has; it judges their answers, and
-sends back what a report needs to know. Order, causes and the exit code are the run's.
+sends back what a report needs to know. Order, causes and the exit code are the run's. Or a chunk is
+a job of another command, which needs no backend of a run.
 """
 
 import atexit
 import logging
 import signal
+import sys
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
-from itertools import chain, islice
+from functools import cache, partial
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Lock
@@ -24,18 +26,21 @@ from typing import Any, TypeAlias, cast
 
 import opcheck
 from opcheck import interrupt
+from opcheck.backends.address import DEFAULT
 from opcheck.backends.base import Backend, Prepared, ProcessDied
 from opcheck.backends.connect import digest
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
-from opcheck.execution import workers
+from opcheck.execution import bench, support, workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
-from opcheck.execution.workers import InProcess, Limits, environment
+from opcheck.execution.workers import Counted, InProcess, Limits, environment
 from opcheck.grouping import picked
-from opcheck.model import BackendInfo, Case, LiveResult, Record, Task
+from opcheck.model import BackendInfo, Case, LiveResult, Record, Support, Task
+from opcheck.model.timing import Bench, Rows, Timed
 from opcheck.reading import shipped_folder
+from opcheck.report import timings
 from opcheck.report.formatting import Recorder
 
 #: The longest and the shortest that a chunk is meant to take, in seconds, and its most cases.
@@ -48,8 +53,13 @@ _PATIENCE, _TICK = 60.0, 0.5
 _RUNS = 4
 #: The folders of what ships with opcheck, installed and in a checkout.
 _SHIPPED = {"_cases": "cases", "_clauses": "clauses", "_known": "reports/known"}
+_SHIPPED |= {"_equivalent": "equivalent"}
+#: Settings in which hosts may differ whose times are compared: others time the same in each round.
+_LOOSE = {"load", "memory", "platform"}
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
+#: What a worker does besides judging cases: it may be ended after anything that it yields.
+Job: TypeAlias = Callable[[], Iterable[Any]]
 
 
 @cache
@@ -85,6 +95,8 @@ class Work:
     infos: Sequence[BackendInfo] = ()
     answers: Sequence[JudgedAnswer] = ()
     seconds: float = 0.0
+    #: What a job yields.
+    found: Sequence[Any] = ()
 
 
 class _Seat:
@@ -123,10 +135,12 @@ class _Seat:
 #: The runs of this worker. One thread at a time works: the engine has state.
 _SEATS: dict[str, _Seat] = {}
 _LOCK = Lock()
+#: The runs that have ended, whose jobs are to end, too.
+_ENDED: set[str] = set()
 
 
-def work(order: Order, numbers: Sequence[int], cases: Sequence[Case]) -> Work:
-    """On a worker: judge the cases on the backends of these numbers."""
+def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job | None) -> Work:
+    """On a worker: do a job, or judge the cases on the backends of these numbers."""
     from distributed import get_worker
 
     name, mine = str(get_worker().address), software()
@@ -135,6 +149,9 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case]) -> Work:
         return Work(name, f"it has {other}, and this run {here}")
     with _LOCK:
         try:
+            if job:
+                found = takewhile(lambda _: order.run not in _ENDED, job())
+                return Work(name, found=[*found])
             while order.run not in _SEATS and len(_SEATS) >= _RUNS:
                 _SEATS.pop(next(iter(_SEATS))).close()
             if order.run not in _SEATS:
@@ -143,6 +160,8 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case]) -> Work:
             seat = _SEATS[order.run]
             pools, oracles = [*map(seat.pool, numbers)], seat.oracles(cases)
         except OpcheckError as error:
+            if job and not isinstance(error, BackendUnavailable):
+                raise  # no matter on which worker
             return Work(name, error.message)
         began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
         answers = judged(run, Recorder(cases, order.addresses))
@@ -151,6 +170,7 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case]) -> Work:
 
 def end(run: str) -> list[Ends]:
     """On a worker: end the backends of a run; return how their processes ended."""
+    _ENDED.add(run)
     with _LOCK:
         return _SEATS.pop(run).close() if run in _SEATS else []
 
@@ -194,8 +214,15 @@ class _Lane:
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
+    """Cases, or a job; one that is asked again is another."""
+
     lane: _Lane
     places: Sequence[int]
+    job: Job | None = None
+    #: The only worker that may do it, if it is one's.
+    worker: str = ""
+    #: It is asked while nothing else is: a worker that ends then has ended because of it.
+    alone: bool = False
 
 
 class Cluster:
@@ -216,7 +243,7 @@ class Cluster:
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._dask: Any = distributed
-        self._order = order
+        self._order, self.settings = order, order.settings
         self.address, self._new = address, int(count) if is_local else 0
         with ExitStack() as stack:
             where = stack.enter_context(self._started()) if is_local else address
@@ -227,13 +254,18 @@ class Cluster:
                 raise BackendUnavailable(said, "start one: dask scheduler") from error
             self._client = stack.enter_context(client)
             self._stack = stack.pop_all()
-        self._infos: list[BackendInfo] = []
+        self.infos: list[BackendInfo] = []
         self._done: Queue[tuple[_Chunk, Any]] = Queue()
-        self._running: dict[_Chunk, Any] = {}
+        #: What is under way, with the only workers that may do it, if some may not.
+        self._running: dict[_Chunk, tuple[Any, frozenset[str]]] = {}
+        self._lanes: Sequence[_Lane] = ()
         #: Chunks to be asked first: a worker that ends is no fault of what waits there with others.
         self._alone: deque[_Chunk] = deque()
         #: What the scheduler says of its workers, when it said so, and when there were some.
         self._there: dict[str, Any] = {}
+        #: The workers that were there at the start, and those that came later and are left aside.
+        self._first: Sequence[str] = ()
+        self._unfit: dict[str, str] = {}
         self._looked, self._seen, self._is_closed = 0.0, monotonic(), False
 
     def _started(self) -> Any:
@@ -241,7 +273,8 @@ class Cluster:
         import dask
 
         quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": 1}
-        limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+        # Without an address, its server warns where another cluster here has the usual port.
+        limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": "127.0.0.1:0"}
         limits |= {"n_workers": self._new, "silence_logs": logging.CRITICAL}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -260,12 +293,15 @@ class Cluster:
             self._look_after()
         settings, wrong = self._order.settings, list[str]()
         infos: dict[int, BackendInfo] = {}
+        self._first = [*found]
         asked = [
             (worker, number, self._submit((number,), (), workers=[worker]))
             for worker in found
             for number, one in enumerate(settings)
             if worker in self._threads(one.resources)
         ]
+        if not settings:  # its software alone matters
+            asked = [(worker, 0, self._submit((), (), workers=[worker])) for worker in found]
         for worker, number, future in asked:
             while not future.done() and worker in self._threads({}):
                 interrupt.safe_place()
@@ -283,25 +319,29 @@ class Cluster:
                 wrong.append(f"no worker for {one.name or one.address}: {needs or 'all ended'}")
         if wrong:
             raise BackendUnavailable("\n".join(dict.fromkeys(wrong)))
-        self._infos = [infos[number] for number in range(len(settings))]
-        return [*map(remote, self._infos)]
+        self.infos = [infos[number] for number in range(len(settings))]
+        return [*map(remote, self.infos)]
 
-    def answers(self, run: Scheduler, recorder: Recorder) -> Iterator[list[JudgedAnswer]]:
-        """Yield judged answers as they come.
+    def answers(
+        self, run: Scheduler, recorder: Recorder, numbers: Sequence[int] = ()
+    ) -> Iterator[list[JudgedAnswer]]:
+        """Yield judged answers of the run's backends, which are those of `numbers` or all.
 
         Raises BackendUnavailable where the scheduler is lost, or no worker is there for a minute.
         """
-        addresses = [info.address for info in self._infos]
+        addresses = [info.address for info in self.infos]
         rules = picked(run, "ledgers gate times reproducible")
         self._order = replace(self._order, addresses=addresses, rules=rules)
         self._run, self._recorder = run, recorder
-        cases, settings = run.cases, self._order.settings
+        self._numbers = numbers or range(len(self.infos))
+        cases = run.cases
+        settings = {number: self._order.settings[number] for number in self._numbers}
         compared = [place for place, case in enumerate(cases) if case.expect.compares_backends]
         others = sorted({*range(len(cases))} - {*compared})
-        lanes = [_Lane((number,), others, one.resources) for number, one in enumerate(settings)]
-        every = dict(chain(*(one.resources.items() for one in settings)))
-        lanes.append(_Lane(range(len(settings)), compared, every))
-        left = len(cases) * len(self._infos)
+        lanes = [_Lane((number,), others, one.resources) for number, one in settings.items()]
+        every = dict(chain(*(one.resources.items() for one in settings.values())))
+        self._lanes = lanes = [*lanes, _Lane(self._numbers, compared, every)]
+        left = len(cases) * len(settings)
         while left:
             self._begin(lanes)
             found: list[JudgedAnswer] = []
@@ -313,15 +353,64 @@ class Cluster:
             left -= len(found)
             yield found
 
+    def found(
+        self,
+        function: Callable[[Any], Iterable[Any]],
+        jobs: Sequence[Any],
+        resources: Mapping[str, float] | None = None,
+        *,
+        at: Sequence[str] = (),
+    ) -> Iterator[Any]:
+        """Yield what `function` yields for each of `jobs`, as it comes; each `at` a worker, if any.
+
+        Raises as the function does, and as `answers`; and BackendUnavailable for a job that ends
+        each worker.
+        """
+        lane = _Lane((), range(len(jobs)), resources or {})
+        self._lanes = [lane]
+        where = at or [""] * len(jobs)
+        numbered = enumerate(zip(jobs, where, strict=True))
+        todo = deque(_Chunk(lane, [n], partial(function, job), one) for n, (job, one) in numbered)
+        left = len(todo)
+        while left:
+            room = len(jobs) if at else _DEPTH * sum(self._threads(lane.resources).values())
+            while not self._asks_alone() and todo and len(self._running) < room:
+                lane.begun += 1
+                self._send(todo.popleft())
+            try:
+                done = self._reply(*self._done.get(timeout=_TICK))
+            except Empty:
+                self._look_after()
+                continue
+            if done and not done.worker:
+                raise BackendUnavailable("the workers of the cluster that were asked a job ended")
+            if done:
+                self._seen, left = monotonic(), left - 1
+                yield from done.found
+
+    def threads(self) -> int:
+        """Return how many jobs the workers do at a time."""
+        return sum(self._threads({}).values())
+
+    def of_hosts(self, resources: Mapping[str, float]) -> list[str]:
+        """One worker of each host that has the resources, always the same one."""
+        there = sorted(self._threads(resources), reverse=True)
+        return [*{self._there[worker]["host"]: worker for worker in there}.values()]
+
+    def _asks_alone(self) -> bool:
+        """Return True where chunks are to be asked while no others are; ask the next one."""
+        if self._alone and not self._running and self._threads(self._alone[0].lane.resources):
+            self._send(self._alone.popleft())
+            return True
+        return bool(self._alone) or any(chunk.alone for chunk in self._running)
+
     def _begin(self, lanes: Sequence[_Lane]) -> None:
         """Submit chunks while workers have room, of the lane that is behind first."""
-        if self._alone:
-            if not self._running:
-                self._send(self._alone.popleft())
+        if self._asks_alone():
             return
         while some := [lane for lane in lanes if lane.begun < len(lane.places)]:
             lane = min(some, key=lambda one: one.places[one.begun])
-            room = _DEPTH * max(1, sum(self._threads(lane.resources).values()))
+            room = _DEPTH * sum(self._threads(lane.resources).values())
             ahead = lane.places[lane.begun] - self._run.emitted
             if len(self._running) >= room or ahead > _DEPTH * room * _CASES:
                 return
@@ -333,65 +422,107 @@ class Cluster:
             self._send(chunk)
 
     def _send(self, chunk: _Chunk) -> None:
-        lane, cases = chunk.lane, [self._run.cases[place] for place in chunk.places]
-        future = self._submit(lane.numbers, cases, resources=dict(lane.resources) or None)
-        self._running[chunk] = future
+        lane, job = chunk.lane, chunk.job
+        cases = [] if job else [self._run.cases[place] for place in chunk.places]
+        # Of a task that any worker may take, dask itself knows which workers it has ended.
+        only = [chunk.worker] if chunk.worker else [*self._threads(lane.resources)]
+        only = only if self._unfit or chunk.worker else []
+        where: dict[str, Any] = {"workers": only or None, "resources": dict(lane.resources) or None}
+        future = self._submit(lane.numbers, cases, job, **where)
+        self._running[chunk] = future, frozenset(only)
         future.add_done_callback(lambda done: self._done.put((chunk, done)))
 
-    def _submit(self, numbers: Sequence[int], cases: Sequence[Case], **where: Any) -> Any:
+    def _submit(
+        self, numbers: Sequence[int], cases: Sequence[Case], job: Job | None = None, **where: Any
+    ) -> Any:
         with warnings.catch_warnings():
             # That a large model should be sent otherwise.
             warnings.simplefilter("ignore", UserWarning)
-            return self._client.submit(work, self._order, numbers, cases, pure=False, **where)
+            asked = self._order, numbers, cases, job
+            return self._client.submit(work, *asked, pure=False, **where)
 
-    def _taken(self, chunk: _Chunk, future: Any) -> list[JudgedAnswer]:
-        """The answers of a chunk; none where it is asked again. Raises as the worker did."""
+    def _reply(self, chunk: _Chunk, future: Any) -> Work | None:
+        """What a worker did, None where it is asked again; of none if this ends each worker.
+
+        Raises as the worker did.
+        """
+        if chunk not in self._running:  # it was asked again meanwhile
+            return None
         del self._running[chunk]
         if future.status == "cancelled":
             raise BackendUnavailable(f"the scheduler at {self.address} was lost")
         if future.status not in ("finished", "error"):  # the worker ended, its answers with it
-            self._alone.append(chunk)
-            return []
-        lane, error = chunk.lane, future.exception()
+            self._alone.append(replace(chunk))
+            return None
+        error = future.exception()
         if isinstance(error, self._dask.KilledWorker):
             # Two workers have ended: its cases are asked one by one, and one alone has crashed.
-            if len(chunk.places) > 1:
-                self._alone.extend(_Chunk(lane, [place]) for place in chunk.places)
-                return []
-            remotes = [remote(self._infos[number]) for number in lane.numbers]
+            if chunk.alone:
+                return Work("")
+            some = (replace(chunk, places=[place], alone=True) for place in chunk.places)
+            self._alone.extend(some)
+            return None
+        if error:
+            raise error
+        done = cast(Work, future.result())
+        infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
+        why = next(filter(None, [done.unfit, *map(difference, infos, done.infos)]), "")
+        if not why:
+            return done
+        said = f"worker {done.worker}: {why}"
+        if done.worker in self._first:
+            raise BackendUnavailable(said)
+        if done.worker not in self._unfit:
+            print(f"opcheck: {said}; it is left aside", file=sys.stderr)
+        self._unfit[done.worker] = said
+        self._alone.append(replace(chunk))
+        return None
+
+    def _taken(self, chunk: _Chunk, future: Any) -> list[JudgedAnswer]:
+        """The answers of a chunk; none where it is asked again. Raises as the worker did."""
+        lane, done = chunk.lane, self._reply(chunk, future)
+        if done is None:
+            return []
+        if not done.worker:
+            remotes = [remote(self.infos[number]) for number in lane.numbers]
             case = self._run.cases[chunk.places[0]]
             about = replace(self._run, cases=[case], backends=remotes)
             return [*self._placed(chunk, judged(about, self._recorder))]
-        if error:
-            raise error
-        done = future.result()
-        infos = [self._infos[number] for number in lane.numbers] if done.infos else []
-        unlike = [done.unfit, *map(difference, infos, done.infos)]
         answers = [*self._placed(chunk, done.answers)]
         for one in (cast(Record, answer.result) for answer in answers):
             if self._recorder.digests[one.case][1] != one.digest:
-                unlike.append(f"it has other data for {one.case}")
-        for why in filter(None, unlike):
-            raise BackendUnavailable(f"worker {done.worker}: {why}")
+                said = f"worker {done.worker}: it has other data for {one.case}"
+                raise BackendUnavailable(said)
         lane.pace = done.seconds / len(chunk.places)
         return answers
 
     def _placed(self, chunk: _Chunk, answers: Iterable[JudgedAnswer]) -> Iterator[JudgedAnswer]:
         for one in answers:
-            place, number = chunk.places[one.place], chunk.lane.numbers[one.number]
+            place = chunk.places[one.place]
+            number = self._numbers.index(chunk.lane.numbers[one.number])
             result = replace(cast(Record, one.result), place=place)
             yield replace(one, place=place, number=number, result=result)
 
     def _look_after(self) -> None:
         """Raise BackendUnavailable if there is no worker for a minute, and as Ctrl-C does."""
         interrupt.safe_place()
-        if self._threads({}):
+        for chunk, (future, only) in [*self._running.items()]:
+            if only and only.isdisjoint(self._threads({})):  # dask would wait for them
+                if chunk.alone or chunk.worker:
+                    raise BackendUnavailable(f"workers have ended: {', '.join(sorted(only))}")
+                del self._running[chunk]
+                future.cancel()
+                self._alone.append(replace(chunk, alone=True))
+        lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
+        lanes += [chunk.lane for chunk in (*self._running, *self._alone)]
+        if all(map(self._threads, [{}, *(lane.resources for lane in lanes)])):
             self._seen = monotonic()
         elif monotonic() - self._seen > _PATIENCE:
-            raise BackendUnavailable(f"the cluster at {self.address} has no worker")
+            said = [f"the cluster at {self.address} has no worker", *self._unfit.values()]
+            raise BackendUnavailable("\n".join(said))
 
     def _threads(self, resources: Mapping[str, float]) -> dict[str, int]:
-        """The threads of each worker that has the resources."""
+        """The threads of each worker that has the resources, and is not left aside."""
         if monotonic() > self._looked + _TICK:
             with suppress(OSError):
                 self._there = self._client.scheduler_info(n_workers=-1)["workers"]
@@ -399,7 +530,8 @@ class Cluster:
         return {
             worker: about["nthreads"]
             for worker, about in self._there.items()
-            if all(about["resources"].get(name, 0) >= it for name, it in resources.items())
+            if worker not in self._unfit
+            and all(about["resources"].get(name, 0) >= it for name, it in resources.items())
         }
 
     def close(self) -> list[Ends]:
@@ -408,7 +540,7 @@ class Cluster:
         if not self._is_closed:
             self._is_closed = True
             with suppress(OSError, self._dask.TimeoutError):
-                self._client.cancel([*self._running.values()])
+                self._client.cancel([future for future, _ in self._running.values()])
                 found += chain(*self._client.run(end, self._order.run).values())
             self._stack.close()
         return found
@@ -416,3 +548,88 @@ class Cluster:
 
 def _listed(values: Mapping[str, object], names: Iterable[str]) -> str:
     return ", ".join(f"{name} {values.get(name, 'none')}" for name in names)
+
+
+def supported(
+    cluster: Cluster, number: int, asked: support.Asked, counted: Counted[Any]
+) -> list[Support]:
+    """Probe each cell of the order's backend of this number, as `support.probed` does."""
+    info = cluster.infos[number]
+    run = Scheduler([*chain(*asked.values())], [remote(info)])
+    recorder = Recorder(run.cases, [info.address])
+    results = [*counted(run.results(cluster.answers(run, recorder, [number])))]
+    settings = cluster.settings[number]
+    first = {cell: cases[:1] for cell, cases in asked.items()}
+    declared_by = partial(support.declared_by, settings)
+    [declared] = cluster.found(declared_by, [first], settings.resources)
+    return support.support(asked, results, declared)
+
+
+class Hosts:
+    """A benchmark, as `bench.Benchmark`, on hosts that are alike, each of which times a share.
+
+    A case is timed with all backends on one host, by the one worker there that times. `entry` are
+    arguments of `bench.entered`. Raises as that does, and BackendUnavailable for hosts unlike.
+    """
+
+    def __init__(self, cluster: Cluster, *entry: Any) -> None:
+        self.oracles: Mapping[str, Pool] = {}
+        self._cluster, self._entry, self._cases = cluster, entry, entry[1]
+        needed = dict(chain(*(one.resources.items() for one in entry[-1])))
+        self._at = cluster.of_hosts(needed)[: len(self._cases)]
+        if not self._at:
+            raise BackendUnavailable(f"no worker for all backends: {_listed(needed, needed)}")
+        self.to_come, self._rows = len(self._at), dict[str, Timed]()
+        headers = [header for header, _ in self._timed([()] * len(self._at))]
+        self.header = headers[0]
+        differing = set[str]()
+        for header in headers:
+            differing |= timings.differences(self.header, header).keys() - _LOOSE
+        if differing:
+            kinds = [_listed(timings.settings(one), sorted(differing)) for one in headers]
+            said = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
+            raise BackendUnavailable(said, "name in `resources` of a profile what alike hosts have")
+
+    def _timed(self, shares: Sequence[Sequence[Case]]) -> Iterator[tuple[Bench, Rows]]:
+        addresses, _, *others = self._entry
+        jobs = [(addresses, share, *others) for share in shares]
+        found = self._cluster.found(bench.at_a_host, jobs, at=self._at)
+        return (one for one in found if isinstance(one, tuple))  # others are visits
+
+    def visits(self, stop: bench.Stop) -> Iterator[str]:
+        """Measure until `stop` returns True; yield as often as a host ends."""
+        count = len(self._at)
+        try:
+            for _, rows in self._timed([self._cases[n::count] for n in range(count)]):
+                self._rows |= {row.case: row for row in rows}
+                self.to_come -= 1
+                yield rows[0].host
+        except KeyboardInterrupt:
+            if not stop():
+                raise
+
+    def rows(self) -> Rows:
+        """The measurements of the hosts that have finished."""
+        return [self._rows[case.id] for case in self._cases if case.id in self._rows]
+
+
+@contextmanager
+def timed(
+    where: str, addresses: Sequence[str], cases: Sequence[Case], limits: Limits, *others: Any
+) -> Iterator[tuple[Bench, Hosts]]:
+    """A benchmark on the hosts of the cluster there, as `bench.entered` does it here."""
+    workers.check_company(cases, len(addresses) or len(DEFAULT))
+    settings = workers.chosen_backends(addresses, Path(), limits)
+    with hired(where, given=addresses) as cluster:
+        hosts = Hosts(cluster, addresses, cases, limits, *others, settings)
+        yield hosts.header, hosts
+
+
+@contextmanager
+def hired(
+    address: str, settings: Sequence[BackendSettings] = (), given: Sequence[str] = ()
+) -> Iterator[Cluster]:
+    """The workers at an address, all of them fit, for a command that keeps no run."""
+    with closing(Cluster(address, Order(settings, given, Limits()))) as cluster:
+        cluster.connect()
+        yield cluster

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -19,6 +19,7 @@ from opcheck.grouping import group_by, sure
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from opcheck.cluster import Hosts
     from opcheck.execution.bench import Benchmark
     from opcheck.model import Case
     from opcheck.model.timing import Bench, Rows
@@ -137,6 +138,7 @@ def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: St
 @click.command(name="bench", cls=options.OutputCommand)
 @options.selection_options
 @options.backend_options
+@options.cluster_option
 @options.declared(
     """
     --base ADDRESS: Backend that ratios are relative to. [default: the first]
@@ -166,6 +168,7 @@ def command(
     addresses: tuple[str, ...],
     timeout: float | None,
     memory_limit: str | None,
+    cluster: str | None,
     base: str | None,
     threads: int,
     workers: int | None,
@@ -202,6 +205,8 @@ def command(
 
     Ctrl-C ends it after the round at hand, and what was measured is shown and kept.
 
+    On a cluster, one worker of each host times a share of the cases. Hosts must be alike.
+
     Exit codes: 0 something was timed, 2 wrong usage, case file or saved benchmark, 3 slower than
     --max-regression allows, 4 a backend or the output could not be used, or a row that had a time
     has none now, 5 nothing was timed or is clear, 130 interrupted.
@@ -226,7 +231,13 @@ def command(
         raise UsageError("--max-regression compares with --base: name another backend by -b")
     limits = Limits(timeout, memory_limit)
     plan = planned(workers, seconds, cold=cold, quick=quick)
-    with entered(addresses, cases, limits, plan, threads, base) as (about, session):
+    entry = addresses, cases, limits, plan, threads, base
+    where: AbstractContextManager[tuple[Bench, Benchmark | Hosts]] = entered(*entry)
+    if cluster:
+        from opcheck.cluster import timed as timed_on
+
+        where = timed_on(cluster, *entry)
+    with where as (about, session):
         if baseline and old:
             check_baseline(baseline, old, about, cases)
         console = options.output()
@@ -275,7 +286,9 @@ def _chosen(**selection: Any) -> list[Case]:
     return found
 
 
-def _measured(session: Benchmark, save: Callable[..., None]) -> tuple[Rows, Unwritable | None]:
+def _measured(
+    session: Benchmark | Hosts, save: Callable[..., None]
+) -> tuple[Rows, Unwritable | None]:
     """Run a session and `save` its rows now and then; return them, and why the last save failed."""
     last = monotonic()
     with options.progress(pausing=True) as bar:

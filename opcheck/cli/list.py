@@ -1,6 +1,9 @@
 """The commands `opcheck list`, `opcheck schema`, `opcheck backends` and `opcheck support`."""
 
 import json
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +147,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
         {PATIENCE:g}, for a model also as the backend's profile says]
     """
 )
+@options.cluster_option
 @format_option("html", "json")
 def support(
     paths: tuple[Path, ...],
@@ -151,6 +155,7 @@ def support(
     ops: tuple[str, ...],
     required: str | None,
     timeout: float | None,
+    cluster: str | None,
     form: str,
 ) -> None:
     """Show which operators backends have, in every version and type, and which of them are right.
@@ -165,13 +170,13 @@ def support(
     A few small models of the shipped suites are asked of each cell, or the cases of PATH. No ledger
     excuses a wrong answer. Without -b, these are the backends of `opcheck run`.
 
-    Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend cannot
-    be used.
+    Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend or the
+    cluster could not be used.
     """
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer, tried
-    from opcheck.execution.support import cells_of, floors, matrix, probed
+    from opcheck.execution.support import cells_of, floors, matrix, probed, settings_of
     from opcheck.execution.workers import each
     from opcheck.model import Verdict
     from opcheck.report import support as report
@@ -184,16 +189,26 @@ def support(
     asked = cells_of(cases) if paths else matrix(cases)
     wanted = floors(required, asked) if required is not None else []
     found = []
-    with guarded_folder() as folder:
-        named = tried(offered, folder, timeout or PATIENCE)
+    with guarded_folder() as folder, ExitStack() as stack:
+        limits = [timeout or one.profile.timeout or PATIENCE for one in offered]
+        settings = [settings_of(one, folder, it) for one, it in zip(offered, limits, strict=True)]
+        if cluster:
+            from opcheck.cluster import hired, supported
+
+            there = stack.enter_context(hired(cluster, settings, addresses))
+            infos = zip(offered, there.infos, strict=True)
+            named = [replace(one, info=info) for one, info in infos]
+            probes = [partial(supported, there, number, asked) for number in range(len(named))]
+        else:
+            named = tried(offered, folder, timeout or PATIENCE)
+            probes = [partial(probed, one, asked) for one in settings]
         if unusable := [one for one in named if one.error]:
             report.show_backends(options.new_console(is_wide=False, stderr=True), unusable)
             leave(min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index))
         total = len(named) * sum(map(len, asked.values()))
         with options.counted("asking", total, pausing=False) as counted:
-            for one in named:
-                limit = timeout or one.profile.timeout or PATIENCE
-                cells, info = probed(one, asked, folder, limit, counted), one.info
+            for one, probe in zip(named, probes, strict=True):
+                cells, info = probe(counted), one.info
                 title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
                 found.append(report.Matrix(one.name, title, one.about.declares, cells))
     if form == "json":

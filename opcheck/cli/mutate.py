@@ -1,5 +1,6 @@
 """`opcheck mutate`."""
 
+from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -12,8 +13,11 @@ from opcheck.errors import Exit, UsageError, did_you_mean, plural
 @options.selection_options
 @options.declared("--mutant names NAME...: Only this mutant.")
 @options.processes_option
+@options.cluster_option
 @options.declared("-v --verbose: Also what kills each, and every argument.")
-def command(names: tuple[str, ...], jobs: int | None, verbose: bool, **selection: Any) -> None:
+def command(
+    names: tuple[str, ...], jobs: int | None, cluster: str | None, verbose: bool, **selection: Any
+) -> None:
     """Show which mutants the cases kill, and which survive.
 
     Everything that somebody could get wrong about an operator is made a backend, once for each
@@ -28,7 +32,8 @@ def command(names: tuple[str, ...], jobs: int | None, verbose: bool, **selection
     opcheck mutate --op Hardmax --opset 13 --mutant last_of_ties
 
     Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, 2
-    wrong usage or case file, 5 no case of an operator that opcheck's engine knows.
+    wrong usage or case file, 4 the cluster could not be used, 5 no case of an operator that
+    opcheck's engine knows.
     """
     from opcheck.engine import operator_of
     from opcheck.engine.mutants.mutant import STATEFUL
@@ -48,14 +53,22 @@ def command(names: tuple[str, ...], jobs: int | None, verbose: bool, **selection
         if name not in known:
             raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
     settings = mutate.MutationSettings(names)
-    processes = jobs or processors()
-    with options.counted("trying mutants", mutate.count(cases, settings)) as each:
-        found = tuple(each(mutate.mutations(cases, settings, processes)))
-    if not found:
-        click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
-        options.leave(Exit.NOTHING_JUDGED)
-    survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
-    power = Power(found, dict(mutate.killed_elsewhere(survivors, cases, processes)))
+    if cluster and jobs:
+        raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
+    processes, spread = jobs or processors(), None
+    with ExitStack() as stack:
+        if cluster:
+            from opcheck.cluster import hired
+
+            there = stack.enter_context(hired(cluster))
+            processes, spread = there.threads(), there.found
+        with options.counted("trying mutants", mutate.count(cases, settings)) as each:
+            found = tuple(each(mutate.mutations(cases, settings, processes, spread)))
+        if not found:
+            click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
+            options.leave(Exit.NOTHING_JUDGED)
+        survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
+        power = Power(found, dict(mutate.killed_elsewhere(survivors, cases, processes, spread)))
     contradictions = sum(one.contradicts for one in found)
     wrong = [f"{len(survivors):,} survived"] * bool(survivors)
     wrong += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)

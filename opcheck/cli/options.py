@@ -149,6 +149,9 @@ one_backend_options = together(
 )
 #: Of opcheck's own processes, which change nothing but the time it takes.
 processes_option = declared("-j --jobs N: Processes. [default: one a processor]")
+cluster_option = declared(
+    "--cluster ADDRESS: On the workers of dask.distributed there; local:4 starts four here."
+)
 pretty_options = declared(
     """
     -q --quiet: Only the summary, no failure in full.

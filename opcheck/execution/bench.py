@@ -8,6 +8,7 @@ them, and not all alike (`opcheck.timing` has the numbers).
 import hashlib
 import math
 import pickle
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from functools import partial
 from itertools import chain, pairwise
 from random import Random
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
 from opcheck.execution.workers import beyond_caches, environment, machine
 from opcheck.grouping import picked
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
-from opcheck.model.timing import Bench, Sample, Timed, Timing
+from opcheck.model.timing import Bench, Rows, Sample, Timed, Timing
 from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
 
 #: Processes of a backend in a quick look.
@@ -456,15 +457,18 @@ def entered(
     plan: Plan,
     threads: int,
     base: str | None,
+    settings: Sequence[BackendSettings] = (),
 ) -> Iterator[tuple[Bench, Benchmark]]:
     """A benchmark that can begin, with its header; all backends are connected.
 
     Each has so many `threads`. Ratios are relative to the backend `base`, the first by default.
+    `settings` are those of the addresses, if these are known elsewhere.
     Raises UsageError and BackendUnavailable with everything that is wrong with the backends.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(cleanup.guarded_folder())
-        chosen = workers.chosen_backends(addresses, folder, limits)
+        chosen = [replace(one, scratch=folder) for one in settings]
+        chosen = chosen or workers.chosen_backends(addresses, folder, limits)
         settings = [_with_threads(one, threads) for one in chosen]
         names = [*addresses, *(one.address for one in settings)]
         if base is not None and base not in names:
@@ -485,3 +489,10 @@ def entered(
         plan = replace(plan, base=infos[number].address)
         entrants = [*zip(pools, watches, strict=True)]
         yield about(infos, plan, threads=threads), Benchmark(cases, entrants, plan, oracles)
+
+
+def at_a_host(entry: tuple[Any, ...]) -> Iterator[str | tuple[Bench, Rows]]:
+    """Yield what is visited, and at last the header and the rows, of what `entered` enters."""
+    with entered(*entry) as (bench, benchmark):
+        yield from benchmark.visits()
+        yield bench, [replace(row, host=platform.node()) for row in benchmark.rows()]

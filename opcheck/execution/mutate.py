@@ -6,7 +6,7 @@ that is right bit for bit is not judged.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from hashlib import blake2b
@@ -41,6 +41,8 @@ CANNED = BackendInfo("canned", "canned", "", repeatable=False)
 _SMALL = 1000
 
 AnyMutant: TypeAlias = Mutant | StatefulMutant
+#: Yields what a function yields for each batch, elsewhere than in this process, in no order.
+Spread: TypeAlias = Callable[[Callable[[Any], Iterable[Any]], Sequence[Any]], Iterator[Any]]
 
 
 def stateful_backend(stateful: StatefulMutant) -> Backend:
@@ -216,9 +218,14 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 
 
 def mutations(
-    cases: Iterable[Case], settings: MutationSettings | None = None, jobs: int = 1
+    cases: Iterable[Case],
+    settings: MutationSettings | None = None,
+    jobs: int = 1,
+    spread: Spread | None = None,
 ) -> Iterator[Mutation]:
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
+
+    With `spread` they are where it does its work.
 
     Raises UsageError for a case that is itself wrong, and for arguments about nothing.
     """
@@ -226,6 +233,8 @@ def mutations(
     for cell in found:
         arguments(cell.op)  # here, so that no other process has to send the error
     batches = _batches(found, settings or MutationSettings(), jobs)
+    if spread:
+        return spread(_each, batches)
     if jobs == 1:
         return chain.from_iterable(map(_each, batches))
     return chain.from_iterable(workers.in_parallel(_work, batches, jobs))
@@ -345,7 +354,10 @@ def _mutation(
 
 
 def killed_elsewhere(
-    survivors: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1
+    survivors: Iterable[MutantId],
+    cases: Iterable[Case],
+    jobs: int = 1,
+    spread: Spread | None = None,
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
     by_op = group_by(survivors, lambda one: one.op)
@@ -354,7 +366,10 @@ def killed_elsewhere(
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
         for op, those in by_op.items()
     ]
-    yield from chain.from_iterable(workers.in_parallel(_killing, batches, jobs))
+    if spread:
+        yield from spread(_killing, batches)
+    else:
+        yield from chain.from_iterable(workers.in_parallel(_killing, batches, jobs))
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:

@@ -4,7 +4,8 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, TypeAlias
 
 from opcheck import model, opset
 from opcheck.backends.connect import address_of, meant
+from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.offers import Offer
 from opcheck.dtypes import DTYPES
@@ -19,7 +21,7 @@ from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.expected import question
 from opcheck.execution.scheduler import Scheduler
 from opcheck.execution.workers import AskableBackend, Counted, Driver, connect, each, once, started
-from opcheck.model import Case, Cell, Floor, LiveResult, Support, Verdict
+from opcheck.model import Case, Cell, Floor, LiveResult, Record, Support, Verdict
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (
@@ -100,15 +102,31 @@ def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     return found
 
 
-def probed(
-    one: Offer, asked: Asked, folder: Path, timeout: float, counted: Counted[Any]
-) -> list[Support]:
+def settings_of(one: Offer, folder: Path, timeout: float) -> BackendSettings:
+    """The settings of a backend that has so many seconds for a model."""
+    profile = one.profile
+    where = str(profile.address), folder, profile.environment
+    return BackendSettings(*where, timeout, profile.memory_limit, resources=profile.resources)
+
+
+def probed(mine: BackendSettings, asked: Asked, counted: Counted[Any]) -> list[Support]:
     """Probe each cell of a backend in processes of its own; see `probe`."""
-    address, environment = str(one.profile.address), one.profile.environment
-    mine = BackendSettings(address, folder, environment, timeout, one.profile.memory_limit)
-    with started([mine, replace(mine, address=address_of(address))], 1) as (backend, declaring):
+    with started([mine, declaring(mine)], 1) as (backend, other):
         connect([backend])
-        return probe(asked, backend, declaring, counted)
+        return probe(asked, backend, other, counted)
+
+
+def declaring(mine: BackendSettings) -> BackendSettings:
+    """The backend whose answers are the declarations of another."""
+    return replace(mine, address=address_of(mine.address))
+
+
+def declared_by(mine: BackendSettings, asked: Asked) -> Iterator[dict[Cell, bool | None]]:
+    """Yield what a backend declares of each cell; in any process."""
+    with ExitStack() as stack:
+        there = replace(declaring(mine), scratch=stack.enter_context(guarded_folder()))
+        [backend] = stack.enter_context(started([there], 1))
+        yield declared(asked, backend)
 
 
 def probe(
@@ -138,15 +156,21 @@ def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
 
 
 def support(
-    asked: Asked, results: Iterable[LiveResult], declarations: Mapping[Cell, bool | None]
+    asked: Asked, results: Iterable[LiveResult | Record], declarations: Mapping[Cell, bool | None]
 ) -> list[Support]:
     """Derive the support of each cell from the `results` of one backend and its declarations."""
-    found = {result.case.id: result for result in results}
+    found = {_case(result): result for result in results}
     there = ((cell, [found[c.id] for c in some if c.id in found]) for cell, some in asked.items())
     return [_support(cell, declarations.get(cell), mine) for cell, mine in there]
 
 
-def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]) -> Support:
+def _case(result: LiveResult | Record) -> str:
+    return result.case if isinstance(result, Record) else result.case.id
+
+
+def _support(
+    cell: Cell, declaration: bool | None, results: Sequence[LiveResult | Record]
+) -> Support:
     if not results:
         return Support(cell, declaration, None)
     worst = min(results, key=lambda one: _WORST.index(one.verdict.name))
@@ -156,7 +180,7 @@ def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]
         worst.verdict,
         count=len(results),
         share=sum(result.verdict is worst.verdict for result in results),
-        case=worst.case.id,
+        case=_case(worst),
         reason=worst.reason,
         works=any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results),
     )

@@ -41,7 +41,7 @@ class Timed:
     `moved` are the bytes of all inputs and outputs, which must move at the least. `copy` are
     samples of moving as many; `yardstick` are samples of a fixed piece of work, by which stored
     runs are compared. Both were taken in the same rounds, in opcheck's own process. `digest` tells
-    a case from others that had its id.
+    a case from others that had its id. `host` is the one of a cluster that timed it.
     """
 
     case: str
@@ -53,6 +53,7 @@ class Timed:
     copy: tuple[Sample, ...]
     yardstick: tuple[Sample, ...]
     digest: str = ""
+    host: str = ""
 
     def timing(self, backend: str) -> Timing | None:
         """The timing of a backend, None if it took no part."""

@@ -1,8 +1,9 @@
-"""`opcheck run --cluster`: what workers of dask.distributed judge, and what one process would say.
+"""`--cluster`: what workers of dask.distributed judge, and what one process would say.
 
 The workers here are processes of one cluster, in a folder that has the backends of these tests.
 """
 
+import importlib
 import json
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from functools import partial
 import pytest
 
 from opcheck import cluster
+from opcheck.errors import BackendUnavailable
 from tests.cli.conftest import environment
 from tests.cli.test_judges import CASES, answers
 
@@ -44,6 +46,15 @@ class Killer(Backend):
             psutil.Process().parent().send_signal(signal.SIGKILL)
             time.sleep(30)
         return x
+
+def job(what):
+    '''Ends the worker where this says so.'''
+    once = pathlib.Path(__file__).with_name("job")
+    if what == "deadly" or (what == "once" and not once.exists()):
+        once.touch()
+        time.sleep(1)  # or it would not be started again
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield what
 """
 
 
@@ -54,7 +65,7 @@ def workers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("workers")
     (folder / "mine.py").write_text(BACKENDS)
     sys.path.append(str(folder))  # which workers inherit, those too that are started again
-    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         distributed.LocalCluster(**settings, silence_logs=50) as there,
@@ -107,6 +118,66 @@ def test_causes_ledgers_and_comparisons_of_backends_are_those_of_one_process(
     assert found == ["pass", "unexpected pass", "pass", "pass"]
 
 
+def test_cells_and_mutants_are_those_of_one_process(run, workers):
+    support = "support --op Hardmax -b reference -b onnxruntime --format json"
+    require = "support --op Hardmax -b onnxruntime --require Hardmax"
+    mutate = "mutate --op Hardmax --opset 13 --dtype float32 --level smoke -v"
+    for words, code in (support, 0), (require, 1), (mutate, None):
+        one = run(*words.split(), code=code)
+        found = run(*words.split(), "--cluster", workers, code=one.exit_code)
+        assert one.stdout == found.stdout != ""
+        assert one.stderr == found.stderr
+    assert "no jobs on a cluster" in run(*mutate.split(), "-j", "2", "--cluster", workers).stderr
+
+
+@pytest.mark.gate
+def test_hosts_time_shares_and_none_unlike_the_others(run, workers, tmp_path, monkeypatch):
+    (tmp_path / "cases.yaml").write_text(CASES + "- {name: a}\n- {name: b}\n- {name: c}\n")
+    words = "bench cases.yaml -b numpy --quick --seconds 0.2 --save b.jsonl".split()
+    run(*words, "--cluster", "local:2", code=0)
+    rows = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()][1:-1]
+    monkeypatch.setattr(cluster.Cluster, "of_hosts", lambda self, _: self._first)
+    run(*words, "--cluster", workers, code=0)
+    again = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()][1:-1]
+    assert [row["case"] for row in rows] == [row["case"] for row in again]
+    assert len(rows) == 3
+    assert all(row["host"] and row["timings"][0]["samples"]["round"] for row in (*rows, *again))
+    unlike = {"processor": ("a", "b")}
+    monkeypatch.setattr(cluster.timings, "differences", lambda *_: unlike)
+    assert "hosts whose times cannot be" in run(*words, "--cluster", workers, code=4).stderr
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_late_worker_that_is_unfit_is_left_aside(asked, workers, tmp_path, monkeypatch, is_last):
+    connect, late = cluster.Cluster.connect, []
+    software = "from opcheck import cluster\ncluster.software = lambda: {'opcheck': '0'}\n"
+    (tmp_path / "unfit.py").write_text(software)
+
+    def connected(self):
+        found, address = connect(self), self._client.scheduler.address
+        command = [sys.executable, "-m", "dask", "worker", address, "--preload", "unfit.py"]
+        quiet = {"cwd": tmp_path, "env": environment(), "stderr": subprocess.DEVNULL}
+        late.append(subprocess.Popen([*command, "--nthreads", "1", "--no-dashboard"], **quiet))
+        self._client.wait_for_workers(len(self._first) + 1)
+        if is_last:
+            self._client.retire_workers(self._first)
+        return found
+
+    monkeypatch.setattr(cluster.Cluster, "connect", connected)
+    monkeypatch.setattr(cluster, "_PATIENCE", 3)
+    names, place = [f"c{number}" for number in range(60)], "local:1" if is_last else workers
+    try:
+        found = asked("Slow", names, code=4 if is_last else 0, place=place)
+    finally:
+        late[0].terminate()
+        late[0].wait()
+    assert found.stderr.count("it has opcheck 0") == 1 + is_last
+    assert found.stderr.count("it is left aside") == 1
+    assert ("has no worker" in found.stderr) is is_last
+    assert len(verdicts(found)) == (0 if is_last else 60)
+
+
 @pytest.mark.gate
 def test_a_run_that_stops_early_leaves_the_workers_to_others(asked):
     found = asked("Slow", ["wrong", *(f"c{n}" for n in range(200))], "-x", code=1)
@@ -114,7 +185,7 @@ def test_a_run_that_stops_early_leaves_the_workers_to_others(asked):
     assert len(verdicts(asked("Slow", ["next"], code=0))) == 1
 
 
-def test_other_software_on_a_worker_is_refused(asked, monkeypatch):
+def test_other_software_on_a_worker_is_refused(asked, run, workers, monkeypatch):
     here = {**cluster.environment().packages, "onnx": "1.0"}
     other = replace(cluster.environment(), packages=here)
     monkeypatch.setattr(cluster, "environment", lambda: other)
@@ -124,6 +195,9 @@ def test_other_software_on_a_worker_is_refused(asked, monkeypatch):
     error = asked("Slow", "a", code=4).stderr
     assert error.count(": it has onnx 1.2") == 2
     assert "and this run onnx 1.0" in error
+    for command in ("mutate", "support", "bench"):
+        words = command, "--op", "Hardmax", "--cluster", workers
+        assert run(*words, code=4).stderr.count(": it has onnx 1.2") == 2
 
 
 @pytest.mark.gate
@@ -170,6 +244,15 @@ def test_a_case_that_ends_each_worker_has_crashed_and_no_other(asked):
     assert verdicts(found).pop("deadly") == "crash"
     assert [*verdicts(found).values()].count("pass") == 6
     assert "the workers of the cluster that were asked it alone ended" in found.stdout
+
+
+@pytest.mark.gate
+def test_a_job_of_a_worker_that_ends_is_done_on_another_or_by_none(workers):
+    job = importlib.import_module("mine").job
+    with cluster.hired(workers) as there:
+        assert sorted(there.found(job, ["a", "once", "b"])) == ["a", "b", "once"]
+        with pytest.raises(BackendUnavailable, match="that were asked a job ended"):
+            [*there.found(job, ["a", "deadly"])]
 
 
 @pytest.mark.gate

@@ -48,7 +48,7 @@ def test_a_line_is_what_any_reader_of_json_takes():
     assert (
         list(found)
         == """
-        type case op dtype shapes moved timings copy yardstick digest
+        type case op dtype shapes moved timings copy yardstick digest host
     """.split()
     )
     acme, bolt = found["timings"]

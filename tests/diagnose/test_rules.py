@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import settle
-from opcheck.diagnose.settle import LIMIT, PLAIN, VALUE, Condition, Feature, features, rule
+from opcheck.diagnose.settle import LIMIT, PLAIN, VALUE, Condition, Feature, rule
 from opcheck.dtypes import DTYPES
 from opcheck.model.case import Fill, Given, Put, Rejected, TensorSpec
 from tests.report.made import CASE
@@ -87,13 +87,6 @@ def test_of_many_facts_one_fits_by_chance() -> None:
     many = [Feature(f"x is {n}", VALUE, those | n << 6) for n in range(1, 16)]
     assert learned(fits, failing=those, others=others) == "x is 7"
     assert learned(*many, fits, failing=those, others=others) == "nothing"
-
-
-def test_a_fact_is_known_of_each_case_that_it_holds_of() -> None:
-    axes = [replace(CASE, attrs={"axis": axis}) for axis in range(-3, 3)]
-    assert Feature("`axis` is out of range", PLAIN, bits(0, 5)) in features(axes)
-    slots = [replace(CASE, slots=("input", *more)) for more in ((), ("b",), ("",))]
-    assert Feature("input 1 is left out", PLAIN, bits(2)) in features(slots)
 
 
 def test_all_facts_of_some_cases(snapshot: Any) -> None:

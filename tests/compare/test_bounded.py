@@ -263,6 +263,7 @@ def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
     y, bound = [0.5, 0.0, 0.0], plain(0.6)
     found = judged(y, y, bound)
     assert (found.problem, found.unjudged, found.total) == (None, 1, 3)
+    assert judged(y, y, plain(0.5)).unjudged == 1
     assert judged(y, [0.5, 0.25, 0.0], bound).problem == "values"
     assert judged(y, [-0.1, 0.0, 0.0], bound, low=0.0).problem == "values"
     assert judged(y, [0.1, 0.0, 0.0], bound).problem == "values"
@@ -568,6 +569,7 @@ def test_the_sign_of_a_complex_zero_is_not_passed_over() -> None:
     want = Want("y", DTYPES["complex128"], zeros)
     assert are_plainly_right([want], [zeros.copy()])
     assert not are_plainly_right([want], [np.zeros(2, np.complex128)])
+    assert not are_plainly_right([want], [zeros[:1]])
 
 
 def test_booleans_and_indices_may_be_any_of_those_that_errors_admit() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from opcheck.compare import Want, are_plainly_right, compare
 from opcheck.compare import elements as steps
-from opcheck.compare.bounded import ends, scatter
+from opcheck.compare.bounded import ends, fits_at_least, scatter
 from opcheck.compare.elements import native
 from opcheck.compare.outputs import computed_want, stated_want
 from opcheck.dtypes import DTYPES, round_to
@@ -107,6 +107,10 @@ def test_the_remainder_beyond_float64_counts() -> None:
     ):  # fmt: skip
         found = judged([1.0], [got], plain(1e-20), FLOAT64, rest=np.array([rest]))
         assert found.problem == problem
+    for sign, is_right in ((1, True), (-1, False)):
+        bound: Any = replace(plain(1e-20), values=np.ones(1))
+        want = Want("y", FLOAT32, np.ones(1), bound=bound, rest=np.array([0.25]))
+        assert fits_at_least(want, np.float32([1 + sign / 4]), FLOAT32) is is_right
 
 
 def test_what_was_rounded_before_may_be_off_by_that() -> None:
@@ -177,17 +181,24 @@ def test_one_wrong_element_blames_no_other() -> None:
     assert found.remark == ""
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_elements_that_disagree_about_it_are_wrong(axis: int) -> None:
+@pytest.mark.parametrize(("axis", "used"), [(0, 5), (1, 5), (2, 5), (2, 1.5)])
+def test_elements_that_disagree_about_it_are_wrong(axis: int, used: float) -> None:
     y = np.moveaxis(np.tile(ROW, (2, 3, 1)), -1, axis)
-    ripple = np.moveaxis(np.tile(1 + 0.005 * (-1.0) ** np.arange(8), (2, 3, 1)), -1, axis)
+    ripple = np.moveaxis(np.tile(1 + used / 1000 * (-1.0) ** np.arange(8), (2, 3, 1)), -1, axis)
     found = judged(y, y * ripple, Fake(common=10.0, axis=axis))
     assert (found.problem, found.wrong) == ("values", 48)
     assert found.remark == "the elements of a row disagree about its sum"
     assert found.worst[0].allowed.endswith(" of its row")
-    assert math.isclose(found.used, 5, rel_tol=0.02)
+    assert math.isclose(found.used, used, rel_tol=0.02)
     turned = Want("y", FLOAT32, y, bound=replace(Fake(common=10.0, axis=axis), values=y))  # type: ignore[arg-type]
     assert compare(turned, np.asfortranarray((y * ripple).astype(np.float32))).wrong == 48
+
+
+def test_nearly_subnormal_elements_take_no_part_in_a_row() -> None:
+    for size, problem in ((16, None), (17, "values")):
+        y = np.append(ROW, 2 * [size * 2.0**-125])
+        got = y * np.append(np.ones(8), [1.005, 0.995])
+        assert judged(y, got, Fake(common=10.0)).problem == problem
 
 
 TIERS = (
@@ -252,6 +263,7 @@ def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
     y, bound = [0.5, 0.0, 0.0], plain(0.6)
     found = judged(y, y, bound)
     assert (found.problem, found.unjudged, found.total) == (None, 1, 3)
+    assert judged(y, y, plain(0.5)).unjudged == 1
     assert judged(y, [0.5, 0.25, 0.0], bound).problem == "values"
     assert judged(y, [-0.1, 0.0, 0.0], bound, low=0.0).problem == "values"
     assert judged(y, [0.1, 0.0, 0.0], bound).problem == "values"
@@ -557,6 +569,7 @@ def test_the_sign_of_a_complex_zero_is_not_passed_over() -> None:
     want = Want("y", DTYPES["complex128"], zeros)
     assert are_plainly_right([want], [zeros.copy()])
     assert not are_plainly_right([want], [np.zeros(2, np.complex128)])
+    assert not are_plainly_right([want], [zeros[:1]])
 
 
 def test_booleans_and_indices_may_be_any_of_those_that_errors_admit() -> None:

@@ -1,10 +1,15 @@
 """A rule holds of failing cases, of no others, and is no work of chance."""
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
-from opcheck.diagnose.settle import LIMIT, PLAIN, VALUE, Condition, Feature, features, rule
+from opcheck.diagnose import settle
+from opcheck.diagnose.settle import LIMIT, PLAIN, VALUE, Condition, Feature, rule
+from opcheck.dtypes import DTYPES
+from opcheck.model.case import Fill, Given, Put, Rejected, TensorSpec
 from tests.report.made import CASE
 
 
@@ -84,8 +89,27 @@ def test_of_many_facts_one_fits_by_chance() -> None:
     assert learned(*many, fits, failing=those, others=others) == "nothing"
 
 
-def test_a_fact_is_known_of_each_case_that_it_holds_of() -> None:
-    axes = [replace(CASE, attrs={"axis": axis}) for axis in range(-3, 3)]
-    assert Feature("`axis` is out of range", PLAIN, bits(0, 5)) in features(axes)
-    slots = [replace(CASE, slots=("input", *more)) for more in ((), ("b",), ("",))]
-    assert Feature("input 1 is left out", PLAIN, bits(2)) in features(slots)
+def test_all_facts_of_some_cases(snapshot: Any) -> None:
+    float32, int64 = DTYPES["float32"], DTYPES["int64"]
+    given = Given(np.array([[1.0, np.nan, np.inf]]))
+    x = TensorSpec("X", float32, (2, 1, 0, 7), Fill("ramp", ()), (Put((0,), -np.inf),), True)
+    inputs = (x, TensorSpec("W", float32, (1, 3), given), TensorSpec("N", int64, (), given))
+    lists = {"axes": (1, -1), "kernel_shape": (3, 0), "scales": (-0.5, 0.5), "empty": ()}
+    single = {"axis": -2, "alpha": -0.5, "mode": "edge", "to": 1 << 31, "low": -1 - (1 << 31)}
+    invalid = Rejected("axis -7 is outside [-2, 1]", CASE)
+    cases = [
+        replace(CASE, inputs=inputs, slots=("X", "", "W"), attrs=lists),
+        replace(CASE, attrs=single | {"last": (1 << 31) - 1, "first": -1 << 31}, expect=invalid),
+        *(replace(CASE, attrs={"axes": axes}) for axes in (-3, -1, 2, 3, ())),
+    ]
+    said = [f"{rank} {text} {number}" for text, rank, number in (
+        ("a size", LIMIT, {0: 0, 1: 1, 2: 1234, 3: 2, 4: 2}), ("a fact", VALUE, {5: None}),
+    ) for text, rank, number in settle._tests(text, rank, number)]  # fmt: skip
+    for case in cases:
+        of_model = settle._of_model(case, ["axis", "mode"])
+        facts = (*of_model, *settle._of_inputs(case), *settle._of_values(case))
+        said += [
+            "",
+            *(f"{rank} {text} {'' if n is None else n}".rstrip() for text, rank, n in facts),
+        ]
+    snapshot("facts", "\n".join(said) + "\n")

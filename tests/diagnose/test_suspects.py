@@ -1,5 +1,7 @@
 """With each failure it is known better what a backend does wrong."""
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +10,13 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import Suspects, suspects
+from opcheck.diagnose.suspects import cell_of, looks_like, names_of
 from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
-from opcheck.model import Case, Diagnosis, OpVersion
+from opcheck.model import Case, Cell, Diagnosis, Foreign, OpVersion
 from tests.asking import cases_in
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, mutant, node, refuse, wrong
+from tests.report.made import CASE
 
 FIRST = node(HARDMAX, [[3, 3]], {"axis": 1})
 LAST = [np.array([[0, 1]], np.float32)]
@@ -100,31 +104,6 @@ def test_a_broken_mistake_of_ours_is_told_once(monkeypatch: pytest.MonkeyPatch) 
     assert found[1].text.startswith(said)
 
 
-@pytest.mark.parametrize(
-    ("through", "name"),
-    [(np.float32, "float32"), (np.float16, "float16"), (ml_dtypes.bfloat16, "bfloat16")],
-)
-def test_the_widest_narrower_type_in_which_it_would_be_right_is_named(through, name):
-    got = node(SOFTMAX, WIDE.inputs[0], {"axis": 1}, through).right[0].astype(np.float64)
-    found = Suspects(lambda case: None).diagnose(wrong(WIDE, [got]))
-    text = f"as if it was computed in {name}, within whose error it lies"
-    assert Diagnosis(f"computed_in_{name}", text) in found
-
-
-def test_an_input_that_lost_digits_is_seen_too() -> None:
-    apart = node(HARDMAX, [[1, 1 + 1e-12]], {"axis": 1}, np.float64)
-    found = Suspects(lambda case: None).diagnose(wrong(apart, [np.array([[1.0, 0.0]])]))
-    assert "computed_in_float32" in names(found)
-
-
-def test_a_mistake_made_in_a_narrower_type_is_recognised() -> None:
-    made_in = node(SOFTMAX, WIDE.inputs[0], {"axis": 1}, np.float32)
-    got = (2 * made_in.right[0]).astype(np.float64)
-    found = Suspects(lambda case: None).diagnose(wrong(WIDE, [got]))
-    # Nothing leaves the range of float32 here.
-    assert names(found) == ["doubled+computed_in_float32", "doubled+saturated_in_float32"]
-
-
 def test_what_left_the_range_of_a_narrower_type_is_recognised_and_hides_nothing_wrong() -> None:
     rows = np.array([[-3e25, 4e25, 1e25], [-3.0, 4.0, 9.0]])
     given = Node(OpVersion("", "LayerNormalization", 17), (rows, np.ones(3)), {})
@@ -134,11 +113,6 @@ def test_what_left_the_range_of_a_narrower_type_is_recognised_and_hides_nothing_
         got = [y * [[1, 1, 1], [factor, 1, 1]], mean, inverse]
         found = Suspects(lambda case: None).diagnose(wrong(given, got))
         assert ("computed_in_float32" in names(found)) is is_named
-
-
-def test_what_is_wrong_in_any_type_is_not_blamed_on_it() -> None:
-    found = Suspects(lambda case: None).diagnose(wrong(WIDE, [WIDE.right[0][:, ::-1]]))
-    assert not [name for name in names(found) if str(name).startswith("computed_in")]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
@@ -165,3 +139,143 @@ def test_nan_throughout_is_nothing_but_that() -> None:
     for _ in range(3):
         found = suspects.diagnose(wrong(rows, [np.full_like(rows.right[0], np.nan)]))
     assert names(found)[0] == "nan_everywhere"
+
+
+DOUBLED = mutant(lambda one: [2 * one.right[0]], "doubled")
+HUGE = node(OpVersion("", "Exp", 13), [[200, 700, 0.1]], {}, np.float64)
+TYPES = (np.float32, np.float16, np.int64, np.uint8, np.complex128, np.bool_, np.str_, np.object_)
+NARROW = (np.float32, np.float16, ml_dtypes.bfloat16)
+#: Infinite in a narrower type, or its largest number, beside what is right in one or in none.
+CUT = [
+    np.array([[end, end, 1.105170918 * one]])
+    for end in (float(np.finfo(np.float32).max), 65504.0, np.inf)
+    for one in (1, 1 + 1e-4, 1.5)
+]
+
+
+def test_faults_of_types_are_told_from_mistakes(snapshot: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(suspects, "mutants_of", lambda op: [DOUBLED])
+    apart = node(HARDMAX, [[1, 3, 3]], {"axis": 1}, np.float64)
+    out, soft = apart.right[0], WIDE.right[0]
+    answers = [(apart, factor * out.astype(dtype)) for dtype in TYPES[:-3] for factor in (1, 2)]
+    answers += [(apart, out.astype(dtype)) for dtype in TYPES[-3:]]
+    answers += [(WIDE, factor * soft.astype(dtype)) for dtype in TYPES[:2] for factor in (1, 2)]
+    through = [node(SOFTMAX, WIDE.inputs[0], {"axis": 1}, dtype).right[0] for dtype in NARROW]
+    answers += [(WIDE, factor * out.astype(float)) for out in through for factor in (1, 2)]
+    lost = node(HARDMAX, [[1, 1 + 1e-12]], {"axis": 1}, np.float64)
+    answers += [(lost, np.array([[1.0, 0.0]])), (WIDE, soft[:, ::-1])]
+    answers += [(HUGE, factor * one) for one in CUT for factor in (1, 2)]
+    lines = []
+    for number, (given, got) in enumerate([*answers, (apart, Foreign("a list"))]):
+        evidence = wrong(given, [got])
+        views = " ".join(fault.name for fault, _ in evidence.views())
+        said = Suspects(lambda case: None).diagnose(evidence)
+        lines += [f"{number} {views}".rstrip(), *(f"    {one}" for one in said)]
+    snapshot("faults", "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(("dtype", "factors", "types"), [
+    # The smallest error is 8 bits finer than a type's unit roundoff.
+    (np.float64, (1 + 2**-19, 1 - 2**-19, 1), "float32 float16"),
+    (np.float64, (1 + 2**-19 - 2**-40, 1 - 2**-20, 1), "float32"),
+    (np.float64, (1 + 2**-16, 1 - 2**-17, 1), "float32 float16 bfloat16"),
+    # Roundings are not all alike.
+    (np.float64, (1.001, 1.0011, 1.0014), "float32"),
+    (np.float64, (1.001, 1.0011, 1.0016), "float32 float16 bfloat16"),
+    (np.float64, (1.001, 1.0011, 1), "float32 float16 bfloat16"),
+    (np.float64, (1.001, 0.999, 1.0011), "float32 float16 bfloat16"),
+    (np.float64, (np.inf, 1, 1), "float32 float16 bfloat16"),
+    (np.float32, (1.001, 0.999, 1.0011), "float16 bfloat16"),
+    (np.float16, (1.25, 0.5, 1), "bfloat16"),
+])  # fmt: skip
+def test_poorer_arithmetics_are_those_whose_error_is_seen(dtype, factors, types):
+    given = node(SOFTMAX, [[1, 2, 3]], {"axis": 1}, dtype)
+    evidence = wrong(given, [(given.right[0] * [factors]).astype(dtype)])
+    assert " ".join(map(str, evidence.narrower_types())) == types
+
+
+@pytest.mark.parametrize(("name", "got", "is_it"), [
+    ("last_of_ties", LAST, True),
+    ("last_of_ties+output_in_float64", [LAST[0].astype(np.float64)], True),
+    ("last_of_ties", [LAST[0].astype(np.float64)], True),
+    ("last_of_ties+doubled", [np.float32([[2, 1]])], True),
+    ("last_of_ties+doubled", [-LAST[0]], False),
+    ("doubled", LAST, False), ("not_checked", LAST, False), ("refuses_float32", None, True),
+])  # fmt: skip
+def test_a_failure_looks_like_a_mistake_or_two(name: str, got: Any, is_it: bool) -> None:
+    assert looks_like(name, wrong(FIRST, got)) is is_it
+    assert name in names_of(HARDMAX)
+    assert name not in names_of(OpVersion("", "Nobody", 1))
+
+
+def test_an_invalid_model_was_checked_by_who_refuses_it() -> None:
+    invalid = node(HARDMAX, [[3, 3]], {"axis": 7})
+    assert looks_like("not_checked", wrong(invalid, LAST))
+    assert not looks_like("not_checked", wrong(invalid, None))
+
+
+@pytest.fixture
+def fitting(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Counter[str]]:
+    """Names of mutants that fit, and how often each is tried."""
+    fits, tried = ["one"], Counter[str]()
+
+    def reproduces(mutant: Any, evidence: Any) -> bool:
+        tried[mutant.name] += 1
+        return mutant.name in fits
+
+    known = [mutant(refuse, name) for name in ("one", "other", "third")]
+    monkeypatch.setattr(suspects, "mutants_of", lambda op: known)
+    monkeypatch.setattr(suspects, "reproduces", reproduces)
+    return fits, tried
+
+
+def test_later_those_that_explained_something_come_first(fitting: Any) -> None:
+    (fits, tried), held = fitting, Suspects(lambda case: None)
+    for _ in range(20):
+        assert names(held.diagnose(wrong(FIRST, None))) == ["one"]
+    assert tried == {"one": 20, "other": 12, "third": 12}
+    fits.clear()
+    for _ in range(40):
+        assert held.diagnose(wrong(FIRST, None)) == ()
+    assert tried == {"one": 20 + 40 + 12, "other": 12 + 12, "third": 12 + 12}
+
+
+def test_failures_that_were_kept_are_tried_again(fitting: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(suspects, "_KEPT", 2)
+    monkeypatch.setattr(suspects, "_AGAIN", 4)
+    (fits, _), held = fitting, Suspects(lambda case: None)
+    for length, name in ((4097, "large"), (4096, "kept"), (1, "also"), (1, "too_late")):
+        held.diagnose(wrong(node(HARDMAX, [[0] * length], {"axis": 1}), None), name)
+    known = suspects.mutants_of(HARDMAX)[:2]
+
+    def refit(name: str, *those: str) -> list[str]:
+        fits[:] = those
+        return [*held.refit(replace(CASE, id=name), known)]
+
+    assert [refit(name, "one") for name in ("large", "also", "too_late")] == [[], ["one"], []]
+    assert refit("kept", "one+other", "third") == ["one+other"]
+    assert refit("kept", "other", "one+other") == ["other"]
+    assert refit("kept", "third") == ["third"]
+    assert refit("kept", "third") == []
+    assert refit("kept", "one", "other") == ["one", "other"]
+    assert [*held.fitting(replace(CASE, id="kept"), ())] == ["one"]
+    assert [*held.fitting(CASE, [Diagnosis("third", ""), Diagnosis("one+nobody", "")])] == ["third"]
+
+
+def test_passes_are_asked_once_and_only_if_small() -> None:
+    (spec,), asked = CASE.inputs, list[int]()
+
+    def recall(case: Case) -> Any:
+        asked.append(case.inputs[0].shape[0])
+        return wrong(FIRST, None)
+
+    held = Suspects(recall)
+    for length in (4097, 4096, 3, 2):
+        held.passed(replace(CASE, inputs=(replace(spec, shape=(length,)),)))
+    cell = cell_of(CASE)
+    assert cell == Cell(HARDMAX, "float32")
+    assert len(held.against(DOUBLED, cell, 1)) == 1
+    assert asked == [4096]
+    assert len(held.against(DOUBLED, cell)) == len(held.against(DOUBLED, cell)) == 3
+    assert held.against(mutant(lambda one: one.right), cell) == []
+    assert asked == [4096, 3, 2]

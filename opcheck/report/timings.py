@@ -122,7 +122,7 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
         begin = {"type": Literal["bench"], "format": Literal[1], "bench": bench}
         return {
             "bench": stored(dict, lambda bench: bench, **begin),
-            "timed": stored(Timed, _timed, **row),
+            "timed": stored(Timed, _timed, "host", **row),
             "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
         }
 

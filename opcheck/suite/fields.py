@@ -97,7 +97,7 @@ class TensorFields(validation.Fields):
     # Cases share it, and what is made of it is found by it.
     __eq__, __hash__ = object.__eq__, object.__hash__
 
-    value: LiteralField = None
+    value: LiteralField | None = None
     dtype: DTypeName | None = _optional("Overrides the case's dtype.")
     shape: ShapeField | None = _optional("With exactly one fill.")
     constant: ValueField | None = _optional("Every element.")

@@ -52,8 +52,10 @@ _PATIENCE, _TICK = 60.0, 0.5
 #: A worker has backends of so many runs at most: the first of more has ended without a word.
 _RUNS = 4
 #: The folders of what ships with opcheck, installed and in a checkout.
-_SHIPPED = {"_cases": "cases", "_clauses": "clauses", "_known": "reports/known"}
-_SHIPPED |= {"_equivalent": "equivalent"}
+_SHIPPED = {
+    "_cases": "cases", "_clauses": "clauses", "_equivalent": "equivalent",
+    "_known": "reports/known",
+}  # fmt: skip
 #: Settings in which hosts may differ whose times are compared: others time the same in each round.
 _LOOSE = {"load", "memory", "platform"}
 #: A backend, and how its processes ended, as `Pool` says it.

@@ -90,7 +90,8 @@ class Node:
         from opcheck.engine.evaluate import Drawn, exactly, rounded
 
         try:
-            found = vars(self).get("exact") or exactly(self)
+            # Bounds are not kept for the nodes of which nobody asks for them: they take memory.
+            found = self.exact if "exact" in vars(self) else exactly(self)
         except (InvalidNode, NotSupported) as error:
             return error.with_traceback(None)
         except MemoryError as error:  # of sizes drawn at random
@@ -139,9 +140,10 @@ class Node:
         if not of_legality.get():
             return not isinstance(self._right, Exception)
         try:
-            return bool(self.plain) or True
-        except (InvalidNode, NotSupported):
+            _ = self.plain
+        except (InvalidNode, NotSupported, MemoryError):
             return False
+        return True
 
     @cached_property
     def malformed(self) -> bool:
@@ -170,11 +172,15 @@ class Node:
 
     def with_attrs(self, **changed: Any) -> "Node":
         """Return the node with other attributes; None leaves one out."""
-        attrs = {k: v for k, v in {**self.attrs, **changed}.items() if v is not None}
-        if any(isinstance(value, np.ndarray) for value in changed.values()):
-            return replace(self, attrs=attrs)
-        is_other = repr(attrs) != repr(self.attrs)
-        return self.variant(repr(changed), lambda: replace(self, attrs=attrs)) if is_other else self
+
+        def made() -> Node:
+            attrs = {k: v for k, v in {**self.attrs, **changed}.items() if v is not None}
+            # Long arrays are abbreviated there.
+            same = not tensors and repr(attrs) == repr(self.attrs)
+            return self if same else replace(self, attrs=attrs)
+
+        tensors = any(isinstance(value, np.ndarray) for value in changed.values())
+        return made() if tensors else self.variant(repr(changed), made)
 
     def variant(self, name: str, made: "Callable[[], Node]") -> "Node":
         """Return the node that is `made`, once by this name if its inputs are small."""

@@ -233,11 +233,7 @@ def mutations(
     for cell in found:
         arguments(cell.op)  # here, so that no other process has to send the error
     batches = _batches(found, settings or MutationSettings(), jobs)
-    if spread:
-        return spread(_each, batches)
-    if jobs == 1:
-        return chain.from_iterable(map(_each, batches))
-    return chain.from_iterable(workers.in_parallel(_work, batches, jobs))
+    return (spread or _here(jobs))(_each, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
@@ -298,8 +294,20 @@ def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
-def _work(batch: MutantBatch) -> list[Mutation]:
-    return list(_each(batch))
+def _here(jobs: int) -> Spread:
+    """Work in so many processes; in this one as it is asked for."""
+
+    def spread(function: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
+        if jobs == 1:
+            return chain.from_iterable(map(function, batches))
+        whole = partial(_whole, function)
+        return chain.from_iterable(workers.in_parallel(whole, batches, jobs))
+
+    return spread
+
+
+def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]:
+    return [*function(batch)]
 
 
 def _each(batch: MutantBatch) -> Iterator[Mutation]:
@@ -366,10 +374,7 @@ def killed_elsewhere(
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
         for op, those in by_op.items()
     ]
-    if spread:
-        yield from spread(_killing, batches)
-    else:
-        yield from chain.from_iterable(workers.in_parallel(_killing, batches, jobs))
+    yield from (spread or _here(jobs))(_killing, batches)
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:

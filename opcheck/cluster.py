@@ -22,7 +22,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Lock
 from time import monotonic, sleep
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import opcheck
 from opcheck import interrupt
@@ -58,6 +58,7 @@ _SHIPPED = {
 }  # fmt: skip
 #: Settings in which hosts may differ whose times are compared: others time the same in each round.
 _LOOSE = {"load", "memory", "platform"}
+T = TypeVar("T")
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: What a worker does besides judging cases: it may be ended after anything that it yields.
@@ -269,6 +270,9 @@ class Cluster:
         self._first: Sequence[str] = ()
         self._unfit: dict[str, str] = {}
         self._looked, self._seen, self._is_closed = 0.0, monotonic(), False
+        #: What workers were asked before the run: what they are. They answer while it is prepared.
+        self._greeted: dict[str, dict[tuple[int, ...], Any]] = {}
+        self._greet()
 
     def _started(self) -> Any:
         """New workers on this machine, whose processes leave Ctrl-C to this one."""
@@ -293,25 +297,19 @@ class Cluster:
         while len(found := self._threads({})) < max(1, self._new):
             sleep(_TICK)
             self._look_after()
+        self._greet()
         settings, wrong = self._order.settings, list[str]()
         infos: dict[int, BackendInfo] = {}
         self._first = [*found]
-        asked = [
-            (worker, number, self._submit((number,), (), workers=[worker]))
-            for worker in found
-            for number, one in enumerate(settings)
-            if worker in self._threads(one.resources)
-        ]
-        if not settings:  # its software alone matters
-            asked = [(worker, 0, self._submit((), (), workers=[worker])) for worker in found]
-        for worker, number, future in asked:
+        asked = [(worker, *one) for worker in found for one in self._greeted[worker].items()]
+        for worker, numbers, future in asked:
             while not future.done() and worker in self._threads({}):
                 interrupt.safe_place()
                 sleep(0.05)
             if worker not in self._threads({}):  # it has ended meanwhile, or is started again
                 continue
             done = future.result()
-            for info in done.infos:
+            for number, info in zip(numbers, done.infos, strict=False):
                 done = replace(done, unfit=difference(infos.setdefault(number, info), info))
             if done.unfit:
                 wrong.append(f"worker {done.worker}: {done.unfit}")
@@ -323,6 +321,17 @@ class Cluster:
             raise BackendUnavailable("\n".join(dict.fromkeys(wrong)))
         self.infos = [infos[number] for number in range(len(settings))]
         return [*map(remote, self.infos)]
+
+    def _greet(self) -> None:
+        """Ask workers that were not asked yet for each backend that they have resources for."""
+        for worker in self._threads({}).keys() - self._greeted:
+            fit = (worker in self._threads(one.resources) for one in self.settings)
+            some = [(number,) for number, is_fit in enumerate(fit) if is_fit]
+            # Without a backend, its software alone matters.
+            self._greeted[worker] = {
+                numbers: self._submit(numbers, (), workers=[worker])
+                for numbers in (some if self.settings else [()])
+            }
 
     def answers(
         self, run: Scheduler, recorder: Recorder, numbers: Sequence[int] = ()
@@ -346,12 +355,7 @@ class Cluster:
         left = len(cases) * len(settings)
         while left:
             self._begin(lanes)
-            found: list[JudgedAnswer] = []
-            try:
-                found = self._taken(*self._done.get(timeout=_TICK))
-                self._seen = monotonic()
-            except Empty:
-                self._look_after()
+            found = self._waited(self._taken) or []
             left -= len(found)
             yield found
 
@@ -379,15 +383,11 @@ class Cluster:
             while not self._asks_alone() and todo and len(self._running) < room:
                 lane.begun += 1
                 self._send(todo.popleft())
-            try:
-                done = self._reply(*self._done.get(timeout=_TICK))
-            except Empty:
-                self._look_after()
-                continue
-            if done and not done.worker:
-                raise BackendUnavailable("the workers of the cluster that were asked a job ended")
-            if done:
-                self._seen, left = monotonic(), left - 1
+            if done := self._waited(self._reply):
+                if not done.worker:
+                    said = "the workers of the cluster that were asked a job ended"
+                    raise BackendUnavailable(said)
+                left -= 1
                 yield from done.found
 
     def threads(self) -> int:
@@ -442,6 +442,16 @@ class Cluster:
             warnings.simplefilter("ignore", UserWarning)
             asked = self._order, numbers, cases, job
             return self._client.submit(work, *asked, pure=False, **where)
+
+    def _waited(self, take: Callable[[_Chunk, Any], T | None]) -> T | None:
+        """What is taken of a chunk that is done; None where none was for a while."""
+        try:
+            found = take(*self._done.get(timeout=_TICK))
+            self._seen = monotonic()
+            return found
+        except Empty:
+            self._look_after()
+            return None
 
     def _reply(self, chunk: _Chunk, future: Any) -> Work | None:
         """What a worker did, None where it is asked again; of none if this ends each worker.

@@ -10,6 +10,7 @@ import atexit
 import logging
 import signal
 import sys
+import traceback
 import uuid
 import warnings
 from collections import deque
@@ -27,11 +28,12 @@ from typing import Any, TypeAlias, TypeVar, cast
 import opcheck
 from opcheck import interrupt
 from opcheck.backends.address import DEFAULT
-from opcheck.backends.base import Backend, Prepared, ProcessDied
+from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied
 from opcheck.backends.connect import digest
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
+from opcheck.backends.isolation.wire import Failure
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.execution import bench, support, workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
@@ -95,6 +97,8 @@ class Work:
 
     worker: str
     unfit: str = ""
+    #: A bug of opcheck, or what is wrong with a job.
+    failure: Failure | None = None
     infos: Sequence[BackendInfo] = ()
     answers: Sequence[JudgedAnswer] = ()
     seconds: float = 0.0
@@ -162,13 +166,16 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
                 _SEATS[order.run] = _Seat(order)
             seat = _SEATS[order.run]
             pools, oracles = [*map(seat.pool, numbers)], seat.oracles(cases)
+            began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
+            answers = judged(run, Recorder(cases, order.addresses))
+            infos, seconds = [pool.info for pool in pools], monotonic() - began
+            return Work(name, infos=infos, answers=answers, seconds=seconds)
         except OpcheckError as error:
-            if job and not isinstance(error, BackendUnavailable):
-                raise  # no matter on which worker
+            if job and isinstance(error, UsageError):  # no matter on which worker
+                return Work(name, failure=Failure(error.message, error.hint, usage=True))
             return Work(name, error.message)
-        began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
-        answers = judged(run, Recorder(cases, order.addresses))
-        return Work(name, "", [pool.info for pool in pools], answers, monotonic() - began)
+        except Exception:  # no exception travels: of one that cannot, nobody would hear
+            return Work(name, failure=Failure(traceback.format_exc()))
 
 
 def end(run: str) -> list[Ends]:
@@ -308,7 +315,8 @@ class Cluster:
                 sleep(0.05)
             if worker not in self._threads({}):  # it has ended meanwhile, or is started again
                 continue
-            done = future.result()
+            error = future.exception()
+            done = Work(worker, _said(error)) if error else future.result()
             for number, info in zip(numbers, done.infos, strict=False):
                 done = replace(done, unfit=difference(infos.setdefault(number, info), info))
             if done.unfit:
@@ -369,8 +377,8 @@ class Cluster:
     ) -> Iterator[Any]:
         """Yield what `function` yields for each of `jobs`, as it comes; each `at` a worker, if any.
 
-        Raises as the function does, and as `answers`; and BackendUnavailable for a job that ends
-        each worker.
+        Raises UsageError as the function does, Defect for its other exceptions, and as `answers`;
+        and BackendUnavailable for a job that ends each worker, or for which none is fit.
         """
         lane = _Lane((), range(len(jobs)), resources or {})
         self._lanes = [lane]
@@ -475,8 +483,11 @@ class Cluster:
             self._alone.extend(some)
             return None
         if error:
-            raise error
+            raise BackendUnavailable(f"a worker of the cluster: {_said(error)}")
         done = cast(Work, future.result())
+        if failure := done.failure:
+            usage = UsageError(failure.message, failure.hint)
+            raise usage if failure.usage else Defect(failure.message)
         infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
         why = next(filter(None, [done.unfit, *map(difference, infos, done.infos)]), "")
         if not why:
@@ -558,8 +569,12 @@ class Cluster:
         return found
 
 
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
 def _listed(values: Mapping[str, object], names: Iterable[str]) -> str:
-    return ", ".join(f"{name} {values.get(name, 'none')}" for name in names)
+    return ", ".join(f"{name} {values.get(name) or 'none'}" for name in names)
 
 
 def supported(

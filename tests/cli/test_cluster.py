@@ -14,6 +14,7 @@ from functools import partial
 import pytest
 
 from opcheck import cluster
+from opcheck.backends.base import Defect
 from opcheck.errors import BackendUnavailable
 from tests.cli.conftest import environment
 from tests.cli.test_judges import CASES, answers
@@ -54,6 +55,8 @@ def job(what):
         once.touch()
         time.sleep(1)  # or it would not be started again
         os.kill(os.getpid(), signal.SIGKILL)
+    if what == "deep":
+        yield from job(what)
     yield what
 """
 
@@ -253,6 +256,9 @@ def test_a_job_of_a_worker_that_ends_is_done_on_another_or_by_none(workers):
         assert sorted(there.found(job, ["a", "once", "b"])) == ["a", "b", "once"]
         with pytest.raises(BackendUnavailable, match="that were asked a job ended"):
             [*there.found(job, ["a", "deadly"])]
+        # A traceback of so many frames cannot be pickled.
+        with pytest.raises(Defect, match="maximum recursion depth"):
+            [*there.found(job, ["deep"])]
 
 
 @pytest.mark.gate

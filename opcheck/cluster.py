@@ -13,12 +13,14 @@ import sys
 import traceback
 import uuid
 import warnings
-from collections import deque
+from asyncio import to_thread
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import chain, islice, takewhile
+from math import inf
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Lock
@@ -51,7 +53,7 @@ _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 _DEPTH = 2
 #: Seconds to wait for workers, and between two looks at them while nothing comes.
 _PATIENCE, _TICK = 60.0, 0.5
-#: A worker has backends of so many runs at most: the first of more has ended without a word.
+#: A worker has backends of so many runs at most: those of the first of more are started anew.
 _RUNS = 4
 #: The folders of what ships with opcheck, installed and in a checkout.
 _SHIPPED = {
@@ -102,15 +104,22 @@ class Work:
     infos: Sequence[BackendInfo] = ()
     answers: Sequence[JudgedAnswer] = ()
     seconds: float = 0.0
+    #: How processes of the run's backends have ended on this worker.
+    ends: Sequence[Ends] = ()
     #: What a job yields.
     found: Sequence[Any] = ()
+
+    @property
+    def why(self) -> str:
+        """Why it is of no use, or ""."""
+        return self.failure.message.rstrip().rpartition("\n")[2] if self.failure else self.unfit
 
 
 class _Seat:
     """The backends of a run on this worker, and its oracles, connected once they are needed."""
 
     def __init__(self, order: Order) -> None:
-        self._order, self._stack = order, ExitStack()
+        self._order, self._stack, self.lock = order, ExitStack(), Lock()
         self._folder = self._stack.enter_context(guarded_folder())
         self._pools: dict[int, Pool] = {}
         self._oracles: dict[str, Pool] = {}
@@ -132,16 +141,23 @@ class _Seat:
             self._oracles |= self._stack.enter_context(workers.consulted(*asked))
         return self._oracles
 
-    def close(self) -> list[Ends]:
-        """End the backends; return how their processes ended."""
-        self._stack.close()
+    def ends(self) -> list[Ends]:
+        """How processes of the backends have ended."""
         pools = [*self._pools.values(), *self._oracles.values()]
         return [(pool.info.address, dict(pool.accidents), pool.partings) for pool in pools]
+
+    def close(self) -> list[Ends]:
+        """End the backends; return how their processes ended."""
+        with self.lock:
+            self._stack.close()
+            return self.ends()
 
 
 #: The runs of this worker. One thread at a time works: the engine has state.
 _SEATS: dict[str, _Seat] = {}
 _LOCK = Lock()
+#: How processes of runs ended whose seats were needed for others.
+_PAST: dict[str, list[Ends]] = defaultdict(list)
 #: The runs that have ended, whose jobs are to end, too.
 _ENDED: set[str] = set()
 
@@ -159,17 +175,22 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
             if job:
                 found = takewhile(lambda _: order.run not in _ENDED, job())
                 return Work(name, found=[*found])
+            if not numbers or order.run in _ENDED:
+                return Work(name)
             while order.run not in _SEATS and len(_SEATS) >= _RUNS:
-                _SEATS.pop(next(iter(_SEATS))).close()
+                first = next(iter(_SEATS))
+                _PAST[first] = _closed(first)
             if order.run not in _SEATS:
-                atexit.register(end, order.run)
+                atexit.register(_closed, order.run)
                 _SEATS[order.run] = _Seat(order)
             seat = _SEATS[order.run]
-            pools, oracles = [*map(seat.pool, numbers)], seat.oracles(cases)
-            began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
-            answers = judged(run, Recorder(cases, order.addresses))
+            with seat.lock:
+                pools, oracles = [*map(seat.pool, numbers)], seat.oracles(cases)
+                began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
+                answers = judged(run, Recorder(cases, order.addresses))
             infos, seconds = [pool.info for pool in pools], monotonic() - began
-            return Work(name, infos=infos, answers=answers, seconds=seconds)
+            ends = [*_PAST[order.run], *seat.ends()]
+            return Work(name, infos=infos, answers=answers, seconds=seconds, ends=ends)
         except OpcheckError as error:
             if job and isinstance(error, UsageError):  # no matter on which worker
                 return Work(name, failure=Failure(error.message, error.hint, usage=True))
@@ -178,11 +199,16 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
             return Work(name, failure=Failure(traceback.format_exc()))
 
 
-def end(run: str) -> list[Ends]:
+async def end(run: str) -> list[Ends]:
     """On a worker: end the backends of a run; return how their processes ended."""
     _ENDED.add(run)
-    with _LOCK:
-        return _SEATS.pop(run).close() if run in _SEATS else []
+    # What waits for work to end must not keep the worker from saying that it is there.
+    return await to_thread(_closed, run)
+
+
+def _closed(run: str) -> list[Ends]:
+    seat = _SEATS.pop(run, None)
+    return [*_PAST.pop(run, []), *(seat.close() if seat else ())]
 
 
 def judged(run: Judge, recorder: Recorder) -> list[JudgedAnswer]:
@@ -231,8 +257,10 @@ class _Chunk:
     job: Job | None = None
     #: The only worker that may do it, if it is one's.
     worker: str = ""
-    #: It is asked while nothing else is: a worker that ends then has ended because of it.
+    #: It is one case or job, asked while no other is: workers that end then end because of it.
     alone: bool = False
+    #: All workers that were asked it alone have ended once.
+    again: bool = False
 
 
 class Cluster:
@@ -276,6 +304,8 @@ class Cluster:
         #: The workers that were there at the start, and those that came later and are left aside.
         self._first: Sequence[str] = ()
         self._unfit: dict[str, str] = {}
+        #: How the run's processes ended, by worker, as far as that is known.
+        self._ends: dict[str, Sequence[Ends]] = {}
         self._looked, self._seen, self._is_closed = 0.0, monotonic(), False
         #: What workers were asked before the run: what they are. They answer while it is prepared.
         self._greeted: dict[str, dict[tuple[int, ...], Any]] = {}
@@ -309,18 +339,22 @@ class Cluster:
         infos: dict[int, BackendInfo] = {}
         self._first = [*found]
         asked = [(worker, *one) for worker in found for one in self._greeted[worker].items()]
+        began = monotonic()
         for worker, numbers, future in asked:
             while not future.done() and worker in self._threads({}):
                 interrupt.safe_place()
                 sleep(0.05)
+                if monotonic() - began > _PATIENCE / 2:
+                    print(f"opcheck: waiting for worker {worker}, which is busy", file=sys.stderr)
+                    began = inf
             if worker not in self._threads({}):  # it has ended meanwhile, or is started again
                 continue
             error = future.exception()
             done = Work(worker, _said(error)) if error else future.result()
             for number, info in zip(numbers, done.infos, strict=False):
                 done = replace(done, unfit=difference(infos.setdefault(number, info), info))
-            if done.unfit:
-                wrong.append(f"worker {done.worker}: {done.unfit}")
+            if why := done.why:
+                wrong.append(f"worker {done.worker}: {why}")
         for number, one in enumerate(settings):
             if number not in infos and not wrong:
                 needs = _listed(one.resources, one.resources)
@@ -358,8 +392,8 @@ class Cluster:
         compared = [place for place, case in enumerate(cases) if case.expect.compares_backends]
         others = sorted({*range(len(cases))} - {*compared})
         lanes = [_Lane((number,), others, one.resources) for number, one in settings.items()]
-        every = dict(chain(*(one.resources.items() for one in settings.values())))
-        self._lanes = lanes = [*lanes, _Lane(self._numbers, compared, every)]
+        every = _Lane(self._numbers, compared, _together(settings.values()))
+        self._lanes = lanes = [*lanes, every]
         left = len(cases) * len(settings)
         while left:
             self._begin(lanes)
@@ -404,7 +438,7 @@ class Cluster:
 
     def of_hosts(self, resources: Mapping[str, float]) -> list[str]:
         """One worker of each host that has the resources, always the same one."""
-        there = sorted(self._threads(resources), reverse=True)
+        there = sorted(self._threads(resources).keys() & {*self._first}, reverse=True)
         return [*{self._there[worker]["host"]: worker for worker in there}.values()]
 
     def _asks_alone(self) -> bool:
@@ -469,6 +503,8 @@ class Cluster:
         if chunk not in self._running:  # it was asked again meanwhile
             return None
         del self._running[chunk]
+        if future is None:
+            return Work("")
         if future.status == "cancelled":
             raise BackendUnavailable(f"the scheduler at {self.address} was lost")
         if future.status not in ("finished", "error"):  # the worker ended, its answers with it
@@ -479,27 +515,35 @@ class Cluster:
             # Two workers have ended: its cases are asked one by one, and one alone has crashed.
             if chunk.alone:
                 return Work("")
-            some = (replace(chunk, places=[place], alone=True) for place in chunk.places)
-            self._alone.extend(some)
+            self._part(chunk)
             return None
         if error:
             raise BackendUnavailable(f"a worker of the cluster: {_said(error)}")
         done = cast(Work, future.result())
-        if failure := done.failure:
-            usage = UsageError(failure.message, failure.hint)
-            raise usage if failure.usage else Defect(failure.message)
+        failure, is_first = done.failure, bool(chunk.worker) or done.worker in self._first
+        if failure and failure.usage:
+            raise UsageError(failure.message, failure.hint)
+        if failure and is_first:
+            raise Defect(failure.message)
         infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
-        why = next(filter(None, [done.unfit, *map(difference, infos, done.infos)]), "")
+        why = next(filter(None, [done.why, *map(difference, infos, done.infos)]), "")
         if not why:
+            self._ends[done.worker] = done.ends or self._ends.get(done.worker, ())
             return done
         said = f"worker {done.worker}: {why}"
-        if done.worker in self._first:
+        if is_first:
             raise BackendUnavailable(said)
         if done.worker not in self._unfit:
             print(f"opcheck: {said}; it is left aside", file=sys.stderr)
         self._unfit[done.worker] = said
         self._alone.append(replace(chunk))
         return None
+
+    def _part(self, chunk: _Chunk) -> None:
+        """Ask the cases of a chunk again, one by one: its workers have ended."""
+        again = chunk.alone
+        some = (replace(chunk, places=[n], alone=True, again=again) for n in chunk.places)
+        self._alone.extend(some)
 
     def _taken(self, chunk: _Chunk, future: Any) -> list[JudgedAnswer]:
         """The answers of a chunk; none where it is asked again. Raises as the worker did."""
@@ -531,11 +575,15 @@ class Cluster:
         interrupt.safe_place()
         for chunk, (future, only) in [*self._running.items()]:
             if only and only.isdisjoint(self._threads({})):  # dask would wait for them
-                if chunk.alone or chunk.worker:
-                    raise BackendUnavailable(f"workers have ended: {', '.join(sorted(only))}")
+                if chunk.worker:
+                    raise BackendUnavailable(f"worker {chunk.worker} has ended")
                 del self._running[chunk]
                 future.cancel()
-                self._alone.append(replace(chunk, alone=True))
+                if chunk.again:
+                    self._running[chunk] = None, frozenset()
+                    self._done.put((chunk, None))
+                else:
+                    self._part(chunk)
         lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
         lanes += [chunk.lane for chunk in (*self._running, *self._alone)]
         if all(map(self._threads, [{}, *(lane.resources for lane in lanes)])):
@@ -559,14 +607,21 @@ class Cluster:
 
     def close(self) -> list[Ends]:
         """End the run's backends on the workers; return how their processes ended."""
-        found: list[Ends] = []
         if not self._is_closed:
             self._is_closed = True
             with suppress(OSError, self._dask.TimeoutError):
-                self._client.cancel([future for future, _ in self._running.values()])
-                found += chain(*self._client.run(end, self._order.run).values())
+                self._client.cancel([future for future, _ in self._running.values() if future])
+                self._ends |= self._client.run(end, self._order.run)
             self._stack.close()
-        return found
+        return [*chain(*self._ends.values())]
+
+
+def _together(settings: Iterable[BackendSettings]) -> dict[str, float]:
+    """The resources of a worker that has all these backends."""
+    found: dict[str, float] = {}
+    for name, amount in chain(*(one.resources.items() for one in settings)):
+        found[name] = max(amount, found.get(name, 0))
+    return found
 
 
 def _said(error: BaseException) -> str:
@@ -602,7 +657,7 @@ class Hosts:
     def __init__(self, cluster: Cluster, *entry: Any) -> None:
         self.oracles: Mapping[str, Pool] = {}
         self._cluster, self._entry, self._cases = cluster, entry, entry[1]
-        needed = dict(chain(*(one.resources.items() for one in entry[-1])))
+        needed = _together(entry[-1])
         self._at = cluster.of_hosts(needed)[: len(self._cases)]
         if not self._at:
             raise BackendUnavailable(f"no worker for all backends: {_listed(needed, needed)}")

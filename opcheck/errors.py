@@ -175,7 +175,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     candidates = {name.lower(): name for name in known}
     several = [candidates.get(one.strip().lower()) for one in word.split(",")]
     if len(several) > 1 and all(several):
-        return f"repeat the option, or write a list: {', '.join(map(str, several))}."
+        return f"name each by itself: {', '.join(map(str, several))}."
     meant = _SHORT.get(word.lower())
     close = difflib.get_close_matches(word.lower(), candidates, n=2, cutoff=0.6)
     near = [meant] if meant in candidates else close

@@ -88,7 +88,7 @@ def test_no_more_problems_are_shown_than_one_reads():
         ("flaot32", "did you mean 'float32'?"), ("FLOAT32", "did you mean 'float32' or 'float16'?"),
         ("hardmx", "did you mean 'Hardmax'?"), ("max", "did you mean 'Hardmax'?"), ("16", None),
         ("zzz", None), ("", None), ("float16,zzz", "did you mean 'float16'?"),
-        ("hardmax, float16", "repeat the option, or write a list: Hardmax, float16."),
+        ("hardmax, float16", "name each by itself: Hardmax, float16."),
     ],
 )  # fmt: skip
 def test_near_words_are_proposed(word, hint):

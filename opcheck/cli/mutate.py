@@ -61,7 +61,7 @@ def command(
             from opcheck.cluster import hired
 
             there = stack.enter_context(hired(cluster))
-            processes, spread = there.threads(), there.found
+            processes, spread = max(1, there.threads()), there.found
         with options.counted("trying mutants", mutate.count(cases, settings)) as each:
             found = tuple(each(mutate.mutations(cases, settings, processes, spread)))
         if not found:

@@ -250,9 +250,11 @@ def test_a_case_that_ends_each_worker_has_crashed_and_no_other(asked):
 
 
 @pytest.mark.gate
-def test_a_job_of_a_worker_that_ends_is_done_on_another_or_by_none(workers):
+@pytest.mark.parametrize("unfit", [{}, {"another": "left aside"}])
+def test_a_job_of_a_worker_that_ends_is_done_on_another_or_by_none(workers, unfit):
     job = importlib.import_module("mine").job
     with cluster.hired(workers) as there:
+        there._unfit = unfit  # if any is, jobs are for the others alone
         assert sorted(there.found(job, ["a", "once", "b"])) == ["a", "b", "once"]
         with pytest.raises(BackendUnavailable, match="that were asked a job ended"):
             [*there.found(job, ["a", "deadly"])]

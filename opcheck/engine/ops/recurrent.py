@@ -242,7 +242,9 @@ HABITS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def in_order(order, count, *parts):
     """The parts side by side, of the first `count` with the gates as `order` finds them."""
-    moved = [x.reshape(len(order), -1, x.shape[1])[order].reshape(x.shape) for x in parts[:count]]
+    gates = len(order)
+    moved = [x.reshape(gates, len(x) // gates, x.shape[1])[order].reshape(x.shape)
+             for x in parts[:count]]  # fmt: skip
     return np.concat([*moved, *parts[count:]], axis=1)
 
 

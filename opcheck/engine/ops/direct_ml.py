@@ -26,7 +26,7 @@ def renamed(one, functions):
         given = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
         if attrs.get("Mode") == "CONVOLUTION":
             given[1] = xp.flip(given[1], axis=tuple(range(2, given[1].ndim)))
-        if part.name == "Gather":
+        if part.fits == "indices":
             length = inputs[0].shape[attrs["Axis"]]
             outside = (given[1] >= length) | (given[1] < 0) & (given[1] + length < 0)
             unsaid("what an index out of range reads", outside.any())
@@ -35,7 +35,7 @@ def renamed(one, functions):
         named = attributes_for(function, part.onnx, node)
         # The pages of pools decide both.
         with setting(DECIDED, (ENDS, TIES)):
-            stack = inputs[0].shape[:-2] if part.name == "Gemm" else ()
+            stack = inputs[0].shape[:-2] if part.fits == "matrices" else ()
             if not stack:
                 found = function(*given, **named)
                 return xp.reshape(found, sizes[-1]) if -1 in sizes else found

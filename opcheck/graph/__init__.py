@@ -327,9 +327,12 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     one = direct_ml.LOWERED[task.op.name].chosen(task.attrs)
     attrs = one.checked(task.inputs, task.attrs)
     illegal("ONNX has no stacks of Gemm", one.fits == "matrices" and len(task.inputs[0].shape) > 2)
-    node = helper.make_node(one.name, task.slots, _output_slots(task))
+    mode = str(task.attrs.get("RoundingMode", ""))
+    illegal(f"ONNX has no Round {mode}", mode.startswith("TOWARD"))
+    constants = one.constants(task.inputs, task.attrs)
+    node = helper.make_node(one.name, [*task.slots, *constants], _output_slots(task))
     node.attribute.extend(_attribute(one.onnx.op, *item) for item in attrs.items())
-    before, nodes, constants = list[NodeProto](), [node], dict[str, Array]()
+    before, nodes = list[NodeProto](), [node]
 
     def first(operator: str, n: int, *more: str, **attrs: Any) -> None:
         taken, node.input[n] = node.input[n], f"{node.input[n]}_{operator.lower()}"

@@ -12,9 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from opcheck.dtypes import DTYPES
 from opcheck.errors import illegal, unsupported
-from opcheck.model import Attrs, OpVersion
+from opcheck.model import Array, Attrs, OpVersion
 from opcheck.opset import DML, Attribute, Parameter, Schema, versions
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -98,6 +100,21 @@ class Lowered:
                 found.setdefault(theirs, []).append(member)
         return found
 
+    def constants(self, given: Sequence[Any], attrs: Attrs) -> dict[str, Array]:
+        """What ONNX has as inputs, of its types; raises NotSupported for what these do not hold."""
+        dtype, found = DTYPES[given[0].dtype.name], dict[str, Array]()
+        members = self.schema.attributes
+        values = {**self.fixed, **{_MEMBERS[one].get("onnx"): attrs[one] for one in members}}
+        for one in (one for one in self.onnx.inputs if one.name in values):
+            value = found[one.name] = np.array(values[one.name], np.float32)
+            if one.constraint == self.onnx.inputs[0].constraint:
+                with np.errstate(all="ignore"):
+                    found[one.name] = value.astype(dtype.numpy)
+                said = f"{one.name} {value} as {dtype}"
+                unsupported(said, dtype.kind == "int" and found[one.name] != np.trunc(value))
+        unsupported("no number lies between", found.get("min", 0) > found.get("max", np.inf))
+        return found
+
     def checked(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> Attrs:
         """ONNX's attributes; raises InvalidNode for what the pages forbid and ONNX does not."""
         shapes = [(*x.shape,) for x in given if x is not None]
@@ -115,7 +132,8 @@ class Lowered:
             words, value = WORDS[name], attrs[name]
             illegal(f"{name} {value!r}; allowed: {', '.join(words)}", value not in words)
             stated |= words[value]
-        return {**self.fixed, **stated}
+        fixed = {name: x for name, x in self.fixed.items() if name in self.onnx.attributes}
+        return {**fixed, **stated}
 
     def sizes(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> _Sizes:
         """The sizes that ONNX has otherwise; raises InvalidNode for those that do not fit."""

@@ -26,6 +26,11 @@ def renamed(one, functions):
         given = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
         if attrs.get("Mode") == "CONVOLUTION":
             given[1] = xp.flip(given[1], axis=tuple(range(2, given[1].ndim)))
+        given += map(xp.lifted, part.constants(inputs, attrs).values())
+        if (mode := attrs.get("RoundingMode", "")).startswith("TOWARD"):
+            x, cut = given[0], xp.trunc(given[0])  # of which Round makes nothing else
+            up = mode == "TOWARD_INFINITY" and xp.greater_equal(xp.abs(x - cut), 0.5)
+            given[0] = xp.where(up, cut + xp.sign(x), cut)
         if part.fits == "indices":
             length = inputs[0].shape[attrs["Axis"]]
             outside = (given[1] >= length) | (given[1] < 0) & (given[1] + length < 0)

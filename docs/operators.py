@@ -74,8 +74,7 @@ _OF_DIRECT_ML = {
     " “DML_SCALAR_UNION”: a member of a case is of one type.",
     "ELEMENT_WISE_QUANTIZE_LINEAR, ELEMENT_WISE_QUANTIZED_LINEAR_ADD": "“round(input / scale)” does"
     " not say how a half is rounded. ONNX has no operator that is the second.",
-    "ELEMENT_WISE_DEQUANTIZE_LINEAR": "“(input - zero_point) * scale” is decided, but for “a scale"
-    " value of 0”, which “results in undefined behavior”, and has no cases yet.",
+    "ELEMENT_WISE_DEQUANTIZE_LINEAR of UINT32": "ONNX has no such operator.",
     "ELEMENT_WISE_ATAN_YX, ELEMENT_WISE_DIFFERENCE_SQUARE": "“atan2(y, x)” and “(a - b) * (a - b)”"
     " are decided, the first but for “the origin”. ONNX has no such operators.",
     "ELEMENT_WISE_CLIP_GRAD, ELEMENT_WISE_CLIP_GRAD1": "“If x <= Min then 0, if x >= Max then 0,"

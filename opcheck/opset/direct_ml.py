@@ -27,9 +27,7 @@ _Sizes: TypeAlias = Mapping[int, Sequence[int]]
 #: The largest DimensionCount of a tensor descriptor.
 MAX_RANK = 8
 #: What the constants of enumerations say by ONNX's names.
-WORDS: Mapping[str, Mapping[str, Attrs]] = {
-    name: member["words"] for name, member in _MEMBERS.items() if "words" in member
-}
+WORDS = {name: one["words"] for name, one in _MEMBERS.items() if "words" in one}
 
 
 def invalid_axes(axes: Sequence[int], rank: int) -> str | None:
@@ -132,8 +130,7 @@ class Lowered:
             words, value = WORDS[name], attrs[name]
             illegal(f"{name} {value!r}; allowed: {', '.join(words)}", value not in words)
             stated |= words[value]
-        fixed = {name: x for name, x in self.fixed.items() if name in self.onnx.attributes}
-        return {**fixed, **stated}
+        return {n: x for n, x in {**self.fixed, **stated}.items() if n in self.onnx.attributes}
 
     def sizes(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> _Sizes:
         """The sizes that ONNX has otherwise; raises InvalidNode for those that do not fit."""

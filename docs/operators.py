@@ -146,7 +146,7 @@ def _lines() -> Iterator[str]:
 def _of_pages() -> Iterator[str]:
     yield from ("", f"## {opset.DML}", "")
     names = opset.operators(opset.DML)
-    yield f"{len(names)} of DirectML's operators are judged, in all of their cells. Of the others:"
+    yield f"{len(names)} of DirectML's operators are judged, in all of their cells. Of others, and other types:"
     yield from ("", "| operator | why |", "|---|---|")
     yield from (f"| {name} | {why} |" for name, why in _OF_DIRECT_ML.items())
 

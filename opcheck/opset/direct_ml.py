@@ -104,12 +104,12 @@ class Lowered:
         members = self.schema.attributes
         values = {**self.fixed, **{_MEMBERS[one].get("onnx"): attrs[one] for one in members}}
         for one in (one for one in self.onnx.inputs if one.name in values):
-            value = found[one.name] = np.array(values[one.name], np.float32)
-            if one.constraint == self.onnx.inputs[0].constraint:
-                with np.errstate(all="ignore"):
-                    found[one.name] = value.astype(dtype.numpy)
-                said = f"{one.name} {value} as {dtype}"
-                unsupported(said, dtype.kind == "int" and found[one.name] != np.trunc(value))
+            alike = one.constraint == self.onnx.inputs[0].constraint
+            with np.errstate(all="ignore"):
+                value = np.array(values[one.name], np.float32)
+                found[one.name] = value.astype(dtype.numpy) if alike else value
+            lost = alike and dtype.kind == "int" and found[one.name] != np.trunc(value)
+            unsupported(f"{one.name} {value} as {dtype}", lost)
         unsupported("no number lies between", found.get("min", 0) > found.get("max", np.inf))
         return found
 

@@ -77,18 +77,14 @@ _OF_DIRECT_ML = {
     "ELEMENT_WISE_DEQUANTIZE_LINEAR of UINT32": "ONNX has no such operator.",
     "ELEMENT_WISE_ATAN_YX, ELEMENT_WISE_DIFFERENCE_SQUARE": "“atan2(y, x)” and “(a - b) * (a - b)”"
     " are decided, the first but for “the origin”. ONNX has no such operators.",
-    "ELEMENT_WISE_CLIP_GRAD, ELEMENT_WISE_CLIP_GRAD1": "“If x <= Min then 0, if x >= Max then 0,"
-    " else gradient” is decided. ONNX has no such operators.",
+    "ELEMENT_WISE_CLIP_GRAD, ELEMENT_WISE_CLIP_GRAD1": "They are decided: “if x <= Min then 0”,"
+    " “if x >= Max then 0”, else the gradient. ONNX has no such operators.",
     "ELEMENT_WISE_BIT_COUNT": "Its output is “UINT32, UINT8”, as the caller states and a case does"
     " not. ONNX has no such operator.",
-    **{
-        f"ACTIVATION_{name}": "Its page has not been read sentence by sentence yet."
-        for name in (
-            "CELU GELU HARD_SIGMOID HARD_SWISH IDENTITY LEAKY_RELU LINEAR PARAMETERIZED_RELU"
-            " PARAMETRIC_SOFTPLUS RELU_GRAD SCALED_ELU SCALED_TANH SHRINK SIGMOID SOFTPLUS SOFTSIGN"
-            " SWISH TANH THRESHOLDED_RELU"
-        ).split()
-    },
+    "ACTIVATION_CELU, GELU, HARD_SIGMOID, HARD_SWISH, IDENTITY, LEAKY_RELU, LINEAR,"
+    " PARAMETERIZED_RELU, PARAMETRIC_SOFTPLUS, RELU_GRAD, SCALED_ELU, SCALED_TANH, SHRINK, SIGMOID,"
+    " SOFTPLUS, SOFTSIGN, SWISH, TANH, THRESHOLDED_RELU": "Their pages have not been read sentence"
+    " by sentence yet.",
 }
 _REASONS = {"": _WHY, opset.ML: _OF_ML, opset.TRAINING: _OF_TRAINING}
 
@@ -146,7 +142,8 @@ def _lines() -> Iterator[str]:
 def _of_pages() -> Iterator[str]:
     yield from ("", f"## {opset.DML}", "")
     names = opset.operators(opset.DML)
-    yield f"{len(names)} of DirectML's operators are judged, in all of their cells. Of others, and other types:"
+    yield f"{len(names)} of DirectML's operators are judged, in all of their cells."
+    yield "Of others, and of other types:"
     yield from ("", "| operator | why |", "|---|---|")
     yield from (f"| {name} | {why} |" for name, why in _OF_DIRECT_ML.items())
 

@@ -66,19 +66,25 @@ _OF_DIRECT_ML = {
     "RESAMPLE, RESAMPLE1": "The caller states the output's sizes, “the scales don't need to be"
     " exactly OutputSize / InputSize”, and a case does not. “The input element nearest to the"
     " corresponding pixel center” does not say which of two it is.",
-    "ELEMENT_WISE_ROUND": "It is decided. Of its three modes ONNX's Round is one,"
-    " HALVES_TO_NEAREST_EVEN.",
-    "ELEMENT_WISE_CLIP, ELEMENT_WISE_THRESHOLD": "Min and Max are a FLOAT also where tensors are"
-    " integers: what 1.5 is then is not said. Of FLOAT32 and FLOAT16 they are decided but for NaN,"
-    " of which “the larger of the two values” says nothing, and have no cases yet.",
-    "ELEMENT_WISE_MEAN": "“(a + b) / 2” of INT32 and UINT32 does not say how a half is rounded. Of"
-    " FLOAT32 and FLOAT16 it is decided, and has no cases yet.",
-    "ELEMENT_WISE_CONSTANT_POW": "It is decided. Its Exponent is a member, which ONNX's Pow has as"
-    " an input: no lowering makes that yet.",
+    "ELEMENT_WISE_THRESHOLD of integers": "“Min”, “the minimum value, below which the operator"
+    " replaces the value with Min”, is a FLOAT: what 1.5 is beside integers is not said.",
+    "ELEMENT_WISE_MEAN of integers": "“(a + b) / 2” of INT32 and UINT32 does not say how a half is"
+    " rounded.",
+    "ELEMENT_WISE_CLIP1": "“MinMaxDataType determines how to interpret” Min and Max, which are each"
+    " “DML_SCALAR_UNION”: a member of a case is of one type.",
+    "ELEMENT_WISE_QUANTIZE_LINEAR, ELEMENT_WISE_QUANTIZED_LINEAR_ADD": "“round(input / scale)” does"
+    " not say how a half is rounded. ONNX has no operator that is the second.",
+    "ELEMENT_WISE_DEQUANTIZE_LINEAR of UINT32": "ONNX has no such operator.",
+    "ELEMENT_WISE_ATAN_YX, ELEMENT_WISE_DIFFERENCE_SQUARE": "“atan2(y, x)” and “(a - b) * (a - b)”"
+    " are decided, the first but for “the origin”. ONNX has no such operators.",
+    "ELEMENT_WISE_CLIP_GRAD, ELEMENT_WISE_CLIP_GRAD1": "They are decided: “if x <= Min then 0”,"
+    " “if x >= Max then 0”, else the gradient. ONNX has no such operators.",
     "ELEMENT_WISE_BIT_COUNT": "Its output is “UINT32, UINT8”, as the caller states and a case does"
     " not. ONNX has no such operator.",
-    "ACTIVATION_ELU, ACTIVATION_RELU": "They are decided, RELU but for NaN, and have no cases yet.",
-    "other activations": "Their pages have not been read sentence by sentence yet.",
+    "ACTIVATION_CELU, GELU, HARD_SIGMOID, HARD_SWISH, IDENTITY, LEAKY_RELU, LINEAR,"
+    " PARAMETERIZED_RELU, PARAMETRIC_SOFTPLUS, RELU_GRAD, SCALED_ELU, SCALED_TANH, SHRINK, SIGMOID,"
+    " SOFTPLUS, SOFTSIGN, SWISH, TANH, THRESHOLDED_RELU": "Their pages have not been read sentence"
+    " by sentence yet.",
 }
 _REASONS = {"": _WHY, opset.ML: _OF_ML, opset.TRAINING: _OF_TRAINING}
 
@@ -136,7 +142,8 @@ def _lines() -> Iterator[str]:
 def _of_pages() -> Iterator[str]:
     yield from ("", f"## {opset.DML}", "")
     names = opset.operators(opset.DML)
-    yield f"{len(names)} of DirectML's operators are judged, in all of their cells. Of the others:"
+    yield f"{len(names)} of DirectML's operators are judged, in all of their cells."
+    yield "Of others, and of other types:"
     yield from ("", "| operator | why |", "|---|---|")
     yield from (f"| {name} | {why} |" for name, why in _OF_DIRECT_ML.items())
 

@@ -73,7 +73,7 @@ Job: TypeAlias = Callable[[], Iterable[Any]]
 def software() -> dict[str, str]:
     """The versions that all machines must share: of opcheck with its suites, and of packages."""
     here = environment()
-    files = [*Path(opcheck.__path__[0]).rglob("*.py")]
+    files = [*chain(*map(Path(opcheck.__path__[0]).rglob, ("*.py", "*.toml")))]
     files += chain(*(shipped_folder(*one).rglob("*.yaml") for one in _SHIPPED.items()))
     packages = {name: it for name, it in here.packages.items() if name != "onnxruntime"}
     return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}

@@ -326,10 +326,12 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """A node of ONNX, between casts where that has other types of booleans or indices."""
     one = direct_ml.LOWERED[task.op.name].chosen(task.attrs)
     attrs = one.checked(task.inputs, task.attrs)
-    illegal("ONNX has no stacks of Gemm", one.name == "Gemm" and len(task.inputs[0].shape) > 2)
-    node = helper.make_node(one.name, task.slots, _output_slots(task))
+    illegal("ONNX has no stacks of Gemm", one.fits == "matrices" and len(task.inputs[0].shape) > 2)
+    illegal("ONNX rounds halves to even", "TOWARD" in str(task.attrs.get("RoundingMode")))
+    constants = one.constants(task.inputs, task.attrs)
+    node = helper.make_node(one.name, [*task.slots, *constants], _output_slots(task))
     node.attribute.extend(_attribute(one.onnx.op, *item) for item in attrs.items())
-    before, nodes, constants = list[NodeProto](), [node], dict[str, Array]()
+    before, nodes = list[NodeProto](), [node]
 
     def first(operator: str, n: int, *more: str, **attrs: Any) -> None:
         taken, node.input[n] = node.input[n], f"{node.input[n]}_{operator.lower()}"
@@ -369,11 +371,10 @@ def _rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     order, split = [*kept, *sorted(axes)], len(kept)
     moved = [shape[axis] for axis in order]
     shapes = {"rows": [prod(moved[:split]), prod(moved[split:])], "moved_shape": moved}
-    operator = direct_ml.ROWS[task.op.name.removeprefix("DML_ACTIVATION_").removesuffix("1")]
     nodes = [
         helper.make_node("Transpose", [tensor.name], ["moved"], perm=order),
         helper.make_node("Reshape", ["moved", "rows"], ["matrix"], allowzero=1),
-        helper.make_node(operator, ["matrix"], ["of_rows"], axis=-1),
+        helper.make_node(direct_ml.OF_ROWS[task.op.name], ["matrix"], ["of_rows"], axis=-1),
         helper.make_node("Reshape", ["of_rows", "moved_shape"], ["moved_back"], allowzero=1),
         helper.make_node("Transpose", ["moved_back"], [output.name], perm=[*np.argsort(order)]),
     ]

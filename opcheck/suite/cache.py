@@ -109,7 +109,7 @@ def _folder() -> Path | None:
     found = sha256(platform.python_version().encode())
     for name in ("ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"):
         found.update(metadata.version(name).encode())
-    code = Path(opcheck.__file__).parent.rglob("*.py")
-    for path in sorted(chain(code, suites.rglob("*.npy"))):
+    code = map(Path(opcheck.__file__).parent.rglob, ("*.py", "*.toml"))
+    for path in sorted(chain(*code, suites.rglob("*.npy"))):
         found.update(path.read_bytes())
     return base / "opcheck" / found.hexdigest()[:16]

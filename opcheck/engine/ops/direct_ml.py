@@ -8,6 +8,7 @@ from opcheck import numbers as xp
 from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import DECIDED, find, is_open, operator, signature_of, unsaid
 from opcheck.engine.ops.pools import ENDS, TIES
+from opcheck.engine.ops.quantization import LONG_ZERO
 from opcheck.numbers import setting
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
@@ -26,16 +27,22 @@ def renamed(one, functions):
         given = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
         if attrs.get("Mode") == "CONVOLUTION":
             given[1] = xp.flip(given[1], axis=tuple(range(2, given[1].ndim)))
-        if part.name == "Gather":
+        unsaid("a scale of 0", part.name == "DequantizeLinear" and not seen(given[1]).all())
+        given += map(xp.lifted, part.constants(inputs, attrs).values())
+        if (mode := attrs.get("RoundingMode", "")).startswith("TOWARD"):
+            x, cut = given[0], xp.trunc(given[0])  # of which Round makes nothing else
+            up = mode == "TOWARD_INFINITY" and xp.greater_equal(xp.abs(x - cut), 0.5)
+            given[0] = xp.where(up, cut + xp.sign(x), cut)
+        if part.fits == "indices":
             length = inputs[0].shape[attrs["Axis"]]
             outside = (given[1] >= length) | (given[1] < 0) & (given[1] + length < 0)
             unsaid("what an index out of range reads", outside.any())
             given[1] = given[1].astype(np.int64)
         node = Node(part.onnx.op, (), stated, [outputs - 1])
         named = attributes_for(function, part.onnx, node)
-        # The pages of pools decide both.
-        with setting(DECIDED, (ENDS, TIES)):
-            stack = inputs[0].shape[:-2] if part.name == "Gemm" else ()
+        # The pages of pools, and of quantized numbers, decide what ONNX's text does not.
+        with setting(DECIDED, (ENDS, TIES, LONG_ZERO)):
+            stack = inputs[0].shape[:-2] if part.fits == "matrices" else ()
             if not stack:
                 found = function(*given, **named)
                 return xp.reshape(found, sizes[-1]) if -1 in sizes else found

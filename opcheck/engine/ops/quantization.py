@@ -27,6 +27,7 @@ from opcheck.numbers.plain import values_of as exact_values
 NAMES = """Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear"""
 CAST, LIKE = operator("Cast", exact=True), operator("CastLike", exact=True)
 DEQUANTIZE, DYNAMIC, QUANTIZE = map(operator, NAMES.split()[2:])
+LONG_ZERO = "there is no zero point of int32"
 #: Every integer up to here is a number of float64.
 _EXACT = 1 << 53
 # Numbers as texts, by what Cast-9 and later say of them.
@@ -262,7 +263,7 @@ def of_products(product, since, x, x_scale, x_zero_point=None, *, axis=1, block_
     illegal(f"an output of type {out}; allowed: floats", out is None or out.kind != "float")
     scale, zero = place(x, x_scale, x_zero_point, axis if since > 10 else None, block_size)
     if zero is not None and x.dtype == np.int32 and zero.any():
-        is_open("there is no zero point of int32")
+        is_open(LONG_ZERO)
     return product(x, np.zeros((), x.dtype) if zero is None else zero, scale, out)
 
 

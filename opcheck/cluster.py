@@ -500,7 +500,7 @@ class Cluster:
 
         Raises as the worker did.
         """
-        if chunk not in self._running:  # it was asked again meanwhile
+        if self._running.get(chunk, (self,))[0] is not future:  # it was asked again meanwhile
             return None
         del self._running[chunk]
         if future is None:
@@ -523,7 +523,7 @@ class Cluster:
         failure, is_first = done.failure, bool(chunk.worker) or done.worker in self._first
         if failure and failure.usage:
             raise UsageError(failure.message, failure.hint)
-        if failure and is_first:
+        if failure and (is_first or chunk.job):
             raise Defect(failure.message)
         infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
         why = next(filter(None, [done.why, *map(difference, infos, done.infos)]), "")

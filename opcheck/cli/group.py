@@ -14,7 +14,7 @@ from opcheck import __version__, interrupt
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
 #: The modules of commands that share one, by their names there; others have one, `command`.
-_MODULES = dict.fromkeys(("backends", "support", "schema"), "list")
+_MODULES = dict.fromkeys(("backends", "mutate", "schema", "support"), "list")
 _MODULES |= dict.fromkeys(("report", "diff", "merge"), "reports")
 _MODULES |= dict.fromkeys(("locate", "extract"), "models")
 _MODULES |= dict.fromkeys(("pack", "verify"), "package")

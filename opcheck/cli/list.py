@@ -124,7 +124,7 @@ def mutate(
     from opcheck.engine.mutants.mutant import STATEFUL
     from opcheck.execution import mutate as work
     from opcheck.execution.workers import processors
-    from opcheck.model.mutation import Fate, Power
+    from opcheck.model import Fate, Power
     from opcheck.report import mutation as report
 
     cases, said = chosen_cases(**selection)

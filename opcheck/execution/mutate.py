@@ -27,8 +27,7 @@ from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
 from opcheck.execution import evaluation, expected, workers
 from opcheck.grouping import group_by, sure
-from opcheck.model import BackendInfo, Case, Cell, OpVersion, Outcome, Question, Task, Verdict
-from opcheck.model.mutation import MutantId, Mutation
+from opcheck.model import Case, Cell, MutantId, Mutation, OpVersion, Outcome, Verdict
 from opcheck.opset.direct_ml import LOWERED
 from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
 
@@ -36,7 +35,7 @@ from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folde
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 #: Verdicts on a wrong backend; no others are possible here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
-CANNED = BackendInfo("canned", "canned", "", repeatable=False)
+CANNED = model.BackendInfo("canned", "canned", "", repeatable=False)
 #: Shipped cases of up to so many elements show which functions a formula calls.
 _SMALL = 1000
 
@@ -48,11 +47,11 @@ Spread: TypeAlias = Callable[[Callable[[Any], Iterable[Any]], Sequence[Any]], It
 def stateful_backend(stateful: StatefulMutant) -> Backend:
     """A backend whose single answers are right, but whose runs disturb each other."""
 
-    def prepare(task: Task) -> TaskCall:
+    def prepare(task: model.Task) -> TaskCall:
         right = partial(expected.node_of, task)
         return TaskCall(stateful.spoilt(lambda inputs: right([one.copy() for one in inputs]).right))
 
-    return Backend(BackendInfo(stateful.name, "habit", ""), (InvalidNode,), prepare)
+    return Backend(model.BackendInfo(stateful.name, "habit", ""), (InvalidNode,), prepare)
 
 
 def canned_outcome(answer: OutputsOrRefusal) -> Outcome:
@@ -105,7 +104,7 @@ class CaseKills:
         return found
 
     def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
-        def reply(asked: Question) -> Outcome:
+        def reply(asked: model.Question) -> Outcome:
             # The same data at a later opset make the same node.
             if asked.inputs is self.evaluation.question.inputs:
                 return canned_outcome(answer)

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.grouping import group_by
-from opcheck.model.mutation import Fate, MutantId, Mutation, Power, Score, score
+from opcheck.model import Fate, MutantId, Mutation, Power, Score
 from opcheck.report import plain_text
 from opcheck.report.style import Numbers, new_table, put_all
 
@@ -42,13 +42,15 @@ def percent(score: Score) -> str:
 def _scores(mutations: Sequence[Mutation]) -> Table:
     table = new_table("operator", *map(Numbers, ("mutants", *Fate, "score")))
     by_op = group_by(mutations, lambda mutation: mutation.mutant.op)
-    scores = [(str(op), score(some)) for op, some in by_op.items()]
-    for name, one in [*scores, *[("all", score(mutations))] * (len(scores) > 1)]:
+    scores = [(str(op), Score(one.fate for one in some)) for op, some in by_op.items()]
+    if len(scores) > 1:
+        scores.append(("all", Score(one.fate for one in mutations)))
+    for name, one in scores:
         counts = ((one[fate], _STYLES[fate]) for fate in Fate)
         cells = [Text(f"{n:,}", colour) if n else Text("·", "bright_black") for n, colour in counts]
         style = "green" if one.share in (1.0, None) else "red"
         # A line sets the sum apart.
-        is_last = table.row_count + 1 == len(scores) > 1
+        is_last = table.row_count + 2 == len(scores)
         cells.append(Text(percent(one), style))
         table.add_row(name, f"{one.total():,}", *cells, end_section=is_last)
     return table

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcheck.model import OpVersion
-from opcheck.model.mutation import MutantId, Mutation, Power, Score
+from opcheck.model import MutantId, Mutation, OpVersion, Power, Score
 from opcheck.report import mutation
 from tests.report.made import CASE, Page
 

@@ -17,7 +17,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 _MODULES = dict.fromkeys(("backends", "mutate", "schema", "support"), "list")
 _MODULES |= dict.fromkeys(("report", "diff", "merge"), "reports")
 _MODULES |= dict.fromkeys(("locate", "extract"), "models")
-_MODULES |= dict.fromkeys(("pack", "verify"), "package")
+_MODULES |= dict.fromkeys(("golden", "pack", "verify"), "package")
 #: The line of each command stands here so that `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",

@@ -39,11 +39,7 @@ COMMANDS = {
 
 
 class Commands(click.Group):
-    """A group that lists its commands in their own order, and has a hint for an unknown one."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands, in the order of a day's work."""
-        return list(self.commands)
+    """A group that has a hint for an unknown command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -48,8 +48,14 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
     """A backend whose single answers are right, but whose runs disturb each other."""
 
     def prepare(task: model.Task) -> TaskCall:
-        right = partial(expected.node_of, task)
-        return TaskCall(stateful.spoilt(lambda inputs: right([one.copy() for one in inputs]).right))
+        runs: list[list[Any]] = []
+
+        def run(inputs: Sequence[Any]) -> Sequence[Any]:
+            right = expected.node_of(task, [one.copy() for one in inputs]).right
+            runs.append([out.copy() for out in right])
+            return stateful.habit(runs, inputs)
+
+        return TaskCall(run)
 
     return Backend(model.BackendInfo(stateful.name, "habit", ""), (InvalidNode,), prepare)
 

@@ -13,7 +13,7 @@ from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -41,6 +41,8 @@ METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "mpmath": "correctly rounded from as many digits as it takes",
     "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
 }
+#: The outputs of a node, and how they came about.
+NodeOutputs: TypeAlias = tuple[tuple[Array, ...], gm.ManifestMethod]
 #: The written and the omitted tests of a case.
 _Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
@@ -49,13 +51,6 @@ class UnsoundArithmetic(OpcheckError):
     """The arithmetic of this process is not that of IEEE 754."""
 
     exit_code = Exit.UNUSABLE
-
-
-class NodeOutputs(NamedTuple):
-    """The outputs of a node and how they came about."""
-
-    arrays: tuple[Array, ...]
-    method: gm.ManifestMethod
 
 
 def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
@@ -70,7 +65,7 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
         arrays, method = correctly_rounded(expected.node_of(task, inputs))
     except NotSupported:
         return None
-    return NodeOutputs(tuple(map(_with_plain_nans, arrays)), method)
+    return tuple(map(_with_plain_nans, arrays)), method
 
 
 def _with_plain_nans(array: Array) -> Array:
@@ -243,7 +238,7 @@ def made_of(case: Case) -> Made:
                 assert isinstance(answer, verdict.Answer)
                 wants, found = answer.wants, outputs(asked.task, asked.inputs)
                 if found is not None and not isinstance(expect, model.Computed):
-                    compared = compare_outputs(wants, found.arrays, case.tolerance)
+                    compared = compare_outputs(wants, found[0], case.tolerance)
                     expected.check_agreement(compared)
                 return Made((_test(case, asked, wants, found),))
     except expected.Unsupported as error:
@@ -260,7 +255,7 @@ def _test(
 ) -> Test:
     """A test with the outputs `found`, or else those that the case states; none without `wants`."""
     kind: AnswerKind = "should" if case.rule == "should" else "must"
-    arrays, method = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
+    arrays, method = found or (tuple(map(in_its_dtype, wants)), "stated")
     pairs, tolerance = zip(wants, arrays, strict=True), case.tolerance
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
     bound = tolerance is None and any(one.lowest is not one.written for one in around)

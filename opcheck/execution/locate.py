@@ -23,7 +23,7 @@ from opcheck.engine.evaluate import exactly
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import WrongCase, answers_of, node_of
 from opcheck.execution.workers import Inquiry
-from opcheck.graph.whole import WholeModel
+from opcheck.graph import WholeModel
 from opcheck.model.located import Depth, JudgedNode, Located, Part
 from opcheck.opset import Body, BodyNode, onnx_defs
 from opcheck.suite.writing import case_file, made_up

@@ -22,7 +22,7 @@ from opcheck.execution.mutate import MutationSettings, cells, mutations
 from opcheck.graph.test_data import ModelTest, whole
 from opcheck.grouping import group_by
 from opcheck.model import Case, Cell, Fate, MutantId, Mutation, OpVersion, Score
-from opcheck.report.mutation import percent
+from opcheck.report.listing import percent
 from opcheck.report.style import Numbers, new_table, put
 from opcheck.suite import Selection, choose, load_all
 from opcheck.suite.models import cases_of

@@ -125,7 +125,7 @@ def mutate(
     from opcheck.execution import mutate as work
     from opcheck.execution.workers import processors
     from opcheck.model import Fate, Power
-    from opcheck.report import mutation as report
+    from opcheck.report import listing
 
     cases, said = chosen_cases(**selection)
     left = [case for case in cases if operator_of(case.op) and not case.expect.is_stated]
@@ -158,7 +158,7 @@ def mutate(
     wrong = [f"{len(survivors):,} survived"] * bool(survivors)
     wrong += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    report.show(output(), power, verbose=verbose)
+    listing.show_power(output(), power, verbose=verbose)
     options.end(code, ", ".join(wrong) or "no mutant survives")
 
 

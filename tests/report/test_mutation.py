@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from opcheck.model import MutantId, Mutation, OpVersion, Power, Score
-from opcheck.report import mutation
+from opcheck.report import listing
 from tests.report.made import CASE, Page
 
 ELEVEN, THIRTEEN = OpVersion("", "Hardmax", 11), OpVersion("", "Hardmax", 13)
@@ -59,7 +59,7 @@ POWER = Power(
 
 def shown(what, width=80, *, verbose=False):
     page = Page(width)
-    mutation.show(page.console, what, verbose=verbose)
+    listing.show_power(page.console, what, verbose=verbose)
     return page
 
 
@@ -87,7 +87,7 @@ def test_a_whole_score_says_little():
     ],
 )  # fmt: skip
 def test_a_score_is_never_rounded_up(score, said):
-    assert mutation.percent(score) == said
+    assert listing.percent(score) == said
 
 
 def test_an_argument_cannot_steer_the_terminal():

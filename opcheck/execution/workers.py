@@ -25,6 +25,7 @@ from opcheck import __version__, diagnose, interrupt, suite
 from opcheck.backends import attempt, base
 from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
 from opcheck.backends.connect import IN_PROCESS, version_of
+from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import OpcheckError, UsageError, few
@@ -72,7 +73,7 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
 def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[Pool]]:
     """The backends, being started."""
     with ExitStack() as stack:
-        yield [stack.enter_context(closing(Pool(one, workers))) for one in settings]
+        yield [stack.enter_context(closing(pool.Pool(one, workers))) for one in settings]
 
 
 def connect(pools: Sequence[Pool]) -> None:

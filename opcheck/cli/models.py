@@ -201,7 +201,7 @@ def _refusal(file: Path, cases: "Sequence[Case]", notes: Sequence[str]) -> str:
     """Write cases to a file; if opcheck itself does not take it, remove it and return why."""
     from opcheck.execution.expected import node_of, question
     from opcheck.graph.folders import tensor_bytes, write_whole
-    from opcheck.report.files import write_text
+    from opcheck.report import write_text
     from opcheck.suite import load
     from opcheck.suite.writing import case_file, made_up
 

@@ -27,8 +27,7 @@ from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, LiveResult, Record, Run
 from opcheck.reading import Problems, read_text
-from opcheck.report import store, summary
-from opcheck.report.files import lines, write_text
+from opcheck.report import lines, store, summary, write_text
 from opcheck.report.plain_text import one_line, plural
 from opcheck.session import LiveRun
 

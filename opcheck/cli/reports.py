@@ -11,7 +11,7 @@ import click
 from opcheck.cli import options
 from opcheck.cli.options import STANDARD, OutputCommand, OutputPath, declared
 from opcheck.errors import Exit, UsageError, did_you_mean
-from opcheck.report.files import FORMATS, lines, why_no_report
+from opcheck.report import FORMATS, lines, why_no_report
 from opcheck.report.plain_text import one_line, plural
 
 

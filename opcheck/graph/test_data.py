@@ -198,11 +198,6 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
     return float(found[0]), float(found[1])
 
 
-def data_json(rtol: float, atol: float) -> bytes:
-    """Return the data.json that ONNX's loader reads next to a model."""
-    return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
-
-
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
     """The model in a file, whole, and `valid` if asked; raises ValueError."""
     # What it keeps in other files is read into it, and no path leads out of its folder. Large

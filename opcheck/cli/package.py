@@ -113,11 +113,10 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
         if len(left) > _LEFT_OUT:
             click.echo(f"  and {len(left) - _LEFT_OUT:,} more")
         click.echo()
-    for one in written.left_out:
-        if one.wrong:
-            click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
-    wrong = len({one.case for one in written.left_out if one.wrong})
-    count = len(written.cases)
+    mistakes = [one for one in written.left_out if one.wrong]
+    for one in mistakes:
+        click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
+    wrong, count = len({one.case for one in mistakes}), len(written.cases)
     if not count and not wrong:
         options.end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
     where = f"{_cases(count)} in {folder}" if count else "nothing was written"

@@ -332,13 +332,11 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     alike = gm.StatedTolerance(**picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor)
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
-        alternative=test.alternative,
-        legal_twin=test.legal_twin,
+        **picked(test, "alternative legal_twin method"),
         refused=test.reason,
         tolerance="bound" if test.bound else alike,
         rtol=rtol,
         atol=atol,
-        method=test.method,
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
     )
     return fields, files

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes, engine, errors, model, opset
+from opcheck import dtypes, engine, errors, grouping, model, opset
 from opcheck.backends import same_answers
 from opcheck.compare import Want, bounded, outputs, verdict
 from opcheck.diagnose.suspects import Evidence, Suspects
@@ -220,8 +220,7 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
     slots = [*_slots(schema.inputs, reads)]
     for slot, name in zip(slots, reads, strict=True):
         if name and isinstance(array := values.get(name), np.ndarray):
-            dtype = dtypes.of(array)
-            assert dtype
+            dtype = grouping.sure(dtypes.of(array))
             held = name in network.constants
             inputs.append(model.TensorSpec(slot, dtype, array.shape, model.Given(array), (), held))
     outputs = enumerate(_slots(schema.outputs, part.outputs))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opcheck.errors import Unwritable
+from opcheck.errors import Unwritable, writing
 
 if TYPE_CHECKING:
     from opcheck.model import Run
@@ -30,14 +30,13 @@ def why_no_report(path: Path) -> str | None:
 def write_text(path: Path, text: str) -> None:
     """Write all of the text, or nothing, to a file, or write to a device. Raises Unwritable."""
     try:
-        whole = path.resolve()
-        is_device = whole.exists() and not whole.is_file()
-        part = whole if is_device else whole.with_name(f"{whole.name}.part")
-        part.write_text(text, encoding="utf-8", newline="\n")
-        if not is_device:
-            part.replace(whole)
-    except OSError as error:
-        raise Unwritable(path, error) from None
+        with writing(path):
+            whole = path.resolve()
+            is_device = whole.exists() and not whole.is_file()
+            part = whole if is_device else whole.with_name(f"{whole.name}.part")
+            part.write_text(text, encoding="utf-8", newline="\n")
+            if not is_device:
+                part.replace(whole)
     except RuntimeError as error:  # of links that lead in a circle
         raise Unwritable(path, OSError(str(error))) from None
 

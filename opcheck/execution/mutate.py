@@ -179,13 +179,8 @@ class MutationSettings:
     once: bool = False
 
 
-@dataclass(frozen=True)
-class MutantBatch:
-    """Cases of an operator, shown some of its mutants; the `first` also checks the cases."""
-
-    cells: Mapping[Cell, tuple[Case, ...]]
-    settings: MutationSettings
-    first: bool
+#: Cases of an operator, shown some of its mutants; if True, they are checked too.
+_Batch: TypeAlias = tuple[Mapping[Cell, tuple[Case, ...]], MutationSettings, bool]
 
 
 @cache
@@ -248,7 +243,7 @@ def count(cases: Iterable[Case], settings: MutationSettings) -> int:
 
 def _batches(
     found: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
-) -> list[MutantBatch]:
+) -> list[_Batch]:
     """The work in parts, the longest first, so that all processes end at about the same time."""
     by_op: dict[tuple[str, str], dict[Cell, tuple[Case, ...]]] = defaultdict(dict)
     for cell, mine in found.items():
@@ -259,7 +254,7 @@ def _batches(
         for op, those in by_op.items()
     }
     enough = sum(costs.values()) / (4 * jobs)
-    batches = []
+    batches: list[_Batch] = []
     for op in sorted(by_op, key=lambda op: -costs[op]):
         names = list(dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell, settings)))
         parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
@@ -267,7 +262,7 @@ def _batches(
             # Neighbours are alike, and take as long.
             if share := tuple(names[part::parts]):
                 only = replace(settings, names=share)
-                batches.append(MutantBatch(by_op[op], only, first=part == 0))
+                batches.append((by_op[op], only, part == 0))
     return batches
 
 
@@ -315,19 +310,20 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
     return [*function(batch)]
 
 
-def _each(batch: MutantBatch) -> Iterator[Mutation]:
+def _each(batch: _Batch) -> Iterator[Mutation]:
+    mine, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
-    ordered = ((cell, sorted(cases, key=size)) for cell, cases in batch.cells.items())
+    ordered = ((cell, sorted(cases, key=size)) for cell, cases in mine.items())
     kills_of_cases = {cell: [CaseKills(one, cell.dtype) for one in some] for cell, some in ordered}
-    for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
+    for case_kills in chain.from_iterable(kills_of_cases.values()) if is_first else ():
         _ = case_kills.judges  # A wrong case is told before anything else.
     # Cases that kill a mutant in one cell are asked first in the others.
-    known: dict[str, dict[str, None]] = {name: {} for name in batch.settings.names}
-    for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
+    known: dict[str, dict[str, None]] = {name: {} for name in settings.names}
+    for (name, _), (wrong, cells) in _places(kills_of_cases, settings).items():
         those = {one.case.id: one for cell in cells for one in kills_of_cases[cell]}
         # The type that everybody has stands for all.
         cell = min(cells, key=lambda cell: cell.dtype != "float32")
-        yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
+        yield _mutation(cell, wrong, [*those.values()], settings, known[name])
 
 
 def _mutation(

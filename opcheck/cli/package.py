@@ -7,7 +7,6 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +42,8 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 
     if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
         return False
-    with suppress(UsageError):
-        check_place(folder, force=True)
-        return True
-    return False
+    check_place(folder, force=True)
+    return True
 
 
 @golden.command(name="write", cls=options.OutputCommand)

@@ -5,7 +5,6 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -123,10 +122,8 @@ def declaring(mine: BackendSettings) -> BackendSettings:
 
 def declared_by(mine: BackendSettings, asked: Asked) -> Iterator[dict[Cell, bool | None]]:
     """Yield what a backend declares of each cell; in any process."""
-    with ExitStack() as stack:
-        there = replace(declaring(mine), scratch=stack.enter_context(guarded_folder()))
-        [backend] = stack.enter_context(started([there], 1))
-        yield declared(asked, backend)
+    with guarded_folder() as here, started([replace(declaring(mine), scratch=here)], 1) as [one]:
+        yield declared(asked, one)
 
 
 def probe(

@@ -5,7 +5,6 @@ that is right bit for bit is not judged.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -245,13 +244,11 @@ def _batches(
     found: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
 ) -> list[_Batch]:
     """The work in parts, the longest first, so that all processes end at about the same time."""
-    by_op: dict[tuple[str, str], dict[Cell, tuple[Case, ...]]] = defaultdict(dict)
-    for cell, mine in found.items():
-        by_op[cell.op.domain, cell.op.name][cell] = mine
+    by_op = group_by(found, lambda cell: (cell.op.domain, cell.op.name))
     costs = {
         # In elements, with the time that a small case takes.
-        op: sum(1000 + size(case) for mine in those.values() for case in mine)
-        for op, those in by_op.items()
+        op: sum(1000 + size(case) for cell in mine for case in found[cell])
+        for op, mine in by_op.items()
     }
     enough = sum(costs.values()) / (4 * jobs)
     batches: list[_Batch] = []
@@ -262,7 +259,7 @@ def _batches(
             # Neighbours are alike, and take as long.
             if share := tuple(names[part::parts]):
                 only = replace(settings, names=share)
-                batches.append((by_op[op], only, part == 0))
+                batches.append(({cell: found[cell] for cell in by_op[op]}, only, part == 0))
     return batches
 
 

@@ -24,13 +24,11 @@ _FATES = {Fate.KILLED: "green", Fate.WARNED: "yellow", Fate.HARMLESS: "cyan", Fa
 
 def show(console: Console, cases: Sequence[model.Case]) -> None:
     """Print a line for each case, under its file, and the totals."""
-    file = None
-    for case in cases:
-        if case.source.file != file:
-            file = case.source.file
-            console.print(Text(plain_text.clean(file), "bold"), soft_wrap=True)
-        said = f"  {case.op}, {case.rule}, {case.level}, {expectation(case.expect)}"
-        console.print(Text.assemble(f"  {case.id}", (said, "dim")), soft_wrap=True)
+    for file, some in groupby(cases, lambda case: case.source.file):
+        console.print(Text(plain_text.clean(file), "bold"), soft_wrap=True)
+        for case in some:
+            said = f"  {case.op}, {case.rule}, {case.level}, {expectation(case.expect)}"
+            console.print(Text.assemble(f"  {case.id}", (said, "dim")), soft_wrap=True)
     names = {(case.op.domain, case.op.name, case.name) for case in cases}
     literal = sum(isinstance(case.expect, model.Values) for case in cases)
     total = f"{plain_text.plural(len(cases), 'case')} of {plain_text.plural(len(names), 'name')}"

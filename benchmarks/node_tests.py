@@ -21,9 +21,8 @@ from opcheck.engine import operator_of
 from opcheck.execution.mutate import MutationSettings, cells, mutations
 from opcheck.graph.test_data import ModelTest, whole
 from opcheck.grouping import group_by
-from opcheck.model import Case, Cell, OpVersion
-from opcheck.model.mutation import Fate, MutantId, Mutation, Score, score
-from opcheck.report.mutation import percent
+from opcheck.model import Case, Cell, Fate, MutantId, Mutation, OpVersion, Score
+from opcheck.report.listing import percent
 from opcheck.report.style import Numbers, new_table, put
 from opcheck.suite import Selection, choose, load_all
 from opcheck.suite.models import cases_of
@@ -93,8 +92,8 @@ def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yards
             cell.op,
             cell.dtype,
             len(cases),
-            score(mutations(cases, settings)),
-            score([*ours.get(cell, ()), *ours.get(cell.op, ())]),
+            Score(one.fate for one in mutations(cases, settings)),
+            Score(one.fate for one in (*ours.get(cell, ()), *ours.get(cell.op, ()))),
         )
         for cell, cases in cells(tests).items()
         if cell in ours or cell.op in ours

@@ -35,8 +35,7 @@ from opcheck.compare.bounded import SCATTER, scatter
 from opcheck.engine.evaluate import exactly
 from opcheck.errors import OpcheckError
 from opcheck.execution.expected import node_of
-from opcheck.execution.locate import _depths, _sample, located
-from opcheck.execution.network import Network
+from opcheck.execution.locate import Network, _depths, _sample, located
 from opcheck.execution.workers import Driver, once
 from opcheck.graph import model_of
 from opcheck.model import Given, Produced

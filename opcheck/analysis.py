@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeAlias
 
 from opcheck import model
 from opcheck.errors import Exit, UsageError, few, plural
@@ -440,12 +441,8 @@ def _facts(header: Header) -> Mapping[str, str]:
     }
 
 
-@dataclass(frozen=True)
-class RunPart:
-    """A run and what to call it."""
-
-    name: str
-    run: Run
+#: A run and what to call it.
+RunPart: TypeAlias = tuple[str, Run]
 
 
 def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
@@ -454,10 +451,11 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     Raises UsageError with all misfits: another suite, other rules, another opcheck, two versions of
     a backend, a result twice, or backends to be compared with each other in different runs.
     """
-    first = parts[0].run.header
+    runs = [run for _, run in parts]
+    first = runs[0].header
     if wrong := [*_misfits(parts), *_clashes(parts)]:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
-    headers = [part.run.header for part in parts]
+    headers = [run.header for run in runs]
     backends = _whole(info for header in headers for info in header.backends)
     oracles = _whole(info for header in headers for info in header.oracles)
     header = replace(
@@ -471,10 +469,10 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
         shard=None,
     )
     order = {address: number for number, address in enumerate(backends)}
-    every = (record for part in parts for record in part.run.records)
+    every = (record for run in runs for record in run.records)
     records = sorted(every, key=lambda record: (record.place, order[record.backend]))
     lacks = tuple(_lacks(parts, header))
-    endings = [part.run.ending for part in parts if part.run.ending]
+    endings = [run.ending for run in runs if run.ending]
     took = round(sum(one.seconds for one in endings), 3)
     died = tuple(said for one in endings for said in one.accidents)
     left = tuple(said for one in endings for said in one.partings)
@@ -502,39 +500,39 @@ def apart(one: Header, other: Header) -> float:
 
 def _misfits(parts: Sequence[RunPart]) -> Iterator[str]:
     """Yield why parts do not fit the first part or each other."""
-    first = parts[0]
-    one = first.run.header
+    first, run = parts[0]
+    one = run.header
     shards: dict[int, str] = {}
     known: dict[tuple[str, str], tuple[model.BackendInfo, str]] = {}
-    for number, part in enumerate(parts):
-        other = part.run.header
-        both = f"{first.name} and {part.name}"
+    for number, (name, run) in enumerate(parts):
+        other = run.header
+        both = f"{first} and {name}"
         if other.suite != one.suite:
             counts = f"{one.suite.cases:,} and {other.suite.cases:,} cases"
             yield f"{both} are of different suites, of {counts}"
         if other_rules := unlike(rules(one), rules(other)):
             yield f"{both} were judged by different rules: {', '.join(sorted(other_rules))}"
-        if other.shard and shards.setdefault(other.shard[1], part.name) == part.name:
-            counted = ", ".join(f"{count} ({name})" for count, name in shards.items())
+        if other.shard and shards.setdefault(other.shard[1], name) == name:
+            counted = ", ".join(f"{count} ({where})" for count, where in shards.items())
             if len(shards) > 1:
                 yield f"the shards are counted differently: of {counted}"
         named = [("", info) for info in other.backends]
         named += [("oracle ", info) for info in other.oracles]
         for what, info in named:
-            before, where = known.setdefault((what, info.address), (info, part.name))
+            before, where = known.setdefault((what, info.address), (info, name))
             if before != info:
                 versions = before.version, info.version
                 how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
-                yield f"{what}{quoted(info.address)} has {how} in {where} and {part.name}"
+                yield f"{what}{quoted(info.address)} has {how} in {where} and {name}"
         ours, theirs = one.environment.opcheck, other.environment.opcheck
         if theirs != ours:
             yield f"{both} are of opcheck {ours} and {theirs}"
-        for earlier in parts[:number]:  # such as a report of last night
-            hours = abs(apart(earlier.run.header, other))
-            made = {info.address: info.made_of for info in earlier.run.header.backends}
+        for earlier, before_it in parts[:number]:  # such as a report of last night
+            hours = abs(apart(before_it.header, other))
+            made = {info.address: info.made_of for info in before_it.header.backends}
             for info in other.backends if hours > APART else ():
                 if made.get(info.address, info.made_of) != info.made_of:
-                    both = f"{earlier.name} and {part.name} began {hours:,.1f} hours apart"
+                    both = f"{earlier} and {name} began {hours:,.1f} hours apart"
                     yield f"{both}, with other files of {quoted(info.address)}"
 
 
@@ -545,40 +543,40 @@ def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
     twice: dict[tuple[int, int], list[Record]] = {}
     compared: dict[str, int] = {}
     torn: dict[tuple[int, int], str] = {}
-    for number, part in enumerate(parts):
-        for record in part.run.records:
+    for number, (name, run) in enumerate(parts):
+        for record in run.records:
             case = quoted(record.case)
             if (other := first.setdefault((record.case, record.backend), number)) != number:
                 twice.setdefault((other, number), []).append(record)
             about = record.place, record.digest
             if cases.setdefault(record.case, about) != about:
-                yield f"{part.name} has another case {case} than the runs before it"
+                yield f"{name} has another case {case} than the runs before it"
             # Parts may compare different backends with each other.
             by_others = record.against and not record.oracle
             if by_others and (other := compared.setdefault(record.case, number)) != number:
                 torn.setdefault((other, number), case)
     for (one, other), records in twice.items():
         named = few([f"{quoted(r.backend)} on {quoted(r.case)}" for r in records], _NAMED)
-        yield f"results that stand in both {parts[one].name} and {parts[other].name}: {named}"
+        yield f"results that stand in both {parts[one][0]} and {parts[other][0]}: {named}"
     for (one, other), case in torn.items():
-        both = f"{parts[one].name} and {parts[other].name}"
+        both = f"{parts[one][0]} and {parts[other][0]}"
         yield f"{both} compare other backends with each other on {case}"
 
 
 def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
-    for part in parts:
-        if part.run.ending is None:
-            yield f"{part.name} was cut short, and nobody knows how it ended"
+    for name, run in parts:
+        if run.ending is None:
+            yield f"{name} was cut short, and nobody knows how it ended"
     for backend in header.backends:
-        mine = [part for part in parts if backend in part.run.header.backends]
-        counts = [sum(one.backend == backend.address for one in part.run.records) for part in mine]
+        mine = [(name, run) for name, run in parts if backend in run.header.backends]
+        counts = [sum(one.backend == backend.address for one in run.records) for _, run in mine]
         if sum(counts) == header.suite.cases:
             continue
         yield f"{backend.address}: {sum(counts):,} of {header.suite.cases:,} results"
-        for part, count in zip(mine, counts, strict=True):
-            if count < part.run.header.cases:
-                yield f"  {part.name} has {count:,} of {part.run.header.cases:,}"
-        shards = [part.run.header.shard for part in mine]
+        for (name, run), count in zip(mine, counts, strict=True):
+            if count < run.header.cases:
+                yield f"  {name} has {count:,} of {run.header.cases:,}"
+        shards = [run.header.shard for _, run in mine]
         there = {shard[0] for shard in shards if shard}
         total = max((shard[1] for shard in shards if shard), default=0)
         for number in sorted({*range(1, total + 1)} - there) if all(shards) else ():

@@ -25,8 +25,7 @@ from opcheck.known import Gate, check, load_user_ledgers
 from opcheck.model import Case, Level, Record
 from opcheck.model import Run as StoredRun
 from opcheck.model.timing import Timed
-from opcheck.report import store, summary
-from opcheck.report.files import why_no_report, write_text
+from opcheck.report import store, summary, why_no_report, write_text
 from opcheck.report.html.run_page import fragment
 from opcheck.suite import Selection, choose, load_all
 
@@ -90,7 +89,8 @@ def load(
         raise UsageError(f"an opset is a whole number, got {wrong[0]!r}")
     names = tuple(map(str, _several(dtypes)))
     chosen = Selection(_several(ids), keywords, _several(ops), numbers, names, level)
-    cases = load_all(_paths(paths), dims, chosen, Path(inputs) if inputs else None)
+    files = [*map(Path, _several(paths))]
+    cases = load_all(files, dims, chosen, Path(inputs) if inputs else None)
     if found := choose(cases, chosen):
         return found
     raise UsageError(f"none of {len(cases):,} cases is of {chosen}")
@@ -123,7 +123,7 @@ class Session(sessions.Session):
             shipped_ledgers=shipped_ledgers,
             repeat=repeat,
             require_reproducible=require_reproducible,
-            gate=Gate(load_user_ledgers(_paths(known))),
+            gate=Gate(load_user_ledgers([*map(Path, _several(known))])),
         )
 
         def results() -> Iterator[Result]:
@@ -286,10 +286,6 @@ def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> analysis.Differe
     """
     runs = [one if isinstance(one, StoredRun) else read(one) for one in (old, new)]
     return analysis.compare(*runs)
-
-
-def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
-    return [*map(Path, _several(paths))]
 
 
 def _several(given: Item | Iterable[Item]) -> tuple[Item, ...]:

@@ -259,7 +259,7 @@ def pages_of(domain: str, op: str) -> Pages | None:
     family = folders.get(domain, domain)
     for file in (shipped_folder("_clauses", "clauses") / family).glob("*.yaml"):
         if op in operators_in(file):
-            return shipped_pages(file, op)
+            return load_pages(file, op)
     pages = _bare(domain, op)
     return pages if pages.versions else None
 
@@ -269,7 +269,7 @@ def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]])
     problems, asked = Problems(), {case.op.name for case in cases}
     for path in sorted(shipped_folder("_clauses", "clauses").rglob("*.yaml")):
         try:
-            pages = shipped_pages(path, *operators_in(path)[:1])
+            pages = load_pages(path, *operators_in(path)[:1])
             ops = ", ".join(pages.ops)
             names = {} if asked.isdisjoint(pages.ops) else pages.names
             mine = [c for op in pages.ops for c in shipped(op) if c.op.name == op] if names else []
@@ -301,14 +301,12 @@ def _bare(domain: str, op: str) -> Pages:
 
 
 @cache
-def shipped_pages(path: Path, op: str = "") -> Pages:
-    """The pages of `op` with what its file of `clauses` says, read once; raises CaseFileError."""
-    return load_pages(path, f"clauses/{path.parent.name}/{path.name}", op)
+def load_pages(path: Path, op: str = "") -> Pages:
+    """The pages of `op`, or of a file's first operator, with what the file says, read once.
 
-
-def load_pages(path: Path, file: str, op: str = "") -> Pages:
-    """The pages of `op`, or a file's first operator; `file` in messages. Raises CaseFileError."""
-    problems = Problems()
+    Raises CaseFileError.
+    """
+    problems, file = Problems(), f"clauses/{path.parent.name}/{path.name}"
     node = read_file(path, problems)
     keys = {"sentences": validation.aliases(SentenceEntry)}
     fields = node and validation.check(PagesFields, node, file, problems, keys)[0]

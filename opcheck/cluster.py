@@ -500,7 +500,8 @@ class Cluster:
 
         Raises as the worker did.
         """
-        if self._running.get(chunk, (self,))[0] is not future:  # it was asked again meanwhile
+        asked: Any = self._running.get(chunk, (None,))[0]
+        if asked is not future:  # it was asked again meanwhile
             return None
         del self._running[chunk]
         if future is None:

@@ -120,12 +120,12 @@ def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
     command = ["run", "-q", "-b", engine, "-j", str(jobs)]
     if not resume:
         return _stored(path, command, "--report", "json=")
-    old = RunPart("the stored run", _of_today(store.read(path)))
-    there = {record.case for record in old.run.records}
+    old = _of_today(store.read(path))
+    there = {record.case for record in old.records}
     missing = [case for case, _ in _asked() if case not in there]
     print(f"         {len(there):,} of {len(_asked()):,} cases are in the stored run")
     if not missing:
-        return _join(path, [old])
+        return _join(path, [("the stored run", old)])
     if len(missing) > MANY:
         return _run(engine, jobs)
     command += [word for case in missing for word in ("--case", case)]
@@ -134,7 +134,8 @@ def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
         # Of some cases alone, a backend may have none: what the whole says counts.
         if not _stored(new, command, "--report", "json=", fine=(0, 5)):
             return False
-        return _join(path, [old, RunPart("that of the others", _of_today(store.read(new)))])
+        others = "that of the others", _of_today(store.read(new))
+        return _join(path, [("the stored run", old), others])
 
 
 def _more(engine: str) -> bool:
@@ -169,7 +170,7 @@ def _join(path: Path, parts: Sequence[RunPart]) -> bool:
     try:
         whole, lacks = analysis.merge(parts)
     except UsageError as error:
-        whole, lacks = parts[0].run, tuple(error.lines())
+        whole, lacks = parts[0][1], tuple(error.lines())
     ending = whole.ending
     if lacks or ending is None or ending.exit_code:
         print("\n".join(f"         {line}" for line in lacks or [ending and ending.meaning]))

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from opcheck.analysis import REGRESSIONS, ChangeKind
-from opcheck.report import store
-from opcheck.report.files import FORMATS
+from opcheck.report import FORMATS, store
 from tests.cli.test_builds import TWO as CASES
 from tests.report.runs import every_verdict, run_of
 from tests.shell import ROOT, program, shell

@@ -313,8 +313,6 @@ def _of_other_kind(judged: Outputs, later: Outputs | None, which: str = "second"
 
 def _alike(one: Array | Foreign, other: Array | Foreign) -> bool:
     """Return True if two outputs are of one kind; data may decide the length of a sequence."""
-    if isinstance(one, ndarray) and isinstance(other, ndarray):
-        return one.dtype == other.dtype
     if isinstance(one, Items) and isinstance(other, Items):
         return len({_kind(value) for value in (*one.values, *other.values)}) <= 1
     return type(one) is type(other) and _kind(one) == _kind(other)

@@ -14,10 +14,10 @@ from opcheck import __version__, interrupt
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
 #: The modules of commands that share one, by their names there; others have one, `command`.
-_MODULES = dict.fromkeys(("backends", "support", "schema"), "list")
+_MODULES = dict.fromkeys(("backends", "mutate", "schema", "support"), "list")
 _MODULES |= dict.fromkeys(("report", "diff", "merge"), "reports")
 _MODULES |= dict.fromkeys(("locate", "extract"), "models")
-_MODULES |= dict.fromkeys(("pack", "verify"), "package")
+_MODULES |= dict.fromkeys(("golden", "pack", "verify"), "package")
 #: The line of each command stands here so that `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",
@@ -39,11 +39,7 @@ COMMANDS = {
 
 
 class Commands(click.Group):
-    """A group that lists its commands in their own order, and has a hint for an unknown one."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands, in the order of a day's work."""
-        return list(self.commands)
+    """A group that has a hint for an unknown command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -14,7 +14,7 @@ from opcheck.errors import Exit, NodeError, UsageError, writing
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
-    from opcheck.execution.network import Extracted, Network
+    from opcheck.execution.locate import Extracted, Network
     from opcheck.model import Case
 
 
@@ -113,7 +113,7 @@ def locate(
 
 def _network(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Network":
     """The model; raises UsageError for what is no model of several nodes, or cannot be fed."""
-    from opcheck.execution.network import Network
+    from opcheck.execution.locate import Network
     from opcheck.model import GRAPH
     from opcheck.suite import load_all
 
@@ -164,7 +164,7 @@ def extract(
     nothing to write.
     """
     from opcheck.engine.operators import snake
-    from opcheck.execution.network import Extracted, extracted
+    from opcheck.execution.locate import Extracted, extracted
     from opcheck.grouping import group_by
 
     if others := sorted(folder.glob("*.yaml")):
@@ -201,7 +201,7 @@ def _refusal(file: Path, cases: "Sequence[Case]", notes: Sequence[str]) -> str:
     """Write cases to a file; if opcheck itself does not take it, remove it and return why."""
     from opcheck.execution.expected import node_of, question
     from opcheck.graph.folders import tensor_bytes, write_whole
-    from opcheck.report.files import write_text
+    from opcheck.report import write_text
     from opcheck.suite import load
     from opcheck.suite.writing import case_file, made_up
 

@@ -226,7 +226,7 @@ class OutputPath(click.Path):
     ) -> None:
         super().__init__(path_type=Path, **settings)
         #: Called with the path and the words of the command line; returns True if the command
-        #: replaces the output there, which is removed then.
+        #: replaces the output there, which is removed then. Or raises UsageError if not.
         self.is_replaced = is_replaced
 
 
@@ -300,7 +300,7 @@ def _is_stale(path: Path, kind: OutputPath, words: Sequence[str]) -> bool:
 
     try:
         return kind.is_replaced(path, words) and sum(map(mentions, words)) < 2
-    except (OSError, ValueError):
+    except (OSError, ValueError, UsageError):
         return False
 
 

@@ -8,13 +8,13 @@ import os
 import select
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -27,13 +27,9 @@ from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, LiveResult, Record, Run
 from opcheck.reading import Problems, read_text
-from opcheck.report import store, summary
-from opcheck.report.files import lines, write_text
+from opcheck.report import lines, store, summary, write_text
 from opcheck.report.plain_text import one_line, plural
 from opcheck.session import LiveRun
-
-if TYPE_CHECKING:
-    from opcheck.execution.ledger_update import LedgerUpdate
 
 #: The most files and cases that a message names.
 _NAMED = 3
@@ -297,43 +293,29 @@ class Ledgers:
         listed = {op for line in lines for place in line.where or () for op in place.ops}
         every = facts.all_cases({*listed, *(record.op.name for record in mine)})
         failing = {record.case for record in mine if is_red(record, red)}
-        found = update_ledger(target, mine, every, failing, backend.version, add=add, prune=prune)
-        if found.revision:
+        told = target, mine, every, failing, backend.version
+        revision, said = update_ledger(*told, add=add, prune=prune)
+        if revision:
             if target and not target.is_unchanged():
                 _tell(f"{path}: not updated, because somebody else changed it meanwhile")
                 return []
             text = "\n".join(target.lines) if target else new_ledger(backend.address)
             node = read_text(text, str(path), Problems())
             assert node
-            text = revised(text, node, str(path), found.revision)
+            text = revised(text, node, str(path), revision)
             if target and b"\r\n" in path.read_bytes():
                 text = text.replace("\n", "\r\n")
             try:
                 write_text(path, text)
             except Unwritable as error:
                 return [error.message]
-        for line in _told(found, is_ci=not add):
+        for line in said:
             _tell(f"{path}: {line}")
         return []
 
 
 def _tell(line: str) -> None:
     click.echo(f"opcheck: {line}", err=True)
-
-
-def _told(found: "LedgerUpdate", *, is_ci: bool) -> list[str]:
-    counts: Mapping[str, int] = {
-        "listed": found.added,
-        "no longer listed": found.removed,
-        "not listed, because the environment variable CI is set": found.left * is_ci,
-        "listed, and passing (--prune-known removes them)": found.passing,
-        "listed otherwise in another ledger, and to be mended there": found.elsewhere,
-    }
-    said = [f"{plural(count, 'result')} {what}" for what, count in counts.items() if count]
-    if lines := [*dict.fromkeys(found.nowhere)]:
-        where = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
-        said.append(f"no longer listed, because no case that was read is so: what was at {where}")
-    return said or ["nothing to update"]
 
 
 @dataclass(frozen=True)

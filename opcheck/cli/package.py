@@ -1,4 +1,4 @@
-"""`opcheck pack` and `opcheck verify`: a run and its outputs as one file, judged again."""
+"""`opcheck golden`, `pack` and `verify`: what is handed to others, in folders and in files."""
 
 import hashlib
 import re
@@ -6,11 +6,14 @@ import tempfile
 import zipfile
 import zlib
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from opcheck.cli.options import PATH, OutputCommand, OutputPath, counted, declared, end, read_runs
+from opcheck.cli import options
+from opcheck.cli.group import Commands
 from opcheck.errors import Exit, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
 
@@ -18,13 +21,115 @@ _RUN, _OUTPUTS, _SUMS = "run.jsonl", "outputs", "SHA256SUMS"
 #: Bytes of a package's files that are unpacked, at most: it may come from strangers.
 _MOST = 16 << 30
 _DAMAGE = (zlib.error, zipfile.BadZipFile)
+#: The most omitted cases that are named.
+_LEFT_OUT = 3
 
 
-@click.command(name="pack", cls=OutputCommand)
-@click.argument("run_path", type=PATH, metavar="RUN")
+@click.group(name="golden", cls=Commands)
+def golden() -> None:
+    """Write test data with the right answers in it.
+
+    \b
+    opcheck golden write -o golden        the shipped suites, in the layout of ONNX's test data
+    opcheck golden write my.yaml -o mine  my cases
+    opcheck run golden -b mine            such a folder, checked against its checksums and judged
+    """
+
+
+def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
+    """Return True for a folder of nothing but what opcheck wrote, with --force."""
+    from opcheck.execution.golden import check_place
+
+    if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
+        return False
+    check_place(folder, force=True)
+    return True
+
+
+@golden.command(name="write", cls=options.OutputCommand)
+@options.selection_options
+@options.declared(
+    """
+    -o --output folder DIR: The folder to be made.
+    --force: Replace a folder that this command wrote.
+    """,
+    folder={"type": options.OutputPath(_is_replaced), "required": True},
+)
+@options.processes_option
+def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None:
+    """Write cases with their right answers, as ONNX's test data.
+
+    What is written is the exact value of the operator's formula, correctly rounded. Where a case
+    states another answer, nothing is written of it.
+
+    \b
+    opcheck golden write -o golden                       the shipped suites
+    opcheck golden write -o golden --op Softmax          one operator
+    opcheck golden write my.yaml -o mine                 my cases
+
+    A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
+    be refused. docs/golden-files.md describes all files.
+
+    Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
+    or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
+    """
+    from opcheck.execution.golden import check_place
+    from opcheck.execution.golden import write as write_cases
+    from opcheck.execution.workers import processors
+    from opcheck.report.style import Numbers, new_table, put_all
+    from opcheck.suite.load import check_case_files
+
+    check_case_files(selection["paths"], "golden write")
+    check_place(folder, force=force)
+    cases, said = options.chosen_cases(**selection)
+    with options.counted("writing", len(cases)) as each:
+        written = write_cases(folder, cases, said, jobs or processors(), force=force, counted=each)
+    # How a backend uses each folder's tests, where values come from, what is left out.
+    folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
+    duties = {
+        "must": "give these answers",
+        "should": "give these answers, or have a reason",
+        "open": "give one of each case's",
+        "rejected": "refuse the model",
+    }
+    for kind, duty in duties.items():
+        if tests := [test for test in written.tests if test.folder.startswith(f"{kind}/")]:
+            files = sum(len(test.files) for test in tests)
+            folders.add_row(kind, duty, f"{len(tests):,}", f"{files:,}")
+    methods = new_table("values", Numbers("tests"), "")
+    counts = Counter(test.method for test in written.tests)
+    for method, text in written.methods.items():
+        if counts[method]:
+            methods.add_row(method, f"{counts[method]:,}", text)
+    put_all(options.output(), folders, methods)
+    left = [one for one in written.left_out if not one.wrong]
+    if left:
+        click.echo(f"left out, as the manifest tells in full: {len(left):,}")
+        for one in left[:_LEFT_OUT]:
+            click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
+        if len(left) > _LEFT_OUT:
+            click.echo(f"  and {len(left) - _LEFT_OUT:,} more")
+        click.echo()
+    mistakes = [one for one in written.left_out if one.wrong]
+    for one in mistakes:
+        click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
+    wrong, count = len({one.case for one in mistakes}), len(written.cases)
+    if not count and not wrong:
+        options.end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
+    where = f"{_cases(count)} in {folder}" if count else "nothing was written"
+    code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
+    options.end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
+
+
+def _cases(count: int) -> str:
+    return "1 case is" if count == 1 else f"{count:,} cases are"
+
+
+@click.command(name="pack", cls=options.OutputCommand)
+@click.argument("run_path", type=options.PATH, metavar="RUN")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@declared("-o --output out FILE: The package, a zip file.",
-          out={"type": OutputPath(), "required": True})  # fmt: skip
+@options.declared("-o --output out FILE: The package, a zip file.",
+                  out={"type": options.OutputPath(), "required": True})  # fmt: skip
 def pack(run_path: Path, folder: Path, out: Path) -> None:
     """Put a stored run and its outputs into one file, with checksums.
 
@@ -41,7 +146,7 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
     from opcheck.execution.saving import check_foreign
     from opcheck.graph import folders
 
-    (run,) = read_runs(run_path)
+    (run,) = options.read_runs(run_path)
     try:
         origin = folders.read_origin(folder)
     except ValueError as error:
@@ -60,11 +165,11 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
             package.write(path, name)
         sums = (f"{_digest(path)}  {name}\n" for name, path in files.items())
         package.writestr(_SUMS, "".join(sums))
-    end(Exit.CONFORMS, f"{plural(len(run.records), 'result')} of {info} in {out}")
+    options.end(Exit.CONFORMS, f"{plural(len(run.records), 'result')} of {info} in {out}")
 
 
-@click.command(name="verify", cls=OutputCommand)
-@click.argument("package", type=PATH)
+@click.command(name="verify", cls=options.OutputCommand)
+@click.argument("package", type=options.PATH)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
 def verify(package: Path, paths: tuple[Path, ...]) -> None:
     """Judge again what somebody handed in: a package that `opcheck pack` wrote.
@@ -91,7 +196,7 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     wrong = []
     with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
         _unpack(package, Path(place))
-        (run,) = read_runs(Path(place) / _RUN)
+        (run,) = options.read_runs(Path(place) / _RUN)
         info, *others = run.header.backends
         if others:
             why = "this is no package of opcheck: its run is of several backends"
@@ -106,7 +211,7 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
         apart = sorted(old.keys() - {case.id for case in known})
         address = f"saved:{Path(place) / _OUTPUTS}"
         results = api.run(known, [address], shipped_ledgers=False) if known else ()
-        with counted("judging again", len(known)) as each:
+        with options.counted("judging again", len(known)) as each:
             for new in each(results):
                 was = old[new.case]
                 lasting = Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE, new.verdict
@@ -123,12 +228,13 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     click.echo(", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common()))
     click.echo(f"{plural(confirmed, 'verdict')} confirmed, {alone:,} as handed in")
     if apart:
-        end(Exit.UNUSABLE, f"{plural(len(apart), 'case')} are not those here: {few(apart, 3)}")
+        said = f"{plural(len(apart), 'case')} are not those here: {few(apart, 3)}"
+        options.end(Exit.UNUSABLE, said)
     if wrong:
-        end(Exit.NONCONFORMING, f"{plural(len(wrong), 'verdict')} not confirmed")
+        options.end(Exit.NONCONFORMING, f"{plural(len(wrong), 'verdict')} not confirmed")
     if not confirmed:
-        end(Exit.NOTHING_JUDGED, "nothing could be judged again")
-    end(Exit.CONFORMS, "the verdicts are confirmed")
+        options.end(Exit.NOTHING_JUDGED, "nothing could be judged again")
+    options.end(Exit.CONFORMS, "the verdicts are confirmed")
 
 
 def _digest(path: Path) -> str:

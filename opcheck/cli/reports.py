@@ -11,7 +11,7 @@ import click
 from opcheck.cli import options
 from opcheck.cli.options import STANDARD, OutputCommand, OutputPath, declared
 from opcheck.errors import Exit, UsageError, did_you_mean
-from opcheck.report.files import FORMATS, lines, why_no_report
+from opcheck.report import FORMATS, lines, why_no_report
 from opcheck.report.plain_text import one_line, plural
 
 
@@ -209,7 +209,7 @@ def merge(paths: tuple[Path, ...], out: Path) -> None:
 
     options.check_files([(f"-o {out}", out)], paths)
     runs = options.read_runs(*paths)
-    parts = [analysis.RunPart(str(path), run) for path, run in zip(paths, runs, strict=True)]
+    parts = [(str(path), run) for path, run in zip(paths, runs, strict=True)]
     whole, lacks = analysis.merge(parts)
     options.write_lines(out, store.lines(whole))
     header = whole.header

@@ -3,7 +3,6 @@
 import gc
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -32,9 +31,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what an earlier run saved."""
     from opcheck.execution.saving import earlier_cases
 
-    with suppress(UsageError):
-        return folder.is_dir() and bool(earlier_cases(folder))
-    return False
+    return folder.is_dir() and bool(earlier_cases(folder))
 
 
 @click.command(name="run", cls=options.OutputCommand)

@@ -22,7 +22,7 @@ from opcheck.diagnose.suspects import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.workers import Inquiry
-from opcheck.graph.whole import WholeModel
+from opcheck.graph import WholeModel
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"

@@ -6,6 +6,7 @@ are the same on every machine. docs/golden-files.md describes them. None is call
 ONNX's loader would load the tests of its own package.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
 from opcheck.execution import expected, saving, workers
 from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
-from opcheck.graph.test_data import DATA, data_json, model_bytes
+from opcheck.graph.test_data import DATA, model_bytes
 from opcheck.grouping import picked
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
 from opcheck.suite import golden_files as gm
@@ -41,6 +42,8 @@ METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "mpmath": "correctly rounded from as many digits as it takes",
     "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
 }
+#: The outputs of a node, and how they came about.
+NodeOutputs: TypeAlias = tuple[tuple[Array, ...], gm.ManifestMethod]
 #: The written and the omitted tests of a case.
 _Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
@@ -49,13 +52,6 @@ class UnsoundArithmetic(OpcheckError):
     """The arithmetic of this process is not that of IEEE 754."""
 
     exit_code = Exit.UNUSABLE
-
-
-class NodeOutputs(NamedTuple):
-    """The outputs of a node and how they came about."""
-
-    arrays: tuple[Array, ...]
-    method: gm.ManifestMethod
 
 
 def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
@@ -70,7 +66,7 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
         arrays, method = correctly_rounded(expected.node_of(task, inputs))
     except NotSupported:
         return None
-    return NodeOutputs(tuple(map(_with_plain_nans, arrays)), method)
+    return tuple(map(_with_plain_nans, arrays)), method
 
 
 def _with_plain_nans(array: Array) -> Array:
@@ -243,7 +239,7 @@ def made_of(case: Case) -> Made:
                 assert isinstance(answer, verdict.Answer)
                 wants, found = answer.wants, outputs(asked.task, asked.inputs)
                 if found is not None and not isinstance(expect, model.Computed):
-                    compared = compare_outputs(wants, found.arrays, case.tolerance)
+                    compared = compare_outputs(wants, found[0], case.tolerance)
                     expected.check_agreement(compared)
                 return Made((_test(case, asked, wants, found),))
     except expected.Unsupported as error:
@@ -260,7 +256,7 @@ def _test(
 ) -> Test:
     """A test with the outputs `found`, or else those that the case states; none without `wants`."""
     kind: AnswerKind = "should" if case.rule == "should" else "must"
-    arrays, method = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
+    arrays, method = found or (tuple(map(in_its_dtype, wants)), "stated")
     pairs, tolerance = zip(wants, arrays, strict=True), case.tolerance
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
     bound = tolerance is None and any(one.lowest is not one.written for one in around)
@@ -322,7 +318,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         rtol, atol = stated.rtol, max(stated.atol, floor)
     files = {MODEL: model_bytes(task, test.ranks)}
     if not test.reason:
-        files[DATA] = data_json(rtol, atol)
+        files[DATA] = f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
     pairs = zip(task.inputs, test.inputs, strict=True)
     tensors = {f"input_{n}": (spec.name, array) for n, (spec, array) in enumerate(pairs)}
     for n, ends in enumerate(found):
@@ -336,13 +332,11 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     alike = gm.StatedTolerance(**picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor)
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
-        alternative=test.alternative,
-        legal_twin=test.legal_twin,
+        **picked(test, "alternative legal_twin method"),
         refused=test.reason,
         tolerance="bound" if test.bound else alike,
         rtol=rtol,
         atol=atol,
-        method=test.method,
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
     )
     return fields, files

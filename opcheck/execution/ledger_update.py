@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opcheck import analysis, diagnose, grouping
+from opcheck.errors import plural
 from opcheck.known import UserLedger, is_dead
 from opcheck.known.writing import Revision, places
 from opcheck.model import Case, Record, Verdict
@@ -21,24 +21,6 @@ _LONGEST, _SHORTEST = 100, 8
 _READ = 10_000
 
 
-@dataclass(frozen=True)
-class LedgerUpdate:
-    """The update of a ledger, with counts of the results that it affects.
-
-    `added` fail and are listed from now on; `removed` are listed no longer. `left` fail and are not
-    listed all the same, `passing` pass and still are. `elsewhere` are listed in another ledger, and
-    fail otherwise. `nowhere` are the lines from which cases went that were not among those read.
-    """
-
-    revision: Revision
-    added: int = 0
-    removed: int = 0
-    left: int = 0
-    passing: int = 0
-    elsewhere: int = 0
-    nowhere: Sequence[int] = ()
-
-
 def update_ledger(
     ledger: UserLedger | None,
     records: Iterable[Record],
@@ -48,11 +30,12 @@ def update_ledger(
     *,
     add: bool,
     prune: bool,
-) -> LedgerUpdate:
-    """The revision of a ledger, None if there is none yet, after a run of its backend.
+) -> tuple[Revision, list[str]]:
+    """The revision of a ledger, None if there is none yet, after a run, and what it does in words.
 
     `records` are those of its backend, `cases` all there are, `red` the ids of those that are red,
-    and `version` the backend's: entries about others stay as they are.
+    and `version` the backend's: entries about others stay as they are. Unless to `add`, as in CI,
+    what fails is only counted, and so is what passes unless to `prune`.
     """
     mine = list(records)
     wanting = [one for one in mine if _is_to_be_listed(one, red)]
@@ -62,20 +45,24 @@ def update_ledger(
     moved = {one.case for one in failing if _is_in(ledger, one)} if add else set()
     gone = (passing if prune else set()) | moved
     replaced = dict(_replaced(ledger, cases, gone, version, prune=prune)) if ledger else {}
+    counts = {
+        "listed": len(failing) * add,
+        "no longer listed": len(passing) * prune,
+        "not listed, because the environment variable CI is set": len(failing) * (not add),
+        "listed, and passing (--prune-known removes them)": len(passing) * (not prune),
+        "listed otherwise in another ledger, and to be mended there": len(wanting) - len(failing),
+    }
+    said = [f"{plural(count, 'result')} {what}" for what, count in counts.items() if count]
+    lines = {
+        ledger.line_of(number, spot): None
+        for number, spot in replaced
+        if ledger and prune and is_dead(ledger.fields.known[number].where[spot], cases)
+    }
+    if lines:
+        where = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
+        said.append(f"no longer listed, because no case that was read is so: what was at {where}")
     added = [*_entries(failing, cases)] if add else []
-    return LedgerUpdate(
-        Revision(added, replaced),
-        added=len(failing) if add else 0,
-        removed=len(passing) if prune else 0,
-        left=0 if add else len(failing),
-        passing=0 if prune else len(passing),
-        elsewhere=len(wanting) - len(failing),
-        nowhere=[
-            ledger.line_of(number, spot)
-            for number, spot in replaced
-            if ledger and prune and is_dead(ledger.fields.known[number].where[spot], cases)
-        ],
-    )
+    return Revision(added, replaced), said or ["nothing to update"]
 
 
 def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:

@@ -5,7 +5,6 @@ that is right bit for bit is not judged.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -27,8 +26,7 @@ from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
 from opcheck.execution import evaluation, expected, workers
 from opcheck.grouping import group_by, sure
-from opcheck.model import BackendInfo, Case, Cell, OpVersion, Outcome, Question, Task, Verdict
-from opcheck.model.mutation import MutantId, Mutation
+from opcheck.model import Case, Cell, MutantId, Mutation, OpVersion, Outcome, Verdict
 from opcheck.opset.direct_ml import LOWERED
 from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
 
@@ -36,7 +34,7 @@ from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folde
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 #: Verdicts on a wrong backend; no others are possible here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
-CANNED = BackendInfo("canned", "canned", "", repeatable=False)
+CANNED = model.BackendInfo("canned", "canned", "", repeatable=False)
 #: Shipped cases of up to so many elements show which functions a formula calls.
 _SMALL = 1000
 
@@ -48,11 +46,17 @@ Spread: TypeAlias = Callable[[Callable[[Any], Iterable[Any]], Sequence[Any]], It
 def stateful_backend(stateful: StatefulMutant) -> Backend:
     """A backend whose single answers are right, but whose runs disturb each other."""
 
-    def prepare(task: Task) -> TaskCall:
-        right = partial(expected.node_of, task)
-        return TaskCall(stateful.spoilt(lambda inputs: right([one.copy() for one in inputs]).right))
+    def prepare(task: model.Task) -> TaskCall:
+        runs: list[list[Any]] = []
 
-    return Backend(BackendInfo(stateful.name, "habit", ""), (InvalidNode,), prepare)
+        def run(inputs: Sequence[Any]) -> Sequence[Any]:
+            right = expected.node_of(task, [one.copy() for one in inputs]).right
+            runs.append([out.copy() for out in right])
+            return stateful.habit(runs, inputs)
+
+        return TaskCall(run)
+
+    return Backend(model.BackendInfo(stateful.name, "habit", ""), (InvalidNode,), prepare)
 
 
 def canned_outcome(answer: OutputsOrRefusal) -> Outcome:
@@ -105,7 +109,7 @@ class CaseKills:
         return found
 
     def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
-        def reply(asked: Question) -> Outcome:
+        def reply(asked: model.Question) -> Outcome:
             # The same data at a later opset make the same node.
             if asked.inputs is self.evaluation.question.inputs:
                 return canned_outcome(answer)
@@ -174,13 +178,8 @@ class MutationSettings:
     once: bool = False
 
 
-@dataclass(frozen=True)
-class MutantBatch:
-    """Cases of an operator, shown some of its mutants; the `first` also checks the cases."""
-
-    cells: Mapping[Cell, tuple[Case, ...]]
-    settings: MutationSettings
-    first: bool
+#: Cases of an operator, shown some of its mutants; if True, they are checked too.
+_Batch: TypeAlias = tuple[Mapping[Cell, tuple[Case, ...]], MutationSettings, bool]
 
 
 @cache
@@ -243,18 +242,16 @@ def count(cases: Iterable[Case], settings: MutationSettings) -> int:
 
 def _batches(
     found: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
-) -> list[MutantBatch]:
+) -> list[_Batch]:
     """The work in parts, the longest first, so that all processes end at about the same time."""
-    by_op: dict[tuple[str, str], dict[Cell, tuple[Case, ...]]] = defaultdict(dict)
-    for cell, mine in found.items():
-        by_op[cell.op.domain, cell.op.name][cell] = mine
+    by_op = group_by(found, lambda cell: (cell.op.domain, cell.op.name))
     costs = {
         # In elements, with the time that a small case takes.
-        op: sum(1000 + size(case) for mine in those.values() for case in mine)
-        for op, those in by_op.items()
+        op: sum(1000 + size(case) for cell in mine for case in found[cell])
+        for op, mine in by_op.items()
     }
     enough = sum(costs.values()) / (4 * jobs)
-    batches = []
+    batches: list[_Batch] = []
     for op in sorted(by_op, key=lambda op: -costs[op]):
         names = list(dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell, settings)))
         parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
@@ -262,7 +259,7 @@ def _batches(
             # Neighbours are alike, and take as long.
             if share := tuple(names[part::parts]):
                 only = replace(settings, names=share)
-                batches.append(MutantBatch(by_op[op], only, first=part == 0))
+                batches.append(({cell: found[cell] for cell in by_op[op]}, only, part == 0))
     return batches
 
 
@@ -310,19 +307,20 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
     return [*function(batch)]
 
 
-def _each(batch: MutantBatch) -> Iterator[Mutation]:
+def _each(batch: _Batch) -> Iterator[Mutation]:
+    mine, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
-    ordered = ((cell, sorted(cases, key=size)) for cell, cases in batch.cells.items())
+    ordered = ((cell, sorted(cases, key=size)) for cell, cases in mine.items())
     kills_of_cases = {cell: [CaseKills(one, cell.dtype) for one in some] for cell, some in ordered}
-    for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
+    for case_kills in chain.from_iterable(kills_of_cases.values()) if is_first else ():
         _ = case_kills.judges  # A wrong case is told before anything else.
     # Cases that kill a mutant in one cell are asked first in the others.
-    known: dict[str, dict[str, None]] = {name: {} for name in batch.settings.names}
-    for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
+    known: dict[str, dict[str, None]] = {name: {} for name in settings.names}
+    for (name, _), (wrong, cells) in _places(kills_of_cases, settings).items():
         those = {one.case.id: one for cell in cells for one in kills_of_cases[cell]}
         # The type that everybody has stands for all.
         cell = min(cells, key=lambda cell: cell.dtype != "float32")
-        yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
+        yield _mutation(cell, wrong, [*those.values()], settings, known[name])
 
 
 def _mutation(

@@ -5,7 +5,6 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -126,10 +125,8 @@ def declaring(mine: BackendSettings) -> BackendSettings:
 
 def declared_by(mine: BackendSettings, asked: Asked) -> Iterator[dict[Cell, bool | None]]:
     """Yield what a backend declares of each cell; in any process."""
-    with ExitStack() as stack:
-        there = replace(declaring(mine), scratch=stack.enter_context(guarded_folder()))
-        [backend] = stack.enter_context(started([there], 1))
-        yield declared(asked, backend)
+    with guarded_folder() as here, started([replace(declaring(mine), scratch=here)], 1) as [one]:
+        yield declared(asked, one)
 
 
 def probe(
@@ -162,28 +159,26 @@ def support(
     asked: Asked, results: Iterable[LiveResult | Record], declarations: Mapping[Cell, bool | None]
 ) -> list[Support]:
     """Derive the support of each cell from the `results` of one backend and its declarations."""
-    found = {_case(result): result for result in results}
-    there = ((cell, [found[c.id] for c in some if c.id in found]) for cell, some in asked.items())
-    return [_support(cell, declarations.get(cell), mine) for cell, mine in there]
-
-
-def _case(result: LiveResult | Record) -> str:
-    return result.case if isinstance(result, Record) else result.case.id
+    found = {one.case if isinstance(one, Record) else one.case.id: one for one in results}
+    return [
+        _support(cell, declarations.get(cell), {c.id: found[c.id] for c in some if c.id in found})
+        for cell, some in asked.items()
+    ]
 
 
 def _support(
-    cell: Cell, declaration: bool | None, results: Sequence[LiveResult | Record]
+    cell: Cell, declaration: bool | None, results: Mapping[str, LiveResult | Record]
 ) -> Support:
     if not results:
         return Support(cell, declaration, None)
-    worst = min(results, key=lambda one: _WORST.index(one.verdict.name))
+    case, worst = min(results.items(), key=lambda item: _WORST.index(item[1].verdict.name))
     return Support(
         cell,
         declaration,
         worst.verdict,
         count=len(results),
-        share=sum(result.verdict is worst.verdict for result in results),
-        case=_case(worst),
+        share=sum(result.verdict is worst.verdict for result in results.values()),
+        case=case,
         reason=worst.reason,
-        works=any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results),
+        works=any(one.verdict in (Verdict.PASS, Verdict.WARN) for one in results.values()),
     )

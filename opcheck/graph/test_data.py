@@ -26,6 +26,7 @@ from opcheck import graph, opset
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
 from opcheck.graph import folders, model_of, state_rank
+from opcheck.graph import opset_of as opset_of
 from opcheck.graph.folders import MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Task, Value
 from opcheck.opset import onnx_defs, weights
@@ -195,11 +196,6 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
     if not all(type(one) in (int, float) and 0 <= one <= sys.float_info.max for one in found):
         raise ValueError(f"rtol {found[0]!r}, atol {found[1]!r}: no finite numbers of at least 0")
     return float(found[0]), float(found[1])
-
-
-def data_json(rtol: float, atol: float) -> bytes:
-    """Return the data.json that ONNX's loader reads next to a model."""
-    return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
@@ -375,12 +371,6 @@ def stated(model: ModelProto) -> Stated | None:
     # Of sequences a case states the tensors.
     plain = plain and all(output.type.HasField("tensor_type") for output in model.graph.output)
     return Stated(op, version, attributes(node), tuple(node.input), tuple(node.output), plain)
-
-
-def opset_of(model: ModelProto, domain: str = "") -> int:
-    """The opset of a domain that a model imports, 0 if none."""
-    imported = [one for one in model.opset_import if domain_of(one.domain) == domain]
-    return max((one.version for one in imported), default=0)
 
 
 def attributes(node: NodeProto) -> dict[str, AttrValue]:

@@ -178,10 +178,10 @@ class Raised:
 
 
 @dataclass(frozen=True)
-class Crashed:
-    """The backend's process ended while it was at work; `how` names the signal or the status.
+class _Lost:
+    """The backend's process was lost, as `how` explains.
 
-    `alone` is what came of it in a fresh process, asked first, if that did not end: then what was
+    `alone` is what came of it in a fresh process, asked first, if that was not lost: then what was
     asked before has done the damage.
     """
 
@@ -189,22 +189,19 @@ class Crashed:
     alone: "Outcome | None" = None
 
 
+class Crashed(_Lost):
+    """The backend's process ended while it was at work; `how` names the signal or the status."""
+
+
+class OutOfMemory(_Lost):
+    """The backend took more memory than it may, or than there is."""
+
+
 @dataclass(frozen=True)
 class TimedOut:
     """No answer came within `seconds`; the backend's process was killed."""
 
     seconds: float
-
-
-@dataclass(frozen=True)
-class OutOfMemory:
-    """The backend took more memory than it may, or than there is, as `how` explains.
-
-    `alone` is as of a crash: what was asked before took the memory then.
-    """
-
-    how: str
-    alone: "Outcome | None" = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from opcheck import clauses, model, suite
+from opcheck import clauses, grouping, model, suite
 from opcheck.dtypes import PARTS, DType, of, round_to
 from opcheck.report import plain_text
 
@@ -56,9 +56,8 @@ def attributes(attrs: model.Attrs) -> str:
 
 def _attribute(value: model.AttrValue | model.Typed) -> str:
     if isinstance(value, np.ndarray):
-        dtype = of(value)
-        assert dtype
-        return tensor(model.TensorSpec("", dtype, value.shape, model.Given(value))).strip()
+        spec = model.TensorSpec("", grouping.sure(of(value)), value.shape, model.Given(value))
+        return tensor(spec).strip()
     if isinstance(value, tuple) and len(value) > 4 * _SHOWN:
         return f"{[*value[:_SHOWN]]}"[:-1] + f", … {len(value):,} in all]"
     return str([*value] if isinstance(value, tuple) else value)

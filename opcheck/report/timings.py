@@ -22,7 +22,7 @@ from rich.text import Text
 from opcheck import analysis, errors, grouping
 from opcheck.model.timing import Bench, Machine, Rows, Sample, Timed, Timing
 from opcheck.reading.validation import shown
-from opcheck.report.files import write_text
+from opcheck.report import write_text
 from opcheck.report.plain_text import brief, digits, interval, percent, plural, rate, seconds, size
 from opcheck.report.store import Reading, line, stored
 from opcheck.report.style import Numbers, grouped, new_table, put_all, say, unlike

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.analysis import RunPart, merge, outcome
+from opcheck.analysis import merge, outcome
 from opcheck.errors import Exit, UsageError
 from opcheck.model import BackendInfo, Ending, Run, Suite, Verdict
 from tests.report.made import record
@@ -42,7 +42,7 @@ def part(backends=BACKENDS, shard=None, places=None, whole=WHOLE, **fields):
 
 
 def joined(*runs: Run, **options: Any) -> tuple[Run, tuple[str, ...]]:
-    return merge([RunPart(f"run {n}", run) for n, run in enumerate(runs)], **options)
+    return merge([(f"run {n}", run) for n, run in enumerate(runs)], **options)
 
 
 def refusal(*runs: Run) -> list[str]:

@@ -8,8 +8,7 @@ from typing import TypeVar
 from opcheck.clauses import Survey
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
-from opcheck.model import Case
-from opcheck.model.mutation import MutantId, Mutation
+from opcheck.model import Case, MutantId, Mutation
 
 #: Beginnings of the names of cases that repeat examples or common tests.
 EXAMPLES = ("worked_example", "node_test")

@@ -2,8 +2,7 @@ from dataclasses import replace
 
 from opcheck.clauses import CheckedSentence, Sentence, Survey
 from opcheck.known import Ledger, LedgerFields
-from opcheck.model import OpVersion, Source
-from opcheck.model.mutation import MutantId, Mutation
+from opcheck.model import MutantId, Mutation, OpVersion, Source
 from tests.cases.groups import groups
 from tests.report.made import CASE
 

@@ -16,8 +16,7 @@ from opcheck.diagnose.suspects import cell_of
 from opcheck.engine import dtypes_of, operator_of
 from opcheck.execution.mutate import MutationSettings, mutations
 from opcheck.known import shipped_ledgers
-from opcheck.model import Case
-from opcheck.model.mutation import Fate, Mutation
+from opcheck.model import Case, Fate, Mutation
 from opcheck.opset import ML
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, judged_operators, shipped_cases

@@ -1,6 +1,6 @@
 import pytest
 
-from opcheck.clauses import Sentence, cited, cut, load_pages, pages_of, quotation, shipped_pages
+from opcheck.clauses import Sentence, cited, cut, load_pages, pages_of, quotation
 from opcheck.errors import CaseFileError
 from opcheck.model import OpVersion, Source
 from opcheck.reading import read_file
@@ -115,7 +115,7 @@ def test_only_the_file_of_the_operator_is_read(monkeypatch):
         return read_file(path, problems)
 
     monkeypatch.setattr("opcheck.clauses.read_file", reading)
-    shipped_pages.cache_clear()
+    load_pages.cache_clear()
     assert pages_of.__wrapped__("", "LpPool") == pages_of("", "LpPool")
     assert pages_of.__wrapped__("ai.onnx.ml", "ZipMap")
     assert read == ["lp_pool.yaml"]
@@ -140,9 +140,10 @@ sentences:
 
 
 def load(folder, text=FILE, op=""):
-    file = folder / "hardmax.yaml"
+    file = folder / "a" / "hardmax.yaml"
+    file.parent.mkdir(exist_ok=True)
     file.write_text(text, encoding="utf-8")
-    return load_pages(file, "hardmax.yaml", op)
+    return load_pages.__wrapped__(file, op)
 
 
 FAMILY = """\
@@ -163,7 +164,9 @@ def test_an_entry_counts_for_all_operators_of_the_file_that_have_the_sentence(tm
     assert {s.ruling_since for s in neg.versions[6] if s.ruling} == {"2026-06-20"}
     at, hint = "6:3: 'Ceil takes one': Floor-1, 6, 13", "did you mean 'Floor takes on'?"
     assert neg.problems == ()
-    assert [*map(str, floor.problems)] == [f"hardmax.yaml:{at}: there is no such sentence ({hint})"]
+    assert [*map(str, floor.problems)] == [
+        f"clauses/a/hardmax.yaml:{at}: there is no such sentence ({hint})"
+    ]
 
 
 def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):
@@ -173,7 +176,7 @@ def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):
     first, second, *others = [s for s in pages.versions[11] if s.source.line]
     assert first.text.startswith("The operator computes the hardmax (1 for the first maximum")
     assert first.cases == ("first_of_ties", "coerced_to_2d#axis_0")
-    assert (first.part, str(first.source)) == ("Summary", "hardmax.yaml:3:3")
+    assert (first.part, str(first.source)) == ("Summary", "clauses/a/hardmax.yaml:3:3")
     assert [s.nothing for s in (second, *others[:1])] == ["it gives names"] * 2
     assert others[1].text.startswith("Describes the axis of the inputs")
     assert (others[1].ruling, others[1].cases, others[1].nothing) == ("It is 2-D.", (), None)
@@ -193,7 +196,11 @@ def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):
         ("Describes the", "tensor", "Hardmax-11: it has several such sentences"),
         ("  versions: [11]\n", "", None),
         ("[11]", "[11, 12]", "Hardmax-12: there is no such sentence"),
-        ("Describes the", "The operator computes", "Hardmax-11: hardmax.yaml:3:3 is about it too"),
+        (
+            "Describes the",
+            "The operator computes",
+            "hardmax.yaml:3:3 is about it too",
+        ),
         ("through: or else", "through: or more", "Hardmax-1, 11, 13: there is no such"),
         ("In this situation", "axis", "Hardmax-1, 11, 13: there is no such"),
         ("Describes the", "tensor\n  part: Summary", "several such sentences"),
@@ -202,7 +209,7 @@ def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):
 def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new, message):
     assert FILE.count(old) == 1
     found = [str(problem) for problem in load(tmp_path, FILE.replace(old, new)).problems]
-    assert all(line.startswith("hardmax.yaml:") for line in found)
+    assert all(line.startswith("clauses/a/hardmax.yaml:") for line in found)
     assert any(message in line for line in found) if message else not found, found
 
 
@@ -225,7 +232,7 @@ def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new,
 )  # fmt: skip
 def test_a_mistake_of_form_is_an_error_with_its_place(tmp_path, old, new, place, words):
     said = error_of(CaseFileError, load, tmp_path, FILE.replace(old, new, 1)).lines()
-    assert any(f"hardmax.yaml:{place}" in line and words in line for line in said), said
+    assert any(f"clauses/a/hardmax.yaml:{place}" in line and words in line for line in said), said
 
 
 TEXTS = (

@@ -22,7 +22,7 @@ sentences:
 def pages(tmp_path):
     file = tmp_path / "hardmax.yaml"
     file.write_text(FILE, encoding="utf-8")
-    loaded = load_pages(file, str(file))
+    loaded = load_pages(file)
     return lambda domain, name: loaded if name == "Hardmax" else None
 
 

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import pytest
 
-from opcheck.cli import golden
+from opcheck.cli import package
 from opcheck.graph.folders import read_tensor, tensor_bytes
 from tests.cli.conftest import ROOT
 from tests.execution.golden.made import FOUR, RANDOM, rewrite
@@ -24,8 +24,8 @@ def mine(tmp_path):
 
 def test_help_names_every_command_with_its_line(run):
     found = run("golden")
-    assert [*golden.command.commands] == ["write"]
-    for name, command in golden.command.commands.items():
+    assert [*package.golden.commands] == ["write"]
+    for name, command in package.golden.commands.items():
         line = command.help.partition(".")[0]
         assert f"  {name} " in found.output
         assert line in found.output

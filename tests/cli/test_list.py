@@ -4,7 +4,7 @@ import re
 import pytest
 
 from opcheck import opset
-from opcheck.clauses import pages_of, shipped_pages
+from opcheck.clauses import load_pages, pages_of
 
 CASES = """\
 op: Hardmax
@@ -109,7 +109,7 @@ def uncached():
 
     def clear():
         pages_of.cache_clear()
-        shipped_pages.cache_clear()
+        load_pages.cache_clear()
 
     clear()
     yield clear

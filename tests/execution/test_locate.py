@@ -15,8 +15,7 @@ from onnx import numpy_helper
 from onnx.parser import parse_model
 
 from opcheck.dtypes import DTYPES
-from opcheck.execution.locate import located
-from opcheck.execution.network import Network, extracted
+from opcheck.execution.locate import Network, extracted, located
 from opcheck.execution.workers import Driver
 from opcheck.graph import model_of
 from opcheck.model import Given, Port, TensorSpec, Tolerance, Values, Verdict
@@ -627,7 +626,7 @@ def test_tensors_are_asked_for_in_as_many_passes_as_memory_needs(tmp_path, monke
     (parts,) = Network(case).passes()
     assert [part.name for part in parts] == every
     assert {*"abcdefghijk"} < {*Network(case).names(parts)}
-    monkeypatch.setattr("opcheck.execution.network._ROOM", 8 * 16 * 16 * 4)
+    monkeypatch.setattr("opcheck.execution.locate._ROOM", 8 * 16 * 16 * 4)
     passes = [[part.name for part in parts] for parts in Network(case).passes()]
     assert [*chain.from_iterable(passes)] == every
     assert len(passes) > 3

@@ -15,8 +15,7 @@ from opcheck.execution import mutate
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.mutate import RED, CaseKills, MutationSettings, cells, mutants_in, mutations
 from opcheck.execution.workers import in_parallel
-from opcheck.model import Case, OpVersion
-from opcheck.model.mutation import Fate, MutantId, Mutation, Score, score
+from opcheck.model import Case, Fate, MutantId, Mutation, OpVersion, Score
 from opcheck.suite import Selection, select
 from tests import inline
 from tests.asking import cases_in, shipped_cases
@@ -297,12 +296,16 @@ def mutation(killers=(), noticers=(), harmless=None) -> Mutation:
     return Mutation(MutantId(HARDMAX13, "float32", "x", "x"), harmless, killers, noticers)
 
 
+def score(*mutations: Mutation) -> Score:
+    return Score(one.fate for one in mutations)
+
+
 def test_a_score_is_the_part_that_is_seen_of_what_can_be() -> None:
-    found = score([mutation(("a",))] * 5 + [mutation(), mutation(noticers=("b",))])
+    found = score(*[mutation(("a",))] * 5, mutation(), mutation(noticers=("b",)))
     assert found == Score(killed=5, warned=1, survived=1)
     assert (found.total(), found.share) == (7, 6 / 7)
-    assert score([mutation(harmless="why", noticers=("b",))]) == Score(warned=1)
-    assert score([mutation(harmless="why")]).share is None
+    assert score(mutation(harmless="why", noticers=("b",))) == Score(warned=1)
+    assert score(mutation(harmless="why")).share is None
 
 
 @pytest.mark.gate

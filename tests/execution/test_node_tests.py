@@ -10,8 +10,7 @@ from benchmarks.node_tests import cases_of_node_tests, yardsticks
 from opcheck.dtypes import DTYPES
 from opcheck.execution.mutate import MutationSettings, mutations
 from opcheck.execution.workers import environment
-from opcheck.model import OpVersion, Tolerance, Values, Verdict
-from opcheck.model.mutation import Fate, MutantId, Mutation, score
+from opcheck.model import Fate, MutantId, Mutation, OpVersion, Score, Tolerance, Values, Verdict
 from tests.execution.one import ENGINE
 from tests.inline import judged
 
@@ -59,7 +58,7 @@ def test_a_yardstick_is_about_the_same_version_type_and_mistakes():
     ]
     [found] = yardsticks(("last_of_ties",), ours)
     assert (found.op, found.dtype, found.tests) == (hardmax, "float32", 7)
-    assert found.ours == score(ours[:1])
+    assert found.ours == Score([ours[0].fate])
     assert found.theirs.total() == 1
     assert pool not in {found.op}
 

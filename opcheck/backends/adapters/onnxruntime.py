@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, numpy_helper, parser
 
-from opcheck import dtypes, opset
+from opcheck import dtypes, grouping, opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.backends.connect import lead_dtype
@@ -95,8 +95,7 @@ def _declares(provider: str, task: Task) -> bool | None:
     versions = {entry.domain: entry.version for entry in model.opset_import}
 
     def has_kernel(node: Any) -> bool:
-        schema = opset.describe(node.domain, node.op_type, versions[node.domain])
-        assert schema
+        schema = grouping.sure(opset.describe(node.domain, node.op_type, versions[node.domain]))
         return any(
             kernel.provider == provider
             and (kernel.op_name, kernel.domain) == (node.op_type, node.domain)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, opset
+from opcheck import dtypes, grouping, opset
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes, only_tensors
 from opcheck.engine import axes as ax
@@ -225,8 +225,7 @@ def _named(name: str, torch: Any, task: Task, x: Any) -> Any:
 def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
     """A function of floats, with the attributes of the node or their defaults."""
     unsupported(f"{task.op} of {x.dtype}", not x.is_floating_point())
-    schema = opset.describe("", task.op.name, task.opset)
-    assert schema
+    schema = grouping.sure(opset.describe("", task.op.name, task.opset))
     names = schema.attributes.keys() - {"consumed_inputs"}
     attrs = {name: task.attrs.get(name, schema.attributes[name].default) for name in names}
     return function(torch, task, x, **attrs)

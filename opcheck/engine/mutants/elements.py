@@ -27,6 +27,10 @@ REALS = tuple(n for n, d in dtypes.BASIC.items() if d.kind in ("float", "int"))
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 COMPLEX = ("complex64", "complex128")
+#: Types that have numbers below 0; what float32 and float64 do not hold.
+BELOW_0 = (*FLOATS, *SIGNED)
+BEYOND_FLOAT32 = ("float64", "int32", "int64", "uint32", "uint64")
+BEYOND_FLOAT64 = ("int64", "uint64")
 NUMBERS = (*REALS, *COMPLEX)
 #: Types that hold more than float16 does, that have the digits of float32, and float64 alone.
 BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
@@ -150,7 +154,6 @@ def _added_in(dtype: Any, original: Any, a: Any, b: Any) -> Any:
     return np.broadcast_to(total, original(a, b).shape).astype(a.dtype)
 
 
-_WITH_A_SIGN = [name for name in REALS if name not in UNSIGNED]
 #: By function; of +, −, × and ÷ between tensors.
 _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
     "matmul": (
@@ -212,9 +215,9 @@ _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
               (1e-5, None), (1e-6, LONG), (2.0**-23, LONG), (1e-8, DOUBLE), (1e-12, DOUBLE)))),
     "abs": (
         ("absolute_value_forgotten", "the absolute value was forgotten",
-         lambda original, x: x, _WITH_A_SIGN),
+         lambda original, x: x, BELOW_0),
         ("negative_values_are_zero", "negative values counted as 0",
-         lambda original, x: np.maximum(x, x.dtype.type(0)), _WITH_A_SIGN)),
+         lambda original, x: np.maximum(x, x.dtype.type(0)), BELOW_0)),
     "pow": (
         ("root_forgotten", "the root was forgotten",
          lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p)),
@@ -255,9 +258,6 @@ FAULTS: tuple[Mutant, ...] = (
 CastChange: TypeAlias = Callable[[Callable[..., Array], Array, Array, DType], Any]
 
 _INTEGERS = (*SIGNED, *UNSIGNED)
-#: What float32 and float64 do not hold.
-_BEYOND_FLOAT32 = ("float64", "int32", "int64", "uint32", "uint64")
-_BEYOND_FLOAT64 = ("int64", "uint64")
 _NAMED = ("+INF", "INF", "-INF", "NaN")
 
 
@@ -303,15 +303,15 @@ _TO_FLOAT, _TO_INT, _TO_BOOL = ("", "float"), ("", "int"), ("", "bool")
 CASTS: tuple[Mutant, ...] = faults(
     "cast_to", _cast,
     ("cast_through_float32", "values were cast to float32 first, and rounded twice",
-     _between(_TO_FLOAT, _through("float32")), (*_BEYOND_FLOAT32, "string")),
+     _between(_TO_FLOAT, _through("float32")), (*BEYOND_FLOAT32, "string")),
     ("cast_through_float64", "integers were cast to float64 first", _through("float64"),
-     (*_BEYOND_FLOAT64, "string")),
+     (*BEYOND_FLOAT64, "string")),
     ("cast_to_integers_through_float32", "integers came by way of float32",
-     _between(_TO_INT, _through("float32")), (*_BEYOND_FLOAT32, "string")),
+     _between(_TO_INT, _through("float32")), (*BEYOND_FLOAT32, "string")),
     ("cast_to_texts_with_8_digits", "integers were written with 8 digits",
      _between(("int", "string"), lambda cast, x, *_: np.array(
          [f"{n:.8g}" for n in x.reshape(-1).tolist()], object).reshape(x.shape)),
-     _BEYOND_FLOAT32[1:]),
+     BEYOND_FLOAT32[1:]),
     *((f"cast_from_texts_{name}", f"of texts {words}",
        _between(("string", "float"), partial(lambda change, cast, x, right, dtype: cast(
            np.vectorize(change, otypes="O")(x), dtype), change)), ("string",))
@@ -328,9 +328,9 @@ CASTS: tuple[Mutant, ...] = faults(
            ("float16", BEYOND_FLOAT16), ("bfloat16", ("float16", *LONG)))),
     ("cast_towards_zero", "digits that the narrower type lacks were cut off",
      _between(_TO_FLOAT, lambda cast, x, right, dtype: cut_off(right, x)),
-     ("float16", "float32", *_BEYOND_FLOAT32)),
+     ("float16", "float32", *BEYOND_FLOAT32)),
     ("cast_ties_away", "a number halfway between two was rounded away from zero",
-     _between(_TO_FLOAT, _ties_away), ("float16", "float32", *_BEYOND_FLOAT32)),
+     _between(_TO_FLOAT, _ties_away), ("float16", "float32", *BEYOND_FLOAT32)),
     ("cast_overflow_saturates", "a number out of range became the largest, not infinite",
      _between(_TO_FLOAT, lambda cast, x, right, dtype: np.where(
          np.isfinite(x.astype(np.float64)),

@@ -25,7 +25,6 @@ MutantRow: TypeAlias = tuple[Any, ...]
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
 AnswerFunction: TypeAlias = Callable[[Node], Sequence[Any]]
-RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 #: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
 Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 
@@ -191,16 +190,6 @@ class StatefulMutant:
     habit: Habit
     of_values: bool = False
     of_inputs: bool = False
-
-    def spoilt(self, run: RunFunction) -> RunFunction:
-        """A right run with the habit."""
-        runs: list[list[Any]] = []
-
-        def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
-            runs.append(_copies(run(inputs)))
-            return self.habit(runs, inputs)
-
-        return spoilt
 
 
 def _copies(outputs: Sequence[Any]) -> list[Any]:

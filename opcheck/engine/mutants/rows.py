@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from opcheck.engine.mutants import elements as el
-from opcheck.engine.mutants.elements import DOUBLE, FLOATS, SIGNED, UNSIGNED, whole_vectors
+from opcheck.engine.mutants.elements import BELOW_0, DOUBLE, FLOATS, SIGNED, UNSIGNED, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, faults, faulty
 from opcheck.numbers import plain
 from opcheck.numbers.bounded.reductions import axes_of
@@ -28,8 +28,6 @@ RowChange: TypeAlias = Callable[[RowFunction, Matrix], Any]
 #: Elements of blocks and lanes, down to a pair, and of the vectors that leave a tail.
 GROUPS = (256, 128, 64, 32, 16, 8, 4, 2)
 TAILS = (128, 32, 16, 8, 4, 2)
-#: Types that have numbers below 0.
-BELOW_0 = (*FLOATS, *SIGNED)
 LOWEST = float(np.finfo(np.float32).min)
 _first = methodcaller("argmax", axis=1)
 
@@ -319,8 +317,6 @@ def _last_of_equals_kept(right: RowFunction, m: Matrix) -> Any:
     return np.take_along_axis(kept, right(np.take_along_axis(m, kept, 1)), 1)
 
 
-_WIDE = ("int32", "int64", "uint32", "uint64")
-
 TOPS: tuple[Mutant, ...] = faults(
     "top_k", _top_k,
     ("later_ties_come_first", "of equal elements the last came first", _last),
@@ -343,9 +339,9 @@ TOPS: tuple[Mutant, ...] = faults(
     *((f"top_compared_in_{np.dtype(dtype).name}",
        f"elements were compared in {np.dtype(dtype).name}",
        _of(partial(np.asarray, dtype=dtype)), only) for dtype, only in (
-          (np.float32, (*DOUBLE, *_WIDE)), (np.float64, ("int64", "uint64")),
-          (np.float16, ("float32", "float64", "int16", "uint16", *_WIDE)),
-          (ml_dtypes.bfloat16, ("float16", "float32", "float64", "int16", "uint16", *_WIDE)),
+          (np.float32, el.BEYOND_FLOAT32), (np.float64, el.BEYOND_FLOAT64),
+          (np.float16, ("float32", "int16", "uint16", *el.BEYOND_FLOAT32)),
+          (ml_dtypes.bfloat16, ("float16", "float32", "int16", "uint16", *el.BEYOND_FLOAT32)),
           (np.int32, ("int64", "uint64", "uint32")))),
     *((f"top_of_whole_vectors_of_{width}",
        f"what is left of a row after the last whole vector of {width} was not looked at",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import repeat
-from math import ldexp, prod
+from math import prod
 from operator import methodcaller
 from typing import Any, TypeAlias
 
@@ -382,13 +382,6 @@ def _exchanged(one: int, other: int, least: int = 2) -> Callable[[Array], Array]
     return lambda out: np.swapaxes(out, one, other).reshape(out.shape) if out.ndim >= least else out
 
 
-def _read_channels_last(array: Array) -> Array:
-    if array.ndim < 3:
-        return array
-    batches, channels, *others = array.shape
-    return np.ascontiguousarray(np.moveaxis(array.reshape(batches, *others, channels), -1, 1))
-
-
 def _without_the_attribute(node: Node) -> Sequence[Any]:
     for name in node.attrs:
         with suppress(InvalidNode):
@@ -421,15 +414,6 @@ def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], 
     return _of("float", lambda x: np.where(which(x), x.dtype.type(value), x))
 
 
-def _not_rounded_back(part: float) -> tuple[str, ...]:
-    """The types in which a number that is too large by `part` is another number.
-
-    In the others the next number is more than twice as far away.
-    """
-    floats = (DTYPES[name] for name in FLOATS)
-    return tuple(d.name for d in floats if 2 * part >= (1 - part) * ldexp(1, -d.precision))
-
-
 #: Which types lose something on the way through another; of those of 16 bits float16 has more
 #: digits, and bfloat16 the wider range.
 _NARROWED_TO = {"float32": el.DOUBLE, "float16": el.BEYOND_FLOAT16, "bfloat16": ("float16", *LONG)}
@@ -445,7 +429,8 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output("written_channels_last", "the output was written in the order of channels last",
               lambda o: np.moveaxis(o, 1, -1).reshape(o.shape) if o.ndim > 2 else o),
     of_input("read_channels_last", "the input was read in the order of channels last",
-             _read_channels_last),
+             lambda x: np.moveaxis(x.reshape(len(x), *x.shape[2:], x.shape[1]), -1, 1).copy()
+             if x.ndim > 2 else x),
     of_output("batches_and_channels_exchanged",
               "the output was written with axes 0 and 1 exchanged", _exchanged(0, 1)),
     of_output("last_two_axes_exchanged",
@@ -579,7 +564,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *(of_input(f"integers_through_{name}", f"integers went through {name}",
                _of("int", through(name)), only)
       for name, only in (
-          ("float32", ("int32", "int64", "uint32", "uint64")), ("float64", ("int64", "uint64")),
+          ("float32", el.BEYOND_FLOAT32[1:]), ("float64", el.BEYOND_FLOAT64),
           ("int32", ("int64", "uint64")))),
     of_input("whole_numbers", "the input was cut off to whole numbers",
              _of("float", np.trunc), FLOATS),
@@ -587,7 +572,9 @@ MUTANTS: tuple[Mutant, ...] = (
              FLOATS),
     of_output("nan_becomes_zero", "NaN in the result became zero", _replaced(np.isnan, 0),
               FLOATS, rounded=True),
+    # In other types the next number is more than twice as far away.
     *(of_output(f"too_large_by_{part:g}", f"every value was too large by {part:g} of itself",
                 partial(lambda part, x: (x.astype(np.float64) * (1 + part)).astype(x.dtype), part),
-                _not_rounded_back(part), rounded=True) for part in (1e-2, 1e-3, 1e-4, 1e-5)),
+                only, rounded=True)
+      for part, only in ((1e-2, FLOATS), (1e-3, ("float16", *LONG)), (1e-4, LONG), (1e-5, LONG))),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from functools import cache, partial
 from itertools import accumulate, pairwise, zip_longest
 from math import ceil, inf, log2, prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import urlencode
 
 from jinja2.utils import htmlsafe_json_dumps
@@ -125,25 +125,22 @@ _MARGINS = 40.0, 10.0, 32.0, 6.0
 
 @dataclass(frozen=True)
 class Drawing:
-    """Content of an `<svg>`, and its size in points."""
+    """Content of an `<svg>`, its size in points, and its description."""
 
     width: float
     height: float
     inside: str
+    about: str
 
 
 def drawn(
-    template: str, width: float, height: float, margins: Sequence[float] = _MARGINS, **values: Any
+    template: str, about: str, width: float, height: float, margin: float, **values: Any
 ) -> Drawing:
-    """A drawing of axes of this size, between margins."""
-    left, right, below, above = margins
-    size = {"width": width, "height": height, "corner": f"{left:g} {above:g}"}
+    """A drawing of axes of this size, between margins, of which `margin` is the left one."""
+    _, right, below, above = _MARGINS
+    size = {"width": width, "height": height, "corner": f"{margin:g} {above:g}"}
     inside = render(template, **size, **values).strip()
-    return Drawing(width + left + right, height + below + above, inside)
-
-
-#: A drawing of the page: its name, itself, and its description.
-Plot: TypeAlias = tuple[str, Drawing, str]
+    return Drawing(width + margin + right, height + below + above, inside, about)
 
 
 class Plots:
@@ -152,17 +149,17 @@ class Plots:
     def __init__(self) -> None:
         self.left_out = 0
         self._room = ROOM
-        self._drawn: dict[object, Plot] = {}
+        self._drawn: dict[object, tuple[str, Drawing]] = {}
 
     @property
     def drawings(self) -> dict[str, Drawing]:
         """All drawings, by name."""
-        return {name: drawing for name, drawing, _ in self._drawn.values()}
+        return dict(self._drawn.values())
 
-    def of(self, picture: Picture) -> list[Plot]:
-        """The map and the histogram of a picture, if it has them; nothing without room."""
+    def of(self, picture: Picture) -> list[tuple[str, Drawing]]:
+        """The map and the histogram of a picture, by name, if it has them; nothing without room."""
         # Each by what it shows, with the function that makes it.
-        wanted: dict[object, Callable[[Picture], tuple[Drawing, str]]] = {}
+        wanted: dict[object, Callable[[Picture], Drawing]] = {}
         if picture.cells:
             wanted["map", picture.shape, picture.cells] = _map
         if picture.ulps or picture.unordered:
@@ -172,12 +169,12 @@ class Plots:
             return []
         for key, draw in wanted.items():
             if key not in self._drawn:
-                self._drawn[key] = f"d{len(self._drawn)}", *draw(picture)
+                self._drawn[key] = f"d{len(self._drawn)}", draw(picture)
                 self._room -= len(self._drawn[key][1].inside)
         return [self._drawn[key] for key in wanted]
 
 
-def _map(picture: Picture) -> tuple[Drawing, str]:
+def _map(picture: Picture) -> Drawing:
     counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
     message = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
     about = f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {message}"
@@ -185,8 +182,8 @@ def _map(picture: Picture) -> tuple[Drawing, str]:
     cell = min(_CELL, _WIDTH[1] / across, _HEIGHT / down)
     width, height = max(_WIDTH[0], cell * across), cell * down if down > 1 else _CELL
     shape, rows = picture.shape, prod(picture.shape[:-1])
-    drawing = drawn(
-        *("map.svg", width, height),
+    return drawn(
+        *("map.svg", about, width, height, _MARGINS[0]),
         label=f"axis {len(shape) - 1}" if shape else "",
         dots=Markup(f"data:image/png;base64,{b64encode(_png(picture.cells)).decode()}"),
         shape=shape,
@@ -195,7 +192,6 @@ def _map(picture: Picture) -> tuple[Drawing, str]:
         down=down,
         left=max(-5.0 * len(str(rows - 1)) - 10, -30),  # with letters of this width
     )
-    return drawing, about
 
 
 def _png(cells: Sequence[str]) -> bytes:
@@ -209,7 +205,7 @@ def _png(cells: Sequence[str]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
-def _histogram(picture: Picture) -> tuple[Drawing, str]:
+def _histogram(picture: Picture) -> Drawing:
     """Draw bars as high as the logarithm of their count, with gaps for powers left out."""
     bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
     places = [0.6] * bool(bars)
@@ -222,20 +218,20 @@ def _histogram(picture: Picture) -> tuple[Drawing, str]:
     heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
     wide, high = width / (places[-1] + 0.6), _HIGH / (max(heights) * 1.18 + 0.2)
     sized = zip(bars, places, heights, strict=True)
-    drawing = drawn(
-        *("histogram.svg", width, _HIGH, (_MARGINS[1], *_MARGINS[1:])),
+    counts = []
+    for bits, count in picture.ulps:
+        least, most = bits and 1 << (bits - 1), (1 << bits) - 1
+        counts.append(f"{count:,} at {least if least == most else f'{least:,}–{most:,}'}")
+    counts += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
+    about = f"Elements by their distance in ULP: {', '.join(counts)}"
+    return drawn(
+        *("histogram.svg", about, width, _HIGH, _MARGINS[1]),
         label="ULP off",
         bars=[(*bar, wide * place, high * height) for bar, place, height in sized],
         wide=wide,
         # Labels for which there is room.
         some=ceil(_BAR * len(bars) / _WIDEST),
     )
-    counts = []
-    for bits, count in picture.ulps:
-        low, high = bits and 1 << (bits - 1), (1 << bits) - 1
-        counts.append(f"{count:,} at {low if low == high else f'{low:,}–{high:,}'}")
-    counts += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
-    return drawing, f"Elements by their distance in ULP: {', '.join(counts)}"
 
 
 def _steps(bits: int) -> str:

@@ -79,7 +79,7 @@ SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple)
 def drawn(*pictures):
     """The drawings of each picture, in the order in which a page shows them."""
     made = Plots()
-    return [[drawing.inside for _, drawing, _ in made.of(one)] for one in pictures]
+    return [[drawing.inside for _, drawing in made.of(one)] for one in pictures]
 
 
 def elements(inside):
@@ -152,7 +152,7 @@ def test_a_histogram_has_a_bar_a_power_of_two_and_says_how_many():
 
 def test_what_a_picture_says_in_words_is_what_it_shows():
     picture = Picture((2, 2), ((0, 2), (3, 1)), 1, ("..", "bZ"))
-    assert [label for *_, label in Plots().of(picture)] == [
+    assert [drawing.about for _, drawing in Plots().of(picture)] == [
         "Map of errors by position, of 4 cells: 2 no error, 1 within what is allowed, "
         "1 wrong where no error is allowed",
         "Elements by their distance in ULP: 2 at 0, 1 at 4–7, 1 NaN opposite a number",

@@ -198,13 +198,13 @@ def _windows(shapes: _Shapes, attrs: Mapping[str, Any], back: bool = False) -> _
     lists = {name: value for name, value in attrs.items() if isinstance(value, tuple)}
     illegal(f"{lists}; allowed: {len(sizes)} numbers", {*map(len, lists.values())} - {len(sizes)})
     lists["Sizes"], ones = sizes, (1,) * len(sizes)
-    names = ("Sizes", "Strides", "WindowSize", "Dilations", "StartPadding", "EndPadding")
-    for size, stride, window, dilation, *pads in zip(
-        *(lists.get(n, ones) for n in names), strict=True
-    ):
-        reach, room = (window - 1) * dilation, size + sum(pads)
-        wrong = (size - 1) * stride + reach < sum(pads) if back else reach >= room
-        illegal(f"{lists}; allowed: windows that fit", wrong)
+    names = "Sizes Strides WindowSize Dilations OutputPadding StartPadding EndPadding".split()
+    each = zip(*(lists.get(name, ones) for name in names), strict=True)
+    for size, stride, window, dilation, more, *pads in each:
+        reach = (window - 1) * dilation
+        lacks = sum(pads) - (size - 1) * stride - reach if back else reach + 1 - size - sum(pads)
+        unsupported("an output of OutputPadding alone", back and 0 < lacks <= more)
+        illegal(f"{lists}; allowed: windows that fit", lacks > 0)
     return {}
 
 

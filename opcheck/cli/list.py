@@ -235,8 +235,8 @@ def support(
     opcheck support -b npu:0 --format html > npu.html    every cell
     opcheck support net -b npu:0                     what the cases in a folder use
 
-    A few small models of the shipped suites are asked of each cell, or the cases of PATH. No ledger
-    excuses a wrong answer. Without -b, these are the backends of `opcheck run`.
+    A few small models of the shipped suites are asked of each cell, or the cases of PATH but those
+    with an oracle. No ledger excuses a wrong answer. Without -b: the backends of `opcheck run`.
 
     Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend or the
     cluster could not be used.

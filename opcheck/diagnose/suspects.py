@@ -160,9 +160,9 @@ class Suspects:
                 self._failed[case] = evidence
         # Those that a pass in the same version and dtype contradicts are left out. First comes the
         # mutant that explains the most failures up to now.
-        said = [spelt(one) for one in fits if not self.against(one, cell, enough=1)]
-        explained.update(one.mistake for one in said if one.mistake)
-        said.sort(key=lambda one: -explained[str(one.mistake)])
+        upheld = [one for one in fits if not self.against(one, cell, enough=1)]
+        explained.update(one.name for one in upheld)
+        said = [*map(spelt, sorted(upheld, key=lambda one: -explained[one.name]))]
         if not said and evidence.got is not None:
             if not evidence.admitted:
                 said.append(NOT_CHECKED)
@@ -473,7 +473,7 @@ class Evidence:
         if not (errors.any() and np.isfinite(errors).all()):
             return math.inf
         least, most = sorted((errors.min(), errors.max()), key=abs)
-        alike = 0 < most / (least or -1) < _ALIKE and np.unique(errors).size >= _ENOUGH
+        alike = 0 < most / least < _ALIKE and np.unique(errors).size >= _ENOUGH
         return math.ldexp(abs(most), -2 * _FINER if alike else 0)
 
     def views(self) -> Iterator[tuple[Fault, Evidence]]:
@@ -503,8 +503,9 @@ class Evidence:
             return None
         want, dtype = wanted.pop(), types.pop()
         # Strings and complex numbers are not the same answer in another type.
-        numbers = want and dtype and {want.kind, dtype.kind} <= {"bool", "float", "int"}
-        return (want, dtype) if want and dtype and numbers else None
+        if want and dtype and {want.kind, dtype.kind} <= {"bool", "float", "int"}:
+            return want, dtype
+        return None
 
     def _rounded(self, fault: Fault) -> Evidence:
         """Return the evidence in a fault's type, with the engine's answer there."""

@@ -89,6 +89,13 @@ def test_of_many_facts_one_fits_by_chance() -> None:
     assert learned(*many, fits, failing=those, others=others) == "nothing"
 
 
+def test_of_facts_that_hold_of_the_same_cases_the_likeliest_is_kept() -> None:
+    spec = replace(CASE.inputs[0], dtype=DTYPES["float64"])
+    other = replace(CASE, attrs={"axis": 1}, opset=14, inputs=(spec,))
+    expected = [("the input is float32", PLAIN, 1), ("the input is float64", PLAIN, 2)]
+    assert settle.features([CASE, other]) == expected
+
+
 def test_all_facts_of_some_cases(snapshot: Any) -> None:
     float32, int64 = DTYPES["float32"], DTYPES["int64"]
     given = Given(np.array([[1.0, np.nan, np.inf]]))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck import model
-from opcheck.compare.verdict import ALONE, Judgement, judge_among
+from opcheck.compare.verdict import ALONE, Judgement, judge_among, steady
 from opcheck.dtypes import DTYPES
 from tests.report.made import CASE
 
@@ -73,6 +73,25 @@ def test_to_be_near_is_asked_of_both_sides() -> None:
     assert verdicts(among(says(1), says(1.105), tolerance=tenth)) == ["differ", "differ"]
     assert verdicts(among(says(1.105), says(1), tolerance=tenth)) == ["differ", "differ"]
     assert verdicts(among(says(1), says(1.05), tolerance=tenth)) == ["pass", "pass"]
+
+
+def test_two_majorities_are_none() -> None:
+    found = among(says(1), says(1.08), says(1.09), says(1.16))
+    assert verdicts(found) == ["differ", "pass", "pass", "differ"]
+    assert found[0].reason == "differs from D: Y: 1 of 1 elements differ; agrees with B and C"
+
+
+@pytest.mark.parametrize(("again", "is_steady"), [(None, True), (0.95, True), (0.5, False)])
+def test_answers_to_the_same_data_lie_within_the_tolerance(again: Any, is_steady: bool) -> None:
+    case = replace(CASE, outputs=Y, tolerance=NEAR)
+    outcome = says(1)
+    if again is not None:
+        outcome = replace(outcome, again=says(again).outputs, differs="output Y differs")
+    found = steady(case, outcome)
+    assert found.unstable == (None if is_steady else "output Y differs")
+    # What is no answer, or has another form, is judged as that.
+    for other in (NO, replace(outcome, outputs=()), replace(says(1, dtype=np.int32), again=())):
+        assert steady(case, other) is other
 
 
 def test_the_odd_one_out_is_named_as_one_that_differs() -> None:

@@ -281,6 +281,7 @@ def test_booleans_are_exact_whatever_the_tolerance() -> None:
         (np.inf, 1.0, Tolerance(rtol=1e-3), "exact", 0x7FF0000000000000 - 0x3FF0000000000000),
         (0.0, -0.0, Tolerance(ulp=1, signed_zeros=True), "+0", 0),
         (-0.0, 0.0, Tolerance(ulp=0, signed_zeros=True), "-0", 0),
+        (1.0, 2.0, Tolerance(ulp=3, signed_zeros=True), "±3 ULP", 2**52),
     ],
 )
 def test_a_mismatch_says_what_was_allowed(want, got, tolerance, allowed, ulp):
@@ -313,7 +314,9 @@ def test_what_is_shown_is_the_reference_in_the_dtype_of_the_output() -> None:
     largest, one = np.array([2**64 - 1], np.uint64), np.array([1], np.uint64)
     big = mismatch(DTYPES["uint64"], Tolerance(rtol=0.1), largest, one)
     assert (big.want, big.got, big.ulp, big.allowed) == (2**64 - 1, 1, None, "±1.84e+18")
-    assert mismatch(DTYPES["bool"], EXACT, np.array([True]), np.array([False])).want is True
+    for tolerance in (EXACT, Tolerance(rtol=0.1)):
+        found = mismatch(DTYPES["bool"], tolerance, np.array([True]), np.array([False]))
+        assert (found.want, found.allowed) == (True, "exact")
 
 
 def exact_value_of_16_bits(bits: int, fraction_bits: int) -> Fraction | float:

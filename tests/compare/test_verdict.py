@@ -154,6 +154,7 @@ def test_a_refusal_counts_only_if_the_legal_twin_is_accepted(rule, twin, verdict
         assert found.verdict is wanted
         assert found.reason.startswith(said)
         assert found.alternative is None
+    assert judged(rule, ILLEGAL, REFUSED).refused
 
 
 def test_a_twin_is_accepted_whatever_its_values() -> None:

@@ -493,8 +493,6 @@ def _is_no_chance(
         return len({questions[n] for n in range(cases.bit_length()) if cases >> n & 1})
 
     covered = _holds(terms, failing)
-    if covered.bit_count() < FEWEST:
-        return False
     if few and all(term.rank == PLAIN for term in terms):
         return True
     about, fail, rest = asked(covered), asked(failing), asked(others)

@@ -406,8 +406,6 @@ class Evidence:
         if len(bounds) != 1 or bounds[0] is None:
             return False
         room = bounds[0].room(bounds[0].tiers()[0]).own
-        if room.shape != one.shape:
-            return False
         with np.errstate(all="ignore"):
             return np.abs(wide(one) - wide(other)) <= 2 * room
 
@@ -442,7 +440,7 @@ class Evidence:
         """Largest distance of each output in ULP, and its place; 0 if unknown."""
         pairs = zip(self.got or (), self.nearest, strict=True)
         steps = [
-            np.zeros(1) if right is None or isinstance(got, Foreign) else distance(got, right)
+            np.zeros(0) if right is None or isinstance(got, Foreign) else distance(got, right)
             for got, right in pairs
         ]
         return [(int(off.max(initial=0)), int(off.argmax()) if off.size else 0) for off in steps]

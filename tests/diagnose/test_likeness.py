@@ -135,6 +135,23 @@ def test_of_several_right_answers_the_nearest_counts() -> None:
     assert replace(both_passed, got=got).farthest == [(0, 0)] * 3
 
 
+def test_what_two_correct_implementations_may_differ_by() -> None:
+    seen = wrong(ROW, None)
+    for other, are_near in ((RIGHT, True), (RIGHT * np.float32(1.5), False)):
+        assert seen.within_errors(0, RIGHT, other).all() == are_near
+    unbounded = replace(WANT, bound=None)
+    for admitted in (((WANT,), (WANT,)), ((unbounded,),), ()):
+        assert replace(seen, admitted=admitted).within_errors(0, RIGHT, RIGHT) is False
+
+
+def test_beside_a_wrong_output_two_may_be_right_where_no_answer_is_known() -> None:
+    more, less = ((RIGHT.view(np.int32) + n).view(np.float32) for n in (100, -100))
+    made = mutant(lambda _: [2 * RIGHT, less])
+    for given, is_it in ((replace(ROW, attrs={"axis": 7}), True), (ROW, False)):
+        seen = Evidence(given, [2 * RIGHT, more], ((WANT, WANT),), Tolerance(ulp=200))
+        assert reproduces(made, seen) is is_it
+
+
 def test_nan_is_reproduced_by_nan_only() -> None:
     nan = np.full_like(RIGHT, np.nan)
     assert reproduces(mutant(lambda _: [nan]), wrong(ROW, [nan]))

@@ -61,6 +61,12 @@ def test_the_tolerance_that_would_pass_is_named_up_to_half_of_the_digits(most, i
     assert resemblance(wrong(ROW, [got])) == (said if is_named else None)
 
 
+def test_a_factor_of_nearly_1_is_a_loss_of_precision() -> None:
+    got = (RIGHT.view(np.int32) + 4).view(np.float32)
+    said = "like less precision: it would pass with a tolerance of 4 ULP"
+    assert resemblance(wrong(ROW, [got], Tolerance(ulp=0))) == said
+
+
 #: One value has nothing in common with itself.
 ONE_WRONG = RIGHT.copy()
 ONE_WRONG[0, 3] *= 5

@@ -43,6 +43,14 @@ def test_two_facts_are_said_where_neither_is_enough() -> None:
     assert learned(one, other) == "it is dark and it rains"
 
 
+@pytest.mark.parametrize(("rank", "failures", "found"), [
+    (LIMIT, 6, "it is dark and x is 7"), (LIMIT, 5, "nothing"), (VALUE, 5, "it is dark and x is 7"),
+])  # fmt: skip
+def test_a_limit_beside_another_fact_holds_of_all_failures(rank, failures, found):
+    one = Feature("it is dark", PLAIN, FAILING | bits(6, 7))
+    assert learned(one, Feature("x is 7", rank, bits(*range(failures), 8, 9))) == found
+
+
 def test_one_fact_is_better_than_two_that_explain_little_more() -> None:
     one = Feature("it is dark", PLAIN, bits(*range(5)))
     pair = (Feature(text, PLAIN, FAILING | bits(6 + n)) for n, text in enumerate("ab"))
@@ -104,7 +112,9 @@ def test_all_facts_of_some_cases(snapshot: Any) -> None:
     lists = {"axes": (1, -1), "kernel_shape": (3, 0), "scales": (-0.5, 0.5), "empty": ()}
     single = {"axis": -2, "alpha": -0.5, "mode": "edge", "to": 1 << 31, "low": -1 - (1 << 31)}
     invalid = Rejected("axis -7 is outside [-2, 1]", CASE)
+    vector = (replace(x, shape=(7,), put=()),)
     cases = [
+        replace(CASE, attrs={"kernel_shape": (3,)}, inputs=vector),
         replace(CASE, inputs=inputs, slots=("X", "", "W"), attrs=lists),
         replace(CASE, attrs=single | {"last": (1 << 31) - 1, "first": -1 << 31}, expect=invalid),
         *(replace(CASE, attrs={"axes": axes}) for axes in (-3, -1, 2, 3, ())),

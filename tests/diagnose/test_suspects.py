@@ -383,6 +383,8 @@ def test_failures_that_were_kept_are_tried_again(fitting: Any) -> None:
     assert tried["third"] == 47
     assert refit("kept", "one", "other") == ["one", "other"]
     assert [*held.fitting(replace(CASE, id="kept"), ())] == ["one"]
+    some = [Diagnosis(name, "") for name in ("output_in_float16", "third", "one")]
+    assert [*held.fitting(CASE, some)] == ["one", "third", "output_in_float16"]
     assert [*held.fitting(CASE, [Diagnosis("third", ""), Diagnosis("one+nobody", "")])] == ["third"]
 
 

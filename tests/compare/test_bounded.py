@@ -227,15 +227,12 @@ TIERS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("error", "problem", "tier", "remark"),
-    [
-        (5e-5, None, "plain", ""),
-        (5e-4, "precision", "stored", "kept in float16"),
-        (5e-3, "precision", "poor", "computed in float16"),
-        (5e-2, "values", "plain", ""),
-    ],
-)
+@pytest.mark.parametrize(("error", "problem", "tier", "remark"), [
+    (5e-5, None, "plain", ""),
+    (5e-4, "precision", "stored", "kept in float16"),
+    (5e-3, "precision", "poor", "computed in float16"),
+    (5e-2, "values", "plain", ""),
+])  # fmt: skip
 def test_the_first_tier_that_fits_decides(error, problem, tier, remark):
     found = judged([1.0, 1.0], [1.0, 1 + error], Fake(TIERS))
     assert (found.problem, found.tier, found.remark) == (problem, tier, remark)
@@ -332,17 +329,10 @@ def test_the_tolerance_is_not_widened_by_the_bound_s_own_error() -> None:
     assert not are_plainly_right(one, got, EXACTLY)
 
 
-@pytest.mark.parametrize(
-    ("y", "got", "more"),
-    [
-        (0, 0.1, {"bound": Fake(FLOORED, zeros=True)}),
-        (0, -0.1, {"low": 0.0}),
-        (1, 1.1, {"high": 1.0}),
-        (0, np.nan, {}),
-        (np.inf, 0.1, {}),
-    ],
-    ids=["exact", "below the range", "above the range", "NaN", "infinite"],
-)
+@pytest.mark.parametrize(("y", "got", "more"), [
+    (0, 0.1, {"bound": Fake(FLOORED, zeros=True)}), (0, -0.1, {"low": 0.0}),
+    (1, 1.1, {"high": 1.0}), (0, np.nan, {}), (np.inf, 0.1, {}),
+], ids=["exact", "below the range", "above the range", "NaN", "infinite"])  # fmt: skip
 def test_the_floor_excuses_nothing_else(y: float, got: float, more: Any) -> None:
     fields = {"bound": Fake(FLOORED), **more}
     assert by_tolerance([y], [got], **fields).problem == "values"
@@ -379,14 +369,10 @@ def test_the_picture_shows_as_wrong_what_neither_admits() -> None:
     assert found.picture().cells[0][1:] == "Z."
 
 
-@pytest.mark.parametrize(
-    ("dtype", "got", "problem"),
-    [
-        (FLOAT32, 2.0**-125, None),
-        (FLOAT32, 2.01 * 2.0**-126, "values"),
-        (FLOAT16, 2.0**-24, "values"),
-    ],
-)
+@pytest.mark.parametrize(("dtype", "got", "problem"), [
+    (FLOAT32, 2.0**-125, None), (FLOAT32, 2.01 * 2.0**-126, "values"),
+    (FLOAT16, 2.0**-24, "values"),
+])  # fmt: skip
 def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(dtype, got, problem):
     want = stated_want(OpVersion("", "Softmax", 13), "y", np.zeros(1), dtype)
     assert compare(want, np.array([got], dtype.numpy), EXACTLY).problem == problem

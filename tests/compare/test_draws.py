@@ -50,15 +50,12 @@ def classes(*probabilities):
 
 
 @pytest.mark.sampled(2, evenly=True)
-@pytest.mark.parametrize(
-    ("node", "draw"),
-    [
-        (NORMAL, lambda: float32(RNG.normal(3, 2, SHAPE))),
-        (UNIFORM, lambda: float32(RNG.uniform(-3, 5, SHAPE))),
-        (COIN, lambda: float32(RNG.random(SHAPE) < 0.3)),
-        (CLASSES, lambda: classes([0.5, 0.25, 0.25], [0.125, 0.125, 0.75])),
-    ],
-)
+@pytest.mark.parametrize(("node", "draw"), [
+    (NORMAL, lambda: float32(RNG.normal(3, 2, SHAPE))),
+    (UNIFORM, lambda: float32(RNG.uniform(-3, 5, SHAPE))),
+    (COIN, lambda: float32(RNG.random(SHAPE) < 0.3)),
+    (CLASSES, lambda: classes([0.5, 0.25, 0.25], [0.125, 0.125, 0.75])),
+])  # fmt: skip
 def test_no_honest_generator_is_accused(node, draw):
     # Of two dozen answers, with four questions of 255 parts and more each, none comes near.
     assert max(used(node, draw()) for _ in range(6)) < 0.8

@@ -269,21 +269,17 @@ def test_booleans_are_exact_whatever_the_tolerance() -> None:
         assert share(True, True, tolerance, DTYPES["bool"]) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("want", "got", "tolerance", "allowed", "ulp"),
-    [
-        (1.0, 1 + 2**-52, EXACT, "exact", 1),
-        (1.0, 2.0, Tolerance(), "exact", 2**52),
-        (1.0, 1.5, Tolerance(ulp=2), "±2 ULP", 2**51),
-        (2.0, 3.0, Tolerance(rtol=1e-3, atol=1e-3), "±0.003", 2**51),
-        (2.0, np.nan, Tolerance(rtol=1e-3), "±0.002", None),
-        (np.nan, 1.0, Tolerance(rtol=1e-3), "NaN", None),
-        (np.inf, 1.0, Tolerance(rtol=1e-3), "exact", 0x7FF0000000000000 - 0x3FF0000000000000),
-        (0.0, -0.0, Tolerance(ulp=1, signed_zeros=True), "+0", 0),
-        (-0.0, 0.0, Tolerance(ulp=0, signed_zeros=True), "-0", 0),
-        (1.0, 2.0, Tolerance(ulp=3, signed_zeros=True), "±3 ULP", 2**52),
-    ],
-)
+@pytest.mark.parametrize(("want", "got", "tolerance", "allowed", "ulp"), [
+    (1.0, 1 + 2**-52, EXACT, "exact", 1), (1.0, 2.0, Tolerance(), "exact", 2**52),
+    (1.0, 1.5, Tolerance(ulp=2), "±2 ULP", 2**51),
+    (2.0, 3.0, Tolerance(rtol=1e-3, atol=1e-3), "±0.003", 2**51),
+    (2.0, np.nan, Tolerance(rtol=1e-3), "±0.002", None),
+    (np.nan, 1.0, Tolerance(rtol=1e-3), "NaN", None),
+    (np.inf, 1.0, Tolerance(rtol=1e-3), "exact", 0x7FF0000000000000 - 0x3FF0000000000000),
+    (0.0, -0.0, Tolerance(ulp=1, signed_zeros=True), "+0", 0),
+    (-0.0, 0.0, Tolerance(ulp=0, signed_zeros=True), "-0", 0),
+    (1.0, 2.0, Tolerance(ulp=3, signed_zeros=True), "±3 ULP", 2**52),
+])  # fmt: skip
 def test_a_mismatch_says_what_was_allowed(want, got, tolerance, allowed, ulp):
     found = mismatch(FLOAT64, tolerance, np.array([[0, want]]), np.array([[0, got]]))
     assert (found.index, found.allowed, found.ulp) == ((0, 1), allowed, ulp)
@@ -291,15 +287,10 @@ def test_a_mismatch_says_what_was_allowed(want, got, tolerance, allowed, ulp):
     assert type(found.want) is type(found.got) is float
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "allowed"),
-    [
-        (0, 1, "within [0, 1]"),
-        (None, 1.5, "at most 1.5"),
-        (1, None, "±1 ULP"),
-        (3, None, "at least 3"),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "allowed"), [
+    (0, 1, "within [0, 1]"), (None, 1.5, "at most 1.5"), (1, None, "±1 ULP"),
+    (3, None, "at least 3"),
+])  # fmt: skip
 def test_a_mismatch_outside_the_range_names_the_range(low, high, allowed):
     found = mismatch(FLOAT64, Tolerance(ulp=1), np.array([1.0]), np.array([2.0]), low, high)
     assert found.allowed == allowed
@@ -436,16 +427,12 @@ def test_memory_layout_and_byte_order_do_not_matter(dtype: Any) -> None:
     assert distance(a[:0], b[:0]).shape == (0, 6)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        (np.zeros(2, np.float32), np.zeros(2, np.float64)),
-        (np.zeros(2, np.int32), np.zeros(2, np.int32)),
-        (np.zeros(2, np.complex64), np.zeros(2, np.complex64)),
-        (np.zeros((2, 1)), np.zeros((1, 2))),
-        (np.zeros(()), np.zeros(2)),
-    ],
-)
+@pytest.mark.parametrize(("a", "b"), [
+    (np.zeros(2, np.float32), np.zeros(2, np.float64)),
+    (np.zeros(2, np.int32), np.zeros(2, np.int32)),
+    (np.zeros(2, np.complex64), np.zeros(2, np.complex64)),
+    (np.zeros((2, 1)), np.zeros((1, 2))), (np.zeros(()), np.zeros(2)),
+])  # fmt: skip
 def test_what_has_no_distance_is_refused_and_never_broadcast(a: Any, b: Any) -> None:
     with pytest.raises(ValueError, match="no ULP distance between"):
         distance(a, b)

@@ -68,17 +68,13 @@ def test_what_holds_in_one_version_only_is_said_of_that() -> None:
     assert learned(*pair, version) == "a and b and the version is 13"
 
 
-@pytest.mark.parametrize(
-    ("feature", "failing", "questions", "found"),
-    [
-        (DARK, bits(0, 1), range(40), "nothing"),
-        (DARK, bits(0, 1, 2), range(40), "it is dark"),
-        # All types and opsets of one case are one question.
-        (DARK, FAILING, [0] * 6 + [1] * 34, "it is dark"),
-        (Feature("x is 7", VALUE, FAILING), FAILING, [0] * 6 + [1] * 34, "nothing"),
-        (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
-    ],
-)
+@pytest.mark.parametrize(("feature", "failing", "questions", "found"), [
+    (DARK, bits(0, 1), range(40), "nothing"), (DARK, bits(0, 1, 2), range(40), "it is dark"),
+    # All types and opsets of one case are one question.
+    (DARK, FAILING, [0] * 6 + [1] * 34, "it is dark"),
+    (Feature("x is 7", VALUE, FAILING), FAILING, [0] * 6 + [1] * 34, "nothing"),
+    (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
+])  # fmt: skip
 def test_few_cases_are_enough_for_what_kernels_branch_on_only(feature, failing, questions, found):
     seen = rule([feature], failing, OTHERS, failing, questions)
     assert (seen.text if seen else "nothing") == found

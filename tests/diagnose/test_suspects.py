@@ -131,16 +131,12 @@ def test_what_left_the_range_of_a_narrower_type_is_recognised_and_hides_nothing_
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda out: out * (1 + 0.02 * CHANCE.standard_normal(out.shape)),
-        lambda out: out * 1.37,
-        lambda out: np.where(np.arange(out.size).reshape(out.shape) == 22, 0.7, out),
-        lambda out: CHANCE.uniform(0, 1, out.shape),
-    ],
-    ids=["noise", "scale", "one_element", "random"],
-)
+@pytest.mark.parametrize("spoil", [
+    lambda out: out * (1 + 0.02 * CHANCE.standard_normal(out.shape)),
+    lambda out: out * 1.37,
+    lambda out: np.where(np.arange(out.size).reshape(out.shape) == 22, 0.7, out),
+    lambda out: CHANCE.uniform(0, 1, out.shape),
+], ids=["noise", "scale", "one_element", "random"])  # fmt: skip
 def test_what_no_mistake_gives_is_blamed_on_none(dtype: Any, spoil: Any) -> None:
     rows = node(SOFTMAX, ROWS, {"axis": 1}, dtype)
     got = spoil(rows.right[0].astype(np.float64)).astype(dtype)

@@ -25,6 +25,7 @@ FLOAT16, FLOAT32, FLOAT64 = (DTYPES[name] for name in ("float16", "float32", "fl
 WIDE = 1e-3
 ROW = np.linspace(0.1, 0.2, 8)
 POOL, SOFTMAX = OpVersion("", "LpPool", 22), OpVersion("", "Softmax", 13)
+HARDMAX, NONE = OpVersion("", "Hardmax", 13), OpVersion("", "Nobody", 1)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -90,6 +91,7 @@ def test_the_allowed_error_grows_with_the_value_and_holds_half_an_ulp() -> None:
     assert math.isclose(share(100.0, 99.8), 2.0, rel_tol=1e-2)
     assert share(0.5, 0.5) == 0
     assert judged([0.5], [0.5]).max_ulp == 0
+    assert judged([0.0], [0.0], Fake(zeros=True), FLOAT64).used == 0
     # What is exact has half a step for rounding.
     assert judged([1 + 2.0**-25], [1.0], Fake(zeros=True)).used == 0.5
     between = 1 + 2.0**-11
@@ -159,6 +161,7 @@ def test_infinity_is_right_where_the_allowed_error_reaches_what_rounds_to_it() -
         (65560.0, 65504.0, None), (65560.0, math.inf, None),
     ):  # fmt: skip
         assert judged([y], [got], dtype=FLOAT16).problem == problem
+    assert judged([40000.0], [math.inf], plain(1.5), FLOAT16).problem == "undecided"
     # A poorer arithmetic is no excuse for it, unless it is declared.
     poor = Fake((Tier("plain", arithmetic(1e-9)), Tier("poor", arithmetic(), None, "poor")))
     for names, problem in (((), "values"), (("poor",), None)):
@@ -374,8 +377,10 @@ def test_the_picture_shows_as_wrong_what_neither_admits() -> None:
     (FLOAT16, 2.0**-24, "values"),
 ])  # fmt: skip
 def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(dtype, got, problem):
-    want = stated_want(OpVersion("", "Softmax", 13), "y", np.zeros(1), dtype)
+    want = stated_want(SOFTMAX, "y", np.zeros(1), dtype)
     assert compare(want, np.array([got], dtype.numpy), EXACTLY).problem == problem
+    for op, other in ((SOFTMAX, None), (SOFTMAX, DTYPES["int64"]), (HARDMAX, dtype), (NONE, dtype)):
+        assert stated_want(op, "y", np.zeros(1), other).floor == 0
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])

@@ -5,7 +5,7 @@ import pytest
 
 from opcheck import model
 from opcheck.compare import Want
-from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, judge
+from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, judge, unanswered
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Tier
 from opcheck.model import Crashed, Declined, Outcome, OutOfMemory, Raised, Rule, TimedOut, Verdict
@@ -155,6 +155,16 @@ def test_a_refusal_counts_only_if_the_legal_twin_is_accepted(rule, twin, verdict
         assert found.reason.startswith(said)
         assert found.alternative is None
     assert judged(rule, ILLEGAL, REFUSED).refused
+
+
+@pytest.mark.parametrize(("outcome", "verdict"), [
+    (made(RIGHT), NOT_RUN), (REFUSED, NOT_RUN), (Declined("no kernel"), NOT_RUN),
+    (Crashed("killed"), CRASH), (made(RIGHT, unstable="it wrote"), UNSTABLE),
+])  # fmt: skip
+def test_without_an_answer_only_what_fails_by_itself_does(outcome: Any, verdict: Any) -> None:
+    found = unanswered("must", outcome, "nobody knows")
+    assert found.verdict is verdict
+    assert (found.reason == "nobody knows") is (verdict is NOT_RUN)
 
 
 def test_a_twin_is_accepted_whatever_its_values() -> None:

@@ -31,13 +31,9 @@ def test_the_same_wrong_answer_is_reproduced() -> None:
     assert reproduces(mutant(lambda _: [LAST]), wrong(TIES, [LAST]))
 
 
-@pytest.mark.parametrize(
-    "other",
-    [np.array([[0, 0, 1]], np.float32), LAST.astype(np.float64), LAST[0], [[0, 1, 0]]],
-    ids=["values", "dtype", "shape", "type"],
-)
+@pytest.mark.parametrize("other", [[LAST[:, ::-1] * 2], [LAST.astype(float)], [LAST, LAST]])
 def test_another_answer_is_not(other: Any) -> None:
-    assert not reproduces(mutant(lambda _: [other]), wrong(TIES, [LAST]))
+    assert not reproduces(mutant(lambda _: other), wrong(TIES, [LAST]))
 
 
 @pytest.mark.parametrize(("op", "given", "attrs", "got", "name"), [
@@ -52,10 +48,6 @@ def test_famous_mistakes_have_a_name(op: Any, given: Any, attrs: Any, got: Any, 
     node = Node(OpVersion("", *op), tuple(map(np.array, given)), attrs)
     found = {one.name: one for one in mutants_of(node.op)}
     assert reproduces(found[name], wrong(node, [np.array(got)]))
-
-
-def test_another_number_of_outputs_is_not() -> None:
-    assert not reproduces(mutant(lambda _: [LAST, LAST]), wrong(TIES, [LAST]))
 
 
 def test_what_would_have_passed_explains_no_failure() -> None:

@@ -47,12 +47,6 @@ def test_the_choice_of_another_of_equal_elements_is_named() -> None:
     assert resemblance(wrong(ties, [np.roll(got, 1)])) != said
 
 
-def test_the_right_elements_have_no_say() -> None:
-    got = RIGHT.copy()
-    got[0, 4:] *= 3
-    assert resemblance(wrong(ROW, [got])) == THREEFOLD
-
-
 @pytest.mark.parametrize(("most", "is_named"), [(100, True), (4096, True), (4097, False)])
 def test_the_tolerance_that_would_pass_is_named_up_to_half_of_the_digits(most, is_named):
     steps = np.array([0, 40, -7, 0, 3, most, 1, 0], np.int32)

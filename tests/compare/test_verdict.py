@@ -365,6 +365,10 @@ def test_of_several_outputs_each_wrong_one_is_named() -> None:
     found = judged("must", [Answer(wants)], made(out + 1, out, out[None]))
     assert found.reason == "a: 2 of 2 elements wrong; c: shape (1, 2), want (2,)"
     assert [comparison.problem for comparison in found.comparisons] == ["values", None, "shape"]
+    for first, last, verdict in ((0, 0, PASS), (0, 1, FAIL), (1, 0, FAIL)):
+        assert (
+            judged("must", [Answer(wants)], made(out + first, out, out + last)).verdict is verdict
+        )
 
 
 def test_the_tolerance_is_the_case_s() -> None:

@@ -38,6 +38,9 @@ def test_two_that_agree_pass_and_each_names_the_other() -> None:
     assert (one.verdict, one.against, one.reason) == (model.Verdict.PASS, ("B",), "")
     assert (other.verdict, other.against, other.reason) == (model.Verdict.PASS, ("A",), "")
     assert 0 < other.comparisons[0].used < 1
+    # Of several the first is shown.
+    one, *_ = among(says(1, 2), says(1, 2.05), says(1, 2))
+    assert one.comparisons[0].used == pytest.approx(0.5, 1e-3)
 
 
 def test_of_two_that_differ_nobody_is_accused() -> None:
@@ -99,6 +102,8 @@ def test_the_odd_one_out_is_named_as_one_that_differs() -> None:
     assert verdicts([a, b, c]) == ["pass", "differ", "pass"]
     assert b.reason == "differs from A and C, which agree: A: Y: 1 of 1 elements differ"
     assert (a.reason, a.against) == ("B differs", ("C",))
+    a, *_ = among(says(1), says(5), says(1), says(1))
+    assert (a.reason, a.against) == ("B differs", ("C", "D"))
 
 
 def test_without_a_majority_all_differ() -> None:

@@ -52,7 +52,7 @@ ERRORS: dict[str, tuple[Any, ...]] = {
     "one of them": (601 * ONE,), "one of 7": (1e4 * ALL[:7] * ONE[:7],),
     "one of 8": (1e4 * ONE[:8],), "one, 29 times": (20 * ALL + 560 * ONE,),
     "one, 31 times": (20 * ALL + 600 * ONE,),
-    **{f"{bits} bits, {n} times": (cut_to(bits, n),) for bits in (8, 11, 16, 24) for n in (9, 11)},
+    **{f"{bits} bits, {n} times": (cut_to(bits, n),) for bits in (8, 11, 16, 24) for n in (9.5, 10.5)},
     "a tenth": (ALL / U / 10,), "a seventh": (ALL / U / 7,), "a half": (ALL / U * 0.45,),
     "vague": (ALL, None, {"reach": 0.6}), "vague and wrong": (ALL / U / 100, None, {"reach": 0.6}),
     **{f"vague, {n} scatters": (ALL, None, {"reach": 0.6, "off": 1 / n}) for n in (119, 121)},
@@ -117,6 +117,19 @@ def test_the_last_rounding_may_be_all_that_scatters(steps: int, is_explained: bo
     want: Any = Want("y", FLOAT32, ONES, bound=bound)  # type: ignore[arg-type]
     found = scattering(want, (ONES * (1 + steps * 2.0**-23)).astype(np.float32))
     assert (found == (1.0, "", True)) is is_explained
+
+
+@pytest.mark.parametrize(("errors", "is_explained"), [
+    (61 * ALL, True), (601 * ONE, False), (ALL / U / 7, False), (60 * ALL, True),
+])  # fmt: skip
+def test_a_narrower_type_explains_errors_of_all_elements(errors: Any, is_explained: bool) -> None:
+    bound = Model((Tier("plain", arithmetic(2.0**-52)),), values=ALL)
+    want: Any = Want("y", FLOAT64, ALL, bound=bound, whole=True)  # type: ignore[arg-type]
+    found = scattering(want, 1 + errors * U)
+    assert found
+    assert found.explained is is_explained
+    # Of what is left out nothing is said.
+    assert scattering(want, 1 + errors * U * ONE, ONE == 0) == (0.0, "", True)
 
 
 @pytest.mark.parametrize(("y", "x", "off"), [

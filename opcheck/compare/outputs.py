@@ -234,7 +234,7 @@ def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | N
     def allowed(number: int) -> str:
         return f"from {seen.low.flat[number]} to {seen.high.flat[number]}"
 
-    found.add(partial(np.arange, got.size), 2.0 * seen.impossible, allowed)
+    found.add(partial(np.arange, got.size), np.where(seen.impossible, 2.0, 0.0), allowed)
     comparison = _compared(want, got, dtype, found, like, tuple)
     if found.count:
         return replace(comparison, problem="values")

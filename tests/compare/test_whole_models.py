@@ -52,7 +52,8 @@ ERRORS: dict[str, tuple[Any, ...]] = {
     "one of them": (601 * ONE,), "one of 7": (1e4 * ALL[:7] * ONE[:7],),
     "one of 8": (1e4 * ONE[:8],), "one, 29 times": (20 * ALL + 560 * ONE,),
     "one, 31 times": (20 * ALL + 600 * ONE,),
-    **{f"{bits} bits, {n} times": (cut_to(bits, n),) for bits in (8, 11, 16, 24) for n in (9.5, 10.5)},
+    **{f"{bits} bits, {n} times": (cut_to(bits, n),)
+       for bits in (8, 11, 16, 24) for n in (9.5, 10.5)},
     "a tenth": (ALL / U / 10,), "a seventh": (ALL / U / 7,), "a half": (ALL / U * 0.45,),
     "vague": (ALL, None, {"reach": 0.6}), "vague and wrong": (ALL / U / 100, None, {"reach": 0.6}),
     **{f"vague, {n} scatters": (ALL, None, {"reach": 0.6, "off": 1 / n}) for n in (119, 121)},

@@ -50,6 +50,9 @@ def test_minifloats_are_judged_by_rtol_and_atol(name):
     assert compare(wanted, minifloat(name, 1, 4), EXACT).wrong == 1
     assert compare(wanted, minifloat(name, 1, 4), LOOSE).wrong == 1
     assert compare(wanted, minifloat(name, 1, 4), Tolerance(rtol=1.0)).problem is None
+    # A third is rounded, as in each of these types.
+    third = Want("y", DTYPES[name], np.array([1 / 3]))
+    assert compare(third, minifloat(name, 1 / 3), EXACT).problem is None
 
 
 def test_nan_is_nan_and_infinity_is_infinity_in_minifloats_too():

@@ -296,9 +296,11 @@ def test_an_output_has_to_be_what_the_backend_declared(dtype: Any, shape: Any, s
         assert found.failure == ("declared" if said else None)
 
 
-def test_outputs_that_were_not_declared_are_too_many() -> None:
+def test_another_number_of_outputs_than_declared_is_wrong() -> None:
     found = judged("must", LEGAL, made(RIGHT, declared=(model.Declared(None, None),) * 2))
     assert (found.verdict, found.reason) == (FAIL, "2 outputs declared, 1 returned")
+    two = made(RIGHT, RIGHT, declared=(model.Declared(None, None),))
+    assert judged("must", [Answer(WANTS * 2)], two).reason == "1 outputs declared, 2 returned"
 
 
 def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:

@@ -2,13 +2,15 @@
 
     pip install cosmic-ray
     python benchmarks/mutation_sample.py compare 40
+    python benchmarks/mutation_sample.py timing 40 --seed 7
     python benchmarks/mutation_sample.py compare 40 tests/compare tests/cli tests/execution
 
-Takes places in `opcheck/compare` at random, the same ones each time, changes one at a time in this
-checkout, and asks `tests/compare`, or the tests that are named. Annotations and decorators are left
-alone. Leave the checkout alone, too, while it runs.
+Takes places in `opcheck/compare`, or in `opcheck/timing.py`, at random, the same ones for the same
+seed, changes one at a time in this checkout, and asks `tests/compare`, or the tests that are named.
+Annotations and decorators are left alone. Leave the checkout alone, too, while it runs.
 """
 
+import argparse
 import ast
 import random
 import subprocess
@@ -63,17 +65,34 @@ def survives(path: Path, name: str, number: int, asked: list[str]) -> bool:
     return done.returncode == 0
 
 
-def main(folder: str, count: str, *asked: str) -> None:
+def files_of(area: str) -> list[Path]:
+    """The files of a folder of opcheck, or one of its files, named without its suffix."""
+    folder = Path("opcheck", area)
+    return [file] if (file := folder.with_suffix(".py")).is_file() else sorted(folder.rglob("*.py"))
+
+
+def main() -> None:
     """Take the sample, try each, print."""
-    files = {path: mutants(path) for path in sorted(Path("opcheck", folder).rglob("*.py"))}
-    dice = random.Random(0)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("area", help="a folder or a file of opcheck: compare, timing")
+    parser.add_argument("count", type=int)
+    parser.add_argument("tests", nargs="*", help="tests/AREA unless named")
+    parser.add_argument("--seed", type=int, default=0)
+    asks = parser.parse_args()
+    files = {path: mutants(path) for path in files_of(asks.area)}
+    dice = random.Random(asks.seed)
     places = [(path, place) for path, found in files.items() for place in sorted(found)]
-    for path, place in dice.sample(places, int(count)):
+    if len(places) < asks.count:
+        parser.error(f"opcheck/{asks.area} has {len(places)} places to change, not {asks.count}")
+    killed = 0
+    for path, place in dice.sample(places, asks.count):
         name, number = dice.choice(files[path][place])
-        lives = survives(path, name, number, [*asked] or [f"tests/{folder}"])
+        lives = survives(path, name, number, asks.tests or [f"tests/{asks.area}"])
+        killed += not lives
         said = f"{path}:{place[0]}:{place[1]}  {name} {number}"
         print("survived" if lives else "killed  ", said, flush=True)
+    print(f"{killed} of {asks.count} killed")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -217,14 +217,14 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
     shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
     shares[(error == 0) & fits] = 0.0
-    never = ~right & (beyond | ~np.isfinite(actual) | ~finite)
-    shares[never] = np.inf
+    # What is no number has no finite error.
+    shares[beyond & ~right] = np.inf
     shares[right & ~fits] = 0.0
     apart = np.zeros(y.shape)
     if room.shared is not None and got.size > 1 and not alone:
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
-    return ByElement(shares, allowed, (apart > 1) & ~never, _unjudged(want, own, room, tier))
+    return ByElement(shares, allowed, apart > 1, _unjudged(want, own, room, tier))
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:

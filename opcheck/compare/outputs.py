@@ -293,8 +293,9 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
     """Expect these values; a rounded answer may be off by the floor under any stated tolerance."""
     if (operator := operator_of(op)) is None:
         return Want(name, dtype, values)
-    floored = not operator.exact and dtype is not None and dtype.kind == "float"
-    floor = expected(dtype).floor if floored and dtype else 0.0
+    floor = 0.0
+    if dtype is not None and dtype.kind == "float" and not operator.exact:
+        floor = expected(dtype).floor
     return Want(name, dtype, values, operator.low, operator.high, floor=floor)
 
 

@@ -22,9 +22,11 @@ from opcheck.grouping import group_by, sure
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
 from opcheck.model.case import Given, Rejected, TensorSpec
 
-#: Failures without an answer; for these and some more, the message is the only evidence.
+#: Failures without an answer, and without values; for these and one more, the message is the only
+#: evidence.
 _SILENT = ("raised", *LOSSES)
-_TELLING = (*_SILENT, "unstable", "count")
+_WITHOUT_VALUES = (*_SILENT, "count")
+_TELLING = (*_WITHOUT_VALUES, "unstable")
 #: opcheck's words in front of a backend's own message.
 _OURS = re.compile(
     r"^(unlike oracle .*?: )?(takes the same model at opset (?P<opset>\d+), where .*? too; at opset"
@@ -93,7 +95,7 @@ class Seen:
             return passed and refused and invalid(self.case) == words
         if failure == "raised":
             return (passed and not refused) or answered
-        return passed or (answered and failure in _TELLING and failure != "unstable")
+        return passed or (answered and failure in _WITHOUT_VALUES)
 
 
 def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diagnosis, ...]]:
@@ -123,7 +125,7 @@ class _CellGroup:
         self.failing = [one for one in results if one.unexplained and one.record.failure]
         # An operator that always raises looks like every mutant that refuses something.
         came_out = any(one.record.failure not in _SILENT for one in results)
-        self.telling = [s for s in self.failing if came_out or s.record.failure not in _SILENT]
+        self.telling = self.failing if came_out else []
         self.fitting: dict[str, dict[str, Mutant]] = {one.case.id: {} for one in self.failing}
         for one in self.telling:
             self.fitting[one.case.id] = suspects.fitting(one.case, one.record.diagnoses)
@@ -154,22 +156,21 @@ class _CellGroup:
         """Yield the diagnoses of each case: its cause, then other mutants that give its answer."""
         ways = group_by(self.failing, lambda one: one.record.failure)
         by_words = group_by(self.failing, lambda one: (one.record.failure, one.words))
-        groups = sorted(by_words.values(), key=lambda group: -len(group))
         wavering = ways.get("unstable", [])
         for start, text in _STATES.items():
             those = [one for one in wavering if one.words.startswith(start)]
             self._choose(Diagnosis(None, text, (len(those), len(wavering), 0, 0)), those)
-        for group in groups:
-            self._cover(group, standing, with_rules=group[0].record.failure in _TELLING)
+        for (failure, _), group in by_words.items():
+            self._cover(group, standing, with_rules=failure in _TELLING)
         self._look_again()
         for group in ways.values():
             self._cover(group, standing, with_rules=False)
             self._mutants_in_places(group)
-        for group in (*groups, *ways.values()):
+        for group in (*by_words.values(), *ways.values()):
             self._cover(group, standing, with_rules=True)
         for one in self._left(self.failing):
             self.names[one.case.id] = self._upheld(one, everywhere=False)
-        for group in groups:
+        for group in by_words.values():
             self._cover(group, standing, with_rules=False)
         self._numbers_alike()
         for one in self.failing:
@@ -224,7 +225,7 @@ class _CellGroup:
                 fitting[name].append(one)
         for name in sorted(fitting, key=lambda name: -len(fitting[name])):
             those = self._left(fitting[name])
-            if len(those) < FEWEST:
+            if not those:
                 continue
             mutant = self.fitting[those[0].case.id][name]
             against = (case for cell in self.cells for case in self.suspects.against(mutant, cell))
@@ -248,7 +249,7 @@ class _CellGroup:
         if any(one.words != words for one in group):
             words = ""
         others = self._bits(one.subject for one in self.all if one.came_out(failure, words))
-        others |= self.beside if failure in (*_SILENT, "count") else 0
+        others |= self.beside if failure in _WITHOUT_VALUES else 0
         found = self._learned(left, others, group) if others or failure != "accepted" else None
         where = f" where {found.text}" if found and found.text else " in every case" * bool(found)
         printable = "".join(letter if letter.isprintable() else "?" for letter in words)
@@ -474,9 +475,10 @@ def _weight(terms: Terms, failing: int) -> float:
 
 def _consistent(features: Sequence[Feature], failing: int, others: int) -> Iterable[Terms]:
     """Return single features and pairs that hold for no others, by how much they explain."""
-    # In a pair, a limit must hold for all failures.
+    # In a pair, a limit must hold for all failures; what is enough by itself needs no other fact.
     useful = [one for one in features if one.rank < LIMIT or one.holds & failing == failing]
-    tried = (*((one,) for one in features), *combinations(useful, 2))
+    pairs = combinations((one for one in useful if one.holds & others), 2)
+    tried = (*((one,) for one in features), *pairs)
     found = [terms for terms in tried if not _holds(terms, others)]
     found.sort(key=lambda terms: (-_weight(terms, failing), sum(term.rank for term in terms)))
     return found
@@ -491,8 +493,6 @@ def _is_no_chance(
         return len({questions[n] for n in range(cases.bit_length()) if cases >> n & 1})
 
     covered = _holds(terms, failing)
-    if covered.bit_count() < FEWEST:
-        return False
     if few and all(term.rank == PLAIN for term in terms):
         return True
     about, fail, rest = asked(covered), asked(failing), asked(others)

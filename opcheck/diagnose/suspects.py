@@ -160,9 +160,9 @@ class Suspects:
                 self._failed[case] = evidence
         # Those that a pass in the same version and dtype contradicts are left out. First comes the
         # mutant that explains the most failures up to now.
-        said = [spelt(one) for one in fits if not self.against(one, cell, enough=1)]
-        explained.update(one.mistake for one in said if one.mistake)
-        said.sort(key=lambda one: -explained[str(one.mistake)])
+        upheld = [one for one in fits if not self.against(one, cell, enough=1)]
+        explained.update(one.name for one in upheld)
+        said = [*map(spelt, sorted(upheld, key=lambda one: -explained[one.name]))]
         if not said and evidence.got is not None:
             if not evidence.admitted:
                 said.append(NOT_CHECKED)
@@ -406,8 +406,6 @@ class Evidence:
         if len(bounds) != 1 or bounds[0] is None:
             return False
         room = bounds[0].room(bounds[0].tiers()[0]).own
-        if room.shape != one.shape:
-            return False
         with np.errstate(all="ignore"):
             return np.abs(wide(one) - wide(other)) <= 2 * room
 
@@ -442,7 +440,7 @@ class Evidence:
         """Largest distance of each output in ULP, and its place; 0 if unknown."""
         pairs = zip(self.got or (), self.nearest, strict=True)
         steps = [
-            np.zeros(1) if right is None or isinstance(got, Foreign) else distance(got, right)
+            np.zeros(0) if right is None or isinstance(got, Foreign) else distance(got, right)
             for got, right in pairs
         ]
         return [(int(off.max(initial=0)), int(off.argmax()) if off.size else 0) for off in steps]
@@ -473,7 +471,7 @@ class Evidence:
         if not (errors.any() and np.isfinite(errors).all()):
             return math.inf
         least, most = sorted((errors.min(), errors.max()), key=abs)
-        alike = 0 < most / (least or -1) < _ALIKE and np.unique(errors).size >= _ENOUGH
+        alike = 0 < most / least < _ALIKE and np.unique(errors).size >= _ENOUGH
         return math.ldexp(abs(most), -2 * _FINER if alike else 0)
 
     def views(self) -> Iterator[tuple[Fault, Evidence]]:
@@ -503,8 +501,9 @@ class Evidence:
             return None
         want, dtype = wanted.pop(), types.pop()
         # Strings and complex numbers are not the same answer in another type.
-        numbers = want and dtype and {want.kind, dtype.kind} <= {"bool", "float", "int"}
-        return (want, dtype) if want and dtype and numbers else None
+        if want and dtype and {want.kind, dtype.kind} <= {"bool", "float", "int"}:
+            return want, dtype
+        return None
 
     def _rounded(self, fault: Fault) -> Evidence:
         """Return the evidence in a fault's type, with the engine's answer there."""

@@ -18,14 +18,11 @@ def refusal(address: str) -> UsageError:
     return error_of(UsageError, connect, address)
 
 
-@pytest.mark.parametrize(
-    ("address", "version", "is_engine"),
-    [
-        ("numpy", numpy.__version__, True),
-        ("onnxruntime", onnxruntime.__version__, False),
-        ("reference", onnx.__version__, False),
-    ],
-)
+@pytest.mark.parametrize(("address", "version", "is_engine"), [
+    ("numpy", numpy.__version__, True),
+    ("onnxruntime", onnxruntime.__version__, False),
+    ("reference", onnx.__version__, False),
+])  # fmt: skip
 def test_a_backend_knows_its_address_and_version(address, version, is_engine):
     backend = connect(address)
     assert (backend.info.address, backend.info.version) == (address, version)
@@ -33,15 +30,12 @@ def test_a_backend_knows_its_address_and_version(address, version, is_engine):
     assert backend.info.engine is is_engine
 
 
-@pytest.mark.parametrize(
-    ("provider", "hint"),
-    [
-        ("CUDAExecutionProvder", "did you mean 'CUDAExecutionProvider'"),
-        ("OpenVINO", "did you mean 'OpenVINOExecutionProvider'?"),
-        ("cpu", "did you mean 'CPUExecutionProvider'?"),
-        ("xyz", "CPUExecutionProvider"),
-    ],
-)
+@pytest.mark.parametrize(("provider", "hint"), [
+    ("CUDAExecutionProvder", "did you mean 'CUDAExecutionProvider'"),
+    ("OpenVINO", "did you mean 'OpenVINOExecutionProvider'?"),
+    ("cpu", "did you mean 'CPUExecutionProvider'?"),
+    ("xyz", "CPUExecutionProvider"),
+])  # fmt: skip
 def test_an_unknown_provider_is_answered_with_what_was_meant(provider: str, hint: str) -> None:
     error = refusal(f"onnxruntime:{provider}")
     assert error.message == f"onnxruntime has no execution provider {provider!r}"
@@ -73,15 +67,12 @@ def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
     assert connect("onnxruntime:CPUExecutionProvider").info.address == "onnxruntime"
 
 
-@pytest.mark.parametrize(
-    ("address", "message", "hint"),
-    [
-        ("numpy?acumulate=float16", "has no option 'acumulate'", "accumulate"),
-        ("numpy?provider=2", "has no option 'provider'", "numpy has mode"),
-        ("reference?threads=2", "has no option 'threads'", "has no options but accumulate"),
-        ("reference?=2", "has no option ''", "has no options but accumulate"),
-    ],
-)
+@pytest.mark.parametrize(("address", "message", "hint"), [
+    ("numpy?acumulate=float16", "has no option 'acumulate'", "accumulate"),
+    ("numpy?provider=2", "has no option 'provider'", "numpy has mode"),
+    ("reference?threads=2", "has no option 'threads'", "has no options but accumulate"),
+    ("reference?=2", "has no option ''", "has no options but accumulate"),
+])  # fmt: skip
 def test_an_option_without_use_is_refused(address: str, message: str, hint: str) -> None:
     error = refusal(address)
     assert message in error.message

@@ -80,18 +80,12 @@ def test_the_engine_declares_the_dtypes_of_each_version() -> None:
     assert declared("numpy", missing) is False
 
 
-@pytest.mark.parametrize(
-    ("op", "since", "dtype", "is_there"),
-    [
-        ("Softmax", 13, np.float32, True),
-        ("Softmax", 13, np.float64, True),
-        ("Softmax", 13, np.float16, False),
-        ("Hardmax", 11, np.float32, True),
-        ("Hardmax", 11, np.float64, False),
-        ("LpPool", 2, np.float32, True),
-        ("LpPool", 1, np.float32, False),
-    ],
-)
+@pytest.mark.parametrize(("op", "since", "dtype", "is_there"), [
+    ("Softmax", 13, np.float32, True), ("Softmax", 13, np.float64, True),
+    ("Softmax", 13, np.float16, False), ("Hardmax", 11, np.float32, True),
+    ("Hardmax", 11, np.float64, False), ("LpPool", 2, np.float32, True),
+    ("LpPool", 1, np.float32, False),
+])  # fmt: skip
 def test_onnxruntime_declares_what_its_registry_has_a_kernel_for(op, since, dtype, is_there):
     assert declared("onnxruntime", asked(op, since, dtype)) is is_there
 
@@ -150,13 +144,9 @@ def test_a_backend_that_cannot_be_used_is_told_as_ever(address: str) -> None:
         connect(address_of(address))
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        ("onnxruntime", "its registry of kernels"),
-        ("py", "its own method"),
-        ("an entry point", "its own method"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "words"), [
+    ("onnxruntime", "its registry of kernels"), ("py", "its own method"),
+    ("an entry point", "its own method"),
+])  # fmt: skip
 def test_where_something_is_declared(kind: str, words: str) -> None:
     assert about_kind(kind).declares == words

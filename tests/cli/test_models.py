@@ -233,21 +233,18 @@ TABLE = f"int64[1999] {{1{', 1' * 1998}}}"
 ENCODER = f"ai.onnx.ml.LabelEncoder <keys_tensor = {TABLE}, values_tensor = {TABLE}> (x)"
 
 
-@pytest.mark.parametrize(
-    ("kind", "nodes", "constant", "exact"),
-    [
-        ("float[9, 9]", "Add (x, m) y = Neg (a)", MASK * np.finfo(np.float32).min, False),
-        ("float[9, 9]", "Add (x, m) y = Softmax (a)", ENDLESS, False),
-        ("double[9, 9]", "Max (x, m) y = Neg (a)", (MASK - 0.5) * 2 * np.finfo(float).max, False),
-        ("int64[9, 9]", "Min (x, m) y = Neg (a)", np.full((9, 9), 2**63 - 1), True),
-        ("uint64[9, 9]", "Min (x, m) y = Max (a)", np.full((9, 9), 2**64 - 1, np.uint64), False),
-        ("float[2, 4]", "Concat <axis = 0> (x, m) y = Neg (a)", np.zeros((0, 4), "f4"), True),
-        ("int64[1]", "Shape (m) y = Add (a, x)", np.array([1j, 2]), True),
-        ("float[99]", "Neg (x) y = ScatterND (x, m, a)", ORDER, True),
-        ("int64[99]", "StringConcat (m, m) y = Cast <to = 7> (a)", TEXTS, True),
-        ("int64[3]", f"{ENCODER} y = {'1, 7'.join(ENCODER.rsplit('1, 1', 1))}", MASK, None),
-    ],
-)
+@pytest.mark.parametrize(("kind", "nodes", "constant", "exact"), [
+    ("float[9, 9]", "Add (x, m) y = Neg (a)", MASK * np.finfo(np.float32).min, False),
+    ("float[9, 9]", "Add (x, m) y = Softmax (a)", ENDLESS, False),
+    ("double[9, 9]", "Max (x, m) y = Neg (a)", (MASK - 0.5) * 2 * np.finfo(float).max, False),
+    ("int64[9, 9]", "Min (x, m) y = Neg (a)", np.full((9, 9), 2**63 - 1), True),
+    ("uint64[9, 9]", "Min (x, m) y = Max (a)", np.full((9, 9), 2**64 - 1, np.uint64), False),
+    ("float[2, 4]", "Concat <axis = 0> (x, m) y = Neg (a)", np.zeros((0, 4), "f4"), True),
+    ("int64[1]", "Shape (m) y = Add (a, x)", np.array([1j, 2]), True),
+    ("float[99]", "Neg (x) y = ScatterND (x, m, a)", ORDER, True),
+    ("int64[99]", "StringConcat (m, m) y = Cast <to = 7> (a)", TEXTS, True),
+    ("int64[3]", f"{ENCODER} y = {'1, 7'.join(ENCODER.rsplit('1, 1', 1))}", MASK, None),
+])  # fmt: skip
 def test_the_cases_of_a_network_ask_what_it_asks(run, tmp_path, kind, nodes, constant, exact):
     saved(tmp_path, f"net ({kind} x) => ({kind} y) {{ a = {nodes} }}", NEW, m=constant)
     found = run("extract", "net.onnx", "-o", "net", code=0)
@@ -355,17 +352,14 @@ def test_inputs_are_read_from_files(run, network, tmp_path):
     assert "input_0.pb" in run("locate", network, *fed, code=2).stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["locate", "one.onnx", "-b", "reference"], "is no model of several nodes"),
-        (["extract", "one.onnx", "-o", "net"], "is no model of several nodes"),
-        (["locate", "none.onnx", "-b", "reference"], "there is no such file"),
-        (["locate", "NET", "-b", "reference", "--dim", "n=3"], "no model here has a size"),
-        (["extract", "NET", "-o", "net", "--profile", "one.onnx"], "is no profile of ONNX Runtime"),
-        (["locate", "NET"], "Missing option '-b'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["locate", "one.onnx", "-b", "reference"], "is no model of several nodes"),
+    (["extract", "one.onnx", "-o", "net"], "is no model of several nodes"),
+    (["locate", "none.onnx", "-b", "reference"], "there is no such file"),
+    (["locate", "NET", "-b", "reference", "--dim", "n=3"], "no model here has a size"),
+    (["extract", "NET", "-o", "net", "--profile", "one.onnx"], "is no profile of ONNX Runtime"),
+    (["locate", "NET"], "Missing option '-b'"),
+])  # fmt: skip
 def test_what_is_no_network_is_told(run, network, tmp_path, words, message):
     (tmp_path / "one.onnx").write_bytes(relu().SerializeToString())
     found = run(*(network if word == "NET" else word for word in words), code=2)

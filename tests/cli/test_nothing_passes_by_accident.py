@@ -43,20 +43,17 @@ def last(found):
     return found.stdout.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["cases.yaml", "-k", "nothing"], 5, "nothing was judged: no case matched"),
-        (["cases.yaml", "--level", "smoke"], 5, "nothing was judged: no case matched"),
-        (["cases.yaml", "--shard", "6/6"], 5, "nothing was judged: shard 6 of 6 has no case"),
-        (["cases.yaml", "--lf", "whole"], 5, "no case matched (level core, failed in whole)"),
-        (["cases.yaml", "--op", "Softmax"], 2, "no case of operator 'Softmax'"),
-        (["cases.yaml", "--case", "Hardmax/tie"], 2, "no case 'Hardmax/tie'"),
-        (["cases.yaml", "--dtype", "float16"], 5, "nothing was judged: no case matched"),
-        (["cases.yml"], 2, "cases.yml"),
-        (["empty"], 2, "neither case files nor test data in this folder"),
-    ],
-)
+@pytest.mark.parametrize(("words", "code", "said"), [
+    (["cases.yaml", "-k", "nothing"], 5, "nothing was judged: no case matched"),
+    (["cases.yaml", "--level", "smoke"], 5, "nothing was judged: no case matched"),
+    (["cases.yaml", "--shard", "6/6"], 5, "nothing was judged: shard 6 of 6 has no case"),
+    (["cases.yaml", "--lf", "whole"], 5, "no case matched (level core, failed in whole)"),
+    (["cases.yaml", "--op", "Softmax"], 2, "no case of operator 'Softmax'"),
+    (["cases.yaml", "--case", "Hardmax/tie"], 2, "no case 'Hardmax/tie'"),
+    (["cases.yaml", "--dtype", "float16"], 5, "nothing was judged: no case matched"),
+    (["cases.yml"], 2, "cases.yml"),
+    (["empty"], 2, "neither case files nor test data in this folder"),
+])  # fmt: skip
 def test_no_case(run, tmp_path, words, code, said):
     (tmp_path / "empty").mkdir()
     assert said in run("run", *words, "-b", "right", code=code).output
@@ -74,16 +71,12 @@ def test_half_of_the_cases_were_lost(run, tmp_path):
     assert run("merge", "whole", "half", "-o", "joined").exit_code == 2
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["-b", "declines"],
-        ["-b", "right", "-b", "lacks_float32"],
-        # Of what is selected, a refusal of an invalid model is all that it shows.
-        ["-b", "lacks_float32", "-k", "out_of_range"],
-        ["-b", "declines_opset_13", "-b", "right", "-k", "out_of_range"],
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ["-b", "declines"], ["-b", "right", "-b", "lacks_float32"],
+    # Of what is selected, a refusal of an invalid model is all that it shows.
+    ["-b", "lacks_float32", "-k", "out_of_range"],
+    ["-b", "declines_opset_13", "-b", "right", "-k", "out_of_range"],
+])  # fmt: skip
 def test_all_is_unsupported(run, words):
     found = run("run", "cases.yaml", "-k", "not nan", *words, code=5)
     assert re.search("exit 5: (nothing was|not all were) judged: ", last(found))
@@ -155,22 +148,19 @@ def test_a_worker_ends_as_if_all_was_well(run, tmp_path, monkeypatch, backend, c
     run("run", "cases.yaml", "-k", "many_ties", "-b", f"py:{backend}", code=code)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["-b", "right", "-b", "right"], "backend 'right' is named twice"),
-        (
-            [
-                "-b",
-                "onnxruntime?threads=1&accumulate=float16",
-                "-b",
-                "onnxruntime?accumulate=float16&threads=1",
-            ],
-            "name the same backend",
-        ),
-        (["-b", "mine", "-b", "numpy"], "a profile cannot be called like a kind of backend"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["-b", "right", "-b", "right"], "backend 'right' is named twice"),
+    (
+        [
+            "-b",
+            "onnxruntime?threads=1&accumulate=float16",
+            "-b",
+            "onnxruntime?accumulate=float16&threads=1",
+        ],
+        "name the same backend",
+    ),
+    (["-b", "mine", "-b", "numpy"], "a profile cannot be called like a kind of backend"),
+])  # fmt: skip
 def test_two_backends_of_one_name(run, tmp_path, words, said):
     if "mine" in words:
         (tmp_path / "opcheck.toml").write_text('[backends.numpy]\naddress = "reference"\n')
@@ -186,13 +176,10 @@ def test_one_name_for_two_backends_in_runs_that_are_joined(run, tmp_path):
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    ("text", "words", "code"),
-    [
-        ("raise SystemExit(0)", ["-b", "py:tests.cli.fakes:NARROW"], 1),
-        ("raise ImportError", ["-b", "py:tests.cli.fakes:RIGHT"], 0),
-    ],
-)
+@pytest.mark.parametrize(("text", "words", "code"), [
+    ("raise SystemExit(0)", ["-b", "py:tests.cli.fakes:NARROW"], 1),
+    ("raise ImportError", ["-b", "py:tests.cli.fakes:RIGHT"], 0),
+])  # fmt: skip
 def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
     start, tmp_path, text, words, code
 ):
@@ -232,19 +219,15 @@ def test_a_tolerance_admits_everything(run, tmp_path, tolerance):
 ONE = "output: [[0.1, 0.2, 0.7]]"
 
 
-@pytest.mark.parametrize(
-    ("more", "backends"),
-    [
-        ("", ["zeros"]),
-        (f"expect: {{{ONE}}}, ", ["zeros"]),
-        ("expect: {agree: true}, ", ["zeros", "numpy"]),
-        ("expect: {oracle: reference}, ", ["zeros"]),
-        (
-            f"rule: open, expect: {{any_of: [{{as: a, {ONE}}}, {{as: b, output: [[0, 0, 1]]}}]}}, ",
-            ["zeros"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("more", "backends"), [
+    ("", ["zeros"]), (f"expect: {{{ONE}}}, ", ["zeros"]),
+    ("expect: {agree: true}, ", ["zeros", "numpy"]),
+    ("expect: {oracle: reference}, ", ["zeros"]),
+    (
+        f"rule: open, expect: {{any_of: [{{as: a, {ONE}}}, {{as: b, output: [[0, 0, 1]]}}]}}, ",
+        ["zeros"],
+    ),
+])  # fmt: skip
 def test_a_tolerance_that_admits_all_that_the_operator_can_answer(run, tmp_path, more, backends):
     case = f"{{name: a, {more}inputs: {{input: [[0, 1, 2]]}}, tolerance: {{rtol: 0, atol: 1}}}}"
     head = "op: Softmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n"

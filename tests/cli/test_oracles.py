@@ -70,16 +70,13 @@ def test_an_oracle_that_is_no_judge_passes_nobody(run, tmp_path, address, backen
     assert told in found.output
 
 
-@pytest.mark.parametrize(
-    ("address", "told"),
-    [
-        ("rigth", "cases.yaml:8:3: expect.oracle: unknown backend 'rigth'"),
-        ("right:", "expect.oracle: backend 'right:' has nothing after the colon"),
-        ("cmd:./steal {model}", "expect.oracle: 'cmd:./steal {model}' is code, which no case file"),
-        ("py:steal:Backend", "'py:steal:Backend' is code, which no case file may have run"),
-        ("onnx:steal", "'onnx:steal' is code, which no case file may have run"),
-    ],
-)
+@pytest.mark.parametrize(("address", "told"), [
+    ("rigth", "cases.yaml:8:3: expect.oracle: unknown backend 'rigth'"),
+    ("right:", "expect.oracle: backend 'right:' has nothing after the colon"),
+    ("cmd:./steal {model}", "expect.oracle: 'cmd:./steal {model}' is code, which no case file"),
+    ("py:steal:Backend", "'py:steal:Backend' is code, which no case file may have run"),
+    ("onnx:steal", "'onnx:steal' is code, which no case file may have run"),
+])  # fmt: skip
 def test_who_can_be_no_oracle_is_told_with_its_place(run, tmp_path, address, told):
     oracle(tmp_path, address)
     for command in (("run",), ("bench", "--quick")):

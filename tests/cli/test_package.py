@@ -64,21 +64,14 @@ def test_a_package_of_other_cases_is_not_judged_by_those_here(run, packed):
     assert "are not those here: " in found.stdout
 
 
-@pytest.mark.parametrize(
-    ("change", "add", "message"),
-    [
-        (
-            lambda name, data: data + b" " if "output_0" in name else data,
-            (),
-            "is not what was packed",
-        ),
-        (lambda name, data: None if "output_0" in name else data, (), "lists other files"),
-        (lambda name, data: None if name == "SHA256SUMS" else data, (), "no package of opcheck"),
-        (lambda name, data: data, ["outputs/../model.onnx"], "belongs in no package"),
-        (lambda name, data: data, ["outputs/a/b.sh"], "belongs in no package"),
-        (lambda name, data: data, ["outputs/a/error.txt"], "lists other files"),
-    ],
-)
+@pytest.mark.parametrize(("change", "add", "message"), [
+    (lambda name, data: data + b" " if "output_0" in name else data, (), "is not what was packed"),
+    (lambda name, data: None if "output_0" in name else data, (), "lists other files"),
+    (lambda name, data: None if name == "SHA256SUMS" else data, (), "no package of opcheck"),
+    (lambda name, data: data, ["outputs/../model.onnx"], "belongs in no package"),
+    (lambda name, data: data, ["outputs/a/b.sh"], "belongs in no package"),
+    (lambda name, data: data, ["outputs/a/error.txt"], "lists other files"),
+])  # fmt: skip
 def test_what_was_not_packed_is_refused(run, packed, change, add, message):
     name = rewritten(packed("right"), change, add)
     assert message in run("verify", name, "cases.yaml", code=2).stderr

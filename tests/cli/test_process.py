@@ -378,15 +378,11 @@ def command(start, cases, tmp_path):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run", "slow.yaml", "-b", "numpy"],
-        ["run", "--op", "Hardmax", "-b", "numpy", "--format", "json"],
-        ["list", "--op", "Hardmax"],
-        ["schema"],
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ["run", "slow.yaml", "-b", "numpy"],
+    ["run", "--op", "Hardmax", "-b", "numpy", "--format", "json"],
+    ["list", "--op", "Hardmax"], ["schema"],
+])  # fmt: skip
 def test_a_closed_pipe_is_no_error_and_no_verdict(command, words):
     process = command(*words)
     process.stdout.close()
@@ -422,14 +418,10 @@ def test_a_closed_output_is_told(command, words):
 
 
 @pytest.mark.sampled(4, evenly=True)
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        *((words, 0) for words in EACH_COMMAND),
-        (["nope"], 2),
-        (["run", "slow.yaml", "--case", "nope"], 2),
-    ],
-)
+@pytest.mark.parametrize(("words", "code"), [
+    *((words, 0) for words in EACH_COMMAND),
+    (["nope"], 2), (["run", "slow.yaml", "--case", "nope"], 2),
+])  # fmt: skip
 def test_nothing_needs_standard_error(command, words, code):
     out, _ = finish(command(*words, closed=[2], fresh=words == REAL), code)
     assert bool(out) is (code == 0)
@@ -443,16 +435,13 @@ def test_nothing_needs_standard_input(command, words):
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    ("words", "changes"),
-    [
-        (["-b", NARROW], {"PYTHONIOENCODING": "ascii"}),
-        (["-b", NARROW], {"PYTHONIOENCODING": "latin-1"}),
-        (["-b", NARROW], {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
-        (["-b", NARROW], {"LC_ALL": "C"}),
-        (["-b", RIGHT, "--format", "json"], {"PYTHONIOENCODING": "ascii"}),
-    ],
-)
+@pytest.mark.parametrize(("words", "changes"), [
+    (["-b", NARROW], {"PYTHONIOENCODING": "ascii"}),
+    (["-b", NARROW], {"PYTHONIOENCODING": "latin-1"}),
+    (["-b", NARROW], {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+    (["-b", NARROW], {"LC_ALL": "C"}),
+    (["-b", RIGHT, "--format", "json"], {"PYTHONIOENCODING": "ascii"}),
+])  # fmt: skip
 def test_a_poor_encoding_is_no_error(slow, cases, changes, words):
     process = slow(cases(1), *words, env=environment(**changes), text=False, fresh=True)
     out, err = process.communicate(timeout=30)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck import model
-from opcheck.compare.verdict import ALONE, Judgement, judge_among
+from opcheck.compare.verdict import ALONE, Judgement, judge_among, steady
 from opcheck.dtypes import DTYPES
 from tests.report.made import CASE
 
@@ -38,6 +38,9 @@ def test_two_that_agree_pass_and_each_names_the_other() -> None:
     assert (one.verdict, one.against, one.reason) == (model.Verdict.PASS, ("B",), "")
     assert (other.verdict, other.against, other.reason) == (model.Verdict.PASS, ("A",), "")
     assert 0 < other.comparisons[0].used < 1
+    # Of several the first is shown.
+    one, *_ = among(says(1, 2), says(1, 2.05), says(1, 2))
+    assert one.comparisons[0].used == pytest.approx(0.5, 1e-3)
 
 
 def test_of_two_that_differ_nobody_is_accused() -> None:
@@ -75,11 +78,32 @@ def test_to_be_near_is_asked_of_both_sides() -> None:
     assert verdicts(among(says(1), says(1.05), tolerance=tenth)) == ["pass", "pass"]
 
 
+def test_two_majorities_are_none() -> None:
+    found = among(says(1), says(1.08), says(1.09), says(1.16))
+    assert verdicts(found) == ["differ", "pass", "pass", "differ"]
+    assert found[0].reason == "differs from D: Y: 1 of 1 elements differ; agrees with B and C"
+
+
+@pytest.mark.parametrize(("again", "is_steady"), [(None, True), (0.95, True), (0.5, False)])
+def test_answers_to_the_same_data_lie_within_the_tolerance(again: Any, is_steady: bool) -> None:
+    case = replace(CASE, outputs=Y, tolerance=NEAR)
+    outcome = says(1)
+    if again is not None:
+        outcome = replace(outcome, again=says(again).outputs, differs="output Y differs")
+    found = steady(case, outcome)
+    assert found.unstable == (None if is_steady else "output Y differs")
+    # What is no answer, or has another form, is judged as that.
+    for other in (NO, replace(outcome, outputs=()), replace(says(1, dtype=np.int32), again=())):
+        assert steady(case, other) is other
+
+
 def test_the_odd_one_out_is_named_as_one_that_differs() -> None:
     a, b, c = among(says(1), says(5), says(1))
     assert verdicts([a, b, c]) == ["pass", "differ", "pass"]
     assert b.reason == "differs from A and C, which agree: A: Y: 1 of 1 elements differ"
     assert (a.reason, a.against) == ("B differs", ("C",))
+    a, *_ = among(says(1), says(5), says(1), says(1))
+    assert (a.reason, a.against) == ("B differs", ("C", "D"))
 
 
 def test_without_a_majority_all_differ() -> None:
@@ -141,18 +165,13 @@ def test_a_model_that_nobody_answers_passes_nobody() -> None:
     assert found[0].reason == "raised, and nobody answers: InvalidGraph: no such axis"
 
 
-@pytest.mark.parametrize(
-    ("other", "verdict"),
-    [
-        (model.Declined("no kernel"), "unsupported"),
-        (model.Crashed("killed by SIGSEGV"), "crash"),
-        (model.TimedOut(30), "timeout"),
-        (model.NotRun("nothing"), "not run"),
-        (model.Produced((np.zeros(1, np.float32),), 0.1, unstable="differs"), "unstable"),
-        (model.Raised("third run", "Oops", "", documented=False), "unstable"),
-        (model.Raised("run", "Oops", "", documented=True, unusable=True), "error"),
-    ],
-)
+@pytest.mark.parametrize(("other", "verdict"), [
+    (model.Declined("no kernel"), "unsupported"), (model.Crashed("killed by SIGSEGV"), "crash"),
+    (model.TimedOut(30), "timeout"), (model.NotRun("nothing"), "not run"),
+    (model.Produced((np.zeros(1, np.float32),), 0.1, unstable="differs"), "unstable"),
+    (model.Raised("third run", "Oops", "", documented=False), "unstable"),
+    (model.Raised("run", "Oops", "", documented=True, unusable=True), "error"),
+])  # fmt: skip
 def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(other, verdict):
     found = among(says(1), other)
     assert verdicts(found) == ["not run", verdict]
@@ -160,16 +179,13 @@ def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(other, verdi
     assert verdicts(among(says(1), other, says(1))) == ["pass", verdict, "pass"]
 
 
-@pytest.mark.parametrize(
-    ("outputs", "reason"),
-    [
-        ((), "Y: count 0 outputs, want 1"),
-        ((np.ones(1, np.float32),) * 2, "output 1: count 2 outputs, want 1"),
-        ((model.Foreign("builtins.str"),), "Y: type builtins.str, want a tensor"),
-        ((np.ones(1, np.float64),), "Y: dtype float64, want float32"),
-        ((np.array(["1"]),), "Y: dtype string, want float32"),
-    ],
-)
+@pytest.mark.parametrize(("outputs", "reason"), [
+    ((), "Y: count 0 outputs, want 1"),
+    ((np.ones(1, np.float32),) * 2, "output 1: count 2 outputs, want 1"),
+    ((model.Foreign("builtins.str"),), "Y: type builtins.str, want a tensor"),
+    ((np.ones(1, np.float64),), "Y: dtype float64, want float32"),
+    ((np.array(["1"]),), "Y: dtype string, want float32"),
+])  # fmt: skip
 def test_what_no_answer_may_be_fails_though_all_agree_on_it(outputs: Any, reason: str) -> None:
     wrong = model.Produced(outputs, 0.1)
     found = among(wrong, wrong)

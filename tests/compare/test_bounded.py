@@ -9,12 +9,12 @@ import pytest
 
 from opcheck.compare import Want, are_plainly_right, compare
 from opcheck.compare import elements as steps
-from opcheck.compare.bounded import ends, fits_at_least, scatter
+from opcheck.compare.bounded import _whole, ends, fits_at_least, scatter
 from opcheck.compare.elements import native
-from opcheck.compare.outputs import computed_want, stated_want
-from opcheck.dtypes import DTYPES, round_to
+from opcheck.compare.outputs import compare_outputs, computed_want, in_its_dtype, stated_want
+from opcheck.dtypes import DTYPES, identical, round_to
 from opcheck.engine import Expected, Room, Tier
-from opcheck.model import OpVersion, Tolerance
+from opcheck.model import Foreign, OpVersion, Tolerance
 from opcheck.numbers.arithmetic import Arithmetic, Grid
 from opcheck.numbers.bounded import Common
 from tests.computed import exactly
@@ -25,6 +25,7 @@ FLOAT16, FLOAT32, FLOAT64 = (DTYPES[name] for name in ("float16", "float32", "fl
 WIDE = 1e-3
 ROW = np.linspace(0.1, 0.2, 8)
 POOL, SOFTMAX = OpVersion("", "LpPool", 22), OpVersion("", "Softmax", 13)
+HARDMAX, NONE = OpVersion("", "Hardmax", 13), OpVersion("", "Nobody", 1)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -44,6 +45,7 @@ class Fake:
     axis: int = -1
     zeros: Any = False
     free: Any = False
+    unknown: Any = False
     values: Any = None
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
@@ -58,7 +60,7 @@ class Fake:
         own = np.where(self.zeros, 0.0, np.abs(y) * u + tier.arithmetic.floor)
         lost = np.broadcast_to(np.asarray(self.free), y.shape)
         if self.common is None:
-            return Room(own, None, lost)
+            return Room(own, None, lost, unknown=np.broadcast_to(self.unknown, y.shape))
         group = np.arange(y.size // y.shape[self.axis])
         group = np.expand_dims(group.reshape(np.delete(y.shape, self.axis)), self.axis % y.ndim)
         size = np.full(group.shape, self.common * u)
@@ -88,6 +90,10 @@ def test_the_allowed_error_grows_with_the_value_and_holds_half_an_ulp() -> None:
     assert math.isclose(share(100.0, 100.05), 0.5, rel_tol=1e-2)
     assert math.isclose(share(100.0, 99.8), 2.0, rel_tol=1e-2)
     assert share(0.5, 0.5) == 0
+    assert judged([0.5], [0.5]).max_ulp == 0
+    assert judged([0.0], [0.0], Fake(zeros=True), FLOAT64).used == 0
+    # What is exact has half a step for rounding.
+    assert judged([1 + 2.0**-25], [1.0], Fake(zeros=True)).used == 0.5
     between = 1 + 2.0**-11
     assert 0.99 < share(between, 1.0, plain(1e-9), FLOAT16) <= 1
     assert share(between + 1e-6, 1.0, plain(1e-9), FLOAT16) > 1
@@ -110,7 +116,11 @@ def test_the_remainder_beyond_float64_counts() -> None:
     for sign, is_right in ((1, True), (-1, False)):
         bound: Any = replace(plain(1e-20), values=np.ones(1))
         want = Want("y", FLOAT32, np.ones(1), bound=bound, rest=np.array([0.25]))
-        assert fits_at_least(want, np.float32([1 + sign / 4]), FLOAT32) is is_right
+        got = np.float32([1 + sign / 4])
+        assert fits_at_least(want, got, FLOAT32) is is_right
+        for other in ({"rounded": FLOAT64}, {"high": 1.0}, {"low": 1.5}):
+            assert not fits_at_least(replace(want, **other), got, FLOAT32)  # type: ignore[arg-type]
+        assert not fits_at_least(want, got, DTYPES["int32"])
 
 
 def test_what_was_rounded_before_may_be_off_by_that() -> None:
@@ -136,7 +146,10 @@ def test_a_bound_ends_where_the_operator_s_range_does() -> None:
 
 @pytest.mark.parametrize("special", [math.nan, math.inf, -math.inf])
 def test_nan_and_infinities_are_matched_by_their_like_only(special: float) -> None:
-    assert judged([special, 1.0], [special, 1.0]).problem is None
+    found = judged([special, 1.0], [special, 1.0])
+    assert (found.problem, found.used) == (None, 0)
+    for got in (special, 7.0):
+        assert judged([special], [got], Fake(unknown=True)).problem == "undecided"
     for other in (math.nan, math.inf, -math.inf, 0.0):
         if str(other) != str(special):
             assert judged([special, 1.0], [other, 1.0]).wrong == 1
@@ -148,6 +161,11 @@ def test_infinity_is_right_where_the_allowed_error_reaches_what_rounds_to_it() -
         (65560.0, 65504.0, None), (65560.0, math.inf, None),
     ):  # fmt: skip
         assert judged([y], [got], dtype=FLOAT16).problem == problem
+    assert judged([40000.0], [math.inf], plain(1.5), FLOAT16).problem == "undecided"
+    # A poorer arithmetic is no excuse for it, unless it is declared.
+    poor = Fake((Tier("plain", arithmetic(1e-9)), Tier("poor", arithmetic(), None, "poor")))
+    for names, problem in (((), "values"), (("poor",), None)):
+        assert judged([65500.0], [math.inf], poor, FLOAT16, names).problem == problem
 
 
 def test_an_exact_element_admits_nothing() -> None:
@@ -171,6 +189,10 @@ def test_too_small_by_a_factor_is_nearer_than_too_large_by_it() -> None:
     for y in ([ROW], [-ROW]):
         found = [judged(y, np.multiply(y, by), half).problem for by in (0.55, 100, 0.45, 0)]
         assert found == ["undecided", "undecided", "values", "values"]
+    # By a half it is 1 − 1/1.5 of the value too small, or the value too large, and a little more.
+    for got, allowed in ((0.5, "±0.335"), (3, "±1.01")):
+        found = judged([1, 1], [got, got], Fake(common=500))
+        assert {one.allowed for one in found.worst} == {allowed}
 
 
 def test_one_wrong_element_blames_no_other() -> None:
@@ -194,8 +216,14 @@ def test_elements_that_disagree_about_it_are_wrong(axis: int, used: float) -> No
     assert compare(turned, np.asfortranarray((y * ripple).astype(np.float32))).wrong == 48
 
 
+def test_beside_a_large_error_in_common_an_element_may_be_off_by_more() -> None:
+    """Of values a fifth larger its own error is, to be safe, larger by two fifths."""
+    ripple = 1.2 + 0.0028 * (-1.0) ** np.arange(8)
+    assert judged(ROW, ROW * ripple, Fake(common=500)).used == pytest.approx(2.8 / 1.4056, 1e-3)
+
+
 def test_nearly_subnormal_elements_take_no_part_in_a_row() -> None:
-    for size, problem in ((16, None), (17, "values")):
+    for size, problem in ((15, None), (16, None), (17, "values")):
         y = np.append(ROW, 2 * [size * 2.0**-125])
         got = y * np.append(np.ones(8), [1.005, 0.995])
         assert judged(y, got, Fake(common=10.0)).problem == problem
@@ -208,15 +236,12 @@ TIERS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("error", "problem", "tier", "remark"),
-    [
-        (5e-5, None, "plain", ""),
-        (5e-4, "precision", "stored", "kept in float16"),
-        (5e-3, "precision", "poor", "computed in float16"),
-        (5e-2, "values", "plain", ""),
-    ],
-)
+@pytest.mark.parametrize(("error", "problem", "tier", "remark"), [
+    (5e-5, None, "plain", ""),
+    (5e-4, "precision", "stored", "kept in float16"),
+    (5e-3, "precision", "poor", "computed in float16"),
+    (5e-2, "values", "plain", ""),
+])  # fmt: skip
 def test_the_first_tier_that_fits_decides(error, problem, tier, remark):
     found = judged([1.0, 1.0], [1.0, 1 + error], Fake(TIERS))
     assert (found.problem, found.tier, found.remark) == (problem, tier, remark)
@@ -257,6 +282,8 @@ def test_what_was_lost_may_be_lost_where_range_is_the_tier_s_or_declared(ranged:
     assert ended.problem == "values"
     if not ranged:
         assert judged([1.0, 1.0], [math.inf, 1.0], bound).problem == "values"
+        alone = Fake((Tier("plain", arithmetic(floor=1e-30)),), free=[True, False])
+        assert judged([1.0, 1.0], [math.inf, 1.0], alone).used == 0
 
 
 def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
@@ -311,20 +338,20 @@ def test_the_tolerance_is_not_widened_by_the_bound_s_own_error() -> None:
     assert not are_plainly_right(one, got, EXACTLY)
 
 
-@pytest.mark.parametrize(
-    ("y", "got", "more"),
-    [
-        (0, 0.1, {"bound": Fake(FLOORED, zeros=True)}),
-        (0, -0.1, {"low": 0.0}),
-        (1, 1.1, {"high": 1.0}),
-        (0, np.nan, {}),
-        (np.inf, 0.1, {}),
-    ],
-    ids=["exact", "below the range", "above the range", "NaN", "infinite"],
-)
+@pytest.mark.parametrize(("y", "got", "more"), [
+    (0, 0.1, {"bound": Fake(FLOORED, zeros=True)}), (0, -0.1, {"low": 0.0}),
+    (1, 1.1, {"high": 1.0}), (0, np.nan, {}), (np.inf, 0.1, {}),
+], ids=["exact", "below the range", "above the range", "NaN", "infinite"])  # fmt: skip
 def test_the_floor_excuses_nothing_else(y: float, got: float, more: Any) -> None:
     fields = {"bound": Fake(FLOORED), **more}
     assert by_tolerance([y], [got], **fields).problem == "values"
+
+
+def test_what_cannot_be_known_is_excused_where_it_is_not_finite() -> None:
+    bound = Fake(FLOORED, unknown=True)
+    found = by_tolerance([np.nan, 1], [7, 1], bound)
+    assert (found.problem, found.used) == (None, 0)
+    assert by_tolerance([np.nan, 1], [7, 7], bound).wrong == 1
 
 
 def test_a_floor_is_no_excuse_for_the_sign_of_a_zero() -> None:
@@ -351,17 +378,15 @@ def test_the_picture_shows_as_wrong_what_neither_admits() -> None:
     assert found.picture().cells[0][1:] == "Z."
 
 
-@pytest.mark.parametrize(
-    ("dtype", "got", "problem"),
-    [
-        (FLOAT32, 2.0**-125, None),
-        (FLOAT32, 2.01 * 2.0**-126, "values"),
-        (FLOAT16, 2.0**-24, "values"),
-    ],
-)
+@pytest.mark.parametrize(("dtype", "got", "problem"), [
+    (FLOAT32, 2.0**-125, None), (FLOAT32, 2.01 * 2.0**-126, "values"),
+    (FLOAT16, 2.0**-24, "values"),
+])  # fmt: skip
 def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(dtype, got, problem):
-    want = stated_want(OpVersion("", "Softmax", 13), "y", np.zeros(1), dtype)
+    want = stated_want(SOFTMAX, "y", np.zeros(1), dtype)
     assert compare(want, np.array([got], dtype.numpy), EXACTLY).problem == problem
+    for op, other in ((SOFTMAX, None), (SOFTMAX, DTYPES["int64"]), (HARDMAX, dtype), (NONE, dtype)):
+        assert stated_want(op, "y", np.zeros(1), other).floor == 0
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
@@ -564,6 +589,58 @@ def test_what_is_plainly_right_is_right(name: str, dtype: str) -> None:
     assert found == {True, False}
 
 
+@pytest.mark.parametrize(("more", "got"), [
+    ({"form": "sequence"}, f32([1, 2])), ({"any_order": 0}, f32([1, 2])),
+    ({"dtype": None}, f32([1, 2])), ({}, np.array([1.0, 2])), ({}, f32([[1, 2]])),
+    ({}, f32([1, 3])), ({}, Foreign("a")), ({"values": np.zeros(0)}, f32([])),
+])  # fmt: skip
+def test_what_is_not_plainly_right_is_compared(more: Any, got: Any) -> None:
+    want = Want("y", FLOAT32, np.array([1.0, 2]))
+    assert are_plainly_right([want], [f32([1, 2])])
+    assert not are_plainly_right([want], [f32([1, 2])] * 2)
+    assert not are_plainly_right([replace(want, **more)], [got])
+
+
+@pytest.mark.parametrize(("dtype", "values", "made"), [
+    ("float32", [0.1], f32([0.1])), ("complex64", [0.1j], np.complex64([0.1j])),
+    ("bool", [True], np.array([True])), (None, f32([0.1]), f32([0.1])), (None, [3], np.array([3])),
+    (None, [0.1], None),
+])  # fmt: skip
+def test_stated_values_in_their_dtype(dtype: Any, values: Any, made: Any) -> None:
+    want = Want("y", dtype and DTYPES[dtype], np.asarray(values))
+    if made is None:
+        with pytest.raises(ValueError, match="y: only the backend's answer tells its dtype: state"):
+            in_its_dtype(want)
+    else:
+        assert identical(in_its_dtype(want), made)
+
+
+@pytest.mark.parametrize(("axis", "places", "values", "is_right"), [
+    (1, [[2, 0, 1]], [[30, 10, 20]], True), (1, [[2, 0, 1]], [[10, 30, 20]], False),
+    (1, [[0, 1, 2]], [[10, 20, 30]], True), (0, [[0, 2, 1]], [[10, 30, 20]], False),
+    (1, [[2, 0]], [[30, 10]], False), ("rows", [[0, 2, 1]], [[10, 30, 20]], False),
+])  # fmt: skip
+def test_what_may_come_in_any_order_comes_in_one(axis: Any, places: Any, values: Any, is_right):
+    right = [Want("v", FLOAT32, np.array([[10.0, 20, 30]]), any_order=axis),
+             Want("i", DTYPES["int64"], np.array([[0, 1, 2]]), any_order=axis)]  # fmt: skip
+    found = compare_outputs(right, [f32(values), np.array(places)], EXACTLY)
+    assert (not any(one.problem for one in found)) is is_right
+    assert compare_outputs(right, [f32(values), Foreign("a")], EXACTLY)[1].problem == "type"
+
+
+def test_rows_may_come_in_any_order() -> None:
+    rows = np.array([[0, 1], [0, 2], [1, 0]])
+    y = np.array([1.0, 2, 3])
+    right = [Want("v", FLOAT32, y, any_order="rows"), Want("w", FLOAT32, 2 * y, any_order="rows"),
+             Want("i", DTYPES["int64"], rows, any_order="rows")]  # fmt: skip
+    for order in ([2, 0, 1], [0, 1, 2], [0, 2, 1]):
+        for other, problem in ((order, None), ([1, 0, 2], "values")):
+            got = [f32(y[other]), f32(2 * y[order]), rows[order]]
+            assert [one.problem for one in compare_outputs(right, got, EXACTLY)] == [
+                problem, None, None
+            ]  # fmt: skip
+
+
 def test_the_sign_of_a_complex_zero_is_not_passed_over() -> None:
     zeros = np.array([complex(0, -0.0), complex(-0.0, 0)])
     want = Want("y", DTYPES["complex128"], zeros)
@@ -582,4 +659,8 @@ def test_booleans_and_indices_may_be_any_of_those_that_errors_admit() -> None:
     values = np.array([0, 1])
     want = Want("places", DTYPES["int64"], values, bound=Choice())  # type: ignore
     for got, problem in (([0, 1], None), ([3, 1], None), ([3, 3], "values"), ([2, 1], "values")):
-        assert compare(want, np.array(got)).problem == problem
+        found = compare(want, np.array(got))
+        assert (found.problem, found.used) == (problem, math.inf if problem else 0)
+    assert compare(replace(want, whole=True), np.array([0, 1])).unjudged == 1
+    room = Room(np.zeros((1, 3)), admitted=np.array([[[math.nan, 1]] * 3]))
+    assert _whole(np.array([[5, 5, 5]]), np.array([[math.nan, 1, 2]]), room).tolist() == [[1, 1, 0]]

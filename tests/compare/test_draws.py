@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from opcheck.compare import compare_outputs
-from opcheck.compare.draws import judged
+from opcheck.compare.draws import _pairs, _uneven, judged
+from opcheck.compare.elements import stepped
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Drawn
@@ -49,15 +50,12 @@ def classes(*probabilities):
 
 
 @pytest.mark.sampled(2, evenly=True)
-@pytest.mark.parametrize(
-    ("node", "draw"),
-    [
-        (NORMAL, lambda: float32(RNG.normal(3, 2, SHAPE))),
-        (UNIFORM, lambda: float32(RNG.uniform(-3, 5, SHAPE))),
-        (COIN, lambda: float32(RNG.random(SHAPE) < 0.3)),
-        (CLASSES, lambda: classes([0.5, 0.25, 0.25], [0.125, 0.125, 0.75])),
-    ],
-)
+@pytest.mark.parametrize(("node", "draw"), [
+    (NORMAL, lambda: float32(RNG.normal(3, 2, SHAPE))),
+    (UNIFORM, lambda: float32(RNG.uniform(-3, 5, SHAPE))),
+    (COIN, lambda: float32(RNG.random(SHAPE) < 0.3)),
+    (CLASSES, lambda: classes([0.5, 0.25, 0.25], [0.125, 0.125, 0.75])),
+])  # fmt: skip
 def test_no_honest_generator_is_accused(node, draw):
     # Of two dozen answers, with four questions of 255 parts and more each, none comes near.
     assert max(used(node, draw()) for _ in range(6)) < 0.8
@@ -96,12 +94,47 @@ def test_one_number_that_cannot_be_drawn_is_enough(node, value):
     assert [*zip(*np.nonzero(found.impossible), strict=True)] == [(3, 4)]
 
 
+def test_what_is_computed_may_lie_four_steps_beyond_the_ends():
+    (draw,) = exactly(*UNIFORM)
+    ends = draw.quantiles(np.nextafter(1, 0)), draw.quantiles(0.0)
+    for end, sign in zip(ends, (1, -1), strict=True):
+        for steps in (4, 5):
+            found = judged(draw, stepped(end, sign * steps), DTYPES["float32"])
+            assert found.impossible.all() == found.impossible.any() == (steps == 5)
+    assert computed_want(UNIFORM[0], "y", draw).values == pytest.approx(1)
+
+
+def test_how_odd_bins_and_pairs_are():
+    """By Chernoff √(n·D / ln(2 questions / 1e-10)); D of all in the first of 256 bins is ln 256."""
+    bins, unsure = np.zeros(10, np.int64), np.zeros(10, bool)
+    used, text = _uneven(bins, unsure, "all")
+    assert used == pytest.approx((10 * np.log(256) / np.log(510e10)) ** 0.5)
+    assert text == "of all, 100.0% lie below where 0.4% should"
+    half = _uneven(bins, ~unsure, "all")[0]
+    assert half == pytest.approx((10 * np.log(128) / np.log(510e10)) ** 0.5)
+    by_turns = np.arange(8) % 2 == 0
+    expected = {
+        (lag, many): (n * np.log(2) / np.log(2e10)) ** 0.5
+        for lag, many, n in ((1, "0.0%", 7), (4, "100.0%", 4))
+    }
+    for shape in ((2, 4), (8,), (4, 2), ()):
+        said = {text: used for used, text in _pairs(by_turns, shape)}
+        pairs = expected | ({(2, "100.0%"): (6 * np.log(2) / np.log(2e10)) ** 0.5}
+                            if shape == (4, 2) else {})  # fmt: skip
+        assert said == pytest.approx({
+            f"of those {lag} apart, {many} lie on one side of the middle, not half": used
+            for (lag, many), used in pairs.items()
+        })  # fmt: skip
+
+
 def test_groups_of_one_distribution_are_judged_apart():
     p = np.tile(np.float32([0.25, 0.75]), (1000, 10))
     node = OpVersion("", "Bernoulli", 22), (p,), {}
     assert used(node, float32(RNG.random(p.shape) < p)) < 1
-    # As many ones in all, and each of the two probabilities exchanged.
-    assert used(node, float32(RNG.random(p.shape) < 1 - p)) > 1
+    # As many ones in all as should be, but all where the probability is less.
+    less = RNG.random(p.shape) < 0.5
+    node = OpVersion("", "Bernoulli", 22), (np.where(less, 0.5, np.float32(0.51)),), {}
+    assert used(node, float32(less)) > 1
 
 
 def test_few_numbers_are_no_evidence():

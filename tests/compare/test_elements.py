@@ -269,20 +269,17 @@ def test_booleans_are_exact_whatever_the_tolerance() -> None:
         assert share(True, True, tolerance, DTYPES["bool"]) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("want", "got", "tolerance", "allowed", "ulp"),
-    [
-        (1.0, 1 + 2**-52, EXACT, "exact", 1),
-        (1.0, 2.0, Tolerance(), "exact", 2**52),
-        (1.0, 1.5, Tolerance(ulp=2), "±2 ULP", 2**51),
-        (2.0, 3.0, Tolerance(rtol=1e-3, atol=1e-3), "±0.003", 2**51),
-        (2.0, np.nan, Tolerance(rtol=1e-3), "±0.002", None),
-        (np.nan, 1.0, Tolerance(rtol=1e-3), "NaN", None),
-        (np.inf, 1.0, Tolerance(rtol=1e-3), "exact", 0x7FF0000000000000 - 0x3FF0000000000000),
-        (0.0, -0.0, Tolerance(ulp=1, signed_zeros=True), "+0", 0),
-        (-0.0, 0.0, Tolerance(ulp=0, signed_zeros=True), "-0", 0),
-    ],
-)
+@pytest.mark.parametrize(("want", "got", "tolerance", "allowed", "ulp"), [
+    (1.0, 1 + 2**-52, EXACT, "exact", 1), (1.0, 2.0, Tolerance(), "exact", 2**52),
+    (1.0, 1.5, Tolerance(ulp=2), "±2 ULP", 2**51),
+    (2.0, 3.0, Tolerance(rtol=1e-3, atol=1e-3), "±0.003", 2**51),
+    (2.0, np.nan, Tolerance(rtol=1e-3), "±0.002", None),
+    (np.nan, 1.0, Tolerance(rtol=1e-3), "NaN", None),
+    (np.inf, 1.0, Tolerance(rtol=1e-3), "exact", 0x7FF0000000000000 - 0x3FF0000000000000),
+    (0.0, -0.0, Tolerance(ulp=1, signed_zeros=True), "+0", 0),
+    (-0.0, 0.0, Tolerance(ulp=0, signed_zeros=True), "-0", 0),
+    (1.0, 2.0, Tolerance(ulp=3, signed_zeros=True), "±3 ULP", 2**52),
+])  # fmt: skip
 def test_a_mismatch_says_what_was_allowed(want, got, tolerance, allowed, ulp):
     found = mismatch(FLOAT64, tolerance, np.array([[0, want]]), np.array([[0, got]]))
     assert (found.index, found.allowed, found.ulp) == ((0, 1), allowed, ulp)
@@ -290,15 +287,10 @@ def test_a_mismatch_says_what_was_allowed(want, got, tolerance, allowed, ulp):
     assert type(found.want) is type(found.got) is float
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "allowed"),
-    [
-        (0, 1, "within [0, 1]"),
-        (None, 1.5, "at most 1.5"),
-        (1, None, "±1 ULP"),
-        (3, None, "at least 3"),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "allowed"), [
+    (0, 1, "within [0, 1]"), (None, 1.5, "at most 1.5"), (1, None, "±1 ULP"),
+    (3, None, "at least 3"),
+])  # fmt: skip
 def test_a_mismatch_outside_the_range_names_the_range(low, high, allowed):
     found = mismatch(FLOAT64, Tolerance(ulp=1), np.array([1.0]), np.array([2.0]), low, high)
     assert found.allowed == allowed
@@ -313,7 +305,9 @@ def test_what_is_shown_is_the_reference_in_the_dtype_of_the_output() -> None:
     largest, one = np.array([2**64 - 1], np.uint64), np.array([1], np.uint64)
     big = mismatch(DTYPES["uint64"], Tolerance(rtol=0.1), largest, one)
     assert (big.want, big.got, big.ulp, big.allowed) == (2**64 - 1, 1, None, "±1.84e+18")
-    assert mismatch(DTYPES["bool"], EXACT, np.array([True]), np.array([False])).want is True
+    for tolerance in (EXACT, Tolerance(rtol=0.1)):
+        found = mismatch(DTYPES["bool"], tolerance, np.array([True]), np.array([False]))
+        assert (found.want, found.allowed) == (True, "exact")
 
 
 def exact_value_of_16_bits(bits: int, fraction_bits: int) -> Fraction | float:
@@ -386,19 +380,6 @@ def test_distances_agree_with_whole_numbers_of_any_size(width, dtype):
     check()
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("start", [0.0, 1.0, -1.0, 65504.0, 6e-8, -6.1e-5, -65504.0])
-def test_each_nextafter_is_one_step_further(dtype: Any, start: float) -> None:
-    for end in [np.inf, -np.inf]:
-        place = first = np.array(start, dtype)
-        for step in range(1, 12):
-            with np.errstate(over="ignore", under="ignore"):
-                place = np.asarray(np.nextafter(place, dtype(end)))
-            assert distance(first, place) == step
-            if np.isinf(place):
-                break
-
-
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_zeros_are_one_place_and_infinity_is_one_step_past_the_largest(dtype: Any) -> None:
     largest = ml_dtypes.finfo(dtype.numpy).max
@@ -411,6 +392,7 @@ def test_zeros_are_one_place_and_infinity_is_one_step_past_the_largest(dtype: An
 def test_the_ends_of_float64_are_far_apart_without_overflow() -> None:
     ends = distance(np.array([-np.inf]), np.array([np.inf]))
     assert int(ends[0]) == 2 * 0x7FF0000000000000
+    assert not np.signbit(stepped(np.array([5e-324]), -1))
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -433,16 +415,12 @@ def test_memory_layout_and_byte_order_do_not_matter(dtype: Any) -> None:
     assert distance(a[:0], b[:0]).shape == (0, 6)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        (np.zeros(2, np.float32), np.zeros(2, np.float64)),
-        (np.zeros(2, np.int32), np.zeros(2, np.int32)),
-        (np.zeros(2, np.complex64), np.zeros(2, np.complex64)),
-        (np.zeros((2, 1)), np.zeros((1, 2))),
-        (np.zeros(()), np.zeros(2)),
-    ],
-)
+@pytest.mark.parametrize(("a", "b"), [
+    (np.zeros(2, np.float32), np.zeros(2, np.float64)),
+    (np.zeros(2, np.int32), np.zeros(2, np.int32)),
+    (np.zeros(2, np.complex64), np.zeros(2, np.complex64)),
+    (np.zeros((2, 1)), np.zeros((1, 2))), (np.zeros(()), np.zeros(2)),
+])  # fmt: skip
 def test_what_has_no_distance_is_refused_and_never_broadcast(a: Any, b: Any) -> None:
     with pytest.raises(ValueError, match="no ULP distance between"):
         distance(a, b)

@@ -49,17 +49,12 @@ def test_nothing_is_broadcast(shape: tuple[int, ...]) -> None:
         assert found.problem == "shape"
 
 
-@pytest.mark.parametrize(
-    ("got", "name"),
-    [
-        (np.zeros(2, object), "object"),
-        (np.zeros(2, "U3"), "string"),
-        (np.zeros(2, np.complex64), "complex64"),
-        (np.zeros(2, ml_dtypes.float8_e5m2), "float8e5m2"),
-        (np.zeros(2, np.bool_), "bool"),
-        (np.zeros(2, ml_dtypes.bfloat16), "bfloat16"),
-    ],
-)
+@pytest.mark.parametrize(("got", "name"), [
+    (np.zeros(2, object), "object"), (np.zeros(2, "U3"), "string"),
+    (np.zeros(2, np.complex64), "complex64"),
+    (np.zeros(2, ml_dtypes.float8_e5m2), "float8e5m2"),
+    (np.zeros(2, np.bool_), "bool"), (np.zeros(2, ml_dtypes.bfloat16), "bfloat16"),
+])  # fmt: skip
 def test_any_other_dtype_is_named(got: Any, name: str) -> None:
     found = compare(want([0, 0]), got, Tolerance(atol=9.0))
     assert (found.problem, found.detail) == ("dtype", f"{name}, want float32")
@@ -238,14 +233,6 @@ def test_one_nan_in_the_last_of_many_elements_is_seen() -> None:
         found = compare(want(np.ones(got.size)), got, tolerance)
         assert (found.wrong, found.max_ulp, found.used) == (1, None, math.inf)
         assert found.where == f"only at [{2 * CHUNK}]"
-
-
-def test_a_value_outside_the_range_is_wrong_whatever_the_tolerance() -> None:
-    got = float32([1.000001, -1e-30, 0.5])
-    loose = Tolerance(atol=1.0)
-    assert compare(want([1, 0, 0.5]), got, loose).problem is None
-    found = compare(want([1, 0, 0.5], low=0, high=1), got, loose)
-    assert [element.allowed for element in found.worst] == ["within [0, 1]"] * 2
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

@@ -16,13 +16,27 @@ THREEFOLD = "like 3 times the right values, where it is wrong"
 SIGN = "like the right values, but for the sign of zeros"
 
 
-def test_a_common_factor_is_named() -> None:
-    assert resemblance(wrong(ROW, [3 * RIGHT])) == THREEFOLD
+@pytest.mark.parametrize(("dtype", "factor", "offset", "words"), [
+    (np.float32, 3, 0, "3 times the right values"),
+    (np.float32, 1.0009765625, 0, "1.000977 times the right values"),
+    (np.float32, -1, 0, "-1 times the right values"),
+    (np.float16, 1.128, 0, "1.13 times the right values"),
+    (np.float64, 1 + 2e-7, 0, "1 times the right values"),
+    (np.float32, 1, -0.25, "the right values - 0.25"),
+    (np.float32, 1, 0.25, "the right values + 0.25"),
+])  # fmt: skip
+def test_a_common_factor_or_offset_is_named(dtype, factor, offset, words):
+    given = node(SOFTMAX, ROW.inputs[0], {"axis": 1}, dtype)
+    got = (given.right[0].astype(float) * factor + offset).astype(dtype)
+    assert resemblance(wrong(given, [got])) == f"like {words}, where it is wrong"
 
 
-def test_a_common_offset_is_named() -> None:
-    said = resemblance(wrong(ROW, [RIGHT - np.float32(0.25)]))
-    assert said == "like the right values - 0.25, where it is wrong"
+@pytest.mark.parametrize("many", [2, 3])
+def test_three_values_have_something_in_common(many: int) -> None:
+    got = RIGHT * np.float32([5] * many + [1] * (8 - many))
+    assert resemblance(wrong(ROW, [got])) == (
+        "like 5 times the right values, where it is wrong" if many == 3 else None
+    )
 
 
 def test_the_choice_of_another_of_equal_elements_is_named() -> None:
@@ -33,18 +47,18 @@ def test_the_choice_of_another_of_equal_elements_is_named() -> None:
     assert resemblance(wrong(ties, [np.roll(got, 1)])) != said
 
 
-def test_the_right_elements_have_no_say() -> None:
-    got = RIGHT.copy()
-    got[0, 4:] *= 3
-    assert resemblance(wrong(ROW, [got])) == THREEFOLD
-
-
 @pytest.mark.parametrize(("most", "is_named"), [(100, True), (4096, True), (4097, False)])
 def test_the_tolerance_that_would_pass_is_named_up_to_half_of_the_digits(most, is_named):
     steps = np.array([0, 40, -7, 0, 3, most, 1, 0], np.int32)
     got = (RIGHT.view(np.int32) + steps).view(np.float32)
     said = f"like less precision: it would pass with a tolerance of {most:,} ULP"
     assert resemblance(wrong(ROW, [got])) == (said if is_named else None)
+
+
+def test_a_factor_of_nearly_1_is_a_loss_of_precision() -> None:
+    got = (RIGHT.view(np.int32) + 4).view(np.float32)
+    said = "like less precision: it would pass with a tolerance of 4 ULP"
+    assert resemblance(wrong(ROW, [got], Tolerance(ulp=0))) == said
 
 
 #: One value has nothing in common with itself.
@@ -56,9 +70,9 @@ ONE_WRONG[0, 3] *= 5
     "got",
     [
         [RIGHT[:, ::-1]], [np.full_like(RIGHT, np.nan)], [RIGHT[0]], [RIGHT.astype(np.float64)],
-        [np.zeros_like(RIGHT)], [Foreign("a list")], [ONE_WRONG], None,
+        [np.zeros_like(RIGHT)], [Foreign("a list")], [ONE_WRONG], None, [], [3 * RIGHT, RIGHT],
     ],
-    ids=["reversed", "nan", "shape", "dtype", "zeros", "type", "one value", "refusal"],
+    ids=["reversed", "nan", "shape", "dtype", "zeros", "type", "one value", "refusal", "0", "2"],
 )  # fmt: skip
 def test_nothing_is_guessed(got: Any) -> None:
     assert resemblance(wrong(ROW, got)) is None
@@ -79,7 +93,7 @@ def test_outputs_that_are_right_have_no_say() -> None:
 
 
 def test_the_sign_of_zeros_is_named_where_it_is_wrong() -> None:
-    zeros = node(OpVersion("", "Abs", 13), [[0, 1]], {})
-    got, strict = np.array([[-0.0, 1]], np.float32), Tolerance(ulp=0, signed_zeros=True)
+    zeros = node(OpVersion("", "Abs", 13), [[0, 1, np.nan]], {})
+    got, strict = np.array([[-0.0, 1, np.nan]], np.float32), Tolerance(ulp=0, signed_zeros=True)
     assert resemblance(wrong(zeros, [got], strict)) == SIGN
     assert resemblance(wrong(zeros, [np.abs(got)], strict)) is None

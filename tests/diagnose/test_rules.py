@@ -37,10 +37,13 @@ def test_nothing_is_said_that_one_case_contradicts() -> None:
     assert learned(Feature("it is dark", PLAIN, FAILING | bits(39))) == "nothing"
 
 
-def test_two_facts_are_said_where_neither_is_enough() -> None:
+@pytest.mark.parametrize(("rank", "failures", "found"), [
+    (PLAIN, 6, "it is dark and x is 7"), (VALUE, 5, "it is dark and x is 7"),
+    (LIMIT, 6, "it is dark and x is 7"), (LIMIT, 5, "nothing"),
+])  # fmt: skip
+def test_a_limit_beside_another_fact_holds_of_all_failures(rank, failures, found):
     one = Feature("it is dark", PLAIN, FAILING | bits(6, 7))
-    other = Feature("it rains", PLAIN, FAILING | bits(8, 9))
-    assert learned(one, other) == "it is dark and it rains"
+    assert learned(one, Feature("x is 7", rank, bits(*range(failures), 8, 9))) == found
 
 
 def test_one_fact_is_better_than_two_that_explain_little_more() -> None:
@@ -60,17 +63,13 @@ def test_what_holds_in_one_version_only_is_said_of_that() -> None:
     assert learned(*pair, version) == "a and b and the version is 13"
 
 
-@pytest.mark.parametrize(
-    ("feature", "failing", "questions", "found"),
-    [
-        (DARK, bits(0, 1), range(40), "nothing"),
-        (DARK, bits(0, 1, 2), range(40), "it is dark"),
-        # All types and opsets of one case are one question.
-        (DARK, FAILING, [0] * 6 + [1] * 34, "it is dark"),
-        (Feature("x is 7", VALUE, FAILING), FAILING, [0] * 6 + [1] * 34, "nothing"),
-        (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
-    ],
-)
+@pytest.mark.parametrize(("feature", "failing", "questions", "found"), [
+    (DARK, bits(0, 1), range(40), "nothing"), (DARK, bits(0, 1, 2), range(40), "it is dark"),
+    # All types and opsets of one case are one question.
+    (DARK, FAILING, [0] * 6 + [1] * 34, "it is dark"),
+    (Feature("x is 7", VALUE, FAILING), FAILING, [0] * 6 + [1] * 34, "nothing"),
+    (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
+])  # fmt: skip
 def test_few_cases_are_enough_for_what_kernels_branch_on_only(feature, failing, questions, found):
     seen = rule([feature], failing, OTHERS, failing, questions)
     assert (seen.text if seen else "nothing") == found
@@ -89,6 +88,13 @@ def test_of_many_facts_one_fits_by_chance() -> None:
     assert learned(*many, fits, failing=those, others=others) == "nothing"
 
 
+def test_of_facts_that_hold_of_the_same_cases_the_likeliest_is_kept() -> None:
+    spec = replace(CASE.inputs[0], dtype=DTYPES["float64"])
+    other = replace(CASE, attrs={"axis": 1}, opset=14, inputs=(spec,))
+    expected = [("the input is float32", PLAIN, 1), ("the input is float64", PLAIN, 2)]
+    assert settle.features([CASE, other]) == expected
+
+
 def test_all_facts_of_some_cases(snapshot: Any) -> None:
     float32, int64 = DTYPES["float32"], DTYPES["int64"]
     given = Given(np.array([[1.0, np.nan, np.inf]]))
@@ -97,7 +103,9 @@ def test_all_facts_of_some_cases(snapshot: Any) -> None:
     lists = {"axes": (1, -1), "kernel_shape": (3, 0), "scales": (-0.5, 0.5), "empty": ()}
     single = {"axis": -2, "alpha": -0.5, "mode": "edge", "to": 1 << 31, "low": -1 - (1 << 31)}
     invalid = Rejected("axis -7 is outside [-2, 1]", CASE)
+    vector = (replace(x, shape=(7,), put=()),)
     cases = [
+        replace(CASE, attrs={"kernel_shape": (3,)}, inputs=vector),
         replace(CASE, inputs=inputs, slots=("X", "", "W"), attrs=lists),
         replace(CASE, attrs=single | {"last": (1 << 31) - 1, "first": -1 << 31}, expect=invalid),
         *(replace(CASE, attrs={"axes": axes}) for axes in (-3, -1, 2, 3, ())),

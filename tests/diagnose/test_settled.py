@@ -12,35 +12,53 @@ import yaml
 
 from opcheck.diagnose import Suspects
 from opcheck.diagnose.settle import Seen, settled
+from opcheck.diagnose.suspects import cell_of
+from opcheck.dtypes import DTYPES
 from opcheck.model import Case, Diagnosis, Rejected, Verdict
 from tests.report.made import CASE, record
 
 SITUATIONS = yaml.safe_load(Path(__file__).with_name("settled.yaml").read_text("utf-8"))
-INVALID = Rejected("axis 7 is over 2", replace(CASE, attrs={"alpha": 50}))
 
 
 class Contradicted(Suspects):
-    """Who takes float32 speaks against the mutant that refuses it."""
+    """Cases of positive numbers speak against some mutants, and accepted ones against another."""
 
     def __init__(self, seen: Sequence[Seen]) -> None:
         super().__init__(lambda case: None)
-        self.seen = seen
+        few, many = ([s.case for s in seen if s.case.attrs["alpha"] >= least] for least in (9, 0))
+        self.taken: list[Case] = []
+        self.by_name = {
+            "refuses_float32": many,
+            "refuses_float64": few,
+            "refuses_int8": few,
+            "refuses_bool": self.taken,
+        }
+
+    def accepted(self, case: Case) -> None:
+        self.taken.append(case)
 
     def against(self, mutant: Any, cell: Any, enough: int | None = None) -> list[Case]:
-        passes = [one.case for one in self.seen if one.case.attrs["alpha"] >= 0]
-        return passes if mutant.name == "refuses_float32" else []
+        those = self.by_name.get(mutant.name, [])
+        return [case for case in those if cell_of(case) == cell][:enough]
+
+    def refit(self, case: Case, known: Sequence[Any]) -> dict[str, Any]:
+        return {one.name: one for one in known if case.attrs["alpha"] == -99}
 
 
 def some(result: Mapping[str, Any]) -> Iterator[Seen]:
     """Cases that came out alike."""
     fields = {"verdict": "fail" if "failure" in result else "pass", **result}
     start, stop = fields.pop("alpha")
-    expect = INVALID if fields.pop("invalid", False) else CASE.expect
+    dtype, why = DTYPES[fields.pop("dtype", "float32")], fields.pop("invalid", "")
+    expect = Rejected(why, replace(CASE, attrs={"alpha": 50})) if why else CASE.expect
     verdict, said = Verdict(fields.pop("verdict")), fields.pop("said", ())
+    unexplained = fields.pop("unexplained", "failure" in result)
     fields["diagnoses"] = [Diagnosis(None if " " in one else one, one) for one in said]
+    inputs = (replace(CASE.inputs[0], dtype=dtype),)
     for alpha in range(start, stop):
-        case = replace(CASE, id=str(alpha), attrs={"alpha": alpha}, expect=expect)
-        yield Seen(case, record(verdict, id=case.id, **fields), "failure" in result)
+        name, attrs = f"{alpha} {dtype}", {"alpha": alpha}
+        case = replace(CASE, id=name, attrs=attrs, expect=expect, inputs=inputs)
+        yield Seen(case, record(verdict, id=name, **fields), unexplained)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
@@ -51,3 +69,11 @@ def test_what_is_said_of_all_failures_in_the_end(situation: str) -> None:
     assert Counter("; ".join(map(str, found)) for found in said) == {
         text: n for n, text in expected
     }
+    evidence = [one.counts for found in said for one in found if one.counts]
+    assert all(0 <= elsewhere <= others for _, _, elsewhere, others in evidence)
+
+
+def test_messages_are_compared_up_to_a_length() -> None:
+    reason = "raised on a legal model: " + "a" * 4000 + "b"
+    seen = Seen(CASE, record(Verdict.ERROR, failure="raised", reason=reason), True)
+    assert seen.words == "a" * 4000

@@ -195,16 +195,9 @@ def test_a_scalar_has_no_axis(axis: int) -> None:
         from_the_front(-1, 3)
 
 
-@pytest.mark.parametrize(
-    ("shape", "axis", "matrix"),
-    [
-        ((2, 3, 4), 0, (1, 24)),
-        ((2, 3, 4), 1, (2, 12)),
-        ((2, 3, 4), 2, (6, 4)),
-        ((5,), 0, (1, 5)),
-        ((2, 0, 3), 1, (2, 0)),
-        ((2, 0, 3), 2, (0, 3)),
-    ],
-)
+@pytest.mark.parametrize(("shape", "axis", "matrix"), [
+    ((2, 3, 4), 0, (1, 24)), ((2, 3, 4), 1, (2, 12)), ((2, 3, 4), 2, (6, 4)), ((5,), 0, (1, 5)),
+    ((2, 0, 3), 1, (2, 0)), ((2, 0, 3), 2, (0, 3)),
+])  # fmt: skip
 def test_a_tensor_seen_as_a_matrix(shape, axis, matrix):
     assert matrix_of(shape, axis) == matrix

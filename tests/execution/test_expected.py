@@ -111,30 +111,21 @@ def test_an_answer_that_is_mostly_zero_is_the_case_s_fault(tmp_path: Path) -> No
         )
 
 
-@pytest.mark.parametrize(
-    ("x", "verdict"),
-    [
-        ("[[[0, 0, 0, 1, 1, 1]]]", Verdict.PASS),
-        ("[[[.nan, .nan, 0, 1, 1]]]", Verdict.BAD_CASE),
-        ("[[[.inf, .inf, .inf, 1, 2]]]", Verdict.BAD_CASE),
-        ("[[[1.0e-7, 6.0e-8, 6.0e-8, 0, 0]]]", Verdict.PASS),
-        ("{shape: [1, 0, 4], constant: 0}", Verdict.PASS),
-    ],
-    ids=["half", "NaN", "infinities", "subnormals", "empty"],
-)
+@pytest.mark.parametrize(("x", "verdict"), [
+    ("[[[0, 0, 0, 1, 1, 1]]]", Verdict.PASS),
+    ("[[[.nan, .nan, 0, 1, 1]]]", Verdict.BAD_CASE),
+    ("[[[.inf, .inf, .inf, 1, 2]]]", Verdict.BAD_CASE),
+    ("[[[1.0e-7, 6.0e-8, 6.0e-8, 0, 0]]]", Verdict.PASS),
+    ("{shape: [1, 0, 4], constant: 0}", Verdict.PASS),
+], ids=["half", "NaN", "infinities", "subnormals", "empty"])  # fmt: skip
 def test_half_of_it_may_be_zero_or_nan(tmp_path: Path, x: str, verdict: Verdict) -> None:
     assert result_of(pool(tmp_path, x), ENGINE).verdict is verdict
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        ", empty: windows of nothing but zeros",
-        ", expect: {Y: [[[0, 0, 0, 0]]]}",
-        ", rule: open, expect: {any_of: [{as: computed}, {as: other, Y: [[[1, 1, 1, 1]]]}]}",
-    ],
-    ids=["meant", "written out", "open"],
-)
+@pytest.mark.parametrize("more", [
+    ", empty: windows of nothing but zeros", ", expect: {Y: [[[0, 0, 0, 0]]]}",
+    ", rule: open, expect: {any_of: [{as: computed}, {as: other, Y: [[[1, 1, 1, 1]]]}]}",
+], ids=["meant", "written out", "open"])  # fmt: skip
 def test_unless_somebody_says_so(tmp_path: Path, more: str) -> None:
     zeros = "[[[0, 0, 0, 0]]]"
     assert result_of(pool(tmp_path, zeros), ENGINE).verdict is Verdict.BAD_CASE
@@ -355,15 +346,10 @@ def test_a_twin_that_has_another_answer_is_no_measure(tmp_path, output, axis):
 
 
 @pytest.mark.parametrize("strict", ["", ", strict: true"])
-@pytest.mark.parametrize(
-    "more",
-    [
-        ", expect: {output: [[0, 0, 1]]}",
-        "",
-        ", rule: open, expect: {any_of: [{as: a, output: [[0, 0, 1]]}, {as: b, output: [1]}]}",
-    ],
-    ids=["literal", "computed", "alternative"],
-)
+@pytest.mark.parametrize("more", [
+    ", expect: {output: [[0, 0, 1]]}", "",
+    ", rule: open, expect: {any_of: [{as: a, output: [[0, 0, 1]]}, {as: b, output: [1]}]}",
+], ids=["literal", "computed", "alternative"])  # fmt: skip
 def test_a_tolerance_leaves_the_operator_its_floor_unless_it_is_strict(tmp_path, more, strict):
     inputs = ", inputs: {input: {value: [[-1000, -500, 0]], initializer: true}}, empty: so"
     case = softmax(tmp_path, f"{inputs}, tolerance: {{ulp: 1{strict}}}{more}")

@@ -83,17 +83,12 @@ def test_another_mistake_in_the_same_cases_is_red(cases, tmp_path):
     assert {result.diagnoses[0].mistake for result in results} == {"doubled"}
 
 
-@pytest.mark.parametrize(
-    ("answers", "verdict"),
-    [
-        ([LAST, LAST, LAST], Verdict.KNOWN),
-        ([LAST, NINES, LAST], Verdict.FAIL),
-        ([NINES, LAST, LAST], Verdict.FAIL),
-        ([LAST, LAST[:, :1], LAST], Verdict.UNSTABLE),
-        ([LAST, FIRST, LAST], Verdict.UNSTABLE),
-        ([LAST, BackendUnavailable("gone"), LAST], Verdict.NOT_RUN),
-    ],
-)
+@pytest.mark.parametrize(("answers", "verdict"), [
+    ([LAST, LAST, LAST], Verdict.KNOWN), ([LAST, NINES, LAST], Verdict.FAIL),
+    ([NINES, LAST, LAST], Verdict.FAIL), ([LAST, LAST[:, :1], LAST], Verdict.UNSTABLE),
+    ([LAST, FIRST, LAST], Verdict.UNSTABLE),
+    ([LAST, BackendUnavailable("gone"), LAST], Verdict.NOT_RUN),
+])  # fmt: skip
 def test_what_is_listed_excuses_a_repeated_case_only_if_it_came_each_time(
     tmp_path, answers, verdict
 ):

@@ -453,24 +453,17 @@ def test_nodes_that_are_wrong_together_are_searched_for_before_a_wrong_node(tmp_
     assert (found.wrong.part.name, found.together) == ("gate", None)
 
 
-@pytest.mark.parametrize(
-    ("change", "verdict", "words"),
-    [
-        (
-            None,
-            Verdict.PASS,
-            "as far off as float32 arithmetic explains, .* times; up to 60 may be",
-        ),
-        (rounded("w20", 8), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
-        (rounded("w1", 11), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
-        (
-            another("r20", "Sigmoid"),
-            Verdict.FAIL,
-            "errors scatter .* more than a narrower type explains",
-        ),
-        (fed("c39", 0, "t76"), Verdict.FAIL, "are 1.* of its size: more than a narrower type"),
-    ],
-)
+@pytest.mark.parametrize(("change", "verdict", "words"), [
+    (None, Verdict.PASS, "as far off as float32 arithmetic explains, .* times; up to 60 may be"),
+    (rounded("w20", 8), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
+    (rounded("w1", 11), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
+    (
+        another("r20", "Sigmoid"),
+        Verdict.FAIL,
+        "errors scatter .* more than a narrower type explains",
+    ),
+    (fed("c39", 0, "t76"), Verdict.FAIL, "are 1.* of its size: more than a narrower type"),
+])  # fmt: skip
 def test_a_deep_model_is_judged_by_how_far_its_errors_scatter(change, verdict, words, tmp_path):
     """Its bound has grown beyond use, or more would fail."""
     found = found_by(made("deep", tmp_path), Rewriting(change))

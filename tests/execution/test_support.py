@@ -98,14 +98,11 @@ def test_a_right_backend_is_right_in_every_cell_that_has_models(asked: Any) -> N
         assert one.share == one.count == len(asked[where])
 
 
-@pytest.mark.parametrize(
-    ("backend", "verdict", "reason"),
-    [
-        (answering(lambda inputs: [inputs[0] * 0]), Verdict.FAIL, "1 of 3 elements wrong"),
-        (refusing(), Verdict.ERROR, "raised on a legal model: Refused: no such model"),
-        (refusing(NotSupported("not here")), Verdict.UNSUPPORTED, "not here"),
-    ],
-)
+@pytest.mark.parametrize(("backend", "verdict", "reason"), [
+    (answering(lambda inputs: [inputs[0] * 0]), Verdict.FAIL, "1 of 3 elements wrong"),
+    (refusing(), Verdict.ERROR, "raised on a legal model: Refused: no such model"),
+    (refusing(NotSupported("not here")), Verdict.UNSUPPORTED, "not here"),
+])  # fmt: skip
 def test_wrong_refused_and_unsupported_are_told_apart(asked, backend, verdict, reason):
     found = probed(asked, backend)[cell(1, "float16")]
     assert (found.verdict, found.works) == (verdict, False)

@@ -88,17 +88,14 @@ def at(place, value):
     return change
 
 
-@pytest.mark.parametrize(
-    ("ends", "change", "reason"),
-    [
-        ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(-0.3), y), "scatter"),
-        ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(1e6), y), "scatter"),
-        ("y = Identity (h)", at(5, lambda one: one + np.float32(0.01)), "in few elements"),
-        ("y = Identity (h)", at(5, lambda one: np.nan), "scatter"),
-        ("y = Identity (h)", at(5, lambda one: np.inf), "scatter"),
-        ("y = Sign (h)", lambda y: -y, ""),
-    ],
-)
+@pytest.mark.parametrize(("ends", "change", "reason"), [
+    ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(-0.3), y), "scatter"),
+    ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(1e6), y), "scatter"),
+    ("y = Identity (h)", at(5, lambda one: one + np.float32(0.01)), "in few elements"),
+    ("y = Identity (h)", at(5, lambda one: np.nan), "scatter"),
+    ("y = Identity (h)", at(5, lambda one: np.inf), "scatter"),
+    ("y = Sign (h)", lambda y: -y, ""),
+])  # fmt: skip
 def test_what_the_bound_leaves_open_is_judged_by_scatter(ends, change, reason, tmp_path):
     assert judged(tmp_path, ends).verdict is Verdict.PASS
     result = judged(tmp_path, ends, change)
@@ -106,14 +103,11 @@ def test_what_the_bound_leaves_open_is_judged_by_scatter(ends, change, reason, t
     assert reason in result.reason
 
 
-@pytest.mark.parametrize(
-    ("ends", "y"),
-    [
-        ("c = Sub (h, h40) y = Greater (h, c)", "bool[8, 16]"),
-        ("y = ArgMax <axis: int = 1, keepdims: int = 0> (h)", "int64[8]"),
-        ("s = Mul (h, k) y = Cast <to: int = 7> (s)", "int64[8, 16]"),
-    ],
-)
+@pytest.mark.parametrize(("ends", "y"), [
+    ("c = Sub (h, h40) y = Greater (h, c)", "bool[8, 16]"),
+    ("y = ArgMax <axis: int = 1, keepdims: int = 0> (h)", "int64[8]"),
+    ("s = Mul (h, k) y = Cast <to: int = 7> (s)", "int64[8, 16]"),
+])  # fmt: skip
 def test_booleans_and_integers_that_nobody_knows_are_not_judged(ends, y, tmp_path):
     body = DEEP + "k = Constant <value = float {1000000.0}> () "
     for change in (None, lambda y: y * 0 if y.dtype != bool else ~y):
@@ -190,13 +184,10 @@ def test_errors_of_a_share_cancel_where_it_is_nearly_all_of_the_sum(tmp_path):
     assert judged(tmp_path, "y = Identity (h5)", lambda y: -y, body=SHARP).failed
 
 
-@pytest.mark.parametrize(
-    ("ends", "why"),
-    [
-        ("t = Mul (h40, k) p = Softmax (t) y = Log (p)", "opcheck's own answer"),
-        ("t = Mul (h40, k) u = Mul (t, k) y = Sin (u)", "neither bound nor scatter says anything"),
-    ],
-)
+@pytest.mark.parametrize(("ends", "why"), [
+    ("t = Mul (h40, k) p = Softmax (t) y = Log (p)", "opcheck's own answer"),
+    ("t = Mul (h40, k) u = Mul (t, k) y = Sin (u)", "neither bound nor scatter says anything"),
+])  # fmt: skip
 def test_what_nothing_is_known_of_is_not_judged(ends, why, tmp_path):
     body = DEEP + "k = Constant <value = float {3000.0}> () "
     for change in (None, lambda y: y + 1):

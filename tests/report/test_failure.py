@@ -160,17 +160,14 @@ def test_a_message_of_many_lines_is_cut():
     assert " " * 10 + "… and 980 more lines" in page.lines
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (model.Fill("uniform", (0.0, 1.5), 7), "uniform 0, 1.5 seed 7"),
-        (model.Fill("constant", (2.0,), 7), "constant 2"),
-        (model.Fill("specials", ()), "specials"),
-        (model.Given(np.array([[1.0, -np.inf], [np.nan, -0.0]])), "[[1, -inf], [nan, -0]]"),
-        (model.Given(np.zeros((5, 5))), ""),
-        (model.FromFile(Path("data/x.npy")), "from x.npy"),
-    ],
-)
+@pytest.mark.parametrize(("content", "said"), [
+    (model.Fill("uniform", (0.0, 1.5), 7), "uniform 0, 1.5 seed 7"),
+    (model.Fill("constant", (2.0,), 7), "constant 2"),
+    (model.Fill("specials", ()), "specials"),
+    (model.Given(np.array([[1.0, -np.inf], [np.nan, -0.0]])), "[[1, -inf], [nan, -0]]"),
+    (model.Given(np.zeros((5, 5))), ""),
+    (model.FromFile(Path("data/x.npy")), "from x.npy"),
+])  # fmt: skip
 def test_the_question_is_told_in_a_line(content, said):
     shape = content.values.shape if isinstance(content, model.Given) else (2, 2)
     spec = model.TensorSpec("input", DTYPES["float32"], shape, content)

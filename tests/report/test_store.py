@@ -163,15 +163,12 @@ def test_values_are_spelt_in_the_fewest_digits_that_lead_back_to_them(dtype):
             assert np.array(float(f"{number:.{digits - 2}e}")).astype(kind) != value
 
 
-@pytest.mark.parametrize(
-    ("dtype", "value", "said", "bits"),
-    [
-        ("int8", -1, "-1", "0xff"),
-        ("uint64", 2**64 - 1, "18446744073709551615", "0xffffffffffffffff"),
-        ("int64", -(2**63), "-9223372036854775808", "0x8000000000000000"),
-        ("bool", True, "True", "0x01"),
-    ],
-)
+@pytest.mark.parametrize(("dtype", "value", "said", "bits"), [
+    ("int8", -1, "-1", "0xff"),
+    ("uint64", 2**64 - 1, "18446744073709551615", "0xffffffffffffffff"),
+    ("int64", -(2**63), "-9223372036854775808", "0x8000000000000000"),
+    ("bool", True, "True", "0x01"),
+])  # fmt: skip
 def test_whole_numbers_and_truth_values_are_exact(dtype, value, said, bits):
     element = worst(Mismatch((0,), value, value, None, "exact"), dtype=dtype)
     assert (element["want"], element["want_bits"]) == (said, bits)

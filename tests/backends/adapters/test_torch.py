@@ -57,16 +57,13 @@ def test_softmax_and_hardmax_keep_the_type(dtype: Any, backend: Any) -> None:
     assert (found.dtype, found.astype(float).tolist()) == (dtype, [[0.5] * 3] * 2)
 
 
-@pytest.mark.parametrize(
-    ("at_opset", "attrs", "hot"),
-    [
-        (1, {}, [[0, 0, 0, 1], [1, 0, 0, 0]]),
-        (11, {"axis": -2}, [[0, 0, 0, 1], [1, 0, 0, 0]]),
-        (11, {"axis": 0}, [[0, 0, 0, 0], [1, 0, 0, 0]]),
-        (13, {}, [[0, 1, 0, 1], [1, 0, 1, 0]]),
-        (13, {"axis": -3}, [[0, 0, 0, 1], [1, 1, 1, 0]]),
-    ],
-)
+@pytest.mark.parametrize(("at_opset", "attrs", "hot"), [
+    (1, {}, [[0, 0, 0, 1], [1, 0, 0, 0]]),
+    (11, {"axis": -2}, [[0, 0, 0, 1], [1, 0, 0, 0]]),
+    (11, {"axis": 0}, [[0, 0, 0, 0], [1, 0, 0, 0]]),
+    (13, {}, [[0, 1, 0, 1], [1, 0, 1, 0]]),
+    (13, {"axis": -3}, [[0, 0, 0, 1], [1, 1, 1, 0]]),
+])  # fmt: skip
 def test_the_versions_mean_different_rows(at_opset, attrs, hot, backend):
     x = np.array([[1, 2, 3, 4], [6, 5, 5, 4]], np.float32).reshape(2, 2, 2)
     task = task_of("Hardmax", at_opset, attrs, x)
@@ -81,19 +78,15 @@ def test_an_empty_tensor_stays_empty(op: str, shape: tuple[int, ...], backend: A
         assert output_of(backend, task_of(op, at_opset, {}, x), x).shape == shape
 
 
-@pytest.mark.parametrize(
-    ("attrs", "want"),
-    [
-        ({"kernel_shape": (2,)}, [5, 4]),
-        ({"kernel_shape": (2,), "p": 1}, [7, 4]),
-        ({"kernel_shape": (2,), "pads": (1, 0)}, [3, 5, 4]),
-        ({"kernel_shape": (2,), "pads": (0, 2), "strides": (3,)}, [5, 0]),
-        ({"kernel_shape": (2,), "dilations": (2,)}, [3]),
-        ({"kernel_shape": (2,), "strides": (2,), "ceil_mode": 1}, [5, 0]),
-        ({"kernel_shape": (2,), "auto_pad": "SAME_LOWER"}, [3, 5, 4]),
-        ({"kernel_shape": (2,), "auto_pad": "SAME_UPPER"}, [5, 4, 0]),
-    ],
-)
+@pytest.mark.parametrize(("attrs", "want"), [
+    ({"kernel_shape": (2,)}, [5, 4]), ({"kernel_shape": (2,), "p": 1}, [7, 4]),
+    ({"kernel_shape": (2,), "pads": (1, 0)}, [3, 5, 4]),
+    ({"kernel_shape": (2,), "pads": (0, 2), "strides": (3,)}, [5, 0]),
+    ({"kernel_shape": (2,), "dilations": (2,)}, [3]),
+    ({"kernel_shape": (2,), "strides": (2,), "ceil_mode": 1}, [5, 0]),
+    ({"kernel_shape": (2,), "auto_pad": "SAME_LOWER"}, [3, 5, 4]),
+    ({"kernel_shape": (2,), "auto_pad": "SAME_UPPER"}, [5, 4, 0]),
+])  # fmt: skip
 def test_lp_pool_is_the_norm_of_each_window(attrs, want, backend):
     assert lp_pool(backend, [3, -4, 0], **attrs) == want
 

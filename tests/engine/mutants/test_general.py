@@ -138,26 +138,21 @@ def general(name: str, values: object, dtype: str = "float32", **attrs: int) -> 
     return None if isinstance(made, InvalidNode) else [out.tolist() for out in made]
 
 
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("column_major", [[0, 0, 1], [0, 0, 1]]),
-        ("read_column_major", [[0, 1, 0], [1, 0, 0]]),
-        ("transposed", [[0, 0], [1, 0], [0, 1]]),
-        ("batches_and_channels_exchanged", [[0, 0, 1], [0, 0, 1]]),
-        ("last_two_axes_exchanged", [[0, 0, 1], [0, 0, 1]]),
-        ("channels_last", [[0, 1, 0], [0, 0, 1]]),
-        ("axes_of_rank_5_exchanged", [[0, 1, 0], [0, 0, 1]]),
-        ("shifted", [[1, 0, 1], [0, 0, 0]]),
-        ("last_element_missing", [[0, 1, 0], [0, 0, 0]]),
-        ("first_batch_only", [[0, 1, 0], [0, 0, 0]]),
-        ("first_batch_for_all", [[0, 1, 0], [0, 1, 0]]),
-        ("tail_of_4_repeats", [[0, 1, 0], [0, 0, 1]]),
-        ("flattened", [0, 1, 0, 0, 0, 1]),
-        ("inverted", [[1, 0, 1], [1, 1, 0]]),
-        ("output_as_bool", [[False, True, False], [False, False, True]]),
-    ],
-)
+@pytest.mark.parametrize(("name", "answer"), [
+    ("column_major", [[0, 0, 1], [0, 0, 1]]), ("read_column_major", [[0, 1, 0], [1, 0, 0]]),
+    ("transposed", [[0, 0], [1, 0], [0, 1]]),
+    ("batches_and_channels_exchanged", [[0, 0, 1], [0, 0, 1]]),
+    ("last_two_axes_exchanged", [[0, 0, 1], [0, 0, 1]]),
+    ("channels_last", [[0, 1, 0], [0, 0, 1]]),
+    ("axes_of_rank_5_exchanged", [[0, 1, 0], [0, 0, 1]]),
+    ("shifted", [[1, 0, 1], [0, 0, 0]]),
+    ("last_element_missing", [[0, 1, 0], [0, 0, 0]]),
+    ("first_batch_only", [[0, 1, 0], [0, 0, 0]]),
+    ("first_batch_for_all", [[0, 1, 0], [0, 1, 0]]),
+    ("tail_of_4_repeats", [[0, 1, 0], [0, 0, 1]]), ("flattened", [0, 1, 0, 0, 0, 1]),
+    ("inverted", [[1, 0, 1], [1, 1, 0]]),
+    ("output_as_bool", [[False, True, False], [False, False, True]]),
+])  # fmt: skip
 def test_answers_are_misplaced_as_it_says(name: str, answer: object) -> None:
     assert general(name, MATRIX) == [answer]
 
@@ -203,17 +198,11 @@ def test_an_attribute_to_blame_is_left_out() -> None:
     assert general("invalid_attribute_ignored", MATRIX, "int32") is None
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "dtype", "seen"),
-    [
-        ("float32", 1 + 2**-30, "float64", 1),
-        ("float16", 1 + 2**-12, "float32", 1),
-        ("bfloat16", 1 + 2**-10, "float16", 1),
-        ("float16", 2.0**17, "bfloat16", np.inf),
-        ("tf32", 1 + 2**-11, "float32", 1),
-        ("tf32", 1 + 2**-10, "float32", 1 + 2**-10),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "dtype", "seen"), [
+    ("float32", 1 + 2**-30, "float64", 1), ("float16", 1 + 2**-12, "float32", 1),
+    ("bfloat16", 1 + 2**-10, "float16", 1), ("float16", 2.0**17, "bfloat16", np.inf),
+    ("tf32", 1 + 2**-11, "float32", 1), ("tf32", 1 + 2**-10, "float32", 1 + 2**-10),
+])  # fmt: skip
 def test_values_on_the_way_through_a_narrower_type_lose_something(name, value, dtype, seen):
     """p = 1 and windows of one element give magnitudes as they are."""
     op = OpVersion("", "LpPool", 22)

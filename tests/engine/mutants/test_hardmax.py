@@ -149,16 +149,12 @@ def test_every_kind_of_choice_is_shown() -> None:
     assert made - about_rows <= {kind(name) for name, *_ in CHOSEN}
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        ("first_row_only", [[0, 1], [0, 0], [0, 0]]),
-        ("last_row_missing", [[0, 1], [1, 0], [0, 0]]),
-        ("maximum_carried_over", [[0, 1], [0, 0], [1, 0]]),
-        ("maximum_of_all_rows", [[0, 0], [0, 0], [1, 0]]),
-        ("nan_leaves_all_rows_empty", [[0, 1], [1, 0], [1, 0]]),
-    ],
-)
+@pytest.mark.parametrize(("name", "wanted"), [
+    ("first_row_only", [[0, 1], [0, 0], [0, 0]]), ("last_row_missing", [[0, 1], [1, 0], [0, 0]]),
+    ("maximum_carried_over", [[0, 1], [0, 0], [1, 0]]),
+    ("maximum_of_all_rows", [[0, 0], [0, 0], [1, 0]]),
+    ("nan_leaves_all_rows_empty", [[0, 1], [1, 0], [1, 0]]),
+])  # fmt: skip
 def test_rows_disturb_each_other(name: str, wanted: Any) -> None:
     assert wrong(name, [[1, 3], [2, 0], [5, 4]]) == wanted
     assert wrong("nan_leaves_all_rows_empty", [[1, 3], [NAN, 0]]) == [[0, 0], [0, 0]]
@@ -358,16 +354,12 @@ def test_elements_are_where_they_would_be_without_moving_axes() -> None:
     assert wrong("shape_reversed", x, axis=0) == [[1, 0, 0], [1, 0, 0]]
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted", "dtype"),
-    [
-        ("maximum_in_place_of_one", [0, 3], "float32"),
-        ("zeros_are_tiny", [np.float32(1e-6), 1], "float32"),
-        ("inverted", [1, 0], "float32"),
-        ("output_as_bool", [False, True], "bool"),
-        ("output_as_int64", [0, 1], "int64"),
-    ],
-)
+@pytest.mark.parametrize(("name", "wanted", "dtype"), [
+    ("maximum_in_place_of_one", [0, 3], "float32"),
+    ("zeros_are_tiny", [np.float32(1e-6), 1], "float32"),
+    ("inverted", [1, 0], "float32"), ("output_as_bool", [False, True], "bool"),
+    ("output_as_int64", [0, 1], "int64"),
+])  # fmt: skip
 def test_something_else_is_written(name: str, wanted: Any, dtype: str) -> None:
     (out,) = HARDMAX[13][name].made_on(Node(VERSIONS[13], (np.array([1, 3], np.float32),), {}))
     assert (out.tolist(), out.dtype) == (wanted, dtype)

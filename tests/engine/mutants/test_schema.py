@@ -82,15 +82,10 @@ def test_of_many_inputs_the_order_counts_and_the_last() -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(
-    ("through", "value", "made"),
-    [
-        ("float32", 2**24 + 1, 2**24),
-        ("float64", 2**53 + 1, 2**53),
-        ("int32", 2**32 + 5, 5),
-        ("int32", -7, -7),
-    ],
-)
+@pytest.mark.parametrize(("through", "value", "made"), [
+    ("float32", 2**24 + 1, 2**24), ("float64", 2**53 + 1, 2**53), ("int32", 2**32 + 5, 5),
+    ("int32", -7, -7),
+])  # fmt: skip
 def test_integers_lose_something_on_the_way(through: str, value: int, made: int) -> None:
     op = OpVersion("", "Concat", 13)
     [mutant] = [one for one in mutants_of(op) if one.name == f"integers_through_{through}"]

@@ -129,14 +129,11 @@ def test_of_integers_the_engine_says_what_the_text_decides(name, since, inputs, 
         assert out.tolist() == right
 
 
-@pytest.mark.parametrize(
-    ("name", "since", "way"),
-    [
-        ("HardSwish", 14, lambda x, f: x * np.clip(x + f(3), f(0), f(6)) / f(6)),
-        ("HardSwish", 14, lambda x, f: x * (np.clip(x + f(3), f(0), f(6)) * f(1 / 6))),
-        ("Selu", 6, lambda x, f: f(1.050701) * (f(1.6732632) * (np.exp(-x) - f(1)))),
-    ],
-)
+@pytest.mark.parametrize(("name", "since", "way"), [
+    ("HardSwish", 14, lambda x, f: x * np.clip(x + f(3), f(0), f(6)) / f(6)),
+    ("HardSwish", 14, lambda x, f: x * (np.clip(x + f(3), f(0), f(6)) * f(1 / 6))),
+    ("Selu", 6, lambda x, f: f(1.050701) * (f(1.6732632) * (np.exp(-x) - f(1)))),
+])  # fmt: skip
 def test_common_ways_to_compute_an_activation_are_honest(name, since, way):
     x, op = np.linspace(0.001, 20, 80000, dtype=np.float32), OpVersion("", name, since)
     (want,) = exactly(op, [-x if name == "Selu" else x], {})

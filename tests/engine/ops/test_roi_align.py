@@ -83,22 +83,18 @@ def test_means_are_those_of_fractions_and_of_any_order(since, shift, scale, bins
     assert compare(want, aligned(narrow, *given, dtype).astype(dtype)).problem
 
 
-@pytest.mark.parametrize(
-    ("since", "region", "attrs", "opens"),
-    [
-        (10, [0, 0, 1, 1], {}, False),
-        (10, [0, 0, 0.75, 1], {}, True),
-        (16, [0, 0, 0.75, 1], {}, False),
-        (16, [1, 0, 1, 1], {"sampling_ratio": 1}, True),
-        (16, [1, 0, 2, 4.8], {"sampling_ratio": 1, "output_height": 1}, False),
-        (16, [1, 0, 2, 9], {"sampling_ratio": 9}, True),
-        # In fractions 0.3 * 10 is 3 and a bit, and float32 has 3.
-        (16, [0, 0, 10, 1], {"spatial_scale": 0.30000001192092896}, True),
-        (16, [0, 0, 10, 1], {"spatial_scale": 0.3125}, False),
-        (16, [1, 1, 3, 3], {"mode": "max"}, False),
-        (16, [1, 1, 3, 3], {"mode": "max", "sampling_ratio": 3}, True),
-    ],
-)
+@pytest.mark.parametrize(("since", "region", "attrs", "opens"), [
+    (10, [0, 0, 1, 1], {}, False), (10, [0, 0, 0.75, 1], {}, True),
+    (16, [0, 0, 0.75, 1], {}, False),
+    (16, [1, 0, 1, 1], {"sampling_ratio": 1}, True),
+    (16, [1, 0, 2, 4.8], {"sampling_ratio": 1, "output_height": 1}, False),
+    (16, [1, 0, 2, 9], {"sampling_ratio": 9}, True),
+    # In fractions 0.3 * 10 is 3 and a bit, and float32 has 3.
+    (16, [0, 0, 10, 1], {"spatial_scale": 0.30000001192092896}, True),
+    (16, [0, 0, 10, 1], {"spatial_scale": 0.3125}, False),
+    (16, [1, 1, 3, 3], {"mode": "max"}, False),
+    (16, [1, 1, 3, 3], {"mode": "max", "sampling_ratio": 3}, True),
+])  # fmt: skip
 def test_what_the_text_leaves_open_is_not_asked(since, region, attrs, opens):
     x = np.arange(25, dtype=np.float32).reshape(1, 1, 5, 5)
     inputs = [x, np.array([region], np.float32), np.array([0])]

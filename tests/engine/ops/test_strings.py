@@ -36,17 +36,11 @@ def test_a_pattern_means_what_the_page_on_re2_says(pattern, matching, others):
     assert matched.tolist() == [True, *[False] * len(others)]
 
 
-@pytest.mark.parametrize(
-    ("error", "patterns"),
-    [
-        (
-            InvalidNode,
-            r"(?=a) (?<!a) (a)\1 (?P=n) (?>a) a++ a{2}+ a** *a \Z \N \u0061 (?#a) (a a) [a",
-        ),
-        (InvalidNode, r"a{1001} a{2,1} [b-a] \8 \18 [[:foo:] \x{110000} (?(1)a) [a-\x30]"),
-        (NotSupported, r"\pL \p{Greek} [[:^alpha:]] \C a(?i)b (?m)a (?U)a (?<n>a) [\pL] [\d-z]"),
-    ],
-)
+@pytest.mark.parametrize(("error", "patterns"), [
+    (InvalidNode, r"(?=a) (?<!a) (a)\1 (?P=n) (?>a) a++ a{2}+ a** *a \Z \N \u0061 (?#a) (a a) [a"),
+    (InvalidNode, r"a{1001} a{2,1} [b-a] \8 \18 [[:foo:] \x{110000} (?(1)a) [a-\x30]"),
+    (NotSupported, r"\pL \p{Greek} [[:^alpha:]] \C a(?i)b (?m)a (?U)a (?<n>a) [\pL] [\d-z]"),
+])  # fmt: skip
 def test_other_patterns_are_refused_or_unsupported(error, patterns):
     for pattern in patterns.split(" "):
         with pytest.raises(error):

@@ -89,6 +89,14 @@ def test_what_is_said_of_all_names_needs_none():
     assert shortened(wanted) == [{"op": "Hardmax", "dtype": "float16"}]
 
 
+def test_what_no_fields_select_at_once_is_told_value_by_value():
+    op = {"op": "Hardmax"}
+    among = [case("ties", opset=n, dtype=d) for n in (11, 13) for d in ("float16", "float32")]
+    wanted = [{**op, "opset": 11, "dtype": "float16"}, {**op, "opset": 13, "dtype": "float32"}]
+    assert places([among[0], among[3]], among) == wanted
+    assert [[*place] for place in places([among[0], among[3]], among)] == [[*wanted[0]]] * 2
+
+
 def test_a_row_is_told_with_its_name():
     among = [case("axes", row=row) for row in ("first", "last")]
     found = places(among[:1], [*among, case("ties")])

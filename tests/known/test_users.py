@@ -7,7 +7,7 @@ import pytest
 
 from opcheck.analysis import is_red, reds
 from opcheck.errors import CaseFileError
-from opcheck.known import Facts, Gate, check, is_dead, load_user_ledgers, says
+from opcheck.known import Facts, Gate, LedgerEntry, check, is_dead, load_user_ledgers, says
 from opcheck.model import Verdict
 from tests.expecting import error_of
 from tests.known.ledgers import INFO, case, entry, failing, judged, ledger
@@ -64,6 +64,30 @@ def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, h
     assert (
         found.known.expected == "fail (values) that looks like last_of_ties because of 'no kernel'"
     )
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({"verdict": "fail"}, "fail"),
+        ({"failure": "values"}, "values"),
+        ({"verdict": "crash", "failure": "crash"}, "crash"),
+        ({"verdict": ["fail", "error"], "failure": ["shape", "raised"]},
+         "fail or error (shape or raised)"),
+        ({"verdict": "fail", "looks": ["a", "b"]}, "fail that looks like a or b"),
+    ],
+)  # fmt: skip
+def test_what_is_expected_is_told_in_words(stated, words):
+    said = {"cause": "Because.", "where": [{"op": "Relu"}], **stated}
+    assert LedgerEntry.model_validate(said).expected == words
+
+
+def test_a_ledger_knows_whether_its_file_is_as_it_was_read(tmp_path):
+    said = ledger(tmp_path, entry())
+    assert said.is_unchanged()
+    for changed in (said.path.read_bytes() + b"# more", b"a", b"\xff", None):
+        said.path.unlink() if changed is None else said.path.write_bytes(changed)
+        assert not said.is_unchanged()
 
 
 def test_what_is_listed_and_passes_is_an_unexpected_pass_with_the_line_to_delete(tmp_path):
@@ -316,6 +340,11 @@ def test_a_case_is_listed_once(tmp_path):
     assert told(ledger(tmp_path, entry("[{op: Hardmax}]")), other) == []
     (said,) = told(ledger(tmp_path, entry("[{op: [Hardmax, Softmax]}]")), other)
     assert said.startswith("other.yaml:3:")
+    assert said.endswith("mine.yaml:3 too")
+    two = [entry(f"[{{case: '{CASE.id}'}}]"), entry(cause="Of the operator.")]
+    found = judged(failing(), ledger(tmp_path, *two))
+    assert found.known is not None
+    assert found.known.cause == "Of the operator."
 
 
 def test_two_entries_of_versions_that_exclude_each_other_list_no_case_twice(tmp_path):

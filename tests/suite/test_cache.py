@@ -34,6 +34,14 @@ cases:
 """
 
 
+LEVELED = """\
+op: Abs
+cases:
+- {name: one, opset: 25, level: LEVEL, core: [float32], matrix: {dtype: [float16, float32]},
+   inputs: {X: [1]}}
+"""
+
+
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of shipped suites with one file, and a cache with nothing."""
@@ -102,6 +110,13 @@ def test_levels_and_operators_are_chosen_as_without_it(suite, reads):
         assert names(levels=["smoke"]) == ["two"]
         assert names() == names(["constant"]) == ["one", "two"]
     assert len(reads) == 2
+
+
+def test_levels_of_a_matrix_are_found_alone(suite):
+    for level, found in (("smoke", ["smoke", "core"]), ("core", ["core", "deep"])):
+        (suite / "constant.yaml").write_text(LEVELED.replace("LEVEL", level))
+        for one in found:
+            assert names(levels=[one]) == ["one"]
 
 
 def test_of_all_levels_those_asked_for_are_chosen_wherever_the_suites_lie(

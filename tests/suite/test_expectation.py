@@ -157,6 +157,7 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
         ("{golden: »../..}", "'../..' lies outside the folder of the case file"),
         ("{golden: »f.yaml}", "'output_0.pb' does not exist"),
         ("{golden: »3}", "expect.golden: must be a text, got 3"),
+        ("{computed: [»outptu]}", f"'outptu' {NO_OUTPUT} 'output'?)"),
         ("{computed: »[output, output]}", "expect.computed: names 'output' twice"),
         ("{golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
     ],
@@ -344,6 +345,14 @@ def test_golden_floats_without_a_bound_need_a_tolerance(problems, tmp_path):
     (tmp_path / "output_0.pb").touch()
     (problem,) = problems(f"{NORM}  tolerance: null\n  expect: {{golden: .}}\n")
     assert "tolerance must be stated" in problem
+
+
+def test_golden_integers_need_none(cases, tmp_path, monkeypatch):
+    monkeypatch.setattr("opcheck.suite.resolve.operator_of", lambda op: None)
+    (tmp_path / "output_0.pb").touch()
+    (case,) = cases("{op: Abs, opset: 13, dtype: int8, cases: [{name: a, inputs: {X: [1]}, "
+                    "expect: {golden: .}}]}")  # fmt: skip
+    assert case.tolerance is None
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,8 @@ def unchanged(_: Any) -> None:
 
 def test_everything_is_told_at_once(folder: Path) -> None:
     (folder / INPUT).unlink()
+    written = json.loads((folder / MANIFEST).read_bytes())
+    (sha,) = (t["files"]["model.onnx"][:12] for t in all_tests(written) if t["folder"] == RANDOM)
     (folder / MODEL).write_bytes(b"")
     unlisted = {"must/more", f"{WRITTEN_OUT}/notes.txt"}
     (folder / "must" / "more").mkdir()
@@ -53,6 +55,8 @@ def test_everything_is_told_at_once(folder: Path) -> None:
     found = findings(folder)
     assert found.keys() == {INPUT, MODEL, *unlisted}
     assert found[INPUT] == "is missing"
+    # The SHA-256 of nothing.
+    assert found[MODEL] == f"was changed: its SHA-256 is e3b0c44298fc…, not {sha}…"
     assert {found[path] for path in unlisted} == {"is not in the manifest.json"}
 
 

@@ -100,7 +100,7 @@ def test_the_shipped_cases_of_some_operators_are_read_alone(ops, those, monkeypa
 
 def test_a_folder_is_searched_in_the_order_of_names(tmp_path: Path) -> None:
     write(tmp_path / "b.yml", "second")
-    write(tmp_path / "a" / "deep" / "x.yaml", "first")
+    write(tmp_path / "a" / "(deep)" / "-x.yaml", "first")
     write(tmp_path / "E.YAML", "zeroth")
     write(tmp_path / "c.yaml", "third")
     write(tmp_path / "d.Yml", "fourth")

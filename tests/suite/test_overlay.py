@@ -113,6 +113,19 @@ def test_every_value_still_knows_where_it_was_written() -> None:
     assert merged.at(["opset"], key=True) == Mark(2, 1)
 
 
+def test_what_is_put_stands_where_its_value_does_and_the_rest_where_it_did() -> None:
+    case, value = read("opset: 3\nattrs: {a: 1}"), FileNode(5, Mark(7, 7))
+    for path, above in (
+        (("opset",), None),
+        (("attrs", "a"), Mark(2, 1)),
+        (("inputs", "X"), Mark(7, 7)),
+    ):
+        placed = fields.put(case, path, value)
+        assert placed is not None
+        assert placed.at(path, key=True) == Mark(7, 7)
+        assert above is None or placed.at(path[:1], key=True) == above
+
+
 @pytest.mark.parametrize(
     "text",
     ["opset", "dtype", "attrs.axis", "attrs.a.b", "inputs.X", "inputs.X.shape", "inputs.X.value"],

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.model import Case
 from opcheck.suite import Selection, select, shard
@@ -63,6 +64,24 @@ def test_an_id_is_matched_as_a_whole(suite: tuple[Case, ...]) -> None:
 def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None:
     caught = error_of(UsageError, choose, suite, Selection(ids=("Hardmax/nan@",)))
     assert str(caught.hint).endswith("@opset=13,dtype=float16' and 1 more?")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message", "hint"),
+    [
+        ({"ids": ("Hardmax/tie",)}, "no case 'Hardmax/tie'", "did you mean 'Hardmax/ties'?"),
+        ({"ids": ("Relu/a",)}, "no case 'Relu/a'", None),
+        ({"ops": ("Hardmx",)}, "no case of operator 'Hardmx'", "did you mean 'Hardmax'?"),
+        ({"ops": ("x",)}, "no case of operator 'x'", "there are cases of Hardmax"),
+        ({"ops": ("hardmax", "Relu")}, "no case of operator 'Relu'",
+         "ONNX has it, but none of these cases is of it: name a file that has some"),
+        ({"opsets": (13, 12)}, "no case at opset 12", "opsets: 1, 11, 13"),
+        ({"dtypes": ("x",)}, "unknown dtype 'x'", f"known: {', '.join(DTYPES)}"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_cannot_be_chosen(suite, asked, message, hint):
+    caught = error_of(UsageError, choose, suite, Selection(level="deep", **asked))
+    assert (caught.message, caught.hint) == (message, hint)
 
 
 def test_operators_are_matched_without_regard_to_case(suite: tuple[Case, ...]) -> None:

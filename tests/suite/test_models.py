@@ -32,11 +32,12 @@ def one(path):
 
 
 def test_a_folder_of_tests_is_a_case_for_each_data_set(tmp_path):
-    write(tmp_path / "node" / "test_b", relu(), [X], [Y])
-    write(tmp_path / "node" / "test_a", relu(), [X], [Y], "test_data_set_10")
-    write(tmp_path / "node" / "test_a", relu(), [X], [Y], "test_data_set_2")
+    write(tmp_path / "+node" / "test_b", relu(), [X], [Y])
+    write(tmp_path / "+node" / "test_a", relu(), [X], [Y], "test_data_set_10")
+    write(tmp_path / "+node" / "test_a", relu(), [X], [Y], "test_data_set_2")
+    write(tmp_path / ".hidden" / "test_c", relu(), [X], [Y])
     cases = load_all([tmp_path])
-    assert [case.id for case in cases] == ["node/test_a#2", "node/test_a#10", "node/test_b"]
+    assert [case.id for case in cases] == ["+node/test_a#2", "+node/test_a#10", "+node/test_b"]
     assert {str(case.source) for case in cases} == {str(tmp_path)}
     assert {case.op for case in cases} == {OpVersion("", "Relu", 14)}
     assert {case.opset for case in cases} == {17}
@@ -429,6 +430,15 @@ def test_what_cannot_be_made_up_or_compared_is_counted_and_named(tmp_path):
     assert case.beyond == "no values are made up for string (input 'x')"
     # The engine computes it, and yet nobody can be asked.
     assert isinstance(case.expect, Agreement)
+    one = numpy_helper.from_array(np.ones(1, np.float32), "v")
+    sparse = helper.make_sparse_tensor(
+        one, numpy_helper.from_array(np.zeros(1, np.int64), "i"), [3]
+    )
+    nodes = [helper.make_node("Constant", [], ["c"], sparse_value=sparse),
+             helper.make_node("Add", ["x", "c"], ["y"])]  # fmt: skip
+    (case,) = load_all([at(tmp_path / "c.onnx", model(nodes, [tensor("x")], [tensor("y")]))])
+    assert isinstance(case.expect, Agreement)
+    assert not case.beyond
 
 
 def test_a_model_may_be_fed_from_files(tmp_path):

@@ -11,11 +11,11 @@ from opcheck.dtypes import DTYPES, identical
 from opcheck.graph.folders import array_of, tensor_bytes
 from opcheck.known import Place
 from opcheck.known.writing import places
-from opcheck.model import Case, OpVersion, Rejected, Tolerance, Typed, Values
+from opcheck.model import ATTRIBUTE_TYPES, Case, OpVersion, Rejected, Tolerance, Typed, Values
 from opcheck.opset import Attribute
 from opcheck.report import formatting
 from opcheck.suite import case_digest, materialize
-from opcheck.suite.fields import CaseFields
+from opcheck.suite.fields import GRAPHS_ARE, CaseFields
 from opcheck.suite.resolve import attribute_value, tolerance_of, typed_value
 from tests.expecting import of_type
 
@@ -383,6 +383,53 @@ def test_what_an_operator_does_not_have_is_refused_at_its_place(mistake, text, m
     mistake(text, message)
 
 
+IF = """\
+op: If
+opset: 21
+cases:
+- name: one
+  inputs: {cond: {value: true, dtype: bool}, outer_0: {value: [1, 2], dtype: float32}}
+  attrs: {then_branch: "GRAPH", else_branch: "() => (z) { z = Identity(outer_0) }"}
+"""
+GRAPH = "then_branch: '{}' is no tensor of the graph, and none from around it ({})"
+
+
+@pytest.mark.parametrize(
+    ("graph", "told"),
+    [
+        ("() => (y) { y = Ad(outer_0) }", "attribute then_branch is no graph: No schema for 'Ad'"),
+        ("() = (y) { y = Neg(outer_0) }", "attribute then_branch is no graph: line 1, column 5: "),
+        ("() => (y) { y = Neg(outer_1) }", GRAPH.format("outer_1", "did you mean 'outer_0'?")),
+        ("() => (y) { y = Neg(qqq) }", GRAPH.format("qqq", GRAPHS_ARE)),
+        *((f"() => ({name}) {{ {name} = Neg(outer_0) }}",
+           f"then_branch: '{name}' is the name of a tensor around the graph")
+          for name in ("cond", "outputs_0")),
+        ("[1]", "attribute then_branch is no graph: line 1, column 1"),
+    ],
+)  # fmt: skip
+def test_what_is_no_graph_is_refused_in_its_words(problems, graph, told):
+    (said,) = problems(IF.replace("GRAPH", graph))
+    assert said.startswith(f"6:24: {told}")
+
+
+def test_what_comes_of_a_graph_has_the_stated_rank_and_the_case_s_dtype(cases, problems):
+    text = IF.replace("GRAPH", "() => (y) { y = Neg(outer_0) }")
+    for head, stated in (
+        ("dtype: float32\n", "[-1, -2]"),
+        ("", "{value: [-1, -2], dtype: float32}"),
+    ):
+        (case,) = cases(f"{head}{text}  expect: {{outputs_0: {stated}}}\n")
+        assert [(one.name, one.rank, str(one.dtype)) for one in case.outputs] == [
+            ("outputs_0", 1, "float32")
+        ]
+    hint = "({value: …, dtype: …} states it)"
+    assert problems(f"{text}  expect: {{outputs_0: [1]}}\n") == [
+        f"7:23: outputs_0: its dtype does not follow from the inputs {hint}"
+    ]
+    (plain,) = cases(hardmax(expect="{output: [0, 1]}"))
+    assert plain.outputs[0].rank is None
+
+
 def test_a_list_may_be_filled_like_a_tensor(cases: Cases) -> None:
     """For coefficients that are too many to be written."""
     [case] = cases("""
@@ -581,6 +628,7 @@ def test_a_value_may_state_its_type(stated: Any, want: Any) -> None:
         ({"flaot": 1}, "one of int, float, string, ints, floats, strings, tensor"),
         ({"int": 1, "float": 1}, "{type: value}"),
         ({}, "{type: value}"),
+        (dict.fromkeys(ATTRIBUTE_TYPES, 1), "{type: value}"),
         ({"float": "x"}, "must be a number, got 'x'"),
         ({"tensor": "x"}, "must be a number, got 'x'"),
         ({"tensor": [[1]]}, "must be a number, got a list"),

@@ -252,6 +252,7 @@ def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(wrong, text, messa
         ("integers: »[0, 300]", "reaches 300, which uint8 does not hold", "uint8"),
         ("normal: »[0, -1]", "takes a standard deviation of 0 or more, got -1.0", "float32"),
         ("normal: »[0, 1e38]", "reaches -6e+38, which float32 does not hold", "float32"),
+        ("normal: »[6e4, 1e3]", "reaches 66000, which float16 does not hold", "float16"),
         ("normal: »[0, 1]", "makes real numbers, and bool holds none", "bool"),
         ("arange: »[0, 2e38]", "reaches 4e+38, which float32 does not hold", "float32"),
         ("arange: »[0, 0.5]", "takes whole numbers up to 2^53, got 0.0 and 0.5", "int8"),
@@ -261,6 +262,12 @@ def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(wrong, text, messa
 )
 def test_a_fill_must_fit_its_dtype(wrong, fill, message, dtype):
     wrong(f"{{shape: [3], {fill}}}", f"input: {fill.partition(':')[0]} {message}", dtype)
+
+
+def test_a_fill_may_reach_the_ends_of_its_dtype(tensor):
+    for fill in ("integers: [-128, 127]", "arange: [-128, 127]", "permutation: [127, -127]"):
+        assert tensor(f"{{shape: [3], {fill}}}", "int8").shape == (3,)
+    assert tensor("{shape: [3], normal: [5504, 10000]}", "float16").shape == (3,)
 
 
 NO_FLOAT64 = "(write it with a point to have it rounded, or in a literal)"

@@ -210,6 +210,7 @@ BROKEN = [
     (entry("[{op: Hardmax, opsets: 13}]"), ":3:", "did you mean 'opset'?"),
     (entry("[{op: Hardmax, opset: '13'}]"), ":3:", "opset"),
     # A ledger that matches everything.
+    (entry("null"), ":3:", "known.where: no line is left: delete the whole entry, or say which"),
     (entry("[]"), ":3:", "where: must hold at least 1"),
     (entry("[{}]"), ":3:", "'op' is missing"),
     (entry("[{dtype: float32}]"), ":3:", "'op' is missing"),

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -160,39 +161,27 @@ def test_no_manifest_leads_to_a_crash(folder: Path) -> None:
         assert raw == text or findings(folder)
 
 
-def _twice(data: Any) -> None:
-    data["cases"].append(data["cases"][0])
-
-
-def _under_should(data: Any) -> None:
-    all_tests(data)[0]["folder"] = WRITTEN_OUT.replace("must/", "should/")
-
-
-def _no_outputs(data: Any) -> None:
-    files = all_tests(data)[0]["files"]
-    for name in [name for name in files if name.endswith("_0.pb") and "input" not in name]:
-        del files[name]
-
-
-def _no_tests(data: Any) -> None:
-    data["cases"][0]["tests"] = []
-
-
-def _another_file(data: Any) -> None:
-    files = all_tests(data)[0]["files"]
-    files["other"] = files.pop("model.onnx")
+def spoilt(change: Callable[[Any, Any], object]) -> Callable[[Any], object]:
+    """A change of the first case and its first test."""
+    return lambda data: change(data["cases"][0], data["cases"][0]["tests"][0])
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (_twice, "softmax/written_out is there 2 times"),
-        (_under_should, "belongs into must/, by its rule"),
-        (_no_outputs, "lists other files than such a test has"),
-        (_no_tests, "Softmax/written_out has no test"),
-        (_another_file, "lists other files than such a test has"),
+        (lambda data: data["cases"].append(data["cases"][0]),
+         "softmax/written_out is there 2 times"),
+        (spoilt(lambda _, test: test.update(folder=WRITTEN_OUT.replace("must/", "should/"))),
+         "belongs into must/, by its rule"),
+        (spoilt(lambda _, test: test.update(files={
+            name: sha for name, sha in test["files"].items()
+            if "input" in name or not name.endswith("_0.pb")})),
+         "lists other files than such a test has"),
+        (spoilt(lambda case, _: case["tests"].clear()), "Softmax/written_out has no test"),
+        (spoilt(lambda _, test: test["files"].update(other=test["files"].pop("model.onnx"))),
+         "lists other files than such a test has"),
     ],
-)
+)  # fmt: skip
 def test_a_manifest_that_contradicts_itself_is_told(folder, change, told):
     rewrite(folder, change)
     assert findings(folder).keys() == {MANIFEST}

@@ -17,8 +17,7 @@ from opcheck.suite.golden_files import MANIFEST, SUMS
 from tests.execution.golden import made
 from tests.execution.golden.made import RANDOM, rewrite
 from tests.expecting import error_of
-from tests.models import X, relu
-from tests.models import write as write_test
+from tests.models import X
 
 
 @pytest.fixture
@@ -119,18 +118,6 @@ def test_damage_is_told_by_whoever_reads_the_files(golden, change, said, of):
         assert len(load_all([golden / of])) == whole
     else:
         assert said in told(golden / of)
-
-
-def test_everything_is_told_at_once(golden):
-    for path in (golden / "must").iterdir():
-        (path / "test_data_set_0" / "output_0.pb").unlink()
-    flip(golden / SUMS)
-    write_test(golden / "open" / "test_mine", relu(), [X], [np.maximum(X, 0)])
-    caught = error_of(CaseFileError, load_all, [golden])
-    files = [problem.file.removeprefix(f"{golden}/") for problem in caught.problems]
-    assert len([file for file in files if file.endswith("output_0.pb")]) == 3
-    assert "open/test_mine" in files
-    assert {SUMS, MANIFEST} & {*files}
 
 
 def test_a_file_that_cannot_be_read_hides_no_other(golden, monkeypatch):

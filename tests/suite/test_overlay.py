@@ -76,27 +76,6 @@ def test_what_the_nearer_case_says_holds(base: dict[str, Any], nearer: dict[str,
     assert holds(laid(base, nearer), nearer, 3)
 
 
-def test_attrs_and_inputs_merge_and_other_fields_are_replaced() -> None:
-    base = {"attrs": {"a": 1, "b": 2}, "expect": {"y": 1}, "tolerance": {"ulp": 1}}
-    nearer = {"attrs": {"b": 3}, "expect": {"z": 2}, "tolerance": {"atol": 0.5}}
-    want = {"attrs": {"a": 1, "b": 3}, "expect": {"z": 2}, "tolerance": {"atol": 0.5}}
-    assert laid(base, nearer) == want
-
-
-def test_a_tensor_merges_key_by_key_and_a_nearer_content_replaces_a_farther_one() -> None:
-    base = {"inputs": {"X": {"shape": [2], "constant": 0, "seed": 1}}}
-    assert laid(base, {"inputs": {"X": {"arange": [0, 1]}}}) == {
-        "inputs": {"X": {"shape": [2], "seed": 1, "arange": [0, 1]}}
-    }
-    assert laid(base, {"inputs": {"X": {"seed": 2}}})["inputs"]["X"]["constant"] == 0
-
-
-def test_a_literal_replaces_a_tensor_and_a_tensor_a_literal() -> None:
-    filled, literal = {"inputs": {"X": {"constant": 0}}}, {"inputs": {"X": [1, 2]}}
-    assert laid(filled, literal) == literal
-    assert laid(literal, filled) == filled
-
-
 def test_an_attribute_called_like_a_content_is_an_attribute() -> None:
     found = laid({"attrs": {"value": 1}}, {"attrs": {"file": 2}})
     assert found == {"attrs": {"value": 1, "file": 2}}

@@ -117,29 +117,10 @@ def test_a_selection_says_what_it_asks_for() -> None:
 @pytest.mark.parametrize(
     ("expression", "want"),
     [
-        ("ties", True),
-        ("TIES", True),
-        ("first_of_ties@opset=13", True),
-        ("tie", True),
-        ("nan", False),
-        ("not nan", True),
-        ("not not ties", True),
-        ("ties and float16", False),
-        ("ties or float16", True),
-        ("nan or float16", False),
-        ("ties and not nan", True),
-        ("not nan and ties", True),
-        ("not ties or ties", True),
-        ("nan and ties or ties", True),
-        ("ties or nan and nan", True),
-        ("(ties or nan) and nan", False),
-        ("not (nan or ties)", False),
-        ("((ties))", True),
-        ("(ties)and(13)", True),
-        ("order", False),
-        ("#axis_0", True),
+        ("TIES", True), ("first_of_ties@opset=13", True), ("(ties)and(13)", True),
+        ("nan", False), ("order", False), ("#axis_0", True), ("not not ties", True),
     ],
-)
+)  # fmt: skip
 def test_keywords_are_words_and_or_not_and_parentheses(expression: str, want: bool) -> None:
     assert keyword_matcher(expression)("hardmax/first_of_ties@opset=13#axis_0") is want
 

@@ -19,7 +19,6 @@ from opcheck.dtypes import BASIC, DTYPES
 from opcheck.model import Case, Fill, FromFile, Given, Put, TensorSpec
 from opcheck.suite import materialize, unrounded
 from opcheck.suite.tensors import load_npy
-from tests.suite import pcg64
 
 Cases = Callable[[str], tuple[Case, ...]]
 Mistake = Callable[[str, str], None]
@@ -508,20 +507,17 @@ def filled(
     return TensorSpec("x", DTYPES[dtype], tuple(shape), Fill(kind, args, seed), put)
 
 
+def stream(seed: int, size: int) -> list[int]:
+    """The words of PCG64, which NumPy promises never to change."""
+    return [int(word) for word in np.random.PCG64(seed).random_raw(size)]
+
+
+def uniforms(seed: int, size: int) -> list[float]:
+    return [(word >> 11) / 2**53 for word in stream(seed, size)]
+
+
 def numbers(spec: TensorSpec) -> list[float]:
     return [float(value) for value in materialize(spec).ravel()]
-
-
-def test_the_stream_is_pcg64_as_documented() -> None:
-    # The first words of NumPy's PCG64(0).
-    assert pcg64.stream(0, 4) == [
-        0xA30FEBCFD9C2825F,
-        0x4510BDF882D9D721,
-        0x0A7D3DA94ECDE8B8,
-        0x043B27B61342F01D,
-    ]
-    for seed in SEEDS:
-        assert pcg64.stream(seed, 100) == np.random.PCG64(seed).random_raw(100).tolist()
 
 
 def test_arange_counts_in_row_major_order() -> None:
@@ -532,14 +528,14 @@ def test_arange_counts_in_row_major_order() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_uniform_scales_the_upper_53_bits(seed: int) -> None:
     got = materialize(filled("uniform", 0, 1, shape=(5, 7), seed=seed))
-    assert got.ravel().tolist() == pcg64.uniform(seed, 35)
+    assert got.ravel().tolist() == uniforms(seed, 35)
     got = materialize(filled("uniform", -3, 2.5, shape=(5, 7), seed=seed))
-    assert got.ravel().tolist() == [-3 + 5.5 * u for u in pcg64.uniform(seed, 35)]
+    assert got.ravel().tolist() == [-3 + 5.5 * u for u in uniforms(seed, 35)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_normal_is_the_sum_of_12_uniforms_less_6(seed: int) -> None:
-    words = pcg64.stream(seed, 12 * 20)
+    words = stream(seed, 12 * 20)
     sums = [sum(word >> 11 for word in words[12 * k : 12 * k + 12]) / 2**53 for k in range(20)]
     assert numbers(filled("normal", 0, 1, shape=(4, 5), seed=seed)) == [s - 6 for s in sums]
     assert numbers(filled("normal", 3, 0.1, shape=(20,), seed=seed)) == [
@@ -554,18 +550,10 @@ def test_normal_goes_on_where_one_chunk_ends() -> None:
     assert numbers(filled("normal", 0, 1, shape=(size,)))[-3:] == want
 
 
-def test_normal_has_the_mean_and_the_deviation_it_is_given() -> None:
-    got = materialize(filled("normal", 10, 2, shape=(200_000,)))
-    assert abs(got.mean() - 10) < 4 * 2 / math.sqrt(200_000)
-    assert abs(got.std() - 2) < 0.02
-    assert got.min() >= 10 - 12
-    assert got.max() <= 10 + 12
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_integers_holds_both_ends_and_nothing_beyond(seed: int) -> None:
     got = numbers(filled("integers", -2, 3, shape=(500,), seed=seed))
-    assert got == [-2 + math.floor(u * 6) for u in pcg64.uniform(seed, 500)]
+    assert got == [-2 + math.floor(u * 6) for u in uniforms(seed, 500)]
     assert set(got) == {-2, -1, 0, 1, 2, 3}
     assert set(numbers(filled("integers", 4, 4))) == {4}
 
@@ -574,25 +562,17 @@ def test_integers_holds_both_ends_and_nothing_beyond(seed: int) -> None:
 def test_choice_draws_from_the_list(seed: int) -> None:
     values = [5.0, -math.inf, 0.25]
     got = numbers(filled("choice", *values, shape=(60,), seed=seed))
-    assert got == [values[math.floor(u * 3)] for u in pcg64.uniform(seed, 60)]
+    assert got == [values[math.floor(u * 3)] for u in uniforms(seed, 60)]
     assert set(got) == set(values)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_permutation_orders_an_arange_by_the_stream(seed: int) -> None:
-    words = pcg64.stream(seed, 50)
+    words = stream(seed, 50)
     order = sorted(range(50), key=words.__getitem__)
     got = numbers(filled("permutation", -3, 0.5, shape=(5, 10), seed=seed))
     assert got == [-3 + 0.5 * place for place in order]
     assert sorted(got) == [-3 + 0.5 * place for place in range(50)]
-
-
-def test_specials_come_in_this_order_and_again() -> None:
-    tiny, least, most = 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308
-    want = [0.0, -0.0, 1, -1, tiny, -tiny, least, -least, most, -most]
-    want = [*want, math.inf, -math.inf, math.nan]
-    got = numbers(filled("specials", shape=(3, 13)))
-    assert list(map(repr, got)) == list(map(repr, map(float, want * 3)))
 
 
 @pytest.mark.parametrize(
@@ -601,12 +581,13 @@ def test_specials_come_in_this_order_and_again() -> None:
         ("float16", 2.0**-24, 2.0**-14, 65504.0),
         ("bfloat16", 2.0**-133, 2.0**-126, (2 - 2.0**-7) * 2.0**127),
         ("float32", 2.0**-149, 2.0**-126, (2 - 2.0**-23) * 2.0**127),
+        ("float64", 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308),
     ],
 )
-def test_specials_are_those_of_the_dtype(dtype, tiny, least, most):
-    got = numbers(filled("specials", dtype=dtype, shape=(13,)))
-    assert got[4:10] == [tiny, -tiny, least, -least, most, -most]
-    assert (got[10:12], math.isnan(got[12])) == ([math.inf, -math.inf], True)
+def test_specials_come_in_this_order_and_again(dtype, tiny, least, most):
+    pairs = [sign * value for value in (0.0, 1, tiny, least, most, math.inf) for sign in (1, -1)]
+    got = numbers(filled("specials", dtype=dtype, shape=(3, 13)))
+    assert list(map(repr, got)) == list(map(repr, map(float, [*pairs, math.nan] * 3)))
 
 
 @pytest.mark.parametrize(
@@ -634,16 +615,11 @@ def test_a_fill_is_rounded_once_from_the_same_numbers(dtype: str) -> None:
         assert (steps <= half * np.maximum(np.abs(exact), 2.0**-14)).all()
 
 
-def test_a_fill_does_not_round_to_bfloat16_by_way_of_float32() -> None:
-    spec = filled("constant", 1 + 2**-8 + 2**-40, dtype="bfloat16", shape=(1,))
-    assert numbers(spec) == [1 + 2**-7]
-
-
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_make_whole_numbers_in_integer_types(dtype: str) -> None:
     got = materialize(filled("integers", 0, 100, dtype=dtype, shape=(40,)))
     assert got.dtype == DTYPES[dtype].numpy
-    assert got.tolist() == [math.floor(u * 101) for u in pcg64.uniform(0, 40)]
+    assert got.tolist() == [math.floor(u * 101) for u in uniforms(0, 40)]
 
 
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 0), (1, 1, 1), (3, 2)])

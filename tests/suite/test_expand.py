@@ -153,28 +153,6 @@ def test_the_matrix_of_a_case_replaces_the_file_s_key_where_it_stands(cases: Cas
     assert ids(found) == [f"{own}=1,attrs.axis=0", f"{own}=11,attrs.axis=0"]
 
 
-def test_time_is_stated_by_a_row_a_case_or_the_file_and_holds_for_the_legal_twin(cases):
-    found = cases("""
-        op: Hardmax
-        opset: 13
-        dtype: float32
-        timeout: 120
-        attrs: {axis: 0}
-        inputs: {input: [1, 2]}
-        cases:
-        - name: a
-        - name: b
-          timeout: 60.5
-          attrs: {axis: 1}
-          expect: {rejected: why, legal: {attrs.axis: 0}}
-          rows: [{}, {timeout: 1}, {timeout: null}]
-        """)
-    stated = [case.timeout for case in found]
-    assert stated == [120, 60.5, 1, None]
-    twins = [case.expect.legal.timeout for case in found if isinstance(case.expect, Rejected)]
-    assert twins == stated[1:]
-
-
 def test_a_plain_field_drops_the_matrix_key_of_a_farther_level(cases: Cases) -> None:
     found = cases("""
         op: Hardmax
@@ -350,26 +328,6 @@ def test_a_coordinate_is_spelt(value: Any, want: str) -> None:
         return FileNode(value, Mark(1, 1))
 
     assert spell(node(value)) == want
-
-
-def test_coordinates_of_inputs_stand_in_ids(cases: Cases) -> None:
-    found = cases("""
-        op: Hardmax
-        opset: 13
-        attrs: {axis: -1}
-        dtype: float32
-        cases:
-        - name: a
-          matrix:
-            inputs.input.shape: [[2, 3], [0, 3], [4]]
-            inputs.input.seed: [null, 1]
-          inputs: {input: {constant: 0}}
-        """)
-    assert ids(found) == [
-        f"Hardmax/a@inputs.input.shape={shape},inputs.input.seed={seed}"
-        for shape in ("2x3", "0x3", "4")
-        for seed in ("none", "1")
-    ]
 
 
 def test_a_row_is_labelled_by_its_number_from_1(cases: Cases) -> None:

@@ -50,10 +50,13 @@ ANSWERS = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
     ],
 )
 def test_one_value_is_changed_by_any_path(cases: Cases, legal: str, changed: Any) -> None:
-    (case,) = cases(f"{HARDMAX}  rule: should\n  expect: {{rejected: x, legal: {{{legal}}}}}")
+    (case,) = cases(
+        f"{HARDMAX}  rule: should\n  timeout: 60.5\n  expect: {{rejected: x, legal: {{{legal}}}}}"
+    )
     twin = of_type(Rejected, case.expect).legal
     assert (case.expect.reason, twin.id, twin.expect) == ("x", "Hardmax/a~legal", Computed())
-    for field in ("attrs", "dtype", "opset"):
+    assert case.timeout == 60.5
+    for field in ("attrs", "dtype", "opset", "timeout"):
         assert getattr(twin, field) == changed.get(field, getattr(case, field))
 
 
@@ -110,6 +113,12 @@ def test_golden_files_lie_beside_the_case_file(cases: Cases, tmp_path: Path) -> 
         ("{golden: »../..}", "'../..' lies outside the folder of the case file"),
         ("{golden: »f.yaml}", "'output_0.pb' does not exist"),
         ("{golden: »3}", "expect.golden: must be a text, got 3"),
+        ("{»oracle: reference, agree: true}", "unknown key 'oracle' (known: agree)"),
+        ("{agree: »false}", "expect.agree: must be true, or another answer be stated"),
+        ("{oracle: »3}", "expect.oracle: must be a text, got 3"),
+        ("{oracle: »''}", "expect.oracle: must not be empty, got ''"),
+        *((f'{{oracle: »"a{space}b"}}', "expect.oracle: must be one line, without tabs")
+          for space in ("\\n", "\\t")),
         ("{computed: [»outptu]}", f"'outptu' {NO_OUTPUT} 'output'?)"),
         ("{computed: »[output, output]}", "expect.computed: names 'output' twice"),
         ("{golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),

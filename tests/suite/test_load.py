@@ -20,6 +20,8 @@ from opcheck.model import Case, OpVersion, Rejected
 from opcheck.reading import read_file
 from opcheck.suite import load
 from tests.asking import at, judged_operators, places_in, shipped_cases
+from tests.suite.test_expand import EXAMPLE
+from tests.suite.test_expectation import TOPK
 
 ProblemsOf = Callable[[str], list[str]]
 Mistake = Callable[[str, str], None]
@@ -378,51 +380,24 @@ def test_a_mistake_of_the_file_is_not_told_for_each_of_its_cases(problems: Probl
     assert [problem.partition(" ")[0] for problem in problems(text)] == ["2:8:", "3:8:"]
 
 
-EXAMPLES: list[Any] = [
-    yaml.safe_load(text)
-    for text in (
-        """
+UNDECIDED = """
 op: Hardmax
-matrix: {dtype: [float16, float32]}
 cases:
-- name: first_of_ties
-  clause: x
-  level: smoke
-  opset: 13
-  inputs: {input: [[3, 3, 1], [3, 0, 3]]}
-  tolerance: {float16: {ulp: 1}, float32: {rtol: 0.5, atol: 0.0}}
-  rows:
-  - {label: axis_0, attrs: {axis: 0}, expect: {output: [[1]]}}
-  - attrs: {axis: null}
-    expect: {output: {shape: [2, 3], constant: 0, put: [{at: [0, 1], value: 1.0}]}}
-- name: axis_out_of_range
-  matrix: {opset: [11, 13+], attrs.axis: [2, -3]}
-  inputs: {input: {shape: [2, 3], uniform: [0, 1], seed: 3}}
-  expect: {rejected: x, legal: {attrs.axis: 1}}
 - name: undecided
   opset: 1
   rule: open
   attrs: {axis: 0}
-  inputs: {input: {shape: [2, 3], integers: [0, 5]}}
+  inputs: {input: {shape: [2, 3], integers: [0, 5], put: [{at: [0, 1], value: 1.0}]}}
+  tolerance: {float16: {ulp: 1}, float32: {rtol: 0.5, atol: 0.0}}
   expect:
     any_of:
     - {as: a}
     - {as: b, rejected: x, legal: {inputs.input.shape: [3, 3]}}
     - {as: c, output: [[1, 0, 0], [0, 0, 0]]}
-""",
-        """
-op: TopK
-opset: 11
-tolerance: {ulp: 0}
-cases:
-- name: a
   dtype: float32
-  attrs: {axis: -1, largest: 1, sorted: 1}
-  inputs: {X: [1, 2, 3], K: {value: [2], dtype: int64, initializer: true}}
-  expect: {Values: [3, 2], Indices: [2, 1]}
-""",
-    )
-]
+"""
+TWO_OUTPUTS = f"{TOPK}cases:\n- {{name: a, expect: {{Values: [3, 2], Indices: [2, 1]}}}}\n"
+EXAMPLES: list[Any] = [yaml.safe_load(text) for text in (EXAMPLE, UNDECIDED, TWO_OUTPUTS)]
 STRANGE: list[Any] = [
     *(None, True, False, 0, 1, -1, 13, 10**20, 10**400, -(10**400), 0.0, 1.5, 1e300),
     *(float("inf"), float("nan"), "", "x", "all", "13+", "float32", "bool", "a\x1b[31m"),

@@ -76,8 +76,6 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
     ("words", "code", "told"),
     [
         (["-b", "nope"], 2, "unknown backend 'nope'\n  known backends: cmd, "),
-        (["-b", "onnxruntim"], 2, "did you mean 'onnxruntime'? known backends: cmd, "),
-        (["-b", ""], 2, "unknown backend ''"),
         (["-b", "ort"], 2, "did you mean 'onnxruntime'? known"),
         (["-b", "./my_rt.py"], 2, "write py:my_rt for my_rt.py. known"),
         (["-b", "py:my_rt.py"], 2, "write my_rt, as Python's import does"),
@@ -85,8 +83,6 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
         (["--dtype", "fp32"], 2, "did you mean 'float32'?"),
         (["--dtype", "double"], 2, "did you mean 'float64'?"),
         (["my_rt.py"], 2, "not a case file (a backend in it is -b py:my_rt)"),
-        (["-b", "numpy:fast"], 2, "backend 'numpy' takes no detail"),
-        (["-b", "onnxruntime:"], 2, "'onnxruntime:' has nothing after the colon"),
         (["-b", "onnxruntime:CPU"], 2, "no execution provider 'CPU'"),
         (["-b", "onnxruntime:DmlExecutionProvider"], 4, "built without DmlExecutionProvider\n"),
         (["-b", "numpy", "-b", "numpy"], 2, "opcheck: backend 'numpy' is named twice\n"),

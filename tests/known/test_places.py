@@ -2,11 +2,14 @@
 
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opcheck.dtypes import DTYPES
 from opcheck.known import Place
 from opcheck.known.writing import places
+from opcheck.model import OpVersion
 from tests.known.ledgers import case
 
 ROWS = (None, "first", "last")
@@ -64,17 +67,19 @@ def test_an_attribute_s_values_are_listed_null_and_lists_among_them():
     assert places(among[6:8], among) == [{**name, "attrs": {"pads": [[1, 1]]}}]
 
 
-def shortened(wanted):
-    return places(wanted, SOME)
-
-
-def test_all_cases_of_an_operator_are_the_operator():
-    assert shortened([c for c in SOME if c.op.name == "Hardmax"]) == [{"op": "Hardmax"}]
-
-
-def test_all_cases_of_a_name_are_the_name():
-    wanted = [c for c in SOME if (c.op.name, c.name) == ("Hardmax", "ties")]
-    assert shortened(wanted) == [{"op": "Hardmax", "name": "ties"}]
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({}, {}),
+        ({"name": "ties"}, {"name": "ties"}),
+        # What is said of all names needs none.
+        ({"dtype": DTYPES["float16"]}, {"dtype": "float16"}),
+    ],
+)
+def test_all_cases_that_share_fields_are_these(fields, place):
+    shared = {"op": OpVersion("", "Hardmax", 13), **fields}.items()
+    wanted = [one for one in SOME if all(getattr(one, name) == value for name, value in shared)]
+    assert places(wanted, SOME) == [{"op": "Hardmax", **place}]
 
 
 def test_what_is_said_of_several_names_is_said_once():
@@ -82,11 +87,6 @@ def test_what_is_said_of_several_names_is_said_once():
     wanted = [c for c in among if c.op.name == "Hardmax" and c.name != "zeros" and c.opset == 11]
     found = places(wanted, among)
     assert found == [{"op": "Hardmax", "name": ["ties", "axes"], "opset": 11}]
-
-
-def test_what_is_said_of_all_names_needs_none():
-    wanted = [c for c in SOME if c.op.name == "Hardmax" and str(c.dtype) == "float16"]
-    assert shortened(wanted) == [{"op": "Hardmax", "dtype": "float16"}]
 
 
 def test_what_no_fields_select_at_once_is_told_value_by_value():

@@ -4,9 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, NARROW
 from opcheck.model import Case, Given, Rejected, Values
@@ -450,23 +447,3 @@ def test_10_000_cases_take_seconds(cases: Cases) -> None:
     assert len(cases(text)) == 10_200
     # About one second.
     assert time.process_time() - start < 15
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(
-    opsets=st.lists(st.sampled_from([1, 11, 13, 20]), unique=True, min_size=1),
-    dtypes=st.lists(st.sampled_from(["float16", "float32", "float64"]), unique=True, min_size=1),
-    axes=st.lists(st.integers(-1, 0) | st.none(), unique=True, min_size=1),
-    rows=st.lists(st.sampled_from(["none", "axis", "dtype"]), max_size=4),
-)
-def test_there_are_as_many_cases_as_rows_times_the_product(cases, opsets, dtypes, axes, rows):
-    fixed = {"none": {}, "axis": {"attrs": {"axis": 0}}, "dtype": {"dtype": "float32"}}
-    case: dict[str, Any] = {"name": "a", "inputs": {"input": [[1, 2]]}}
-    case["matrix"] = {"attrs.axis": axes}
-    if rows:
-        case["rows"] = [fixed[row] for row in rows]
-    file = {"op": "Hardmax", "matrix": {"opset": opsets, "dtype": dtypes}, "cases": [case]}
-    found = cases(yaml.safe_dump(file, sort_keys=False))
-    varied = {"none": len(axes) * len(dtypes), "axis": len(dtypes), "dtype": len(axes)}
-    assert len(found) == len(opsets) * sum(varied[row] for row in rows or ["none"])
-    assert len(set(ids(found))) == len(found)

@@ -189,11 +189,17 @@ def test_a_manifest_that_contradicts_itself_is_told(folder, change, told):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{}", b"[" * 100_000, b'{"a": 1, "a": 2}', b"\xff", b'{"type": "x"}']
-)
-def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes) -> None:
+    ("data", "told"),
+    [
+        (b"", "is damaged: Invalid JSON: "), (b"\xff", "is damaged: Invalid JSON: "),
+        (b"{}", "is damaged: type: Field required"), (b'{"type": "x"}', "is damaged: type: Input"),
+        (b'{"a": 1, "a": 2}', "is damaged: type: "), (b"[" * 100_000, "is damaged: "),
+    ],
+)  # fmt: skip
+def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes, told: str) -> None:
     (folder / MANIFEST).write_bytes(data)
-    assert findings(folder).keys() == {MANIFEST}
+    assert [*findings(folder)] == [MANIFEST]
+    assert findings(folder)[MANIFEST].startswith(told)
 
 
 def test_a_manifest_of_a_later_format_is_told_as_that(folder: Path) -> None:

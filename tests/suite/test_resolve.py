@@ -213,6 +213,8 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         ({"dtype": "»flot32"}, "dtype: unknown dtype 'flot32' "
          "(did you mean 'float32' or 'float64'?)"),
         ({"dtype": "»float8_e4m3fn"}, "dtype: unknown dtype 'float8_e4m3fn' (write float8e4m3fn)"),
+        ({"dtype": "»qqq"}, "dtype: unknown dtype 'qqq' (known: float16, bfloat16, float32, "
+         "float64, uint8, int8, uint16, int16, int32, int64, uint32, uint64, bool and 15 more)"),
         ({"dtype": "»3"}, "dtype: must be a text, got 3"),
         ({"dtype": "»int32"}, "input: Hardmax-13 does not allow int32 "
          "(allowed: bfloat16, float16, float32, float64)"),

@@ -242,6 +242,11 @@ def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(wrong, text, messa
         ("uniform: »[0, 1]", "makes real numbers, and int8 holds none", "int8"),
         ("uniform: »[-1.7e308, 1.7e308]", "spans more than float64 holds", "float64"),
         ("integers: »[1, 0]", "must be [low, high], got 1.0 and 0.0", "float32"),
+        (
+            f"integers: »[0, {2.0**53 + 2}]",
+            "takes whole numbers up to 2^53, got 0.0 and 9007199254740994.0",
+            "float64",
+        ),
         ("integers: »[0, 1.5]", "takes whole numbers up to 2^53, got 0.0 and 1.5", "float32"),
         (
             "integers: »[0, 18014398509481984]",
@@ -267,6 +272,7 @@ def test_a_fill_may_reach_the_ends_of_its_dtype(tensor):
     for fill in ("integers: [-128, 127]", "arange: [-128, 127]", "permutation: [127, -127]"):
         assert tensor(f"{{shape: [3], {fill}}}", "int8").shape == (3,)
     assert tensor("{shape: [3], normal: [5504, 10000]}", "float16").shape == (3,)
+    assert tensor(f"{{shape: [1], integers: [0, {2.0**53}]}}", "float64").shape == (1,)
 
 
 NO_FLOAT64 = "(write it with a point to have it rounded, or in a literal)"

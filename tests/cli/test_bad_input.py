@@ -173,10 +173,3 @@ def test_a_case_that_contradicts_the_specification_is_told(run, tmp_path):
     assert "BAD CASE right  Hardmax/good" in found.stdout
     assert "axis" in found.stdout
     assert found.stdout.splitlines()[-1].startswith("exit 2: ")
-
-
-@pytest.mark.parametrize("command", [["run", "-b", "numpy"], ["backends", "numpy"]])
-@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
-def test_a_time_has_to_end(run, command: list[str], seconds: str) -> None:
-    found = run(*command, "--timeout", seconds, code=2)
-    assert "Invalid value for '--timeout'" in found.stderr

@@ -59,6 +59,19 @@ def test_attributes_tell_cases_apart_too(wanted):
     assert sorted(id for ids in found for id in ids) == sorted(one.id for one in wanted)
 
 
+def test_five_attributes_are_considered_and_no_more():
+    def found(count):
+        """Of three cases the first, which needs the first and the last of its attributes."""
+        values = [0] * count, [0] * (count - 1) + [1], [1] * (count - 1) + [0]
+        named = (dict(zip("abcdef", some, strict=False)) for some in values)
+        among = [case("ties", attrs=some, more=f",n={n}") for n, some in enumerate(named)]
+        return places(among[:1], among), among[0].id
+
+    assert found(5)[0] == [{"op": "Hardmax", "name": "ties", "attrs": {"a": 0, "e": 0}}]
+    by_id, id = found(6)
+    assert by_id == [{"case": id}]
+
+
 def test_an_attribute_s_values_are_listed_null_and_lists_among_them():
     name = {"op": "Hardmax", "name": "ties"}
     among = [*WITH_ATTRS[:8], case("another")]

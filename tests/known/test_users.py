@@ -205,6 +205,7 @@ BROKEN = [
     (entry(failure="value"), ":3:28: ", "'value' is no way to fail"),
     (entry(verdict=None, failure=None), ":3:3: ", "state 'verdict', 'failure' or both"),
     (entry(cause=None), ":3:3: ", "'cause' is missing"),
+    (entry(cause="''"), ":3:43: ", "known.cause: must not be empty"),
     (entry(versions="'1.5'"), ":3:", "write for example '>=1.20,<2'"),
     (entry(reasons="x"), ":3:", "unknown key 'reasons' (did you mean 'reason'"),
     (entry("[{op: Hardmax, opsets: 13}]"), ":3:", "did you mean 'opset'?"),
@@ -321,6 +322,13 @@ def test_what_is_nowhere_is_told_with_its_place(tmp_path, where, column, words):
     (said,) = told(ledger(tmp_path, entry(where)))
     assert said.startswith(f"mine.yaml:3:{column}: ")
     assert words in said
+
+
+@pytest.mark.parametrize(("names", "end"), [("stuvwxyz", ""), ("stuvwxyz~", ", …")])
+def test_of_many_names_a_hint_lists_eight(tmp_path, names, end):
+    said = ledger(tmp_path, entry("[{op: Hardmax, name: '*'}]"))
+    (found,) = told(said, cases=[*map(case, names)])
+    assert found.endswith(f"(there are s, t, u, v, w, x, y, z{end})")
 
 
 def test_what_is_nowhere_may_be_pruned(tmp_path):

@@ -191,27 +191,6 @@ def test_a_nearer_matrix_wins_over_a_farther_plain_field(cases: Cases) -> None:
     assert (content.kind, content.args) == ("arange", (0, 1))
 
 
-def test_a_nearer_content_drops_the_matrix_key_of_another_content(cases: Cases) -> None:
-    found = cases("""
-        op: Hardmax
-        opset: 13
-        dtype: float32
-        attrs: {axis: 0}
-        matrix: {inputs.input.constant: [1, 2]}
-        inputs: {input: {shape: [2]}}
-        cases:
-        - {name: varied}
-        - {name: said, inputs: {input: {arange: [0, 1]}}}
-        """)
-    assert ids(found) == [
-        "Hardmax/varied@inputs.input.constant=1",
-        "Hardmax/varied@inputs.input.constant=2",
-        "Hardmax/said",
-    ]
-    content: Any = found[2].inputs[0].content
-    assert content.kind == "arange"
-
-
 def test_expect_and_tolerance_are_replaced_as_a_whole(cases: Cases) -> None:
     found = cases("""
         op: Hardmax
@@ -430,6 +409,21 @@ def test_a_large_literal_many_times_over_is_refused_in_no_time(problems: Problem
     (problem,) = problems(text)
     assert problem.startswith("6:3: the file expands to cases of more than 4,000,000 values")
     assert time.perf_counter() - start < 5
+
+
+def test_a_file_may_use_all_that_it_may(cases, problems, monkeypatch):
+    one, more = (f"- {{name: {name}, dtype: float32, matrix: {{opset: [13]}}}}\n" for name in "ab")
+    text = HEAD.replace("opset: 13\n", "")
+    # The case, its dtype, opset, inputs, input, 1, 2, attrs and axis; and the value of the matrix.
+    for limit, most, what in (
+        ("MAX_CASES", 1, "more than 1 cases"),
+        ("MAX_VALUES", 10, "cases of"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"opcheck.suite.expand.{limit}", most)
+            assert len(cases(text + one)) == 1
+            (told,) = problems(text + one + more + more.replace(" b,", " c,"))
+            assert told.startswith(f"6:3: the file expands to {what}")
 
 
 @pytest.mark.gate

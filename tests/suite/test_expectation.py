@@ -3,8 +3,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES
 from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Tolerance, Values
@@ -120,6 +118,7 @@ def test_golden_files_lie_beside_the_case_file(cases: Cases, tmp_path: Path) -> 
         *((f'{{oracle: »"a{space}b"}}', "expect.oracle: must be one line, without tabs")
           for space in ("\\n", "\\t")),
         ("{computed: [»outptu]}", f"'outptu' {NO_OUTPUT} 'output'?)"),
+        ("{computed: »[]}", "expect.computed: must hold at least 1"),
         ("{computed: »[output, output]}", "expect.computed: names 'output' twice"),
         ("{golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
     ],
@@ -367,11 +366,8 @@ def test_slots_are_in_the_operator_s_order_with_gaps_before_the_last() -> None:
     assert slots(CLIP, []) == ()
     assert slots(MIXED, ["inputs_1", "inputs_0", "K"]) == ("K", "inputs_0", "inputs_1")
     assert slots(CLIP, ["nonsense", "input"]) == ("input",)
-
-
-@given(st.permutations([f"inputs_{k}" for k in range(12)]))
-def test_variadic_tensors_are_ordered_by_number_and_not_by_name(names: list[str]) -> None:
-    assert slots(CONCAT, names) == tuple(f"inputs_{k}" for k in range(12))
+    twelve = [f"inputs_{number}" for number in range(12)]
+    assert slots(CONCAT, sorted(twelve)) == (*twelve,)
 
 
 @pytest.mark.parametrize(

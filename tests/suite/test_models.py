@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from opcheck.errors import CaseFileError, UsageError
 from opcheck.execution.expected import question
 from opcheck.graph import test_data
-from opcheck.model import GRAPH, Agreement, Computed, OpVersion, Port, Tolerance, Values
+from opcheck.model import GRAPH, Agreement, Computed, Fill, OpVersion, Port, Tolerance, Values
 from opcheck.suite import load_all
 from opcheck.suite.models import fed_from, is_node_tests
 from tests.expecting import error_of
@@ -239,7 +239,7 @@ def test_more_than_memory_may_hold_is_refused(tmp_path, monkeypatch):
     assert len(load_all([tmp_path])) == 2
     monkeypatch.setattr(sys.modules["opcheck.suite.models"], "MAX_HELD", 150)
     (found,) = told(tmp_path)
-    assert "name fewer of them at once" in found
+    assert found.endswith(": tests of more than 0 GiB: name fewer of them at once")
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,8 @@ def test_inputs_are_made_up(tmp_path):
     path = at(tmp_path / "m.onnx", relu(["batch", 3]))
     (case,) = load_all([path], {"batch": 4})
     assert isinstance(case.expect, Computed)
-    assert case.id == str(path)
+    assert case.id == str(case.source) == str(path)
+    assert case.inputs[0].content == Fill("normal", (0.0, 1.0), 0)
     assert case.said == ("--dim=batch=4",)
     (x,) = question(case).inputs
     assert (x.dtype, x.shape) == (np.float32, (4, 3))
@@ -355,6 +356,11 @@ def test_sizes_go_by_name_or_by_place(tmp_path):
     path = at(tmp_path / "m.onnx", relu([None, "n"]))
     assert problem(path, n=2) == "input 'x': nobody says how large axis 0 is: --dim 'x[0]'=N"
     assert problem(path, **{"x[0]": 2}) == "input 'x': nobody says how large axis 1 is: --dim n=N"
+    node = helper.make_node("Add", ["x", "z"], ["y"])
+    inputs = [tensor("x", shape=[None, 1 << 40]), tensor("z", shape=[None])]
+    both = at(tmp_path / "both.onnx", model([node], inputs, [tensor("y", shape=None)]))
+    caught = error_of(CaseFileError, load_all, [both])
+    assert [one.message.partition(":")[0] for one in caught.problems] == ["input 'x'", "input 'z'"]
     odd = at(tmp_path / "odd.onnx", relu(["?", "?"]))
     assert problem(odd, **{"x[0]": 2}).endswith("--dim 'x[1]'=N")
     (case,) = load_all([path], {"x[0]": 2, "x[1]": 5})

@@ -56,11 +56,6 @@ def test_nothing_laid_over_a_case_changes_nothing(case: dict[str, Any]) -> None:
     assert laid(case, {}) == laid({}, case) == case
 
 
-@given(any_cases)
-def test_a_case_laid_over_itself_is_itself(case: dict[str, Any]) -> None:
-    assert laid(case, case) == case
-
-
 @given(cases, cases, cases)
 def test_it_does_not_matter_which_two_of_three_are_laid_first(a: Any, b: Any, c: Any) -> None:
     assert laid(a, b, c) == laid(a, laid(b, c))

@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from opcheck.dtypes import DTYPES
-from opcheck.suite.fields import CONTENTS, FILLS, TensorFields, json_schema
+from opcheck.suite.fields import json_schema
 from opcheck.suite.load import shipped_suites
 from tests.reading.trees import read
 
@@ -122,8 +122,3 @@ def test_what_an_editor_shows_is_described() -> None:
     for name in (*names, "timeout"):
         assert described[name]["description"]
     assert str(schema).count(str(list(DTYPES))) >= 2
-
-
-def test_every_content_is_a_key_of_a_tensor() -> None:
-    assert set(CONTENTS) == {"value", "file", *FILLS}
-    assert set(CONTENTS) < TensorFields.model_fields.keys()

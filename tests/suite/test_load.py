@@ -18,7 +18,8 @@ from opcheck.dtypes import BASIC, DTYPES
 from opcheck.errors import CaseFileError, Problem
 from opcheck.model import Case, OpVersion, Rejected
 from opcheck.reading import read_file
-from opcheck.suite import load
+from opcheck.suite import Selection, load, load_all
+from opcheck.suite.select import LEVELS
 from tests.asking import at, judged_operators, places_in, shipped_cases
 from tests.suite.test_expand import EXAMPLE
 from tests.suite.test_expectation import TOPK
@@ -98,6 +99,15 @@ def test_the_shipped_cases_of_some_operators_are_read_alone(ops, those, monkeypa
     monkeypatch.setattr(module, "_shipped", module._shipped.__wrapped__)
     monkeypatch.setattr(module.cache, "read", lambda _: None)
     assert [case.op.name for case in load((), ops.split())] == those.split() == files
+
+
+def test_a_command_reads_the_levels_it_asks_for_and_all_to_find_an_opset(monkeypatch):
+    read: list[Any] = []
+    module: Any = sys.modules["opcheck.suite.load"]
+    monkeypatch.setattr(module, "load", lambda *asked: read.append(asked) or [])
+    for opsets in ((), (13,)):
+        load_all(selection=Selection(ops=("Relu",), opsets=opsets))
+    assert read == [([], ("Relu",), ("smoke", "core")), ([], ("Relu",), LEVELS)]
 
 
 def test_a_folder_is_searched_in_the_order_of_names(tmp_path: Path) -> None:

@@ -416,6 +416,7 @@ def test_what_is_no_model_is_told(tmp_path, data):
 
 
 def test_a_missing_model_is_told(tmp_path):
+    assert problem(at(tmp_path / "ü.onnx", relu())) == "the name must be printable ASCII"
     assert problem(tmp_path / "m.onnx").endswith("there is no such file")
 
 

@@ -259,6 +259,8 @@ def test_one_mistake_is_one_problem_at_its_place(mistake, fields, message):
     ("fields", "message"),
     [
         ({"opset": ""}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
+        ({"opset": "", "dtype": "", "matrix": "{dtype: floats}"},
+         "opset is not stated (opset: 13, or matrix: {opset: …})"),
         ({"opset": "null"}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
         ({"attrs": "", "opset": "", "matrix": "{opset: [1, 13]}"},
          "attrs.axis must be stated: its default differs between the case's opsets "

@@ -178,11 +178,6 @@ def test_a_fill_is_kept_as_a_rule(tensor: Callable[..., TensorSpec]) -> None:
     assert tensor("{shape: [2], choice: [1, -.inf]}").content == Fill("choice", (1, -math.inf))
 
 
-def test_a_tensor_may_state_its_own_dtype(tensor: Callable[..., TensorSpec]) -> None:
-    assert tensor("{value: [1], dtype: int64}").dtype is DTYPES["int64"]
-    assert tensor("{shape: [1], constant: 1, dtype: float16}").dtype is DTYPES["float16"]
-
-
 def test_an_empty_or_rank_0_tensor_can_be_filled(tensor: Callable[..., TensorSpec]) -> None:
     assert materialize(tensor("{shape: [], constant: 3}")) == 3
     assert materialize(tensor("{shape: [0, 3], permutation: [0, 1]}")).shape == (0, 3)
@@ -331,11 +326,6 @@ def test_256_mebibytes_are_allowed(tensor, dtype, shape):
 )
 def test_an_element_that_cannot_be_put_is_refused(wrong, text, message):
     wrong(f"{{shape: [2], constant: 0, put: [{{at: [1], value: 1}}, {text}]}}", message)
-
-
-def test_elements_can_be_put_into_a_literal(tensor: Callable[..., TensorSpec]) -> None:
-    spec = tensor("{value: [1, 2], put: [{at: [1], value: .inf}]}")
-    assert materialize(spec).tolist() == [1, math.inf]
 
 
 def test_a_file_beside_the_case_file_is_found(tensor, tmp_path):

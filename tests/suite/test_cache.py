@@ -139,14 +139,24 @@ def test_a_file_that_was_edited_is_read_anew(suite, reads):
 def test_what_was_edited_while_it_was_read_is_not_kept(suite, monkeypatch):
     read = load.read_file
 
+    (suite / "other.yaml").write_text(TWO)
+
     def edited(path, problems):
         root = read(path, problems)
-        path.write_text(TEXT.replace("name: one", "name: first"))
+        if path.name == "constant.yaml":
+            path.write_text(TEXT.replace("name: one", "name: first"))
         return root
 
     monkeypatch.setattr(load, "read_file", edited)
-    assert names() == ["one", "two"]
-    assert cached(suite) == []
+    assert names() == ["one", "two", "one", "one"]
+    assert [path.name.partition("-")[0] for path in cached(suite)] == ["other"]
+
+
+@pytest.mark.parametrize("library", ["ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"])
+def test_with_another_release_of_a_library_all_is_read_anew(suite, monkeypatch, library):
+    before, version = cache._folder.__wrapped__(), cache.metadata.version
+    monkeypatch.setattr(cache.metadata, "version", lambda n: version(n) + "1" * (n == library))
+    assert cache._folder.__wrapped__() != before
 
 
 @pytest.mark.parametrize("harm", [b"", b"\0" * 40, None])

@@ -15,7 +15,6 @@ from tests.expecting import error_of
     [
         # The types that ONNX's schemas list for the first input, which all have cases.
         ("abs", [(1, 3, 3), (6, 11, 11), (13, 12, 12)]),
-        # Version 1 has another meaning.
         ("Tile", [(1, 3, 0), (6, 15, 15), (13, 16, 16)]),
         # Of a sequence first, though cases have its tensors last; deprecated since version 11.
         ("SequenceInsert", [(11, 15, 15)]),

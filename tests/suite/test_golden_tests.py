@@ -13,7 +13,7 @@ from benchmarks import golden_corruptions as corruptions
 from opcheck.errors import CaseFileError
 from opcheck.model import AnyOf, Rejected, Values
 from opcheck.suite import case_digest, load_all
-from opcheck.suite.golden_files import MANIFEST, SUMS
+from opcheck.suite.golden_files import MANIFEST, SUMS, golden_above
 from tests.execution.golden import made
 from tests.execution.golden.made import RANDOM, rewrite
 from tests.expecting import error_of
@@ -61,6 +61,9 @@ def test_a_part_of_them_is_not_taken_for_any_folder_of_tests(golden, kind):
     for folder in (golden / kind, next((golden / kind).iterdir())):
         for case in load_all([folder]):
             assert case.beyond or isinstance(case.expect, type(whole.expect))
+    # A test has folders of its own, which are none of golden files.
+    assert golden_above(golden / RANDOM, []) is not None
+    assert golden_above(golden / RANDOM / "test_data_set_0", []) is None
     (alone,) = load_all([next((golden / kind).iterdir())])
     assert alone.beyond.endswith("name the folder of manifest.json")
 

@@ -194,6 +194,10 @@ def test_every_case_is_in_one_shard_and_in_its_place(sizes, total):
     assert all(one == sorted(one) for one in places)
 
 
+def test_cases_without_elements_take_their_time_too() -> None:
+    assert [len(shard(cases_of([0] * 4), number, 2)) for number in (1, 2)] == [2, 2]
+
+
 @given(SIZES.filter(len), st.integers(1, 9))
 def test_no_shard_has_more_than_its_share_and_one_case(sizes: list[int], total: int) -> None:
     cases = cases_of(sizes)

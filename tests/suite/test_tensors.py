@@ -178,11 +178,6 @@ def test_a_fill_is_kept_as_a_rule(tensor: Callable[..., TensorSpec]) -> None:
     assert tensor("{shape: [2], choice: [1, -.inf]}").content == Fill("choice", (1, -math.inf))
 
 
-def test_an_empty_or_rank_0_tensor_can_be_filled(tensor: Callable[..., TensorSpec]) -> None:
-    assert materialize(tensor("{shape: [], constant: 3}")) == 3
-    assert materialize(tensor("{shape: [0, 3], permutation: [0, 1]}")).shape == (0, 3)
-
-
 ALL = "value, file, constant, arange, uniform, normal, integers, choice, permutation, specials"
 
 
@@ -520,11 +515,6 @@ def uniforms(seed: int, size: int) -> list[float]:
 
 def numbers(spec: TensorSpec) -> list[float]:
     return [float(value) for value in materialize(spec).ravel()]
-
-
-def test_arange_counts_in_row_major_order() -> None:
-    got = materialize(filled("arange", 1, 0.5, shape=(2, 3)))
-    assert got.tolist() == [[1, 1.5, 2], [2.5, 3, 3.5]]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

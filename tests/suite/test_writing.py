@@ -42,7 +42,6 @@ def rule(size, **by):
         (np.ones(65, np.int8), rule(65, integers=[1, 1])),
         (np.array(["a"] * 65, object), FILE),
         (np.array([1j], np.complex64), FILE),
-        # What is not finite.
         (np.array([[0, np.nan, np.inf, 1, -np.inf, np.inf]], F32),
          {"shape": [1, 6], "choice": [0.0, 1.0, -np.inf, np.inf]}),
         (np.array([[-1.5e308, 1.5e308]]), {"shape": [1, 2], "choice": [-1.5e308, 1.5e308]}),

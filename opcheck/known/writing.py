@@ -78,7 +78,7 @@ def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
             sheet.put(sheet.span(entries[number]), sheet.rewritten(entries[number], replaced))
     key = node.keys["known"]
     if revision.added:
-        _, end, dash = sheet.span(entries[-1]) if entries else (0, key.line, key.column - 1)
+        end, dash = sheet.span(entries[-1])[1:] if entries else (key.line, key.column - 1)
         sheet.put((end, end, dash), _dumped([*map(_entry, revision.added)]))
     if bool(revision.added) > bool(entries) or gone == len(entries) > 0 == len(revision.added):
         sheet.mend(key, empty=not revision.added)
@@ -88,7 +88,8 @@ def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
 class _Sheet:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        self.edits: list[tuple[_Span, list[str]]] = []
+        #: The lines from … up to …, and those in their place.
+        self.edits: list[tuple[int, int, list[str]]] = []
 
     def is_item(self, mark: Mark) -> bool:
         """Return True if a dash precedes `mark` and begins its line."""
@@ -110,7 +111,8 @@ class _Sheet:
 
     def put(self, span: _Span, lines: Sequence[str]) -> None:
         """Replace a span by lines that begin in the first column."""
-        self.edits.append((span, [" " * span[2] + line for line in lines]))
+        begin, end, dash = span
+        self.edits.append((begin, end, [" " * dash + line for line in lines]))
 
     def rewritten(self, mark: Mark, replaced: dict[int, Sequence[Mapping[str, Any]]]) -> list[str]:
         """Return an entry whose places stand in brackets, with some of them replaced."""
@@ -127,11 +129,11 @@ class _Sheet:
         """Write the list of entries as empty, or no longer so."""
         head, colon, rest = self.lines[key.line - 1].partition(":")
         rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
-        self.edits.append(((key.line - 1, key.line, 0), [f"{head}{colon}{' []' * empty}{rest}"]))
+        self.edits.append((key.line - 1, key.line, [f"{head}{colon}{' []' * empty}{rest}"]))
 
     def text(self) -> str:
         lines = [*self.lines]
-        for (begin, end, _), new in sorted(self.edits, key=lambda edit: edit[0][0], reverse=True):
+        for begin, end, new in sorted(self.edits, key=lambda edit: edit[0], reverse=True):
             lines[begin:end] = new
         return "\n".join(lines) + "\n"
 

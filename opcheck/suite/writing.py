@@ -68,7 +68,7 @@ def made_up(spec: TensorSpec) -> Mapping[str, Any]:
         return {**shape, "choice": [low, high, *infinities]}
     least, most = dtypes.limits(spec.dtype)
     whole = max(-low, high) < 2**53 and np.array_equal(finite, np.rint(finite))
-    if whole or kind in ("int", "bool"):
+    if whole or kind == "int":
         # Fills compute in float64, which has all whole numbers up to 2^53.
         least, most = max(least, -(2**53)), min(most, 2**53)
         return {**shape, "integers": [int(min(max(end, least), most)) for end in (low, high)]}

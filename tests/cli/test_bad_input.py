@@ -74,8 +74,6 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
 
 @pytest.mark.parametrize(("words", "code", "told"), [
     (["-b", "nope"], 2, "unknown backend 'nope'\n  known backends: cmd, "),
-    (["-b", "onnxruntim"], 2, "did you mean 'onnxruntime'? known backends: cmd, "),
-    (["-b", ""], 2, "unknown backend ''"),
     (["-b", "ort"], 2, "did you mean 'onnxruntime'? known"),
     (["-b", "./my_rt.py"], 2, "write py:my_rt for my_rt.py. known"),
     (["-b", "py:my_rt.py"], 2, "write my_rt, as Python's import does"),
@@ -83,28 +81,18 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
     (["--dtype", "fp32"], 2, "did you mean 'float32'?"),
     (["--dtype", "double"], 2, "did you mean 'float64'?"),
     (["my_rt.py"], 2, "not a case file (a backend in it is -b py:my_rt)"),
-    (["-b", "numpy:fast"], 2, "backend 'numpy' takes no detail"),
-    (["-b", "onnxruntime:"], 2, "'onnxruntime:' has nothing after the colon"),
     (["-b", "onnxruntime:CPU"], 2, "no execution provider 'CPU'"),
     (["-b", "onnxruntime:DmlExecutionProvider"], 4, "built without DmlExecutionProvider\n"),
     (["-b", "numpy", "-b", "numpy"], 2, "opcheck: backend 'numpy' is named twice\n"),
     (["-b", "nope", "-b", "onnxruntime:DmlExecutionProvider"], 2, "unknown backend 'nope'"),
-    (["--dtype", "flot32"], 2, "unknown dtype 'flot32'\n  did you mean 'float32'"),
     (["--op", "Hardmx"], 2, "no case of operator 'Hardmx'\n  did you mean 'Hardmax'?"),
-    (["--op", "Hardmax", "--op", "Hardmx"], 2, "no case of operator 'Hardmx'"),
-    (["--op", "Gather"], 2, "no case of operator 'Gather'\n  ONNX has it, but none"),
-    (["--op", "Gathr"], 2, "no case of operator 'Gathr'\n  there are cases of Hardmax"),
     (["--case", "Hardmax/goood"], 2, "no case 'Hardmax/goood'\n  did you mean 'Hardmax/good'?"),
-    (["--case", "Hardmax/good", "--case", "x"], 2, "no case 'x'"),
     (["--opset", "13", "--opset", "99"], 2, "no case at opset 99\n  opsets: 13\n"),
     (["-b", "onnxruntime:CPUExecutionProvider", "-b", "onnxruntime"], 2, "name the same back"),
-    (["-k", "("], 2, "-k '(': a word is missing at the end"),
     (["-k", "good nan"], 2, "-k 'good nan': 'nan' is one too many"),
     (["--opset", "x"], 2, "'x' is not a valid integer"),
     (["--max-fail", "0"], 2, "0 is not in the range"),
     (["-j", "0"], 2, "0 is not in the range x>=1"),
-    (["--timeout", "0"], 2, "0.0 is not in the range x>0"),
-    (["--timeout", "-1"], 2, "-1.0 is not in the range x>0"),
     (["--timeout", "1 min"], 2, "'1 min' is no number of seconds"),
     (["--memory-limit", "much"], 2, "'much' is no size of memory; write for example 2GiB"),
     (["--memory-limit", "0"], 2, "'0' is no size of memory"),
@@ -176,10 +164,3 @@ def test_a_case_that_contradicts_the_specification_is_told(run, tmp_path):
     assert "BAD CASE right  Hardmax/good" in found.stdout
     assert "axis" in found.stdout
     assert found.stdout.splitlines()[-1].startswith("exit 2: ")
-
-
-@pytest.mark.parametrize("command", [["run", "-b", "numpy"], ["backends", "numpy"]])
-@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
-def test_a_time_has_to_end(run, command: list[str], seconds: str) -> None:
-    found = run(*command, "--timeout", seconds, code=2)
-    assert "Invalid value for '--timeout'" in found.stderr

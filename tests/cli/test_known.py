@@ -86,13 +86,6 @@ def test_a_ledger_of_which_each_line_was_deleted_lists_nothing(run, cases):
     assert run(*words, "--known", "mine.yaml").exit_code == 0
 
 
-def test_an_entry_of_which_each_place_was_deleted_is_told(run, cases):
-    left = [line for line in TIES.splitlines(keepends=True) if "op:" not in line]
-    (cases / "mine.yaml").write_text("".join(left))
-    found = run("run", "my.yaml", "-q", "-b", "last_of_ties", "--known", "mine.yaml", code=2)
-    assert "known.where: no line is left: delete the whole entry" in found.stderr
-
-
 def test_what_somebody_wrote_meanwhile_is_not_lost(run, cases, monkeypatch):
     (cases / "mine.yaml").write_text("backend: last_of_ties\nknown: []\n")
     monkeypatch.setitem(FAKES, "last_of_ties", Fake(while_somebody_writes, "last_of_ties"))
@@ -141,26 +134,11 @@ def test_what_cannot_be_meant_is_told_before_anything_runs(run, cases, words, to
     assert told in found.stderr
 
 
-LIES = {
-    "names a case that is nowhere": ("two_ties", "to_ties"),
-    "names another backend": ("backend: last_of_ties", "backend: right"),
-    "names no backend beside its own": (
-        "backend: last_of_ties",
-        "backend: [last_of_ties, no_kind]",
-    ),
-    "has a mistake that nobody knows": ("verdict: fail", "verdict: fail\n  looks: no_such_mistake"),
-    "lists a case twice": ("- {op", "- {op: Hardmax, name: ties}\n  - {op"),
-}
-
-
-@pytest.mark.parametrize("lie", LIES)
-def test_a_ledger_that_lies_is_refused(run, cases, lie):
-    (cases / "mine.yaml").write_text(TIES)
-    assert run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml").exit_code == 0
-    (cases / "mine.yaml").write_text(TIES.replace(*LIES[lie], 1))
+def test_a_ledger_that_lies_is_refused(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("two_ties", "to_ties"))
     found = run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
     assert (found.exit_code, found.stdout) == (2, "")
-    assert re.search(r"^mine.yaml:\d+:\d+: ", found.stderr)
+    assert re.search(r"^mine.yaml:6:\d+: ", found.stderr)
     assert found.stderr.endswith("in 1 file; nothing was run\n")
 
 

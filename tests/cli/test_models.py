@@ -94,31 +94,12 @@ def test_a_model_is_judged_by_the_engine(run, network, tmp_path):
     (tmp_path / "m.onnx").write_bytes(relu(["batch", 3]).SerializeToString())
     found = run("run", "m.onnx", "--dim", "batch=4", "-b", "py:tests.models:Negating", code=1)
     assert "y: 12 of 12 elements wrong" in found.stdout
+    assert "--dim=batch=4 --case m.onnx" in found.stdout
     assert run("run", "m.onnx", "--dim", "batch=4", "-b", "onnxruntime", code=0)
     found = run("run", network, "-b", "onnxruntime", "--format", "json", code=0)
     assert '"reason":"y: as far off as float32 arithmetic explains, ' in found.stdout
     found = run("run", network, "-b", "py:tests.models:Negating", code=1)
     assert f"  locate  opcheck locate {network} -b py:tests.models:Negating\n" in found.stdout
-
-
-def test_a_backend_that_differs_is_told_with_the_command_that_repeats_it(run, tmp_path):
-    (tmp_path / "m.onnx").write_bytes(relu(["batch", 3]).SerializeToString())
-    words = ("run", "m.onnx", "--dim", "batch=4", "-b", "py:tests.models:Negating")
-    found = run(*words, "-b", "onnxruntime", "-b", "reference", code=1)
-    assert "--dim=batch=4 --case m.onnx" in found.stdout
-
-
-def test_files_from_strangers_end_with_a_message_each(run, tmp_path):
-    write(tmp_path / "data" / "test_a", b"\xff\xfe", [X], [Y])
-    write(tmp_path / "data" / "test_b", relu(), [b"\x08"], [Y])
-    found = run("run", "data", "-b", "reference")
-    assert (found.exit_code, found.stdout) == (2, "")
-    *problems, last = found.stderr.splitlines()
-    assert [line.partition(": ")[0] for line in problems] == [
-        "data/test_a/model.onnx",
-        "data/test_b/test_data_set_0",
-    ]
-    assert last == "2 problems in 2 files; nothing was run"
 
 
 def test_commands_that_take_case_files_only_say_so(run, tmp_path):
@@ -234,12 +215,7 @@ ENCODER = f"ai.onnx.ml.LabelEncoder <keys_tensor = {TABLE}, values_tensor = {TAB
 
 
 @pytest.mark.parametrize(("kind", "nodes", "constant", "exact"), [
-    ("float[9, 9]", "Add (x, m) y = Neg (a)", MASK * np.finfo(np.float32).min, False),
     ("float[9, 9]", "Add (x, m) y = Softmax (a)", ENDLESS, False),
-    ("double[9, 9]", "Max (x, m) y = Neg (a)", (MASK - 0.5) * 2 * np.finfo(float).max, False),
-    ("int64[9, 9]", "Min (x, m) y = Neg (a)", np.full((9, 9), 2**63 - 1), True),
-    ("uint64[9, 9]", "Min (x, m) y = Max (a)", np.full((9, 9), 2**64 - 1, np.uint64), False),
-    ("float[2, 4]", "Concat <axis = 0> (x, m) y = Neg (a)", np.zeros((0, 4), "f4"), True),
     ("int64[1]", "Shape (m) y = Add (a, x)", np.array([1j, 2]), True),
     ("float[99]", "Neg (x) y = ScatterND (x, m, a)", ORDER, True),
     ("int64[99]", "StringConcat (m, m) y = Cast <to = 7> (a)", TEXTS, True),

@@ -2,11 +2,14 @@
 
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opcheck.dtypes import DTYPES
 from opcheck.known import Place
 from opcheck.known.writing import places
+from opcheck.model import OpVersion
 from tests.known.ledgers import case
 
 ROWS = (None, "first", "last")
@@ -56,6 +59,19 @@ def test_attributes_tell_cases_apart_too(wanted):
     assert sorted(id for ids in found for id in ids) == sorted(one.id for one in wanted)
 
 
+def test_five_attributes_are_considered_and_no_more():
+    def found(count):
+        """Of three cases the first, which needs the first and the last of its attributes."""
+        values = [0] * count, [0] * (count - 1) + [1], [1] * (count - 1) + [0]
+        named = (dict(zip("abcdef", some, strict=False)) for some in values)
+        among = [case("ties", attrs=some, more=f",n={n}") for n, some in enumerate(named)]
+        return places(among[:1], among), among[0].id
+
+    assert found(5)[0] == [{"op": "Hardmax", "name": "ties", "attrs": {"a": 0, "e": 0}}]
+    by_id, id = found(6)
+    assert by_id == [{"case": id}]
+
+
 def test_an_attribute_s_values_are_listed_null_and_lists_among_them():
     name = {"op": "Hardmax", "name": "ties"}
     among = [*WITH_ATTRS[:8], case("another")]
@@ -64,17 +80,19 @@ def test_an_attribute_s_values_are_listed_null_and_lists_among_them():
     assert places(among[6:8], among) == [{**name, "attrs": {"pads": [[1, 1]]}}]
 
 
-def shortened(wanted):
-    return places(wanted, SOME)
-
-
-def test_all_cases_of_an_operator_are_the_operator():
-    assert shortened([c for c in SOME if c.op.name == "Hardmax"]) == [{"op": "Hardmax"}]
-
-
-def test_all_cases_of_a_name_are_the_name():
-    wanted = [c for c in SOME if (c.op.name, c.name) == ("Hardmax", "ties")]
-    assert shortened(wanted) == [{"op": "Hardmax", "name": "ties"}]
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({}, {}),
+        ({"name": "ties"}, {"name": "ties"}),
+        # What is said of all names needs none.
+        ({"dtype": DTYPES["float16"]}, {"dtype": "float16"}),
+    ],
+)
+def test_all_cases_that_share_fields_are_these(fields, place):
+    shared = {"op": OpVersion("", "Hardmax", 13), **fields}.items()
+    wanted = [one for one in SOME if all(getattr(one, name) == value for name, value in shared)]
+    assert places(wanted, SOME) == [{"op": "Hardmax", **place}]
 
 
 def test_what_is_said_of_several_names_is_said_once():
@@ -84,9 +102,12 @@ def test_what_is_said_of_several_names_is_said_once():
     assert found == [{"op": "Hardmax", "name": ["ties", "axes"], "opset": 11}]
 
 
-def test_what_is_said_of_all_names_needs_none():
-    wanted = [c for c in SOME if c.op.name == "Hardmax" and str(c.dtype) == "float16"]
-    assert shortened(wanted) == [{"op": "Hardmax", "dtype": "float16"}]
+def test_what_no_fields_select_at_once_is_told_value_by_value():
+    op = {"op": "Hardmax"}
+    among = [case("ties", opset=n, dtype=d) for n in (11, 13) for d in ("float16", "float32")]
+    wanted = [{**op, "opset": 11, "dtype": "float16"}, {**op, "opset": 13, "dtype": "float32"}]
+    assert places([among[0], among[3]], among) == wanted
+    assert [[*place] for place in places([among[0], among[3]], among)] == [[*wanted[0]]] * 2
 
 
 def test_a_row_is_told_with_its_name():

@@ -119,17 +119,6 @@ def test_a_line_is_about_every_place_it_names(tmp_path):
     assert is_known(failure(row="axis_1"), said)
 
 
-@pytest.mark.parametrize("field", ["name", "row", "opset", "dtype", "attrs"])
-def test_a_field_left_out_says_nothing(tmp_path, field):
-    *_, changed = FIELDS[field]
-    assert is_known(failure(**changed), ledgers(tmp_path, LINE))
-
-
-def test_all_fields_of_a_line_must_hold(tmp_path):
-    said = ledgers(tmp_path, line(name="first_of_ties", opset=11))
-    assert not is_known(failure(), said)
-
-
 def test_a_dtype_in_a_line_is_not_met_by_a_case_without_one(tmp_path):
     assert not is_known(failure(dtype=None), ledgers(tmp_path, line(dtype="float32")))
     assert not is_known(failure(row=None), ledgers(tmp_path, line(row="axis_0")))
@@ -231,16 +220,7 @@ def test_a_line_holds_for_its_versions_not_another_s(tmp_path, version, versions
     [
         (line(versions="'1.24'"), ":3:14: ", "write for example '>=1.20,<2'"),
         (line(versions="'>=x'"), ":3:14: ", "versions"),
-        (line(failure="pass"), ":3:30: ", "'pass' is no way to fail"),
-        (
-            line(failure="value"),
-            ":3:30: ",
-            "one of count, type, dtype, shape, values, distribution",
-        ),
-        (line(failure="[]"), ":3:30: ", "failure"),
-        (line(opset="'13'"), ":3:", "opset"),
-        (line(cause="''"), ":3:", "cause"),
-        (LINE.replace("Hardmax", "Hardmax, opsets: 1"), ":3:", "did you mean 'opset'?"),
+        (line(failure="pass"), ":3:30: ", "'pass' is no way to fail: one of count, type, dtype, "),
         (line(kind="invalid"), ":3:61: ", "must be 'legal model' or 'invalid model'"),
         (line(same_as="Why"), ":3:64: ", "'Why' begins 0 causes of other lines, not 1"),
         (line(same_as="Because"), ":3:64: ", "'Because' begins 0 causes"),
@@ -255,11 +235,6 @@ def test_a_mistake_is_told_with_its_place(tmp_path, text, place, words):
     with pytest.raises(CaseFileError) as caught:
         ledgers(tmp_path, text)
     assert any(f"acme.yaml{place}" in said and words in said for said in caught.value.lines())
-
-
-def test_a_ledger_that_is_gone_is_told(tmp_path):
-    with pytest.raises(CaseFileError, match="there is no such file"):
-        load_ledgers([tmp_path / "gone.yaml"])
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from opcheck.analysis import is_red, reds
 from opcheck.errors import CaseFileError
-from opcheck.known import Facts, Gate, check, is_dead, load_user_ledgers, says
+from opcheck.known import Facts, Gate, LedgerEntry, check, is_dead, load_user_ledgers, says
 from opcheck.model import Verdict
 from tests.expecting import error_of
 from tests.known.ledgers import INFO, case, entry, failing, judged, ledger
@@ -64,6 +64,30 @@ def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, h
     assert (
         found.known.expected == "fail (values) that looks like last_of_ties because of 'no kernel'"
     )
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({"verdict": "fail"}, "fail"),
+        ({"failure": "values"}, "values"),
+        ({"verdict": "crash", "failure": "crash"}, "crash"),
+        ({"verdict": ["fail", "error"], "failure": ["shape", "raised"]},
+         "fail or error (shape or raised)"),
+        ({"verdict": "fail", "looks": ["a", "b"]}, "fail that looks like a or b"),
+    ],
+)  # fmt: skip
+def test_what_is_expected_is_told_in_words(stated, words):
+    said = {"cause": "Because.", "where": [{"op": "Relu"}], **stated}
+    assert LedgerEntry.model_validate(said).expected == words
+
+
+def test_a_ledger_knows_whether_its_file_is_as_it_was_read(tmp_path):
+    said = ledger(tmp_path, entry())
+    assert said.is_unchanged()
+    for changed in (said.path.read_bytes() + b"# more", b"a", b"\xff", None):
+        said.path.unlink() if changed is None else said.path.write_bytes(changed)
+        assert not said.is_unchanged()
 
 
 def test_what_is_listed_and_passes_is_an_unexpected_pass_with_the_line_to_delete(tmp_path):
@@ -181,11 +205,13 @@ BROKEN = [
     (entry(failure="value"), ":3:28: ", "'value' is no way to fail"),
     (entry(verdict=None, failure=None), ":3:3: ", "state 'verdict', 'failure' or both"),
     (entry(cause=None), ":3:3: ", "'cause' is missing"),
+    (entry(cause="''"), ":3:43: ", "known.cause: must not be empty"),
     (entry(versions="'1.5'"), ":3:", "write for example '>=1.20,<2'"),
     (entry(reasons="x"), ":3:", "unknown key 'reasons' (did you mean 'reason'"),
     (entry("[{op: Hardmax, opsets: 13}]"), ":3:", "did you mean 'opset'?"),
     (entry("[{op: Hardmax, opset: '13'}]"), ":3:", "opset"),
     # A ledger that matches everything.
+    (entry("null"), ":3:", "known.where: no line is left: delete the whole entry, or say which"),
     (entry("[]"), ":3:", "where: must hold at least 1"),
     (entry("[{}]"), ":3:", "'op' is missing"),
     (entry("[{dtype: float32}]"), ":3:", "'op' is missing"),
@@ -239,7 +265,7 @@ def told(*said, pruned=None, backends=(INFO,), cases=READ) -> list[str]:
     facts = Facts(
         backends,
         cases,
-        lambda _: ELSEWHERE,
+        lambda ops: [one for one in ELSEWHERE if one.op.name in ops],
         lambda name: "no such kind" if name == "acne" else None,
         lambda op: {"last_of_ties"} if op.name == "Hardmax" else set(),
     )
@@ -264,6 +290,7 @@ def told(*said, pruned=None, backends=(INFO,), cases=READ) -> list[str]:
         "[{op: Softmax, name: zeros}]",
         # Cases of the shipped suites, which this run was not asked for.
         "[{op: LpPool, name: windows}]",
+        "[{case: 'LpPool/windows@opset=13,dtype=float32'}]",
         "[{op: [Hardmax, LpPool]}]",
     ],
 )
@@ -298,6 +325,13 @@ def test_what_is_nowhere_is_told_with_its_place(tmp_path, where, column, words):
     assert words in said
 
 
+@pytest.mark.parametrize(("names", "end"), [("stuvwxyz", ""), ("stuvwxyz~", ", …")])
+def test_of_many_names_a_hint_lists_eight(tmp_path, names, end):
+    said = ledger(tmp_path, entry("[{op: Hardmax, name: '*'}]"))
+    (found,) = told(said, cases=[*map(case, names)])
+    assert found.endswith(f"(there are s, t, u, v, w, x, y, z{end})")
+
+
 def test_what_is_nowhere_may_be_pruned(tmp_path):
     said = ledger(tmp_path, entry("[{op: Hardmax, name: [ties, gone]}]"))
     assert told(said, pruned=said) == []
@@ -316,6 +350,11 @@ def test_a_case_is_listed_once(tmp_path):
     assert told(ledger(tmp_path, entry("[{op: Hardmax}]")), other) == []
     (said,) = told(ledger(tmp_path, entry("[{op: [Hardmax, Softmax]}]")), other)
     assert said.startswith("other.yaml:3:")
+    assert said.endswith("mine.yaml:3 too")
+    two = [entry(f"[{{case: '{CASE.id}'}}]"), entry(cause="Of the operator.")]
+    found = judged(failing(), ledger(tmp_path, *two))
+    assert found.known is not None
+    assert found.known.cause == "Of the operator."
 
 
 def test_two_entries_of_versions_that_exclude_each_other_list_no_case_twice(tmp_path):

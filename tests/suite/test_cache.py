@@ -34,6 +34,14 @@ cases:
 """
 
 
+LEVELED = """\
+op: Abs
+cases:
+- {name: one, opset: 25, level: LEVEL, core: [float32], matrix: {dtype: [float16, float32]},
+   inputs: {X: [1]}}
+"""
+
+
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of shipped suites with one file, and a cache with nothing."""
@@ -104,6 +112,13 @@ def test_levels_and_operators_are_chosen_as_without_it(suite, reads):
     assert len(reads) == 2
 
 
+def test_levels_of_a_matrix_are_found_alone(suite):
+    for level, found in (("smoke", ["smoke", "core"]), ("core", ["core", "deep"])):
+        (suite / "constant.yaml").write_text(LEVELED.replace("LEVEL", level))
+        for one in found:
+            assert names(levels=[one]) == ["one"]
+
+
 def test_of_all_levels_those_asked_for_are_chosen_wherever_the_suites_lie(
     suite, reads, monkeypatch
 ):
@@ -124,14 +139,24 @@ def test_a_file_that_was_edited_is_read_anew(suite, reads):
 def test_what_was_edited_while_it_was_read_is_not_kept(suite, monkeypatch):
     read = load.read_file
 
+    (suite / "other.yaml").write_text(TWO)
+
     def edited(path, problems):
         root = read(path, problems)
-        path.write_text(TEXT.replace("name: one", "name: first"))
+        if path.name == "constant.yaml":
+            path.write_text(TEXT.replace("name: one", "name: first"))
         return root
 
     monkeypatch.setattr(load, "read_file", edited)
-    assert names() == ["one", "two"]
-    assert cached(suite) == []
+    assert names() == ["one", "two", "one", "one"]
+    assert [path.name.partition("-")[0] for path in cached(suite)] == ["other"]
+
+
+@pytest.mark.parametrize("library", ["ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"])
+def test_with_another_release_of_a_library_all_is_read_anew(suite, monkeypatch, library):
+    before, version = cache._folder.__wrapped__(), cache.metadata.version
+    monkeypatch.setattr(cache.metadata, "version", lambda n: version(n) + "1" * (n == library))
+    assert cache._folder.__wrapped__() != before
 
 
 @pytest.mark.parametrize("harm", [b"", b"\0" * 40, None])

@@ -4,9 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, NARROW
 from opcheck.model import Case, Given, Rejected, Values
@@ -153,28 +150,6 @@ def test_the_matrix_of_a_case_replaces_the_file_s_key_where_it_stands(cases: Cas
     assert ids(found) == [f"{own}=1,attrs.axis=0", f"{own}=11,attrs.axis=0"]
 
 
-def test_time_is_stated_by_a_row_a_case_or_the_file_and_holds_for_the_legal_twin(cases):
-    found = cases("""
-        op: Hardmax
-        opset: 13
-        dtype: float32
-        timeout: 120
-        attrs: {axis: 0}
-        inputs: {input: [1, 2]}
-        cases:
-        - name: a
-        - name: b
-          timeout: 60.5
-          attrs: {axis: 1}
-          expect: {rejected: why, legal: {attrs.axis: 0}}
-          rows: [{}, {timeout: 1}, {timeout: null}]
-        """)
-    stated = [case.timeout for case in found]
-    assert stated == [120, 60.5, 1, None]
-    twins = [case.expect.legal.timeout for case in found if isinstance(case.expect, Rejected)]
-    assert twins == stated[1:]
-
-
 def test_a_plain_field_drops_the_matrix_key_of_a_farther_level(cases: Cases) -> None:
     found = cases("""
         op: Hardmax
@@ -214,27 +189,6 @@ def test_a_nearer_matrix_wins_over_a_farther_plain_field(cases: Cases) -> None:
     assert [case.opset for case in found] == [1, 11]
     content: Any = found[0].inputs[0].content
     assert (content.kind, content.args) == ("arange", (0, 1))
-
-
-def test_a_nearer_content_drops_the_matrix_key_of_another_content(cases: Cases) -> None:
-    found = cases("""
-        op: Hardmax
-        opset: 13
-        dtype: float32
-        attrs: {axis: 0}
-        matrix: {inputs.input.constant: [1, 2]}
-        inputs: {input: {shape: [2]}}
-        cases:
-        - {name: varied}
-        - {name: said, inputs: {input: {arange: [0, 1]}}}
-        """)
-    assert ids(found) == [
-        "Hardmax/varied@inputs.input.constant=1",
-        "Hardmax/varied@inputs.input.constant=2",
-        "Hardmax/said",
-    ]
-    content: Any = found[2].inputs[0].content
-    assert content.kind == "arange"
 
 
 def test_expect_and_tolerance_are_replaced_as_a_whole(cases: Cases) -> None:
@@ -352,26 +306,6 @@ def test_a_coordinate_is_spelt(value: Any, want: str) -> None:
     assert spell(node(value)) == want
 
 
-def test_coordinates_of_inputs_stand_in_ids(cases: Cases) -> None:
-    found = cases("""
-        op: Hardmax
-        opset: 13
-        attrs: {axis: -1}
-        dtype: float32
-        cases:
-        - name: a
-          matrix:
-            inputs.input.shape: [[2, 3], [0, 3], [4]]
-            inputs.input.seed: [null, 1]
-          inputs: {input: {constant: 0}}
-        """)
-    assert ids(found) == [
-        f"Hardmax/a@inputs.input.shape={shape},inputs.input.seed={seed}"
-        for shape in ("2x3", "0x3", "4")
-        for seed in ("none", "1")
-    ]
-
-
 def test_a_row_is_labelled_by_its_number_from_1(cases: Cases) -> None:
     found = cases("""
         op: Hardmax
@@ -477,6 +411,21 @@ def test_a_large_literal_many_times_over_is_refused_in_no_time(problems: Problem
     assert time.perf_counter() - start < 5
 
 
+def test_a_file_may_use_all_that_it_may(cases, problems, monkeypatch):
+    one, more = (f"- {{name: {name}, dtype: float32, matrix: {{opset: [13]}}}}\n" for name in "ab")
+    text = HEAD.replace("opset: 13\n", "")
+    # The case, its dtype, opset, inputs, input, 1, 2, attrs and axis; and the value of the matrix.
+    for limit, most, what in (
+        ("MAX_CASES", 1, "more than 1 cases"),
+        ("MAX_VALUES", 10, "cases of"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"opcheck.suite.expand.{limit}", most)
+            assert len(cases(text + one)) == 1
+            (told,) = problems(text + one + more + more.replace(" b,", " c,"))
+            assert told.startswith(f"6:3: the file expands to {what}")
+
+
 @pytest.mark.gate
 def test_10_000_cases_take_seconds(cases: Cases) -> None:
     rows = "".join(
@@ -492,23 +441,3 @@ def test_10_000_cases_take_seconds(cases: Cases) -> None:
     assert len(cases(text)) == 10_200
     # About one second.
     assert time.process_time() - start < 15
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(
-    opsets=st.lists(st.sampled_from([1, 11, 13, 20]), unique=True, min_size=1),
-    dtypes=st.lists(st.sampled_from(["float16", "float32", "float64"]), unique=True, min_size=1),
-    axes=st.lists(st.integers(-1, 0) | st.none(), unique=True, min_size=1),
-    rows=st.lists(st.sampled_from(["none", "axis", "dtype"]), max_size=4),
-)
-def test_there_are_as_many_cases_as_rows_times_the_product(cases, opsets, dtypes, axes, rows):
-    fixed = {"none": {}, "axis": {"attrs": {"axis": 0}}, "dtype": {"dtype": "float32"}}
-    case: dict[str, Any] = {"name": "a", "inputs": {"input": [[1, 2]]}}
-    case["matrix"] = {"attrs.axis": axes}
-    if rows:
-        case["rows"] = [fixed[row] for row in rows]
-    file = {"op": "Hardmax", "matrix": {"opset": opsets, "dtype": dtypes}, "cases": [case]}
-    found = cases(yaml.safe_dump(file, sort_keys=False))
-    varied = {"none": len(axes) * len(dtypes), "axis": len(dtypes), "dtype": len(axes)}
-    assert len(found) == len(opsets) * sum(varied[row] for row in rows or ["none"])
-    assert len(set(ids(found))) == len(found)

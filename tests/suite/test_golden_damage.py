@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ def unchanged(_: Any) -> None:
 
 def test_everything_is_told_at_once(folder: Path) -> None:
     (folder / INPUT).unlink()
+    written = json.loads((folder / MANIFEST).read_bytes())
+    (sha,) = (t["files"]["model.onnx"][:12] for t in all_tests(written) if t["folder"] == RANDOM)
     (folder / MODEL).write_bytes(b"")
     unlisted = {"must/more", f"{WRITTEN_OUT}/notes.txt"}
     (folder / "must" / "more").mkdir()
@@ -53,6 +56,8 @@ def test_everything_is_told_at_once(folder: Path) -> None:
     found = findings(folder)
     assert found.keys() == {INPUT, MODEL, *unlisted}
     assert found[INPUT] == "is missing"
+    # The SHA-256 of nothing.
+    assert found[MODEL] == f"was changed: its SHA-256 is e3b0c44298fc…, not {sha}…"
     assert {found[path] for path in unlisted} == {"is not in the manifest.json"}
 
 
@@ -156,39 +161,27 @@ def test_no_manifest_leads_to_a_crash(folder: Path) -> None:
         assert raw == text or findings(folder)
 
 
-def _twice(data: Any) -> None:
-    data["cases"].append(data["cases"][0])
-
-
-def _under_should(data: Any) -> None:
-    all_tests(data)[0]["folder"] = WRITTEN_OUT.replace("must/", "should/")
-
-
-def _no_outputs(data: Any) -> None:
-    files = all_tests(data)[0]["files"]
-    for name in [name for name in files if name.endswith("_0.pb") and "input" not in name]:
-        del files[name]
-
-
-def _no_tests(data: Any) -> None:
-    data["cases"][0]["tests"] = []
-
-
-def _another_file(data: Any) -> None:
-    files = all_tests(data)[0]["files"]
-    files["other"] = files.pop("model.onnx")
+def spoilt(change: Callable[[Any, Any], object]) -> Callable[[Any], object]:
+    """A change of the first case and its first test."""
+    return lambda data: change(data["cases"][0], data["cases"][0]["tests"][0])
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (_twice, "softmax/written_out is there 2 times"),
-        (_under_should, "belongs into must/, by its rule"),
-        (_no_outputs, "lists other files than such a test has"),
-        (_no_tests, "Softmax/written_out has no test"),
-        (_another_file, "lists other files than such a test has"),
+        (lambda data: data["cases"].append(data["cases"][0]),
+         "softmax/written_out is there 2 times"),
+        (spoilt(lambda _, test: test.update(folder=WRITTEN_OUT.replace("must/", "should/"))),
+         "belongs into must/, by its rule"),
+        (spoilt(lambda _, test: test.update(files={
+            name: sha for name, sha in test["files"].items()
+            if "input" in name or not name.endswith("_0.pb")})),
+         "lists other files than such a test has"),
+        (spoilt(lambda case, _: case["tests"].clear()), "Softmax/written_out has no test"),
+        (spoilt(lambda _, test: test["files"].update(other=test["files"].pop("model.onnx"))),
+         "lists other files than such a test has"),
     ],
-)
+)  # fmt: skip
 def test_a_manifest_that_contradicts_itself_is_told(folder, change, told):
     rewrite(folder, change)
     assert findings(folder).keys() == {MANIFEST}
@@ -196,14 +189,22 @@ def test_a_manifest_that_contradicts_itself_is_told(folder, change, told):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{}", b"[" * 100_000, b'{"a": 1, "a": 2}', b"\xff", b'{"type": "x"}']
-)
-def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes) -> None:
+    ("data", "told"),
+    [
+        (b"", "is damaged: Invalid JSON: "), (b"\xff", "is damaged: Invalid JSON: "),
+        (b"{}", "is damaged: type: Field required"), (b'{"type": "x"}', "is damaged: type: Input"),
+        (b'{"a": 1, "a": 2}', "is damaged: type: "), (b"[" * 100_000, "is damaged: "),
+    ],
+)  # fmt: skip
+def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes, told: str) -> None:
     (folder / MANIFEST).write_bytes(data)
-    assert findings(folder).keys() == {MANIFEST}
+    assert [*findings(folder)] == [MANIFEST]
+    assert findings(folder)[MANIFEST].startswith(told)
 
 
 def test_a_manifest_of_a_later_format_is_told_as_that(folder: Path) -> None:
     text = (folder / MANIFEST).read_text()
     (folder / MANIFEST).write_text(text.replace('"format": 4', '"format": 5'))
     assert "has format 5; this opcheck reads 4" in findings(folder)[MANIFEST]
+    (folder / MANIFEST).write_text(text.replace('"format": 4', '"format": "4"'))
+    assert findings(folder)[MANIFEST].startswith("is damaged: format: ")

@@ -13,12 +13,11 @@ from benchmarks import golden_corruptions as corruptions
 from opcheck.errors import CaseFileError
 from opcheck.model import AnyOf, Rejected, Values
 from opcheck.suite import case_digest, load_all
-from opcheck.suite.golden_files import MANIFEST, SUMS
+from opcheck.suite.golden_files import MANIFEST, SUMS, golden_above
 from tests.execution.golden import made
 from tests.execution.golden.made import RANDOM, rewrite
 from tests.expecting import error_of
-from tests.models import X, relu
-from tests.models import write as write_test
+from tests.models import X
 
 
 @pytest.fixture
@@ -62,6 +61,9 @@ def test_a_part_of_them_is_not_taken_for_any_folder_of_tests(golden, kind):
     for folder in (golden / kind, next((golden / kind).iterdir())):
         for case in load_all([folder]):
             assert case.beyond or isinstance(case.expect, type(whole.expect))
+    # A test has folders of its own, which are none of golden files.
+    assert golden_above(golden / RANDOM, []) is not None
+    assert golden_above(golden / RANDOM / "test_data_set_0", []) is None
     (alone,) = load_all([next((golden / kind).iterdir())])
     assert alone.beyond.endswith("name the folder of manifest.json")
 
@@ -119,18 +121,6 @@ def test_damage_is_told_by_whoever_reads_the_files(golden, change, said, of):
         assert len(load_all([golden / of])) == whole
     else:
         assert said in told(golden / of)
-
-
-def test_everything_is_told_at_once(golden):
-    for path in (golden / "must").iterdir():
-        (path / "test_data_set_0" / "output_0.pb").unlink()
-    flip(golden / SUMS)
-    write_test(golden / "open" / "test_mine", relu(), [X], [np.maximum(X, 0)])
-    caught = error_of(CaseFileError, load_all, [golden])
-    files = [problem.file.removeprefix(f"{golden}/") for problem in caught.problems]
-    assert len([file for file in files if file.endswith("output_0.pb")]) == 3
-    assert "open/test_mine" in files
-    assert {SUMS, MANIFEST} & {*files}
 
 
 def test_a_file_that_cannot_be_read_hides_no_other(golden, monkeypatch):

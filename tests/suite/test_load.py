@@ -18,8 +18,11 @@ from opcheck.dtypes import BASIC, DTYPES
 from opcheck.errors import CaseFileError, Problem
 from opcheck.model import Case, OpVersion, Rejected
 from opcheck.reading import read_file
-from opcheck.suite import load
+from opcheck.suite import Selection, load, load_all
+from opcheck.suite.select import LEVELS
 from tests.asking import at, judged_operators, places_in, shipped_cases
+from tests.suite.test_expand import EXAMPLE
+from tests.suite.test_expectation import TOPK
 
 ProblemsOf = Callable[[str], list[str]]
 Mistake = Callable[[str, str], None]
@@ -102,9 +105,18 @@ def test_the_shipped_cases_of_some_operators_are_read_alone(ops, those, monkeypa
     assert [case.op.name for case in load((), ops.split())] == those.split() == files
 
 
+def test_a_command_reads_the_levels_it_asks_for_and_all_to_find_an_opset(monkeypatch):
+    read: list[Any] = []
+    module: Any = sys.modules["opcheck.suite.load"]
+    monkeypatch.setattr(module, "load", lambda *asked: read.append(asked) or [])
+    for opsets in ((), (13,)):
+        load_all(selection=Selection(ops=("Relu",), opsets=opsets))
+    assert read == [([], ("Relu",), ("smoke", "core")), ([], ("Relu",), LEVELS)]
+
+
 def test_a_folder_is_searched_in_the_order_of_names(tmp_path: Path) -> None:
     write(tmp_path / "b.yml", "second")
-    write(tmp_path / "a" / "deep" / "x.yaml", "first")
+    write(tmp_path / "a" / "(deep)" / "-x.yaml", "first")
     write(tmp_path / "E.YAML", "zeroth")
     write(tmp_path / "c.yaml", "third")
     write(tmp_path / "d.Yml", "fourth")
@@ -295,49 +307,16 @@ cases:
   inputs: {input: {shape: [2], constant: 0, dtype: bfloat16}}
 - {name: negative_tolerance, attrs: {axis: 0}, inputs: {input: 1}, tolerance: {rtol: -0.5}}
 """
-OF_A_CASE = """\
-op: Hardmax
-cases:
-- name: a
-  opset: 13
-  dtpye: float32
-  rule: shuld
-  attrs: {axes: 0}
-  inputs: {input: {value: [[1, 2], [3]], dtype: float32}}
-  tolerance: {ulp: 1, rtol: 0.5}
-"""
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (
-            OF_A_FILE,
-            [
-                "4:1: unknown key 'levle' (did you mean 'level'?)",
-                f"6:62: {AXES}",
-                f"7:61: {RAGGED}",
-                "11:52: input: Hardmax-11 does not allow bfloat16 "
-                "(allowed: float16, float32, float64)",
-                "12:86: tolerance.rtol: must be at least 0.0, got -0.5",
-            ],
-        ),
-        (
-            OF_A_CASE,
-            [
-                "5:3: unknown key 'dtpye' (did you mean 'dtype'?)",
-                "6:9: rule: must be 'must', 'should' or 'open', got 'shuld' "
-                "(did you mean 'should'?)",
-                f"7:11: {AXES}",
-                f"8:36: {RAGGED}",
-                "9:3: tolerance: ulp excludes rtol and atol",
-            ],
-        ),
-    ],
-    ids=["file", "case"],
-)
-def test_five_mistakes_are_told_in_one_go(problems, text, told):
-    assert problems(text) == told
+def test_five_mistakes_are_told_in_one_go(problems: ProblemsOf) -> None:
+    assert problems(OF_A_FILE) == [
+        "4:1: unknown key 'levle' (did you mean 'level'?)",
+        f"6:62: {AXES}",
+        f"7:61: {RAGGED}",
+        "11:52: input: Hardmax-11 does not allow bfloat16 (allowed: float16, float32, float64)",
+        "12:86: tolerance.rtol: must be at least 0.0, got -0.5",
+    ]
 
 
 def test_the_mistakes_of_all_files_are_told_in_one_go(tmp_path: Path) -> None:
@@ -382,51 +361,24 @@ def test_a_mistake_of_the_file_is_not_told_for_each_of_its_cases(problems: Probl
     assert [problem.partition(" ")[0] for problem in problems(text)] == ["2:8:", "3:8:"]
 
 
-EXAMPLES: list[Any] = [
-    yaml.safe_load(text)
-    for text in (
-        """
+UNDECIDED = """
 op: Hardmax
-matrix: {dtype: [float16, float32]}
 cases:
-- name: first_of_ties
-  clause: x
-  level: smoke
-  opset: 13
-  inputs: {input: [[3, 3, 1], [3, 0, 3]]}
-  tolerance: {float16: {ulp: 1}, float32: {rtol: 0.5, atol: 0.0}}
-  rows:
-  - {label: axis_0, attrs: {axis: 0}, expect: {output: [[1]]}}
-  - attrs: {axis: null}
-    expect: {output: {shape: [2, 3], constant: 0, put: [{at: [0, 1], value: 1.0}]}}
-- name: axis_out_of_range
-  matrix: {opset: [11, 13+], attrs.axis: [2, -3]}
-  inputs: {input: {shape: [2, 3], uniform: [0, 1], seed: 3}}
-  expect: {rejected: x, legal: {attrs.axis: 1}}
 - name: undecided
   opset: 1
   rule: open
   attrs: {axis: 0}
-  inputs: {input: {shape: [2, 3], integers: [0, 5]}}
+  inputs: {input: {shape: [2, 3], integers: [0, 5], put: [{at: [0, 1], value: 1.0}]}}
+  tolerance: {float16: {ulp: 1}, float32: {rtol: 0.5, atol: 0.0}}
   expect:
     any_of:
     - {as: a}
     - {as: b, rejected: x, legal: {inputs.input.shape: [3, 3]}}
     - {as: c, output: [[1, 0, 0], [0, 0, 0]]}
-""",
-        """
-op: TopK
-opset: 11
-tolerance: {ulp: 0}
-cases:
-- name: a
   dtype: float32
-  attrs: {axis: -1, largest: 1, sorted: 1}
-  inputs: {X: [1, 2, 3], K: {value: [2], dtype: int64, initializer: true}}
-  expect: {Values: [3, 2], Indices: [2, 1]}
-""",
-    )
-]
+"""
+TWO_OUTPUTS = f"{TOPK}cases:\n- {{name: a, expect: {{Values: [3, 2], Indices: [2, 1]}}}}\n"
+EXAMPLES: list[Any] = [yaml.safe_load(text) for text in (EXAMPLE, UNDECIDED, TWO_OUTPUTS)]
 STRANGE: list[Any] = [
     *(None, True, False, 0, 1, -1, 13, 10**20, 10**400, -(10**400), 0.0, 1.5, 1e300),
     *(float("inf"), float("nan"), "", "x", "all", "13+", "float32", "bool", "a\x1b[31m"),

@@ -11,8 +11,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.errors import CaseFileError, UsageError
 from opcheck.execution.expected import question
-from opcheck.model import GRAPH, Computed, OpVersion, Port, Tolerance, Values
+from opcheck.graph import test_data
+from opcheck.model import GRAPH, Agreement, Computed, Fill, OpVersion, Port, Tolerance, Values
 from opcheck.suite import load_all
+from opcheck.suite.models import fed_from, is_node_tests
 from tests.expecting import error_of
 from tests.models import X, model, optional_of, relu, sequence_of, tensor, typed, write
 
@@ -30,11 +32,12 @@ def one(path):
 
 
 def test_a_folder_of_tests_is_a_case_for_each_data_set(tmp_path):
-    write(tmp_path / "node" / "test_b", relu(), [X], [Y])
-    write(tmp_path / "node" / "test_a", relu(), [X], [Y], "test_data_set_10")
-    write(tmp_path / "node" / "test_a", relu(), [X], [Y], "test_data_set_2")
+    write(tmp_path / "+node" / "test_b", relu(), [X], [Y])
+    write(tmp_path / "+node" / "test_a", relu(), [X], [Y], "test_data_set_10")
+    write(tmp_path / "+node" / "test_a", relu(), [X], [Y], "test_data_set_2")
+    write(tmp_path / ".hidden" / "test_c", relu(), [X], [Y])
     cases = load_all([tmp_path])
-    assert [case.id for case in cases] == ["node/test_a#2", "node/test_a#10", "node/test_b"]
+    assert [case.id for case in cases] == ["+node/test_a#2", "+node/test_a#10", "+node/test_b"]
     assert {str(case.source) for case in cases} == {str(tmp_path)}
     assert {case.op for case in cases} == {OpVersion("", "Relu", 14)}
     assert {case.opset for case in cases} == {17}
@@ -126,6 +129,7 @@ def test_random_outputs_are_told_apart(tmp_path):
     case = one(write(tmp_path / "a", model([node], [tensor("x")], [tensor("y")]), [Y], [Y]))
     assert isinstance(case.expect, Values)
     assert case.expect.random == {"y"}
+    assert case.op.name == "Bernoulli"
     assert question(case).random
 
 
@@ -235,7 +239,7 @@ def test_more_than_memory_may_hold_is_refused(tmp_path, monkeypatch):
     assert len(load_all([tmp_path])) == 2
     monkeypatch.setattr(sys.modules["opcheck.suite.models"], "MAX_HELD", 150)
     (found,) = told(tmp_path)
-    assert "name fewer of them at once" in found
+    assert found.endswith(": tests of more than 0 GiB: name fewer of them at once")
 
 
 @pytest.mark.parametrize(
@@ -297,13 +301,23 @@ def test_node_tests_are_those_of_the_package_every_one_of_them():
         assert [port.count for port in ports] == fed
 
 
-@pytest.mark.gate
-def test_a_pattern_selects_some_and_one_that_selects_none_is_an_error():
-    (case,) = load_all([Path("onnx-node/softmax_example")])
-    assert case.id == "test_softmax_example"
-    assert {case.op.name for case in load_all([Path("onnx-node/test_relu*")])} >= {"Relu"}
-    with pytest.raises(UsageError, match="no node test of the onnx package is called 'sofmax'"):
-        load_all([Path("onnx-node/sofmax")])
+def test_a_pattern_selects_some_and_one_that_selects_none_is_an_error(monkeypatch):
+    data = (test_data.DataSet(0, (X,), (Y,)),)
+    names = ("test_a", "test_softmax_b", "test_softmax_c")
+    tests = tuple(test_data.ModelTest(name, relu(), relu().graph.input, data) for name in names)
+    monkeypatch.setattr(test_data, "all_node_tests", lambda: tests)
+    (case,) = load_all([Path("onnx-node/softmax_b")])
+    assert (case.id, str(case.source)) == ("test_softmax_b", "onnx-node")
+    assert [case.id for case in load_all([Path("onnx-node/test_soft*")])] == [*names[1:]]
+    assert [case.id for case in load_all([Path("onnx-node")])] == [*names]
+    for pattern, hint in (
+        ("test_b", "'test_a'"),
+        ("nothing_alike", "such as 'onnx-node/test_soft"),
+    ):
+        caught = error_of(UsageError, load_all, [Path("onnx-node") / pattern])
+        assert caught.message == f"no node test of the onnx package is called {pattern!r}"
+        assert hint in caught.hint
+    assert not is_node_tests(Path("onnx-node/a/b"))
 
 
 def test_a_folder_of_that_name_is_not_guessed_at(tmp_path, monkeypatch):
@@ -328,7 +342,8 @@ def test_inputs_are_made_up(tmp_path):
     path = at(tmp_path / "m.onnx", relu(["batch", 3]))
     (case,) = load_all([path], {"batch": 4})
     assert isinstance(case.expect, Computed)
-    assert case.id == str(path)
+    assert case.id == str(case.source) == str(path)
+    assert case.inputs[0].content == Fill("normal", (0.0, 1.0), 0)
     assert case.said == ("--dim=batch=4",)
     (x,) = question(case).inputs
     assert (x.dtype, x.shape) == (np.float32, (4, 3))
@@ -341,6 +356,12 @@ def test_sizes_go_by_name_or_by_place(tmp_path):
     path = at(tmp_path / "m.onnx", relu([None, "n"]))
     assert problem(path, n=2) == "input 'x': nobody says how large axis 0 is: --dim 'x[0]'=N"
     assert problem(path, **{"x[0]": 2}) == "input 'x': nobody says how large axis 1 is: --dim n=N"
+    shapes = {"x": [None, 1 << 40], "w": [1 << 27], "z": [None]}
+    inputs = [tensor(name, shape=shape) for name, shape in shapes.items()]
+    node = helper.make_node("Sum", [*shapes], ["y"])
+    three = at(tmp_path / "three.onnx", model([node], inputs, [tensor("y", shape=None)]))
+    caught = error_of(CaseFileError, load_all, [three])
+    assert [one.message[:9] for one in caught.problems] == [f"input '{name}'" for name in "xwz"]
     odd = at(tmp_path / "odd.onnx", relu(["?", "?"]))
     assert problem(odd, **{"x[0]": 2}).endswith("--dim 'x[1]'=N")
     (case,) = load_all([path], {"x[0]": 2, "x[1]": 5})
@@ -381,9 +402,13 @@ def test_a_size_of_minus_one_is_open(tmp_path):
 
 
 def test_shapes_that_are_not_declared_are_told(tmp_path):
-    proto = relu()
-    proto.graph.input[0].type.tensor_type.ClearField("shape")
-    assert problem(at(tmp_path / "m.onnx", proto)) == "input 'x' is declared without a shape"
+    node = helper.make_node("Add", ["x", "z"], ["y"])
+    proto = model([node], [tensor("x"), tensor("z")], [tensor("y")])
+    for one in proto.graph.input:
+        one.type.tensor_type.ClearField("shape")
+    caught = error_of(CaseFileError, load_all, [at(tmp_path / "m.onnx", proto)])
+    said = [f"input '{name}' is declared without a shape" for name in "xz"]
+    assert [one.message for one in caught.problems] == said
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff" * 99, b"op: Relu"])
@@ -392,6 +417,7 @@ def test_what_is_no_model_is_told(tmp_path, data):
 
 
 def test_a_missing_model_is_told(tmp_path):
+    assert problem(at(tmp_path / "ü.onnx", relu())) == "the name must be printable ASCII"
     assert problem(tmp_path / "m.onnx").endswith("there is no such file")
 
 
@@ -404,8 +430,59 @@ def test_what_cannot_be_made_up_or_compared_is_counted_and_named(tmp_path):
     proto = model([node], [tensor("x")], [tensor("y")])
     (case,) = load_all([at(tmp_path / "b.onnx", proto)])
     assert case.beyond == "outputs that are drawn at random: y"
+    assert case.tolerance == Tolerance(rtol=1e-3, atol=1e-4)
     node = helper.make_node("Identity", ["x"], ["y"])
     words = TensorProto.STRING
     proto = model([node], [tensor("x", words)], [tensor("y", words)])
     (case,) = load_all([at(tmp_path / "w.onnx", proto)])
     assert case.beyond == "no values are made up for string (input 'x')"
+    # The engine computes it, and yet nobody can be asked.
+    assert isinstance(case.expect, Agreement)
+    one = numpy_helper.from_array(np.ones(1, np.float32), "v")
+    sparse = helper.make_sparse_tensor(
+        one, numpy_helper.from_array(np.zeros(1, np.int64), "i"), [3]
+    )
+    nodes = [helper.make_node("Constant", [], ["c"], sparse_value=sparse),
+             helper.make_node("Add", ["x", "c"], ["y"])]  # fmt: skip
+    (case,) = load_all([at(tmp_path / "c.onnx", model(nodes, [tensor("x")], [tensor("y")]))])
+    assert isinstance(case.expect, Agreement)
+    assert not case.beyond
+
+
+def test_a_model_may_be_fed_from_files(tmp_path):
+    node = helper.make_node("Gather", ["x", "w"], ["y"])
+    inputs = [tensor("x", shape=["n", 3]), tensor("w", TensorProto.INT64, [None])]
+    path = at(tmp_path / "m.onnx", model([node], inputs, [tensor("y", shape=None)]))
+    folder = tmp_path / "in"
+    folder.mkdir()
+    places = numpy_helper.from_array(np.array([0, 2]))
+    at(folder / "input_1.pb", places)
+    np.save(folder / "x.npy", np.ones((4, 3), np.float32))
+    found, sizes = fed_from(path, folder)
+    assert {name: one.shape for name, one in found.items()} == {"x": (4, 3), "w": (2,)}
+    assert sizes == {"x[0]": 4, "w[0]": 2}
+    (case,) = load_all([path], inputs=folder)
+    assert case.said == (f"--inputs={folder}",)
+    assert [spec.content.values.tolist() for spec in case.inputs] == [[[1] * 3] * 4, [0, 2]]
+
+    def told():
+        return error_of(UsageError, fed_from, path, folder).message.removeprefix(f"{folder}")
+
+    for array, held in (
+        (np.ones((4, 3)), "float64[4, 3]"), (np.ones(3, "f4"), "float32[3]"),
+        (np.ones((4, 2), "f4"), "float32[4, 2]"), (np.zeros(1, "M8[s]"), "datetime64[s][1]"),
+    ):  # fmt: skip
+        np.save(folder / "x.npy", array)
+        assert told() == f": input 'x' is {held}, and float32[n, 3] is asked for"
+    np.save(folder / "x.npy", np.ones((4, 3), np.float32))
+    at(folder / "input_1.pb", numpy_helper.from_array(np.array(0)))
+    assert told() == ": input 'w' is int64[], and int64[?] is asked for"
+    at(folder / "input_0.pb", places)
+    assert told() == " has both x.npy and input_0.pb"
+    (folder / "x.npy").rename(folder / "z.npy")
+    assert told() == ": no input has the name of z.npy"
+    (folder / "z.npy").unlink()
+    (folder / "input_0.pb").unlink()
+    assert told() == " has neither x.npy nor input_0.pb"
+    at(folder / "x.npy", b"no array")
+    assert told().startswith(": x.npy")

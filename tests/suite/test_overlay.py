@@ -56,11 +56,6 @@ def test_nothing_laid_over_a_case_changes_nothing(case: dict[str, Any]) -> None:
     assert laid(case, {}) == laid({}, case) == case
 
 
-@given(any_cases)
-def test_a_case_laid_over_itself_is_itself(case: dict[str, Any]) -> None:
-    assert laid(case, case) == case
-
-
 @given(cases, cases, cases)
 def test_it_does_not_matter_which_two_of_three_are_laid_first(a: Any, b: Any, c: Any) -> None:
     assert laid(a, b, c) == laid(a, laid(b, c))
@@ -74,27 +69,6 @@ def test_what_the_nearer_case_says_holds(base: dict[str, Any], nearer: dict[str,
         return bool(got == want)
 
     assert holds(laid(base, nearer), nearer, 3)
-
-
-def test_attrs_and_inputs_merge_and_other_fields_are_replaced() -> None:
-    base = {"attrs": {"a": 1, "b": 2}, "expect": {"y": 1}, "tolerance": {"ulp": 1}}
-    nearer = {"attrs": {"b": 3}, "expect": {"z": 2}, "tolerance": {"atol": 0.5}}
-    want = {"attrs": {"a": 1, "b": 3}, "expect": {"z": 2}, "tolerance": {"atol": 0.5}}
-    assert laid(base, nearer) == want
-
-
-def test_a_tensor_merges_key_by_key_and_a_nearer_content_replaces_a_farther_one() -> None:
-    base = {"inputs": {"X": {"shape": [2], "constant": 0, "seed": 1}}}
-    assert laid(base, {"inputs": {"X": {"arange": [0, 1]}}}) == {
-        "inputs": {"X": {"shape": [2], "seed": 1, "arange": [0, 1]}}
-    }
-    assert laid(base, {"inputs": {"X": {"seed": 2}}})["inputs"]["X"]["constant"] == 0
-
-
-def test_a_literal_replaces_a_tensor_and_a_tensor_a_literal() -> None:
-    filled, literal = {"inputs": {"X": {"constant": 0}}}, {"inputs": {"X": [1, 2]}}
-    assert laid(filled, literal) == literal
-    assert laid(literal, filled) == filled
 
 
 def test_an_attribute_called_like_a_content_is_an_attribute() -> None:
@@ -111,6 +85,19 @@ def test_every_value_still_knows_where_it_was_written() -> None:
     assert merged.at(["attrs", "b"]) == Mark(3, 12)
     assert merged.at(["attrs", "b"], key=True) == Mark(3, 9)
     assert merged.at(["opset"], key=True) == Mark(2, 1)
+
+
+def test_what_is_put_stands_where_its_value_does_and_the_rest_where_it_did() -> None:
+    case, value = read("opset: 3\nattrs: {a: 1}"), FileNode(5, Mark(7, 7))
+    for path, above in (
+        (("opset",), None),
+        (("attrs", "a"), Mark(2, 1)),
+        (("inputs", "X"), Mark(7, 7)),
+    ):
+        placed = fields.put(case, path, value)
+        assert placed is not None
+        assert placed.at(path, key=True) == Mark(7, 7)
+        assert above is None or placed.at(path[:1], key=True) == above
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from opcheck.dtypes import DTYPES, identical
 from opcheck.graph.folders import array_of, tensor_bytes
 from opcheck.known import Place
 from opcheck.known.writing import places
-from opcheck.model import Case, OpVersion, Rejected, Tolerance, Typed, Values
+from opcheck.model import ATTRIBUTE_TYPES, Case, OpVersion, Rejected, Tolerance, Typed, Values
 from opcheck.opset import Attribute
 from opcheck.report import formatting
-from opcheck.suite import case_digest, materialize
-from opcheck.suite.fields import CaseFields
+from opcheck.suite import case_digest
+from opcheck.suite.fields import GRAPHS_ARE, CaseFields
 from opcheck.suite.resolve import attribute_value, tolerance_of, typed_value
 from tests.expecting import of_type
 
@@ -81,25 +81,6 @@ def test_an_optional_input_is_left_out_by_null_or_silence(cases: Cases, left_out
         """)
     assert case.slots == ("input", "", "max")
     assert [(spec.name, spec.shape) for spec in case.inputs] == [("input", (2,)), ("max", ())]
-
-
-def test_bool_tensors_and_a_dtype_for_each_input(cases: Cases) -> None:
-    (case,) = cases("""
-        op: Where
-        opset: 16
-        tolerance: {ulp: 0}
-        cases:
-        - name: a
-          inputs:
-            condition: {value: [true, false], dtype: bool}
-            X: {value: [1, 2], dtype: bfloat16}
-            Y: {shape: [2], constant: 7, dtype: bfloat16}
-          expect: {output: [1, 7]}
-        """)
-    assert case.dtype is None
-    assert [spec.dtype.name for spec in case.inputs] == ["bool", "bfloat16", "bfloat16"]
-    assert materialize(case.inputs[0]).tolist() == [True, False]
-    assert case.outputs[0].dtype is DTYPES["bfloat16"]
 
 
 def test_a_value_from_a_null_content_is_as_if_unsaid(cases: Cases) -> None:
@@ -213,6 +194,8 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         ({"dtype": "»flot32"}, "dtype: unknown dtype 'flot32' "
          "(did you mean 'float32' or 'float64'?)"),
         ({"dtype": "»float8_e4m3fn"}, "dtype: unknown dtype 'float8_e4m3fn' (write float8e4m3fn)"),
+        ({"dtype": "»qqq"}, "dtype: unknown dtype 'qqq' (known: float16, bfloat16, float32, "
+         "float64, uint8, int8, uint16, int16, int32, int64, uint32, uint64, bool and 15 more)"),
         ({"dtype": "»3"}, "dtype: must be a text, got 3"),
         ({"dtype": "»int32"}, "input: Hardmax-13 does not allow int32 "
          "(allowed: bfloat16, float16, float32, float64)"),
@@ -276,6 +259,8 @@ def test_one_mistake_is_one_problem_at_its_place(mistake, fields, message):
     ("fields", "message"),
     [
         ({"opset": ""}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
+        ({"opset": "", "dtype": "", "matrix": "{dtype: floats}"},
+         "opset is not stated (opset: 13, or matrix: {opset: …})"),
         ({"opset": "null"}, "opset is not stated (opset: 13, or matrix: {opset: …})"),
         ({"attrs": "", "opset": "", "matrix": "{opset: [1, 13]}"},
          "attrs.axis must be stated: its default differs between the case's opsets "
@@ -364,7 +349,7 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
          "attrs: {value_ints: »{shape: [2], constant: 3, dtype: int8}}}]}",
          "attribute value_ints is a list, of rank 1 and int64, not of rank 1 and int8"),
         ("{op: Constant, cases: [{name: a, opset: 13, "
-         "attrs: {value_ints: »{shape: [2000000], constant: 3}}}]}",
+         "attrs: {value_ints: »{shape: [1048577], constant: 3}}}]}",
          "attribute value_ints is a list, of at most 1,048,576 entries"),
         ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: »{foo: 3}}}]}",
          "attribute value must be a literal, or {value: …, dtype: …}; got a mapping"),
@@ -374,13 +359,60 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
          "dtype: float32, attrs: {Axes: [0]}, "
          "»inputs: {InputTensor: {value: [1], initializer: true}}}]}",
          "DirectML's operators have no initializers"),
-        (f"{{op: Hardmax, cases: [»{{name: {'a' * 200}, opset: 13, dtype: float32, "
+        (f"{{op: Hardmax, cases: [»{{name: {'a' * 193}, opset: 13, dtype: float32, "
          "attrs: {axis: 0}, inputs: {input: [1]}}]}",
          "id longer than 200 characters: shorten name, label or matrix values"),
     ],
 )  # fmt: skip
 def test_what_an_operator_does_not_have_is_refused_at_its_place(mistake, text, message):
     mistake(text, message)
+
+
+IF = """\
+op: If
+opset: 21
+cases:
+- name: one
+  inputs: {cond: {value: true, dtype: bool}, outer_0: {value: [1, 2], dtype: float32}}
+  attrs: {then_branch: "GRAPH", else_branch: "() => (z) { z = Identity(outer_0) }"}
+"""
+GRAPH = "then_branch: '{}' is no tensor of the graph, and none from around it ({})"
+
+
+@pytest.mark.parametrize(
+    ("graph", "told"),
+    [
+        ("() => (y) { y = Ad(outer_0) }", "attribute then_branch is no graph: No schema for 'Ad'"),
+        ("() = (y) { y = Neg(outer_0) }", "attribute then_branch is no graph: line 1, column 5: "),
+        ("() => (y) { y = Neg(outer_1) }", GRAPH.format("outer_1", "did you mean 'outer_0'?")),
+        ("() => (y) { y = Neg(qqq) }", GRAPH.format("qqq", GRAPHS_ARE)),
+        *((f"() => ({name}) {{ {name} = Neg(outer_0) }}",
+           f"then_branch: '{name}' is the name of a tensor around the graph")
+          for name in ("cond", "outputs_0")),
+        ("[1]", "attribute then_branch is no graph: line 1, column 1"),
+    ],
+)  # fmt: skip
+def test_what_is_no_graph_is_refused_in_its_words(problems, graph, told):
+    (said,) = problems(IF.replace("GRAPH", graph))
+    assert said.startswith(f"6:24: {told}")
+
+
+def test_what_comes_of_a_graph_has_the_stated_rank_and_the_case_s_dtype(cases, problems):
+    text = IF.replace("GRAPH", "() => (y) { y = Neg(outer_0) }")
+    for head, stated in (
+        ("dtype: float32\n", "[-1, -2]"),
+        ("", "{value: [-1, -2], dtype: float32}"),
+    ):
+        (case,) = cases(f"{head}{text}  expect: {{outputs_0: {stated}}}\n")
+        assert [(one.name, one.rank, str(one.dtype)) for one in case.outputs] == [
+            ("outputs_0", 1, "float32")
+        ]
+    hint = "({value: …, dtype: …} states it)"
+    assert problems(f"{text}  expect: {{outputs_0: [1]}}\n") == [
+        f"7:23: outputs_0: its dtype does not follow from the inputs {hint}"
+    ]
+    (plain,) = cases(hardmax(expect="{output: [0, 1]}"))
+    assert plain.outputs[0].rank is None
 
 
 def test_a_list_may_be_filled_like_a_tensor(cases: Cases) -> None:
@@ -390,6 +422,11 @@ def test_a_list_may_be_filled_like_a_tensor(cases: Cases) -> None:
         cases: [{name: a, opset: 13, attrs: {value_floats: {shape: [3], arange: [1, 0.1]}}}]
         """)
     assert case.attrs["value_floats"] == tuple(map(float, np.float32([1, 1.1, 1.2])))
+    [case] = cases(
+        "{op: Constant, cases: [{name: a, opset: 13, "
+        "attrs: {value_ints: {shape: [1048576], constant: 0}}}]}"
+    )
+    assert len(case.attrs["value_ints"]) == 1 << 20
     long = formatting.attributes({"value_ints": (*range(5000),)})
     assert long == f"value_ints=[{', '.join(map(str, range(16)))}, … 5,000 in all]"
 
@@ -581,6 +618,7 @@ def test_a_value_may_state_its_type(stated: Any, want: Any) -> None:
         ({"flaot": 1}, "one of int, float, string, ints, floats, strings, tensor"),
         ({"int": 1, "float": 1}, "{type: value}"),
         ({}, "{type: value}"),
+        (dict.fromkeys(ATTRIBUTE_TYPES, 1), "{type: value}"),
         ({"float": "x"}, "must be a number, got 'x'"),
         ({"tensor": "x"}, "must be a number, got 'x'"),
         ({"tensor": [[1]]}, "must be a number, got a list"),

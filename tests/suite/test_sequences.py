@@ -25,6 +25,12 @@ def test_a_list_is_its_tensors_and_what_comes_out_has_a_length(cases):
     assert wants == {"output_sequence_length": 2, "output_sequence_0": 1, "output_sequence_1": 2}
 
 
+def test_999_tensors_are_allowed(cases):
+    (case,) = cases(f"{HEAD}  inputs: {{input_sequence: {[0] * 999}, tensor: [3]}}\n"
+                    "  expect: {computed: [output_sequence_0]}\n")  # fmt: skip
+    assert len(case.inputs) == 1000
+
+
 def test_tensors_before_one_that_is_asked_for_are_asked_for_too(cases):
     (case,) = cases(f"{HEAD}{FINE}  expect: {{computed: [output_sequence_1, output_sequence_3]}}\n")
     names = ["output_sequence_length", *(f"output_sequence_{n}" for n in range(4))]
@@ -38,8 +44,9 @@ def test_tensors_before_one_that_is_asked_for_are_asked_for_too(cases):
          "6:35: 'input_sequence_0' is no input of SequenceInsert-11 "),
         ("  inputs: {input_sequence: [[1], null], tensor: [3]}\n",
          "6:34: an item of input_sequence must be a tensor, got null"),
-        ("  inputs: {input_sequence: {shape: [2], constant: 1}, tensor: [3]}\n",
-         "6:28: input_sequence must be a list of tensors"),
+        *((f"  inputs: {{input_sequence: {wrong}, tensor: [3]}}\n",
+           "6:28: input_sequence must be a list of tensors, at most 999 (input_sequence: [[1, 2]")
+          for wrong in ("{shape: [2], constant: 1}", [0] * 1000)),
         ("  inputs: {tensor: [3]}\n", "5:3: SequenceInsert-11 needs input 'input_sequence'"),
         ("  inputs: {input_sequence: [{shap: [2], constant: 1}], tensor: [3]}\n",
          "6:30: unknown key 'shap' (did you mean 'shape'?)"),

@@ -97,33 +97,6 @@ def test_graphs_see_what_is_around_them_and_no_more():
                body=body.replace("d = Not(c)", "d = Not(u)"))  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("graph", "message"),
-    [
-        ("() => (y) { y = Ad(outer_0) }", "No schema for 'Ad'"),
-        ("() = (y) { y = Neg(outer_0) }", "line 1, column 5: Expected character > not found"),
-        ("() => (y) { y = Neg(outer_1) }",
-         "'outer_1' is no tensor of the graph, and none from around it (did you mean 'outer_0'?)"),
-        ("() => (cond) { cond = Neg(outer_0) }", "'cond' is the name of a tensor around the graph"),
-        ("[1]", "line 1, column 1"),
-    ],
-)  # fmt: skip
-def test_what_is_no_graph_is_refused_in_its_words(tmp_path, graph, message):
-    from opcheck.errors import CaseFileError
-
-    file = tmp_path / "a.yaml"
-    file.write_text(
-        "op: If\nopset: 21\ncases:\n- name: one\n"
-        "  inputs: {cond: {value: true, dtype: bool}, outer_0: {value: [1, 2], dtype: float32}}\n"
-        f'  attrs:\n    then_branch: "{graph}"\n'
-        '    else_branch: "() => (z) { z = Identity(outer_0) }"\n'
-    )
-    with pytest.raises(CaseFileError) as refused:
-        load([file])
-    assert "a.yaml:7:18" in str(refused.value)
-    assert message in str(refused.value)
-
-
 def test_models_of_graphs_are_valid_and_types_are_stated(tmp_path):
     file = tmp_path / "a.yaml"
     file.write_text(

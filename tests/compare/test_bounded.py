@@ -368,7 +368,7 @@ def test_a_tier_excuses_what_is_out_of_range_whatever_the_tolerance() -> None:
     assert (found.problem, found.remark, found.wrong) == ("precision", "out of range", 1)
     assert by_tolerance([1, 1], [math.inf, math.inf], bound, **floor).problem == "values"
     declared = by_tolerance([1, 1], [1, math.inf], bound, declared=["range"], **floor)
-    assert declared.problem is None
+    assert (declared.problem, declared.used) == (None, 0)
 
 
 def test_the_picture_shows_as_wrong_what_neither_admits() -> None:

@@ -52,6 +52,8 @@ def mismatch(dtype, tolerance, want, got, low=None, high=None):
 def test_a_tolerance_that_could_pass_anything_is_refused(tolerance: Tolerance) -> None:
     with pytest.raises(ValueError, match=r"ULP|rtol"):
         check(tolerance)
+    with pytest.raises(ValueError, match=f"of -1 ULP is no whole number from 0 to {2**64 - 2}$"):
+        check(Tolerance(ulp=-1))
 
 
 @pytest.mark.parametrize(

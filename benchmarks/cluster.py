@@ -4,8 +4,8 @@
 
 `opcheck run -b onnxruntime --cluster local:N`, in turns: one worker, with all else, on one core,
 and two workers on two. A worker and its backend are two processes, so that one worker on two cores
-is as fast as two. Prints seconds of the whole, and of judging, from the first result to the last; the
-memory of the process that collects; and whether results are equal but for their times.
+is as fast as two. Prints seconds of the whole, and of judging, from the first result to the last;
+the memory of the process that collects; and whether results are equal but for their times.
 docs/scale.md has figures.
 """
 

@@ -358,12 +358,10 @@ def _by_schema(name, function):
             for since, schema in opset.versions("", name).items()}  # fmt: skip
 
 
-for _name, (_function, *_others) in FUNCTIONS.items():
-    _none, _by = _INTEGERS if "Log" in _name else (), partial(_by_schema, _name)
+for _name, _functions in FUNCTIONS.items():
+    _none = _INTEGERS if "Log" in _name else ()
     _made = operator(_name, exact=_name in ("ReduceMax", "ReduceMin"), constant=_none)
-    _made.formula(by=_by)(_function)
-    for _other in _others:
-        _made.also_honest("", by=_by)(_other)
+    _made.ways(partial(_by_schema, _name), *_functions)
 
 
 def _along(scan, x, axis, *, exclusive, reverse):

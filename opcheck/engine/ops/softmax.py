@@ -381,8 +381,7 @@ for _ops, _of_rows, _more in (
     (SOFTMAX, plain, {}), (LOG_SOFTMAX, logarithms, {}), (HARDMAX, one_hot, OF_TIES),
 ):  # fmt: skip
     for (_op, _by), _table in zip(_ops[1:], (OF_THE_LAST, OF_AXES | _more), strict=True):
-        for _name, (_text, _changed) in _table.items():
-            _op.mutant(_text, by=partial(_by, **_changed), name=_name)(_of_rows)
+        _op.mutant_table(_table, by=lambda changed, by=_by, step=_of_rows: by(step, **changed))
 
 
 def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False):

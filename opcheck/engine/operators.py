@@ -144,6 +144,12 @@ class Operator:
 
         return self._declaring("also_honest", versions, by, keep, text=remark)
 
+    def ways(self, by: Versions, function: Formula, *others: Formula) -> None:
+        """Declare the formula, and others that are as honest and bring no remark; see `formula`."""
+        self.formula(by=by)(function)
+        for other in others:
+            self.also_honest("", by=by)(other)
+
     def _declaring(
         self, decorator: str, versions: Sequence[int], by: Versions | None,
         keep: Callable[[int, Formula], None], taken: Collection[int] = (), text: object = "",

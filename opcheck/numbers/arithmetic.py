@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, ldexp
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -145,16 +146,13 @@ class Kind:
     #: The module with this kind's functions.
     module: ClassVar[str] = "opcheck.numbers.bounded"
     v: NDArray[Any]
+    #: The shape of the array.
+    shape = property(attrgetter("v.shape"))
 
     @classmethod
     def kind(cls) -> Any:
         """The module with this kind's functions."""
         return sys.modules[cls.module]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.v.shape
 
 
 def method(name: str) -> Callable[..., Any]:
@@ -175,16 +173,8 @@ class Number(Kind):
 
     dtype: np.dtype[Any]
     __hash__ = object.__hash__
-
-    @property
-    def ndim(self) -> int:
-        """The rank of the array."""
-        return self.v.ndim
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self.v.size
+    #: The rank of the array, and the number of elements.
+    ndim, size = (property(attrgetter(f"v.{name}")) for name in ("ndim", "size"))
 
     __add__, __radd__ = methods("add")
     __sub__, __rsub__ = methods("subtract")

@@ -436,7 +436,7 @@ def _of_many(function, stretched, *data_0):
     return function(*data_0)
 
 
-for _name, _right, *_others in (
+for _name, *_functions in (
     ("Max", lambda *data: reduce(xp.maximum, data)),
     ("Min", lambda *data: reduce(xp.minimum, data)),
     # The sum divided, in any order; the sum of shares; and a running mean.
@@ -448,8 +448,5 @@ for _name, _right, *_others in (
     ("Sum", lambda *data: reduce(xp.add, data), _summed),
 ):  # fmt: skip
     _each = {since: since >= 8 for since in opset.versions("", _name)}
-    _all = operators.by_step(each=_each)(_of_many)
     _made = operator(_name, exact=_name in ("Max", "Min"), ignores=("consumed_inputs",))
-    _made.formula(by=_all)(_right)
-    for _other in _others:
-        _made.also_honest("", by=_all)(_other)
+    _made.ways(operators.by_step(each=_each)(_of_many), *_functions)

@@ -1,27 +1,38 @@
-"""ai.onnx.ml: texts, categories and numbers mapped, encoded, joined, scaled and normalized.
+"""ai.onnx.ml: texts, categories and numbers mapped, encoded, joined, scaled and normalized; linear
+models and trees, which give rows of features scores, and the best class.
 
 Outputs are of float32, and so are the numbers of attributes. In what type a formula computes with
 doubles and large integers is open: it rounds them to float32 first.
 """
 
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import elements_at
-from opcheck.engine.operators import check_one_of, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, illegal
+from opcheck.engine.operators import by_step, check_one_of, is_open, operator, unsaid
+from opcheck.engine.ops.elementwise import sigmoid
+from opcheck.engine.ops.softmax import plain as softmax
+from opcheck.errors import InvalidNode, illegal, unsupported
+from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare, seen
 from opcheck.opset import ML
 
 NAMES = """
 ArrayFeatureExtractor Binarizer CategoryMapper FeatureVectorizer Imputer LabelEncoder Normalizer
 OneHotEncoder Scaler
+
+LinearClassifier LinearRegressor TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor
 """
+_OF_TENSORS, _MODELS = (names.split() for names in NAMES.split("\n\n"))
 _ROUND = ("FeatureVectorizer", "Normalizer", "Scaler")
-OPS = {n: operator(n, ML, exact=n not in _ROUND, of_integers=n in _ROUND) for n in NAMES.split()}
+OPS = {n: operator(n, ML, exact=n not in _ROUND, of_integers=n in _ROUND) for n in _OF_TENSORS}
 _TYPES = {"strings": object, "int64s": np.int64, "ints": np.int64, "floats": np.float32}
 
 
@@ -204,3 +215,323 @@ def _normalized(of_squares, X, *, norm):
 
 OPS["Normalizer"].formula(1)(partial(_normalized, lambda x, total: xp.sqrt(x * x / total)))
 OPS["Normalizer"].also_honest("")(partial(_normalized, lambda x, total: x / xp.sqrt(total)))
+
+
+# Linear models and trees.
+#: What changes nothing, or nothing that the texts say.
+_IGNORED = ("multi_class", "nodes_hitrates", "nodes_hitrates_as_tensor")
+LINEAR_CLASSIFIER, LINEAR_REGRESSOR, TREES, TREE_CLASSIFIER, TREE_REGRESSOR = (
+    operator(name, ML, of_integers=True, ignores=_IGNORED) for name in _MODELS)  # fmt: skip
+_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+_MODES = (*(f"BRANCH_{name}" for name in ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")), "LEAF")
+
+
+def from_either_side(x):
+    far = sigmoid(xp.abs(x))
+    return xp.where(seen(x) < 0, 1 - far, far)
+
+
+def transformed(scores, name, logistic=sigmoid, axis=-1):
+    check_one_of("post_transform", name, *_TRANSFORMS)
+    unsaid(f"{name}, of which there is no formula", name in _TRANSFORMS[3:])
+    if name == "SOFTMAX":
+        return softmax(scores, axis)
+    return logistic(scores) if name == "LOGISTIC" else scores
+
+
+def best(scores, labels):
+    """The label of the largest score in each row; any of those whose scores may be the largest."""
+    plain = seen(scores)
+    unsaid("the top of NaN", (plain != plain).any())
+    unsaid("the top of no classes", not len(labels))
+    ties = (plain == plain.max(axis=1, keepdims=True)).sum(axis=1)
+    place = xp.argmax(scores, axis=1)
+    if isinstance(place, Indices):
+        unsupported("texts of scores that rounding decides between", labels.dtype == object)
+        return Indices(labels[place.v], labels[place.admitted])
+    is_open("which of equal scores is the top one", (ties > 1).any())
+    return labels[place]
+
+
+def scored(X, coefficients, intercepts, targets, by_target=True):
+    """X · coefficientsᵀ + intercepts of each row."""
+    illegal(f"rank {X.ndim}; allowed: 1, 2", X.ndim not in (1, 2))
+    X = xp.reshape(X, (-1, X.shape[-1]))
+    count, there = targets * X.shape[1], len(coefficients)
+    illegal(f"{there} coefficients for {targets} x {X.shape[1]} features", there != count)
+    weights = np.array(coefficients, np.float32)
+    weights = weights.reshape(targets, -1).T if by_target else weights.reshape(-1, targets)
+    scores = xp.matmul(in_float32(X), in_float32(weights))
+    if intercepts is None:
+        return scores
+    illegal(f"{len(intercepts)} intercepts for {targets}", len(intercepts) != targets)
+    return scores + in_float32(intercepts)
+
+
+@by_step(1, options=["transform"])
+def regressed(score, X, *, coefficients, intercepts, post_transform, targets,
+              transform=transformed):  # fmt: skip
+    unsaid("no coefficients", coefficients is None)
+    unsaid(f"features of rank {X.ndim}", X.ndim != 2)
+    illegal(f"{targets} targets", targets < 1)
+    return transform(score(X, coefficients, intercepts, targets), post_transform)
+
+
+@by_step(1, options=["transform", "top"])
+def classified(score, X, *, coefficients, intercepts, post_transform, multi_class,
+               transform=transformed, top=best, **attrs):  # fmt: skip
+    labels = the_one(attrs, "classlabels_")
+    is_open("what is different in multinomial classification", multi_class != 0)
+    unsaid("two classes with one score", len(labels) == 2 and len(coefficients) == X.shape[-1])
+    scores = transform(score(X, coefficients, intercepts, len(labels)), post_transform)
+    return top(scores, labels), scores
+
+
+class Nodes(NamedTuple):
+    """The nodes and leaves of all trees, by their place.
+
+    A leaf is not `inner`. `after` has the places of the next nodes if a node's expression is false,
+    and if it is true; `missing`, if it holds for NaN.
+    """
+
+    roots: Any
+    inner: Any
+    features: Any
+    modes: Any
+    splits: Any
+    missing: Any
+    after: Sequence[Any]
+    members: Any = None
+
+
+def holds(nodes, x, at, narrow=False):
+    """If the expressions of the nodes `at` these places hold of features x."""
+    split, mode = nodes.splits[at], nodes.modes[at]
+    if narrow:
+        x, split = np.float32(x), np.float32(split)
+    there = False if nodes.members is None else (x[..., None] == nodes.members[at]).any(axis=-1)
+    found = x <= split, x < split, x >= split, x > split, x == split, x != split, there
+    return np.where(x != x, nodes.missing[at], np.choose(mode, found))
+
+
+def leaves(test, X, nodes):
+    """The place of the leaf that each row reaches in each tree."""
+    illegal(f"rank {X.ndim}; allowed: 2", X.ndim != 2)
+    X = seen(X).astype(X.dtype)
+    features = nodes.features[nodes.inner]
+    wrong = features[(features < 0) | (features >= X.shape[1])]
+    illegal(f"feature {wrong[:1].tolist()} of {X.shape[1]}", wrong.size > 0)
+    at = np.tile(nodes.roots, (len(X), 1))
+    for _ in range(len(nodes.inner) + 1):
+        moves = nodes.inner[at]
+        if not moves.any():
+            return at
+        x = X[np.arange(len(X))[:, None], np.where(moves, nodes.features[at], 0)]
+        found = test(nodes, x, at)
+        if X.dtype != nodes.splits.dtype:
+            near = moves & (test(nodes, x, at, narrow=True) != found)
+            is_open("in what precision features are compared", near.any())
+        at = np.where(moves, np.where(found, nodes.after[1][at], nodes.after[0][at]), at)
+    raise InvalidNode("nodes that lead to themselves")
+
+
+def voted(at, places, targets, weights, count, aggregate):
+    """What the votes of the leaves `at` these places come to, for each target.
+
+    `weights` are numbers of the kind in force.
+    """
+    wrong = [one for one in targets if not 0 <= one < count]
+    illegal(f"target {wrong[:1]}; allowed: 0 to {count - 1}", wrong)
+    trees = at.shape[1]
+    times = (at[:, :, None] == places).sum(axis=1)
+    most = max(1, times.max(initial=0))  # as often trees end at one leaf
+    counted = np.concatenate([times > one for one in range(most)], axis=1)[:, :, None]
+    counted = counted & (np.tile(targets, most)[:, None] == np.arange(count))
+    each = xp.reshape(xp.tile(weights, (most,)), (1, -1, 1))
+    if aggregate in ("MIN", "MAX"):
+        unsaid(f"{aggregate} of no votes", not counted.any(axis=1).all())
+        least = aggregate == "MIN"
+        votes = xp.where(counted, each, np.inf if least else -np.inf)
+        return (xp.min if least else xp.max)(votes, axis=1)
+    total = xp.sum(xp.where(counted, each, 0.0), axis=1)
+    if aggregate == "SUM":
+        return total
+    is_open("of what AVERAGE is taken", (counted.sum(axis=1) != trees).any())
+    return total / trees
+
+
+def lists(attrs, prefix, names):
+    """The lists in these attributes, all as long; some may be tensors in another attribute."""
+    ranks = {getattr(one, "ndim", 1) for one in attrs.values()}
+    unsaid(f"tensors of ranks {ranks} as lists", ranks - {1})
+    found = [one_of(attrs, f"{prefix}_{name}") for name in names.split()]
+    others = [one for name, one in attrs.items() if name.startswith(f"{prefix}_")]
+    lengths = [0 if one is None else len(one) for one in found]
+    lengths += [len(one) for one in others if one is not None]
+    illegal(f"{prefix}_* of {lengths} entries", len({*lengths}) > 1)
+    unsaid(f"no {prefix}_*", not lengths[0])
+    return found
+
+
+def one_of(attrs, name):
+    """The value of an attribute, or of the tensor in place of it."""
+    there = [one for one in (attrs.get(name), attrs.get(f"{name}_as_tensor")) if one is not None]
+    is_open(f"which of two {name}", len(there) > 1)
+    return there[0] if there else None
+
+
+def listed(x):
+    """A list, or the tensor in its place as a number of the kind in force."""
+    return x if isinstance(x, tuple) else xp.lifted(x)
+
+
+def grown(attrs):
+    """The nodes that tuples describe, and the place of each by the ids of its tree and itself."""
+    names = "treeids nodeids featureids modes truenodeids falsenodeids values"
+    trees, ids, features, kinds, yes, no, splits = lists(attrs, "nodes", names)
+    places = {pair: place for place, pair in enumerate(zip(trees, ids, strict=True))}
+    illegal("two nodes of one id in a tree", len(places) < len(ids))
+    numbers: dict[int, Iterator[int]] = defaultdict(itertools.count)
+    counted = tuple(next(numbers[tree]) for tree in trees)
+    illegal("ids that are not 0, 1, 2 …", "target_ids" in attrs and ids != counted)
+    for kind in kinds:
+        check_one_of("nodes_modes", kind, *_MODES)
+    modes = np.array([*map(_MODES.index, kinds)])
+    inner = modes < _MODES.index("LEAF")
+    pairs = (zip(trees, children, strict=True) for children in (no, yes))
+    after = [np.array([places.get(pair, -1) for pair in each]) for each in pairs]
+    children = np.concatenate([one[inner] for one in after])
+    illegal("a child that is no node", (children < 0).any())
+    roots = sorted({*range(len(ids))} - {*children.tolist()})
+    firsts = [place for place, number in enumerate(counted) if not number]
+    unsaid("trees whose first nodes are not their only roots", roots != firsts)
+    unsaid("trees whose nodes lie apart", len([*itertools.groupby(trees)]) > len(numbers))
+    if isinstance(splits, tuple):
+        splits = np.array(splits, np.float32)
+    features, splits, for_nan = map(np.array, (features, splits, missing(attrs, len(ids))))
+    return Nodes(np.array(roots), inner, features, modes % 6, splits, for_nan, after), places
+
+
+def missing(attrs, count):
+    """The branch of each node for NaN."""
+    stated = attrs["nodes_missing_value_tracks_true"] or (0,) * count
+    unsaid(f"branches {stated}", {*stated} - {0, 1})
+    return stated
+
+
+def scores_of(test, X, prefix, count, aggregate, attrs):
+    """The scores of rows by the votes that tuples of a prefix describe."""
+    nodes, places = grown(attrs)
+    given = [one for name, one in attrs.items() if name.endswith("tensor") and one is not None]
+    types = {one.dtype for one in (*given, X)}
+    is_open("tensors if not all is of doubles", given and types != {np.dtype(float)})
+    trees, ids, targets, weights = lists(attrs, prefix, "treeids nodeids ids weights")
+    known = [places.get(pair, -1) for pair in zip(trees, ids, strict=True)]
+    illegal("a vote of what is no leaf", min(known) < 0 or nodes.inner[known].any())
+    votes = known, targets, in_float32(listed(weights)), count, aggregate
+    scores = voted(leaves(test, X, nodes), *votes)
+    base = one_of(attrs, "base_values")
+    if base is None:
+        return scores
+    illegal(f"{len(base)} base values for {count}", len(base) != count)
+    return scores + in_float32(listed(base))
+
+
+@by_step(1, 3, options=["transform"])
+def regressed_by_trees(test, X, *, n_targets, aggregate_function, post_transform,
+                       transform=transformed, **attrs):  # fmt: skip
+    unsaid("no number of targets", n_targets is None)
+    check_one_of("aggregate_function", aggregate_function, *_AGGREGATES)
+    scores = scores_of(test, X, "target", n_targets, aggregate_function, attrs)
+    return transform(scores, post_transform)
+
+
+@by_step(1, 3, options=["transform", "top"])
+def classified_by_trees(test, X, *, post_transform, transform=transformed, top=best, **attrs):
+    labels = the_one(attrs, "classlabels_")
+    voted_for = {*(attrs["class_ids"] or ())}
+    unsaid("two classes with votes for one", len(voted_for) == 1 and len(labels) < 3)
+    scores = scores_of(test, X, "class", len(labels), "SUM", attrs)
+    tops = seen(scores).max(axis=1, initial=-1)
+    is_open("tops without votes", one_of(attrs, "base_values") is None and (tops == 0).any())
+    scores = transform(scores, post_transform)
+    return top(scores, labels), scores
+
+
+@by_step(5, options=["transform"])
+def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roots,
+             transform=transformed, **attrs):  # fmt: skip
+    unsaid("no trees, or no number of targets", n_targets is None or not tree_roots)
+    check_one_of("aggregate_function", aggregate_function, *range(len(_AGGREGATES)))
+    check_one_of("post_transform", post_transform, *range(len(_TRANSFORMS)))
+    names = "featureids modes splits falsenodeids truenodeids falseleafs trueleafs"
+    features, modes, splits, *ends = lists(attrs, "nodes", names)
+    targets, weights = lists(attrs, "leaf", "targetids weights")
+    illegal(f"modes of {modes.dtype}", modes.dtype != np.uint8)
+    illegal(f"modes {modes.tolist()}; allowed: 0 to 6", modes.max() > 6)
+    nodes, lasts = len(features), len(targets)
+    sets = attrs["membership_values"]
+    sets = np.zeros(0, X.dtype) if sets is None else sets
+    types = {splits.dtype, weights.dtype, sets.dtype}
+    rates = getattr(attrs["nodes_hitrates"], "dtype", np.float32)
+    is_open("numbers of another type", types != {X.dtype} or rates != np.float32)
+    after = []
+    for ids, ends_here in zip(ends[:2], ends[2:], strict=True):
+        unsaid(f"leaves marked {ends_here}", {*ends_here} - {0, 1})
+        stated, is_leaf = np.array(ids), np.array(ends_here) != 0
+        wrong = (stated < 0) | (stated >= np.where(is_leaf, lasts, nodes))
+        illegal(f"no such node or leaf: {stated[wrong][:1].tolist()}", wrong.any())
+        after.append(np.pad(stated + nodes * is_leaf, (0, lasts)))
+    roots = np.array(tree_roots)
+    illegal(f"roots {tree_roots} of {nodes} nodes", ((roots < 0) | (roots >= nodes)).any())
+    of_nodes = features, modes, splits, missing(attrs, nodes)
+    features, modes, splits, for_nan = (np.pad(one, (0, lasts)) for one in of_nodes)
+    inner = np.arange(nodes + lasts) < nodes
+    grown = Nodes(roots, inner, features, modes, splits, for_nan, after, members(modes, sets))
+    places = nodes + np.arange(lasts)
+    votes = places, targets, xp.lifted(weights), n_targets, _AGGREGATES[aggregate_function]
+    return transform(voted(leaves(test, X, grown), *votes), _TRANSFORMS[post_transform])
+
+
+def members(modes, values):
+    """The members of each node's set, padded with NaN."""
+    places = np.flatnonzero(modes == 6)
+    ends = np.flatnonzero(values != values)
+    sets = np.split(values, ends + 1)
+    unsaid("empty sets, or a last one without NaN", sets[-1].size or 1 in map(len, sets[:-1]))
+    illegal(f"{len(ends)} sets for {len(places)} nodes", len(ends) != len(places))
+    found = np.full((len(modes), max(map(len, sets))), np.nan)
+    for place, one in zip(places, sets[:-1], strict=True):
+        found[place, : len(one)] = one
+    return found
+
+
+_BY = {LINEAR_REGRESSOR: regressed, LINEAR_CLASSIFIER: classified, TREES: of_trees,
+       TREE_CLASSIFIER: classified_by_trees, TREE_REGRESSOR: regressed_by_trees}  # fmt: skip
+for _op, _by in _BY.items():
+    _step = scored if _op in (LINEAR_REGRESSOR, LINEAR_CLASSIFIER) else holds
+    _op.formula(by=_by)(_step)
+    _aside = partial(_by, transform=partial(transformed, logistic=from_either_side))
+    _op.also_honest("as 1 minus the logistic of the negative score", by=_aside)(_step)
+    _down = partial(_by, transform=partial(transformed, axis=0))
+    _op.mutant("the softmax went over rows", name="softmax_of_columns", by=_down)(_step)
+    if _step is scored:
+        _op.mutant("the coefficients of each feature were contiguous", name="by_feature", by=_by)(
+            partial(scored, by_target=False))  # fmt: skip
+    else:
+        _op.mutant("NaN was compared like a number", name="missing_is_compared", by=_by)(
+            lambda nodes, x, at, narrow=False: holds(nodes, np.where(x != x, np.inf, x), at, narrow)
+        )
+        for _one, _other in ((0, 1), (1, 0), (2, 3), (3, 2)):
+            _op.mutant(f"{_MODES[_one]} was taken for {_MODES[_other]}", by=_by,
+                       name=f"{_MODES[_one]}_is_{_MODES[_other]}".lower())(
+                lambda nodes, *given, one=_one, other=_other, **narrow: holds(
+                    nodes._replace(modes=np.where(nodes.modes == one, other, nodes.modes)),
+                    *given, **narrow))  # fmt: skip
+    if _op in (LINEAR_CLASSIFIER, TREE_CLASSIFIER):
+        _op.mutant_table({
+            "smallest": ("the smallest score was the top one", lambda scores, y: best(-scores, y)),
+            "labels_reversed": ("the first label was that of the last score",
+                                lambda scores, y: best(scores, y[::-1])),
+        }, by=lambda top, by=_by, step=_step: by(step, top=top))  # fmt: skip

@@ -60,11 +60,8 @@ def _norms_of_all(function, since, X, *, p):
 
 OPS = {name: operator(name, exact="Max" in name) for name in NAMES.split() if name != "LpPool"}
 LP_POOL = operator("LpPool", low=0.0)
-for _name, (_function, *_others) in GLOBAL.items():
-    _all = _norms_of_all if _name == "GlobalLpPool" else _over_all
-    OPS[_name].formula(by=_all)(_function)
-    for _other in _others:
-        OPS[_name].also_honest("", by=_all)(_other)
+for _name, _functions in GLOBAL.items():
+    OPS[_name].ways(_norms_of_all if _name == "GlobalLpPool" else _over_all, *_functions)
 
 
 def _planned(since, X, kernel_shape, strides, pads, auto_pad, dilations=None, ceil_mode=0, **flag):

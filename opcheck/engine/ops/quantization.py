@@ -285,10 +285,9 @@ def in_type_of_output(x, zero, scale, out):
     return a * b
 
 
-DEQUANTIZE.formula(by=of_products)(in_float32)
 # "The output type also determines the precision of the multiplication", since version 23; before
 # it nothing is said.
-DEQUANTIZE.also_honest("", by=of_products)(in_type_of_output)
+DEQUANTIZE.ways(of_products, in_float32, in_type_of_output)
 
 
 SHIFTED = [one for one in (*NARROW, "int8", "int16", "uint8", "uint16") if one != "float8e8m0"]

@@ -161,9 +161,8 @@ def qlinear_conv(options, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_
 
 FLOATS: Any = {"way": dequantized}
 for op, by in ((Q_MATMUL, qlinear_matmul), (Q_CONV, qlinear_conv)):
-    op.formula(by=by)(RIGHT)
     # The texts say what numbers stand for, and not when they are scaled.
-    op.also_honest("", by=by)(FLOATS)
+    op.ways(by, RIGHT, FLOATS)
 
 
 def with_other(change, x, zero, axis):

@@ -215,9 +215,6 @@ def lstm(step, early=False, mixed=lambda forget, c, i, new: forget * c + i * new
     return o * out(h, now), now
 
 
-LSTM.also_honest("", by=partial(of_lstm, functions=LITERAL))(lstm)
-
-
 #: Mutants of a layer: a text, and what `run` does otherwise.
 HABITS: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"padding_read_first{name}": (f"what is behind a sequence was read first in reverse{text}", {
@@ -249,6 +246,8 @@ def in_order(order, count, *parts):
 
 
 def declare(op, by, cell, cells, **orders):
+    """Declare the literal formula of a layer, its mutants, and those by `orders` of its gates."""
+    op.also_honest("", by=partial(by, functions=LITERAL))(cell)
     habits = {f"{name}{of}": (f"gates were in the order {gates}{where}", {
         "joined": partial(in_order, order, count)}) for name, (gates, order) in orders.items()
         for of, where, count in (("", "", 4), ("_in_W_and_R", " in W and R, not in B", 2),
@@ -280,7 +279,6 @@ def gru(step, mixed=lambda z, new, h: (1 - z) * new + z * h, linear=lambda flag:
 
 
 GRU.also_honest("", by=of_gru)(partial(gru, mixed=lambda z, new, h: new + z * (h - new)))
-GRU.also_honest("", by=partial(of_gru, functions=LITERAL))(gru)
 declare(GRU, of_gru, gru, {
     "update_exchanged": ("the update gate multiplied the new part, and not the state",
         partial(gru, mixed=lambda z, new, h: z * new + (1 - z) * h)),
@@ -296,7 +294,6 @@ def rnn(step):
     return (step.functions[0](step.gate(0, *step.states)),)
 
 
-RNN.also_honest("", by=partial(of_rnn, functions=LITERAL))(rnn)
 declare(RNN, of_rnn, rnn, {
     "tanh_always": ("the activation was the tangent, whatever its name",
         lambda step: (np.tanh(step.gate(0, *step.states)),)),

@@ -115,11 +115,9 @@ def raw_logarithms(x, axis):
 
 
 for _op, _by in SOFTMAX:
-    _op.formula(by=_by)(plain)
+    # One exponential for each element, and no division; and in blocks.
+    _op.ways(_by, plain, lambda x, axis: xp.exp(logarithms(x, axis)), in_blocks)
     _op.natively(by=_by)(without_maxima)
-    # One exponential for each element, and no division.
-    _op.also_honest("", by=_by)(lambda x, axis: xp.exp(logarithms(x, axis)))
-    _op.also_honest("", by=_by)(in_blocks)
     _op.also_honest(RAW, by=_by)(lambda x, axis: xp.exp(raw_logarithms(x, axis)))
 
 #: Unit roundoffs of another exponential and its product.
@@ -383,8 +381,7 @@ for _ops, _of_rows, _more in (
     (SOFTMAX, plain, {}), (LOG_SOFTMAX, logarithms, {}), (HARDMAX, one_hot, OF_TIES),
 ):  # fmt: skip
     for (_op, _by), _table in zip(_ops[1:], (OF_THE_LAST, OF_AXES | _more), strict=True):
-        for _name, (_text, _changed) in _table.items():
-            _op.mutant(_text, by=partial(_by, **_changed), name=_name)(_of_rows)
+        _op.mutant_table(_table, by=lambda changed, by=_by, step=_of_rows: by(step, **changed))
 
 
 def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False):
@@ -441,9 +438,7 @@ NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
 for _op, _by in (*LOG_SOFTMAX, (CROSS_ENTROPY, _by_scores)):
     # As the function bodies say: so no share vanishes.
-    _op.formula(by=_by)(logarithms)
-    _op.also_honest("", by=_by)(of_shares)
-    _op.also_honest("", by=_by)(logarithms_in_blocks)
+    _op.ways(_by, logarithms, of_shares, logarithms_in_blocks)
     _op.also_honest(RAW, by=_by)(raw_logarithms)
 
 #: Wrong means, of either operator.

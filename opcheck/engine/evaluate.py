@@ -52,7 +52,13 @@ def evaluate(
 
     Raises what `bind` raises, InvalidNode for what the formula forbids, and WrongOperator.
     """
-    bound = bind(node, formula)
+    return _in_own_types(bind(node, formula), faults, trace)
+
+
+def _in_own_types(
+    bound: BoundNode, faults: Faults | None = None, trace: set[str] | None = None
+) -> tuple[Array, ...]:
+    """See `evaluate`."""
     convert = _native if bound.operator.exact or bound.schema.graphs else _widened
     lift = (lambda array: array) if faults is None and trace is None else _made_faulty
     outputs = _called(bound, lift, map(convert, bound.node.inputs), faults, trace)
@@ -244,9 +250,9 @@ class Evaluation:
         return self.outputs(self.tiers()[0])
 
     def _evaluated(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
-        if self.is_exact:
-            return evaluate(self.node, formula)
         bound = self.bound if formula is None else bind(self.node, formula)
+        if self.is_exact:
+            return _in_own_types(bound)
         outputs: Sequence[Any] = ()
         inputs = self.node.inputs
         # Values are the same in all arithmetics, so that the first one tells how wide they are.

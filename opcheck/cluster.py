@@ -367,12 +367,11 @@ class Cluster:
     def _greet(self) -> None:
         """Ask workers that were not asked yet for each backend that they have resources for."""
         for worker in self._threads({}).keys() - self._greeted:
-            fit = (worker in self._threads(one.resources) for one in self.settings)
-            some = [(number,) for number, is_fit in enumerate(fit) if is_fit]
+            fit = [worker in self._threads(one.resources) for one in self.settings]
             # Without a backend, its software alone matters.
+            some = [(number,) for number, is_fit in enumerate(fit) if is_fit] if fit else [()]
             self._greeted[worker] = {
-                numbers: self._submit(numbers, (), workers=[worker])
-                for numbers in (some if self.settings else [()])
+                numbers: self._submit(numbers, (), workers=[worker]) for numbers in some
             }
 
     def answers(
@@ -479,9 +478,8 @@ class Cluster:
     def _submit(
         self, numbers: Sequence[int], cases: Sequence[Case], job: Job | None = None, **where: Any
     ) -> Any:
-        with warnings.catch_warnings():
-            # That a large model should be sent otherwise.
-            warnings.simplefilter("ignore", UserWarning)
+        # Dask warns that a large model should be sent otherwise.
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
             asked = self._order, numbers, cases, job
             return self._client.submit(work, *asked, pure=False, **where)
 
@@ -542,9 +540,8 @@ class Cluster:
 
     def _part(self, chunk: _Chunk) -> None:
         """Ask the cases of a chunk again, one by one: its workers have ended."""
-        again = chunk.alone
-        some = (replace(chunk, places=[n], alone=True, again=again) for n in chunk.places)
-        self._alone.extend(some)
+        one = replace(chunk, alone=True, again=chunk.alone)
+        self._alone.extend(replace(one, places=[place]) for place in chunk.places)
 
     def _taken(self, chunk: _Chunk, future: Any) -> list[JudgedAnswer]:
         """The answers of a chunk; none where it is asked again. Raises as the worker did."""
@@ -664,11 +661,9 @@ class Hosts:
             raise BackendUnavailable(f"no worker for all backends: {_listed(needed, needed)}")
         self.to_come, self._rows = len(self._at), dict[str, Timed]()
         headers = [header for header, _ in self._timed([()] * len(self._at))]
-        self.header = headers[0]
-        differing = set[str]()
-        for header in headers:
-            differing |= timings.differences(self.header, header).keys() - _LOOSE
-        if differing:
+        self.header, *others = headers
+        unlike = chain(*(timings.differences(self.header, header) for header in others))
+        if differing := {*unlike} - _LOOSE:
             kinds = [_listed(timings.settings(one), sorted(differing)) for one in headers]
             said = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
             raise BackendUnavailable(said, "name in `resources` of a profile what alike hosts have")

@@ -305,8 +305,8 @@ class Cluster:
         self._first: Sequence[str] = ()
         self._unfit: dict[str, str] = {}
         #: How the run's processes ended, by worker, as far as that is known.
-        self._ends: dict[str, Sequence[Ends]] = {}
-        self._looked, self._seen, self._is_closed = 0.0, monotonic(), False
+        self.ends: dict[str, Sequence[Ends]] = {}
+        self._looked, self._seen = 0.0, monotonic()
         #: What workers were asked before the run: what they are. They answer while it is prepared.
         self._greeted: dict[str, dict[tuple[int, ...], Any]] = {}
         self._greet()
@@ -413,17 +413,13 @@ class Cluster:
         Raises UsageError as the function does, Defect for its other exceptions, and as `answers`;
         and BackendUnavailable for a job that ends each worker, or for which none is fit.
         """
-        lane = _Lane((), range(len(jobs)), resources or {})
-        self._lanes = [lane]
-        where = at or [""] * len(jobs)
-        numbered = enumerate(zip(jobs, where, strict=True))
-        todo = deque(_Chunk(lane, [n], partial(function, job), one) for n, (job, one) in numbered)
-        left = len(todo)
+        lane, left = _Lane((), range(len(jobs)), resources or {}), len(jobs)
+        self._lanes, where = [lane], at or [""] * len(jobs)
         while left:
             room = len(jobs) if at else _DEPTH * sum(self._threads(lane.resources).values())
-            while not self._asks_alone() and todo and len(self._running) < room:
-                lane.begun += 1
-                self._send(todo.popleft())
+            while not self._asks_alone() and lane.begun < len(jobs) and len(self._running) < room:
+                n, lane.begun = lane.begun, lane.begun + 1
+                self._send(_Chunk(lane, [n], partial(function, jobs[n]), where[n]))
             if done := self._waited(self._reply):
                 if not done.worker:
                     said = "the workers of the cluster that were asked a job ended"
@@ -527,7 +523,7 @@ class Cluster:
         infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
         why = next(filter(None, [done.why, *map(difference, infos, done.infos)]), "")
         if not why:
-            self._ends[done.worker] = done.ends or self._ends.get(done.worker, ())
+            self.ends[done.worker] = done.ends or self.ends.get(done.worker, ())
             return done
         said = f"worker {done.worker}: {why}"
         if is_first:
@@ -603,15 +599,12 @@ class Cluster:
             and all(about["resources"].get(name, 0) >= it for name, it in resources.items())
         }
 
-    def close(self) -> list[Ends]:
-        """End the run's backends on the workers; return how their processes ended."""
-        if not self._is_closed:
-            self._is_closed = True
-            with suppress(OSError, self._dask.TimeoutError):
-                self._client.cancel([future for future, _ in self._running.values() if future])
-                self._ends |= self._client.run(end, self._order.run)
-            self._stack.close()
-        return [*chain(*self._ends.values())]
+    def close(self) -> None:
+        """End the run's backends on the workers."""
+        with suppress(OSError, self._dask.TimeoutError):
+            self._client.cancel([future for future, _ in self._running.values() if future])
+            self.ends |= self._client.run(end, self._order.run)
+        self._stack.close()
 
 
 def _together(settings: Iterable[BackendSettings]) -> dict[str, float]:

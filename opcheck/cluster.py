@@ -305,8 +305,8 @@ class Cluster:
         self._first: Sequence[str] = ()
         self._unfit: dict[str, str] = {}
         #: How the run's processes ended, by worker, as far as that is known.
-        self._ends: dict[str, Sequence[Ends]] = {}
-        self._looked, self._seen, self._is_closed = 0.0, monotonic(), False
+        self.ends: dict[str, Sequence[Ends]] = {}
+        self._looked, self._seen = 0.0, monotonic()
         #: What workers were asked before the run: what they are. They answer while it is prepared.
         self._greeted: dict[str, dict[tuple[int, ...], Any]] = {}
         self._greet()
@@ -367,12 +367,11 @@ class Cluster:
     def _greet(self) -> None:
         """Ask workers that were not asked yet for each backend that they have resources for."""
         for worker in self._threads({}).keys() - self._greeted:
-            fit = (worker in self._threads(one.resources) for one in self.settings)
-            some = [(number,) for number, is_fit in enumerate(fit) if is_fit]
+            fit = [worker in self._threads(one.resources) for one in self.settings]
             # Without a backend, its software alone matters.
+            some = [(number,) for number, is_fit in enumerate(fit) if is_fit] if fit else [()]
             self._greeted[worker] = {
-                numbers: self._submit(numbers, (), workers=[worker])
-                for numbers in (some if self.settings else [()])
+                numbers: self._submit(numbers, (), workers=[worker]) for numbers in some
             }
 
     def answers(
@@ -414,17 +413,13 @@ class Cluster:
         Raises UsageError as the function does, Defect for its other exceptions, and as `answers`;
         and BackendUnavailable for a job that ends each worker, or for which none is fit.
         """
-        lane = _Lane((), range(len(jobs)), resources or {})
-        self._lanes = [lane]
-        where = at or [""] * len(jobs)
-        numbered = enumerate(zip(jobs, where, strict=True))
-        todo = deque(_Chunk(lane, [n], partial(function, job), one) for n, (job, one) in numbered)
-        left = len(todo)
+        lane, left = _Lane((), range(len(jobs)), resources or {}), len(jobs)
+        self._lanes, where = [lane], at or [""] * len(jobs)
         while left:
             room = len(jobs) if at else _DEPTH * sum(self._threads(lane.resources).values())
-            while not self._asks_alone() and todo and len(self._running) < room:
-                lane.begun += 1
-                self._send(todo.popleft())
+            while not self._asks_alone() and lane.begun < len(jobs) and len(self._running) < room:
+                n, lane.begun = lane.begun, lane.begun + 1
+                self._send(_Chunk(lane, [n], partial(function, jobs[n]), where[n]))
             if done := self._waited(self._reply):
                 if not done.worker:
                     said = "the workers of the cluster that were asked a job ended"
@@ -479,9 +474,8 @@ class Cluster:
     def _submit(
         self, numbers: Sequence[int], cases: Sequence[Case], job: Job | None = None, **where: Any
     ) -> Any:
-        with warnings.catch_warnings():
-            # That a large model should be sent otherwise.
-            warnings.simplefilter("ignore", UserWarning)
+        # Dask warns that a large model should be sent otherwise.
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
             asked = self._order, numbers, cases, job
             return self._client.submit(work, *asked, pure=False, **where)
 
@@ -529,7 +523,7 @@ class Cluster:
         infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
         why = next(filter(None, [done.why, *map(difference, infos, done.infos)]), "")
         if not why:
-            self._ends[done.worker] = done.ends or self._ends.get(done.worker, ())
+            self.ends[done.worker] = done.ends or self.ends.get(done.worker, ())
             return done
         said = f"worker {done.worker}: {why}"
         if is_first:
@@ -542,9 +536,8 @@ class Cluster:
 
     def _part(self, chunk: _Chunk) -> None:
         """Ask the cases of a chunk again, one by one: its workers have ended."""
-        again = chunk.alone
-        some = (replace(chunk, places=[n], alone=True, again=again) for n in chunk.places)
-        self._alone.extend(some)
+        one = replace(chunk, alone=True, again=chunk.alone)
+        self._alone.extend(replace(one, places=[place]) for place in chunk.places)
 
     def _taken(self, chunk: _Chunk, future: Any) -> list[JudgedAnswer]:
         """The answers of a chunk; none where it is asked again. Raises as the worker did."""
@@ -606,15 +599,12 @@ class Cluster:
             and all(about["resources"].get(name, 0) >= it for name, it in resources.items())
         }
 
-    def close(self) -> list[Ends]:
-        """End the run's backends on the workers; return how their processes ended."""
-        if not self._is_closed:
-            self._is_closed = True
-            with suppress(OSError, self._dask.TimeoutError):
-                self._client.cancel([future for future, _ in self._running.values() if future])
-                self._ends |= self._client.run(end, self._order.run)
-            self._stack.close()
-        return [*chain(*self._ends.values())]
+    def close(self) -> None:
+        """End the run's backends on the workers."""
+        with suppress(OSError, self._dask.TimeoutError):
+            self._client.cancel([future for future, _ in self._running.values() if future])
+            self.ends |= self._client.run(end, self._order.run)
+        self._stack.close()
 
 
 def _together(settings: Iterable[BackendSettings]) -> dict[str, float]:
@@ -664,11 +654,9 @@ class Hosts:
             raise BackendUnavailable(f"no worker for all backends: {_listed(needed, needed)}")
         self.to_come, self._rows = len(self._at), dict[str, Timed]()
         headers = [header for header, _ in self._timed([()] * len(self._at))]
-        self.header = headers[0]
-        differing = set[str]()
-        for header in headers:
-            differing |= timings.differences(self.header, header).keys() - _LOOSE
-        if differing:
+        self.header, *others = headers
+        unlike = chain(*(timings.differences(self.header, header) for header in others))
+        if differing := {*unlike} - _LOOSE:
             kinds = [_listed(timings.settings(one), sorted(differing)) for one in headers]
             said = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
             raise BackendUnavailable(said, "name in `resources` of a profile what alike hosts have")

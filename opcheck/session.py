@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
@@ -100,7 +101,6 @@ class Session:
             hint = "write it as an address, such as py:my_backend:Class"
             raise UsageError("no limits and jobs for a backend in this process", hint)
         self.oracles: dict[str, Pool] = {}
-        self._judges: list[scheduler.Judges] = []
         self.backends: list[AskableBackend] = []
         self._is_connected = False
         #: Why the backends cannot be used, once that is known.
@@ -173,21 +173,18 @@ class Session:
         if self._jobs == 1 or not scheduler.CAN_FORK or run.heard:
             return iter(run)
         judges = scheduler.Judges(run, self._jobs, sure(self._folder), recorder.record)
-        self._judges.append(judges)
         self._stack.callback(judges.close)
         return run.results(judges.answers())
 
     def endings(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """End all processes; return which died unasked, and which died of being asked to leave."""
+        self._stack.close()
         everybody = {pool.info.address: pool for pool in self._pools}
         everybody |= {f"oracle {address}": pool for address, pool in self.oracles.items()}
-        for judges in self._judges:
-            judges.close()
-        for pool in everybody.values():
-            pool.close()
         ends = [(name, pool.accidents, pool.partings) for name, pool in everybody.items()]
+        far = self._cluster.ends.values() if self._cluster else ()
         accidents, partings = [], []
-        for name, ended, parted in [*ends, *(self._cluster.close() if self._cluster else ())]:
+        for name, ended, parted in chain(ends, *far):
             accidents += [f"{name}: {how}{f' (×{n})' * (n > 1)}" for how, n in ended.items()]
             partings += [f"{name}: when its process was to leave, it {how}" for how in parted]
         return tuple(accidents), tuple(partings)

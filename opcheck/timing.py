@@ -414,9 +414,8 @@ def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[flo
 
     # Welch's test of the part of a change beyond the zone, at either end of it.
     left = np.array(new)[:, None] - [zone, -zone]
-    with warnings.catch_warnings():
-        # SciPy warns of samples without any noise.
-        warnings.simplefilter("ignore", RuntimeWarning)
+    # SciPy warns of samples without any noise.
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         found = stats.ttest_ind(left, np.array(old)[:, None], equal_var=False)
         interval = found.confidence_interval(0.95)
         slower = stats.t.sf(found.statistic[0], found.df[0])

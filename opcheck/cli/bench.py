@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from opcheck.report.timings import Stored
     from opcheck.timing import Compared
 
-#: The exit code of a gate that fails, else None, and its part of the last line.
-Verdict = tuple[Exit | None, str]
+#: The exit code of a gate, and its part of the last line.
+Verdict = tuple[Exit, str]
 _READ = {"type": click.Path(path_type=Path, dir_okay=False)}
 
 
@@ -44,7 +44,7 @@ class TimingGate:
         slower = sum(one.verdict == "slower" for one in found.changes)
         together = any(one.verdict == "slower" for one in found.together)
         unclear = f"{found.unclear:,} of {len(found.changes) + len(found.missing):,} unclear"
-        code, said = None, []
+        code, said = Exit.CONFORMS, list[str]()
         if unfair:
             code, said = Exit.NOTHING_JUDGED, [f"the runs cannot be compared: {unfair}"]
         elif slower or together:
@@ -53,10 +53,10 @@ class TimingGate:
         if lost := sum(one.lost for one in found.missing):
             had = f"have a time on {base}" if base else "had a time before"
             code, said = Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *said]
-        if code is None and not found.changes:
+        if not code and not found.changes:
             code, said = Exit.NOTHING_JUDGED, ["nothing could be compared"]
         fails = found.unclear if self.unclear == "fail" else not found.is_decided
-        if code is None and fails and self.unclear != "pass":
+        if not code and fails and self.unclear != "pass":
             code, said = Exit.NOTHING_JUDGED, [f"undecided whether slower than {than} {by}"]
         said = said or [f"nothing is seen to be slower than {than} {by}"]
         return code, "; ".join([*said, unclear])
@@ -216,7 +216,7 @@ def command(
             raise UsageError(f"--compare measures nothing: {name} has no place beside it")
         gate = asked_gate(most, unclear, stored=True)
         code, meaning = show_changes(options.output(), sure(gate), *map(saved_benchmark, compared))
-        options.end(code or Exit.CONFORMS, meaning)
+        options.end(code, meaning)
     from opcheck.backends.address import DEFAULT
     from opcheck.execution.bench import entered, planned
     from opcheck.execution.workers import Limits
@@ -256,8 +256,7 @@ def command(
     if gate and rows:
         console.print()
         stored = timings.Stored(about, tuple(rows), complete=True)
-        failed, meaning = show_changes(console, gate, old, stored)
-        code = failed or code
+        code, meaning = show_changes(console, gate, old, stored)
     if error:
         raise error
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)

@@ -10,7 +10,7 @@ import math
 import pickle
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -241,7 +241,7 @@ class OneCase:
     def visit(self, visit: Visit, chance: Random, stop: Stop) -> None:
         """Time it in one process of each backend that is left, until `stop` returns True."""
         evaluation, look = CaseEvaluation(self.case, self.oracle_answer), partial(_look, stop)
-        try:
+        with suppress(Stopped):
             if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
                 [reply] = workers.answers([(self.oracle, workers.once(asked))], look)
                 evaluation.oracle_answer = expected.OracleAnswer(self.oracle.info, reply.outcome)
@@ -250,8 +250,6 @@ class OneCase:
                 self._judge(evaluation, look)
             if self._left():
                 self._time(evaluation, visit, chance, stop)
-        except Stopped:
-            return
 
     @property
     def is_precise(self) -> bool:
@@ -350,15 +348,13 @@ class OneCase:
         contenders = [(part, contender) for part, contender in prepared if contender]
         if not contenders:
             return
-        rulers = [Contender(one, visit.worker) for one in (copying(self.moved), yardstick())]
+        works = (copying(self.moved), self.copy), (yardstick(), self.yardstick)
+        rulers = [Contender(work, visit.worker, samples=samples) for work, samples in works]
         for ruler in rulers:
             ruler.warm_up(self.plan)
         timed = [one for _, one in contenders]
         self.rounds = interleave(timed, rulers, self.plan, visit, self.rounds, chance, stop)
-        self.copy += rulers[0].samples
-        self.yardstick += rulers[1].samples
         for part, contender in contenders:
-            part.samples += contender.samples
             try:
                 if contender.lost:
                     raise WorkerLost(contender.lost)
@@ -375,7 +371,7 @@ class OneCase:
         try:
             held = watch.hold(asked, look)
             part.prepared.append(held.prepared)
-            contender = Contender(watch, worker)
+            contender = Contender(watch, worker, samples=part.samples)
             contender.warm_up(self.plan, held.first)
         except WorkerLost as error:
             part.why_not = f"when it was to be timed: {error}"

@@ -191,8 +191,8 @@ def test_a_build_is_held_against_another_of_the_same_run(bench, new, base, code,
 @pytest.mark.parametrize(
     ("changes", "unclear", "code"),
     [
-        ((UNCLEAR,), None, 5), ((UNCLEAR,), "fail", 5), ((UNCLEAR,), "pass", None),
-        ((CLEAR, UNCLEAR), None, None), ((CLEAR, UNCLEAR), "fail", 5), ((CLEAR,), "fail", None),
+        ((UNCLEAR,), None, 5), ((UNCLEAR,), "fail", 5), ((UNCLEAR,), "pass", 0),
+        ((CLEAR, UNCLEAR), None, 0), ((CLEAR, UNCLEAR), "fail", 5), ((CLEAR,), "fail", 0),
         ((), "pass", 5),
     ],
 )  # fmt: skip

@@ -146,7 +146,8 @@ EITHER_ZERO = """
     Bernoulli Binarizer Clip GlobalMaxPool Hardmax Imputer LabelEncoder Max MaxPool MaxRoiPool Min
     DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 RandomNormalLike RandomUniformLike ReduceMax
     DML_MAX_POOLING DML_MAX_POOLING1 DML_MAX_POOLING2 DML_ELEMENT_WISE_MAX DML_ELEMENT_WISE_MIN
-    DML_ELEMENT_WISE_SIGN OneHotEncoder ReduceMin Relu SequenceEmpty Sign TopK Unique
+    DML_ACTIVATION_RELU DML_ELEMENT_WISE_CLIP DML_ELEMENT_WISE_SIGN DML_ELEMENT_WISE_THRESHOLD
+    OneHotEncoder ReduceMin Relu SequenceEmpty Sign TopK Unique
     """.split()
 
 

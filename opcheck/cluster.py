@@ -335,8 +335,7 @@ class Cluster:
             sleep(_TICK)
             self._look_after()
         self._greet()
-        settings, wrong = self._order.settings, list[str]()
-        infos: dict[int, BackendInfo] = {}
+        wrong, infos = list[str](), dict[int, BackendInfo]()
         self._first = [*found]
         asked = [(worker, *one) for worker in found for one in self._greeted[worker].items()]
         began = monotonic()
@@ -355,13 +354,13 @@ class Cluster:
                 done = replace(done, unfit=difference(infos.setdefault(number, info), info))
             if why := done.why:
                 wrong.append(f"worker {done.worker}: {why}")
-        for number, one in enumerate(settings):
+        for number, one in enumerate(self.settings):
             if number not in infos and not wrong:
                 needs = _listed(one.resources, one.resources)
                 wrong.append(f"no worker for {one.name or one.address}: {needs or 'all ended'}")
         if wrong:
             raise BackendUnavailable("\n".join(dict.fromkeys(wrong)))
-        self.infos = [infos[number] for number in range(len(settings))]
+        self.infos = [infos[number] for number in range(len(self.settings))]
         return [*map(remote, self.infos)]
 
     def _greet(self) -> None:
@@ -387,15 +386,14 @@ class Cluster:
         self._run, self._recorder = run, recorder
         self._numbers = numbers or range(len(self.infos))
         cases = run.cases
-        settings = {number: self._order.settings[number] for number in self._numbers}
+        settings = {number: self.settings[number] for number in self._numbers}
         compared = [place for place, case in enumerate(cases) if case.expect.compares_backends]
         others = sorted({*range(len(cases))} - {*compared})
         lanes = [_Lane((number,), others, one.resources) for number, one in settings.items()]
         every = _Lane(self._numbers, compared, _together(settings.values()))
-        self._lanes = lanes = [*lanes, every]
-        left = len(cases) * len(settings)
+        self._lanes, left = [*lanes, every], len(cases) * len(settings)
         while left:
-            self._begin(lanes)
+            self._begin()
             found = self._waited(self._taken) or []
             left -= len(found)
             yield found
@@ -443,11 +441,11 @@ class Cluster:
             return True
         return bool(self._alone) or any(chunk.alone for chunk in self._running)
 
-    def _begin(self, lanes: Sequence[_Lane]) -> None:
+    def _begin(self) -> None:
         """Submit chunks while workers have room, of the lane that is behind first."""
         if self._asks_alone():
             return
-        while some := [lane for lane in lanes if lane.begun < len(lane.places)]:
+        while some := [lane for lane in self._lanes if lane.begun < len(lane.places)]:
             lane = min(some, key=lambda one: one.places[one.begun])
             room = _DEPTH * sum(self._threads(lane.resources).values())
             ahead = lane.places[lane.begun] - self._run.emitted

@@ -5,6 +5,8 @@ import operator
 import numpy as np
 import pytest
 
+from opcheck.engine.evaluate import evaluate as evaluated
+from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.opset import ML, describe
 from tests.computed import evaluate
@@ -77,14 +79,30 @@ def test_forests_are_walked(seed):
             "nodes_truenodeids": (99,) * len(nodes)})  # fmt: skip
 
 
+#: A node of TreeEnsemble with two leaves, of which the first is taken for at most 1.
+NODE = {"tree_roots": (0,), "nodes_featureids": (0,), "nodes_modes": np.zeros(1, np.uint8),
+        "nodes_splits": np.ones(1, "f"), "nodes_truenodeids": (0,), "nodes_trueleafs": (1,),
+        "nodes_falsenodeids": (1,), "nodes_falseleafs": (1,), "leaf_targetids": (0, 0),
+        "leaf_weights": np.ones(2, "f"), "n_targets": 1}  # fmt: skip
+
+
+def test_weights_of_float16_are_added_up_in_float32():
+    """2048 + 1 + 1 is 2050; in float16 each 1 alone is half a step, and lost."""
+    of_nodes = {name: np.tile(one, 3) if isinstance(one, np.ndarray) else one * 3
+                for name, one in NODE.items() if name.startswith("nodes_")}  # fmt: skip
+    attrs = NODE | of_nodes | {
+        "tree_roots": (0, 1, 2), "nodes_truenodeids": (0, 1, 2), "leaf_targetids": (0, 0, 0),
+        "nodes_falsenodeids": (0, 1, 2), "nodes_splits": np.ones(3, np.float16),
+        "leaf_weights": np.array([2048, 1, 1], np.float16), "n_targets": 2}  # fmt: skip
+    node = Node(describe(ML, "TreeEnsemble", 5).op, [np.ones((1, 1), np.float16)], attrs)
+    [y] = evaluated(node)
+    assert y.tolist() == [[2050, 0]]
+
+
 @pytest.mark.parametrize("other", [
     {"tree_roots": ()}, {"nodes_splits": np.array(2, "f")}, {"nodes_splits": np.ones((1, 1), "f")},
     {"leaf_weights": np.ones((2, 2), "f")}, {"membership_values": np.full((1, 1), np.nan, "f")},
     {"nodes_hitrates": np.array(1, "f")}, {"nodes_modes": np.zeros((1, 1), np.uint8)}])  # fmt: skip
 def test_tensors_of_other_ranks_and_no_trees_are_not_answered(other):
-    node = {"tree_roots": (0,), "nodes_featureids": (0,), "nodes_modes": np.zeros(1, np.uint8),
-            "nodes_splits": np.ones(1, "f"), "nodes_truenodeids": (0,), "nodes_trueleafs": (1,),
-            "nodes_falsenodeids": (1,), "nodes_falseleafs": (1,), "leaf_targetids": (0, 0),
-            "leaf_weights": np.ones(2, "f"), "n_targets": 1}  # fmt: skip
     with pytest.raises(NotSupported, match="nothing is said of"):
-        evaluate(describe(ML, "TreeEnsemble", 5).op, [np.ones((1, 1), "f")], node | other)
+        evaluate(describe(ML, "TreeEnsemble", 5).op, [np.ones((1, 1), "f")], NODE | other)

@@ -60,10 +60,8 @@ def _in_own_types(
 ) -> tuple[Array, ...]:
     """See `evaluate`."""
     convert = _native if bound.operator.exact or bound.schema.graphs else _widened
-    # Tensors that are attributes are lifted as inputs are, so in float32 too.
-    plain = faults is None and trace is None
-    lift = convert if plain else lambda array: _made_faulty(convert(array))
-    outputs = _called(bound, lift, bound.node.inputs, faults, trace)
+    lift = (lambda array: array) if faults is None and trace is None else _made_faulty
+    outputs = _called(bound, lift, map(convert, bound.node.inputs), faults, trace)
     return tuple(_typed(bound, place, bare(output)) for place, output in enumerate(outputs))
 
 

@@ -490,7 +490,8 @@ def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roo
     inner = np.arange(nodes + lasts) < nodes
     grown = Nodes(roots, inner, features, modes, splits, for_nan, after, members(modes, sets))
     places = nodes + np.arange(lasts)
-    votes = places, targets, xp.lifted(weights), n_targets, _AGGREGATES[aggregate_function]
+    weights = xp.astype(xp.lifted(weights), X.dtype)  # inputs of float16 are float32 by now
+    votes = places, targets, weights, n_targets, _AGGREGATES[aggregate_function]
     return transform(voted(leaves(test, X, grown), *votes), _TRANSFORMS[post_transform])
 
 

@@ -446,7 +446,7 @@ RunPart: TypeAlias = tuple[str, Run]
 
 
 def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
-    """Merge `parts`, at least one; return the run, in order of cases, and what is missing.
+    """Merge `parts`, at least one; return the run, in order of cases, and its gaps.
 
     Raises UsageError with all misfits: another suite, other rules, another opcheck, two versions of
     a backend, a result twice, or backends to be compared with each other in different runs.

@@ -282,7 +282,7 @@ def read(path: AnyPath) -> StoredRun:
 def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> analysis.Difference:
     """Return what changed from one stored run to another, by case and backend.
 
-    `regressions` of it counts those for the worse. Raises CaseFileError for what is no stored run.
+    `regressions` of it counts those for the worse. Raises CaseFileError for other files.
     """
     runs = [one if isinstance(one, StoredRun) else read(one) for one in (old, new)]
     return analysis.compare(*runs)

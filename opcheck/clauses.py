@@ -1,7 +1,7 @@
 """The specification of an operator, sentence by sentence, and which cases test each of them.
 
 The text of a version is its page. An entry of `clauses/` names the cases that test a sentence. A
-clause is a quotation: part of a sentence, or of several in a row, with `…` for what is left out.
+clause is a quotation: part of a sentence, or of several in a row, with `…` for words left out.
 White space, the kind of quotation marks, and the marks of code and formulas do not matter. Where
 the pages word it differently, a clause quotes each with its versions behind it, separated by
 semicolons: `described above (Softmax-1, 11); of rank >= axis (Softmax-13)`.

@@ -99,7 +99,7 @@ class Work:
 
     worker: str
     unfit: str = ""
-    #: A bug of opcheck, or what is wrong with a job.
+    #: A bug of opcheck, or an error in a job.
     failure: Failure | None = None
     infos: Sequence[BackendInfo] = ()
     answers: Sequence[JudgedAnswer] = ()
@@ -142,7 +142,7 @@ class _Seat:
         return self._oracles
 
     def ends(self) -> list[Ends]:
-        """How processes of the backends have ended."""
+        """The ends of the backends' processes."""
         pools = [*self._pools.values(), *self._oracles.values()]
         return [(pool.info.address, dict(pool.accidents), pool.partings) for pool in pools]
 
@@ -294,7 +294,7 @@ class Cluster:
             self._stack = stack.pop_all()
         self.infos: list[BackendInfo] = []
         self._done: Queue[tuple[_Chunk, Any]] = Queue()
-        #: What is under way, with the only workers that may do it, if some may not.
+        #: The parts under way, each with the only workers that may do it, if some may not.
         self._running: dict[_Chunk, tuple[Any, frozenset[str]]] = {}
         self._lanes: Sequence[_Lane] = ()
         #: Chunks to be asked first: a worker that ends is no fault of what waits there with others.
@@ -478,7 +478,7 @@ class Cluster:
             return self._client.submit(work, *asked, pure=False, **where)
 
     def _waited(self, take: Callable[[_Chunk, Any], T | None]) -> T | None:
-        """What is taken of a chunk that is done; None where none was for a while."""
+        """The outcome of a chunk that is done; None where none was for a while."""
         try:
             found = take(*self._done.get(timeout=_TICK))
             self._seen = monotonic()
@@ -488,7 +488,7 @@ class Cluster:
             return None
 
     def _reply(self, chunk: _Chunk, future: Any) -> Work | None:
-        """What a worker did, None where it is asked again; of none if this ends each worker.
+        """The work of a worker; None if it is asked again, an empty one if it ends each worker.
 
         Raises as the worker did.
         """
@@ -637,7 +637,7 @@ def supported(
 
 
 class Hosts:
-    """A benchmark, as `bench.Benchmark`, on hosts that are alike, each of which times a share.
+    """A benchmark like `bench.Benchmark`, on hosts that are alike: each times a share.
 
     A case is timed with all backends on one host, by the one worker there that times. `entry` are
     arguments of `bench.entered`. Raises as that does, and BackendUnavailable for hosts unlike.

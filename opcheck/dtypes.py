@@ -220,7 +220,7 @@ def widened(x: NDArray[Any]) -> NDArray[np.float32]:
 def narrowed(values: NDArray[np.float32], dtype: np.dtype[Any]) -> NDArray[Any]:
     """`values` as `dtype`, float16 or bfloat16, to nearest, ties to even.
 
-    What is too large becomes infinite. NaN stays NaN with its sign; one that signals may warn.
+    Values too large become infinite. NaN stays NaN with its sign; one that signals may warn.
     """
     bits = values.view(np.uint32)
     if dtype.kind == "f" and values.size >= _MANY and bits.max() < _TOO_LARGE:

@@ -22,6 +22,6 @@ def picked(one: object, names: str) -> dict[str, Any]:
 
 
 def sure(found: Found | None) -> Found:
-    """What cannot be missing here, though its type allows it."""
+    """The value, which is not None here though its type allows it."""
     assert found is not None
     return found

@@ -178,7 +178,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
     Each is started in a process of its own, as for a run. `opcheck support` shows which operators
     they have.
 
-    Exit codes: 0 all is shown, 2 wrong usage, 4 what is at an ADDRESS cannot be used.
+    Exit codes: 0 all is shown, 2 wrong usage, 4 a backend at an ADDRESS cannot be used.
     """
     from opcheck.backends.address import profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
@@ -229,7 +229,7 @@ def support(
     """Show which operators backends have, in every version and type, and which of them are right.
 
     \b
-    opcheck support -b onnxruntime                   what is not right, and why
+    opcheck support -b onnxruntime                   cells that are not right, and why
     opcheck support -b npu:0 -b onnxruntime          one beside the other
     opcheck support -b npu:0 --require '*@13+:float32'   a gate
     opcheck support -b npu:0 --format html > npu.html    every cell

@@ -112,7 +112,7 @@ def locate(
 
 
 def _network(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Network":
-    """The model; raises UsageError for what is no model of several nodes, or cannot be fed."""
+    """The model; raises UsageError for a file without one of several nodes that can be fed."""
     from opcheck.execution.locate import Network
     from opcheck.model import GRAPH
     from opcheck.suite import load_all

@@ -1,4 +1,4 @@
-"""`opcheck golden`, `pack` and `verify`: what is handed to others, in folders and in files."""
+"""`opcheck golden`, `pack` and `verify`: folders and files to hand to others."""
 
 import hashlib
 import re

@@ -483,9 +483,9 @@ def unsettled(want: Want) -> Mask:
 
 
 def _sizes(y: Floats) -> Floats:
-    """The root mean square of what is at most `_NEAR` times as large as each element.
+    """The root mean square of the elements at most `_NEAR` times as large as each.
 
-    What is larger says nothing of it. The smallest eighth, and zeros, have the size of the others.
+    Larger elements say nothing of it. The smallest eighth, and zeros, have the size of the others.
     """
     size = np.where(np.isfinite(y), np.abs(y), 0.0)
     order = np.sort(size[size > 0])

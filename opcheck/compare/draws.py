@@ -1,7 +1,7 @@
 """Numbers drawn at random, judged by their distribution.
 
 Each element is drawn apart from the others, and the quantiles of its own distribution tell in which
-of 256 bins it fell, which are all as likely. Where what is drawn has few values, as 0 and 1, one
+of 256 bins it fell, which are all as likely. Where few values can be drawn, as 0 and 1, one
 value fills several bins, and the element is put into any of them. Of n elements a part of more or
 less than p then lies in the first bins with a probability of at most exp(−n·D), where D is the
 relative entropy of the part and p (Chernoff's inequality). That is asked of all elements, and of
@@ -33,7 +33,7 @@ _BEYOND = 4
 
 
 class Judged(NamedTuple):
-    """The ends of what can be drawn, the elements that cannot be, and how odd all together are.
+    """The ends of the range, the elements outside, and how unlikely all together are.
 
     `used` is above 1 where that is no chance, and `text` says what is odd.
     """
@@ -109,7 +109,7 @@ def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
 
 
 def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
-    """The deviations of parts, as shares of what is allowed where they are `likely` ones."""
+    """The deviations of parts, as shares of those allowed where they are `likely` ones."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = parts * np.log(parts / likely), (1 - parts) * np.log((1 - parts) / (1 - likely))
     entropy = np.nan_to_num(terms[0]) + np.nan_to_num(terms[1])

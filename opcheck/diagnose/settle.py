@@ -185,7 +185,7 @@ class _CellGroup:
         return [one for one in group if one.case.id not in self.chosen]
 
     def _cover(self, group: Sequence[Seen], standing: Counter[str], *, with_rules: bool) -> None:
-        """Repeatedly choose the cause that explains the most of what is left of a group."""
+        """Repeatedly choose the cause that explains most of the rest of a group."""
         while left := self._left(group):
             rank: dict[str, list[int]] = defaultdict(list)
             for one in left:

@@ -249,7 +249,7 @@ class AxisWindows:
         return found
 
     def spans(self, numbers: Places) -> tuple[Places, Places]:
-        """Where these windows' elements begin, `dilation` apart, and how many are no padding."""
+        """The first elements of these windows, `dilation` apart, and how many are no padding."""
         ends = (self.size + 1) * self.stride + self.begin + self.length
         wide = ends + self.kernel * self.dilation >= 1 << 62
         start = numbers.astype(object if wide else np.int64) * self.stride - self.begin

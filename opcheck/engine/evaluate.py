@@ -174,7 +174,7 @@ def _typed(bound: BoundNode, place: int, output: Any) -> Array:
 
 @dataclass(frozen=True)
 class Tier:
-    """An arithmetic and a formulation, from what is expected to the least that is tolerated.
+    """An arithmetic and a formulation: the expected one, or a coarser one that is tolerated.
 
     An output that needs a tier with a `remark` is a warning that this remark explains. `ranged`:
     it is about range, so that its remark holds where an error comes of that alone.
@@ -319,7 +319,7 @@ def _of_two(output: Output) -> Output:
 
 
 def _tamed(array: Array | None) -> Array | None:
-    """`array` with zeros for what is no finite number; itself where all of it is."""
+    """`array` with zeros for values that are not finite; itself if there are none."""
     if not is_real(array):
         return array
     with np.errstate(invalid="ignore"):
@@ -393,7 +393,7 @@ class Expected:
 
     @cached_property
     def values(self) -> Any:
-        """The values in float64; what is too large is its largest number."""
+        """The values in float64; those too large are its largest number."""
         v = self.output.v
         if v.dtype == np.float64:
             return v
@@ -516,8 +516,8 @@ class Expected:
 class Drawn:
     """An output of numbers drawn at random, each apart from all others.
 
-    `answer` draws all outputs, of which this one is at `place`. Where they are computed of what was
-    drawn, `related` finds in all outputs where they contradict each other.
+    `answer` draws all outputs, this one at `place`. Where they are computed from the draws,
+    `related` finds in all outputs where they contradict each other.
     """
 
     answer: Callable[[], Sequence[Array]]

@@ -158,7 +158,7 @@ class Node:
         return 0 if self.lead is None else self.lead.ndim
 
     def subgraph(self, name: str) -> "Subgraph":
-        """The graph in an attribute; raises InvalidNode for what is none."""
+        """The graph in an attribute; raises InvalidNode if there is none."""
         from opcheck.opset import onnx_defs
 
         try:
@@ -324,7 +324,7 @@ _OF_MODELS = Schema(GRAPH, {"graph": _ITS_GRAPH}, inputs=(), outputs=(_ITS_OUTPU
 
 
 def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, Any]:
-    """The keyword arguments of a formula: what is stated, else the schema's defaults, else None.
+    """The keyword arguments of a formula: stated, else the schema's defaults, else None.
 
     An attribute that this version lacks is left to the formula's own default.
     """

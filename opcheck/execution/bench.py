@@ -488,7 +488,7 @@ def entered(
 
 
 def at_a_host(entry: tuple[Any, ...]) -> Iterator[str | tuple[Bench, Rows]]:
-    """Yield what is visited, and at last the header and the rows, of what `entered` enters."""
+    """Yield each visit of the benchmark that `entered` enters, and at last its header and rows."""
     with entered(*entry) as (bench, benchmark):
         yield from benchmark.visits()
         yield bench, [replace(row, host=platform.node()) for row in benchmark.rows()]

@@ -283,7 +283,7 @@ def _are_right(compared: Comparisons) -> bool:
 
 
 def _of_itself(outcome: Outcome) -> Outcome:
-    """What came in a fresh process, where what was asked before had done the damage."""
+    """The answer of a fresh process, where earlier questions had done the damage."""
     if isinstance(outcome, model.Crashed | model.OutOfMemory):
         return outcome.alone or outcome
     return outcome

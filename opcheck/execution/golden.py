@@ -208,7 +208,7 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """The tests of a case, and what is left out of it."""
+    """The tests of a case, and the parts left out."""
 
     tests: tuple[Test, ...]
     left_out: tuple[gm.LeftOut, ...] = ()

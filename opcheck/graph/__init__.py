@@ -85,7 +85,7 @@ def opened(model: ModelProto, *, as_file: bool = False) -> Iterator[str | bytes]
 
 
 def _inputs(task: Task) -> list[str]:
-    """The node's inputs, of which those are none that only its subgraphs use."""
+    """The node's inputs, without those that only its subgraphs use."""
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
     outer = opset.outer(schema, task.slots) if schema else []
     return [*opset.without_end([name for name in task.slots if name not in outer])]
@@ -159,7 +159,7 @@ def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[
     """`node` with nodes that make its sequences of tensors, and that take apart what it gives.
 
     Then the constants that these need. See `opset.without_sequences`. Raises NotExpressible for
-    types of which no operator takes a sequence apart.
+    types whose sequences no operator takes apart.
     """
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
     nodes, constants = [node], dict[str, Array]()

@@ -338,7 +338,7 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
 
 
 def check_size(path: Path, most: int | None = None) -> None:
-    """Raise ValueError for what is no file, or is larger than a model may be, or than `most`."""
+    """Raise ValueError if it is no file, or larger than a model may be, or than `most`."""
     limit = MAX_BYTES if most is None else most
     # A pipe would never end.
     if not path.is_file():

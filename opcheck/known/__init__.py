@@ -353,7 +353,7 @@ def _lines(path: Path) -> tuple[str, ...]:
 
 
 class _Listed(NamedTuple):
-    """Where a case is listed: the number of a ledger's entry, and one of its places."""
+    """The place of a case in a ledger: the number of an entry, and one of its places."""
 
     ledger: UserLedger
     number: int

@@ -10,7 +10,7 @@ from opcheck.model import Array, LiveResult, OpVersion
 
 #: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
 _ROUNDINGS = 6
-#: The binary exponent of what is no longer small in any type.
+#: The binary exponent from which on a number is small in no type.
 _MOST = -5
 
 
@@ -37,7 +37,7 @@ class JudgedNode:
 
     @property
     def fails(self) -> bool:
-        """True for wrong values, and for what is no answer."""
+        """True for wrong values, and for a missing answer."""
         return self.result.failure not in (None, "precision")
 
     @property

@@ -61,7 +61,7 @@ class Task:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Which of the operator's outputs `outputs` are."""
+        """The places of `outputs` among the operator's outputs."""
         return tuple(n if one.place is None else one.place for n, one in enumerate(self.outputs))
 
     @property

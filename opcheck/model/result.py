@@ -78,7 +78,7 @@ class Picture:
     steps off), where there are any. `unordered` counts NaN against a number. Integers have neither.
 
     `cells` maps the output, the last axis to the right: at most 64 rows of at most 64 letters. A
-    letter is the worst of a block of elements, as a share of what is allowed: "." nothing, z up to
+    letter is the worst of a block of elements, as a share of the tolerance: "." nothing, z up to
     all of it, y half, x a quarter … a; A up to twice, B four times … X, Y more; Z: none is allowed.
     """
 

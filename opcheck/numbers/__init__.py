@@ -157,7 +157,7 @@ def if_known(x: Any) -> Any:
 
 
 def real(x: float) -> Any:
-    """A number of the kind in force, so that what is computed of it has no rounding of Python's."""
+    """A number of the kind in force, so that Python rounds nothing that is computed from it."""
     found = _context.get().lift(np.asarray(x, np.float64))
     return float(x) if isinstance(found, np.ndarray) else found
 

@@ -136,7 +136,7 @@ def narrow(dtype: DType) -> Arithmetic:
 
 
 class Kind:
-    """Whatever turns to a kind of numbers for the functions that are called on it.
+    """Base of arrays whose kind of numbers has the functions that are called on them.
 
     It is no ABC: `isinstance`, which every function of a formula calls, is much slower of those.
     """

@@ -77,7 +77,7 @@ class Lowered:
     picks: Mapping[str, "Lowered"]
 
     def chosen(self, attrs: Attrs) -> "Lowered":
-        """What these members mean; raises InvalidNode where `picker` is no such constant."""
+        """The meaning of these members; raises InvalidNode where `picker` is no such constant."""
         word = str(attrs.get(self.picker, ""))
         illegal(f"{self.picker} {word!r}; allowed: {', '.join(self.picks)}",
                 self.picks and word not in self.picks)  # fmt: skip
@@ -99,7 +99,7 @@ class Lowered:
         return found
 
     def constants(self, given: Sequence[Any], attrs: Attrs) -> dict[str, Array]:
-        """What ONNX has as inputs, of its types; raises NotSupported for what these do not hold."""
+        """The inputs of ONNX's operator, in its types; raises NotSupported for values they lack."""
         dtype, found = DTYPES[given[0].dtype.name], dict[str, Array]()
         members = self.schema.attributes
         values = {**self.fixed, **{_MEMBERS[one].get("onnx"): attrs[one] for one in members}}

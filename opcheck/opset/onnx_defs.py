@@ -155,7 +155,7 @@ def graph(text: str, name: str) -> onnx.GraphProto:
 def subgraph(text: str, opset: int) -> Body:
     """A graph in ONNX's textual syntax, of operators as they are at an opset.
 
-    Raises ValueError for what is no graph, and for an operator that is not there.
+    Raises ValueError for a text that is no graph, and for an unknown operator.
     """
     parsed = graph(text, "graph")
     try:

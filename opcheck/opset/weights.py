@@ -35,8 +35,8 @@ _OTHER_DATA = {4, 5, 6, 7, 10, 11}
 def without(path: Path) -> tuple[bytes, list[Place | None]]:
     """The model in a file without the data of its large initializers, and where those lie.
 
-    There is a place for each initializer, None where its data are in the model. What is no message
-    of protobuf comes back as it is.
+    There is a place for each initializer, None where its data are in the model. A file that is no
+    message of protobuf comes back as it is.
     """
     if path.stat().st_size < _LARGE:
         return path.read_bytes(), []

@@ -312,7 +312,7 @@ class Builder:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Keep the collector from looking through what is read again and again: it has no cycles."""
+    """Keep the collector from searching the tree again and again: it has no cycles."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -498,7 +498,7 @@ class FileNode:
         return FileNode(kept, self.mark, self.keys)
 
     def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
-        """Where `path`, or with `key` its last key, begins; steps that lead nowhere are skipped."""
+        """The start of `path`, or with `key` of its last key; steps to nowhere are skipped."""
         node, mark = self, self.mark
         for number, step in enumerate(path, 1):
             if below := node.get(step):

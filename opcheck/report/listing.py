@@ -1,4 +1,4 @@
-"""What suites hold and what they see: cases, without running them, clauses, cells and mutants."""
+"""The contents and the power of suites: cases, without running them, clauses, cells and mutants."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

@@ -70,7 +70,7 @@ def unpacked(stream: BufferedReader) -> BinaryIO:
 def stored(
     cls: type, make: Callable[..., Any] | None = None, optional: str = "", /, **types: Any
 ) -> Any:
-    """The type of an object in a line, with the fields of `cls`, one of which may be `optional`.
+    """The type of an object in a line, with the fields of `cls`; one may be `optional`.
 
     `types` replace the types of fields or add fields; None removes one. `make` is called with the
     fields that are there, without the `type` and `format` of the line.

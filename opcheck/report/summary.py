@@ -1,6 +1,6 @@
 """A run in a terminal: failures in full as they come, then tables and the exit code.
 
-A failure is told by the sentence tested, the answer, its mistakes, and how to repeat it. The tables
+A failure shows the sentence tested, the answer, its mistakes, and how to repeat it. The tables
 are short: the most frequent known defects, wrong results by operator and backend, a legend. The
 most important comes last, next to the prompt. If verbose, they count every verdict and open answer.
 """

@@ -1,4 +1,4 @@
-"""Which cells of operators are judged: an operator in a version with an element type.
+"""The cells that are judged: an operator in a version with an element type.
 
 The type is one of the first type variable, that of the first input or, without inputs, of the first
 output. Deprecated versions have no cells.

@@ -1,7 +1,7 @@
 """The manifest of a golden folder, and its files against it; both may come from a stranger.
 
 The manifest is one JSON file, the same bytes for the same content. Nothing outside the folder is
-read. What is in the files is for `execution.golden`.
+read. `execution.golden` reads the files' contents.
 """
 
 import json

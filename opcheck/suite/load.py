@@ -81,7 +81,7 @@ def _load(
 
 
 def _about(ops: Collection[str]) -> Sequence[Path]:
-    """The shipped files of these operators, of which some may have none; all without `ops`."""
+    """The shipped files of these operators; all without `ops`. An operator may have none."""
     if not (names := {op.lower() for op in ops}):
         return [shipped_suites()]
     files = _in_folder(shipped_suites(), Problems())

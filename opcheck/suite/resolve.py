@@ -456,7 +456,7 @@ class Resolver:
         return found
 
     def _is_graph(self, schema: Schema, name: str, text: str) -> bool:
-        """Return True for a graph; report what is none, or is of tensors that are not there."""
+        """Return True for a graph; report any other value, and tensors that are not there."""
         from opcheck.opset import onnx_defs
 
         given, mark = [*(self.fields.inputs or {})], self.node.at(("attrs", name))

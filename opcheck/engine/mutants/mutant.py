@@ -100,7 +100,7 @@ class Mutant:
             raise
 
     def concerns(self, node: Node) -> bool:
-        """Return True if the formula calls what is wrong, in a dtype in which it is wrong."""
+        """Return True if the formula calls the wrong function, in a dtype in which it is wrong."""
         if self.only is not None and node.dtype not in self.only:
             return False
         if self.unless and (not node.is_legal or {*self.unless} & node.primitives):
@@ -109,7 +109,7 @@ class Mutant:
 
     @property
     def once_a_version(self) -> bool:
-        """True if one type decides, as it does about what is legal in a version."""
+        """True if one type decides, as it does about legality in a version."""
         return self.any_type or isinstance(self.answer, Accepting)
 
 

@@ -32,7 +32,7 @@ Axes: TypeAlias = tuple[int, ...]
 ShapeChange: TypeAlias = Callable[[tuple[int, ...], Axes], tuple[tuple[int, ...], Axes]]
 
 _FROM_THE_BACK, _COERCED, INDEXED = "from_either_end", "matrix_of", "elements_at"
-#: What is taken for an axis that is out of range.
+#: The axis that is taken for one out of range.
 _OUTSIDE: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_wraps", "an axis out of range was taken modulo the rank", lambda axis, r: axis % r),
     ("axis_clamped", "an axis out of range was clamped to the nearest one",
@@ -40,7 +40,7 @@ _OUTSIDE: tuple[tuple[str, str, AxisChange], ...] = (
     ("out_of_range_is_last", "an axis out of range was taken for the last one",
      lambda axis, r: r - 1),
 )  # fmt: skip
-#: What is taken for an axis, counted from the front.
+#: The axis that is taken for another, counted from the front.
 _FOUND: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_1_always", "axis 1 was taken, whatever the attribute", lambda axis, r: min(1, r - 1)),
     ("first_axis_always", "the first axis was taken, whatever the attribute", lambda axis, r: 0),

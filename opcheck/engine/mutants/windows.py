@@ -60,7 +60,7 @@ ArgumentReading: TypeAlias = Callable[[WindowArguments], WindowArguments]
 WindowChange: TypeAlias = Callable[[Axis], Axis]
 #: Wrong windows, from the arguments and the right windows.
 WindowFault: TypeAlias = Callable[[WindowArguments, Windows], Windows]
-#: What is called where filters are a tensor, which has the kernel's sizes.
+#: The function called where filters are a tensor, which has the kernel's sizes.
 _FILTERED = "bilinear"
 
 
@@ -199,7 +199,7 @@ def _fitting(axis: Axis, padding: int) -> int:
 
 
 def _planned_as(name: str, **changed: Any) -> WindowChange:
-    """What is so named is that of the windows for other arguments."""
+    """Members of these names are those of the windows for other arguments."""
     return lambda axis: replace(axis, **picked(replace(axis, **changed).planned(), name))
 
 
@@ -297,7 +297,7 @@ OF_ONE_AXIS = _faults(
 
 
 def _small(a: WindowArguments) -> WindowArguments:
-    """A kernel that fits into any input; what is below 1 stays so."""
+    """A kernel that fits into any input; sizes below 1 stay so."""
     return replace(a, kernel_shape=[min(1, size) for size in a.kernel_shape])
 
 
@@ -435,7 +435,7 @@ def _zero_beyond(auto_pad: str, windows: Windows, values: Any) -> Any:
 
 
 _WHOLE = "was scaled up to a whole one"
-#: What is done to the sums, and before that to the windows.
+#: Functions of the sums, and before that of the windows.
 SUMS: tuple[MutantRow, ...] = (
     ("hanging_windows_rescaled", f"a window that hung over the end {_WHOLE}", "ceil_mode",
      _times(lambda w: _size(w) / _inside(w))),

@@ -22,7 +22,7 @@ ROTARY = operator("RotaryEmbedding")
 
 
 class Heads(NamedTuple):
-    """What is computed with, each of four axes: batch, head, token, element.
+    """The tensors of the computation, each of four axes: batch, head, token, element.
 
     `shown` has the keys that the mask leaves, `more` what it adds. Query i stands at i + `offset`.
     """
@@ -52,7 +52,7 @@ def split(x, count):
 
 
 def masked(since, mask, shape, least):
-    """Where the mask is not -inf, or true, and what it adds; None of what there is not."""
+    """The elements whose mask is not -inf, or true, and its addends; None for either missing."""
     if mask is None:
         return None, None
     if mask.ndim and mask.shape[-1] < shape[-1] and since > 23:
@@ -127,7 +127,7 @@ def of_heads(computed, split=split):
 
 
 def attended(heads):
-    """Which keys each query attends, of the shape batch, head, query, key."""
+    """The keys that each query attends, of the shape batch, head, query, key."""
     at = np.arange(heads.q.shape[2]).reshape(-1, 1) + heads.offset
     behind = at - np.arange(heads.k.shape[2])
     found = (behind >= 0) | (not heads.causal)
@@ -433,7 +433,7 @@ def of_pairs(turned, X, cos_cache, sin_cache, position_ids=None, *, interleaved,
 
 @ROTARY.formula(by=of_pairs)
 def turned(x, cos, sin, size, apart):
-    """The first `size` elements turned: neighbors are a pair, or else what is half of it apart."""
+    """The first `size` elements turned: a pair is neighbors, or else elements half of it apart."""
     order = ordered(x, size, apart)
     a, b, rest = (xp.take(x, one, axis=3) for one in np.split(order, (size // 2, size)))
     y = xp.concat([cos * a - sin * b, sin * a + cos * b, rest], axis=3)

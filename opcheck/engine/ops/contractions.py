@@ -69,7 +69,7 @@ def _terms_scaled(a, b, C, alpha, beta):
 
 
 def _factors_scaled(a, b, C, alpha, beta):
-    """As BLAS adds products to what is left of C, one after the other."""
+    """As BLAS does: products are added to the scaled C, one after the other."""
     more = None if C is None else _times(beta, C)
     return xp.bilinear(_times(alpha, a), b, plain.matmul, a.shape[1], more)
 
@@ -317,7 +317,7 @@ def _extreme(choose, sign, x, *, axis, keepdims):
     return xp.astype(np.full(shape, sign * np.inf), x.dtype)
 
 
-#: What is made of the elements along the axes, by operator; after the text's others as honest.
+#: The reductions of the elements along the axes, by operator; after the text's others as honest.
 FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "ReduceL1": (lambda x, **over: xp.sum(xp.abs(x), **over),),
     "ReduceL2": (lambda x, **over: xp.sqrt(xp.sum(x * x, **over)), _power_norm),
@@ -374,7 +374,7 @@ def _along(scan, x, axis, *, exclusive, reverse):
 
 
 def _scan(accumulate, start, x, axis, exclusive, reverse):
-    """From the last element on if `reverse`; what is `exclusive` begins at `start`."""
+    """From the last element on if `reverse`; an `exclusive` scan begins at `start`."""
     y = accumulate(xp.flip(x, axis=axis) if reverse else x, axis=axis)
     if exclusive and y.size:
         first, others = (xp.take(y, np.arange(n), axis=axis) for n in (1, y.shape[axis] - 1))

@@ -70,7 +70,7 @@ def products(windows, group, w, x, multiply=matmul):
     return np.concatenate(found, axis=2)
 
 
-# The text says what is computed and not how, and shipped kernels make the same sums of a quarter of
+# The text gives the result and not the way, and shipped kernels make the same sums of a quarter of
 # the products. But these errors are in proportion to the largest elements of a tile, not to those
 # under a window, and some ten times as large: an output that they alone explains is a warning.
 @CONV.also_honest("where tiles are filtered by Winograd's F(4×4, 3×3)", by=of_windows)

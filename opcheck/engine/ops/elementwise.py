@@ -272,7 +272,7 @@ def _in_one_type(x, y):
 
 
 def _by_products(x, y):
-    """Where y is whole, of |y| factors, each product of which is rounded."""
+    """Powers of whole y by |y| factors, where each product is rounded."""
     times = xp.values_of(y)
     return xp.inexact(_power(x, y), np.where(times % 1 == 0, np.abs(times), 0))
 

@@ -367,7 +367,7 @@ def corners(boxes, center):
 
 
 def overlaps(boxes, center, threshold, whole=lambda areas, both: areas + areas[:, None] - both):
-    """Which boxes overlap which too much, where float32 cannot tell, and which have an area.
+    """The boxes that overlap too much, where float32 cannot tell, and which have an area.
 
     That is by the share of what both have in the `whole`, the area of their union.
     """
@@ -381,7 +381,7 @@ def overlaps(boxes, center, threshold, whole=lambda areas, both: areas + areas[:
     steps = sides, areas, both, total, union
     exact = not off and all((x.astype(np.float32) == x).all() for x in steps)
     if exact:
-        # What is left is the division.
+        # Only the division is left.
         room = np.where(ratio.astype(np.float32) == ratio, 0, 2 * _U * ratio)
     else:
         lost = off * shared.sum(-1) + off**2 + 4 * _U * both

@@ -75,7 +75,7 @@ def joined(*X, inputdimensions):
 
 
 def _places(keys, asked):
-    """Which of the keys each is that is asked for, the last of equal ones; -1 for none."""
+    """The place of each element among the keys, the last of equal ones; -1 for none."""
     table = {key: place for place, key in enumerate(keys)}
     return np.array([table.get(one, -1) for one in asked], np.int64)
 
@@ -337,7 +337,7 @@ def leaves(test, X, nodes):
 
 
 def voted(at, places, targets, weights, count, aggregate):
-    """What the votes of the leaves `at` these places come to, for each target.
+    """The total of the votes of the leaves `at` these places, for each target.
 
     `weights` are numbers of the kind in force.
     """

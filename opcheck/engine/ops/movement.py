@@ -177,7 +177,7 @@ def center_crop_pad(input_data, shape, *, axes):
     lengths = [input_data.shape[axis] for axis in axes]
     if input_data.dtype == object and any(a > b for a, b in zip(sizes, lengths, strict=True)):
         raise NotSupported("the padding value is zero, which is no text")
-    # Half of what is missing comes before, half of what is too much goes there, rounded down.
+    # Half of the padding comes before, half of a surplus goes there, rounded down.
     missing = [size - length for size, length in zip(sizes, lengths, strict=True)]
     begins = [n // 2 if n > 0 else -(-n // 2) for n in missing]
     ends = [n - begin for n, begin in zip(missing, begins, strict=True)]

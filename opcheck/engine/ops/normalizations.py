@@ -106,7 +106,7 @@ def of_root(op, by, of, *without):
 
 
 def by_deviation(op, by, remark):
-    """Declare the formula, its mutants, and what is also honest, with this `remark`.
+    """Declare the formula, its mutants, and its honest alternatives, with this `remark`.
 
     `by` makes a formula of each version from `inverse(x, axes, epsilon)`: 1 over the standard
     deviation of `x` along `axes`, which it keeps, with `epsilon` added to the variance. Where it

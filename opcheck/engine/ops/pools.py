@@ -32,7 +32,7 @@ def _norm(x, p, **over):
     return xp.pow(xp.sum(xp.pow(xp.abs(x), p), **over), xp.real(1) / p)
 
 
-#: What is made of all elements of a channel, by operator; after the text's others as honest.
+#: The reductions of all elements of a channel, by operator; after the text's others as honest.
 GLOBAL: dict[str, tuple[Any, ...]] = {
     "GlobalAveragePool": (xp.mean, lambda x, **over: xp.sum(x / prod(x.shape[2:]), **over)),
     # Powers of shares of the maximum, or the mean of the powers times how many.
@@ -260,7 +260,7 @@ def of_regions(read, X, rois, *, pooled_shape, spatial_scale):
 
 
 def bins(a, b, count, length):
-    """What must lie in each bin of [a, b], what may, and what does by whole coordinates."""
+    """The elements that must lie in each bin of [a, b], may, and do by whole coordinates."""
     is_open("nothing is said of what lies outside the image", a < 0 or b > length)
     low, high = (floor(a), floor(b)), (ceil(a), ceil(b) + 1)
     start = floor(a + 0.5)
@@ -362,7 +362,7 @@ def signed(X, p, windows):
 
 
 def without_nan(X, p, windows):
-    """Norms of what is no NaN, scaled up to the whole window."""
+    """Norms of the elements that are not NaN, scaled up to the whole window."""
     nan = np.isnan(X)
     size = prod(axis.kernel for axis in windows.axes)
     rest = np.maximum(1, size - windows.sums(nan.astype(np.int64)))

@@ -48,7 +48,7 @@ def cast_to(x: Array, dtype: DType) -> Array:
     Floats are rounded to nearest, ties to even, and infinite where they are out of range. To
     integers they are cut off; where these cannot hold them, nothing is said of the result, and they
     come out as the nearest end, NaN as 0. Integers keep their lowest bits. Raises NotSupported for
-    texts of which the standard says nothing.
+    texts about which the standard says nothing.
     """
     check_castable(own := dtypes.of(x))
     check_castable(dtype)
@@ -123,9 +123,9 @@ def _each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
 def _read(x: Array, dtype: DType) -> Array:
     """The numbers that texts represent, such that rounding them to `dtype` rounds once.
 
-    They are float64 for floating types, else `dtype`. Raises NotSupported for texts of which
-    nothing is said: non-numerical ones, floating-point values on the way to an integer, integers
-    out of range, and whatever a boolean should be made of.
+    They are float64 for floating types, else `dtype`. Raises NotSupported where the text
+    says nothing: for non-numerical ones, floating-point values on the way to an integer, integers
+    out of range, and booleans.
     """
     if dtype.kind in ("float", "minifloat"):
         exact = dtype.name == "float64"
@@ -171,7 +171,7 @@ def _plain(value: Any) -> str:
 
 
 def _is_said(x: Array, dtype: DType, *, beyond: bool, zero: bool) -> Any:
-    """Where the text says what numbers become.
+    """The elements for which the text gives the result of a cast.
 
     `beyond` whether it does so of infinities for what floats lack, and of the bits of what integers
     lack; `zero` whether float8e8m0 has NaN for 0.
@@ -393,7 +393,7 @@ def real(x):
 
 
 def are_decided(x, scale, divides, is_stated):
-    """Which quotients are exact in `divides`; call it open where the text decides nothing."""
+    """The quotients that are exact in `divides`; the rest is open where the text is silent."""
     own, values = (xp.values_of(real(one)) for one in (x, scale))
     size, finite = np.abs(values), np.abs(np.where(np.isfinite(own), own, 0))
     if not ((size >= 2.0**-126) & (size <= 2.0**126)).all():

@@ -54,7 +54,7 @@ def less(x, zero, axis, place=beside):
 
 
 def summed(product, axes, x, w, x_zero, w_zero, without=less, more=None):
-    """Sums of products of numbers `without` their zero points, and what is added by mistake."""
+    """Sums of products of numbers `without` their zero points, and terms added by mistake."""
     a, b = without(x, x_zero, axes[0]), without(w, w_zero, axes[1])
     y = product(a, b)
     is_open("sums beyond 32 bits", not isinstance(y, xp.Number) and not (np.abs(y) < 1 << 31).all())
@@ -170,7 +170,7 @@ def with_other(change, x, zero, axis):
 
 
 def crossed(one, x, axis):
-    """For each column what is for each row, and the other way, in squares."""
+    """In squares, the values of rows for columns, and the other way round."""
     square = axis in MATRICES and one.ndim == 1 and x.shape[:1] == x.shape[1:]
     return beside(one, x, -3 - axis if square else axis)
 

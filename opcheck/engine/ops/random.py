@@ -27,7 +27,7 @@ NORMAL, UNIFORM, NORMAL_LIKE, UNIFORM_LIKE, BERNOULLI, MULTINOMIAL = (
 
 @by_step(1, 22)
 def _of_shape(draw, *, dtype, shape, seed, **parameters):
-    """The formula from `draw(u, **parameters)`, where `u` is what is drawn from [0, 1)."""
+    """The formula from `draw(u, **parameters)`, where `u` is drawn from [0, 1)."""
     unsaid("sizes below 0", min(shape, default=0) < 0)
     check_size(shape)
     return draw(xp.drawn(shape, seed), **parameters)
@@ -92,12 +92,12 @@ def _class(u, logarithms):
 
 def _of_weights(u, weights):
     ends = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
-    # So many classes of its batch end before what is drawn.
+    # So many classes of its batch end before the draw.
     return (ends[:, None, :] <= u[..., None]).sum(axis=-1)
 
 
 def _contradicting(inputs, outputs):
-    """Where an element is dropped that the mask keeps, or kept that it drops."""
+    """The elements that are dropped though the mask keeps them, or the other way round."""
     [data, *_], [output, *mask] = inputs, outputs
     return ((output == 0) == mask[0]) & (data != 0) if mask else np.zeros(1, np.bool_)
 
@@ -170,7 +170,7 @@ _SOURCES = {
     "three_digits": ("three binary digits were drawn", lambda u: np.floor(8 * u) / 8),
 }  # fmt: skip
 
-#: What can go wrong with what is made of them.
+#: Mistakes in the use of draws.
 _STEPS: dict[Any, Any] = {_normal: {
     "scale_is_a_variance": ("scale was the variance", lambda u, mean, scale:
         _normal(u, mean, scale**0.5)),

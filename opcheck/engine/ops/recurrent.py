@@ -69,7 +69,7 @@ def activated(names, given, clip, functions, silent=False):
 
 
 class Step(NamedTuple):
-    """What the next states of one direction are made of: each a function of what it has.
+    """The parts of the next states of one direction, each a function of its terms.
 
     `weights` has a matrix for each gate, `flag` is the attribute that only this operator has.
     """
@@ -107,7 +107,7 @@ def total(x, weights, more=None):
 
 
 def places(backward, steps, lengths):
-    """The time of each step of each sequence; what is behind a sequence stays where it is."""
+    """The time of each step of each sequence; steps behind its end stay where they are."""
     t = np.arange(steps).reshape(-1, 1)
     return np.where((t < lengths) & (backward > 0), lengths - 1 - t, t)[:, :, np.newaxis]
 

@@ -1,4 +1,4 @@
-"""What lies beside, or between, elements of the input, along one axis after the other, and grids.
+"""Values beside and between elements of the input, along one axis after the other, and grids.
 
 Coordinates follow from the scales as they are given. Implementations compute them in float32: where
 that cannot tell on which side of a step a coordinate lies, either neighbor is right.

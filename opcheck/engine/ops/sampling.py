@@ -2,7 +2,7 @@
 
 Of GridSample each axis of an image or a volume is from -1 to 1. Locations beyond the image are
 reflected where -1 and 1 are: at the centers of the corner pixels, or at their corners. Undecided is
-what lies half outside where zeros are beyond, and between pixels of which some are outside where
+what lies half outside where zeros are beyond, and between pixels that are outside in part where
 cubic. Implementations compute coordinates in float32: where that cannot tell which pixel is nearer,
 either is right.
 
@@ -45,7 +45,7 @@ def reflected(place, low, high):
 
 
 class Way(NamedTuple):
-    """How pixels are taken: the attributes, where the first one begins, and which is nearest.
+    """The attributes that choose pixels, where the first one begins, and which is nearest.
 
     `wide`: roundings of float32 in units of the arithmetic, where that is wider than a tensor.
     """
@@ -228,13 +228,13 @@ GRID_SAMPLE.mutant("lengths were read from the last to the first", name="height_
 
 # RoiAlign: the mean, or the maximum, of places in the bins of regions of images.
 def ends(low, high, scale, shift):
-    """Where a region begins and how long it is, along an axis of its image."""
+    """The start and the length of a region along an axis of its image."""
     low, high = low * scale - shift, high * scale - shift
     return low, high - low if shift else xp.maximum(high - low, 1)
 
 
 def centers(bins, count):
-    """Where places lie, as fractions of the region: in the midst of equal parts."""
+    """The places, as fractions of the region: the middles of equal parts."""
     return (np.arange(bins * count) + 0.5) / (bins * count)
 
 

@@ -125,7 +125,7 @@ HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
 
 @by_step(14, 15, 16, 18, 19, 21, 23, 24, 25, 28, options=["needed"])
 def given_back(made, *input, needed=False):
-    """A sequence or an optional of one, from a list of its tensors, of which one is `needed`."""
+    """A sequence or an optional of one, from a list of its tensors; `needed`: at least one."""
     unsaid("the element of an empty optional", needed and not input)
     return made([*input])
 

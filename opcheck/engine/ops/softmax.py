@@ -27,7 +27,7 @@ Hardmax LogSoftmax NegativeLogLikelihoodLoss Softmax SoftmaxCrossEntropyLoss
 
 
 def jointly(x, axes, of_rows):
-    """Apply `of_rows(x, axis)` to rows along `axes`, the last of which runs fastest."""
+    """Apply `of_rows(x, axis)` to rows along `axes`; the last axis runs fastest."""
     if not x.size:
         return x
     order = [*(axis for axis in range(x.ndim) if axis not in axes), *axes]
@@ -264,7 +264,7 @@ for _op, _by in SOFTMAX:
 
 
 def of_shares(x, axis):
-    """The text's own words. Of shares that vanish, -inf may come, of which one is warned."""
+    """The text's own words. Shares that vanish may give -inf, with a warning."""
     return xp.log(plain(x, axis))
 
 
@@ -401,7 +401,7 @@ def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False
     unsaid("means of nothing", reduction == "mean" and not target.size)
     if reduction == "mean" and literal and (ignored & (inside | (weight is None))).any():
         is_open("the text has ignored samples in the mean, and the function body leaves them out")
-    # What is ignored is of one class more, of zeros.
+    # Ignored elements are of one class more, of zeros.
     at, more = np.where(ignored, classes, target), [(0, int(n == 1)) for n in range(logs.ndim)]
     picked = xp.take_along_axis(xp.pad(logs, more), np.expand_dims(at, 1), axis=1)
     losses, applied = -xp.squeeze(picked, axis=1), None

@@ -28,7 +28,7 @@ def _neighbours(tensors, count):
 
 @by_step(1, options=["order", "back"])
 def of_each(step, R, T, *inputs, order=_in_turn, back=_in_turn, **attrs):
-    """The formula from `step(r, t, x, g, …, **attrs)`, which returns what is new of a tensor."""
+    """The formula from `step(r, t, x, g, …, **attrs)`, which returns the new tensors of one."""
     kinds = 4 if "norm_coefficient_post" in attrs else 3  # Adam has averages of two powers
     illegal(f"{len(inputs)} tensors; allowed: {kinds} each", len(inputs) % kinds)
     check_one_of("mode", attrs.get("mode", "standard"), "standard", "nesterov")

@@ -114,7 +114,7 @@ class Bounded(Number):
         shares: Elements may have an error in common, as `errors` tells.
         for_logarithm: A sum with smaller errors, for the function that makes much of those next
             to 1; None if there are none. Others are computed by other means, such as e^x − 1.
-        addends: What is added up here, whose errors are in the sum too.
+        addends: The terms added up here, whose errors are in the sum too.
     """
 
     v: Reals

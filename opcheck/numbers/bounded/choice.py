@@ -152,7 +152,7 @@ def extreme(
 ) -> Bounded:
     """The extreme `v` = choose(*operands); NaN if one is NaN.
 
-    `join(how)` joins what is known of all that it was chosen from.
+    `join(how)` joins the knowledge about all operands.
     """
     first = operands[0]
     if first.v.dtype == np.object_:
@@ -207,7 +207,7 @@ def clip(x: Bounded, low: Any = None, high: Any = None) -> Bounded:
 
 
 def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
-    """A function that is constant but for steps; the middle of what is admitted next to one."""
+    """A function that is constant but for steps; next to one, the middle of the admitted values."""
     x = x.settled()
     v = function(x.v)
     if x.e is None:

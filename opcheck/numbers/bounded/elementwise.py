@@ -256,7 +256,7 @@ def _sharing(
 
 
 def _of_spread(spread: Bounded, rank: int, divides: bool) -> tuple[arrays.Common, Bounded]:
-    """The relative error of an operand, common to all that it is spread over, and what is left."""
+    """The relative error of an operand, common to all that it is spread over, and the rest."""
     assert spread.e is not None
     small = spread.e / size_of(spread.v)
     known = np.isfinite(small)

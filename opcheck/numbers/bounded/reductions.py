@@ -147,7 +147,7 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 
 
 def _multiplied(how: str, x: Bounded, steps: Any, **options: Any) -> Bounded:
-    """Products by this method of NumPy's, of which each takes so many multiplications."""
+    """Products by this method of NumPy's; each takes so many multiplications."""
 
     def over(combine: np.ufunc) -> Callable[[Any], Any]:
         return partial(getattr(combine, how), **options)
@@ -369,7 +369,7 @@ zeros_like = partial(full_like, value=0)
 def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     """`x` in another type: a narrower float rounds, an integer cuts the fraction off.
 
-    Arithmetic goes on in what is expected of that type. A value that an integer type cannot hold
+    Arithmetic goes on as expected of that type. A value that an integer type cannot hold
     is lost: no specification says what becomes of it.
     """
     wanted = np.dtype(dtype)

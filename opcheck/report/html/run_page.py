@@ -136,7 +136,7 @@ class Drawing:
 def drawn(
     template: str, about: str, width: float, height: float, margin: float, **values: Any
 ) -> Drawing:
-    """A drawing of axes of this size, between margins, of which `margin` is the left one."""
+    """A drawing of axes of this size, between margins; `margin` is the left one."""
     _, right, below, above = _MARGINS
     size = {"width": width, "height": height, "corner": f"{margin:g} {above:g}"}
     inside = render(template, **size, **values).strip()

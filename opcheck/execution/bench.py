@@ -341,8 +341,7 @@ class OneCase:
         part.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
 
     def _time(self, evaluation: CaseEvaluation, visit: Visit, chance: Random, stop: Stop) -> None:
-        # They need no other data than the case's.
-        asked = self.asked or replace(evaluation.question, second=())
+        asked = self.asked or evaluation.question
         self.asked = asked if self.is_kept else None
         prepared = [(one, self._prepared(one, visit.worker, asked, stop)) for one in self._left()]
         contenders = [(part, contender) for part, contender in prepared if contender]

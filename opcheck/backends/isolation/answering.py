@@ -22,7 +22,7 @@ from typing import Any
 
 from numpy import copyto, roll, uint8, zeros
 
-from opcheck.backends import as_outputs, second_data
+from opcheck.backends import as_outputs
 from opcheck.backends.base import Backend
 from opcheck.backends.connect import connect, loaded, made_of
 from opcheck.backends.execute import CallFailure, Observed, Outputs, execute, message_of
@@ -215,7 +215,7 @@ class Held(Repeated):
     def _on_other_data(self) -> tuple[Outputs, float]:
         """Return the answer to second data, and how many times as long new data take, else 0.0."""
         given = self._question.inputs
-        second = second_data(given, may_negate=self._question.second_is_legal)
+        second = self._question.second
         sizes = [b.size * (a.tobytes() != b.tobytes()) for a, b in zip(given, second, strict=True)]
         largest = sizes.index(max(sizes)) if any(sizes) else None
         self._bind(second)

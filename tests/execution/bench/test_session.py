@@ -181,6 +181,18 @@ def test_an_answer_that_is_looked_up_has_no_time(tmp_path, expect, why_not):
         assert re.fullmatch(said, remembers.why_not)
 
 
+def test_integers_are_asked_about_the_other_data_that_they_were_judged_by(tmp_path):
+    file = tmp_path / "f.yaml"
+    numbers = "{shape: [8], integers: [-50, 50], seed: 1}"
+    case = f"{{name: a, matrix: {{dtype: [int32]}}, inputs: {{A: {numbers}, B: {numbers}}}}}"
+    file.write_text(f"op: Add\ncases:\n- {case}\n")
+    with entrants(["numpy"]) as found:
+        session = Benchmark(load_bench([file])[:1], found, plan())
+        assert len([*session.visits()]) == 1
+        [row] = session.rows()
+    assert (row.timings[0].why_not, len(row.timings[0].samples)) == ("", 3)
+
+
 def test_data_too_large_to_be_kept_are_made_anew(file, monkeypatch):
     monkeypatch.setattr("opcheck.execution.bench._KEPT", 399)
     with entrants(["numpy"]) as found:

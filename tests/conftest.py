@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from heapq import heappop, heappush
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -105,13 +106,24 @@ def pytest_report_header() -> str | None:
     return f"part {PART} of {PARTS} of what is marked gate or mutation: .ci/whole asks all"
 
 
-def _of_part(things: Sequence[T]) -> Sequence[T]:
-    return things if PART in (None, "whole") else things[int(PART) - 1 :: PARTS]
+def _of_part(
+    things: Sequence[T], cost: Callable[[T], float] = lambda thing: 1.0
+) -> Sequence[T]:
+    """Those that this gate asks: the dearest are dealt first, each to the part with the least."""
+    if PART in (None, "whole"):
+        return things
+    loads, mine = [(0.0, part) for part in range(1, PARTS + 1)], []
+    for thing in sorted(things, key=cost, reverse=True):
+        load, part = heappop(loads)
+        heappush(loads, (load + cost(thing), part))
+        if part == int(PART):
+            mine.append(thing)
+    return mine
 
 
 @pytest.fixture(scope="session")
-def of_part() -> Callable[[Sequence[T]], Sequence[T]]:
-    """What is asked of many things: all or, in a gate of one part, every 24th from its number.
+def of_part() -> Callable[..., Sequence[T]]:
+    """What is asked of many things: all or, in a gate of one part, a 24th by their cost.
 
     A test that uses this is asked by each gate; other tests marked `gate` or `mutation` are dealt.
     """
@@ -134,7 +146,8 @@ def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
         if {"gate", "mutation"} & {mark.name for mark in item.iter_markers() if not mark.kwargs}
         and not {"first_run", "of_part", "each_gate"} & _fixtures(item)
     ]
-    return waiting | ({*marked} - {*_of_part(marked)})
+    mine = _of_part(marked, lambda item: SECONDS.get(item.nodeid.partition("[")[0], 1.0))
+    return waiting | ({*marked} - {*mine})
 
 
 def _fixtures(item: pytest.Item) -> set[str]:

@@ -267,8 +267,10 @@ def _power(x, y):
 
 def _in_one_type(x, y):
     # Of integers that is no sound way: 9^0.5 became 9^0.
-    same = x.dtype.kind in "iu" or x.dtype == y.dtype
-    return _power(x, y) if same else xp.pow(xp.astype(x, x.dtype), xp.astype(y, x.dtype))
+    if x.dtype.kind in "iu" or x.dtype == y.dtype:
+        return _power(x, y)
+    # Rounded, and not with an error: only of whole numbers does a negative base have powers.
+    return xp.pow(x, xp.lifted(xp.values_of(y).astype(x.dtype)))
 
 
 def _by_products(x, y):

@@ -92,13 +92,17 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """The cases `must` by version and dtype, of the first input if unsaid; UsageError if none.
 
-    Those whose answer another backend states say nothing of this one alone, and are left out.
+    Those whose answer another backend states say nothing of this one alone, and are left out, as
+    are cells that ask for refusals alone.
     """
     found: dict[Cell, list[Case]] = {}
     for case in (one for one in cases if one.rule == "must" and not one.expect.oracle):
         dtype = case.dtype or (case.inputs[0].dtype if case.inputs else None)
         if dtype:
             found.setdefault(Cell(case.op, dtype.name), []).append(case)
+    for cell in [*found]:
+        if all(isinstance(case.expect, model.Rejected) for case in found[cell]):
+            del found[cell]
     if not found:
         raise UsageError(f"none of {len(cases):,} cases is a node that must be right by itself")
     return found

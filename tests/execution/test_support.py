@@ -9,8 +9,8 @@ from opcheck import opset
 from opcheck.backends.connect import declaration
 from opcheck.dtypes import DTYPES
 from opcheck.engine.node import operator_of
-from opcheck.errors import NotSupported
-from opcheck.execution.support import floors, matrix, probe, support
+from opcheck.errors import NotSupported, UsageError
+from opcheck.execution.support import cells_of, floors, matrix, probe, support
 from opcheck.model import LiveResult, OpVersion, Reply, Task, TimedOut, Verdict
 from opcheck.model.result import Cell, Support
 from tests.asking import cases_in, shipped_cases
@@ -76,6 +76,17 @@ def test_of_all_operators_only_what_can_be_asked_is_required(asked):
     assert of_all.cells == {cell(13, dtype) for dtype in ("float16", "float32", "float64")}
     [named] = floors("Hardmax@13:bfloat16", asked)
     assert named.cells == {cell(13, "bfloat16")}
+
+
+def test_a_cell_that_asks_for_refusals_alone_is_not_asked(tmp_path):
+    rejected = "expect: {rejected: out of range, legal: {attrs.axis: 1}}"
+    refused = f"- {{name: far, opset: 13, attrs: {{axis: 7}}, {rejected}}}"
+    head, _, cases = SUITE.partition("    cases:\n")
+    assert {*cells_of(cases_in(tmp_path, f"{head}    cases:\n    {refused}\n{cases}"))} == {
+        *cells_of(cases_in(tmp_path, SUITE))
+    }
+    with pytest.raises(UsageError, match="none of 1 cases"):
+        cells_of(cases_in(tmp_path, f"{head}    cases:\n    {refused}\n"))
 
 
 def test_the_shipped_suites_have_models_for_every_version_and_dtype() -> None:

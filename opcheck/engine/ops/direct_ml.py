@@ -14,6 +14,9 @@ from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
 from opcheck.opset.direct_ml import LOWERED
 
+#: ONNX's names of operators whose pages say nothing of NaN; see also Clip.
+_NO_NAN = {"Elu", "Max", "Min", "Relu", "Sign"}
+
 
 def renamed(one, functions):
     """A formula with DirectML's tensors and members, from ONNX's, by the names of its operators."""
@@ -28,7 +31,10 @@ def renamed(one, functions):
         if attrs.get("Mode") == "CONVOLUTION":
             given[1] = xp.flip(given[1], axis=tuple(range(2, given[1].ndim)))
         unsaid("a scale of 0", part.name == "DequantizeLinear" and not seen(given[1]).all())
+        unsaid("NaN", part.name in _NO_NAN and any((seen(x) != seen(x)).any() for x in given))
         given += map(xp.lifted, part.constants(inputs, attrs).values())
+        if part.name == "Pow":
+            unsaid("0 to the power of 0", ((seen(given[0]) == 0) & (seen(given[1]) == 0)).any())
         if (mode := attrs.get("RoundingMode", "")).startswith("TOWARD"):
             x, cut = given[0], xp.trunc(given[0])  # of which Round makes nothing else
             up = mode == "TOWARD_INFINITY" and xp.greater_equal(xp.abs(x - cut), 0.5)

@@ -89,6 +89,13 @@ cli/test_builds cli/test_cluster cli/test_golden cli/test_judges cli/test_proces
 execution/bench/test_session report/html/test_browser test_ci_files test_docs test_examples
 test_gate_page test_pytest_plugin
 """.split()
+#: Tests of one part of a gate that take longest, with seconds: others take about one.
+SECONDS = {
+    "tests/cases/test_twins.py::test_no_two_mutants_are_one": 10,
+    "tests/engine/mutants/test_general.py"
+    "::test_every_fault_of_a_function_that_operators_call_concerns_a_case": 30,
+    "tests/test_reports.py::test_the_pages_are_those_that_the_stored_files_make": 60,
+}
 _unlisted: list[str] = []
 
 
@@ -106,9 +113,7 @@ def pytest_report_header() -> str | None:
     return f"part {PART} of {PARTS} of what is marked gate or mutation: .ci/whole asks all"
 
 
-def _of_part(
-    things: Sequence[T], cost: Callable[[T], float] = lambda thing: 1.0
-) -> Sequence[T]:
+def _of_part(things: Sequence[T], cost: Callable[[T], float] = lambda thing: 1.0) -> Sequence[T]:
     """Those that this gate asks: the dearest are dealt first, each to the part with the least."""
     if PART in (None, "whole"):
         return things

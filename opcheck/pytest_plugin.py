@@ -62,6 +62,8 @@ class _Judges:
     files: int = 0
     cases: list[Case] = field(default_factory=list)
     idle: int = 0
+    #: Backends that support none of their cases.
+    lacking: list[str] = field(default_factory=list)
     _gates: dict[tuple[Path, ...], Gate] = field(default_factory=dict)
 
     @property
@@ -210,11 +212,28 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         items.append(Ledgers.from_parent(session, name="--opcheck-known"))
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in which a backend supports none of its cases, so that nothing was judged."""
+    judges = session.config.stash[_KEY]
+    # A worker of xdist has no reporter.
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    stats = reporter.stats.items() if reporter else ()
+    for backend in judges.backends:
+        mine = f"[{backend}]"
+        ended = {how for how, ends in stats for one in ends if str(one.nodeid).endswith(mine)}
+        if "skipped" in ended and not ended & {"passed", "failed", "error", "xfailed"}:
+            judges.lacking.append(backend)
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say that case files were there and not judged."""
-    if idle := config.stash[_KEY].idle:
+    """Say that case files were there and not judged, or not supported."""
+    judges = config.stash[_KEY]
+    if idle := judges.idle:
         files = "1 case file was" if idle == 1 else f"{idle} case files were"
         terminalreporter.line(f"opcheck: {files} not judged: --opcheck-backend names no backend")
+    for backend in judges.lacking:
+        terminalreporter.line(f"opcheck: nothing was judged: {backend} supports none of its cases")
 
 
 class NoCase(pytest.Item):

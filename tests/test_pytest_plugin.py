@@ -39,6 +39,16 @@ class Lacking:
     def prepare(self, task):
         raise NotSupported("no kernel")
 
+class Small:
+    def prepare(self, task):
+        def run(inputs):
+            if inputs[0].max() > 9:
+                raise NotSupported("only small ones")
+            return [softmax(inputs[0])]
+        ready = Ready(None)
+        ready.run = run
+        return ready
+
 class Dying:
     def prepare(self, task):
         import os
@@ -176,11 +186,22 @@ def test_each_verdict_is_an_outcome_of_pytest(project: Any) -> None:
 
 
 def test_a_gap_fails_where_support_is_required_or_a_ledger_does_not_list_it(project: Any) -> None:
-    words = ["cases", "--opcheck-backend=py:backends:Lacking"]
+    words = ["cases", "--opcheck-backend=py:backends:Small"]
     assert project(*words)[0] == 0
     assert project(*words, "--opcheck-require-supported")[0] == 1
+    words = ["cases", "--opcheck-backend=py:backends:Lacking"]
     ledger = LEDGER.replace("Wrong", "Lacking")
     assert project(*words, "--opcheck-known=mine.yaml", mine_yaml=ledger)[0] == 1
+
+
+@pytest.mark.parametrize("words", [[], ["-n1"]])
+def test_who_supports_no_case_at_all_is_not_green(project: Any, words: list[str]) -> None:
+    asked = "--opcheck-backend=numpy", "--opcheck-backend=py:backends:Lacking"
+    code, found, text = project("cases", *words, *asked)
+    assert code == 1
+    assert {outcome for outcome, _ in found.values()} == {"passed", "Skipped"}
+    assert "nothing was judged: py:backends:Lacking supports none of its cases" in text
+    assert "numpy supports none" not in text
 
 
 @pytest.mark.gate

@@ -384,6 +384,25 @@ def test_one_mistake_is_one_problem_at_its_place(mistake, fields, message):
     mistake(f"{text}- {{name: a, {dtype}{fields}}}\n", message)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("opset: 13\nmatrix: {dtype: »float32}", f"matrix 'dtype': {LISTED} 'float32'"),
+        (
+            "opset: »x\nmatrix: {dtype: floats}",
+            "opset: must be a whole number, got 'x' (several: matrix: {opset: all})",
+        ),
+    ],
+)
+def test_a_mistake_beside_the_matrix_of_the_file_is_one_problem(mistake, fields, message):
+    mistake(HEAD.replace("opset: 13", fields) + "- {name: a}\n", message)
+
+
+def test_words_for_dtypes_wait_for_an_opset(problems: ProblemsOf) -> None:
+    text = HEAD.replace("opset: 13", "matrix: {dtype: floats}") + "- {name: a}\n"
+    assert [one.partition(" (")[0] for one in problems(text)] == ["6:3: opset is not stated"]
+
+
 def test_no_matrix_no_rows_is_one_case_whatever_is_null(cases: Cases) -> None:
     assert len(cases(HEAD + "- {name: a, dtype: float32, matrix: null, rows: null}\n")) == 1
 

@@ -350,6 +350,9 @@ LETTERS = "a label is made of letters, digits and _ . + -; got"
     ("fields", "message"),
     [
         ("matrix: {dtype: »float32}", f"matrix 'dtype': {LISTED} 'float32'"),
+        ("matrix: {inputs.input.dtype: »floats}",
+         f"matrix 'inputs.input.dtype': {LISTED} 'floats'"),
+        ("matrix: {attrs.axis: »all}", f"matrix 'attrs.axis': {LISTED} 'all'"),
         ("matrix: {dtype: »null}", f"matrix 'dtype': {LISTED} null"),
         ("matrix: {dtype: »{a: 1}}", f"matrix 'dtype': {LISTED} a mapping"),
         ("matrix: {dtype: »[]}", "matrix 'dtype': holds no value"),
@@ -398,6 +401,13 @@ def test_a_mistake_beside_the_matrix_of_the_file_is_one_problem(mistake, fields,
     mistake(HEAD.replace("opset: 13", fields) + "- {name: a}\n", message)
 
 
+def test_each_key_of_a_matrix_that_is_wrong_is_told(problems: ProblemsOf) -> None:
+    told = problems(HEAD + "- {name: a, dtype: float32, matrix: {axis: [0], attrs.axis: 7}}\n")
+    assert [one.partition(" (")[0] for one in told] == [
+        "6:38: 'axis' is no path a matrix can vary", f"6:61: matrix 'attrs.axis': {LISTED} 7",
+    ]  # fmt: skip
+
+
 def test_words_for_dtypes_wait_for_an_opset(problems: ProblemsOf) -> None:
     text = HEAD.replace("opset: 13", "matrix: {dtype: floats}") + "- {name: a}\n"
     assert [one.partition(" (")[0] for one in problems(text)] == ["6:3: opset is not stated"]
@@ -431,12 +441,14 @@ def test_a_large_literal_many_times_over_is_refused_in_no_time(problems: Problem
 
 
 def test_a_file_may_use_all_that_it_may(cases, problems, monkeypatch):
-    one, more = (f"- {{name: {name}, dtype: float32, matrix: {{opset: [13]}}}}\n" for name in "ab")
+    fields = "rule: must, dtype: float32, matrix: {opset: [13]}"
+    one, more = (f"- {{name: {name}, {fields}}}\n" for name in "ab")
     text = HEAD.replace("opset: 13\n", "")
-    # The case, its dtype, opset, inputs, input, 1, 2, attrs and axis; and the value of the matrix.
+    # The case, its rule, dtype, inputs, input, 1, 2, attrs and axis; and the value of the matrix.
     for limit, most, what in (
         ("MAX_CASES", 1, "more than 1 cases"),
         ("MAX_VALUES", 10, "cases of"),
+        ("MAX_VALUES", 19, "cases of"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(f"opcheck.suite.expand.{limit}", most)

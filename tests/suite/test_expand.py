@@ -105,6 +105,16 @@ def test_smoke_is_a_handful_of_a_matrix(cases: Cases) -> None:
     assert {id for id, level in levels.items() if level == "deep"} == deep
 
 
+@pytest.mark.parametrize(
+    "matrix", ["dtype: integers, opset: [11, 12]", "opset: [11, 12], dtype: integers"]
+)
+def test_smoke_is_of_the_first_dtype_that_each_opset_has(cases: Cases, matrix: str) -> None:
+    text = f"op: ReduceMax\nlevel: smoke\nmatrix: {{{matrix}}}\ncases:\n- name: a\n"
+    found = cases(f"{text}  inputs: {{data: [1, 2]}}\n")
+    smoke = {(case.opset, str(case.dtype)) for case in found if case.level == "smoke"}
+    assert smoke == {(11, "int32"), (12, "uint8")}
+
+
 def test_the_row_wins_over_the_case_and_the_case_over_the_file(cases: Cases) -> None:
     found = cases("""
         op: Hardmax

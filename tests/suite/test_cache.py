@@ -117,6 +117,8 @@ def test_levels_of_a_matrix_are_found_alone(suite):
         (suite / "constant.yaml").write_text(LEVELED.replace("LEVEL", level))
         for one in found:
             assert names(levels=[one]) == ["one"]
+    (suite / "constant.yaml").write_text(LEVELED.replace("LEVEL", "deep"))
+    assert names(levels=["deep"]) == ["one", "one"]
 
 
 def test_of_all_levels_those_asked_for_are_chosen_wherever_the_suites_lie(

@@ -214,4 +214,3 @@ def test_the_folders_of_a_few_other_versions_are_left(suite):
     left = {path.name for path in home.iterdir()}
     assert left > {"6", "7", "8", "note"}
     assert len(left) == 5
-    assert cached(suite)[1:]

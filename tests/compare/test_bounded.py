@@ -618,7 +618,8 @@ def test_stated_values_in_their_dtype(dtype: Any, values: Any, made: Any) -> Non
 @pytest.mark.parametrize(("axis", "places", "values", "is_right"), [
     (1, [[2, 0, 1]], [[30, 10, 20]], True), (1, [[2, 0, 1]], [[10, 30, 20]], False),
     (1, [[0, 1, 2]], [[10, 20, 30]], True), (0, [[0, 2, 1]], [[10, 30, 20]], False),
-    (1, [[2, 0]], [[30, 10]], False), ("rows", [[0, 2, 1]], [[10, 30, 20]], False),
+    (1, [[1, 0]], [[20, 10]], False), ("rows", [[0, 2, 1]], [[10, 30, 20]], False),
+    (1, [[0, 1, 2, 3]], [[10, 20, 30, 40]], False),
 ])  # fmt: skip
 def test_what_may_come_in_any_order_comes_in_one(axis: Any, places: Any, values: Any, is_right):
     right = [Want("v", FLOAT32, np.array([[10.0, 20, 30]]), any_order=axis),

@@ -144,6 +144,18 @@ def test_beside_a_wrong_output_two_may_be_right_where_no_answer_is_known() -> No
         assert reproduces(made, seen) is is_it
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_right_in_both_may_be_of_another_arithmetic(place: int) -> None:
+    x = np.float32([[1, 2, 4]])
+    given = Node(OpVersion("", "LayerNormalization", 17), (x, np.ones_like(x[0])), {})
+    y, mean, deviation = given.right
+    got = answer = [y, mean, 2 * deviation]
+    got = [(one.view(np.int32) + 100 * (n == place)).view(np.float32) for n, one in enumerate(got)]
+    for ulp in (200, 50):
+        seen = wrong(given, got, Tolerance(ulp=ulp))
+        assert reproduces(mutant(lambda _: answer), seen) is (ulp == 200)
+
+
 def test_nan_is_reproduced_by_nan_only() -> None:
     nan = np.full_like(RIGHT, np.nan)
     assert reproduces(mutant(lambda _: [nan]), wrong(ROW, [nan]))

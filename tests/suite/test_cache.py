@@ -117,6 +117,8 @@ def test_levels_of_a_matrix_are_found_alone(suite):
         (suite / "constant.yaml").write_text(LEVELED.replace("LEVEL", level))
         for one in found:
             assert names(levels=[one]) == ["one"]
+    (suite / "constant.yaml").write_text(LEVELED.replace("LEVEL", "deep"))
+    assert names(levels=["deep"]) == ["one", "one"]
 
 
 def test_of_all_levels_those_asked_for_are_chosen_wherever_the_suites_lie(
@@ -206,7 +208,9 @@ def test_the_folders_of_a_few_other_versions_are_left(suite):
     for number in range(9):
         (home / str(number)).mkdir(parents=True)
         os.utime(home / str(number), (number, number))
+    (home / "note").touch()  # which cannot be removed as a folder is
+    os.utime(home / "note", (0, 0))
     names()
     left = {path.name for path in home.iterdir()}
-    assert left > {"6", "7", "8"}
-    assert len(left) == 4
+    assert left > {"6", "7", "8", "note"}
+    assert len(left) == 5

@@ -105,6 +105,16 @@ def test_smoke_is_a_handful_of_a_matrix(cases: Cases) -> None:
     assert {id for id, level in levels.items() if level == "deep"} == deep
 
 
+@pytest.mark.parametrize(
+    "matrix", ["dtype: integers, opset: [11, 12]", "opset: [11, 12], dtype: integers"]
+)
+def test_smoke_is_of_the_first_dtype_that_each_opset_has(cases: Cases, matrix: str) -> None:
+    text = f"op: ReduceMax\nlevel: smoke\nmatrix: {{{matrix}}}\ncases:\n- name: a\n"
+    found = cases(f"{text}  inputs: {{data: [1, 2]}}\n")
+    smoke = {(case.opset, str(case.dtype)) for case in found if case.level == "smoke"}
+    assert smoke == {(11, "int32"), (12, "uint8")}
+
+
 def test_the_row_wins_over_the_case_and_the_case_over_the_file(cases: Cases) -> None:
     found = cases("""
         op: Hardmax
@@ -350,6 +360,9 @@ LETTERS = "a label is made of letters, digits and _ . + -; got"
     ("fields", "message"),
     [
         ("matrix: {dtype: »float32}", f"matrix 'dtype': {LISTED} 'float32'"),
+        ("matrix: {inputs.input.dtype: »floats}",
+         f"matrix 'inputs.input.dtype': {LISTED} 'floats'"),
+        ("matrix: {attrs.axis: »all}", f"matrix 'attrs.axis': {LISTED} 'all'"),
         ("matrix: {dtype: »null}", f"matrix 'dtype': {LISTED} null"),
         ("matrix: {dtype: »{a: 1}}", f"matrix 'dtype': {LISTED} a mapping"),
         ("matrix: {dtype: »[]}", "matrix 'dtype': holds no value"),
@@ -384,6 +397,32 @@ def test_one_mistake_is_one_problem_at_its_place(mistake, fields, message):
     mistake(f"{text}- {{name: a, {dtype}{fields}}}\n", message)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("opset: 13\nmatrix: {dtype: »float32}", f"matrix 'dtype': {LISTED} 'float32'"),
+        (
+            "opset: »x\nmatrix: {dtype: floats}",
+            "opset: must be a whole number, got 'x' (several: matrix: {opset: all})",
+        ),
+    ],
+)
+def test_a_mistake_beside_the_matrix_of_the_file_is_one_problem(mistake, fields, message):
+    mistake(HEAD.replace("opset: 13", fields) + "- {name: a}\n", message)
+
+
+def test_each_key_of_a_matrix_that_is_wrong_is_told(problems: ProblemsOf) -> None:
+    told = problems(HEAD + "- {name: a, dtype: float32, matrix: {axis: [0], attrs.axis: 7}}\n")
+    assert [one.partition(" (")[0] for one in told] == [
+        "6:38: 'axis' is no path a matrix can vary", f"6:61: matrix 'attrs.axis': {LISTED} 7",
+    ]  # fmt: skip
+
+
+def test_words_for_dtypes_wait_for_an_opset(problems: ProblemsOf) -> None:
+    text = HEAD.replace("opset: 13", "matrix: {dtype: floats}") + "- {name: a}\n"
+    assert [one.partition(" (")[0] for one in problems(text)] == ["6:3: opset is not stated"]
+
+
 def test_no_matrix_no_rows_is_one_case_whatever_is_null(cases: Cases) -> None:
     assert len(cases(HEAD + "- {name: a, dtype: float32, matrix: null, rows: null}\n")) == 1
 
@@ -412,12 +451,14 @@ def test_a_large_literal_many_times_over_is_refused_in_no_time(problems: Problem
 
 
 def test_a_file_may_use_all_that_it_may(cases, problems, monkeypatch):
-    one, more = (f"- {{name: {name}, dtype: float32, matrix: {{opset: [13]}}}}\n" for name in "ab")
+    fields = "rule: must, dtype: float32, matrix: {opset: [13]}"
+    one, more = (f"- {{name: {name}, {fields}}}\n" for name in "ab")
     text = HEAD.replace("opset: 13\n", "")
-    # The case, its dtype, opset, inputs, input, 1, 2, attrs and axis; and the value of the matrix.
+    # The case, its rule, dtype, inputs, input, 1, 2, attrs and axis; and the value of the matrix.
     for limit, most, what in (
         ("MAX_CASES", 1, "more than 1 cases"),
         ("MAX_VALUES", 10, "cases of"),
+        ("MAX_VALUES", 19, "cases of"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(f"opcheck.suite.expand.{limit}", most)

@@ -53,6 +53,7 @@ def test_everything_is_told_at_once(folder: Path) -> None:
     unlisted = {"must/more", f"{WRITTEN_OUT}/notes.txt"}
     (folder / "must" / "more").mkdir()
     (folder / WRITTEN_OUT / "notes.txt").write_text("mine")
+    (folder / "notes.txt").write_text("mine, too")  # beside the tests
     found = findings(folder)
     assert found.keys() == {INPUT, MODEL, *unlisted}
     assert found[INPUT] == "is missing"

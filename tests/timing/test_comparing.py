@@ -340,6 +340,30 @@ def test_the_interval_of_the_ratio_is_the_test(slow, verdict):
     assert change.low < slow < change.high
 
 
+@pytest.mark.parametrize("ratio", [0.5, 2.0])
+def test_exactly_the_change_that_is_allowed_is_none(ratio):
+    row = Machine(23).timed("x", 60, old=1.0, new=ratio)
+    assert compare_backends([row], "old", beyond=1.0).changes[0].verdict == "same"
+
+
+@pytest.mark.parametrize(
+    ("rows", "workers", "apart", "means"),
+    [(1, 5, 0, 0), (2, 2, 0, 1), (2, 1, 0, 0), (2, 2, 2, 0)],
+)
+def test_a_mean_is_of_two_rows_and_two_processes_that_both_have(rows, workers, apart, means):
+    machine = Machine(23, USUAL)
+
+    def moved(drawn: tuple[Sample, ...], by: int) -> tuple[Sample, ...]:
+        return tuple(replace(sample, worker=sample.worker + by) for sample in drawn)
+
+    def row(n: int) -> Timed:
+        timings = [Timing(a, moved(machine.draw(30, workers), n * apart)) for a in ("old", "new")]
+        return replace(case, case=str(n), timings=tuple(timings))
+
+    case = machine.timed("x", 30)
+    assert len(compare_backends([*map(row, range(rows))], "old").together) == means
+
+
 def test_a_row_without_a_time_of_either_is_missing_and_is_not_clear():
     machine = Machine(21, USUAL)
     times, fails = machine.timed("x", 30, old=1.0, new=1.0), Timing("new", why_not="wrong")

@@ -120,6 +120,12 @@ def test_processes_that_agree_by_luck_do_not_hide_the_noise_of_rounds():
     assert found.high / found.low > 1.1
 
 
+def test_of_nine_rounds_the_outermost_on_either_side_are_left_out():
+    seconds = [8, 2, 2, 1, 1, 1, 1 / 8, 1 / 2, 1 / 2]
+    one, base = (Timing("a", samples(its, workers=3)) for its in (seconds, [1] * 9))
+    assert bounds(certain(one, base)) == pytest.approx((1, 1 / 2, 2))
+
+
 def test_a_ratio_is_that_of_the_medians_and_its_interval_holds_it():
     """A slow backend has one round a visit, in which the other happened to be slow."""
     old = tuple(Sample(n, n // 3, 1, one) for n, one in enumerate([0.25, 0.063, 0.063] * 3))

@@ -103,12 +103,8 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
         with np.errstate(over="ignore", invalid="ignore"):
             return Ends(written, *ends_of_bound(want, written))
     stated = tolerance or EXACT
+    ulp, floor = stated.ulp or 0, 0.0 if stated.strict else want.floor
     # Neither exact outputs nor rtol and atol need arrays of ends.
-    return stated_ends(written, stated.ulp or 0, 0.0 if stated.strict else want.floor)
-
-
-def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
-    """Return the error allowed around `written`: a number of ULP, or `floor`."""
     if not ulp and not floor:
         return Ends(written, written, written)
     finite = np.isfinite(written)
@@ -206,19 +202,15 @@ class Test:
     ranks: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Made:
-    """The tests of a case, and what is left out of it."""
-
-    tests: tuple[Test, ...]
-    left_out: tuple[gm.LeftOut, ...] = ()
+#: The tests of a case, and what is left out of it.
+Made: TypeAlias = tuple[tuple[Test, ...], tuple[gm.LeftOut, ...]]
 
 
 def made_of(case: Case) -> Made:
     """The tests of `case`; one that contradicts itself or the oracle is left out as `wrong`."""
 
     def left_out(reason: str, *, wrong: bool = False) -> Made:
-        return Made((), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),))
+        return (), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),)
 
     try:
         asked = expected.question(case)
@@ -233,15 +225,14 @@ def made_of(case: Case) -> Made:
             case _ if asked.random:
                 return left_out("its outputs are drawn at random")
             case model.AnyOf():
-                return Made(tuple(_alternatives(case, asked)))
+                return tuple(_alternatives(case, asked)), ()
             case expect:
                 (answer,) = expected.accepted_answers(case, asked)
                 assert isinstance(answer, verdict.Answer)
                 wants, found = answer.wants, outputs(asked.task, asked.inputs)
                 if found is not None and not isinstance(expect, model.Computed):
-                    compared = compare_outputs(wants, found[0], case.tolerance)
-                    expected.check_agreement(compared)
-                return Made((_test(case, asked, wants, found),))
+                    expected.check_agreement(compare_outputs(wants, found[0], case.tolerance))
+                return (_test(case, asked, wants, found),), ()
     except expected.Unsupported as error:
         return left_out(str(error))
     except (ValueError, MemoryError) as error:
@@ -282,10 +273,10 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
             raise ValueError(_ANY_ORDER)
     except (ValueError, InvalidNode, MemoryError) as error:
         left = gm.LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
-        return Made((refused,), (left,))
+        return (refused,), (left,)
     if [len(one.shape) for one in case.inputs] == [len(one.shape) for one in legal.inputs]:
         refused = replace(refused, ranks=accepted.ranks)
-    return Made((refused, replace(accepted, kind=test.kind, legal_twin=True)))
+    return (refused, replace(accepted, kind=test.kind, legal_twin=True)), ()
 
 
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
@@ -397,10 +388,10 @@ def check_place(folder: Path, *, force: bool) -> None:
 
 
 def _write(stage: Path, case: Case) -> _Done:
-    made = made_of(case)
+    made, omitted = made_of(case)
     tests: list[gm.TestFields] = []
-    left = list(made.left_out)
-    for test in made.tests:
+    left = list(omitted)
+    for test in made:
         what = "its legal twin" if test.legal_twin else "the case"
         try:
             fields, files = written(test)

@@ -457,12 +457,11 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
     headers = [run.header for run in runs]
     backends = _whole(info for header in headers for info in header.backends)
-    oracles = _whole(info for header in headers for info in header.oracles)
     header = replace(
         first,
         environment=joined([one.environment for one in headers]),
         backends=tuple(backends.values()),
-        oracles=tuple(oracles.values()),
+        oracles=tuple(_whole(info for header in headers for info in header.oracles).values()),
         cases=first.suite.cases,
         started=min((one.started for one in headers), key=datetime.fromisoformat),
         named=any(one.named for one in headers),

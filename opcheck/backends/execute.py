@@ -98,8 +98,7 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
             if question.second_is_legal or isinstance(error, _NEVER_A_REFUSAL):
                 raise
             between = None
-        kept = tuple(map(_output, held))
-        seen |= {"stage": "third run", "between": between, "kept": kept}
+        seen |= {"stage": "third run", "between": between, "kept": tuple(map(_output, held))}
         again = as_outputs(prepared.run([*fed[2]]))
         return Observed(**seen, seconds=perf_counter() - start, again=again, fed=tuple(fed))
     except BaseException as error:  # a backend may even raise SystemExit

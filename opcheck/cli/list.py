@@ -134,9 +134,8 @@ def mutate(
         click.echo(f"opcheck: {message}: what must come out is what backends answer", err=True)
     known = {one.name for op in {case.op for case in cases} for one in work.all_mutants(op)}
     known |= {one.name for one in STATEFUL}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
+    for name in (name for name in names if name not in known):
+        raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
     settings = work.MutationSettings(names)
     if cluster and jobs:
         raise UsageError("no jobs on a cluster", "start as many workers as there shall be")

@@ -69,8 +69,7 @@ def locate(
     with Session([address], timeout=timeout, memory_limit=memory_limit) as session:
         session.connect()
         (backend,) = session.backends
-        inquiry = located(network, backend.info)
-        [found] = answers([(backend, inquiry)], interrupt.safe_place)
+        [found] = answers([(backend, located(network, backend.info))], interrupt.safe_place)
     if (whole := found.whole) and whole.verdict == "bad case":
         what = "sizes of --dim and numbers" if network.case.said else "numbers"
         hint = None if inputs else f"the {what} that are made up may not fit: see also --inputs"

@@ -98,10 +98,9 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
     bound = want.expected
     if want.rounded is not None or dtype.kind != "float":
         return False
-    certain = bound.certain(bound.tiers()[0])
     with np.errstate(all="ignore"):
         y = want.values if want.rest is None else want.values + want.rest
-        off = certain * np.abs(y)
+        off = bound.certain(bound.tiers()[0]) * np.abs(y)
         if dtype.name == "float64":
             fits = np.abs(_errors(want, got)) <= off
         else:
@@ -452,13 +451,12 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
     bound, y = want.expected, want.values
     if y.size < _ENOUGH and not want.whole:
         return
-    arithmetic = bound.tiers()[0].arithmetic
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
         if want.whole:
             yield from _scatters_of_model(want, error, cut, part)
             return
-        counts = np.isfinite(error) & (np.abs(y) > 16 * arithmetic.floor)
+        counts = np.isfinite(error) & (np.abs(y) > 16 * bound.tiers()[0].arithmetic.floor)
         if not counts.any():
             return
         # If the last rounding alone explains it, the deviation need not be computed.

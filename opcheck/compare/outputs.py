@@ -181,8 +181,7 @@ def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Na
     found = _by_bound(want, got, dtype, like, named)
     if want.whole and found.problem in ("values", "precision"):
         bound = want.expected
-        plain = bound.evaluation.node.plain[bound.place]
-        if _by_bound(want, plain, dtype, None, named).problem:
+        if _by_bound(want, bound.evaluation.node.plain[bound.place], dtype, None, named).problem:
             return replace(found, problem="undecided", unjudged=got.size, remark=OWN, wrong=0)
     return found
 

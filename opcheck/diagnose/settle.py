@@ -374,8 +374,7 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
 
 
 def _of_values(case: Case) -> Iterator[_Fact]:
-    plain = ((n, v) for n, v in case.attrs.items() if not isinstance(v, np.ndarray))
-    for name, value in plain:
+    for name, value in ((n, v) for n, v in case.attrs.items() if not isinstance(v, np.ndarray)):
         values = value if isinstance(value, tuple) else (value,)
         is_list = values is value
         numbers = [number for number in values if isinstance(number, int | float)]

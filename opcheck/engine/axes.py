@@ -359,8 +359,7 @@ class Windows:
 
 
 def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padding: Any) -> Array:
-    shape = (*x.shape[:n], axis.size, *x.shape[n + 1 :])
-    out: Array = np.empty(shape, x.dtype)
+    out: Array = np.empty((*x.shape[:n], axis.size, *x.shape[n + 1 :]), x.dtype)
     before = (slice(None),) * n
     if len(axis.offsets) <= axis.size:
         every = slice(0, axis.size)
@@ -379,8 +378,7 @@ def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padd
     firsts, counts = axis.spans(np.arange(axis.size))
     for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
         some = x[*before, slice(first, first + count * axis.dilation, axis.dilation)]
-        found = ufunc.reduce(some, axis=n, keepdims=True) if count else of_padding
-        out[*before, i : i + 1] = found
+        out[*before, i : i + 1] = ufunc.reduce(some, axis=n, keepdims=True) if count else of_padding
     return out
 
 

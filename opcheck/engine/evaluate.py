@@ -472,8 +472,7 @@ class Expected:
             return Room(np.zeros(first.shape), admitted=getattr(output, "admitted", None))
         size = np.asarray(np.abs(output.v))
         own = reach(output.v, np.zeros(size.shape) if output.e is None else output.e)
-        computed = output.k > 0 or output.e is not None
-        if computed:
+        if output.k > 0 or output.e is not None:
             # The rounding to the output's own type is one; any other comes before it.
             k = max(0.0, output.k - 1) if output.grid.dtype == self.dtype else output.k
             # What the reference itself may be off by, which rounds 2^11 times finer or more.

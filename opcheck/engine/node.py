@@ -284,8 +284,7 @@ def dtype_of(op: OpVersion, attrs: Attrs, lead: DType | None) -> DType | None:
 
 def dtypes_of(op: OpVersion) -> tuple[str, ...]:
     """The dtypes of a version's cases that the engine computes."""
-    operator = operator_of(op)
-    if operator is None:
+    if operator_of(op) is None:
         return ()
     types = opset.versions(op.domain, op.name)[op.since].typed.types
     return tuple(dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in types)

@@ -365,8 +365,9 @@ def family(
             formula = with_parameters(function, schema, taken)
             # Versions of one formula have no mutant of each other.
             made.formulas[since] = shared.setdefault(inspect.signature(formula), formula)
-            for other in others:
-                made.sound.append(Sound("", with_parameters(other, schema, taken), since))
+            made.sound += (
+                Sound("", with_parameters(other, schema, taken), since) for other in others
+            )
     return declared
 
 

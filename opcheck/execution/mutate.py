@@ -232,7 +232,7 @@ def mutations(
     for cell in found:
         arguments(cell.op)  # here, so that no other process has to send the error
     batches = _batches(found, settings or MutationSettings(), jobs)
-    return (spread or _here(jobs))(_each, batches)
+    return (spread or partial(_here, jobs))(_each, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
@@ -291,16 +291,13 @@ def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
-def _here(jobs: int) -> Spread:
-    """Work in so many processes; in this one as it is asked for."""
-
-    def spread(function: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
-        if jobs == 1:
-            return chain.from_iterable(map(function, batches))
-        whole = partial(_whole, function)
-        return chain.from_iterable(workers.in_parallel(whole, batches, jobs))
-
-    return spread
+def _here(
+    jobs: int, function: Callable[[Any], Iterable[Any]], batches: Sequence[Any]
+) -> Iterator[Any]:
+    """A `Spread` in so many processes; in this one as it is asked for."""
+    if jobs == 1:
+        return chain.from_iterable(map(function, batches))
+    return chain.from_iterable(workers.in_parallel(partial(_whole, function), batches, jobs))
 
 
 def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]:
@@ -372,7 +369,7 @@ def killed_elsewhere(
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
         for op, those in by_op.items()
     ]
-    yield from (spread or _here(jobs))(_killing, batches)
+    yield from (spread or partial(_here, jobs))(_killing, batches)
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:

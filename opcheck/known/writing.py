@@ -267,8 +267,7 @@ def _parted(field: str, there: Sequence[Case], ids: Collection[str]) -> Iterator
     """Yield places value by value of a field; values with equal places are merged."""
     values: dict[_Said, list[Any]] = defaultdict(list)
     for value in _values((case for case in there if case.id in ids), field):
-        alike = [case for case in there if _value(case, field) == value]
-        for said in _said(alike, ids):
+        for said in _said([case for case in there if _value(case, field) == value], ids):
             values[said].append(value)
     for said, those in values.items():
         fields = dict(said)

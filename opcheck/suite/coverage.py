@@ -52,10 +52,9 @@ def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Cove
         if schema.deprecated:
             continue
         types = next(chain(*schema.formals)).types
-        known = [schema, *(found[since] for found in others if since in found)]
         computed = {
             written(one, text)
-            for found in known
+            for found in (schema, *(found[since] for found in others if since in found))
             for one in (first(found) if operator_of(found.op) else ())
             for text in one.types & BY_TEXT.keys()
         }

@@ -163,9 +163,8 @@ def _true(value: bool) -> bool:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"names {validation.shown(name)} twice")
+    for name in (name for name in names if names.count(name) > 1):
+        raise ValueError(f"names {validation.shown(name)} twice")
     return names
 
 

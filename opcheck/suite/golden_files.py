@@ -282,8 +282,7 @@ def as_cases(
             if name == next(folder for folder in folders if folder in tests):
                 yield _undecided(test, [*folders.values()], tests)
         elif test.refused:
-            twin = next((one.folder for one in case.tests if one.legal_twin), "")
-            if legal := tests.get(twin):
+            if legal := tests.get(next((one.folder for one in case.tests if one.legal_twin), "")):
                 expect = Rejected(test.refused, legal[0])
                 yield replace(cases[0], expect=expect, rule=case.rule, beyond="")
             else:

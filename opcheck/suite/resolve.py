@@ -374,8 +374,7 @@ class Resolver:
             allowed = _allowed(parameter.types)
             # Another input than the leading one may have one dtype alone, such as K of TopK.
             only = len(allowed) == 1 and parameter is not schema.typed
-            dtype = allowed[0] if only else self.dtype
-            if spec := self.tensor(name, node, tensor, dtype):
+            if spec := self.tensor(name, node, tensor, allowed[0] if only else self.dtype):
                 specs[name] = spec
                 if spec.dtype not in allowed and not self.may_be_illegal:
                     names = ", ".join(sorted(map(str, allowed)))

@@ -95,9 +95,8 @@ def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Cas
                 hint = "ONNX has it, but none of these cases is of it: name a file that has some"
             raise UsageError(f"no case of operator {op!r}", hint)
     asked = sorted({case.opset for case in cases})
-    for opset in selection.opsets:
-        if opset not in asked:
-            raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
+    for opset in (opset for opset in selection.opsets if opset not in asked):
+        raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
     found = select(cases, selection)
     chosen = {case.op.name.lower() for case in found} if selection.ops else ()
     # Next to one that is judged, it would go unnoticed that another is not.

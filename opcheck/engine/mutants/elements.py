@@ -287,8 +287,7 @@ def _ties_away(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     wide, exact = right.astype(np.longdouble), x.astype(np.longdouble)
     farther = np.nextafter(right, np.copysign(np.inf, wide).astype(right.dtype))
     gap = farther.astype(np.longdouble) - wide
-    tie = np.isfinite(wide) & (exact - wide == gap / 2) & (gap != 0)
-    return np.where(tie, farther, right)
+    return np.where(np.isfinite(wide) & (exact - wide == gap / 2) & (gap != 0), farther, right)
 
 
 def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:

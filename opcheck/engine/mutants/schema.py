@@ -410,9 +410,10 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     for rank in range(3 if images else 2, 6):
         yield Condition(f"rank_{rank}", f"the rank was {rank}",
                         partial(_is, rank, lambda node: node.rank))  # fmt: skip
-    for attribute in schema.attributes.values():
-        if attribute.name not in operator.ignores:
-            yield from _of_attribute(attribute)
+    for attribute in (
+        one for one in schema.attributes.values() if one.name not in operator.ignores
+    ):
+        yield from _of_attribute(attribute)
     if images:
         yield Condition("images", "there were two spatial axes or more",
                         lambda node: node.rank > 3, "rank")  # fmt: skip

@@ -379,8 +379,7 @@ def overlaps(boxes, center, threshold, whole=lambda areas, both: areas + areas[:
     union = whole(areas, both)
     ratio = both / np.where(union > 0, union, 1)
     steps = sides, areas, both, total, union
-    exact = not off and all((x.astype(np.float32) == x).all() for x in steps)
-    if exact:
+    if not off and all((x.astype(np.float32) == x).all() for x in steps):
         # What is left is the division.
         room = np.where(ratio.astype(np.float32) == ratio, 0, 2 * _U * ratio)
     else:

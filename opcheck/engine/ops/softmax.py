@@ -263,11 +263,6 @@ for _op, _by in SOFTMAX:
     _op.mutant_table(MUTANTS, by=_by)
 
 
-def of_shares(x, axis):
-    """The text's own words. Of shares that vanish, -inf may come, of which one is warned."""
-    return xp.log(plain(x, axis))
-
-
 def logarithms_in_blocks(x, axis):
     d, _, total = terms_in_blocks(x, axis)
     return d - xp.log(total)
@@ -437,8 +432,9 @@ def mean(losses, applied, ignored, weight):
 NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
 for _op, _by in (*LOG_SOFTMAX, (CROSS_ENTROPY, _by_scores)):
-    # As the function bodies say: so no share vanishes.
-    _op.ways(_by, logarithms, of_shares, logarithms_in_blocks)
+    # As the function bodies say: so no share vanishes. By the text's own words -inf may come of one
+    # that does, of which one is warned.
+    _op.ways(_by, logarithms, lambda x, axis: xp.log(plain(x, axis)), logarithms_in_blocks)
     _op.also_honest(RAW, by=_by)(raw_logarithms)
 
 #: Wrong means, of either operator.

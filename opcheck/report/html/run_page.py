@@ -49,8 +49,7 @@ def brief(text: str) -> str:
 
 def render(template: str, **values: Any) -> str:
     """Render a template; values are escaped unless they are Markup."""
-    text: str = _environment().get_template(template).render(**values)
-    return text
+    return str(_environment().get_template(template).render(**values))
 
 
 def document(template: str, **values: Any) -> str:

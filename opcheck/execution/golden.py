@@ -14,7 +14,7 @@ from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -119,9 +119,7 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
 def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
     """The tightest rtol and atol that admit, by ONNX's comparison, all finite values in `found`."""
     needs, sizes = [np.empty(0)], [np.empty(0)]
-    for one in found:
-        if one.lowest is one.written:
-            continue
+    for one in (one for one in found if one.lowest is not one.written):
         low, at, high = (wide(array) for array in (one.lowest, one.written, one.highest))
         with np.errstate(invalid="ignore"):
             need = np.maximum(np.abs(high - at), np.abs(at - low))
@@ -202,15 +200,18 @@ class Test:
     ranks: tuple[int, ...] = ()
 
 
-#: The tests of a case, and what is left out of it.
-Made: TypeAlias = tuple[tuple[Test, ...], tuple[gm.LeftOut, ...]]
+class Made(NamedTuple):
+    """The tests of a case, and what is left out of it."""
+
+    tests: tuple[Test, ...]
+    left_out: tuple[gm.LeftOut, ...] = ()
 
 
 def made_of(case: Case) -> Made:
     """The tests of `case`; one that contradicts itself or the oracle is left out as `wrong`."""
 
     def left_out(reason: str, *, wrong: bool = False) -> Made:
-        return (), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),)
+        return Made((), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),))
 
     try:
         asked = expected.question(case)
@@ -225,14 +226,14 @@ def made_of(case: Case) -> Made:
             case _ if asked.random:
                 return left_out("its outputs are drawn at random")
             case model.AnyOf():
-                return tuple(_alternatives(case, asked)), ()
+                return Made(tuple(_alternatives(case, asked)))
             case expect:
                 (answer,) = expected.accepted_answers(case, asked)
                 assert isinstance(answer, verdict.Answer)
                 wants, found = answer.wants, outputs(asked.task, asked.inputs)
                 if found is not None and not isinstance(expect, model.Computed):
                     expected.check_agreement(compare_outputs(wants, found[0], case.tolerance))
-                return (_test(case, asked, wants, found),), ()
+                return Made((_test(case, asked, wants, found),))
     except expected.Unsupported as error:
         return left_out(str(error))
     except (ValueError, MemoryError) as error:
@@ -273,10 +274,10 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
             raise ValueError(_ANY_ORDER)
     except (ValueError, InvalidNode, MemoryError) as error:
         left = gm.LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
-        return (refused,), (left,)
+        return Made((refused,), (left,))
     if [len(one.shape) for one in case.inputs] == [len(one.shape) for one in legal.inputs]:
         refused = replace(refused, ranks=accepted.ranks)
-    return (refused, replace(accepted, kind=test.kind, legal_twin=True)), ()
+    return Made((refused, replace(accepted, kind=test.kind, legal_twin=True)))
 
 
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
@@ -388,10 +389,10 @@ def check_place(folder: Path, *, force: bool) -> None:
 
 
 def _write(stage: Path, case: Case) -> _Done:
-    made, omitted = made_of(case)
+    made = made_of(case)
     tests: list[gm.TestFields] = []
-    left = list(omitted)
-    for test in made:
+    left = list(made.left_out)
+    for test in made.tests:
         what = "its legal twin" if test.legal_twin else "the case"
         try:
             fields, files = written(test)

@@ -216,15 +216,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
 )
 @options.cluster_option
 @format_option("html", "json")
-def support(
-    paths: tuple[Path, ...],
-    addresses: tuple[str, ...],
-    ops: tuple[str, ...],
-    required: str | None,
-    timeout: float | None,
-    cluster: str | None,
-    form: str,
-) -> None:
+def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **given: Any) -> None:
     """Show which operators backends have, in every version and type, and which of them are right.
 
     \b
@@ -249,12 +241,12 @@ def support(
     from opcheck.report import support as report
     from opcheck.suite import check_case_files
 
-    known = profiles(Path.cwd())
+    known, timeout, cluster = profiles(Path.cwd()), given["timeout"], given["cluster"]
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
     check_case_files(paths, "support")
-    cases = chosen_cases(paths, ops=ops)[0]
+    cases = chosen_cases(paths, ops=given["ops"])[0]
     asked = cells_of(cases) if paths else matrix(cases)
-    wanted = floors(required, asked) if required is not None else []
+    wanted = floors(given["required"], asked) if given["required"] is not None else []
     found = []
     with guarded_folder() as folder, ExitStack() as stack:
         limits = [timeout or one.profile.timeout or PATIENCE for one in offered]

@@ -31,13 +31,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     folder={"type": _FOLDER},
 )
 def locate(
-    path: Path,
-    addresses: tuple[str, ...],
-    dims: dict[str, int],
-    inputs: Path | None,
-    folder: Path | None,
-    timeout: float | None,
-    memory_limit: str | None,
+    path: Path, addresses: tuple[str, ...], folder: Path | None, inputs: Path | None, **given: Any
 ) -> None:
     """Find the first node of a model that a backend computes wrongly.
 
@@ -65,8 +59,8 @@ def locate(
     if len(addresses) > 1:
         raise UsageError(f"one backend at a time, not {' and '.join(addresses)}")
     (address,) = addresses
-    network = _network(path, dims, inputs)
-    with Session([address], timeout=timeout, memory_limit=memory_limit) as session:
+    network = _network(path, given.pop("dims"), inputs)
+    with Session([address], **given) as session:
         session.connect()
         (backend,) = session.backends
         [found] = answers([(backend, located(network, backend.info))], interrupt.safe_place)

@@ -369,8 +369,7 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
         # A part of a model may be computed so, and the rest not.
         fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
         explained = False
-        alone = least.few and least.others <= SCATTER
-        if alone or least.ratio <= SCATTER:
+        if (least.few and least.others <= SCATTER) or least.ratio <= SCATTER:
             said = f"{least.worst:,.3g} times in few elements: no narrower type explains that"
         elif explained := bool(fine) and harm < _MOST_OF_MODELS:
             said = f"as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"

@@ -419,12 +419,11 @@ def windows_of(
     begins, ends = padding[: len(spatial)], padding[len(spatial) :]
     along = partial(windows_along, auto_pad=auto_pad, ceil=bool(ceil_mode))
     axes = tuple(map(along, spatial, kernel_shape, strides, dilations, begins, ends))
-    for n, axis in enumerate(axes):
-        if axis.size < 0:
-            found = f"the window is {axis.width} wide and the output size {axis.size}"
-            room = f"with {axis.length} elements and {begins[n] + ends[n]} of padding"
-            where = f"kernel_shape {list(kernel_shape)}: on spatial axis {n}"
-            raise InvalidNode(f"{where} {found}; allowed: 0 or more, {room}")
+    for n, axis in ((n, axis) for n, axis in enumerate(axes) if axis.size < 0):
+        found = f"the window is {axis.width} wide and the output size {axis.size}"
+        room = f"with {axis.length} elements and {begins[n] + ends[n]} of padding"
+        where = f"kernel_shape {list(kernel_shape)}: on spatial axis {n}"
+        raise InvalidNode(f"{where} {found}; allowed: 0 or more, {room}")
     windows = Windows((shape[0], shape[1]), axes)
     check_size(windows.shape)
     return windows

@@ -71,9 +71,7 @@ def _native(array: Array | None) -> Array | None:
 
 def _widened(array: Array | None) -> Array | None:
     """`array` in the machine's byte order, and a 16-bit float in float32."""
-    if is_real(array) and array.dtype.itemsize == 2:
-        return dtypes.widened(array)
-    return _native(array)
+    return dtypes.widened(array) if is_real(array) and array.dtype.itemsize == 2 else _native(array)
 
 
 def _made_faulty(array: Any) -> Any:

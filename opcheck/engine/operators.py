@@ -307,9 +307,8 @@ def _wrong_attributes(
 ) -> Iterator[str]:
     versions = opset.versions(schema.op.domain, schema.op.name).values()
     anywhere = {name for one in versions for name in one.attributes}
-    for name in schema.attributes:
-        if name not in stated and name not in ignores:
-            yield f"attribute {name!r} of the schema is missing"
+    for name in (name for name in schema.attributes if name not in stated and name not in ignores):
+        yield f"attribute {name!r} of the schema is missing"
     for name, parameter in stated.items():
         if name in (OUTPUTS, USED):
             continue
@@ -365,9 +364,7 @@ def family(
             formula = with_parameters(function, schema, taken)
             # Versions of one formula have no mutant of each other.
             made.formulas[since] = shared.setdefault(inspect.signature(formula), formula)
-            made.sound += (
-                Sound("", with_parameters(other, schema, taken), since) for other in others
-            )
+            made.sound += (Sound("", with_parameters(one, schema, taken), since) for one in others)
     return declared
 
 

@@ -103,8 +103,7 @@ def terms_in_blocks(x, axis):
     d = x - xp.max(x, axis=axis, keepdims=True)
     e = xp.inexact(xp.exp(d), np.where(xp.values_of(d) < 0, EXP_AND_PRODUCT, 0.0))
     total = xp.sum(e, axis=axis, keepdims=True)
-    shares = xp.exp(d) / total
-    lost = EXP_AND_PRODUCT * rescaled(xp.values_of(d), xp.values_of(shares), axis)
+    lost = EXP_AND_PRODUCT * rescaled(xp.values_of(d), xp.values_of(xp.exp(d) / total), axis)
     return d, e, xp.inexact(total, lost)
 
 
@@ -288,9 +287,8 @@ for _op, _by in LOG_SOFTMAX:
 
 def one_hot(x, axis):
     """1 at the first maximum along `axis`, which is the first NaN where there is one."""
-    first = xp.argmax(x, axis=axis, keepdims=True)
     places = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
-    return xp.astype(xp.equal(places, first), x.dtype)
+    return xp.astype(xp.equal(places, xp.argmax(x, axis=axis, keepdims=True)), x.dtype)
 
 
 def put(x, axis):

@@ -232,14 +232,13 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         contradictions += [kept, None if alike else differs]
         contradictions.append(_of_other_kind(seen.first, seen.between))
         contradictions.append(_of_other_kind(seen.first, seen.again, "third"))
-    is_other = differs is not None and not question.random
     pairs = zip(question.inputs, question.second, strict=True)
     other_data = any(not dtypes.identical(one, other) for one, other in pairs)
     return Produced(
         seen.first,
         seen.seconds,
         unstable=next(filter(None, contradictions), None),
-        again=seen.again if is_other else None,
+        again=seen.again if differs is not None and not question.random else None,
         differs=differs or "",
         between=seen.between,
         once=seen.again is None,

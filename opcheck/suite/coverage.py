@@ -35,10 +35,9 @@ def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     """All operators, or those of these names, by the shipped cases; raises UsageError."""
     every = [(domain, name) for domain in opset.domains() for name in opset.operators(domain)]
     known = {name.lower(): (domain, opset.plain(name)) for domain, name in every}
-    for op in ops:
-        if op.lower() not in known:
-            hint = errors.did_you_mean(op, (name for _, name in every))
-            raise errors.UsageError(f"no operator {op!r}", hint)
+    for op in (op for op in ops if op.lower() not in known):
+        hint = errors.did_you_mean(op, (name for _, name in every))
+        raise errors.UsageError(f"no operator {op!r}", hint)
     asked = {known[op.lower()] for op in ops} or {*known.values()}
     table = json.loads((shipped_suites() / FILE).read_text(encoding="utf-8"))
     for domain, name in sorted(asked):

@@ -512,9 +512,8 @@ def validate(
 def _without_faults(node: FileNode, paths: Iterable[validation.Location]) -> FileNode:
     """`node` without the fields that the paths lead into, or the item of `inputs` and `rows`."""
     below: dict[str | int, list[validation.Location]] = {}
-    for path in paths:
-        if path:
-            below.setdefault(path[0], []).append(path[1:])
+    for path in filter(None, paths):
+        below.setdefault(path[0], []).append(path[1:])
 
     def kept(key: str | int, value: FileNode) -> FileNode | None:
         if key not in below:

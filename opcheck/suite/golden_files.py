@@ -118,9 +118,8 @@ class Manifest(ManifestFields):
         ids = Counter(case.id.casefold() for case in self.cases)
         # Some file systems cannot distinguish such names.
         folders = Counter(test.folder.casefold() for test in self.tests)
-        for name, count in (ids + folders).items():
-            if count > 1:
-                raise ValueError(f"{name} is there {count} times")
+        for name, count in (it for it in (ids + folders).items() if it[1] > 1):
+            raise ValueError(f"{name} is there {count} times")
         for case in self.cases:
             if not case.tests:
                 raise ValueError(f"{case.id} has no test")

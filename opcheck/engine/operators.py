@@ -309,9 +309,7 @@ def _wrong_attributes(
     anywhere = {name for one in versions for name in one.attributes}
     for name in (name for name in schema.attributes if name not in stated and name not in ignores):
         yield f"attribute {name!r} of the schema is missing"
-    for name, parameter in stated.items():
-        if name in (OUTPUTS, USED):
-            continue
+    for name, parameter in ((n, it) for n, it in stated.items() if n not in (OUTPUTS, USED)):
         attribute = schema.attributes.get(name)
         has_default = parameter.default is not parameter.empty
         if name not in anywhere:

@@ -401,9 +401,8 @@ def _draws(where: FunctionProto | NodeProto) -> bool:
 
 def all_node_tests() -> tuple[ModelTest, ...]:
     """All node tests of ONNX, by name; making them takes some seconds."""
-    package = importlib.import_module("onnx.backend.test.case.node")
     with warnings.catch_warnings(action="ignore"):
-        cases = package.collect_testcases(None)
+        cases = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
     return tuple(map(whole, sorted(cases, key=lambda case: str(case.name))))
 
 

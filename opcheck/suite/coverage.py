@@ -38,9 +38,8 @@ def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     for op in (op for op in ops if op.lower() not in known):
         hint = errors.did_you_mean(op, (name for _, name in every))
         raise errors.UsageError(f"no operator {op!r}", hint)
-    asked = {known[op.lower()] for op in ops} or {*known.values()}
     table = json.loads((shipped_suites() / FILE).read_text(encoding="utf-8"))
-    for domain, name in sorted(asked):
+    for domain, name in sorted({known[op.lower()] for op in ops} or {*known.values()}):
         yield from coverage(domain, name, table.get(domain, {}).get(name, {}))
 
 

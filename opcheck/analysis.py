@@ -457,12 +457,11 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
     headers = [run.header for run in runs]
     backends = _whole(info for header in headers for info in header.backends)
-    oracles = _whole(info for header in headers for info in header.oracles)
     header = replace(
         first,
         environment=joined([one.environment for one in headers]),
         backends=tuple(backends.values()),
-        oracles=tuple(oracles.values()),
+        oracles=tuple(_whole(info for header in headers for info in header.oracles).values()),
         cases=first.suite.cases,
         started=min((one.started for one in headers), key=datetime.fromisoformat),
         named=any(one.named for one in headers),
@@ -564,9 +563,8 @@ def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
 
 
 def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
-    for name, run in parts:
-        if run.ending is None:
-            yield f"{name} was cut short, and nobody knows how it ended"
+    for name in (name for name, run in parts if run.ending is None):
+        yield f"{name} was cut short, and nobody knows how it ended"
     for backend in header.backends:
         mine = [(name, run) for name, run in parts if backend in run.header.backends]
         counts = [sum(one.backend == backend.address for one in run.records) for _, run in mine]
@@ -579,8 +577,8 @@ def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
         shards = [run.header.shard for _, run in mine]
         there = {shard[0] for shard in shards if shard}
         total = max((shard[1] for shard in shards if shard), default=0)
-        for number in sorted({*range(1, total + 1)} - there) if all(shards) else ():
-            yield f"  shard {number} of {total} is missing"
+        missing = sorted({*range(1, total + 1)} - there) if all(shards) else ()
+        yield from (f"  shard {number} of {total} is missing" for number in missing)
 
 
 def joined(all_: Sequence[model.Environment]) -> model.Environment:

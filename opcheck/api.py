@@ -89,8 +89,7 @@ def load(
         raise UsageError(f"an opset is a whole number, got {wrong[0]!r}")
     names = tuple(map(str, _several(dtypes)))
     chosen = Selection(_several(ids), keywords, _several(ops), numbers, names, level)
-    files = [*map(Path, _several(paths))]
-    cases = load_all(files, dims, chosen, Path(inputs) if inputs else None)
+    cases = load_all([*map(Path, _several(paths))], dims, chosen, Path(inputs) if inputs else None)
     if found := choose(cases, chosen):
         return found
     raise UsageError(f"none of {len(cases):,} cases is of {chosen}")
@@ -255,9 +254,8 @@ def bench(
         BackendUnavailable: a backend that cannot be used here.
     """
     wanted = _some(cases)
-    for case in wanted:
-        if reason := why_not(case):
-            raise UsageError(f"{case.id} cannot be timed: {reason}")
+    for case in filter(why_not, wanted):
+        raise UsageError(f"{case.id} cannot be timed: {why_not(case)}")
     plan = planned(workers, seconds, cold=cold, quick=quick)
     addresses: tuple[Any, ...] = _several(backends)
     if others := [one for one in addresses if not isinstance(one, str)]:

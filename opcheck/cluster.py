@@ -173,8 +173,7 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
     with _LOCK:
         try:
             if job:
-                found = takewhile(lambda _: order.run not in _ENDED, job())
-                return Work(name, found=[*found])
+                return Work(name, found=[*takewhile(lambda _: order.run not in _ENDED, job())])
             if not numbers or order.run in _ENDED:
                 return Work(name)
             while order.run not in _SEATS and len(_SEATS) >= _RUNS:
@@ -550,8 +549,7 @@ class Cluster:
         answers = [*self._placed(chunk, done.answers)]
         for one in (cast(Record, answer.result) for answer in answers):
             if self._recorder.digests[one.case][1] != one.digest:
-                said = f"worker {done.worker}: it has other data for {one.case}"
-                raise BackendUnavailable(said)
+                raise BackendUnavailable(f"worker {done.worker}: it has other data for {one.case}")
         lane.pace = done.seconds / len(chunk.places)
         return answers
 

@@ -187,8 +187,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedC
     if not judges.backends:
         judges.idle += len(found) == 2
     elif found or file_path in _named(config):
-        file: CollectedCaseFile = CollectedCaseFile.from_parent(parent, path=file_path)
-        return file
+        return CollectedCaseFile.from_parent(parent, path=file_path)
     return None
 
 

@@ -43,6 +43,8 @@ SPAN = 10
 Word: TypeAlias = Literal["faster", "slower", "same", "unclear"]
 #: A larger part of the time that processes wait for a processor means that others had it.
 BUSY = 0.05
+#: A larger 90th percentile of samples, over their median, means that the machine was too busy.
+NOISY = 1.3
 #: Calls before and after that decide if warm-up is over.
 _CALLS = 7
 
@@ -51,10 +53,9 @@ def logs(one: Iterable[Sample], base: Iterable[Sample]) -> dict[int, dict[int, f
     """Return logarithms of samples over those of the same rounds, by worker and round."""
     seconds = {sample.round: sample.seconds for sample in base}
     found: dict[int, dict[int, float]] = {}
-    for sample in one:
-        if sample.round in seconds:
-            log = math.log(sample.seconds / seconds[sample.round])
-            found.setdefault(sample.worker, {})[sample.round] = log
+    for sample in (sample for sample in one if sample.round in seconds):
+        log = math.log(sample.seconds / seconds[sample.round])
+        found.setdefault(sample.worker, {})[sample.round] = log
     return found
 
 
@@ -180,16 +181,6 @@ class Spread(NamedTuple):
     tail: float
     #: The part of all the time in which others had the processors; no sample holds any of it.
     waited: float = 0.0
-
-    @property
-    def busy(self) -> bool:
-        """Return True if processes waited for a processor."""
-        return self.waited > BUSY
-
-    @property
-    def noisy(self) -> bool:
-        """Return True if the machine was too busy for good timings."""
-        return self.tail > 1.3
 
 
 def spread(samples: Sequence[Sample]) -> Spread | None:

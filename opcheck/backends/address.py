@@ -125,10 +125,9 @@ def _accumulate(address: str, text: str) -> tuple[str, ...]:
     known = f"accumulate takes one or several of {', '.join(_ACCUMULATE)}, joined by commas"
     known += "; float32 is what is expected without it"
     words = text.split(",")
-    for word in words:
-        if word not in _ACCUMULATE:
-            hint = " ".join(filter(None, (did_you_mean(word, _ACCUMULATE), known)))
-            raise UsageError(f"backend {address!r}: no such arithmetic: {word!r}", hint)
+    for word in (word for word in words if word not in _ACCUMULATE):
+        hint = " ".join(filter(None, (did_you_mean(word, _ACCUMULATE), known)))
+        raise UsageError(f"backend {address!r}: no such arithmetic: {word!r}", hint)
     return tuple(sorted(set(words)))
 
 

@@ -98,8 +98,7 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
             if question.second_is_legal or isinstance(error, _NEVER_A_REFUSAL):
                 raise
             between = None
-        kept = tuple(map(_output, held))
-        seen |= {"stage": "third run", "between": between, "kept": kept}
+        seen |= {"stage": "third run", "between": between, "kept": tuple(map(_output, held))}
         again = as_outputs(prepared.run([*fed[2]]))
         return Observed(**seen, seconds=perf_counter() - start, again=again, fed=tuple(fed))
     except BaseException as error:  # a backend may even raise SystemExit
@@ -233,14 +232,13 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         contradictions += [kept, None if alike else differs]
         contradictions.append(_of_other_kind(seen.first, seen.between))
         contradictions.append(_of_other_kind(seen.first, seen.again, "third"))
-    is_other = differs is not None and not question.random
     pairs = zip(question.inputs, question.second, strict=True)
     other_data = any(not dtypes.identical(one, other) for one, other in pairs)
     return Produced(
         seen.first,
         seen.seconds,
         unstable=next(filter(None, contradictions), None),
-        again=seen.again if is_other else None,
+        again=seen.again if differs is not None and not question.random else None,
         differs=differs or "",
         between=seen.between,
         once=seen.again is None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from opcheck import interrupt, model
 from opcheck.backends.adapters import About
@@ -115,5 +115,4 @@ def tried(chosen: Sequence[Offer], scratch: Path, seconds: float) -> list[Offer]
 
 def about_kind(kind: str) -> About:
     """Return the description of a kind; empty where it is not built in."""
-    about: About = adapter(kind).ABOUT if kind in built_in() else About("")
-    return about
+    return cast(About, adapter(kind).ABOUT) if kind in built_in() else About("")

@@ -336,10 +336,9 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _check_keys(said: dict[str, Any], known: set[str], line: bytes) -> None:
-    for key in said:
-        if key not in known:
-            hint = did_you_mean(key, known) or f"known here: {', '.join(sorted(known))}"
-            raise BrokenProtocol(f"no such key: {key!r} ({hint}): {_shown(line)}")
+    for key in (key for key in said if key not in known):
+        hint = did_you_mean(key, known) or f"known here: {', '.join(sorted(known))}"
+        raise BrokenProtocol(f"no such key: {key!r} ({hint}): {_shown(line)}")
 
 
 def _shown(line: bytes) -> str:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -14,7 +15,7 @@ import click
 from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.errors import Exit, Unwritable, UsageError, few, plural
-from opcheck.grouping import group_by, sure
+from opcheck.grouping import group_by, picked, sure
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -164,24 +165,7 @@ def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: St
     unclear={"type": click.Choice(["fail", "pass"])},
     compared={**_READ, "nargs": 2},
 )
-def command(
-    addresses: tuple[str, ...],
-    timeout: float | None,
-    memory_limit: str | None,
-    cluster: str | None,
-    base: str | None,
-    threads: int,
-    workers: int | None,
-    seconds: float | None,
-    cold: bool,
-    quick: bool,
-    saved: Path | None,
-    baseline: Path | None,
-    most: float | None,
-    unclear: str | None,
-    compared: tuple[Path, Path] | None,
-    **selection: Any,
-) -> NoReturn:
+def command(**values: Any) -> NoReturn:
     """Time backends against each other, on cases that they answer rightly.
 
     PATH is a case file or a folder of them: what stands in its list `bench` is timed, or its cases
@@ -211,11 +195,12 @@ def command(
     --max-regression allows, 4 a backend or the output could not be used, or a row that had a time
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
-    if compared:
+    given = SimpleNamespace(**values)
+    if given.compared:
         for name in options.given_besides("compared", "most", "unclear"):
             raise UsageError(f"--compare measures nothing: {name} has no place beside it")
-        gate = asked_gate(most, unclear, stored=True)
-        code, meaning = show_changes(options.output(), sure(gate), *map(saved_benchmark, compared))
+        limit = sure(asked_gate(given.most, given.unclear, stored=True))
+        code, meaning = show_changes(options.output(), limit, *map(saved_benchmark, given.compared))
         options.end(code, meaning)
     from opcheck.backends.address import DEFAULT
     from opcheck.execution.bench import entered, planned
@@ -223,20 +208,21 @@ def command(
     from opcheck.report import timings
 
     # All errors of the command line come before any process is started.
-    cases = _chosen(**selection)
-    options.check_files([(f"--save {saved}", saved)], [baseline])
-    gate = asked_gate(most, unclear, stored=baseline is not None, base=base)
+    cases = _chosen(**picked(given, "paths ids keywords ops opsets dtypes level"))
+    baseline: Path | None = given.baseline
+    options.check_files([(f"--save {given.saved}", given.saved)], [baseline])
+    gate = asked_gate(given.most, given.unclear, stored=baseline is not None, base=given.base)
     old = saved_benchmark(baseline) if baseline else None
-    if gate and not baseline and len(addresses or DEFAULT) < 2:
+    if gate and not baseline and len(given.addresses or DEFAULT) < 2:
         raise UsageError("--max-regression compares with --base: name another backend by -b")
-    limits = Limits(timeout, memory_limit)
-    plan = planned(workers, seconds, cold=cold, quick=quick)
-    entry = addresses, cases, limits, plan, threads, base
+    limits = Limits(given.timeout, given.memory_limit)
+    plan = planned(**picked(given, "workers seconds cold quick"))
+    entry = given.addresses, cases, limits, plan, given.threads, given.base
     where: AbstractContextManager[tuple[Bench, Benchmark | Hosts]] = entered(*entry)
-    if cluster:
+    if given.cluster:
         from opcheck.cluster import timed as timed_on
 
-        where = timed_on(cluster, *entry)
+        where = timed_on(given.cluster, *entry)
     with where as (about, session):
         if baseline and old:
             check_baseline(baseline, old, about, cases)
@@ -246,8 +232,8 @@ def command(
             click.echo(f"oracle {pool.info} states the answers of cases that name it")
 
         def save(rows: Rows, *, complete: bool = False) -> None:
-            if saved:
-                timings.write(saved, about, rows, complete=complete)
+            if given.saved:
+                timings.write(given.saved, about, rows, complete=complete)
 
         save(())
         rows, error = _measured(session, save)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -62,8 +62,7 @@ class _Program(Commands):
         if name not in COMMANDS:
             return None
         module = importlib.import_module(f"opcheck.cli.{_MODULES.get(name, name)}")
-        command: click.Command = getattr(module, name if name in _MODULES else "command")
-        return command
+        return cast(click.Command, getattr(module, name if name in _MODULES else "command"))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands in `--help`, without importing them."""

@@ -134,9 +134,8 @@ def mutate(
         click.echo(f"opcheck: {message}: what must come out is what backends answer", err=True)
     known = {one.name for op in {case.op for case in cases} for one in work.all_mutants(op)}
     known |= {one.name for one in STATEFUL}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
+    for name in (name for name in names if name not in known):
+        raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
     settings = work.MutationSettings(names)
     if cluster and jobs:
         raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
@@ -217,15 +216,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
 )
 @options.cluster_option
 @format_option("html", "json")
-def support(
-    paths: tuple[Path, ...],
-    addresses: tuple[str, ...],
-    ops: tuple[str, ...],
-    required: str | None,
-    timeout: float | None,
-    cluster: str | None,
-    form: str,
-) -> None:
+def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **given: Any) -> None:
     """Show which operators backends have, in every version and type, and which of them are right.
 
     \b
@@ -250,12 +241,12 @@ def support(
     from opcheck.report import support as report
     from opcheck.suite import check_case_files
 
-    known = profiles(Path.cwd())
+    known, timeout, cluster = profiles(Path.cwd()), given["timeout"], given["cluster"]
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
     check_case_files(paths, "support")
-    cases = chosen_cases(paths, ops=ops)[0]
+    cases = chosen_cases(paths, ops=given["ops"])[0]
     asked = cells_of(cases) if paths else matrix(cases)
-    wanted = floors(required, asked) if required is not None else []
+    wanted = floors(given["required"], asked) if given["required"] is not None else []
     found = []
     with guarded_folder() as folder, ExitStack() as stack:
         limits = [timeout or one.profile.timeout or PATIENCE for one in offered]

@@ -31,13 +31,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     folder={"type": _FOLDER},
 )
 def locate(
-    path: Path,
-    addresses: tuple[str, ...],
-    dims: dict[str, int],
-    inputs: Path | None,
-    folder: Path | None,
-    timeout: float | None,
-    memory_limit: str | None,
+    path: Path, addresses: tuple[str, ...], folder: Path | None, inputs: Path | None, **given: Any
 ) -> None:
     """Find the first node of a model that a backend computes wrongly.
 
@@ -65,12 +59,11 @@ def locate(
     if len(addresses) > 1:
         raise UsageError(f"one backend at a time, not {' and '.join(addresses)}")
     (address,) = addresses
-    network = _network(path, dims, inputs)
-    with Session([address], timeout=timeout, memory_limit=memory_limit) as session:
+    network = _network(path, given.pop("dims"), inputs)
+    with Session([address], **given) as session:
         session.connect()
         (backend,) = session.backends
-        inquiry = located(network, backend.info)
-        [found] = answers([(backend, inquiry)], interrupt.safe_place)
+        [found] = answers([(backend, located(network, backend.info))], interrupt.safe_place)
     if (whole := found.whole) and whole.verdict == "bad case":
         what = "sizes of --dim and numbers" if network.case.said else "numbers"
         hint = None if inputs else f"the {what} that are made up may not fit: see also --inputs"

@@ -340,9 +340,7 @@ def check_files(
     """Raise UsageError with `wrong`, and every file that cannot be written or is also read."""
     found = [*wrong]
     taken = [path for path in read_from if path not in (None, STANDARD)]
-    for said, path in files:
-        if path is None:
-            continue
+    for said, path in ((said, path) for said, path in files if path):
         if message := _why_not(path, taken):
             found.append(f"{said}: {message}")
         taken.append(path)

@@ -214,8 +214,7 @@ class Reports:
         return self._ended(run.ending, lacking)
 
     def _ended(self, ending: Ending, lacking: Sequence[str]) -> Ending:
-        errors = (one.error for one in (*self._streams, *self._others))
-        lacking = [*lacking, *filter(None, errors)]
+        lacking = [*lacking, *filter(None, (one.error for one in (*self._streams, *self._others)))]
         if not lacking:
             return ending
         first = ending.exit_code in (Exit.INTERRUPTED, Exit.USAGE)

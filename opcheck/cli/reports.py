@@ -208,8 +208,7 @@ def merge(paths: tuple[Path, ...], out: Path) -> None:
     from opcheck.report import store
 
     options.check_files([(f"-o {out}", out)], paths)
-    runs = options.read_runs(*paths)
-    parts = [(str(path), run) for path, run in zip(paths, runs, strict=True)]
+    parts = [(str(path), run) for path, run in zip(paths, options.read_runs(*paths), strict=True)]
     whole, lacks = analysis.merge(parts)
     options.write_lines(out, store.lines(whole))
     header = whole.header

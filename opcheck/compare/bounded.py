@@ -98,10 +98,9 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
     bound = want.expected
     if want.rounded is not None or dtype.kind != "float":
         return False
-    certain = bound.certain(bound.tiers()[0])
     with np.errstate(all="ignore"):
         y = want.values if want.rest is None else want.values + want.rest
-        off = certain * np.abs(y)
+        off = bound.certain(bound.tiers()[0]) * np.abs(y)
         if dtype.name == "float64":
             fits = np.abs(_errors(want, got)) <= off
         else:
@@ -370,8 +369,7 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
         # A part of a model may be computed so, and the rest not.
         fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
         explained = False
-        alone = least.few and least.others <= SCATTER
-        if alone or least.ratio <= SCATTER:
+        if (least.few and least.others <= SCATTER) or least.ratio <= SCATTER:
             said = f"{least.worst:,.3g} times in few elements: no narrower type explains that"
         elif explained := bool(fine) and harm < _MOST_OF_MODELS:
             said = f"as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"
@@ -452,13 +450,12 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
     bound, y = want.expected, want.values
     if y.size < _ENOUGH and not want.whole:
         return
-    arithmetic = bound.tiers()[0].arithmetic
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
         if want.whole:
             yield from _scatters_of_model(want, error, cut, part)
             return
-        counts = np.isfinite(error) & (np.abs(y) > 16 * arithmetic.floor)
+        counts = np.isfinite(error) & (np.abs(y) > 16 * bound.tiers()[0].arithmetic.floor)
         if not counts.any():
             return
         # If the last rounding alone explains it, the deviation need not be computed.

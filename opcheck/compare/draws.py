@@ -91,8 +91,7 @@ def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
     parts = np.cumsum(np.bincount(bins, minlength=_BINS))[:-1] / bins.size
     # Those that were put into one of several bins may be off by one.
     room = float(unsure.mean()) / _BINS
-    likely = np.clip(parts, _LEVELS - room, _LEVELS + room)
-    used = _used(parts, likely, bins.size, _LEVELS.size)
+    used = _used(parts, np.clip(parts, _LEVELS - room, _LEVELS + room), bins.size, _LEVELS.size)
     worst = int(used.argmax())
     text = f"of {whose}, {parts[worst]:.1%} lie below where {_LEVELS[worst]:.1%} should"
     return float(used[worst]), text
@@ -103,9 +102,8 @@ def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
     for lag in {1, shape[-1] if shape else 1, upper.size // 2}:
         if 0 < lag < upper.size:
             alike = np.mean(upper[lag:] == upper[:-lag], keepdims=True)
-            used = _used(alike, np.full(1, 0.5), upper.size - lag)
             text = f"of those {lag} apart, {alike[0]:.1%} lie on one side of the middle, not half"
-            yield float(used[0]), text
+            yield float(_used(alike, np.full(1, 0.5), upper.size - lag)[0]), text
 
 
 def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:

@@ -181,8 +181,7 @@ def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Na
     found = _by_bound(want, got, dtype, like, named)
     if want.whole and found.problem in ("values", "precision"):
         bound = want.expected
-        plain = bound.evaluation.node.plain[bound.place]
-        if _by_bound(want, plain, dtype, None, named).problem:
+        if _by_bound(want, bound.evaluation.node.plain[bound.place], dtype, None, named).problem:
             return replace(found, problem="undecided", unjudged=got.size, remark=OWN, wrong=0)
     return found
 
@@ -200,13 +199,12 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     if whole := spread() if want.whole else None:
         # What the bound leaves open, the scatter decides, unless it says nothing either.
         decision.found.unjudged = int(np.count_nonzero(decision.unjudged & bounded.unsettled(want)))
-    vague = 2 * decision.found.unjudged > got.size
     if not decision.fits:
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
         words = whole.message if whole else ""
         why = (ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}", words)
         problem, remark = "values", "; ".join(filter(None, why))
-    elif vague:
+    elif 2 * decision.found.unjudged > got.size:
         problem, remark = "undecided", UNDECIDED_OF_MODELS if want.whole else UNDECIDED
     elif whole and whole.message:
         # Within a bound that says something, an answer is never wrong: the others are.
@@ -293,9 +291,7 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
     """Expect these values; a rounded answer may be off by the floor under any stated tolerance."""
     if (operator := operator_of(op)) is None:
         return Want(name, dtype, values)
-    floor = 0.0
-    if dtype is not None and dtype.kind == "float" and not operator.exact:
-        floor = expected(dtype).floor
+    floor = expected(dtype).floor if dtype and dtype.kind == "float" and not operator.exact else 0.0
     return Want(name, dtype, values, operator.low, operator.high, floor=floor)
 
 

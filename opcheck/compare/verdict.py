@@ -118,9 +118,7 @@ def judge(
         reason = worse.reason or f"{IRREPRODUCIBLE}: {outcome.differs}"
         found = replace(worse, reason=reason, irreproducible=True)
     message = misdeclared(outcome, [want.name for want in answers[0].wants])
-    if message and is_right(found):
-        return Judgement(Verdict.FAIL, message, "declared")
-    return found
+    return Judgement(Verdict.FAIL, message, "declared") if message and is_right(found) else found
 
 
 def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:

@@ -341,10 +341,9 @@ def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
     yield f"the model is {f'invalid: {invalid(case)}' if invalid(case) else 'legal'}", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
     yield "the opset", VALUE, case.opset
-    for name in attrs:
-        yield f"`{name}` is {'given' if name in case.attrs else 'left out'}", PLAIN, None
-    for number, slot in enumerate(case.slots):
-        yield f"input {number} is {'given' if slot else 'left out'}", PLAIN, None
+    given = [(f"`{name}`", name in case.attrs) for name in attrs]
+    given += [(f"input {number}", bool(slot)) for number, slot in enumerate(case.slots)]
+    yield from ((f"{it} is {'given' if has else 'left out'}", PLAIN, None) for it, has in given)
 
 
 def _of_inputs(case: Case) -> Iterator[_Fact]:
@@ -354,8 +353,9 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         yield f"the rank of {the}", PLAIN, len(shape)
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - 2)
-        for axis, length in enumerate(shape):
-            yield f"the length of axis {axis} of {the}", LIMIT, length
+        yield from (
+            (f"the length of axis {n} of {the}", LIMIT, size) for n, size in enumerate(shape)
+        )
         yield from [(f"the length of the last axis of {the}", LIMIT, shape[-1])] if shape else ()
         yield f"the longest axis of {the}", LIMIT, max(shape, default=0)
         yield f"the number of elements of {the}", LIMIT, prod(shape)
@@ -374,8 +374,7 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
 
 
 def _of_values(case: Case) -> Iterator[_Fact]:
-    plain = ((n, v) for n, v in case.attrs.items() if not isinstance(v, np.ndarray))
-    for name, value in plain:
+    for name, value in ((n, v) for n, v in case.attrs.items() if not isinstance(v, np.ndarray)):
         values = value if isinstance(value, tuple) else (value,)
         is_list = values is value
         numbers = [number for number in values if isinstance(number, int | float)]
@@ -492,10 +491,9 @@ def _is_no_chance(
     def asked(cases: int) -> int:
         return len({questions[n] for n in range(cases.bit_length()) if cases >> n & 1})
 
-    covered = _holds(terms, failing)
     if few and all(term.rank == PLAIN for term in terms):
         return True
-    about, fail, rest = asked(covered), asked(failing), asked(others)
+    about, fail, rest = asked(_holds(terms, failing)), asked(failing), asked(others)
     chances = comb(tried, len(terms)) * comb(fail, about)
     # The largest probability that a rule arises by chance.
     return about >= FEWEST and chances <= 0.1 * comb(fail + rest, about)

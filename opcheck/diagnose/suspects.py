@@ -405,9 +405,8 @@ class Evidence:
         bounds = [want.bound for want in self._wants(place)]
         if len(bounds) != 1 or bounds[0] is None:
             return False
-        room = bounds[0].room(bounds[0].tiers()[0]).own
         with np.errstate(all="ignore"):
-            return np.abs(wide(one) - wide(other)) <= 2 * room
+            return np.abs(wide(one) - wide(other)) <= 2 * bounds[0].room(bounds[0].tiers()[0]).own
 
     def _wants(self, place: int) -> list[Want]:
         return [wants[place] for wants in self.admitted if place < len(wants)]
@@ -438,10 +437,9 @@ class Evidence:
     @cached_property
     def farthest(self) -> list[tuple[int, int]]:
         """Largest distance of each output in ULP, and its place; 0 if unknown."""
-        pairs = zip(self.got or (), self.nearest, strict=True)
         steps = [
             np.zeros(0) if right is None or isinstance(got, Foreign) else distance(got, right)
-            for got, right in pairs
+            for got, right in zip(self.got or (), self.nearest, strict=True)
         ]
         return [(int(off.max(initial=0)), int(off.argmax()) if off.size else 0) for off in steps]
 

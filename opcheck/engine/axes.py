@@ -359,8 +359,7 @@ class Windows:
 
 
 def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padding: Any) -> Array:
-    shape = (*x.shape[:n], axis.size, *x.shape[n + 1 :])
-    out: Array = np.empty(shape, x.dtype)
+    out: Array = np.empty((*x.shape[:n], axis.size, *x.shape[n + 1 :]), x.dtype)
     before = (slice(None),) * n
     if len(axis.offsets) <= axis.size:
         every = slice(0, axis.size)
@@ -379,8 +378,7 @@ def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padd
     firsts, counts = axis.spans(np.arange(axis.size))
     for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
         some = x[*before, slice(first, first + count * axis.dilation, axis.dilation)]
-        found = ufunc.reduce(some, axis=n, keepdims=True) if count else of_padding
-        out[*before, i : i + 1] = found
+        out[*before, i : i + 1] = ufunc.reduce(some, axis=n, keepdims=True) if count else of_padding
     return out
 
 
@@ -421,12 +419,11 @@ def windows_of(
     begins, ends = padding[: len(spatial)], padding[len(spatial) :]
     along = partial(windows_along, auto_pad=auto_pad, ceil=bool(ceil_mode))
     axes = tuple(map(along, spatial, kernel_shape, strides, dilations, begins, ends))
-    for n, axis in enumerate(axes):
-        if axis.size < 0:
-            found = f"the window is {axis.width} wide and the output size {axis.size}"
-            room = f"with {axis.length} elements and {begins[n] + ends[n]} of padding"
-            where = f"kernel_shape {list(kernel_shape)}: on spatial axis {n}"
-            raise InvalidNode(f"{where} {found}; allowed: 0 or more, {room}")
+    for n, axis in ((n, axis) for n, axis in enumerate(axes) if axis.size < 0):
+        found = f"the window is {axis.width} wide and the output size {axis.size}"
+        room = f"with {axis.length} elements and {begins[n] + ends[n]} of padding"
+        where = f"kernel_shape {list(kernel_shape)}: on spatial axis {n}"
+        raise InvalidNode(f"{where} {found}; allowed: 0 or more, {room}")
     windows = Windows((shape[0], shape[1]), axes)
     check_size(windows.shape)
     return windows

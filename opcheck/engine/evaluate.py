@@ -71,9 +71,7 @@ def _native(array: Array | None) -> Array | None:
 
 def _widened(array: Array | None) -> Array | None:
     """`array` in the machine's byte order, and a 16-bit float in float32."""
-    if is_real(array) and array.dtype.itemsize == 2:
-        return dtypes.widened(array)
-    return _native(array)
+    return dtypes.widened(array) if is_real(array) and array.dtype.itemsize == 2 else _native(array)
 
 
 def _made_faulty(array: Any) -> Any:
@@ -472,8 +470,7 @@ class Expected:
             return Room(np.zeros(first.shape), admitted=getattr(output, "admitted", None))
         size = np.asarray(np.abs(output.v))
         own = reach(output.v, np.zeros(size.shape) if output.e is None else output.e)
-        computed = output.k > 0 or output.e is not None
-        if computed:
+        if output.k > 0 or output.e is not None:
             # The rounding to the output's own type is one; any other comes before it.
             k = max(0.0, output.k - 1) if output.grid.dtype == self.dtype else output.k
             # What the reference itself may be off by, which rounds 2^11 times finer or more.

@@ -209,11 +209,6 @@ class Node:
                 return replace(self, inputs=inputs)
         return self
 
-    def with_lead(self, array: Array) -> "Node":
-        """Return the node with another leading input."""
-        lead = opset.versions(self.op.domain, self.op.name)[self.op.since].lead
-        return self.with_input(lead, array)
-
 
 @dataclass(frozen=True, eq=False)
 class BoundNode:
@@ -284,8 +279,7 @@ def dtype_of(op: OpVersion, attrs: Attrs, lead: DType | None) -> DType | None:
 
 def dtypes_of(op: OpVersion) -> tuple[str, ...]:
     """The dtypes of a version's cases that the engine computes."""
-    operator = operator_of(op)
-    if operator is None:
+    if operator_of(op) is None:
         return ()
     types = opset.versions(op.domain, op.name)[op.since].typed.types
     return tuple(dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in types)
@@ -548,11 +542,6 @@ def _run(
     return tuple(named.get(name) for name in body.outputs)
 
 
-def _is_unsure(x: Any) -> bool:
-    """Return True for integers, indices and booleans that rounding decides."""
-    return isinstance(x, Kind) and not (isinstance(x, Number) and x.dtype.kind not in "iu")
-
-
 def _typed(node: BodyNode, named: _Named) -> Sequence[Any]:
     """The outputs of a subgraph's node as tensors of a model have them."""
     from opcheck.engine.evaluate import evaluate
@@ -577,8 +566,10 @@ def _typed(node: BodyNode, named: _Named) -> Sequence[Any]:
             return _of_lists(node, schema, operands)
         outputs = _computed(node, operands, named, {})
     except (TypeError, AttributeError, ValueError, IndexError) as error:
-        # Formulas that move elements are written for arrays, and none reads what is not sure.
-        if not moves and not any(map(_is_unsure, operands)):
+        # Formulas that move elements are written for arrays, and none reads what is not sure:
+        # integers, indices and booleans that rounding decides.
+        unsure = (x for x in operands if isinstance(x, Kind))
+        if not moves and all(isinstance(x, Number) and x.dtype.kind not in "iu" for x in unsure):
             raise
         why = f"what {node.op} does here depends on how numbers were rounded"
         raise NotSupported(why) from error

@@ -307,12 +307,9 @@ def _wrong_attributes(
 ) -> Iterator[str]:
     versions = opset.versions(schema.op.domain, schema.op.name).values()
     anywhere = {name for one in versions for name in one.attributes}
-    for name in schema.attributes:
-        if name not in stated and name not in ignores:
-            yield f"attribute {name!r} of the schema is missing"
-    for name, parameter in stated.items():
-        if name in (OUTPUTS, USED):
-            continue
+    for name in (name for name in schema.attributes if name not in stated and name not in ignores):
+        yield f"attribute {name!r} of the schema is missing"
+    for name, parameter in ((n, it) for n, it in stated.items() if n not in (OUTPUTS, USED)):
         attribute = schema.attributes.get(name)
         has_default = parameter.default is not parameter.empty
         if name not in anywhere:
@@ -365,8 +362,7 @@ def family(
             formula = with_parameters(function, schema, taken)
             # Versions of one formula have no mutant of each other.
             made.formulas[since] = shared.setdefault(inspect.signature(formula), formula)
-            for other in others:
-                made.sound.append(Sound("", with_parameters(other, schema, taken), since))
+            made.sound += (Sound("", with_parameters(one, schema, taken), since) for one in others)
     return declared
 
 

@@ -85,9 +85,8 @@ class Plan:
 
 def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     """The backends, the machine and the options of a benchmark."""
-    here = environment()
     return Bench(
-        **picked(here, "opcheck python packages"),
+        **picked(environment(), "opcheck python packages"),
         backends={info.address: info.version for info in infos},
         machine=machine(),
         threads=threads,

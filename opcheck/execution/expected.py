@@ -306,9 +306,7 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
 
 def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
     """Raise WrongCase where an answer that a case states differs from the engine's."""
-    for comparison in comparisons:
-        if comparison.problem in (None, "undecided"):
-            continue
+    for comparison in (it for it in comparisons if it.problem not in (None, "undecided")):
         message = verdict.what_is_wrong(comparison)
         if comparison.wrong:
             count = f"{comparison.wrong} of {comparison.total} elements differ"

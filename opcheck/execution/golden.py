@@ -14,7 +14,7 @@ from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -103,12 +103,8 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
         with np.errstate(over="ignore", invalid="ignore"):
             return Ends(written, *ends_of_bound(want, written))
     stated = tolerance or EXACT
+    ulp, floor = stated.ulp or 0, 0.0 if stated.strict else want.floor
     # Neither exact outputs nor rtol and atol need arrays of ends.
-    return stated_ends(written, stated.ulp or 0, 0.0 if stated.strict else want.floor)
-
-
-def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
-    """Return the error allowed around `written`: a number of ULP, or `floor`."""
     if not ulp and not floor:
         return Ends(written, written, written)
     finite = np.isfinite(written)
@@ -123,9 +119,7 @@ def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
 def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
     """The tightest rtol and atol that admit, by ONNX's comparison, all finite values in `found`."""
     needs, sizes = [np.empty(0)], [np.empty(0)]
-    for one in found:
-        if one.lowest is one.written:
-            continue
+    for one in (one for one in found if one.lowest is not one.written):
         low, at, high = (wide(array) for array in (one.lowest, one.written, one.highest))
         with np.errstate(invalid="ignore"):
             need = np.maximum(np.abs(high - at), np.abs(at - low))
@@ -206,8 +200,7 @@ class Test:
     ranks: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Made:
+class Made(NamedTuple):
     """The tests of a case, and the parts left out."""
 
     tests: tuple[Test, ...]
@@ -239,8 +232,7 @@ def made_of(case: Case) -> Made:
                 assert isinstance(answer, verdict.Answer)
                 wants, found = answer.wants, outputs(asked.task, asked.inputs)
                 if found is not None and not isinstance(expect, model.Computed):
-                    compared = compare_outputs(wants, found[0], case.tolerance)
-                    expected.check_agreement(compared)
+                    expected.check_agreement(compare_outputs(wants, found[0], case.tolerance))
                 return Made((_test(case, asked, wants, found),))
     except expected.Unsupported as error:
         return left_out(str(error))

@@ -95,7 +95,9 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
     for (verdict, failure), those in by_way.items():
         for cause in analysis.causes(those):
             mistake = cause.diagnosis.mistake
-            for reason, same in grouping.group_by(cause.results, _telling).items():
+            for reason, same in grouping.group_by(
+                cause.results, lambda one: pattern(one.reason) if one.failure in _TELLING else None
+            ).items():
                 yield {
                     "verdict": str(verdict),
                     "failure": failure if failure != verdict else None,
@@ -105,10 +107,6 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
                     "cause": f"Looks {cause.diagnosis.text}." if mistake else _unknown(same[0]),
                     "where": places([by_id[record.case] for record in same], cases),
                 }
-
-
-def _telling(record: Record) -> str | None:
-    return pattern(record.reason) if record.failure in _TELLING else None
 
 
 def _unknown(record: Record) -> str:

@@ -191,11 +191,10 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
     small = (case for case in _shipped(op) if size(case) <= _SMALL)
     found = (evaluation.CaseEvaluation(case).node for case in cells(small).get(Cell(op, dtype), ()))
     nodes = [node for node in found if node.dtype == dtype]
-    concerned = (one for one in all_mutants(op) if any(map(one.concerns, nodes)))
     fed = opset.versions(op.domain, op.name)[op.since].inputs
     still = operator.of_shapes or operator.random or dtype in operator.of_scalars or not fed
     states = (it for it in STATEFUL if (fed or not it.of_inputs) and not (still and it.of_values))
-    return (*concerned, *states)
+    return (*(one for one in all_mutants(op) if any(map(one.concerns, nodes))), *states)
 
 
 def all_mutants(op: OpVersion) -> tuple[Mutant, ...]:
@@ -232,7 +231,7 @@ def mutations(
     for cell in found:
         arguments(cell.op)  # here, so that no other process has to send the error
     batches = _batches(found, settings or MutationSettings(), jobs)
-    return (spread or _here(jobs))(_each, batches)
+    return (spread or partial(_here, jobs))(_each, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
@@ -291,16 +290,13 @@ def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
-def _here(jobs: int) -> Spread:
-    """Work in so many processes; in this one as it is asked for."""
-
-    def spread(function: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
-        if jobs == 1:
-            return chain.from_iterable(map(function, batches))
-        whole = partial(_whole, function)
-        return chain.from_iterable(workers.in_parallel(whole, batches, jobs))
-
-    return spread
+def _here(
+    jobs: int, function: Callable[[Any], Iterable[Any]], batches: Sequence[Any]
+) -> Iterator[Any]:
+    """A `Spread` in so many processes; in this one as it is asked for."""
+    if jobs == 1:
+        return chain.from_iterable(map(function, batches))
+    return chain.from_iterable(workers.in_parallel(partial(_whole, function), batches, jobs))
 
 
 def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]:
@@ -366,13 +362,12 @@ def killed_elsewhere(
     spread: Spread | None = None,
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
-    by_op = group_by(survivors, lambda one: one.op)
     asked = {(case.id, case.source) for case in cases}
     batches = [
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
-        for op, those in by_op.items()
+        for op, those in group_by(survivors, lambda one: one.op).items()
     ]
-    yield from (spread or _here(jobs))(_killing, batches)
+    yield from (spread or partial(_here, jobs))(_killing, batches)
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:
@@ -438,10 +433,9 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
             for key, known in ("versions", versions), ("dtypes", {*types}), ("mutants", {*every}):
                 for at, word in enumerate(getattr(one, key)):
                     if word not in known:
-                        mark = node.at(("equivalent", number, key, at))
                         wrong = f"{key}: {op.name} has no {quoted(str(word))} there"
                         hint = did_you_mean(str(word), sorted(map(str, known)))
-                        problems.add(file, mark, wrong, hint)
+                        problems.add(file, node.at(("equivalent", number, key, at)), wrong, hint)
     problems.raise_if_any()
     # What an operator of DirectML takes, ONNX's that it is takes too, unless it is several.
     same = LOWERED.get(op.name)

@@ -269,9 +269,8 @@ class Scheduler(Judge):
                     for one in more:
                         there[one.place, one.number] = one
                         self._waiting += _size(self.cases[one.place])
-                answer = there.pop((place, number))
                 self._waiting -= _size(self.cases[place])
-                yield self._diagnosed(answer)
+                yield self._diagnosed(there.pop((place, number)))
             self.emitted = place + 1
 
     def _take(self) -> Sequence[int] | None:

@@ -72,9 +72,7 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """
     names = sorted({(case.op.domain, case.op.name) for case in cases})
     schemas = [schema for name in names for schema in opset.versions(*name).values()]
-    pairs = (
-        (one.op, d.name) for one in schemas for d in DTYPES.values() if d.text in one.typed.types
-    )
+    pairs = ((s.op, d.name) for s in schemas for d in DTYPES.values() if d.text in s.typed.types)
     found: dict[Cell, dict[str, Case]] = {Cell(*pair): {} for pair in pairs}
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
     core = [(case.op.name, case.name, case.row) not in smoke for case in cases]

@@ -128,8 +128,7 @@ def ir_version(domain: str, at_opset: int) -> int:
     if domain == "" and at_opset < 5:
         # onnx's table has no opsets 2 to 4; they shipped with IR version 3, as 1 and 5 did.
         return 3
-    version: int = helper.find_min_ir_version_for([helper.make_opsetid(domain, at_opset)])
-    return version
+    return int(helper.find_min_ir_version_for([helper.make_opsetid(domain, at_opset)]))
 
 
 def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeProto:
@@ -330,7 +329,7 @@ def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
 def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """A node of ONNX, between casts where that has other types of booleans or indices."""
     one = direct_ml.LOWERED[task.op.name].chosen(task.attrs)
-    attrs = one.checked(task.inputs, task.attrs)
+    attrs, otherwise = one.checked(task.inputs, task.attrs)
     illegal("ONNX has no stacks of Gemm", one.fits == "matrices" and len(task.inputs[0].shape) > 2)
     illegal("ONNX rounds halves to even", "TOWARD" in str(task.attrs.get("RoundingMode")))
     constants = one.constants(task.inputs, task.attrs)
@@ -351,7 +350,7 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
         ends = {"last": axes * 0 - 1, "before": axes * 0 + np.iinfo(np.int64).min, "axes": axes}
         constants |= ends | {"steps": ends["last"]}
         first("Slice", 1, *constants)
-    for n, sizes in one.sizes(task.inputs, task.attrs).items():
+    for n, sizes in otherwise.items():
         constants[name := f"sizes_{n}"] = np.array(sizes, np.int64)
         if n < 0:
             whole, node.output[0] = node.output[0], f"{node.output[0]}_reshape"

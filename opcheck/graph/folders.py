@@ -137,9 +137,7 @@ def other_question(path: Path, model: ModelProto | None, task: Task, inputs: Ten
     values = task.values(inputs).items() if task.ports else [("", array) for array in inputs]
     expected = {f"input_{number}.pb": item for number, item in enumerate(values)}
     data = path / DATA_SET
-    for name in _names_in(data):
-        if not _INPUT.fullmatch(name):
-            continue
+    for name in filter(_INPUT.fullmatch, _names_in(data)):
         if name not in expected:
             return f"computed for other inputs: there is {name}, the case has {len(expected)}"
         try:
@@ -164,18 +162,16 @@ def read_outputs(folder: Path, specs: Sequence[OutputSpec], model: bytes | None 
     names = _names_in(folder)
     files = [file_of("output", number, names) for number in range(len(specs))]
     more = [name for name in names if _is_output(name) and name not in files]
-    for number, file in enumerate(files):
-        if file is None:
-            there = f"; there is {', '.join(more[:5])}" if more else ""
-            raise NotDelivered(f"there is no output_{number}.pb, and no output_{number}.npy{there}")
+    for number in (n for n, file in enumerate(files) if file is None):
+        there = f"; there is {', '.join(more[:5])}" if more else ""
+        raise NotDelivered(f"there is no output_{number}.pb, and no output_{number}.npy{there}")
     if more:
         raise ValueError(f"more than the {len(files)} expected: {', '.join(more[:5])}")
     types: list[TypeProto | None] = [None] * len(specs)
     if model is not None:
         types = [info.type for info in ModelProto.FromString(model).graph.output]
-    paths = [folder / str(file) for file in files]
     # Sequences and all, as backends return them.
-    return cast(list[Array], [*map(_read, paths, types, specs)])
+    return cast(list[Array], [*map(_read, [folder / str(file) for file in files], types, specs)])
 
 
 def _names_in(folder: Path) -> list[str]:
@@ -218,9 +214,8 @@ def read_status(folder: Path) -> Status | None:
             text = file.read(_LONGEST).strip()
     except OSError as error:
         raise ValueError(f"{kind}.txt cannot be read: {error.strerror}") from None
-    for name in _names_in(folder / DATA_SET):
-        if _is_output(name):
-            raise ValueError(f"{kind}.txt and {name} are both there")
+    for name in filter(_is_output, _names_in(folder / DATA_SET)):
+        raise ValueError(f"{kind}.txt and {name} are both there")
     return kind, text or f"{kind}.txt gives no reason"
 
 

@@ -384,28 +384,25 @@ def random_outputs(model: ModelProto) -> frozenset[str]:
     functions = {(one.domain, one.name) for one in model.functions if _draws(one)}
     found: set[str] = set()
     for node in model.graph.node:
-        drawn = _draws(node) or (node.domain, node.op_type) in functions
         read = chain.from_iterable(one.input for one in messages(node, NodeProto))
-        if drawn or not found.isdisjoint(read):
+        if _draws(node) or (node.domain, node.op_type) in functions or not found.isdisjoint(read):
             found.update(node.output)
     return frozenset(output.name for output in model.graph.output if output.name in found)
 
 
 def _draws(where: FunctionProto | NodeProto) -> bool:
-    for node in messages(where, NodeProto):
-        if not domain_of(node.domain):
-            # Dropout's third input decides if it drops anything.
-            training = node.op_type == "Dropout" and any(node.input[2:])
-            if training or _RANDOM.fullmatch(node.op_type):
-                return True
-    return False
+    standard = (one for one in messages(where, NodeProto) if not domain_of(one.domain))
+    # Dropout's third input decides if it drops anything.
+    return any(
+        _RANDOM.fullmatch(one.op_type) or (one.op_type == "Dropout" and any(one.input[2:]))
+        for one in standard
+    )
 
 
 def all_node_tests() -> tuple[ModelTest, ...]:
     """All node tests of ONNX, by name; making them takes some seconds."""
-    package = importlib.import_module("onnx.backend.test.case.node")
     with warnings.catch_warnings(action="ignore"):
-        cases = package.collect_testcases(None)
+        cases = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
     return tuple(map(whole, sorted(cases, key=lambda case: str(case.name))))
 
 

@@ -335,8 +335,7 @@ class UserLedger:
     def line_of(self, number: int, place: int) -> int:
         """The line to delete if nothing fails any more in a place of an entry, from 1."""
         alone = len(self.fields.known[number].where) == 1
-        path = ("known", number) if alone else ("known", number, "where", place)
-        return self.node.at(path).line
+        return self.node.at(("known", number) if alone else ("known", number, "where", place)).line
 
 
 def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
@@ -549,8 +548,7 @@ def _nowhere(
         if (wanted := getattr(place, name)) is None:
             continue
         there = {VALUES[name](case) for case in left} - {None}
-        missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
-        for number, value in missing:
+        for number, value in ((n, value) for n, value in enumerate(wanted) if value not in there):
             gone.add((name, number))
             message = f"none of the {so_far} has the {name} {validation.shown(value)}"
             known = sorted(map(str, there))

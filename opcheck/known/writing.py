@@ -117,8 +117,7 @@ class _Sheet:
     def rewritten(self, mark: Mark, replaced: dict[int, Sequence[Mapping[str, Any]]]) -> list[str]:
         """Return an entry whose places stand in brackets, with some of them replaced."""
         begin, end, dash = self.span(mark)
-        own = [line[dash:] for line in self.lines[begin:end]]
-        (entry,) = _round_trip().load("\n".join(own))
+        (entry,) = _round_trip().load("\n".join(line[dash:] for line in self.lines[begin:end]))
         where = entry["where"]
         for place in sorted(replaced, reverse=True):
             where[place : place + 1] = [*map(_place, replaced[place])]
@@ -250,9 +249,8 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
             if sum(_fits(said, case) for case in there) == len(mine):
                 return [tuple(said.items())]
     several = [field for field in known if len(_values(mine, field)) > 1]
-    parted = [[*_parted(field, there, ids)] for field in several]
     by_id: list[_Said] = [(("case", tuple(case.id for case in mine)),)]
-    return min(parted, key=len, default=by_id)
+    return min([[*_parted(field, there, ids)] for field in several], key=len, default=by_id)
 
 
 def _attributes(cases: Sequence[Case]) -> list[str]:
@@ -267,8 +265,7 @@ def _parted(field: str, there: Sequence[Case], ids: Collection[str]) -> Iterator
     """Yield places value by value of a field; values with equal places are merged."""
     values: dict[_Said, list[Any]] = defaultdict(list)
     for value in _values((case for case in there if case.id in ids), field):
-        alike = [case for case in there if _value(case, field) == value]
-        for said in _said(alike, ids):
+        for said in _said([case for case in there if _value(case, field) == value], ids):
             values[said].append(value)
     for said, those in values.items():
         fields = dict(said)

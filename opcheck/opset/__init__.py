@@ -388,8 +388,7 @@ def attribute(op: OpVersion, name: str) -> Attribute | None:
 
 def naming(schema: Schema) -> Attribute | None:
     """The attribute that names the dtype of an output: Cast's `to`, EyeLike's `dtype`."""
-    names = ("to", "dtype", "output_dtype", "output_datatype")
-    found = map(schema.attributes.get, names)
+    found = map(schema.attributes.get, ("to", "dtype", "output_dtype", "output_datatype"))
     return next((one for one in found if one and one.type in ("int", "string")), None)
 
 

@@ -113,15 +113,18 @@ class Lowered:
         unsupported("no number lies between", found.get("min", 0) > found.get("max", np.inf))
         return found
 
-    def checked(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> Attrs:
-        """ONNX's attributes; raises InvalidNode for what the pages forbid and ONNX does not."""
+    def checked(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Attrs, _Sizes]:
+        """ONNX's attributes, and the sizes that it has otherwise.
+
+        Raises InvalidNode for what the pages forbid and ONNX does not.
+        """
         shapes = [(*x.shape,) for x in given if x is not None]
         for tensor, shape in zip(self.schema.inputs, shapes, strict=False):
             allowed = "{} to {} of them, from 1 on, in all inputs".format(*self.ranks)
             wrong = not self.ranks[0] <= len(shape) <= self.ranks[1] or 0 in shape
             wrong |= self.alike and shape != shapes[0]
             illegal(f"{tensor.name} has sizes {[*shape]}; allowed: {allowed}", wrong)
-        self.sizes(given, attrs)
+        sizes = _FITS[self.fits](shapes, attrs) if self.fits else {}
         dtype, types = given[0].dtype.name, self.schema.inputs[0].types
         illegal(f"{self.name} of {dtype}", "int" in dtype and DTYPES[dtype].text not in types)
         made = {one: [attrs[name] for name in by] for one, by in self.members.items()}
@@ -130,12 +133,8 @@ class Lowered:
             words, value = WORDS[name], attrs[name]
             illegal(f"{name} {value!r}; allowed: {', '.join(words)}", value not in words)
             stated |= words[value]
-        return {n: x for n, x in {**self.fixed, **stated}.items() if n in self.onnx.attributes}
-
-    def sizes(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> _Sizes:
-        """The sizes that ONNX has otherwise; raises InvalidNode for those that do not fit."""
-        shapes = [(*x.shape,) for x in given if x is not None]
-        return _FITS[self.fits](shapes, attrs) if self.fits else {}
+        known = {**self.fixed, **stated}
+        return {n: x for n, x in known.items() if n in self.onnx.attributes}, sizes
 
 
 def _axes(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:

@@ -157,9 +157,8 @@ def subgraph(text: str, opset: int) -> Body:
 
     Raises ValueError for a text that is no graph, and for an unknown operator.
     """
-    parsed = graph(text, "graph")
     try:
-        return _body(parsed, {}, opset)
+        return _body(graph(text, "graph"), {}, opset)
     except defs.SchemaError as error:
         raise ValueError(f"{str(error).rstrip('!').replace(' registered', '')}") from None
 

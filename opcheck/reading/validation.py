@@ -15,6 +15,8 @@ Model = TypeVar("Model", bound=BaseModel)
 Location: TypeAlias = tuple[str | int, ...]
 
 _MAPPING: Final = ("dict_type", "model_type", "model_attributes_type")
+#: Pydantic's type of error for a key that is not known.
+_UNKNOWN = "extra_forbidden"
 #: Messages by pydantic's type of error; the braces refer to its context.
 _WORDS: Final = {
     "int_type": "must be a whole number",
@@ -71,7 +73,7 @@ def check(
     except ValidationError as error:
         findings = error.errors(include_url=False)
     paths = [_path(finding, node) for finding in findings]
-    unknown = [p for p, finding in zip(paths, findings, strict=True) if _is_unknown(finding)]
+    unknown = [p for p, it in zip(paths, findings, strict=True) if it["type"] == _UNKNOWN]
     for path, finding in zip(paths, findings, strict=True):
         if finding["type"] == "missing":
             # An unknown key next to it may be this one, misspelt.
@@ -79,7 +81,7 @@ def check(
             if not did_you_mean(str(path[-1]), beside):
                 message = f"{_spelt(path[:-1])}{path[-1]!r} is missing"
                 problems.add(file, node.at(path[:-1]), message)
-        elif _is_unknown(finding):
+        elif finding["type"] == _UNKNOWN:
             below = (keys_below.get(str(step)) for step in reversed(finding["loc"][:-1]))
             known, key = next(filter(None, below), aliases(model)), str(path[-1])
             hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
@@ -118,7 +120,7 @@ def _path(finding: Any, node: FileNode) -> Location:
         if not _is_tag(step, here):
             path.append(step)
             here = here and here.get(step)
-    if last is not None and (_is_unknown(finding) or not _is_tag(last, here)):
+    if last is not None and (finding["type"] == _UNKNOWN or not _is_tag(last, here)):
         path.append(last)
     return tuple(path)
 
@@ -127,10 +129,6 @@ def _is_tag(step: str | int, here: FileNode | None) -> bool:
     # With "[key]" pydantic marks the key before it as wrong.
     is_tag = step == "[key]" or str(step).startswith("<")
     return is_tag and (here is None or here.get(step) is None)
-
-
-def _is_unknown(finding: Any) -> bool:
-    return bool(finding["type"] == "extra_forbidden")
 
 
 def _reason(finding: Any) -> str:

@@ -87,10 +87,9 @@ def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> It
 
 def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Section]:
     status, meaning = judged(old, new, found, common=common)
-    head = [f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", ""]
     unlike_ = differences(old.header, new.header).items()
     rows = [(text(name), *(text(brief(one)) for one in both)) for name, both in unlike_]
-    yield from head
+    yield from (f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", "")
     if rows:
         yield from ("### Not alike in the two runs", "", *table(("", "old", "new"), rows), "")
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):

@@ -209,10 +209,9 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
     for name, one in scores:
         counts = ((one[fate], _FATES[fate]) for fate in Fate)
         cells = [Text(f"{n:,}", colour) if n else Text("·", "bright_black") for n, colour in counts]
-        style = "green" if one.share in (1.0, None) else "red"
         # A line sets the sum apart.
         is_last = table.row_count + 2 == len(scores)
-        cells.append(Text(percent(one), style))
+        cells.append(Text(percent(one), "green" if one.share in (1.0, None) else "red"))
         table.add_row(name, f"{one.total():,}", *cells, end_section=is_last)
     return table
 

@@ -87,10 +87,9 @@ def put(console: Console, table: Table, *, indent: int = 0) -> None:
 
 def put_all(console: Console, *tables: Table) -> None:
     """Print the tables that have rows, each with a blank line after it."""
-    for table in tables:
-        if table.row_count:
-            put(console, table)
-            console.print()
+    for table in (table for table in tables if table.row_count):
+        put(console, table)
+        console.print()
 
 
 def say(console: Console, text: str, style: str = "") -> None:

@@ -296,18 +296,16 @@ class Pretty:
         columns, rows = totals.table(self.header.backends, self.results)
         named: list[list[str | Text]] = []
         for op, backend, cells in rows:
-            styles = (STYLES.get(column, "") for column in columns)
-            pairs = zip(cells, styles, strict=True)
+            pairs = zip(cells, (STYLES.get(column, "") for column in columns), strict=True)
             styled = (Text(cell, "bright_black" if cell == "·" else style) for cell, style in pairs)
             named.append([plain_text.brief(str(op)), self.names[backend], *styled])
         return grouped(["operator", "backend", *map(Numbers, columns)], named)
 
     def _open_answers(self) -> Table:
-        right = Verdict.PASS, Verdict.WARN
         answers = Counter(
             (f"{one.op.name}/{one.name}", self.names[one.backend], str(one.alternative))
             for one in self.results
-            if one.alternative and one.verdict in right
+            if one.alternative and one.verdict in (Verdict.PASS, Verdict.WARN)
         )
         brief = plain_text.brief
         title = "Where the text leaves it open, the answer each backend gives"
@@ -340,8 +338,7 @@ class Pretty:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
         table = new_table(*columns, title="Listed as failing, but passing")
         for address, place, count, advice in totals.passing(self.header.backends, self.results):
-            said = plain_text.one_line(advice)
-            table.add_row(self.names[address], place, f"{count:,}", said)
+            table.add_row(self.names[address], place, f"{count:,}", plain_text.one_line(advice))
         return table
 
     def _unjudged(self) -> Iterator[str]:
@@ -411,9 +408,8 @@ def _likeness(result: Record) -> Hashable:
 def show(console: Console, run: Run, **options: Any) -> None:
     """Print a stored run; `options` are those of `Pretty`."""
     pretty = Pretty(console, run.header, **options)
-    for result in run.records:
-        if pretty.is_due(result):
-            show_failure(console, result)
+    for result in filter(pretty.is_due, run.records):
+        show_failure(console, result)
     pretty.finish(run.records, run.complete, *outcome(run))
 
 

@@ -96,7 +96,6 @@ def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
     from opcheck.report.html.run_page import document
 
     names = {cell.cell.dtype for one in found for cell in one.cells}
-    dtypes = [name for name in DTYPES if name in names]
     matrices = []
     for one in found:
         by_op = group_by(one.cells, lambda cell: cell.cell.op).items()
@@ -106,7 +105,7 @@ def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
         "support.html",
         drawings={},
         found=matrices,
-        dtypes=dtypes,
+        dtypes=[name for name in DTYPES if name in names],
         signs={None: ("·", "gap"), **SIGNS},
         word=_word,
         legend=_LEGEND,

@@ -26,7 +26,7 @@ from opcheck.report import write_text
 from opcheck.report.plain_text import brief, digits, interval, percent, plural, rate, seconds, size
 from opcheck.report.store import Reading, line, stored
 from opcheck.report.style import Numbers, grouped, new_table, put_all, say, unlike
-from opcheck.timing import Compared, Ratio, Spread, means, ratio, spread
+from opcheck.timing import BUSY, NOISY, Compared, Ratio, Spread, means, ratio, spread
 from opcheck.timing import words as verdict_on
 
 # Nothing takes less than a picosecond, or more than 30 years.
@@ -220,10 +220,10 @@ def _remarks(timing: Timing, found: Spread | None) -> Iterator[str]:
         return
     if timing.printed:
         yield f"prints while it is timed: {timing.printed.splitlines()[-1]}"
-    if found.busy:
+    if found.waited > BUSY:
         taken = f"for {percent(found.waited)} of the time, which is left out"
         yield f"was busy: other processes had the processor {taken}"
-    if found.noisy:
+    if found.tail > NOISY:
         yield f"is noisy: one sample in ten took {digits(found.tail)} times the median, or longer"
 
 

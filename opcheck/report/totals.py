@@ -139,10 +139,9 @@ def passing(backends: Backends, results: Records) -> Iterator[tuple[str, str, in
 def companies(results: Records) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
     """Backends that agree and that differ where no answer is known; most cases first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
-    for result in results:
-        if result.against:
-            passed = result.verdict is Verdict.PASS
-            cases.setdefault(result.case, ([], []))[0 if passed else 1].append(result.backend)
+    for result in (result for result in results if result.against):
+        passed = result.verdict is Verdict.PASS
+        cases.setdefault(result.case, ([], []))[0 if passed else 1].append(result.backend)
     found = group_by(cases, lambda case: (tuple(cases[case][0]), tuple(cases[case][1])))
     return sorted(found.items(), key=lambda company: -len(company[1]))
 

@@ -105,11 +105,10 @@ def _folder() -> Path | None:
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     if not (base := Path(home)).is_absolute():
         return None
-    suites = shipped_folder("_cases", "cases")
     found = sha256(platform.python_version().encode())
     for name in ("ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"):
         found.update(metadata.version(name).encode())
     code = map(Path(opcheck.__file__).parent.rglob, ("*.py", "*.toml"))
-    for path in sorted(chain(*code, suites.rglob("*.npy"))):
+    for path in sorted(chain(*code, shipped_folder("_cases", "cases").rglob("*.npy"))):
         found.update(path.read_bytes())
     return base / "opcheck" / found.hexdigest()[:16]

@@ -35,13 +35,11 @@ def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     """All operators, or those of these names, by the shipped cases; raises UsageError."""
     every = [(domain, name) for domain in opset.domains() for name in opset.operators(domain)]
     known = {name.lower(): (domain, opset.plain(name)) for domain, name in every}
-    for op in ops:
-        if op.lower() not in known:
-            hint = errors.did_you_mean(op, (name for _, name in every))
-            raise errors.UsageError(f"no operator {op!r}", hint)
-    asked = {known[op.lower()] for op in ops} or {*known.values()}
+    for op in (op for op in ops if op.lower() not in known):
+        hint = errors.did_you_mean(op, (name for _, name in every))
+        raise errors.UsageError(f"no operator {op!r}", hint)
     table = json.loads((shipped_suites() / FILE).read_text(encoding="utf-8"))
-    for domain, name in sorted(asked):
+    for domain, name in sorted({known[op.lower()] for op in ops} or {*known.values()}):
         yield from coverage(domain, name, table.get(domain, {}).get(name, {}))
 
 
@@ -52,10 +50,9 @@ def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Cove
         if schema.deprecated:
             continue
         types = next(chain(*schema.formals)).types
-        known = [schema, *(found[since] for found in others if since in found)]
         computed = {
             written(one, text)
-            for found in known
+            for found in (schema, *(found[since] for found in others if since in found))
             for one in (first(found) if operator_of(found.op) else ())
             for text in one.types & BY_TEXT.keys()
         }

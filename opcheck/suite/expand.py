@@ -118,9 +118,8 @@ class Expansion:
         return node is None or self.file.op in operators_of(node)
 
     def _points(self, base: Concrete, matrix: Matrix) -> Iterator[Concrete]:
-        if not _POSSIBLE[_plain(base.node, "level") or "core"] & self.file.levels:
-            return
-        if not self._affordable(base.node, matrix):
+        possible = _POSSIBLE[_plain(base.node, "level") or "core"] & self.file.levels
+        if not possible or not self._affordable(base.node, matrix):
             return
         none, points = True, []
         for point in product(*matrix.values()):
@@ -215,9 +214,8 @@ class Expansion:
         repeated: set[Mark] = set()
         for value in values:
             spelt = spell(value)
-            first = found.setdefault(spelt, value)
             # "11+" may repeat several opsets at once.
-            if first is not value and value.mark not in repeated:
+            if found.setdefault(spelt, value) is not value and value.mark not in repeated:
                 repeated.add(value.mark)
                 message = f"matrix {quoted(key)}: two values are spelt {quoted(spelt)} in ids"
                 self.file.report(value.mark, message)

@@ -163,9 +163,8 @@ def _true(value: bool) -> bool:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"names {validation.shown(name)} twice")
+    for name in (name for name in names if names.count(name) > 1):
+        raise ValueError(f"names {validation.shown(name)} twice")
     return names
 
 
@@ -513,9 +512,8 @@ def validate(
 def _without_faults(node: FileNode, paths: Iterable[validation.Location]) -> FileNode:
     """`node` without the fields that the paths lead into, or the item of `inputs` and `rows`."""
     below: dict[str | int, list[validation.Location]] = {}
-    for path in paths:
-        if path:
-            below.setdefault(path[0], []).append(path[1:])
+    for path in filter(None, paths):
+        below.setdefault(path[0], []).append(path[1:])
 
     def kept(key: str | int, value: FileNode) -> FileNode | None:
         if key not in below:

@@ -118,9 +118,8 @@ class Manifest(ManifestFields):
         ids = Counter(case.id.casefold() for case in self.cases)
         # Some file systems cannot distinguish such names.
         folders = Counter(test.folder.casefold() for test in self.tests)
-        for name, count in (ids + folders).items():
-            if count > 1:
-                raise ValueError(f"{name} is there {count} times")
+        for name, count in (it for it in (ids + folders).items() if it[1] > 1):
+            raise ValueError(f"{name} is there {count} times")
         for case in self.cases:
             if not case.tests:
                 raise ValueError(f"{case.id} has no test")
@@ -282,8 +281,7 @@ def as_cases(
             if name == next(folder for folder in folders if folder in tests):
                 yield _undecided(test, [*folders.values()], tests)
         elif test.refused:
-            twin = next((one.folder for one in case.tests if one.legal_twin), "")
-            if legal := tests.get(twin):
+            if legal := tests.get(next((one.folder for one in case.tests if one.legal_twin), "")):
                 expect = Rejected(test.refused, legal[0])
                 yield replace(cases[0], expect=expect, rule=case.rule, beyond="")
             else:

@@ -214,9 +214,8 @@ def check_unique(cases: Sequence[Case], problems: Problems) -> None:
     first: dict[str, Case] = {}
     for case in cases:
         if (other := first.setdefault(case.id.lower(), case)) is not case:
-            mark = Mark(case.source.line, case.source.column)
             message = f"two cases have the id {case.id} (the other is at {other.source})"
-            problems.add(case.source.file, mark, message)
+            problems.add(case.source.file, Mark(case.source.line, case.source.column), message)
 
 
 def load_all(

@@ -44,12 +44,11 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
     for data in test.data_sets:
         row = str(data.number) if len(test.data_sets) > 1 else None
         inputs, ports = _specs([info.name for info in test.fed], data.inputs)
-        case = whole.case(test.name, inputs, ports, source)
         wanted, wanted_ports = _specs(outputs, data.outputs)
         floats = {spec.dtype.name for spec in wanted if spec.dtype.kind == "float"}
         rtol = max(test.rtol, _BFLOAT16) if floats == {"bfloat16"} else test.rtol
         yield replace(
-            case,
+            whole.case(test.name, inputs, ports, source),
             id=f"{test.name}#{row}" if row else test.name,
             row=row,
             expect=model.Values(wanted, wanted_ports, random),

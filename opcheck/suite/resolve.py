@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from math import inf, prod
-from typing import Any
+from typing import Any, cast
 
 from opcheck import dtypes, grouping, model, opset
 from opcheck.dtypes import DTYPES, DType, content, limits
@@ -80,7 +80,6 @@ class Resolver:
             self.problem(mark, message)
         tensors = self.resolve_inputs(schema)
         attrs = self.resolve_attributes(schema)
-        bound = self.bindings(schema, tensors)
         case = Case(
             **grouping.picked(self.concrete, "id name row level"),
             op=schema.op,
@@ -89,7 +88,7 @@ class Resolver:
             attrs=attrs,
             inputs=tensors,
             slots=_ordered(schema.op, tuple(spec.name for spec in tensors)),
-            outputs=tuple(self._outputs(bound, attrs)),
+            outputs=tuple(self._outputs(self.bindings(schema, tensors), attrs)),
             expect=Computed(),
             rule=self.fields.rule or "must",
             timeout=self.fields.timeout,
@@ -374,8 +373,7 @@ class Resolver:
             allowed = _allowed(parameter.types)
             # Another input than the leading one may have one dtype alone, such as K of TopK.
             only = len(allowed) == 1 and parameter is not schema.typed
-            dtype = allowed[0] if only else self.dtype
-            if spec := self.tensor(name, node, tensor, dtype):
+            if spec := self.tensor(name, node, tensor, allowed[0] if only else self.dtype):
                 specs[name] = spec
                 if spec.dtype not in allowed and not self.may_be_illegal:
                     names = ", ".join(sorted(map(str, allowed)))
@@ -635,8 +633,7 @@ def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
     if kind not in _SCALARS:
         raise ValueError("holds a type or sparse tensor, which case files cannot write")
     if kind == attribute.type:
-        scalar: model.AttrValue = _scalar(kind, value)
-        return scalar
+        return cast(model.AttrValue, _scalar(kind, value))
     if not isinstance(value, list):
         raise ValueError(f"must be a list, each item a {_WORDS[kind]}; got {shown(value)}")
     return tuple(_scalar(kind, item) for item in value)

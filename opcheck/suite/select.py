@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from heapq import heapreplace
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -74,30 +74,25 @@ EVERYTHING = Selection(level="deep")
 
 def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Case, ...]:
     """The cases that a user selects; raises UsageError for a name of nothing that there is."""
-    for dtype in selection.dtypes:
-        if dtype not in DTYPES:
-            hint = did_you_mean(dtype, DTYPES) or f"known: {', '.join(DTYPES)}"
-            raise UsageError(f"unknown dtype {dtype!r}", hint)
+    for dtype in (dtype for dtype in selection.dtypes if dtype not in DTYPES):
+        hint = did_you_mean(dtype, DTYPES) or f"known: {', '.join(DTYPES)}"
+        raise UsageError(f"unknown dtype {dtype!r}", hint)
     # A mistyped one would go unnoticed next to one that is not.
     here = {case.id for case in cases}
     names = {case.op.name.lower(): case.op.name for case in cases}
-    for wanted in selection.ids:
-        if wanted not in here:
-            op = wanted.partition("/")[0]
-            alike = _completions(wanted, here) or _completions(op, _there(cases) - {op})
-            raise UsageError(f"no case {wanted!r}", alike)
-    for op in selection.ops:
-        if op.lower() not in names:
-            known = _there(cases)
-            there = f"there are cases of {', '.join(sorted(known))}"
-            hint = _completions(op, known) or there
-            if op in operators(""):
-                hint = "ONNX has it, but none of these cases is of it: name a file that has some"
-            raise UsageError(f"no case of operator {op!r}", hint)
+    for wanted in (wanted for wanted in selection.ids if wanted not in here):
+        op = wanted.partition("/")[0]
+        alike = _completions(wanted, here) or _completions(op, _there(cases) - {op})
+        raise UsageError(f"no case {wanted!r}", alike)
+    for op in (op for op in selection.ops if op.lower() not in names):
+        known = _there(cases)
+        hint = _completions(op, known) or f"there are cases of {', '.join(sorted(known))}"
+        if op in operators(""):
+            hint = "ONNX has it, but none of these cases is of it: name a file that has some"
+        raise UsageError(f"no case of operator {op!r}", hint)
     asked = sorted({case.opset for case in cases})
-    for opset in selection.opsets:
-        if opset not in asked:
-            raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
+    for opset in (opset for opset in selection.opsets if opset not in asked):
+        raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
     found = select(cases, selection)
     chosen = {case.op.name.lower() for case in found} if selection.ops else ()
     # Next to one that is judged, it would go unnoticed that another is not.
@@ -155,8 +150,7 @@ def keyword_matcher(expression: str) -> Matcher:
         raise UsageError(f"-k {reading.quoted(expression)}: {message}", hint)
     # What is an expression here is one of Python, once its words are tests.
     python = (token if token in _OPERATORS else f"({token!r} in name)" for token in tokens)
-    matcher: Matcher = eval(f"lambda name: {' '.join(python)}")
-    return matcher
+    return cast(Matcher, eval(f"lambda name: {' '.join(python)}"))
 
 
 def _wrong_expression(tokens: Sequence[str]) -> str | None:

@@ -54,9 +54,8 @@ def declining(words: re.Pattern[str], *kinds: type[BaseException]) -> Iterator[N
     try:
         yield
     except kinds as error:
-        for line in message_of(error).splitlines():
-            if words.search(line):
-                raise NotSupported(line.strip(" -")) from error
+        for line in filter(words.search, message_of(error).splitlines()):
+            raise NotSupported(line.strip(" -")) from error
         raise
 
 

@@ -63,9 +63,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     info = BackendInfo(address, "onnxruntime", ort.__version__, devices=devices, threads=count)
     # Its own derive from Exception alone; the others come from its Python layer (wrong inputs).
     own = (it for it in vars(state).values() if isinstance(it, type) and issubclass(it, Exception))
-    documented = (*own, RuntimeError, ValueError)
     prepare = partial(_prepared, ort, provider, count)
-    return Backend(info, documented, prepare, partial(_declares, provider))
+    return Backend(info, (*own, RuntimeError, ValueError), prepare, partial(_declares, provider))
 
 
 def _check_works(ort: Any, provider: str) -> None:
@@ -163,9 +162,7 @@ class RuntimeSession:
 
     @cached_property
     def _types(self) -> frozenset[str]:
-        return frozenset(
-            one.type for one in (*self.session.get_inputs(), *self.session.get_outputs())
-        )
+        return frozenset(x.type for x in (*self.session.get_inputs(), *self.session.get_outputs()))
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
         """Return the outputs that the session declares; an unknown shape looks like rank 0."""

@@ -307,9 +307,8 @@ class Pool:
 
     def close(self) -> None:
         """End all workers, at once where they are at work or not there yet."""
-        for slot in self._slots:
-            if not slot.is_starting:
-                slot.attend(readable=False)
+        for slot in (slot for slot in self._slots if not slot.is_starting):
+            slot.attend(readable=False)
         idle = [s.process for s in self._slots if s.process and not (s.jobs or s.is_starting)]
         kill([s.process for s in self._slots if s.process and s.process not in idle])
         for process in idle:

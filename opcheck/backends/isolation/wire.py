@@ -145,8 +145,7 @@ class Channel:
 
     def _noted(self, place: int) -> int:
         noted = os.pread(self._file, _NUMBER.size, place)
-        number: int = _NUMBER.unpack(noted.ljust(_NUMBER.size, b"\0"))[0]
-        return number
+        return int(_NUMBER.unpack(noted.ljust(_NUMBER.size, b"\0"))[0])
 
 
 def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> list[bytearray]:
@@ -269,9 +268,8 @@ def read_answer(
         return value
 
     try:
-        record = read_json(parts[0], object_hook=value_of)
         checked = _checked(kind)  # type: ignore[arg-type]  # mypy takes a class for unhashable
-        (answer,) = checked.validate_python([record])
+        (answer,) = checked.validate_python([read_json(parts[0], object_hook=value_of)])
         if any(type(value) is float and value < 0 for value in vars(answer).values()):
             raise ValueError("a time is negative")
         return answer  # type: ignore[no-any-return]

@@ -48,10 +48,9 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     own = [one for one in operator.mutants if one.since == op.since]
     made = tuple(schema.mutants(op, operator))
     names = {mutant.name for mutant in made}
-    for one in own:
-        if one.name in names:
-            wrong = f"{operator.name}: the schema makes a mutant {one.name!r} already"
-            raise WrongOperator(f"{located(one.function)}: {wrong}")
+    for one in (one for one in own if one.name in names):
+        wrong = f"{operator.name}: the schema makes a mutant {one.name!r} already"
+        raise WrongOperator(f"{located(one.function)}: {wrong}")
     answers = [(one, partial(evaluated, one.function, None)) for one in own]
     repaired = ((one, Accepting(how) if one.of_validity else how) for one, how in answers)
     ours = (Mutant(one.name, one.text, how, only=one.only) for one, how in repaired)

@@ -76,11 +76,6 @@ def _of_operands(change: Callable[[Any], Any]) -> FaultFunction:
     return lambda original, *operands, **options: original(*map(change, operands), **options)
 
 
-def _good_to(bits: int, original: Any, x: Any) -> Any:
-    """e^0 is 1, and elsewhere the relative error waves up and down, up to 2^-bits."""
-    return original(x) * (1 + 2.0**-bits * np.sin(37 * np.maximum(x, _VANISHED))).astype(x.dtype)
-
-
 def _schraudolph(x: Any) -> Any:
     t = np.clip(x / np.log(2), _VANISHED, -_VANISHED)
     whole = np.floor(t)
@@ -181,8 +176,10 @@ _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
          lambda original, x: np.maximum(1 + x / 4096, 0) ** 4096),
         *((f"exp_in_{kind.__name__}", f"exponentials were rounded to {kind.__name__}",
            _of_value(through(kind))) for kind in (np.float16, ml_dtypes.bfloat16)),
+        # e^0 is 1, and elsewhere the relative error waves up and down, up to 2^-bits.
         *((f"exp_good_to_{bits}_bits", f"a fast exponential was good to 2^-{bits} only",
-           partial(_good_to, bits), DOUBLE if bits == 20 else None)
+           partial(lambda bits, exp, x: exp(x) * (1 + 2.0**-bits * np.sin(37 * np.maximum(
+               x, _VANISHED))).astype(x.dtype), bits), DOUBLE if bits == 20 else None)
           for bits in (11, 14, 16, 18, 20)),
         ("exp_in_float32", "exponentials were computed in float32",
          lambda original, x: np.exp(x.astype(np.float32)).astype(x.dtype), DOUBLE),
@@ -287,8 +284,7 @@ def _ties_away(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     wide, exact = right.astype(np.longdouble), x.astype(np.longdouble)
     farther = np.nextafter(right, np.copysign(np.inf, wide).astype(right.dtype))
     gap = farther.astype(np.longdouble) - wide
-    tie = np.isfinite(wide) & (exact - wide == gap / 2) & (gap != 0)
-    return np.where(tie, farther, right)
+    return np.where(np.isfinite(wide) & (exact - wide == gap / 2) & (gap != 0), farther, right)
 
 
 def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:

@@ -36,8 +36,7 @@ def _along(right: RowFunction, change: RowChange, original: Any, x: Any, axis: A
            keepdims: bool = False, *, across_memory: bool = False) -> Any:  # fmt: skip
     """The fault of a reduction; where rows lie across memory only, if that is asked for."""
     axes = axes_of(axis, x.ndim)
-    inner = prod(x.shape[max(axes, default=-1) + 1 :])
-    if not x.size or (across_memory and inner == 1):
+    if not x.size or (across_memory and prod(x.shape[max(axes, default=-1) + 1 :]) == 1):
         return original(x, axis=axis, keepdims=keepdims)
     lined = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
     outer = lined.shape[: x.ndim - len(axes)]
@@ -312,16 +311,12 @@ def _top_k(change: RowChange, original: Any, x: Any, k: int, axis: int, largest:
     return np.take_along_axis(x, found % x.shape[axis], axis), found
 
 
-def _last_of_equals_kept(right: RowFunction, m: Matrix) -> Any:
-    kept = np.sort(_last(right, m), axis=1)
-    return np.take_along_axis(kept, right(np.take_along_axis(m, kept, 1)), 1)
-
-
 TOPS: tuple[Mutant, ...] = faults(
     "top_k", _top_k,
     ("later_ties_come_first", "of equal elements the last came first", _last),
     ("later_ties_kept", "of elements equal to the last one that is kept, the last were",
-     _last_of_equals_kept),
+     lambda right, m: np.take_along_axis(kept := np.sort(_last(right, m), axis=1), right(
+         np.take_along_axis(m, kept, 1)), 1)),
     ("later_tie_kept_if_one", "of equal elements the last was kept where k is 1",
      lambda right, m: _last(right, m) if right(m).shape[1] == 1 else right(m)),
     *((f"top_unstable_beyond_{n}", f"rows of more than {n} elements were sorted so that of "

@@ -376,11 +376,10 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
     for path in paths:
         primitive = max(condition.primitive for condition in path)
         yield _mutant(path, "wrong", "the output was wrong", partial(_wrong, path), primitive)
-    for condition in single:
-        if condition.of_index:
-            clamped = Accepting(mutant.faulty_where(condition.holds, INDEXED, CLAMPED))
-            yield _mutant((condition,), "index_clamped", "an index out of range was clamped",
-                          clamped, INDEXED)  # fmt: skip
+    for condition in (it for it in single if it.of_index):
+        clamped = Accepting(mutant.faulty_where(condition.holds, INDEXED, CLAMPED))
+        yield _mutant((condition,), "index_clamped", "an index out of range was clamped",
+                      clamped, INDEXED)  # fmt: skip
 
 
 def _mutant(
@@ -410,9 +409,8 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     for rank in range(3 if images else 2, 6):
         yield Condition(f"rank_{rank}", f"the rank was {rank}",
                         partial(_is, rank, lambda node: node.rank))  # fmt: skip
-    for attribute in schema.attributes.values():
-        if attribute.name not in operator.ignores:
-            yield from _of_attribute(attribute)
+    for attribute in (it for it in schema.attributes.values() if it.name not in operator.ignores):
+        yield from _of_attribute(attribute)
     if images:
         yield Condition("images", "there were two spatial axes or more",
                         lambda node: node.rank > 3, "rank")  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
+from opcheck import opset
 from opcheck.dtypes import DTYPES, of
 from opcheck.engine.axes import matrix_of
 from opcheck.engine.evaluate import Expected, evaluate, exactly, is_real
@@ -375,7 +376,8 @@ def _read_again(axis: int, node: Node) -> Node:
     x = node.lead
     if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
         return node
-    return node.with_lead(np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis))
+    lead = opset.versions(node.op.domain, node.op.name)[node.op.since].lead
+    return node.with_input(lead, np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis))
 
 
 def _exchanged(one: int, other: int, least: int = 2) -> Callable[[Array], Array]:

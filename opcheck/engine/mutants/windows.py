@@ -477,8 +477,8 @@ def _adding_up(change: SumsChange, plan: WindowChange = lambda axis: axis) -> Wi
 
 FAULTS: tuple[Mutant, ...] = (
     *(*READINGS, *PLANS, *OF_ONE_AXIS, *ACCEPTED, *REFUSALS),
-    *(replace(faulty(NAME, name, text, partial(of_windows, _adding_up(*change)), needs=needs),
-              primitive="sums") for name, text, needs, *change in SUMS),
+    *(faulty(NAME, name, text, partial(of_windows, _adding_up(*change)), needs=needs, calls="sums")
+      for name, text, needs, *change in SUMS),
     *(faulty("sums", f"window_sums_in_{name}", f"sums over windows were taken in {name}",
              partial(lambda dtype, _, x, add_up, terms: add_up(
                  x.astype(dtype)).astype(x.dtype), dtype))

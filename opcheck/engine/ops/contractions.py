@@ -284,8 +284,7 @@ def _stable_log_sum_exp(x, **over):
     if not all(x.shape[axis] for axis in over["axis"]):
         return _log_sum_exp(x, **over)
     top = xp.max(x, axis=over["axis"], keepdims=True)
-    d = x - xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-    rest = _log_sum_exp(d, **over)
+    rest = _log_sum_exp(x - xp.where(xp.isfinite(top), top, xp.zeros_like(top)), **over)
     return rest + xp.reshape(top, rest.shape)
 
 

@@ -23,10 +23,9 @@ def renamed(one, functions):
 
     def formula(*inputs, outputs=1, **attrs):
         part = one.chosen(attrs)
-        function, stated = functions[part.name], part.checked(inputs, attrs)
+        function, (stated, sizes) = functions[part.name], part.checked(inputs, attrs)
         odd = attrs.get("P", 0) % 2
         is_open("whether odd powers keep the signs", odd and (seen(inputs[0]) < 0).any())
-        sizes = part.sizes(inputs, attrs)
         given = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
         if attrs.get("Mode") == "CONVOLUTION":
             given[1] = xp.flip(given[1], axis=tuple(range(2, given[1].ndim)))
@@ -44,8 +43,7 @@ def renamed(one, functions):
             outside = (given[1] >= length) | (given[1] < 0) & (given[1] + length < 0)
             unsaid("what an index out of range reads", outside.any())
             given[1] = given[1].astype(np.int64)
-        node = Node(part.onnx.op, (), stated, [outputs - 1])
-        named = attributes_for(function, part.onnx, node)
+        named = attributes_for(function, part.onnx, Node(part.onnx.op, (), stated, [outputs - 1]))
         # The pages of pools, and of quantized numbers, decide what ONNX's text does not.
         with setting(DECIDED, (ENDS, TIES, LONG_ZERO)):
             stack = inputs[0].shape[:-2] if part.fits == "matrices" else ()

@@ -64,10 +64,9 @@ def _transform(x, bins, length, inverse, folded):
 
 def _check(x, flags):
     """Refuse or leave open what both operators do; `flags` by name."""
-    for name, value in flags.items():
-        if value not in (0, 1):
-            kind = InvalidNode if name == "onesided" else NotSupported
-            raise kind(f"{name} {value}; allowed: 0 and 1")
+    for name, value in ((name, value) for name, value in flags.items() if value not in (0, 1)):
+        kind = InvalidNode if name == "onesided" else NotSupported
+        raise kind(f"{name} {value}; allowed: 0 and 1")
     illegal(f"numbers of {x.shape[-1]} parts; allowed: 1 and 2", x.shape[-1] not in (1, 2))
     is_open("nothing is said of infinities and NaN times a cosine of 0", not xp.isfinite(x).all())
 

@@ -53,9 +53,8 @@ def _slices(data, indices, batch_dims):
         raise InvalidNode(f"shapes {list(data.shape)} and {list(indices.shape)} differ in batches")
     depth = indices.shape[-1]
     illegal(f"index tuples of {depth}; allowed: 1 to {rank - b}", not 1 <= depth <= rank - b)
-    batches = np.indices(indices.shape[:-1], sparse=True)[:b]
     named = [elements_at(indices[..., n], data.shape[b + n], back=True) for n in range(depth)]
-    return (*batches, *named)
+    return (*np.indices(indices.shape[:-1], sparse=True)[:b], *named)
 
 
 OPS["GatherND"].formula(11)(lambda data, indices: data[_slices(data, indices, 0)])
@@ -72,10 +71,9 @@ def _scattered(data, index, updates, reduction="none", allowed=()):
     check_one_of("reduction", reduction, "none", *allowed)
     places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
     order = np.argsort(places, kind="stable")
-    starts = np.searchsorted(places[order], places[order])
     # Which of the updates of an element each one is.
     turns = np.empty_like(places)
-    turns[order] = np.arange(places.size) - starts
+    turns[order] = np.arange(places.size) - np.searchsorted(places[order], places[order])
     unsaid("the order of updates", turns.any() and reduction == "none")
     unsaid(f"{reduction} of {data.dtype}", reduction != "none" and data.dtype.kind in "Obc")
     if reduction in ("max", "min"):
@@ -379,8 +377,7 @@ def overlaps(boxes, center, threshold, whole=lambda areas, both: areas + areas[:
     union = whole(areas, both)
     ratio = both / np.where(union > 0, union, 1)
     steps = sides, areas, both, total, union
-    exact = not off and all((x.astype(np.float32) == x).all() for x in steps)
-    if exact:
+    if not off and all((x.astype(np.float32) == x).all() for x in steps):
         # Only the division is left.
         room = np.where(ratio.astype(np.float32) == ratio, 0, 2 * _U * ratio)
     else:

@@ -489,9 +489,8 @@ def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roo
     features, modes, splits, for_nan = (np.pad(one, (0, lasts)) for one in of_nodes)
     inner = np.arange(nodes + lasts) < nodes
     grown = Nodes(roots, inner, features, modes, splits, for_nan, after, members(modes, sets))
-    places = nodes + np.arange(lasts)
     weights = xp.astype(xp.lifted(weights), X.dtype)  # inputs of float16 are float32 by now
-    votes = places, targets, weights, n_targets, _AGGREGATES[aggregate_function]
+    votes = nodes + np.arange(lasts), targets, weights, n_targets, _AGGREGATES[aggregate_function]
     return transform(voted(leaves(test, X, grown), *votes), _TRANSFORMS[post_transform])
 
 

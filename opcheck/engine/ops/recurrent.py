@@ -174,9 +174,7 @@ def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, places
         for t in range(steps):
             new = cell(Step(x[t], now, weights, holes, mine, input_forget or linear_before_reset))
             ended = stops and not alive[t].all()
-            now = (
-                [xp.where(alive[t], *pair) for pair in zip(new, now, strict=True)] if ended else new
-            )
+            now = [xp.where(alive[t], *two) for two in zip(new, now, strict=True)] if ended else new
             seen.append(xp.where(alive[t], now[0], xp.zeros_like(now[0])) if ended else now[0])
         y = xp.stack(seen, axis=0) if seen else xp.astype(np.zeros((0, batch, hidden)), X.dtype)
         y = xp.take_along_axis(y, at, axis=0) if turns else y
@@ -211,8 +209,7 @@ def lstm(step, early=False, mixed=lambda forget, c, i, new: forget * c + i * new
     i = f(step.gate(0, hidden, step.seen(holes[0], c)))
     forget = 1 - i if step.flag else f(step.gate(2, hidden, step.seen(holes[2], c)))
     now = mixed(forget, c, i, g(step.gate(3, hidden)))
-    o = f(step.gate(1, hidden, step.seen(holes[1], c if early else now)))
-    return o * out(h, now), now
+    return f(step.gate(1, hidden, step.seen(holes[1], c if early else now))) * out(h, now), now
 
 
 #: Mutants of a layer: a text, and what `run` does otherwise.

@@ -103,8 +103,7 @@ def terms_in_blocks(x, axis):
     d = x - xp.max(x, axis=axis, keepdims=True)
     e = xp.inexact(xp.exp(d), np.where(xp.values_of(d) < 0, EXP_AND_PRODUCT, 0.0))
     total = xp.sum(e, axis=axis, keepdims=True)
-    shares = xp.exp(d) / total
-    lost = EXP_AND_PRODUCT * rescaled(xp.values_of(d), xp.values_of(shares), axis)
+    lost = EXP_AND_PRODUCT * rescaled(xp.values_of(d), xp.values_of(xp.exp(d) / total), axis)
     return d, e, xp.inexact(total, lost)
 
 
@@ -263,11 +262,6 @@ for _op, _by in SOFTMAX:
     _op.mutant_table(MUTANTS, by=_by)
 
 
-def of_shares(x, axis):
-    """The text's own words. Shares that vanish may give -inf, with a warning."""
-    return xp.log(plain(x, axis))
-
-
 def logarithms_in_blocks(x, axis):
     d, _, total = terms_in_blocks(x, axis)
     return d - xp.log(total)
@@ -293,9 +287,8 @@ for _op, _by in LOG_SOFTMAX:
 
 def one_hot(x, axis):
     """1 at the first maximum along `axis`, which is the first NaN where there is one."""
-    first = xp.argmax(x, axis=axis, keepdims=True)
     places = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
-    return xp.astype(xp.equal(places, first), x.dtype)
+    return xp.astype(xp.equal(places, xp.argmax(x, axis=axis, keepdims=True)), x.dtype)
 
 
 def put(x, axis):
@@ -437,8 +430,9 @@ def mean(losses, applied, ignored, weight):
 NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
 for _op, _by in (*LOG_SOFTMAX, (CROSS_ENTROPY, _by_scores)):
-    # As the function bodies say: so no share vanishes.
-    _op.ways(_by, logarithms, of_shares, logarithms_in_blocks)
+    # As the function bodies say: so no share vanishes. By the text's own words -inf may come of one
+    # that does, of which one is warned.
+    _op.ways(_by, logarithms, lambda x, axis: xp.log(plain(x, axis)), logarithms_in_blocks)
     _op.also_honest(RAW, by=_by)(raw_logarithms)
 
 #: Wrong means, of either operator.

@@ -45,8 +45,7 @@ def _split(pieces, X, *, delimiter, maxsplit):
     lists = [pieces(s, delimiter, -1 if maxsplit is None else maxsplit) for s in X.flat]
     counts = np.array([*map(len, lists)], np.int64).reshape(X.shape)
     check_size((X.size, most := counts.max(initial=0)))
-    columns = np.array([*zip_longest(*lists, fillvalue="")], object)
-    return columns.T.reshape(*X.shape, most), counts
+    return np.array([*zip_longest(*lists, fillvalue="")], object).T.reshape(*X.shape, most), counts
 
 
 SPLIT.formula(by=_split)(_pieces)

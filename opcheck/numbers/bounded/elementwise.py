@@ -430,8 +430,7 @@ def _through(
     if e is None:
         return None, None
     if shape.slope is not None and (x.lost is None or not shape.rises):
-        sloped = np.where(is_finite(x.v), e * shape.slope(x.v, e), 0.0)
-        return sloped, _worse(x.lost, lambda: True)
+        return np.where(is_finite(x.v), e * shape.slope(x.v, e), 0.0), _worse(x.lost, lambda: True)
     if shape.exponential and x.lost is None and e.max(initial=0) < _SMALL:
         # e^δ − 1 ≤ δ·(1 + δ) for what is so small.
         return size_of(v) * (e * (1 + e)), None

@@ -207,8 +207,7 @@ def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
     place, add_up = _places(x, axis), partial(np.cumsum, axis=axis)
 
     def walk(old: Bounded, total: Floats, u: float) -> Any:
-        squares = np.where(place > 0, size_of(add_up(old.v)), 0.0) ** 2
-        return add_up(squares) * (u * u / 3)
+        return add_up(np.where(place > 0, size_of(add_up(old.v)), 0.0) ** 2) * (u * u / 3)
 
     return _added(x, add_up, lambda size, total, u: total * (place * u), walk)
 

@@ -49,8 +49,7 @@ def brief(text: str) -> str:
 
 def render(template: str, **values: Any) -> str:
     """Render a template; values are escaped unless they are Markup."""
-    text: str = _environment().get_template(template).render(**values)
-    return text
+    return str(_environment().get_template(template).render(**values))
 
 
 def document(template: str, **values: Any) -> str:
@@ -316,10 +315,9 @@ def broken_backends(
     """Each backend with failures, their number in words, and groups: first those with a cause."""
     # A wrong case is shown once, though all backends meet it.
     once: dict[Hashable, Record] = {}
-    for record in records:
-        if is_failure(record, red):
-            is_bad = record.verdict is Verdict.BAD_CASE
-            once.setdefault((record.case, record.reason) if is_bad else id(record), record)
+    for record in (record for record in records if is_failure(record, red)):
+        is_bad = record.verdict is Verdict.BAD_CASE
+        once.setdefault((record.case, record.reason) if is_bad else id(record), record)
     wrong = {who: (count, causes) for who, count, causes in totals.wrong(header, once.values())}
     titles = {
         Verdict.DIFFER: "backends that differ; the right answer is unknown",

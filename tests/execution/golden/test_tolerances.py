@@ -5,10 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx.backend.test.runner import Runner
 
-from opcheck.compare.elements import stepped
-from opcheck.execution.golden import Ends, as_rtol_and_atol, stated_ends
+from opcheck.compare.elements import Want, stepped
+from opcheck.execution.golden import Ends, as_rtol_and_atol, ends
+from opcheck.model import Tolerance
 
 NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6)
+
+
+def stated(written: np.ndarray, ulp: int, floor: float = 0.0) -> Ends:
+    return ends(Want("y", None, written, floor=floor), written, Tolerance(ulp))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ml_dtypes.bfloat16])
@@ -16,33 +21,33 @@ NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1,
 def test_the_two_numbers_admit_the_ends_by_onnx_s_own_comparison(dtype, numbers, ulp):
     with np.errstate(all="ignore"):
         written = np.array(numbers).astype(dtype)
-    ends = stated_ends(written, ulp)
-    finite = np.isfinite(ends.lowest.astype(float)) & np.isfinite(ends.highest.astype(float))
-    rtol, atol = as_rtol_and_atol([ends])
-    for got in (ends.lowest, ends.highest):
+    allowed = stated(written, ulp)
+    finite = np.isfinite(allowed.lowest.astype(float)) & np.isfinite(allowed.highest.astype(float))
+    rtol, atol = as_rtol_and_atol([allowed])
+    for got in (allowed.lowest, allowed.highest):
         with np.errstate(all="ignore"):
             Runner.assert_similar_outputs([written[finite]], [got[finite]], rtol, atol)
 
 
 def test_what_is_exact_admits_nothing_else() -> None:
-    assert as_rtol_and_atol([stated_ends(np.float32([0, 1, 2]), 0)]) == (0, 0)
+    assert as_rtol_and_atol([stated(np.float32([0, 1, 2]), 0)]) == (0, 0)
     assert as_rtol_and_atol([]) == (0, 0)
 
 
 @pytest.mark.parametrize("ulp", [0, 1])
 def test_what_may_be_flushed_is_admitted_beside_a_tolerance(ulp: int) -> None:
     written = np.float32([0, 1])
-    ends = stated_ends(written, ulp, floor=2.4e-38)
-    assert ends.highest[0] == -ends.lowest[0] == np.float32(2.4e-38)
-    assert ends.highest[1] == stepped(written, ulp)[1]
-    _, atol = as_rtol_and_atol([ends])
+    allowed = stated(written, ulp, floor=2.4e-38)
+    assert allowed.highest[0] == -allowed.lowest[0] == np.float32(2.4e-38)
+    assert allowed.highest[1] == stepped(written, ulp)[1]
+    _, atol = as_rtol_and_atol([allowed])
     assert 2.4e-38 <= atol < (5e-38 if not ulp else 2e-7)
 
 
 def test_a_relative_bound_is_found_as_such() -> None:
     written = np.float64([1e-9, 1.0, 1e9])
-    ends = Ends(written, written * (1 - 1e-6), written * (1 + 1e-6))
-    rtol, atol = as_rtol_and_atol([ends])
+    allowed = Ends(written, written * (1 - 1e-6), written * (1 + 1e-6))
+    rtol, atol = as_rtol_and_atol([allowed])
     assert rtol == pytest.approx(1e-6, rel=0.02)
     assert atol < 1e-14
 

@@ -357,10 +357,27 @@ def _by_schema(name, function):
             for since, schema in opset.versions("", name).items()}  # fmt: skip
 
 
+def _along_others(name, function, change):
+    """The formulas that have axes as an input, with a `change` made to them."""
+
+    def changed(x, *, axis, keepdims):
+        return function(x, axis=change(axis, x.ndim), keepdims=keepdims)
+
+    schemas = opset.versions("", name)
+    made = _by_schema(name, changed).items()
+    return {since: one for since, one in made if "axes" not in schemas[since].attributes}
+
+
 for _name, _functions in FUNCTIONS.items():
     _none = _INTEGERS if "Log" in _name else ()
     _made = operator(_name, exact=_name in ("ReduceMax", "ReduceMin"), constant=_none)
     _made.ways(partial(_by_schema, _name), *_functions)
+    _made.mutant_table({
+        "first_of_the_axes_alone": ("only the first of several axes was reduced",
+                                    lambda axes, r: axes[:1]),
+        "next_axis_reduced": ("the axis after each right one was reduced",
+                              lambda axes, r: tuple((axis + 1) % r for axis in axes)),
+    }, by=partial(_along_others, _name, _functions[0]))  # fmt: skip
 
 
 def _along(scan, x, axis, *, exclusive, reverse):

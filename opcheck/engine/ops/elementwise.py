@@ -185,6 +185,8 @@ def clip_11(input, min=None, max=None):
 
 
 CLIP.formula(1, 6)(lambda input, *, min, max: clip_11(input, min, max))
+CLIP.mutant("min counted more than max where it is above it", 13, name="max_before_min")(
+    lambda input, min=None, max=None: clip(clip(input, None, max), min))  # fmt: skip
 
 
 @operators.by_step(20)
@@ -367,6 +369,10 @@ for _name, _right in PAIRS.items():
     for _remark, _other in SOUND.get(_name, {}).items():
         _made.also_honest(_remark, by=_by)(_other)
     _made.mutant_table(_wrong(_name) if _name in EXACT else {}, by=_by)
+    if _name == "Div":
+        _made.mutant("negative quotients were rounded down", name="quotients_rounded_down",
+                     only=SIGNED, by=_by)(
+            lambda a, b: (_divided(a, b), a // b)[1])  # fmt: skip
 
 
 @MOD.formula(by=lambda formula: {since: partial(formula, since) for since in (10, 13, 28)})

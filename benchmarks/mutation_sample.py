@@ -34,7 +34,8 @@ def spared(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         typed = [getattr(node, name, None) for name in ("annotation", "returns")]
         for part in typed + getattr(node, "decorator_list", []):
             if part is not None:
-                yield (part.lineno, part.col_offset), (part.end_lineno, part.end_col_offset)
+                # A decorator begins with its @.
+                yield (part.lineno, part.col_offset - 1), (part.end_lineno, part.end_col_offset)
 
 
 def mutants(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:

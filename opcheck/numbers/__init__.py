@@ -12,8 +12,8 @@ depends on the arrays that are put in:
 - *faulty* (`opcheck.numbers.faulty.Faulty`): what comes out where one of the functions is wrong.
 
 The package knows NumPy, and mpmath where precise numbers are used, and nothing of operators.
-Beyond the standard there are `bilinear`, `drawn`, `erf`, `fmod`, `inexact`, `pad`, `real`, `sums`,
-`top_k` and `values_of`.
+Beyond the standard there are `at_most_1`, `bilinear`, `drawn`, `erf`, `fmod`, `inexact`, `pad`,
+`real`, `sums`, `top_k` and `values_of`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,13 +32,13 @@ from opcheck.numbers.arithmetic import Kind, Number
 #: The functions that every kind has.
 NAMES = frozenset(
     """
-    abs acos acosh add argmax argmin asin asinh astype atan atanh bilinear broadcast_to ceil clip
-    concat cos cosh cumulative_prod cumulative_sum divide equal erf exp expand_dims expm1 flip floor
-    fmod full_like greater greater_equal inexact isfinite isinf isnan less less_equal log log1p
-    logical_and logical_not logical_or logical_xor matmul max maximum mean min minimum multiply
-    negative not_equal pad permute_dims pow prod remainder reshape round sign sin sinh sqrt squeeze
-    stack subtract sum sums take take_along_axis tan tanh tensordot tile top_k trunc values_of where
-    zeros_like
+    abs acos acosh add argmax argmin asin asinh astype at_most_1 atan atanh bilinear broadcast_to
+    ceil clip concat cos cosh cumulative_prod cumulative_sum divide equal erf exp expand_dims expm1
+    flip floor fmod full_like greater greater_equal inexact isfinite isinf isnan less less_equal log
+    log1p logical_and logical_not logical_or logical_xor matmul max maximum mean min minimum
+    multiply negative not_equal pad permute_dims pow prod remainder reshape round sign sin sinh sqrt
+    squeeze stack subtract sum sums take take_along_axis tan tanh tensordot tile top_k trunc
+    values_of where zeros_like
     """.split()
 )
 

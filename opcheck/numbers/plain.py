@@ -48,6 +48,11 @@ def inexact(x: Array, roundoffs: Any, deviation: Any = None) -> Array:
     return x
 
 
+def at_most_1(x: Array) -> Array:
+    """`x`, whose elements no implementation computes as more than 1 in size, such as shares."""
+    return x
+
+
 def matmul(a: Any, b: Any) -> Any:
     """NumPy's, but for longdouble, which it multiplies three times as slowly as others do."""
     if a.dtype != np.longdouble or min(a.ndim, b.ndim) < 2:

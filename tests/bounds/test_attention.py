@@ -9,6 +9,7 @@ import pytest
 
 from opcheck.compare.bounded import judge, scatter
 from opcheck.compare.outputs import computed_want
+from opcheck.dtypes import DTYPES
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.model import OpVersion
 from tests.computed import exactly
@@ -223,3 +224,15 @@ def test_errors_of_many_tokens_do_not_grow_beyond_what_keys_of_length_1_make_of_
             assert share <= 1
             assert scattered < 20
             assert found(want, got * np.float32(1.01))[0] > 1
+
+
+def test_shares_are_at_most_1_however_poor_the_scores_are():
+    """Scores of 400 in float16 are a quarter off, so that no key is known to be the nearest."""
+    version = OpVersion("", "Attention", 23)
+    q = np.array([[[[20, 0], [20, 0], [0, 20]]]], np.float16)
+    v = np.array([[[[1, 2], [4, 8], [2, 2]]]], np.float16)
+    expected = exactly(version, [q, q, v], {})[0]
+    want = computed_want(version, "Y", expected)
+    for tier in expected.tiers():
+        if not tier.remark:
+            assert judge(want, np.full_like(v, 123), DTYPES["float16"], tier).shares.max() > 1

@@ -50,7 +50,7 @@ def values(found: Any) -> Any:
 
 
 #: What the array API standard lacks.
-BEYOND = set("bilinear erf fmod inexact pad sums top_k values_of".split())
+BEYOND = set("at_most_1 bilinear erf fmod inexact pad sums top_k values_of".split())
 
 
 def test_names_are_those_of_numpy_and_every_kind_has_them() -> None:

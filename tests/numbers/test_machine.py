@@ -10,10 +10,10 @@ from opcheck.engine.evaluate import evaluate
 from tests.numbers.machine import ROUNDING, Machine
 
 EXACT = """
-abs argmax argmin broadcast_to ceil clip concat equal expand_dims flip floor full_like greater
-greater_equal isfinite isinf isnan less less_equal logical_and logical_not logical_or logical_xor
-max maximum min minimum negative not_equal pad permute_dims reshape round sign squeeze stack take
-take_along_axis tile top_k trunc values_of where zeros_like
+abs argmax argmin at_most_1 broadcast_to ceil clip concat equal expand_dims flip floor full_like
+greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not logical_or
+logical_xor max maximum min minimum negative not_equal pad permute_dims reshape round sign squeeze
+stack take take_along_axis tile top_k trunc values_of where zeros_like
 """
 SUMS = (
     "Conv, K = 72", "ConvTranspose, K = 72", "Col2Im, 3×3", "Gemm, K = 64", "Einsum, K = 64",

@@ -150,7 +150,7 @@ def root_of(heads):
 def shares(x, none, v, kept):
     """The shares of the keys, and what they make of the values."""
     p = xp.where(none, 0.0, kept(softmax.plain(x, -1)))
-    return p, xp.matmul(p, v)
+    return p, xp.matmul(xp.at_most_1(p), v)
 
 
 def shares_in_blocks(x, none, v, kept):

@@ -83,7 +83,7 @@ def _erf(x):
 
 
 def sigmoid(x):
-    return 1 / (1 + xp.exp(-x))
+    return xp.at_most_1(1 / (1 + xp.exp(-x)))
 
 
 def _softplus(x):

@@ -19,6 +19,8 @@ _LEAST = 5e-324
 _SMALL = 0.5
 #: Errors of an exponent up to which those of the exponential are.
 _LARGE = 40.0
+#: The largest error of numbers up to 1, with room for their roundings.
+_AT_MOST_1 = 1.01
 
 
 def plus(*parts: Any, how: Callable[[Any, Any], Any] = operator.add) -> Any:
@@ -292,6 +294,20 @@ def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
         return Errors(plus(old.e, np.where(np.isfinite(more), more, 0.0)), q, old.lost)
 
     return Bounded(x.v, x.dtype, x.arithmetic, errors, least=x.sure, squared=x.squared)
+
+
+def at_most_1(x: Bounded) -> Bounded:
+    """`x`, whose elements no implementation computes as more than 1 in size, such as shares."""
+
+    def errors() -> Errors:
+        whole = x.settled()
+        if whole.e is None or (whole.e <= _AT_MOST_1).all():
+            return x.errors
+        return Errors(np.fmin(whole.e, _AT_MOST_1), whole.q, whole.lost)
+
+    if x.exact:
+        return x
+    return replace(x.like(x.v, errors, squared=x.squared), least=min(x.least, 1.0))
 
 
 def _turned(turn: Callable[[Any], Any], x: Bounded) -> Bounded:

@@ -13,7 +13,7 @@ import sys
 import traceback
 import uuid
 import warnings
-from asyncio import to_thread
+from asyncio import gather, to_thread, wait_for
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -53,6 +53,8 @@ _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 _DEPTH = 2
 #: Seconds to wait for workers, and between two looks at them while nothing comes.
 _PATIENCE, _TICK = 60.0, 0.5
+#: Seconds that a worker has at the end of a run to say how its processes ended.
+_FAREWELL = 10.0
 #: A worker has backends of so many runs at most: those of the first of more are started anew.
 _RUNS = 4
 #: The folders of what ships with opcheck, installed and in a checkout.
@@ -307,6 +309,8 @@ class Cluster:
         #: How the run's processes ended, by worker, as far as that is known.
         self.ends: dict[str, Sequence[Ends]] = {}
         self._looked, self._seen = 0.0, monotonic()
+        #: When each worker was last heard of by the scheduler, infinite once that was said.
+        self._heard: dict[str, float] = {}
         #: What workers were asked before the run: what they are. They answer while it is prepared.
         self._greeted: dict[str, dict[tuple[int, ...], Any]] = {}
         self._greet()
@@ -576,6 +580,11 @@ class Cluster:
                     self._done.put((chunk, None))
                 else:
                     self._part(chunk)
+        for worker in self._threads({}):
+            if monotonic() - self._heard[worker] > _PATIENCE:
+                about = "is silent: dask waits for it, by default for five minutes"
+                print(f"opcheck: worker {worker} {about}", file=sys.stderr)
+                self._heard[worker] = inf
         lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
         lanes += [chunk.lane for chunk in (*self._running, *self._alone)]
         if all(map(self._threads, [{}, *(lane.resources for lane in lanes)])):
@@ -588,7 +597,10 @@ class Cluster:
         """The threads of each worker that has the resources, and is not left aside."""
         if monotonic() > self._looked + _TICK:
             with suppress(OSError):
-                self._there = self._client.scheduler_info(n_workers=-1)["workers"]
+                was, self._there = self._there, self._client.scheduler_info(n_workers=-1)["workers"]
+                for worker, about in self._there.items():
+                    if about["last_seen"] != was.get(worker, {}).get("last_seen"):
+                        self._heard[worker] = monotonic()
             self._looked = monotonic()
         return {
             worker: about["nthreads"]
@@ -598,10 +610,24 @@ class Cluster:
         }
 
     def close(self) -> None:
-        """End the run's backends on the workers."""
+        """End the run's backends on the workers; standard error names those that do not answer."""
+
+        async def ended(worker: str) -> None:
+            asked = self._client.run(end, self._order.run, workers=[worker], on_error="ignore")
+            try:
+                self.ends |= await wait_for(asked, _FAREWELL)
+            except TimeoutError:
+                said = "does not answer: how processes ended there is not known"
+                print(f"opcheck: worker {worker} {said}", file=sys.stderr)
+
+        async def all_ended() -> None:
+            # Each is asked by itself: dask gives no answer before all workers have answered.
+            await gather(*map(ended, self._there))
+
         with suppress(OSError, self._dask.TimeoutError):
             self._client.cancel([future for future, _ in self._running.values() if future])
-            self.ends |= self._client.run(end, self._order.run)
+            self._threads({})
+            self._client.sync(all_ended)
         self._stack.close()
 
 

@@ -5,11 +5,13 @@ The workers here are processes of one cluster, in a folder that has the backends
 
 import importlib
 import json
+import os
 import signal
 import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from threading import Timer
 
 import pytest
 
@@ -186,6 +188,30 @@ def test_a_run_that_stops_early_leaves_the_workers_to_others(asked):
     found = asked("Slow", ["wrong", *(f"c{n}" for n in range(200))], "-x", code=1)
     assert len(verdicts(found)) < 100
     assert len(verdicts(asked("Slow", ["next"], code=0))) == 1
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize(("at", "said"), [("close", "does not answer"), ("connect", "is silent")])
+def test_a_worker_that_is_frozen_is_named(asked, monkeypatch, at, said):
+    whole, stopped = getattr(cluster.Cluster, at), []
+
+    def frozen(self):
+        found = whole(self) if at == "connect" else None
+        pid = next(iter(self._client.run(os.getpid).values()))
+        os.kill(pid, signal.SIGSTOP)
+        stopped.append(Timer(8, os.kill, (pid, signal.SIGCONT)))
+        stopped[0].start()
+        return found or whole(self)
+
+    monkeypatch.setattr(cluster.Cluster, at, frozen)
+    monkeypatch.setattr(cluster, "_FAREWELL", 1)
+    monkeypatch.setattr(cluster, "_PATIENCE", 3)
+    found = asked("Slow", [f"c{n}" for n in range(20)], code=0)
+    # It ends before the worker goes on where nothing is left to be judged there.
+    assert stopped[0].is_alive() is (at == "close")
+    stopped[0].join()
+    assert found.stderr.count(said) == found.stderr.count("opcheck: worker") == 1
+    assert len(verdicts(found)) == 20
 
 
 def test_other_software_on_a_worker_is_refused(asked, run, workers, monkeypatch):

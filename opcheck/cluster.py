@@ -83,11 +83,10 @@ def software() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Order:
-    """A run, as its workers know it. Any of `given`, which the user names, may be an oracle."""
+    """A run, as its workers know it: its backends, and its oracles by name."""
 
     settings: Sequence[BackendSettings]
-    given: Sequence[str]
-    limits: Limits
+    oracles: Mapping[str, BackendSettings] = field(default_factory=dict)
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     software: Mapping[str, str] = field(default_factory=software)
     #: Fields of a `Judge`, and the addresses of its backends.
@@ -104,6 +103,8 @@ class Work:
     #: A bug of opcheck, or an error in a job.
     failure: Failure | None = None
     infos: Sequence[BackendInfo] = ()
+    #: By name.
+    oracles: Mapping[str, BackendInfo] = field(default_factory=dict)
     answers: Sequence[JudgedAnswer] = ()
     seconds: float = 0.0
     #: How processes of the run's backends have ended on this worker.
@@ -129,19 +130,20 @@ class _Seat:
     def pool(self, number: int) -> Pool:
         """The backend of this number. Raises BackendUnavailable and UsageError."""
         if number not in self._pools:
-            settings = replace(self._order.settings[number], scratch=self._folder)
-            (pool,) = self._stack.enter_context(workers.started([settings], 1))
-            pool.connected()
-            self._pools[number] = pool
+            self._pools[number] = self._connected(self._order.settings[number])
         return self._pools[number]
 
-    def oracles(self, cases: Sequence[Case]) -> Mapping[str, Pool]:
+    def oracles(self, order: Order, cases: Sequence[Case]) -> Mapping[str, Pool]:
         """The oracles, those of `cases` among them. Raises BackendUnavailable and UsageError."""
-        new = [case for case in cases if case.expect.oracle not in (None, *self._oracles)]
-        if new:
-            asked = new, self._order.given, self._folder, self._order.limits
-            self._oracles |= self._stack.enter_context(workers.consulted(*asked))
+        for name in {case.expect.oracle for case in cases} - {None, *self._oracles}:
+            self._oracles[str(name)] = self._connected(order.oracles[str(name)])
         return self._oracles
+
+    def _connected(self, settings: BackendSettings) -> Pool:
+        own = replace(settings, scratch=self._folder)
+        (pool,) = self._stack.enter_context(workers.started([own], 1))
+        pool.connected()
+        return pool
 
     def ends(self) -> list[Ends]:
         """The ends of the backends' processes."""
@@ -187,12 +189,13 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
                 _SEATS[order.run] = _Seat(order)
             seat = _SEATS[order.run]
             with seat.lock:
-                pools, oracles = [*map(seat.pool, numbers)], seat.oracles(cases)
+                pools, oracles = [*map(seat.pool, numbers)], seat.oracles(order, cases)
                 began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
                 answers = judged(run, Recorder(cases, order.addresses))
             infos, seconds = [pool.info for pool in pools], monotonic() - began
+            known = {oracle: pool.info for oracle, pool in oracles.items()}
             ends = [*_PAST[order.run], *seat.ends()]
-            return Work(name, infos=infos, answers=answers, seconds=seconds, ends=ends)
+            return Work(name, "", None, infos, known, answers, seconds, ends)
         except OpcheckError as error:
             if job and isinstance(error, UsageError):  # no matter on which worker
                 return Work(name, failure=Failure(error.message, error.hint, usage=True))
@@ -386,7 +389,8 @@ class Cluster:
         """
         addresses = [info.address for info in self.infos]
         rules = picked(run, "ledgers gate times reproducible")
-        self._order = replace(self._order, addresses=addresses, rules=rules)
+        oracles = {name: cast(Pool, pool).settings for name, pool in run.oracles.items()}
+        self._order = replace(self._order, oracles=oracles, addresses=addresses, rules=rules)
         self._run, self._recorder = run, recorder
         self._numbers = numbers or range(len(self.infos))
         cases = run.cases
@@ -523,7 +527,9 @@ class Cluster:
         if failure and (is_first or chunk.job):
             raise Defect(failure.message)
         infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
-        why = next(filter(None, [done.why, *map(difference, infos, done.infos)]), "")
+        pairs = [*zip(infos, done.infos, strict=False)]
+        pairs += [(self._run.oracles[name].info, info) for name, info in done.oracles.items()]
+        why = next(filter(None, [done.why, *(difference(*pair) for pair in pairs)]), "")
         if not why:
             self.ends[done.worker] = done.ends or self.ends.get(done.worker, ())
             return done
@@ -715,16 +721,14 @@ def timed(
     """A benchmark on the hosts of the cluster there, as `bench.entered` does it here."""
     workers.check_company(cases, len(addresses) or len(DEFAULT))
     settings = workers.chosen_backends(addresses, Path(), limits)
-    with hired(where, given=addresses) as cluster:
+    with hired(where) as cluster:
         hosts = Hosts(cluster, addresses, cases, limits, *others, settings)
         yield hosts.header, hosts
 
 
 @contextmanager
-def hired(
-    address: str, settings: Sequence[BackendSettings] = (), given: Sequence[str] = ()
-) -> Iterator[Cluster]:
+def hired(address: str, settings: Sequence[BackendSettings] = ()) -> Iterator[Cluster]:
     """The workers at an address, all of them fit, for a command that keeps no run."""
-    with closing(Cluster(address, Order(settings, given, Limits()))) as cluster:
+    with closing(Cluster(address, Order(settings))) as cluster:
         cluster.connect()
         yield cluster

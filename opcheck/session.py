@@ -119,7 +119,7 @@ class Session:
             if self._where:
                 from opcheck.cluster import Cluster, Order
 
-                self._cluster = Cluster(self._where, Order(settings, self.addresses, self.limits))
+                self._cluster = Cluster(self._where, Order(settings))
                 stack.callback(self._cluster.close)
                 settings = []
             self._pools = stack.enter_context(workers.started(settings, self._jobs))

@@ -263,7 +263,7 @@ def support(
         if cluster:
             from opcheck.cluster import hired, supported
 
-            there = stack.enter_context(hired(cluster, settings, addresses))
+            there = stack.enter_context(hired(cluster, settings))
             infos = zip(offered, there.infos, strict=True)
             named = [replace(one, info=info) for one, info in infos]
             probes = [partial(supported, there, number, asked) for number in range(len(named))]

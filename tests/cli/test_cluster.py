@@ -40,6 +40,12 @@ class Slow(Backend):
         time.sleep(0.1)
         return x + ("wrong" in self.task.case)
 
+class Placed(Backend):
+    version = os.environ.get("PLACE", "anywhere")
+
+    def answer(self, x):
+        return x
+
 class Killer(Backend):
     '''Ends the worker where the case says so: always, or once.'''
     def answer(self, x):
@@ -227,6 +233,18 @@ def test_other_software_on_a_worker_is_refused(asked, run, workers, monkeypatch)
     for command in ("mutate", "support", "bench"):
         words = command, "--op", "Hardmax", "--cluster", workers
         assert run(*words, code=4).stderr.count(": it has onnx 1.2") == 2
+
+
+def test_an_oracle_on_a_worker_is_the_one_that_is_here(asked, tmp_path, monkeypatch):
+    # It is a profile, of which the workers have no file.
+    (tmp_path / "opcheck.toml").write_text("[backends.gold]\naddress = 'py:mine:Placed'\n")
+    exact = "expect: {oracle: gold}, tolerance: {ulp: 0}"
+    names = [f"right, {exact}", f"wrong, {exact}"]
+    assert verdicts(asked("Slow", names, code=1)) == {"right": "pass", "wrong": "fail"}
+    monkeypatch.setenv("PLACE", "here")
+    found = asked("Slow", names, code=4)
+    assert "gold is gold anywhere" in found.stderr
+    assert verdicts(found) == {}
 
 
 @pytest.mark.gate

@@ -392,6 +392,7 @@ class Cluster:
         oracles = {name: cast(Pool, pool).settings for name, pool in run.oracles.items()}
         self._order = replace(self._order, oracles=oracles, addresses=addresses, rules=rules)
         self._run, self._recorder = run, recorder
+        self._drop()
         self._numbers = numbers or range(len(self.infos))
         cases = run.cases
         settings = {number: self.settings[number] for number in self._numbers}
@@ -421,6 +422,7 @@ class Cluster:
         """
         lane, left = _Lane((), range(len(jobs)), resources or {}), len(jobs)
         self._lanes, where = [lane], at or [""] * len(jobs)
+        self._drop()
         while left:
             room = len(jobs) if at else _DEPTH * sum(self._threads(lane.resources).values())
             while not self._asks_alone() and lane.begun < len(jobs) and len(self._running) < room:
@@ -588,7 +590,7 @@ class Cluster:
                     self._part(chunk)
         for worker in self._threads({}):
             if monotonic() - self._heard[worker] > _PATIENCE:
-                about = "is silent: dask waits for it, by default for five minutes"
+                about = "is silent: dask waits for it, by default five to ten minutes"
                 print(f"opcheck: worker {worker} {about}", file=sys.stderr)
                 self._heard[worker] = inf
         lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
@@ -615,6 +617,12 @@ class Cluster:
             and all(about["resources"].get(name, 0) >= it for name, it in resources.items())
         }
 
+    def _drop(self) -> None:
+        """Give up the chunks under way, as those of a run that was left early."""
+        self._client.cancel([future for future, _ in self._running.values() if future])
+        self._running.clear()
+        self._alone.clear()
+
     def close(self) -> None:
         """End the run's backends on the workers; standard error names those that do not answer."""
 
@@ -631,7 +639,7 @@ class Cluster:
             await gather(*map(ended, self._there))
 
         with suppress(OSError, self._dask.TimeoutError):
-            self._client.cancel([future for future, _ in self._running.values() if future])
+            self._drop()
             self._threads({})
             self._client.sync(all_ended)
         self._stack.close()

@@ -194,6 +194,10 @@ class InProcess:
         self._done.append((self._asked, Reply(attempt(self._backend, question))))
         return self._asked
 
+    def forget(self) -> None:
+        """Give up the replies that nobody took."""
+        self._done.clear()
+
     def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
         """Yield the replies that nobody took yet."""
         while self._done:

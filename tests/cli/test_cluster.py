@@ -15,6 +15,7 @@ from threading import Timer
 
 import pytest
 
+import opcheck
 from opcheck import cluster
 from opcheck.backends.base import Defect
 from opcheck.errors import BackendUnavailable
@@ -218,6 +219,14 @@ def test_a_worker_that_is_frozen_is_named(asked, monkeypatch, at, said):
     stopped[0].join()
     assert found.stderr.count(said) == found.stderr.count("opcheck: worker") == 1
     assert len(verdicts(found)) == 20
+
+
+def test_a_run_that_is_left_early_leaves_the_session_usable(workers):
+    first, second = (opcheck.load(ops=[op], level="smoke") for op in ("Hardmax", "Relu"))
+    with opcheck.Session(["numpy"], cluster=workers) as session:
+        for _ in session.run(first):
+            break
+        assert [one.case for one in session.run(second)] == [case.id for case in second]
 
 
 def test_other_software_on_a_worker_is_refused(asked, run, workers, monkeypatch):

@@ -281,6 +281,15 @@ class Pool:
         self._distribute()
         return ticket
 
+    def forget(self) -> None:
+        """Give up the questions whose replies nobody took, and the workers that were asked them."""
+        self._waiting.clear()
+        for slot in self._slots:
+            if slot.process and slot.jobs:
+                slot.process.kill()
+                slot.process = None
+            slot.jobs, slot.again, slot._replies = deque(), None, []
+
     @property
     def connections(self) -> "list[Connection[Any, Any]]":
         """Connections to wait for."""

@@ -130,8 +130,12 @@ class Session(sessions.Session):
             self.connect(request.cases)
             if request.gate.ledgers:
                 check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
-            self.live = sessions.LiveRun(self, request)
-            yield from map(as_result, self.live.results())
+            self.live = live = sessions.LiveRun(self, request)
+            for record in live.results():
+                yield as_result(record)
+                if self.live is not live:
+                    said = "another run of this session has begun"
+                    raise UsageError(said, "take all results first, or open another session")
 
         return results()
 

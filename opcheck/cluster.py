@@ -100,6 +100,9 @@ class Work:
 
     worker: str
     unfit: str = ""
+    hint: str | None = None
+    #: The reason is an error of the command line.
+    usage: bool = False
     #: A bug of opcheck, or an error in a job.
     failure: Failure | None = None
     infos: Sequence[BackendInfo] = ()
@@ -121,33 +124,23 @@ class Work:
 class _Seat:
     """The backends of a run on this worker, and its oracles, connected once they are needed."""
 
-    def __init__(self, order: Order) -> None:
-        self._order, self._stack, self.lock = order, ExitStack(), Lock()
+    def __init__(self) -> None:
+        self._stack, self.lock = ExitStack(), Lock()
         self._folder = self._stack.enter_context(guarded_folder())
-        self._pools: dict[int, Pool] = {}
-        self._oracles: dict[str, Pool] = {}
+        self._pools: dict[int | str, Pool] = {}
 
-    def pool(self, number: int) -> Pool:
-        """The backend of this number. Raises BackendUnavailable and UsageError."""
-        if number not in self._pools:
-            self._pools[number] = self._connected(self._order.settings[number])
-        return self._pools[number]
-
-    def oracles(self, order: Order, cases: Sequence[Case]) -> Mapping[str, Pool]:
-        """The oracles, those of `cases` among them. Raises BackendUnavailable and UsageError."""
-        for name in {case.expect.oracle for case in cases} - {None, *self._oracles}:
-            self._oracles[str(name)] = self._connected(order.oracles[str(name)])
-        return self._oracles
-
-    def _connected(self, settings: BackendSettings) -> Pool:
-        own = replace(settings, scratch=self._folder)
-        (pool,) = self._stack.enter_context(workers.started([own], 1))
-        pool.connected()
-        return pool
+    def pool(self, which: int | str, settings: BackendSettings) -> Pool:
+        """The backend of this number, or oracle of this name. Raises as `Pool.connected` does."""
+        if which not in self._pools:
+            own = replace(settings, scratch=self._folder)
+            (pool,) = self._stack.enter_context(workers.started([own], 1))
+            pool.connected()
+            self._pools[which] = pool
+        return self._pools[which]
 
     def ends(self) -> list[Ends]:
         """The ends of the backends' processes."""
-        pools = [*self._pools.values(), *self._oracles.values()]
+        pools = self._pools.values()
         return [(pool.info.address, dict(pool.accidents), pool.partings) for pool in pools]
 
     def close(self) -> list[Ends]:
@@ -186,20 +179,21 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
                 _PAST[first] = _closed(first)
             if order.run not in _SEATS:
                 atexit.register(_closed, order.run)
-                _SEATS[order.run] = _Seat(order)
+                _SEATS[order.run] = _Seat()
             seat = _SEATS[order.run]
             with seat.lock:
-                pools, oracles = [*map(seat.pool, numbers)], seat.oracles(order, cases)
+                pools = [seat.pool(number, order.settings[number]) for number in numbers]
+                names = filter(None, {case.expect.oracle for case in cases})
+                oracles = {name: seat.pool(name, order.oracles[name]) for name in names}
                 began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
                 answers = judged(run, Recorder(cases, order.addresses))
             infos, seconds = [pool.info for pool in pools], monotonic() - began
             known = {oracle: pool.info for oracle, pool in oracles.items()}
             ends = [*_PAST[order.run], *seat.ends()]
-            return Work(name, "", None, infos, known, answers, seconds, ends)
+            made = partial(Work, name, infos=infos, oracles=known, answers=answers)
+            return made(seconds=seconds, ends=ends)
         except OpcheckError as error:
-            if job and isinstance(error, UsageError):  # no matter on which worker
-                return Work(name, failure=Failure(error.message, error.hint, usage=True))
-            return Work(name, error.message)
+            return Work(name, error.message, error.hint, isinstance(error, UsageError))
         except Exception:  # no exception travels: of one that cannot, nobody would hear
             return Work(name, failure=Failure(traceback.format_exc()))
 
@@ -281,8 +275,15 @@ class Cluster:
             hint = "install it: pip install 'opcheck[cluster]'"
             raise BackendUnavailable(f"dask.distributed is not installed: {error}", hint) from error
         count, is_local = address.removeprefix("local:"), address.partition(":")[0] == "local"
+        hint, comm = "write local:4, for four workers here, or tcp://HOST:PORT", distributed.comm
         if is_local and not (count.isascii() and count.isdecimal() and 0 < int(count) < 1000):
-            raise UsageError(f"no cluster: {address!r}", "write local:4, for four workers here")
+            raise UsageError(f"no cluster: {address!r}", hint)
+        try:
+            if not is_local:
+                comm.registry.get_backend(comm.addressing.parse_address(address)[0])
+                comm.addressing.parse_host_port(address)
+        except ValueError as error:
+            raise UsageError(f"no cluster: {address!r}: {error}", hint) from error
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._dask: Any = distributed
@@ -312,8 +313,8 @@ class Cluster:
         #: How the run's processes ended, by worker, as far as that is known.
         self.ends: dict[str, Sequence[Ends]] = {}
         self._looked, self._seen = 0.0, monotonic()
-        #: When each worker was last heard of by the scheduler, infinite once that was said.
-        self._heard: dict[str, float] = {}
+        #: When the last sign of life of each worker was new; infinite once its silence was said.
+        self._heard: dict[tuple[str, float], float] = {}
         #: What workers were asked before the run: what they are. They answer while it is prepared.
         self._greeted: dict[str, dict[tuple[int, ...], Any]] = {}
         self._greet()
@@ -342,7 +343,7 @@ class Cluster:
             sleep(_TICK)
             self._look_after()
         self._greet()
-        wrong, infos = list[str](), dict[int, BackendInfo]()
+        wrong, infos = list[OpcheckError](), dict[int, BackendInfo]()
         self._first = [*found]
         asked = [(worker, *one) for worker in found for one in self._greeted[worker].items()]
         began = monotonic()
@@ -360,13 +361,15 @@ class Cluster:
             for number, info in zip(numbers, done.infos, strict=False):
                 done = replace(done, unfit=difference(infos.setdefault(number, info), info))
             if why := done.why:
-                wrong.append(f"worker {done.worker}: {why}")
+                kind = UsageError if done.usage else BackendUnavailable
+                wrong.append(kind(f"worker {done.worker}: {why}", done.hint))
         for number, one in enumerate(self.settings):
             if number not in infos and not wrong:
                 needs = _listed(one.resources, one.resources)
-                wrong.append(f"no worker for {one.name or one.address}: {needs or 'all ended'}")
+                said = f"no worker for {one.name or one.address}: {needs or 'all ended'}"
+                wrong.append(BackendUnavailable(said))
         if wrong:
-            raise BackendUnavailable("\n".join(dict.fromkeys(wrong)))
+            raise workers.as_one(wrong)
         self.infos = [infos[number] for number in range(len(self.settings))]
         return [*map(remote, self.infos)]
 
@@ -524,8 +527,8 @@ class Cluster:
             raise BackendUnavailable(f"a worker of the cluster: {_said(error)}")
         done = cast(Work, future.result())
         failure, is_first = done.failure, bool(chunk.worker) or done.worker in self._first
-        if failure and failure.usage:
-            raise UsageError(failure.message, failure.hint)
+        if done.usage and chunk.job:  # no matter on which worker
+            raise UsageError(done.unfit, done.hint)
         if failure and (is_first or chunk.job):
             raise Defect(failure.message)
         infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
@@ -537,7 +540,7 @@ class Cluster:
             return done
         said = f"worker {done.worker}: {why}"
         if is_first:
-            raise BackendUnavailable(said)
+            raise BackendUnavailable(said, done.hint)
         if done.worker not in self._unfit:
             print(f"opcheck: {said}; it is left aside", file=sys.stderr)
         self._unfit[done.worker] = said
@@ -588,27 +591,26 @@ class Cluster:
                     self._done.put((chunk, None))
                 else:
                     self._part(chunk)
-        for worker in self._threads({}):
-            if monotonic() - self._heard[worker] > _PATIENCE:
-                about = "is silent: dask waits for it, by default five to ten minutes"
-                print(f"opcheck: worker {worker} {about}", file=sys.stderr)
-                self._heard[worker] = inf
+        for sign, since in self._heard.items():
+            if monotonic() - since > _PATIENCE:
+                said = "is silent: dask waits for it, by default five to ten minutes"
+                print(f"opcheck: worker {sign[0]} {said}", file=sys.stderr)
+                self._heard[sign] = inf
         lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
         lanes += [chunk.lane for chunk in (*self._running, *self._alone)]
         if all(map(self._threads, [{}, *(lane.resources for lane in lanes)])):
             self._seen = monotonic()
         elif monotonic() - self._seen > _PATIENCE:
-            said = [f"the cluster at {self.address} has no worker", *self._unfit.values()]
-            raise BackendUnavailable("\n".join(said))
+            lines = [f"the cluster at {self.address} has no worker", *self._unfit.values()]
+            raise BackendUnavailable("\n".join(lines))
 
     def _threads(self, resources: Mapping[str, float]) -> dict[str, int]:
         """The threads of each worker that has the resources, and is not left aside."""
         if monotonic() > self._looked + _TICK:
             with suppress(OSError):
-                was, self._there = self._there, self._client.scheduler_info(n_workers=-1)["workers"]
-                for worker, about in self._there.items():
-                    if about["last_seen"] != was.get(worker, {}).get("last_seen"):
-                        self._heard[worker] = monotonic()
+                self._there = self._client.scheduler_info(n_workers=-1)["workers"]
+            signs = [(worker, about["last_seen"]) for worker, about in self._there.items()]
+            self._heard = {sign: self._heard.get(sign, monotonic()) for sign in signs}
             self._looked = monotonic()
         return {
             worker: about["nthreads"]

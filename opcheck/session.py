@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from opcheck.analysis import is_failure, reds_of, status
 from opcheck.backends.address import DEFAULT
@@ -25,9 +25,6 @@ from opcheck.report.formatting import Recorder
 
 if TYPE_CHECKING:
     from opcheck.cluster import Cluster
-
-
-T = TypeVar("T")
 
 
 class Preparing(Protocol):
@@ -119,7 +116,7 @@ class Session:
             if self.addresses or not here:
                 self._folder = stack.enter_context(guarded_folder())
                 settings = workers.chosen_backends(self.addresses, self._folder, self.limits)
-            if self._where:
+            if self._where is not None:
                 from opcheck.cluster import Cluster, Order
 
                 self._cluster = Cluster(self._where, Order(settings))
@@ -171,24 +168,16 @@ class Session:
 
     def judged(self, run: scheduler.Scheduler, recorder: Recorder) -> Iterator[LiveResult | Record]:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
-        self._newest = run
         # The run before may have been left early.
         for asked in (*self.backends, *self.oracles.values()):
             asked.forget()
         if self._cluster:
-            return self._unbroken(run, run.results(self._cluster.answers(run, recorder)))
+            return run.results(self._cluster.answers(run, recorder))
         if self._jobs == 1 or not scheduler.CAN_FORK or run.heard:
-            return self._unbroken(run, iter(run))
+            return iter(run)
         judges = scheduler.Judges(run, self._jobs, sure(self._folder), recorder.record)
         self._stack.callback(judges.close)
         return run.results(judges.answers())
-
-    def _unbroken(self, run: scheduler.Scheduler, results: Iterator[T]) -> Iterator[T]:
-        for result in results:
-            yield result
-            if self._newest is not run:
-                hint = "take all results of a run before the next, or open another session"
-                raise UsageError("another run of this session has begun", hint)
 
     def endings(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """End all processes; return which died unasked, and which died of being asked to leave."""

@@ -233,7 +233,7 @@ def command(
     plan = planned(workers, seconds, cold=cold, quick=quick)
     entry = addresses, cases, limits, plan, threads, base
     where: AbstractContextManager[tuple[Bench, Benchmark | Hosts]] = entered(*entry)
-    if cluster:
+    if cluster is not None:
         from opcheck.cluster import timed as timed_on
 
         where = timed_on(cluster, *entry)

@@ -101,11 +101,15 @@ def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
         except OpcheckError as error:
             failures.append(error)
     if failures:
-        # A wrong command line comes before a backend that is missing.
-        worst = next((e for e in failures if isinstance(e, UsageError)), failures[0])
-        lines = dict.fromkeys(line for error in failures for line in error.lines())
-        raise type(worst)("\n".join(lines))
+        raise as_one(failures)
     return made
+
+
+def as_one(failures: Sequence[OpcheckError]) -> OpcheckError:
+    """Return an error that says what all of them say."""
+    # A wrong command line comes before a backend that is missing.
+    worst = next((e for e in failures if isinstance(e, UsageError)), failures[0])
+    return type(worst)("\n".join(dict.fromkeys(line for one in failures for line in one.lines())))
 
 
 @contextmanager

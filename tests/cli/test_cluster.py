@@ -271,13 +271,20 @@ def test_other_data_on_a_worker_end_the_run(asked, tmp_path, monkeypatch):
 
 
 def test_what_is_wrong_with_a_cluster_is_said(asked, run, tmp_path):
-    assert "write local:4" in asked("Slow", "a", place="local:0", code=2).stderr
+    for place in "local:0", "", "nonsense", "http://127.0.0.1:1":
+        assert "write local:4" in asked("Slow", "a", place=place, code=2).stderr
+    for command in "mutate", "support", "bench":
+        words = command, "--op", "Hardmax", "--cluster", ""
+        assert "write local:4" in run(*words, code=2).stderr
     assert "start one: dask scheduler" in asked("Slow", "a", place="127.0.0.1:9", code=4).stderr
     assert "no jobs on a cluster" in asked("Slow", "a", "-j", "2", code=2).stderr
     assert "leave --cluster out" in asked("Slow", "a", "--save-outputs", "o", code=2).stderr
-    error = asked("Nothing", "a", code=4).stderr
-    assert error.count("has no 'Nothing'") == 2
-    assert "Traceback" not in error
+    for backend in "Nothing", "Slow?bogus=1":
+        one = run("run", "cases.yaml", "-b", f"py:mine:{backend}", code=2).stderr
+        said, hint = one.removeprefix("opcheck: ").splitlines()
+        error = asked(backend, "a", code=2).stderr
+        assert error.count(f": {said}") == 2
+        assert hint in error.splitlines()
     table = "[backends.board]\naddress = 'py:mine:Slow'\nresources = {adreno740 = 1}\n"
     (tmp_path / "opcheck.toml").write_text(table)
     error = asked("Slow", "a", "-b", "board", code=4).stderr

@@ -134,8 +134,7 @@ class Session(sessions.Session):
             for record in live.results():
                 yield as_result(record)
                 if self.live is not live:
-                    said = "another run of this session has begun"
-                    raise UsageError(said, "take all results first, or open another session")
+                    raise UsageError("another run of this session has begun", "open two sessions")
 
         return results()
 

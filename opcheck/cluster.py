@@ -51,10 +51,8 @@ from opcheck.report.formatting import Recorder
 _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 #: Chunks under way for each thread of a worker: one that runs, and one that waits.
 _DEPTH = 2
-#: Seconds to wait for workers, and between two looks at them while nothing comes.
-_PATIENCE, _TICK = 60.0, 0.5
-#: Seconds that a worker has at the end of a run to say how its processes ended.
-_FAREWELL = 10.0
+#: Seconds to wait for workers, between two looks at them, and for their last words in the end.
+_PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
 #: A worker has backends of so many runs at most: those of the first of more are started anew.
 _RUNS = 4
 #: The folders of what ships with opcheck, installed and in a checkout.
@@ -83,10 +81,9 @@ def software() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Order:
-    """A run, as its workers know it: its backends, and its oracles by name."""
+    """A run, as its workers know it: its backends by number, and its oracles by name."""
 
-    settings: Sequence[BackendSettings]
-    oracles: Mapping[str, BackendSettings] = field(default_factory=dict)
+    settings: Mapping[Any, BackendSettings]
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     software: Mapping[str, str] = field(default_factory=software)
     #: Fields of a `Judge`, and the addresses of its backends.
@@ -99,15 +96,11 @@ class Work:
     """The answers of a worker in so many `seconds`, or the reason why it is `unfit`."""
 
     worker: str
-    unfit: str = ""
-    hint: str | None = None
-    #: The reason is an error of the command line.
-    usage: bool = False
+    unfit: Failure = field(default_factory=partial(Failure, ""))
     #: A bug of opcheck, or an error in a job.
     failure: Failure | None = None
-    infos: Sequence[BackendInfo] = ()
-    #: By name.
-    oracles: Mapping[str, BackendInfo] = field(default_factory=dict)
+    #: As the order names them.
+    infos: Mapping[Any, BackendInfo] = field(default_factory=dict)
     answers: Sequence[JudgedAnswer] = ()
     seconds: float = 0.0
     #: How processes of the run's backends have ended on this worker.
@@ -118,7 +111,8 @@ class Work:
     @property
     def why(self) -> str:
         """Why it is of no use, or ""."""
-        return self.failure.message.rstrip().rpartition("\n")[2] if self.failure else self.unfit
+        failure = self.failure
+        return failure.message.rstrip().rpartition("\n")[2] if failure else self.unfit.message
 
 
 class _Seat:
@@ -127,20 +121,20 @@ class _Seat:
     def __init__(self) -> None:
         self._stack, self.lock = ExitStack(), Lock()
         self._folder = self._stack.enter_context(guarded_folder())
-        self._pools: dict[int | str, Pool] = {}
+        self.pools: dict[int | str, Pool] = {}
 
-    def pool(self, which: int | str, settings: BackendSettings) -> Pool:
+    def pool(self, order: Order, which: int | str) -> Pool:
         """The backend of this number, or oracle of this name. Raises as `Pool.connected` does."""
-        if which not in self._pools:
-            own = replace(settings, scratch=self._folder)
+        if which not in self.pools:
+            own = replace(order.settings[which], scratch=self._folder)
             (pool,) = self._stack.enter_context(workers.started([own], 1))
             pool.connected()
-            self._pools[which] = pool
-        return self._pools[which]
+            self.pools[which] = pool
+        return self.pools[which]
 
     def ends(self) -> list[Ends]:
         """The ends of the backends' processes."""
-        pools = self._pools.values()
+        pools = self.pools.values()
         return [(pool.info.address, dict(pool.accidents), pool.partings) for pool in pools]
 
     def close(self) -> list[Ends]:
@@ -166,7 +160,7 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
     name, mine = str(get_worker().address), software()
     if unlike := [name for name in mine if mine[name] != order.software.get(name)]:
         other, here = (_listed(it, unlike) for it in (mine, order.software))
-        return Work(name, f"it has {other}, and this run {here}")
+        return Work(name, Failure(f"it has {other}, and this run {here}"))
     with _LOCK:
         try:
             if job:
@@ -182,18 +176,15 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
                 _SEATS[order.run] = _Seat()
             seat = _SEATS[order.run]
             with seat.lock:
-                pools = [seat.pool(number, order.settings[number]) for number in numbers]
-                names = filter(None, {case.expect.oracle for case in cases})
-                oracles = {name: seat.pool(name, order.oracles[name]) for name in names}
+                pools = [seat.pool(order, number) for number in numbers]
+                oracles = {it: seat.pool(order, it) for case in cases if (it := case.expect.oracle)}
                 began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
                 answers = judged(run, Recorder(cases, order.addresses))
-            infos, seconds = [pool.info for pool in pools], monotonic() - began
-            known = {oracle: pool.info for oracle, pool in oracles.items()}
+            infos, seconds = {it: pool.info for it, pool in seat.pools.items()}, monotonic() - began
             ends = [*_PAST[order.run], *seat.ends()]
-            made = partial(Work, name, infos=infos, oracles=known, answers=answers)
-            return made(seconds=seconds, ends=ends)
+            return Work(name, infos=infos, answers=answers, seconds=seconds, ends=ends)
         except OpcheckError as error:
-            return Work(name, error.message, error.hint, isinstance(error, UsageError))
+            return Work(name, Failure(error.message, error.hint, isinstance(error, UsageError)))
         except Exception:  # no exception travels: of one that cannot, nobody would hear
             return Work(name, failure=Failure(traceback.format_exc()))
 
@@ -279,15 +270,14 @@ class Cluster:
         if is_local and not (count.isascii() and count.isdecimal() and 0 < int(count) < 1000):
             raise UsageError(f"no cluster: {address!r}", hint)
         try:
-            if not is_local:
-                comm.registry.get_backend(comm.addressing.parse_address(address)[0])
-                comm.addressing.parse_host_port(address)
+            comm.registry.get_backend(comm.addressing.parse_address(address)[0])
+            comm.addressing.parse_host_port(address)
         except ValueError as error:
             raise UsageError(f"no cluster: {address!r}: {error}", hint) from error
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._dask: Any = distributed
-        self._order, self.settings = order, order.settings
+        self._order, self.settings = order, [*order.settings.values()]
         self.address, self._new = address, int(count) if is_local else 0
         with ExitStack() as stack:
             where = stack.enter_context(self._started()) if is_local else address
@@ -343,11 +333,11 @@ class Cluster:
             sleep(_TICK)
             self._look_after()
         self._greet()
-        wrong, infos = list[OpcheckError](), dict[int, BackendInfo]()
+        wrong, infos = list[OpcheckError](), dict[Any, BackendInfo]()
         self._first = [*found]
         asked = [(worker, *one) for worker in found for one in self._greeted[worker].items()]
         began = monotonic()
-        for worker, numbers, future in asked:
+        for worker, _, future in asked:
             while not future.done() and worker in self._threads({}):
                 interrupt.safe_place()
                 sleep(0.05)
@@ -357,17 +347,17 @@ class Cluster:
             if worker not in self._threads({}):  # it has ended meanwhile, or is started again
                 continue
             error = future.exception()
-            done = Work(worker, _said(error)) if error else future.result()
-            for number, info in zip(numbers, done.infos, strict=False):
-                done = replace(done, unfit=difference(infos.setdefault(number, info), info))
+            done = Work(worker, Failure(_said(error))) if error else future.result()
+            for which, info in done.infos.items():
+                said = difference(infos.setdefault(which, info), info)
+                done = replace(done, unfit=Failure(said))
             if why := done.why:
-                kind = UsageError if done.usage else BackendUnavailable
-                wrong.append(kind(f"worker {done.worker}: {why}", done.hint))
+                kind = UsageError if done.unfit.usage else BackendUnavailable
+                wrong.append(kind(f"worker {done.worker}: {why}", done.unfit.hint))
         for number, one in enumerate(self.settings):
             if number not in infos and not wrong:
-                needs = _listed(one.resources, one.resources)
-                said = f"no worker for {one.name or one.address}: {needs or 'all ended'}"
-                wrong.append(BackendUnavailable(said))
+                it = _listed(one.resources, one.resources) or "all ended"
+                wrong.append(BackendUnavailable(f"no worker for {one.name or one.address}: {it}"))
         if wrong:
             raise workers.as_one(wrong)
         self.infos = [infos[number] for number in range(len(self.settings))]
@@ -392,8 +382,10 @@ class Cluster:
         """
         addresses = [info.address for info in self.infos]
         rules = picked(run, "ledgers gate times reproducible")
-        oracles = {name: cast(Pool, pool).settings for name, pool in run.oracles.items()}
-        self._order = replace(self._order, oracles=oracles, addresses=addresses, rules=rules)
+        asked, self._known = {**self._order.settings}, dict[Any, BackendInfo](enumerate(self.infos))
+        for name, oracle in run.oracles.items():
+            asked[name], self._known[name] = cast(Pool, oracle).settings, oracle.info
+        self._order = replace(self._order, settings=asked, addresses=addresses, rules=rules)
         self._run, self._recorder = run, recorder
         self._drop()
         self._numbers = numbers or range(len(self.infos))
@@ -527,20 +519,18 @@ class Cluster:
             raise BackendUnavailable(f"a worker of the cluster: {_said(error)}")
         done = cast(Work, future.result())
         failure, is_first = done.failure, bool(chunk.worker) or done.worker in self._first
-        if done.usage and chunk.job:  # no matter on which worker
-            raise UsageError(done.unfit, done.hint)
+        if chunk.job and done.unfit.usage:  # no matter on which worker
+            raise UsageError(done.unfit.message, done.unfit.hint)
         if failure and (is_first or chunk.job):
             raise Defect(failure.message)
-        infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
-        pairs = [*zip(infos, done.infos, strict=False)]
-        pairs += [(self._run.oracles[name].info, info) for name, info in done.oracles.items()]
-        why = next(filter(None, [done.why, *(difference(*pair) for pair in pairs)]), "")
+        unlike = (difference(self._known[which], info) for which, info in done.infos.items())
+        why = next(filter(None, [done.why, *unlike]), "")
         if not why:
             self.ends[done.worker] = done.ends or self.ends.get(done.worker, ())
             return done
         said = f"worker {done.worker}: {why}"
         if is_first:
-            raise BackendUnavailable(said, done.hint)
+            raise BackendUnavailable(said, done.unfit.hint)
         if done.worker not in self._unfit:
             print(f"opcheck: {said}; it is left aside", file=sys.stderr)
         self._unfit[done.worker] = said
@@ -591,11 +581,9 @@ class Cluster:
                     self._done.put((chunk, None))
                 else:
                     self._part(chunk)
-        for sign, since in self._heard.items():
-            if monotonic() - since > _PATIENCE:
-                said = "is silent: dask waits for it, by default five to ten minutes"
-                print(f"opcheck: worker {sign[0]} {said}", file=sys.stderr)
-                self._heard[sign] = inf
+        for sign in [one for one, since in self._heard.items() if monotonic() - since > _PATIENCE]:
+            print(f"opcheck: worker {sign[0]} is silent; dask waits for it", file=sys.stderr)
+            self._heard[sign] = inf
         lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
         lanes += [chunk.lane for chunk in (*self._running, *self._alone)]
         if all(map(self._threads, [{}, *(lane.resources for lane in lanes)])):
@@ -622,8 +610,7 @@ class Cluster:
     def _drop(self) -> None:
         """Give up the chunks under way, as those of a run that was left early."""
         self._client.cancel([future for future, _ in self._running.values() if future])
-        self._running.clear()
-        self._alone.clear()
+        self._done, self._running, self._alone = Queue(), {}, deque()
 
     def close(self) -> None:
         """End the run's backends on the workers; standard error names those that do not answer."""
@@ -633,17 +620,13 @@ class Cluster:
             try:
                 self.ends |= await wait_for(asked, _FAREWELL)
             except TimeoutError:
-                said = "does not answer: how processes ended there is not known"
-                print(f"opcheck: worker {worker} {said}", file=sys.stderr)
-
-        async def all_ended() -> None:
-            # Each is asked by itself: dask gives no answer before all workers have answered.
-            await gather(*map(ended, self._there))
+                print(f"opcheck: worker {worker} does not answer at the end", file=sys.stderr)
 
         with suppress(OSError, self._dask.TimeoutError):
             self._drop()
             self._threads({})
-            self._client.sync(all_ended)
+            # Each is asked by itself: dask gives no answer before all workers have answered.
+            self._client.sync(lambda: gather(*map(ended, self._there)))
         self._stack.close()
 
 
@@ -739,6 +722,6 @@ def timed(
 @contextmanager
 def hired(address: str, settings: Sequence[BackendSettings] = ()) -> Iterator[Cluster]:
     """The workers at an address, all of them fit, for a command that keeps no run."""
-    with closing(Cluster(address, Order(settings))) as cluster:
+    with closing(Cluster(address, Order(dict(enumerate(settings))))) as cluster:
         cluster.connect()
         yield cluster

@@ -119,7 +119,7 @@ class Session:
             if self._where is not None:
                 from opcheck.cluster import Cluster, Order
 
-                self._cluster = Cluster(self._where, Order(settings))
+                self._cluster = Cluster(self._where, Order(dict(enumerate(settings))))
                 stack.callback(self._cluster.close)
                 settings = []
             self._pools = stack.enter_context(workers.started(settings, self._jobs))
@@ -168,8 +168,7 @@ class Session:
 
     def judged(self, run: scheduler.Scheduler, recorder: Recorder) -> Iterator[LiveResult | Record]:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
-        # The run before may have been left early.
-        for asked in (*self.backends, *self.oracles.values()):
+        for asked in (*self.backends, *self.oracles.values()):  # one may have been left early
             asked.forget()
         if self._cluster:
             return run.results(self._cluster.answers(run, recorder))

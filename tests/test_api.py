@@ -174,8 +174,6 @@ def test_a_session_keeps_its_backends_between_runs(file: Path) -> None:
 def test_a_run_that_is_left_early_leaves_the_session_usable(file: Path) -> None:
     cases = opcheck.load(file)
     with opcheck.Session(["numpy", softmax]) as session:
-        for _ in session.run(cases):
-            break
         left = session.run(cases)
         next(left)
         assert [one.verdict for one in session.run(cases)] == [Verdict.PASS] * 4

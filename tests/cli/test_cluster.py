@@ -264,7 +264,7 @@ def test_what_is_wrong_with_a_cluster_is_said(asked, run, tmp_path):
     for place in "local:0", "", "nonsense", "http://127.0.0.1:1":
         assert "write local:4" in asked("Slow", "a", place=place, code=2).stderr
     for command in "mutate", "support", "bench":
-        assert "write local:4" in run(command, "--cluster", "", code=2).stderr
+        assert "write local:4" in run(command, "--op", "Hardmax", "--cluster", "", code=2).stderr
     assert "start one: dask scheduler" in asked("Slow", "a", place="127.0.0.1:9", code=4).stderr
     assert "no jobs on a cluster" in asked("Slow", "a", "-j", "2", code=2).stderr
     assert "leave --cluster out" in asked("Slow", "a", "--save-outputs", "o", code=2).stderr

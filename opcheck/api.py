@@ -129,8 +129,11 @@ class Session(sessions.Session):
             self.connect(request.cases)
             if request.gate.ledgers:
                 check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
-            self.live = sessions.LiveRun(self, request)
-            yield from map(as_result, self.live.results())
+            self.live = live = sessions.LiveRun(self, request)
+            for record in live.results():
+                yield as_result(record)
+                if self.live is not live:
+                    raise UsageError("another run of this session has begun", "open two sessions")
 
         return results()
 

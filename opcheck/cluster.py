@@ -13,7 +13,7 @@ import sys
 import traceback
 import uuid
 import warnings
-from asyncio import to_thread
+from asyncio import gather, to_thread, wait_for
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -51,8 +51,8 @@ from opcheck.report.formatting import Recorder
 _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 #: Chunks under way for each thread of a worker: one that runs, and one that waits.
 _DEPTH = 2
-#: Seconds to wait for workers, and between two looks at them while nothing comes.
-_PATIENCE, _TICK = 60.0, 0.5
+#: Seconds to wait for workers, between two looks at them, and for their last words in the end.
+_PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
 #: A worker has backends of so many runs at most: those of the first of more are started anew.
 _RUNS = 4
 #: The folders of what ships with opcheck, installed and in a checkout.
@@ -81,11 +81,9 @@ def software() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Order:
-    """A run, as its workers know it. Any of `given`, which the user names, may be an oracle."""
+    """A run, as its workers know it: its backends by number, and its oracles by name."""
 
-    settings: Sequence[BackendSettings]
-    given: Sequence[str]
-    limits: Limits
+    settings: Mapping[Any, BackendSettings]
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     software: Mapping[str, str] = field(default_factory=software)
     #: Fields of a `Judge`, and the addresses of its backends.
@@ -98,10 +96,11 @@ class Work:
     """The answers of a worker in so many `seconds`, or the reason why it is `unfit`."""
 
     worker: str
-    unfit: str = ""
+    unfit: Failure = field(default_factory=partial(Failure, ""))
     #: A bug of opcheck, or an error in a job.
     failure: Failure | None = None
-    infos: Sequence[BackendInfo] = ()
+    #: As the order names them.
+    infos: Mapping[Any, BackendInfo] = field(default_factory=dict)
     answers: Sequence[JudgedAnswer] = ()
     seconds: float = 0.0
     #: How processes of the run's backends have ended on this worker.
@@ -112,38 +111,30 @@ class Work:
     @property
     def why(self) -> str:
         """Why it is of no use, or ""."""
-        return self.failure.message.rstrip().rpartition("\n")[2] if self.failure else self.unfit
+        failure = self.failure
+        return failure.message.rstrip().rpartition("\n")[2] if failure else self.unfit.message
 
 
 class _Seat:
     """The backends of a run on this worker, and its oracles, connected once they are needed."""
 
-    def __init__(self, order: Order) -> None:
-        self._order, self._stack, self.lock = order, ExitStack(), Lock()
+    def __init__(self) -> None:
+        self._stack, self.lock = ExitStack(), Lock()
         self._folder = self._stack.enter_context(guarded_folder())
-        self._pools: dict[int, Pool] = {}
-        self._oracles: dict[str, Pool] = {}
+        self.pools: dict[int | str, Pool] = {}
 
-    def pool(self, number: int) -> Pool:
-        """The backend of this number. Raises BackendUnavailable and UsageError."""
-        if number not in self._pools:
-            settings = replace(self._order.settings[number], scratch=self._folder)
-            (pool,) = self._stack.enter_context(workers.started([settings], 1))
+    def pool(self, order: Order, which: int | str) -> Pool:
+        """The backend of this number, or oracle of this name. Raises as `Pool.connected` does."""
+        if which not in self.pools:
+            own = replace(order.settings[which], scratch=self._folder)
+            (pool,) = self._stack.enter_context(workers.started([own], 1))
             pool.connected()
-            self._pools[number] = pool
-        return self._pools[number]
-
-    def oracles(self, cases: Sequence[Case]) -> Mapping[str, Pool]:
-        """The oracles, those of `cases` among them. Raises BackendUnavailable and UsageError."""
-        new = [case for case in cases if case.expect.oracle not in (None, *self._oracles)]
-        if new:
-            asked = new, self._order.given, self._folder, self._order.limits
-            self._oracles |= self._stack.enter_context(workers.consulted(*asked))
-        return self._oracles
+            self.pools[which] = pool
+        return self.pools[which]
 
     def ends(self) -> list[Ends]:
         """The ends of the backends' processes."""
-        pools = [*self._pools.values(), *self._oracles.values()]
+        pools = self.pools.values()
         return [(pool.info.address, dict(pool.accidents), pool.partings) for pool in pools]
 
     def close(self) -> list[Ends]:
@@ -169,7 +160,7 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
     name, mine = str(get_worker().address), software()
     if unlike := [name for name in mine if mine[name] != order.software.get(name)]:
         other, here = (_listed(it, unlike) for it in (mine, order.software))
-        return Work(name, f"it has {other}, and this run {here}")
+        return Work(name, Failure(f"it has {other}, and this run {here}"))
     with _LOCK:
         try:
             if job:
@@ -181,19 +172,18 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
                 _PAST[first] = _closed(first)
             if order.run not in _SEATS:
                 atexit.register(_closed, order.run)
-                _SEATS[order.run] = _Seat(order)
+                _SEATS[order.run] = _Seat()
             seat = _SEATS[order.run]
             with seat.lock:
-                pools, oracles = [*map(seat.pool, numbers)], seat.oracles(cases)
+                pools = [seat.pool(order, number) for number in numbers]
+                oracles = {it: seat.pool(order, it) for case in cases if (it := case.expect.oracle)}
                 began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
                 answers = judged(run, Recorder(cases, order.addresses))
-            infos, seconds = [pool.info for pool in pools], monotonic() - began
+            infos, seconds = {it: pool.info for it, pool in seat.pools.items()}, monotonic() - began
             ends = [*_PAST[order.run], *seat.ends()]
             return Work(name, infos=infos, answers=answers, seconds=seconds, ends=ends)
         except OpcheckError as error:
-            if job and isinstance(error, UsageError):  # no matter on which worker
-                return Work(name, failure=Failure(error.message, error.hint, usage=True))
-            return Work(name, error.message)
+            return Work(name, Failure(error.message, error.hint, isinstance(error, UsageError)))
         except Exception:  # no exception travels: of one that cannot, nobody would hear
             return Work(name, failure=Failure(traceback.format_exc()))
 
@@ -275,12 +265,18 @@ class Cluster:
             hint = "install it: pip install 'opcheck[cluster]'"
             raise BackendUnavailable(f"dask.distributed is not installed: {error}", hint) from error
         count, is_local = address.removeprefix("local:"), address.partition(":")[0] == "local"
+        hint, comm = "write local:4, for four workers here, or tcp://HOST:PORT", distributed.comm
         if is_local and not (count.isascii() and count.isdecimal() and 0 < int(count) < 1000):
-            raise UsageError(f"no cluster: {address!r}", "write local:4, for four workers here")
+            raise UsageError(f"no cluster: {address!r}", hint)
+        try:
+            comm.registry.get_backend(comm.addressing.parse_address(address)[0])
+            comm.addressing.parse_host_port(address)
+        except ValueError as error:
+            raise UsageError(f"no cluster: {address!r}: {error}", hint) from error
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._dask: Any = distributed
-        self._order, self.settings = order, order.settings
+        self._order, self.settings = order, [*order.settings.values()]
         self.address, self._new = address, int(count) if is_local else 0
         with ExitStack() as stack:
             where = stack.enter_context(self._started()) if is_local else address
@@ -306,6 +302,8 @@ class Cluster:
         #: How the run's processes ended, by worker, as far as that is known.
         self.ends: dict[str, Sequence[Ends]] = {}
         self._looked, self._seen = 0.0, monotonic()
+        #: When the last sign of life of each worker was new; infinite once its silence was said.
+        self._heard: dict[tuple[str, float], float] = {}
         #: What workers were asked before the run: what they are. They answer while it is prepared.
         self._greeted: dict[str, dict[tuple[int, ...], Any]] = {}
         self._greet()
@@ -334,11 +332,11 @@ class Cluster:
             sleep(_TICK)
             self._look_after()
         self._greet()
-        wrong, infos = list[str](), dict[int, BackendInfo]()
+        wrong, infos = list[OpcheckError](), dict[Any, BackendInfo]()
         self._first = [*found]
         asked = [(worker, *one) for worker in found for one in self._greeted[worker].items()]
         began = monotonic()
-        for worker, numbers, future in asked:
+        for worker, _, future in asked:
             while not future.done() and worker in self._threads({}):
                 interrupt.safe_place()
                 sleep(0.05)
@@ -348,17 +346,19 @@ class Cluster:
             if worker not in self._threads({}):  # it has ended meanwhile, or is started again
                 continue
             error = future.exception()
-            done = Work(worker, _said(error)) if error else future.result()
-            for number, info in zip(numbers, done.infos, strict=False):
-                done = replace(done, unfit=difference(infos.setdefault(number, info), info))
+            done = Work(worker, Failure(_said(error))) if error else future.result()
+            for which, info in done.infos.items():
+                said = difference(infos.setdefault(which, info), info)
+                done = replace(done, unfit=Failure(said))
             if why := done.why:
-                wrong.append(f"worker {done.worker}: {why}")
+                kind = UsageError if done.unfit.usage else BackendUnavailable
+                wrong.append(kind(f"worker {done.worker}: {why}", done.unfit.hint))
         for number, one in enumerate(self.settings):
             if number not in infos and not wrong:
-                needs = _listed(one.resources, one.resources)
-                wrong.append(f"no worker for {one.name or one.address}: {needs or 'all ended'}")
+                it = _listed(one.resources, one.resources) or "all ended"
+                wrong.append(BackendUnavailable(f"no worker for {one.name or one.address}: {it}"))
         if wrong:
-            raise BackendUnavailable("\n".join(dict.fromkeys(wrong)))
+            raise workers.as_one(wrong)
         self.infos = [infos[number] for number in range(len(self.settings))]
         return [*map(remote, self.infos)]
 
@@ -381,8 +381,12 @@ class Cluster:
         """
         addresses = [info.address for info in self.infos]
         rules = picked(run, "ledgers gate times reproducible")
-        self._order = replace(self._order, addresses=addresses, rules=rules)
+        asked, self._known = {**self._order.settings}, dict[Any, BackendInfo](enumerate(self.infos))
+        for name, oracle in run.oracles.items():
+            asked[name], self._known[name] = cast(Pool, oracle).settings, oracle.info
+        self._order = replace(self._order, settings=asked, addresses=addresses, rules=rules)
         self._run, self._recorder = run, recorder
+        self._drop()
         self._numbers = numbers or range(len(self.infos))
         cases = run.cases
         settings = {number: self.settings[number] for number in self._numbers}
@@ -412,6 +416,7 @@ class Cluster:
         """
         lane, left = _Lane((), range(len(jobs)), resources or {}), len(jobs)
         self._lanes, where = [lane], at or [""] * len(jobs)
+        self._drop()
         while left:
             room = len(jobs) if at else _DEPTH * sum(self._threads(lane.resources).values())
             while not self._asks_alone() and lane.begun < len(jobs) and len(self._running) < room:
@@ -513,18 +518,18 @@ class Cluster:
             raise BackendUnavailable(f"a worker of the cluster: {_said(error)}")
         done = cast(Work, future.result())
         failure, is_first = done.failure, bool(chunk.worker) or done.worker in self._first
-        if failure and failure.usage:
-            raise UsageError(failure.message, failure.hint)
+        if chunk.job and done.unfit.usage:  # no matter on which worker
+            raise UsageError(done.unfit.message, done.unfit.hint)
         if failure and (is_first or chunk.job):
             raise Defect(failure.message)
-        infos = [self.infos[number] for number in chunk.lane.numbers] if done.infos else []
-        why = next(filter(None, [done.why, *map(difference, infos, done.infos)]), "")
+        unlike = (difference(self._known[which], info) for which, info in done.infos.items())
+        why = next(filter(None, [done.why, *unlike]), "")
         if not why:
             self.ends[done.worker] = done.ends or self.ends.get(done.worker, ())
             return done
         said = f"worker {done.worker}: {why}"
         if is_first:
-            raise BackendUnavailable(said)
+            raise BackendUnavailable(said, done.unfit.hint)
         if done.worker not in self._unfit:
             print(f"opcheck: {said}; it is left aside", file=sys.stderr)
         self._unfit[done.worker] = said
@@ -574,19 +579,24 @@ class Cluster:
                     self._done.put((chunk, None))
                 else:
                     self._part(chunk)
+        for sign in [one for one, since in self._heard.items() if monotonic() - since > _PATIENCE]:
+            print(f"opcheck: worker {sign[0]} is silent; dask waits for it", file=sys.stderr)
+            self._heard[sign] = inf
         lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
         lanes += [chunk.lane for chunk in (*self._running, *self._alone)]
         if all(map(self._threads, [{}, *(lane.resources for lane in lanes)])):
             self._seen = monotonic()
         elif monotonic() - self._seen > _PATIENCE:
-            said = [f"the cluster at {self.address} has no worker", *self._unfit.values()]
-            raise BackendUnavailable("\n".join(said))
+            lines = [f"the cluster at {self.address} has no worker", *self._unfit.values()]
+            raise BackendUnavailable("\n".join(lines))
 
     def _threads(self, resources: Mapping[str, float]) -> dict[str, int]:
         """The threads of each worker that has the resources, and is not left aside."""
         if monotonic() > self._looked + _TICK:
             with suppress(OSError):
                 self._there = self._client.scheduler_info(n_workers=-1)["workers"]
+            signs = [(worker, about["last_seen"]) for worker, about in self._there.items()]
+            self._heard = {sign: self._heard.get(sign, monotonic()) for sign in signs}
             self._looked = monotonic()
         return {
             worker: about["nthreads"]
@@ -595,11 +605,26 @@ class Cluster:
             and all(about["resources"].get(name, 0) >= it for name, it in resources.items())
         }
 
+    def _drop(self) -> None:
+        """Give up the chunks under way, as those of a run that was left early."""
+        self._client.cancel([future for future, _ in self._running.values() if future])
+        self._done, self._running, self._alone = Queue(), {}, deque()
+
     def close(self) -> None:
-        """End the run's backends on the workers."""
+        """End the run's backends on the workers; standard error names those that do not answer."""
+
+        async def ended(worker: str) -> None:
+            asked = self._client.run(end, self._order.run, workers=[worker], on_error="ignore")
+            try:
+                self.ends |= await wait_for(asked, _FAREWELL)
+            except TimeoutError:
+                print(f"opcheck: worker {worker} does not answer at the end", file=sys.stderr)
+
         with suppress(OSError, self._dask.TimeoutError):
-            self._client.cancel([future for future, _ in self._running.values() if future])
-            self.ends |= self._client.run(end, self._order.run)
+            self._drop()
+            self._threads({})
+            # Each is asked by itself: dask gives no answer before all workers have answered.
+            self._client.sync(lambda: gather(*map(ended, self._there)))
         self._stack.close()
 
 
@@ -687,16 +712,14 @@ def timed(
     """A benchmark on the hosts of the cluster there, as `bench.entered` does it here."""
     workers.check_company(cases, len(addresses) or len(DEFAULT))
     settings = workers.chosen_backends(addresses, Path(), limits)
-    with hired(where, given=addresses) as cluster:
+    with hired(where) as cluster:
         hosts = Hosts(cluster, addresses, cases, limits, *others, settings)
         yield hosts.header, hosts
 
 
 @contextmanager
-def hired(
-    address: str, settings: Sequence[BackendSettings] = (), given: Sequence[str] = ()
-) -> Iterator[Cluster]:
+def hired(address: str, settings: Sequence[BackendSettings] = ()) -> Iterator[Cluster]:
     """The workers at an address, all of them fit, for a command that keeps no run."""
-    with closing(Cluster(address, Order(settings, given, Limits()))) as cluster:
+    with closing(Cluster(address, Order(dict(enumerate(settings))))) as cluster:
         cluster.connect()
         yield cluster

@@ -116,10 +116,10 @@ class Session:
             if self.addresses or not here:
                 self._folder = stack.enter_context(guarded_folder())
                 settings = workers.chosen_backends(self.addresses, self._folder, self.limits)
-            if self._where:
+            if self._where is not None:
                 from opcheck.cluster import Cluster, Order
 
-                self._cluster = Cluster(self._where, Order(settings, self.addresses, self.limits))
+                self._cluster = Cluster(self._where, Order(dict(enumerate(settings))))
                 stack.callback(self._cluster.close)
                 settings = []
             self._pools = stack.enter_context(workers.started(settings, self._jobs))
@@ -168,6 +168,8 @@ class Session:
 
     def judged(self, run: scheduler.Scheduler, recorder: Recorder) -> Iterator[LiveResult | Record]:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
+        for asked in (*self.backends, *self.oracles.values()):  # one may have been left early
+            asked.forget()
         if self._cluster:
             return run.results(self._cluster.answers(run, recorder))
         if self._jobs == 1 or not scheduler.CAN_FORK or run.heard:

@@ -171,6 +171,16 @@ def test_a_session_keeps_its_backends_between_runs(file: Path) -> None:
             assert found == [Verdict.PASS, Verdict.PASS]
 
 
+def test_a_run_that_is_left_early_leaves_the_session_usable(file: Path) -> None:
+    cases = opcheck.load(file)
+    with opcheck.Session(["numpy", softmax]) as session:
+        left = session.run(cases)
+        next(left)
+        assert [one.verdict for one in session.run(cases)] == [Verdict.PASS] * 4
+        with pytest.raises(UsageError, match="another run of this session"):
+            next(left)
+
+
 def test_a_case_that_cannot_be_asked_here_leaves_the_session_usable(file: Path) -> None:
     right, agreed = opcheck.load(file)
     with opcheck.Session([softmax]) as session:

@@ -219,7 +219,7 @@ def command(**values: Any) -> NoReturn:
     plan = planned(**picked(given, "workers seconds cold quick"))
     entry = given.addresses, cases, limits, plan, given.threads, given.base
     where: AbstractContextManager[tuple[Bench, Benchmark | Hosts]] = entered(*entry)
-    if given.cluster:
+    if given.cluster is not None:
         from opcheck.cluster import timed as timed_on
 
         where = timed_on(given.cluster, *entry)

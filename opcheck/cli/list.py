@@ -141,7 +141,7 @@ def mutate(
         raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
     processes, spread = jobs or processors(), None
     with ExitStack() as stack:
-        if cluster:
+        if cluster is not None:
             from opcheck.cluster import hired
 
             there = stack.enter_context(hired(cluster))
@@ -251,10 +251,10 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     with guarded_folder() as folder, ExitStack() as stack:
         limits = [timeout or one.profile.timeout or PATIENCE for one in offered]
         settings = [settings_of(one, folder, it) for one, it in zip(offered, limits, strict=True)]
-        if cluster:
+        if cluster is not None:
             from opcheck.cluster import hired, supported
 
-            there = stack.enter_context(hired(cluster, settings, addresses))
+            there = stack.enter_context(hired(cluster, settings))
             infos = zip(offered, there.infos, strict=True)
             named = [replace(one, info=info) for one, info in infos]
             probes = [partial(supported, there, number, asked) for number in range(len(named))]

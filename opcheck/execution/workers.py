@@ -101,11 +101,15 @@ def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
         except OpcheckError as error:
             failures.append(error)
     if failures:
-        # A wrong command line comes before a backend that is missing.
-        worst = next((e for e in failures if isinstance(e, UsageError)), failures[0])
-        lines = dict.fromkeys(line for error in failures for line in error.lines())
-        raise type(worst)("\n".join(lines))
+        raise as_one(failures)
     return made
+
+
+def as_one(failures: Sequence[OpcheckError]) -> OpcheckError:
+    """Return an error that says what all of them say."""
+    # A wrong command line comes before a backend that is missing.
+    worst = next((e for e in failures if isinstance(e, UsageError)), failures[0])
+    return type(worst)("\n".join(dict.fromkeys(line for one in failures for line in one.lines())))
 
 
 @contextmanager
@@ -193,6 +197,10 @@ class InProcess:
         self._asked += 1
         self._done.append((self._asked, Reply(attempt(self._backend, question))))
         return self._asked
+
+    def forget(self) -> None:
+        """Give up the replies that nobody took."""
+        self._done.clear()
 
     def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
         """Yield the replies that nobody took yet."""

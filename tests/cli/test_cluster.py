@@ -5,14 +5,17 @@ The workers here are processes of one cluster, in a folder that has the backends
 
 import importlib
 import json
+import os
 import signal
 import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from threading import Timer
 
 import pytest
 
+import opcheck
 from opcheck import cluster
 from opcheck.backends.base import Defect
 from opcheck.errors import BackendUnavailable
@@ -24,7 +27,7 @@ import os, pathlib, signal, time
 import psutil
 
 class Backend:
-    version = "1"
+    version = os.environ.get("PLACE", "anywhere")
 
     def prepare(self, task):
         self.task = task
@@ -188,6 +191,36 @@ def test_a_run_that_stops_early_leaves_the_workers_to_others(asked):
     assert len(verdicts(asked("Slow", ["next"], code=0))) == 1
 
 
+@pytest.mark.gate
+@pytest.mark.parametrize(("at", "said"), [("close", "does not answer"), ("connect", "is silent")])
+def test_a_worker_that_is_frozen_is_named(asked, monkeypatch, at, said):
+    whole, stopped = getattr(cluster.Cluster, at), []
+
+    def frozen(self):
+        found = whole(self) if at == "connect" else None
+        pid = next(iter(self._client.run(os.getpid).values()))
+        os.kill(pid, signal.SIGSTOP)
+        stopped.append(Timer(8, os.kill, (pid, signal.SIGCONT)))
+        stopped[0].start()
+        return found or whole(self)
+
+    monkeypatch.setattr(cluster.Cluster, at, frozen)
+    monkeypatch.setattr(cluster, "_FAREWELL", 1)
+    monkeypatch.setattr(cluster, "_PATIENCE", 3)
+    found = asked("Slow", [f"c{n}" for n in range(20)], code=0)
+    # It ends before the worker goes on where nothing is left to be judged there.
+    assert stopped[0].is_alive() is (at == "close")
+    stopped[0].join()
+    assert found.stderr.count(said) == found.stderr.count("opcheck: worker") == 1
+
+
+def test_a_run_that_is_left_early_leaves_the_session_usable(workers):
+    first, second = (opcheck.load(ops=[op], level="smoke") for op in ("Hardmax", "Relu"))
+    with opcheck.Session(["numpy"], cluster=workers) as session:
+        next(session.run(first))
+        assert [one.case for one in session.run(second)] == [case.id for case in second]
+
+
 def test_other_software_on_a_worker_is_refused(asked, run, workers, monkeypatch):
     here = {**cluster.environment().packages, "onnx": "1.0"}
     other = replace(cluster.environment(), packages=here)
@@ -201,6 +234,16 @@ def test_other_software_on_a_worker_is_refused(asked, run, workers, monkeypatch)
     for command in ("mutate", "support", "bench"):
         words = command, "--op", "Hardmax", "--cluster", workers
         assert run(*words, code=4).stderr.count(": it has onnx 1.2") == 2
+
+
+def test_an_oracle_on_a_worker_is_the_one_that_is_here(asked, tmp_path, monkeypatch):
+    # It is a profile, of which the workers have no file.
+    (tmp_path / "opcheck.toml").write_text("[backends.gold]\naddress = 'py:mine:Killer'\n")
+    exact = "expect: {oracle: gold}, tolerance: {ulp: 0}"
+    names = [f"right, {exact}", f"wrong, {exact}"]
+    assert verdicts(asked("Slow", names, code=1)) == {"right": "pass", "wrong": "fail"}
+    monkeypatch.setenv("PLACE", "here")
+    assert "gold is gold anywhere" in asked("Slow", names, code=4).stderr
 
 
 @pytest.mark.gate
@@ -218,13 +261,19 @@ def test_other_data_on_a_worker_end_the_run(asked, tmp_path, monkeypatch):
 
 
 def test_what_is_wrong_with_a_cluster_is_said(asked, run, tmp_path):
-    assert "write local:4" in asked("Slow", "a", place="local:0", code=2).stderr
+    for place in "local:0", "", "nonsense", "http://127.0.0.1:1":
+        assert "write local:4" in asked("Slow", "a", place=place, code=2).stderr
+    for command in "mutate", "support", "bench":
+        assert "write local:4" in run(command, "--op", "Hardmax", "--cluster", "", code=2).stderr
     assert "start one: dask scheduler" in asked("Slow", "a", place="127.0.0.1:9", code=4).stderr
     assert "no jobs on a cluster" in asked("Slow", "a", "-j", "2", code=2).stderr
     assert "leave --cluster out" in asked("Slow", "a", "--save-outputs", "o", code=2).stderr
-    error = asked("Nothing", "a", code=4).stderr
-    assert error.count("has no 'Nothing'") == 2
-    assert "Traceback" not in error
+    for backend in "Nothing", "Slow?bogus=1":
+        one = run("run", "cases.yaml", "-b", f"py:mine:{backend}", code=2).stderr
+        said, hint = one.removeprefix("opcheck: ").splitlines()
+        error = asked(backend, "a", code=2).stderr
+        assert error.count(f": {said}") == 2
+        assert hint in error.splitlines()
     table = "[backends.board]\naddress = 'py:mine:Slow'\nresources = {adreno740 = 1}\n"
     (tmp_path / "opcheck.toml").write_text(table)
     error = asked("Slow", "a", "-b", "board", code=4).stderr

@@ -232,7 +232,7 @@ class Pool:
     """At most `workers` workers of a backend; the first starts now. Raises BackendUnavailable."""
 
     def __init__(self, settings: BackendSettings, workers: int = 1) -> None:
-        self._settings = settings
+        self.settings = settings
         self.address = settings.name or settings.address
         #: How processes ended that were to leave, if not as they should; known once it is closed.
         self.partings: list[str] = []
@@ -252,7 +252,7 @@ class Pool:
 
     def copy(self, scratch: Path) -> "Pool":
         """A pool of one worker, which has to be the same backend as this one, `connected`."""
-        pool = Pool(replace(self._settings, scratch=scratch))
+        pool = Pool(replace(self.settings, scratch=scratch))
         pool._slots[0].info = self.info
         return pool
 
@@ -280,6 +280,15 @@ class Pool:
         self._waiting.append(Job(ticket, question))
         self._distribute()
         return ticket
+
+    def forget(self) -> None:
+        """Give up the questions whose replies nobody took, and the workers that were asked them."""
+        self._waiting.clear()
+        for slot in self._slots:
+            if slot.process and slot.jobs:
+                slot.process.kill()
+                slot.process = None
+            slot.jobs, slot.again, slot._replies = deque(), None, []
 
     @property
     def connections(self) -> "list[Connection[Any, Any]]":

@@ -230,7 +230,7 @@ def test_answers_that_differ_and_are_right_are_red_only_where_asked_for(run, tmp
     words = ["run", "near.yaml", "-b", "drifts", "-b", "right", "--report", "json=run.jsonl"]
     found = run(*words)
     remark = "drifts 1.5: 1 result not reproducible to the bit (red with --require-reproducible)"
-    assert (found.exit_code, remark in words_of(found)) == (0, True)
+    assert (found.exit_code, remark in " ".join(found.stdout.split())) == (0, True)
     said = "exit 0: conforms: 2 results, nothing unexpected; 1 not reproducible to the bit"
     assert found.stdout.splitlines()[-1] == said
     assert [one.irreproducible for one in kept().records] == [True, False]
@@ -245,7 +245,3 @@ def test_answers_that_differ_and_are_right_are_red_only_where_asked_for(run, tmp
     [command] = re.findall(r"^  repeat  opcheck (.*)$", found.stdout, re.MULTILINE)
     assert shlex.split(command)[-1] == "--require-reproducible"
     assert run("report", "run.jsonl").exit_code == 1
-
-
-def words_of(found) -> str:
-    return " ".join(found.stdout.split())

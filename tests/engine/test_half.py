@@ -18,10 +18,6 @@ ALL_BITS = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
 narrowed = np.errstate(invalid="ignore")(dtypes.narrowed)  # a NaN that signals may warn
 
 
-def everything(dtype: DType) -> Any:
-    return ALL_BITS.view(dtype.numpy)
-
-
 def value(bits: int, dtype: DType) -> float:
     """What a number of 16 bits is worth, by the definition of its sign, exponent and digits."""
     digits = dtype.precision - 1
@@ -65,7 +61,7 @@ def wide(x: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", SHORT, ids=str)
 def test_every_number_is_widened_to_what_its_bits_are_worth_and_comes_back(dtype: DType) -> None:
-    x = everything(dtype)
+    x = ALL_BITS.view(dtype.numpy)
     with np.errstate(all="raise"):
         got = widened(x)
     assert got.dtype == np.float32

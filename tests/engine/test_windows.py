@@ -104,13 +104,17 @@ def test_gathering_takes_bounded_portions() -> None:
     assert len(portions) == 12
 
 
-def test_a_window_of_any_size_is_no_work_beyond_its_elements() -> None:
-    windows = windows_of((1, 1, 3), kernel_shape=(HUGE,), pads=(HUGE - 1, 1), strides=(1,))
+@pytest.mark.parametrize(("size", "pads", "stride", "sums", "gathered"), [
+    (HUGE, (HUGE - 1, 1), 1, [1, 3, 7, 7], [[1, 0, 0], [1, 2, 0], [1, 2, 4], [1, 2, 4]]),
+    (1, (2 * HUGE, HUGE), HUGE, [0, 0, 1, 0], [[0], [0], [1], [0]]),
+], ids=["of any size", "that begin beyond 64 bits"])  # fmt: skip
+def test_windows_are_no_work_beyond_their_elements(size, pads, stride, sums, gathered) -> None:
+    windows = windows_of((1, 1, 3), kernel_shape=(size,), pads=pads, strides=(stride,))
     x = np.array([[[1.0, 2.0, 4.0]]])
     assert windows.shape == (1, 1, 4)
-    assert windows.sums(x).tolist() == [[[1, 3, 7, 7]]]
+    assert windows.sums(x).tolist() == [[sums]]
     ((_, rows),) = windows.gathered(x, np.arange(4))
-    assert rows.tolist() == [[1, 0, 0], [1, 2, 0], [1, 2, 4], [1, 2, 4]]
+    assert rows.tolist() == gathered
 
 
 def test_a_dilation_stride_or_pad_of_any_size_is_computed_exactly() -> None:
@@ -122,14 +126,6 @@ def test_a_dilation_stride_or_pad_of_any_size_is_computed_exactly() -> None:
     assert windows.sums(np.array([[[1.0, 2.0, 4.0]]])).tolist() == [[[1]]]
     ((_, rows),) = windows.gathered(np.array([[[1.0, 2.0, 4.0]]]), np.arange(1))
     assert [value for value in rows.ravel().tolist() if value] == [1]
-
-
-def test_windows_that_begin_beyond_64_bits_are_found() -> None:
-    windows = windows_of((1, 1, 3), kernel_shape=(1,), strides=(HUGE,), pads=(2 * HUGE, HUGE))
-    x = np.array([[[1.0, 2.0, 4.0]]])
-    assert windows.sums(x).tolist() == [[[0, 0, 1, 0]]]
-    ((_, rows),) = windows.gathered(x, np.arange(4))
-    assert rows.tolist() == [[0], [0], [1], [0]]
 
 
 @pytest.mark.parametrize(("batches", "pad"), [(1, HUGE), (0, HUGE), (1, 1 << 31), (1, 1 << 27)])

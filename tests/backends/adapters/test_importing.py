@@ -36,23 +36,18 @@ def break_import(monkeypatch: pytest.MonkeyPatch, module: str, error: BaseExcept
 
 
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
-@pytest.mark.parametrize("error", [RuntimeError, OSError, AttributeError, ImportError])
-def test_a_broken_package_is_told_with_a_hint(kind, install, module, error, monkeypatch):
+@pytest.mark.parametrize(("error", "told", "hint"), [
+    *((e, f"installed but broken: {e.__name__}: no such thing", "reinstall it")
+      for e in (RuntimeError, OSError, AttributeError, ImportError)),
+    (ModuleNotFoundError, "not installed: no such thing", "install it"),
+])  # fmt: skip
+def test_a_package_that_fails_is_told_with_a_hint(
+    kind, install, module, error, told, hint, monkeypatch
+):
     break_import(monkeypatch, module, error("no such thing"))
     caught = error_of(BackendUnavailable, connect, kind)
-    name = error.__name__
-    assert caught.message == f"backend {kind!r} is installed but broken: {name}: no such thing"
-    assert (caught.hint, caught.exit_code) == (f"reinstall it: {install}", Exit.UNUSABLE)
-
-
-@pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
-def test_a_package_that_is_not_there_is_told_with_what_installs_it(
-    kind: str, install: str, module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    break_import(monkeypatch, module, ModuleNotFoundError(f"No module named {module!r}"))
-    caught = error_of(BackendUnavailable, connect, kind)
-    assert caught.message == f"backend {kind!r} is not installed: No module named {module!r}"
-    assert (caught.hint, caught.exit_code) == (f"install it: {install}", Exit.UNUSABLE)
+    assert caught.message == f"backend {kind!r} is {told}"
+    assert (caught.hint, caught.exit_code) == (f"{hint}: {install}", Exit.UNUSABLE)
 
 
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)

@@ -157,7 +157,7 @@ def run(
     Args:
         cases: What `load` returns, or some of it; at least one.
         backends: Addresses as for `opcheck run -b`, backend objects, or functions of NumPy arrays;
-            opcheck's default backends if there is none. An address gets `jobs` processes of its
+            opcheck's default ones if it is left out. An address gets `jobs` processes of its
             own, so that a crash is a verdict. Objects and functions work in this process.
         known: Ledgers of known failures: what they list has to fail as listed.
         shipped_ledgers: Excuse known defects of public backends on shipped cases.

@@ -84,6 +84,8 @@ class Session:
         memory_limit: str | None = None,
         cluster: str | None = None,
     ) -> None:
+        if backends == []:
+            raise UsageError("no backend", "leave it out for opcheck's default ones")
         if jobs < 1:
             raise UsageError(f"jobs is a whole number from 1, got {jobs}")
         if timeout is not None and not timeout > 0:

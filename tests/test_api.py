@@ -129,6 +129,7 @@ def test_backends_that_are_compared_may_be_functions_and_addresses(file: Path) -
         ("py:no_such_module", (UsageError, BackendUnavailable), "no_such_module"),
         ([softmax, softmax], UsageError, "object:softmax"),
         ([3], UsageError, "3 is no backend"),
+        ([], UsageError, "no backend"),
     ],
 )
 def test_a_backend_that_cannot_be_meant_is_an_error(backends: Any, error: Any, said: str) -> None:

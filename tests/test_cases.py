@@ -115,7 +115,7 @@ def test_another_engine_agrees_with_what_the_engine_computes(of_part):
     asked_here = of_part([*asked.values()])
     found = [*judged(asked_here, [backends.connect("onnxruntime")], shipped_ledgers())]
     assert [(one.case.id, one.reason) for one in found if one.verdict in reds()] == []
-    assert sum(one.verdict is Verdict.PASS for one in found) > len(found) / 2 > 70
+    assert sum(one.verdict is Verdict.PASS for one in found) > len(found) / 2 > 20
 
 
 def test_the_engine_repeats_its_answers_and_leaves_its_inputs_as_they_are():

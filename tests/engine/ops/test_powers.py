@@ -45,7 +45,6 @@ def test_a_negative_base_has_one_power_whatever_the_type_of_the_exponent(tmp_pat
     ("ELEMENT_WISE_MAX", [[2, 5], [np.nan, 1]], {}, "NaN"),
     ("ELEMENT_WISE_POW", [[0, 5], [0, 2]], {}, "0 to the power of 0"),
     ("ELEMENT_WISE_CONSTANT_POW", [[0, 5]], {"Exponent": 0.0}, "0 to the power of 0"),
-    ("ELEMENT_WISE_CLIP", [[3, 5]], {"Min": 4.0, "Max": 1.0}, "Min above Max"),
 ])  # fmt: skip
 def test_what_a_page_says_nothing_of_is_not_answered(name, inputs, attrs, silent):
     op = OpVersion("com.microsoft.dml", f"DML_{name}", 1)

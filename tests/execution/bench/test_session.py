@@ -184,8 +184,8 @@ def test_an_answer_that_is_looked_up_has_no_time(tmp_path, expect, why_not):
 def test_integers_are_asked_about_the_other_data_that_they_were_judged_by(tmp_path):
     file = tmp_path / "f.yaml"
     numbers = "{shape: [8], integers: [-50, 50], seed: 1}"
-    case = f"{{name: a, opset: 14, matrix: {{dtype: [int32]}}, inputs: {{A: {numbers}, B: {numbers}}}}}"
-    file.write_text(f"op: Add\ncases:\n- {case}\n")
+    inputs = f"inputs: {{A: {numbers}, B: {numbers}}}"
+    file.write_text(f"op: Add\nopset: 14\ndtype: int32\ncases:\n- {{name: a, {inputs}}}\n")
     with entrants(["numpy"]) as found:
         session = Benchmark(load_bench([file])[:1], found, plan())
         assert len([*session.visits()]) == 1

@@ -257,8 +257,9 @@ def bench(
         BackendUnavailable: a backend that cannot be used here.
     """
     wanted = _some(cases)
-    for case in filter(why_not, wanted):
-        raise UsageError(f"{case.id} cannot be timed: {why_not(case)}")
+    for case in wanted:
+        if reason := why_not(case):
+            raise UsageError(f"{case.id} cannot be timed: {reason}")
     plan = planned(workers, seconds, cold=cold, quick=quick)
     addresses: tuple[Any, ...] = _several(backends)
     if others := [one for one in addresses if not isinstance(one, str)]:

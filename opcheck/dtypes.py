@@ -146,11 +146,15 @@ def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return True if two arrays are equal bit by bit, including dtype and shape."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    if one.size < _MANY or one.dtype.hasobject or one.itemsize not in (1, 2, 4, 8):
-        return one is other or content(one) == content(other)
+    if one is other:
+        return True
+    if one.dtype.hasobject:
+        return bool(one.tolist() == other.tolist())
+    if one.size < _MANY or one.itemsize not in (1, 2, 4, 8):
+        return one.tobytes() == other.tobytes()
     # Integers are compared in less time than bytes are copied.
     bits = f"u{one.itemsize}"
-    return one is other or np.array_equal(one.view(bits), other.view(bits))
+    return np.array_equal(one.view(bits), other.view(bits))
 
 
 def of(array: NDArray[Any]) -> DType | None:

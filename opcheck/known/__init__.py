@@ -100,9 +100,10 @@ class Place(validation.Fields):
         """The operators whose cases may fit."""
         return [*(self.op or ()), *(case.partition("/")[0] for case in self.case or ())]
 
-    def may_be_about(self, op: str, name: str) -> bool:
-        """Return True unless other operators are named, or cases of other names."""
-        return (self.op is None or op in self.op) and (self.name is None or name in self.name)
+    def may_be_about(self, op: str, name: str | None) -> bool:
+        """Return True unless other operators are named, or cases of other names than this."""
+        named = self.name is None or name is None or name in self.name
+        return named and (self.op is None or op in self.op)
 
     def fits(self, case: Case) -> bool:
         """Return True if `case` is one of these."""
@@ -237,11 +238,13 @@ class Ledger:
 
 
 @cache
-def _lines_of(ledger: Ledger, op: str, name: str, version: str) -> list[Line]:
-    """The lines that may be about cases of a name, for a version of the backend."""
+def _lines_of(ledger: Ledger, version: str, op: str, name: str | None) -> list[Line]:
+    """The lines that may be about cases of a name, or of any, for a version of the backend."""
+    # Of names there are many, and of lines, too.
+    lines = ledger.fields.known if name is None else _lines_of(ledger, version, op, None)
     return [
         line
-        for line in ledger.fields.known
+        for line in lines
         if (line.anywhere or any(place.may_be_about(op, name) for place in line.where))
         and within(version, line.versions)
     ]
@@ -290,7 +293,7 @@ def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo)
     address = (backend.of or backend.address).partition("?")[0]
     # The first line counts that explains a failure of a shipped case, or that denies a pass.
     for ledger in (one for one in ledgers if address in one.fields.backend):
-        for line in _lines_of(ledger, case.op.name, case.name, backend.version):
+        for line in _lines_of(ledger, backend.version, case.op.name, case.name):
             fails = result.verdict in FAILING and result.failure in line.failure
             if (fails or (passed and not line.sometimes)) and line.is_about(case):
                 known = Known(line.cause, line.link, ledger.file)

@@ -271,7 +271,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return ["tensor", str(dtypes.of(value)), value.shape, _array(value)]
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        # Of long lists, nearly all are floats.
+        return [["float", it.hex()] if type(it) is float else _plain(it) for it in value]
     if isinstance(value, complex):
         return ["complex", value.real.hex(), value.imag.hex()]
     return ["float", value.hex()] if isinstance(value, float) else value

@@ -223,7 +223,10 @@ def test_a_run_that_is_interrupted_writes_all_its_files(
     process = reporting(400, HANGS if signals == "INT INT" else QUICK)
     until_running()
     for name in signals.split():
-        os.killpg(process.pid, signal.Signals[f"SIG{name}"])
+        if name == "TERM":
+            process.terminate()
+        else:
+            interrupt(process)
         time.sleep(0.3)
     finish(process, 130)
     run = store.read(tmp_path / "run.jsonl")

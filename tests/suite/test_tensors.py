@@ -140,8 +140,8 @@ WHOLES = "takes whole numbers up to 2^53, got 0.0 and"
         (f"{{shape: »[1048576], constant: {'x' * 257}}}", f"shape [1048576] {BYTES}", "string"),
         ("{shape: »[67108865], constant: 0}", f"shape [67108865] {ELEMENTS}", "int8"),
         (
-            "{shape: »[999999, 999999], constant: 0}",
-            f"shape [999999, 999999] {ELEMENTS}",
+            "{shape: »[1000000, 1000000], constant: 0}",
+            f"shape [1000000, 1000000] {ELEMENTS}",
             "float32",
         ),
         (f"{{shape: »[{LARGE}, 0], constant: 0}}", f"shape [{CUT}, 0] {ELEMENTS}", "float32"),

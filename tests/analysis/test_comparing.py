@@ -295,14 +295,6 @@ def whole(records: list[Record]) -> Run:
 
 
 @settings(deadline=None)
-@given(RECORDS)
-def test_a_run_is_as_itself(records: list[Record]) -> None:
-    run = whole(records)
-    found = compare(run, run)
-    assert (found.changes, found.compared) == ((), len(records))
-
-
-@settings(deadline=None)
 @given(RECORDS, RECORDS)
 def test_every_result_is_told_once_or_is_as_it_was(one: list[Record], two: list[Record]) -> None:
     old, new = whole(one), whole(two)

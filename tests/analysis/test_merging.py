@@ -162,6 +162,7 @@ def test_another_suite_is_refused() -> None:
     [
         ({"strict": True}, "warnings"),
         ({"known": False}, "known defects"),
+        ({"ledgers": {"mine.yaml": "5eed"}}, "known failures"),
         ({"require_supported": True}, "unsupported"),
         ({"seed": 7}, "seed"),
         ({"options": {"timeout": "5 s"}}, "timeout"),

@@ -153,13 +153,6 @@ def test_an_option_is_given_once() -> None:
     assert refusal("numpy?").message == "backend 'numpy?' has nothing after the question mark"
 
 
-def test_declared_arithmetic_is_no_option_of_the_backend() -> None:
-    declared = parse("numpy?accumulate=stored,float16,stored")
-    assert declared == Address("numpy", accumulate=("float16", "stored"))
-    assert str(declared) == "numpy?accumulate=float16,stored"
-    assert parse("numpy").accumulate == ()
-
-
 @pytest.mark.parametrize(("options", "message", "hint"), [
     ("accumulate=float61", "no such arithmetic: 'float61'", "did you mean 'float16'"),
     ("accumulate=float16,", "no such arithmetic: ''", "one or several of bfloat16, float16"),

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_run import CASES
-
 
 @pytest.fixture
 def renamed(keep, tmp_path):
@@ -33,48 +31,12 @@ def test_a_backend_that_became_wrong_is_a_regression(run, renamed):
     assert back.stdout.splitlines()[-1].startswith("exit 0: no regression: 3 newly passing")
 
 
-def test_a_run_is_as_itself(run, renamed):
-    old = renamed("old", "last_of_ties")
-    Path("copy").write_bytes(Path(old).read_bytes())
-    found = run("diff", old, "copy")
-    said = "exit 0: no regression: 5 results are as they were; 4 failing in both\n"
-    assert (found.exit_code, found.stdout) == (0, said)
-
-
 def test_the_first_run_of_a_gate_and_the_next(run, renamed, tmp_path):
     old = renamed("old", "right", "-k", "ties")
     new = renamed("new", "right")
     assert run("diff", old, new).exit_code == 1  # one of the new cases fails
     assert run("diff", new, old).exit_code == 4
     assert "Left out: 3 results of mine" in run("diff", new, old, "--common", code=0).stdout
-
-
-def test_a_case_that_was_edited_is_told(run, renamed, tmp_path):
-    old = renamed("old", "right")
-    (tmp_path / "cases.yaml").write_text(CASES.replace("3, 3, 1", "3, 3, 2"))
-    found = run("diff", old, renamed("new", "right", "-q"), code=0)
-    assert "another case now, not compared: 1\n  pass → pass  mine  Hardmax/ties\n" in found.stdout
-
-
-def test_a_case_that_is_gone_is_a_regression(run, renamed, tmp_path):
-    old = renamed("old", "right")
-    (tmp_path / "cases.yaml").write_text(CASES.replace("name: many_ties", "name: more_ties"))
-    found = run("diff", old, renamed("new", "right"), code=1)
-    assert "missing: 1\n  pass → –  mine  Hardmax/many_ties\n" in found.stdout
-    assert "new, and not failing: 1\n  – → pass  mine  Hardmax/more_ties\n" in found.stdout
-
-
-@pytest.mark.parametrize("lacks", ["old", "new"])
-def test_a_run_that_was_cut_short_is_no_ground_for_anything(run, renamed, tmp_path, lacks):
-    runs = renamed("old", "right"), renamed("new", "right")
-    lines = (tmp_path / lacks).read_text().splitlines(keepends=True)
-    (tmp_path / lacks).write_text("".join(lines[:-1]))
-    assert f"exit 4: incomplete: {lacks.upper()} was cut short" in run("diff", *runs, code=4).stdout
-
-
-def test_where_there_is_nothing_in_common_nothing_is_compared(run, renamed):
-    old, new = renamed("old", "right", "-k", "no_such"), renamed("new", "right", "-k", "no_such")
-    assert run("diff", old, new).exit_code == 5
 
 
 def test_formats_and_files(run, renamed, tmp_path):

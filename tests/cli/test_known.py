@@ -151,21 +151,6 @@ def test_what_a_selection_leaves_out_is_not_missed(run, cases, selection):
     run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml", *selection, code=0)
 
 
-def test_a_backend_that_passes_nothing_says_so(run, cases):
-    (cases / "mine.yaml").write_text(TIES)
-    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
-    found = run(*words, "-k", "ties")
-    said = "wrong on 4 known cases; last_of_ties passed no case: all that it fails is listed\n"
-    assert found.stdout.endswith(said)
-
-
-def test_a_backend_that_supports_nothing_as_listed_was_not_judged(run, cases):
-    words = ("run", "my.yaml", "-q", "-b", "declines")
-    run(*words, "--update-known", "mine.yaml")
-    found = run(*words, "--known", "mine.yaml", code=5)
-    assert found.stdout.endswith("exit 5: nothing was judged: declines supported no case\n")
-
-
 def test_a_ledger_of_one_backend_excuses_no_other(run, cases):
     (cases / "mine.yaml").write_text(TIES)
     both = ("run", "my.yaml", "-q", "--known", "mine.yaml", "-b", "last_of_ties", "-b", "right")
@@ -198,15 +183,6 @@ def test_every_rendering_tells_it(run, cases):
     assert run("diff", "old.jsonl", "r.jsonl").exit_code == 0
     assert run("merge", "r.jsonl", "-o", "all.jsonl").exit_code == 0
     assert run("report", "all.jsonl").exit_code == 1
-
-
-def test_runs_under_different_ledgers_are_no_parts_of_one(run, cases):
-    (cases / "mine.yaml").write_text(TIES)
-    words = ("run", "my.yaml", "-q", "-b")
-    run(*words, "last_of_ties", "--known", "mine.yaml", "--report", "json=a.jsonl")
-    run(*words, "right", "--report", "json=b.jsonl")
-    found = run("merge", "a.jsonl", "b.jsonl", "-o", "all.jsonl", code=2)
-    assert "were judged by different rules: known failures" in found.stderr
 
 
 def test_what_is_printed_beside_a_stream_does_not_break_it(run, cases):

@@ -216,14 +216,18 @@ def test_a_run_that_is_killed_leaves_what_it_had_and_is_incomplete(reporting, tm
     assert (tmp_path / "run.xml").read_bytes() == b""
 
 
-@pytest.mark.parametrize("urgent", [False, True])
-def test_a_run_that_is_interrupted_writes_all_its_files(reporting, tmp_path, until_running, urgent):
-    process = reporting(400, HANGS if urgent else QUICK)
+@pytest.mark.parametrize("signals", ["INT", "INT INT", "TERM"])
+def test_a_run_that_is_interrupted_writes_all_its_files(
+    reporting, tmp_path, until_running, signals
+):
+    process = reporting(400, HANGS if signals == "INT INT" else QUICK)
     until_running()
-    interrupt(process)
-    if urgent:
+    for name in signals.split():
+        if name == "TERM":
+            process.terminate()
+        else:
+            interrupt(process)
         time.sleep(0.3)
-        interrupt(process)
     finish(process, 130)
     run = store.read(tmp_path / "run.jsonl")
     assert run.ending is not None
@@ -232,15 +236,6 @@ def test_a_run_that_is_interrupted_writes_all_its_files(reporting, tmp_path, unt
     for form in ("junit", "markdown", "github"):
         assert told in (tmp_path / FILES[form]).read_text(encoding="utf-8")
     assert all(code == 4 and told in said for code, said in reports_of(tmp_path))
-
-
-def test_a_run_that_is_to_terminate_writes_all_its_files(reporting, tmp_path, until_running):
-    process = reporting(400)
-    until_running()
-    process.terminate()
-    finish(process, 130)
-    assert store.read(tmp_path / "run.jsonl").ending is not None
-    assert "the run is incomplete" in (tmp_path / "run.xml").read_text(encoding="utf-8")
 
 
 def test_a_report_goes_to_whatever_can_be_written(slow, cases, tmp_path):
@@ -320,8 +315,10 @@ def test_failures_are_printed_between_two_bars(on_terminal, cases):
     assert len(re.findall(rf"repeat .*opcheck run .+ -b {NARROW} --no-known\r\n", seen)) == 1
 
 
-def test_no_color_is_obeyed_on_a_terminal(on_terminal, cases):
-    seen, _, _ = on_terminal(cases(10), "-b", NARROW, NO_COLOR="1")
+@pytest.mark.parametrize("changes", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_color_is_obeyed_on_a_terminal(on_terminal, cases, changes):
+    seen, _, code = on_terminal(cases(10), "-b", NARROW, **changes)
+    assert code == 1
     assert f"FAIL {NARROW}" in seen
     assert not COLOUR.search(seen)
 
@@ -357,12 +354,6 @@ def test_a_stream_gets_no_bar_on_a_terminal_either(on_terminal, cases):
     assert "\x1b" not in seen
     types = [json.loads(line)["type"] for line in seen.splitlines()]
     assert types == ["header", "result", "result", "result", "footer"]
-
-
-def test_a_dumb_terminal_gets_plain_text(on_terminal, cases):
-    seen, _, code = on_terminal(cases(3), TERM="dumb")
-    assert code == 0
-    assert not COLOUR.search(seen)
 
 
 def test_force_color_colours_a_pipe(slow, cases):

@@ -178,11 +178,6 @@ def test_who_is_interrupted_does_not_wait_for_what_explains_the_whole(run, monke
     assert explained == [1]
 
 
-def test_case_means_exactly_this_one(run):
-    found = run("list", "cases.yaml", "--case", "Hardmax/ties", "--format", "json")
-    assert [json.loads(line)["case"] for line in found.stdout.splitlines()] == ["Hardmax/ties"]
-
-
 @pytest.mark.sampled(2, evenly=True)
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "refuses"])
 def test_the_printed_command_repeats_the_failure(run, backend):
@@ -250,13 +245,6 @@ def test_what_a_later_pass_contradicts_is_in_no_file(run, tmp_path):
     # A report shows what the run showed.
     told = run(*words).stdout.split("What is wrong with")[1]
     assert run("report", "piped.jsonl").stdout.split("What is wrong with")[1] == told
-
-
-def test_a_stopped_stream_says_so(run):
-    found = run("run", "cases.yaml", "-b", "last_of_ties", "--format", "json", "-x")
-    *_, record, footer = map(strict, found.stdout.splitlines())
-    assert record["verdict"] == "fail"
-    assert footer["complete"] is False
 
 
 def test_an_error_leaves_no_half_stream(run):

@@ -17,6 +17,7 @@ from tests.report.made import CASE
 Y = (model.OutputSpec("Y", DTYPES["float32"]),)
 NEAR = model.Tolerance(atol=0.1)
 NO = model.Raised("run", "InvalidGraph", "no such axis", documented=True)
+NO_AXIS = "InvalidGraph: no such axis"
 
 
 def says(*values: float, dtype: Any = np.float32) -> model.Produced:
@@ -147,22 +148,14 @@ def test_to_refuse_what_another_answers_is_to_differ_and_nobody_is_accused() -> 
     assert other.reason == "refuses what A answers: InvalidGraph: no such axis"
 
 
-def test_most_may_answer_what_one_refuses() -> None:
-    a, b, c = among(says(1), NO, says(1))
-    assert verdicts([a, b, c]) == ["pass", "differ", "pass"]
-    assert b.reason == "refuses what A and C answer: InvalidGraph: no such axis"
-
-
-def test_that_most_refuse_makes_no_refusal_right() -> None:
-    found = among(NO, NO, says(1))
-    assert verdicts(found) == ["differ"] * 3
-    assert found[2].reason == "A and B refuse what it answers"
-
-
-def test_a_model_that_nobody_answers_passes_nobody() -> None:
-    found = among(NO, NO)
-    assert verdicts(found) == ["error", "error"]
-    assert found[0].reason == "raised, and nobody answers: InvalidGraph: no such axis"
+@pytest.mark.parametrize(("outcomes", "wanted", "reason"), [
+    ((NO, says(1), says(1)), ["differ", "pass", "pass"], f"refuses what B and C answer: {NO_AXIS}"),
+    ((says(1), NO, NO), ["differ"] * 3, "B and C refuse what it answers"),
+    ((NO, NO), ["error"] * 2, f"raised, and nobody answers: {NO_AXIS}"),
+], ids=["one refuses", "most refuse", "all refuse"])  # fmt: skip
+def test_that_most_refuse_makes_no_refusal_right(outcomes, wanted, reason) -> None:
+    found = among(*outcomes)
+    assert (verdicts(found), found[0].reason) == (wanted, reason)
 
 
 @pytest.mark.parametrize(("other", "verdict"), [

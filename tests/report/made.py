@@ -90,6 +90,13 @@ class Page:
         return self.text.splitlines()
 
 
+def page_of(show: Callable[..., None], *what: Any, width: int = 80, **named: Any) -> Page:
+    """What `show` writes on a page of this width."""
+    page = Page(width)
+    show(page.console, *what, **named)
+    return page
+
+
 def with_label(lines: Iterable[str], label: str) -> str:
     """The text behind `label` in the report of a failure."""
     return next(line[10:] for line in lines if line.startswith(f"  {label} "))

@@ -8,7 +8,7 @@ from opcheck.backends.offers import Offer
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo
 from opcheck.report import support
-from tests.report.made import Page
+from tests.report.made import page_of
 
 
 def offer(name, summary, distribution=None, version="", **more):
@@ -60,28 +60,24 @@ def test_an_offer_is_in_one_of_four_states(one, state):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_table_for_each_state_and_what_is_broken_in_its_own_words(snapshot, width):
-    page = Page(width)
     problem = UsageError("two distributions both offer a backend 'npu'", "uninstall one of them")
-    support.show_backends(page.console, ALL, [problem])
+    page = page_of(support.show_backends, ALL, [problem], width=width)
     assert max(map(len, page.text.split("Cannot be used")[0].splitlines())) <= width
     snapshot(f"offers_{width}", page.text)
 
 
 def test_only_what_there_is_has_a_table():
-    page = Page(80)
-    support.show_backends(page.console, [READY])
+    page = page_of(support.show_backends, [READY])
     assert page.lines[0].startswith("backend ")
     assert "not installed" not in page.text
     assert "Cannot be used" not in page.text
 
 
 def test_nothing_of_an_offer_steers_the_terminal():
-    page = Page(80)
     name = "\x1b[2J"
     dead = offer(name, name, error=BackendUnavailable(name, name))
     alive = offer(name, name, info=BackendInfo(name, name, name, devices=(name,)))
-    support.show_backends(page.console, [dead, alive])
-    assert "\x1b" not in page.text
+    assert "\x1b" not in page_of(support.show_backends, [dead, alive]).text
 
 
 def test_the_record_of_an_offer_is_json():

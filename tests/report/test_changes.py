@@ -6,7 +6,7 @@ import pytest
 
 from opcheck.report import timings
 from opcheck.timing import Compared, Missing, TimingChange
-from tests.report.made import Page
+from tests.report.made import Page, page_of
 from tests.report.timed import MACHINE, bench
 
 OLD = bench("numpy", "onnxruntime")
@@ -38,17 +38,16 @@ COMPARED = Compared(
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_differences_come_first_then_rows_then_what_lacks(snapshot, width):
-    page = Page(width)
-    timings.show_changes(page.console, timings.differences(OLD, ELSEWHERE), COMPARED)
+    differences = timings.differences(OLD, ELSEWHERE)
+    page = page_of(timings.show_changes, differences, COMPARED, width=width)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"changes_{width}", page.text)
 
 
 def test_of_runs_alike_no_difference_is_told():
-    page = Page(80)
     differences = timings.differences(OLD, replace(OLD, started="2027-01-01"), ["a"], ["a"])
-    timings.show_changes(page.console, differences, Compared((), ()))
+    page = page_of(timings.show_changes, differences, Compared((), ()))
     assert page.lines == ["There is nothing to compare."]
     assert differences == {}
 
@@ -107,9 +106,7 @@ def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
         (Missing("w", "new", "fail: wrong", lost=True), Missing("v", "new", "crash")),
         (TimingChange("", "new", 1.03, 1.01, 1.04, verdict="same"),),
     )
-    page = Page(80)
-    timings.show_changes(page.console, {}, found, "old")
-    assert page.lines == [
+    assert page_of(timings.show_changes, {}, found, "old").lines == [
         "case                backend  ratio to old  95 % interval  verdict",
         "─────────────────────────────────────────────────────────────────",
         "x                   new              1.10      1.06–1.14  slower",
@@ -126,10 +123,9 @@ def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
 
 def test_rows_that_lack_for_the_same_reason_are_told_together():
     missing = [Missing(f"x{number}", "numpy", "no such case") for number in range(7)]
-    page = Page(80)
     other = Missing("y", "numpy", "another case")
-    timings.show_changes(page.console, {}, Compared((), (*missing, other)))
-    assert page.lines == [
+    compared = Compared((), (*missing, other))
+    assert page_of(timings.show_changes, {}, compared).lines == [
         "Not compared",
         "no such case: x0 [numpy], x1 [numpy], x2 [numpy], x3 [numpy], x4 [numpy] and 2",
         "more",

@@ -7,7 +7,7 @@ from opcheck.clauses import CheckedSentence, Sentence, Survey
 from opcheck.errors import Problem
 from opcheck.model import OpVersion, Source
 from opcheck.report import listing
-from tests.report.made import CASE, Page
+from tests.report.made import CASE, page_of
 
 OP = OpVersion("", "Hardmax", 13)
 
@@ -42,39 +42,35 @@ SURVEY = Survey(
 
 @pytest.mark.parametrize("width", [60, 100])
 def test_a_page_is_a_table_of_its_sentences_and_their_cases(snapshot, width):
-    page = Page(width)
-    listing.show_clauses(page.console, [SURVEY])
+    page = page_of(listing.show_clauses, [SURVEY], width=width)
     assert max(map(len, page.text.split("not on this page")[0].splitlines())) <= width
     snapshot(f"clauses_{width}", page.text)
 
 
 def test_what_no_case_at_hand_tests_is_counted_only_where_there_is_some():
-    page = Page(100)
-    listing.show_clauses(page.console, [replace(SURVEY, sentences=SURVEY.sentences[:3])])
+    page = page_of(listing.show_clauses, [replace(SURVEY, sentences=SURVEY.sentences[:3])])
     assert page.lines[1] == "3 sentences: 2 tested, 1 obliging nothing"
 
 
 def test_pages_that_are_not_held_are_told():
-    page = Page(60)
     surveys = [Survey(OpVersion("", "Concat", since), None, (), ()) for since in (11, 13)]
-    listing.show_clauses(page.console, surveys)
     said = "no text of it is known"
-    assert page.lines == [f"Concat-11: {said}", "", f"Concat-13: {said}"]
+    assert page_of(listing.show_clauses, surveys).lines == [
+        f"Concat-11: {said}",
+        "",
+        f"Concat-13: {said}",
+    ]
 
 
 def test_an_entry_that_names_no_sentence_is_shown_with_its_place():
-    page = Page(100)
     problem = Problem("clauses/onnx/hardmax.yaml", 3, 5, "'The outputs': there is no such sentence")
     survey = replace(SURVEY, strays=(), problems=(problem,))
-    listing.show_clauses(page.console, [survey])
-    assert page.lines[-1] == str(problem)
+    assert page_of(listing.show_clauses, [survey], width=100).lines[-1] == str(problem)
     assert [*listing.clause_records(survey)][-1]["problem"] == str(problem)
 
 
 def test_no_quotation_can_steer_the_terminal():
-    page = Page(60)
-    listing.show_clauses(page.console, [SURVEY])
-    assert "\x1b" not in page.text
+    assert "\x1b" not in page_of(listing.show_clauses, [SURVEY]).text
 
 
 def test_records_are_json():

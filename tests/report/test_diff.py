@@ -7,7 +7,7 @@ import pytest
 from opcheck.analysis import compare
 from opcheck.model import Comparison, Diagnosis, Ending, Known, Run, Verdict
 from opcheck.report import diff
-from tests.report.made import Page, record
+from tests.report.made import page_of, record
 from tests.report.runs import HOSTILE, hostile, run_of
 from tests.report.test_markdown import TAGS, seen
 
@@ -63,9 +63,8 @@ def newer(run: Run) -> Run:
 
 
 def shown(old, new, width=120, common=False, verbose=False):
-    page = Page(width)
-    diff.show(page.console, old, new, compare(old, new), common=common, verbose=verbose)
-    return page
+    options = {"common": common, "verbose": verbose}
+    return page_of(diff.show, old, new, compare(old, new), width=width, **options)
 
 
 @pytest.mark.parametrize("width", [60, 120])

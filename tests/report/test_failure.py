@@ -66,30 +66,19 @@ def test_no_digit_of_a_value_is_cut_however_narrow_the_terminal(width):
     assert row.split()[3:6] == ["-1.7976931348623157e+308", *map(str, LONG)]
 
 
-def test_ids_and_commands_are_never_folded():
-    page = shown(result(model.Verdict.FAIL, reason="x" * 300), 40)
-    assert page.lines[0] == f"FAIL acme  {CASE.id}"
-    command = with_label(page.lines, "repeat")
-    words = ["opcheck", "run", "my/ties.yaml", "--case", CASE.id, "-b", "acme", "--no-known"]
-    assert shlex.split(command) == words
+ASKED = ["--case", CASE.id, "-b", "acme", "--no-known"]
 
 
-def test_a_shipped_case_is_repeated_without_its_file():
-    source = model.Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
-    command = with_label(shown(result(model.Verdict.FAIL, source=source)).lines, "repeat")
-    assert shlex.split(command)[:3] == ["opcheck", "run", "--case"]
-
-
-def test_a_warning_is_repeated_as_a_failure():
-    command = with_label(shown(result(model.Verdict.WARN)).lines, "repeat")
-    assert command.endswith(" --strict")
-    assert "--strict" not in with_label(shown(result(model.Verdict.FAIL)).lines, "repeat")
-
-
-def test_names_with_blanks_survive_the_command_line():
-    source = model.Source("my cases/it's.yaml", 1, 1)
-    command = with_label(shown(result(model.Verdict.FAIL, source=source)).lines, "repeat")
-    assert shlex.split(command)[2] == "my cases/it's.yaml"
+@pytest.mark.parametrize(("verdict", "source", "words"), [
+    (model.Verdict.FAIL, CASE.source, ["my/ties.yaml", *ASKED]),
+    (model.Verdict.WARN, CASE.source, ["my/ties.yaml", *ASKED, "--strict"]),
+    (model.Verdict.FAIL, model.Source("my cases/it's.yaml", 1, 1), ["my cases/it's.yaml", *ASKED]),
+    (model.Verdict.FAIL, model.Source("cases/x.yaml", 1, 1, shipped=True), ASKED),
+], ids=["failure", "warning", "name with a blank", "shipped case"])  # fmt: skip
+def test_ids_and_commands_are_never_folded(verdict, source, words):
+    page = shown(result(verdict, reason="x" * 300, source=source), 40)
+    assert page.lines[0] == f"{verdict.upper()} acme  {CASE.id}"
+    assert shlex.split(with_label(page.lines, "repeat")) == ["opcheck", "run", *words]
 
 
 def test_the_evidence_names_what_is_left_out():

@@ -12,7 +12,7 @@ from opcheck.model import Alternative, AnyOf, Computed, Golden, Rejected, Source
 from opcheck.model.case import Given, OpVersion, TensorSpec
 from opcheck.model.result import MutantId, Mutation, Power, Score
 from opcheck.report import formatting, listing
-from tests.report.made import CASE, Page, result
+from tests.report.made import CASE, page_of, result
 
 REFUSED = Rejected("axis out of range", CASE)
 
@@ -32,21 +32,17 @@ def test_an_expectation_in_a_word_or_two(expect, said):
 def test_cases_stand_under_their_files(snapshot):
     long = replace(CASE, id="Hardmax/x@" + "y" * 100, name="x", expect=Computed())
     cases = [CASE, long, replace(CASE, source=Source("other.yaml", 1, 1), rule="should")]
-    page = Page(60)
-    listing.show(page.console, cases)
-    snapshot("listing", page.text)
+    snapshot("listing", page_of(listing.show, cases, width=60).text)
 
 
 def test_no_case_is_a_list_too():
-    page = Page(60)
-    listing.show(page.console, [])
-    assert page.lines == ["0 cases of 0 names, 0 with literal expectations"]
+    said = "0 cases of 0 names, 0 with literal expectations"
+    assert page_of(listing.show, []).lines == [said]
 
 
 def test_a_file_name_cannot_steer_the_terminal():
-    page = Page(60)
-    listing.show(page.console, [replace(CASE, source=Source("\x1b[2Jx.yaml", 1, 1))])
-    assert "\x1b" not in page.text
+    sly = replace(CASE, source=Source("\x1b[2Jx.yaml", 1, 1))
+    assert "\x1b" not in page_of(listing.show, [sly]).text
 
 
 def test_a_record_is_json():
@@ -133,9 +129,7 @@ POWER = Power(
 
 
 def shown(what, width=80, *, verbose=False):
-    page = Page(width)
-    listing.show_power(page.console, what, verbose=verbose)
-    return page
+    return page_of(listing.show_power, what, width=width, verbose=verbose)
 
 
 @pytest.mark.parametrize("width", [70, 120])

@@ -13,7 +13,7 @@ from opcheck.report.formatting import Recorder
 from opcheck.suite import case_digest
 from tests.expecting import of_type
 from tests.report.html.test_plots import contrast
-from tests.report.made import CASE, Page, record, wrong_values
+from tests.report.made import CASE, page_of, record, wrong_values
 
 ROWS = [
     ("DML_ACTIVATION_HARDMAX1-1", "onnxruntime 1.31.1", "7"),
@@ -26,9 +26,7 @@ COLUMNS = ["operator", "backend", style.Numbers("pass")]
 
 
 def shown(width):
-    page = Page(width)
-    style.put(page.console, style.grouped(COLUMNS, ROWS))
-    return page.lines
+    return page_of(style.put, style.grouped(COLUMNS, ROWS), width=width).lines
 
 
 def test_names_of_groups_stand_in_a_column():

@@ -7,7 +7,7 @@ from opcheck.model import OpVersion, Verdict
 from opcheck.model.result import Cell, Floor, Support
 from opcheck.report import support
 from opcheck.report.support import Matrix
-from tests.report.made import Page
+from tests.report.made import page_of
 
 HARDMAX_11, HARDMAX_13 = (OpVersion("", "Hardmax", since) for since in (11, 13))
 LONG = OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1)
@@ -41,17 +41,16 @@ ACME = [
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_backend_is_a_matrix_beside_what_it_declares(snapshot, width):
-    page = Page(width)
-    support.show(page.console, [Matrix("acme", "acme 1.5", "its manual", ACME)])
+    matrix = Matrix("acme", "acme 1.5", "its manual", ACME)
+    page = page_of(support.show, [matrix], width=width)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"support_{width}", page.text)
 
 
 def test_who_declares_nothing_is_accused_of_nothing():
-    page = Page(80)
     silent = [cell(HARDMAX_13, "float32", None, Verdict.FAIL, 1, 2, "wrong", True)]
-    support.show(page.console, [Matrix("acme", "acme 1.5", "its manual", silent)])
+    page = page_of(support.show, [Matrix("acme", "acme 1.5", "its manual", silent)])
     assert page.lines[0] == "acme 1.5 (declares nothing): 2 models of 1 cells"
     assert "Hardmax     0/1  wrong: float32" in page.lines
     assert "declared but" not in page.text
@@ -76,12 +75,11 @@ def test_a_declaration_is_too_much_or_too_little(declared, verdict, works, too_m
 
 def test_why_is_told_once_a_kind_and_for_wrong_answers_once_a_case():
     def reasons(verdict, *cases):
-        page = Page(100)
         found = [
             replace(cell(HARDMAX_13, dtype, None, verdict, reason=f"{n} wrong"), case=case)
             for n, (dtype, case) in enumerate(zip(("float16", "float32"), cases, strict=True))
         ]
-        support.show(page.console, [Matrix("acme", "acme", "", found)])
+        page = page_of(support.show, [Matrix("acme", "acme", "", found)], width=100)
         return [line.split()[1:3] for line in page.lines if "Hardmax/" in line]
 
     assert reasons(Verdict.FAIL, "Hardmax/ties@a", "Hardmax/ties@b") == [["2", "Hardmax/ties@a"]]
@@ -92,12 +90,10 @@ def test_why_is_told_once_a_kind_and_for_wrong_answers_once_a_case():
 
 
 def test_nothing_from_outside_steers_the_terminal():
-    page = Page(80)
     hostile = cell(HARDMAX_13, "float32", None, Verdict.ERROR, reason="\x1b[2J\u202e")
     name = "\x1b[2Jacme"
     found = [Matrix(name, name, name, [hostile])]
-    support.show(page.console, found * 2)
-    lines = [page.text, *support.html_lines(found)]
+    lines = [page_of(support.show, found * 2).text, *support.html_lines(found)]
     lines.append(support.missed(Floor(name, frozenset({hostile.cell})), *found))
     assert not {"\x1b", "\u202e"} & {*"".join(lines)}
 

@@ -6,7 +6,7 @@ import pytest
 
 from opcheck.model.timing import Sample, Timing
 from opcheck.report import timings
-from tests.report.made import Page
+from tests.report.made import Page, page_of
 from tests.report.timed import MACHINE, bench, row, timing
 
 NUMPY, ORT, MINE, TORCH = "numpy", "onnxruntime", "py:my.module:Backend?threads=2", "torch"
@@ -58,8 +58,7 @@ def cells(line):
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_a_benchmark_from_its_conditions_to_its_means(snapshot, width):
-    page = Page(width)
-    timings.show(page.console, BENCH, ROWS, complete=False)
+    page = page_of(timings.show, BENCH, ROWS, width=width, complete=False)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"timings_{width}", page.text)
@@ -153,21 +152,18 @@ def test_what_a_backend_prints_while_it_is_timed_is_told():
 
 def test_nothing_from_outside_steers_the_terminal():
     sly = "\x1b[2J\nx"
-    page = Page(100)
     machine = replace(MACHINE, processor=sly, governor=sly, platform=sly)
     base = bench(sly, NUMPY, machine=machine, python=sly, backends={sly: sly, NUMPY: sly})
     one = row(sly, (steady(sly, 1e-3), Timing(NUMPY, why_not=sly)), op=sly, dtype=sly, shapes=sly)
-    timings.show(page.console, base, (one, replace(one, case="y")))
-    assert "\x1b" not in page.text
+    assert "\x1b" not in page_of(timings.show, base, (one, replace(one, case="y"))).text
 
 
 def test_conditions_are_told_unless_nobody_knows_them():
-    page = Page(400)
     machine = replace(MACHINE, processor="", governor="")
     threads = {NUMPY: 4, ORT: 1, "cmd:x": None}
     about = bench(*threads, machine=machine, threads=4, threads_of=threads, cold=True)
-    timings.show_head(page.console, replace(about, included={"cmd:x": "the way to it"}))
-    assert page.lines == [
+    about = replace(about, included={"cmd:x": "the way to it"})
+    assert page_of(timings.show_head, about, width=400).lines == [
         "processors: 8; memory: 17.2 GB; load: low; platform: Linux-6.1-x86_64; threads: 4; "
         "threads of onnxruntime: 1; threads of cmd:x: unknown; processes a backend: 3; "
         "caches: cold; warm-up: 0 s; Python: 3.11.7; opcheck: 0.1; package numpy: 2.4.0; "
@@ -178,9 +174,7 @@ def test_conditions_are_told_unless_nobody_knows_them():
 
 
 def mean_lines(*rows, base=None):
-    page = Page(100)
-    timings.show_means(page.console, base or bench(NUMPY, ORT), rows)
-    return page.lines
+    return page_of(timings.show_means, base or bench(NUMPY, ORT), rows, width=100).lines
 
 
 def test_the_mean_is_geometric():

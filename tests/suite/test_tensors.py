@@ -102,6 +102,11 @@ OUTSIDE = {
 }
 LARGE, CUT = f"1{'0' * 400}", f"1{'0' * 29}… (401 characters)"
 POINTS = "(write .inf, -.inf or .nan)"
+PAIRS = "(write a number, or a text such as 1+2j, nan+0j or -infj)"
+ALL = "value, file, constant, arange, uniform, normal, integers, choice, permutation, specials"
+NOWHERE, BY = "its values are given nowhere", "its values are given by constant and arange"
+BYTES, ELEMENTS = "needs more than 256 MiB", "needs more than 67,108,864 elements"
+WHOLES = "takes whole numbers up to 2^53, got 0.0 and"
 
 
 @pytest.mark.parametrize(
@@ -121,12 +126,25 @@ POINTS = "(write .inf, -.inf or .nan)"
         ("[1, »2.0]", "2.0 is no value of int8", "int8"),
         ("{value: [1, »x]}", "'x' is no value of float32", "float32"),
         ("[a, »1]", "1 is no value of string (quote what is meant as text)", "string"),
+        ("[1+2j, »1+2i]", f"'1+2i' is no value of complex64 {PAIRS}", "complex64"),
+        # No literal.
+        ("»{}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
+        ("»{shape: [2]}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
+        ("»{value: null}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
+        ("»{shape: [2], constant: 0, arange: [0, 1]}", f"{BY} (exactly one of {ALL})", "float32"),
+        ("»{constant: 0}", "constant needs a shape", "float32"),
+        ("{value: [1], »shape: [1]}", "shape goes with a fill only", "float32"),
+        ("{value: [1], »seed: 1}", "seed goes with a fill only", "float32"),
+        ("{shape: [1], arange: [0, »x]}", "'x' is no value of float32", "float32"),
+        ("{shape: »[33554433], constant: 0}", f"shape [33554433] {BYTES}", "float64"),
+        (f"{{shape: »[1048576], constant: {'x' * 257}}}", f"shape [1048576] {BYTES}", "string"),
+        ("{shape: »[67108865], constant: 0}", f"shape [67108865] {ELEMENTS}", "int8"),
         (
-            "[1+2j, »1+2i]",
-            "'1+2i' is no value of complex64"
-            " (write a number, or a text such as 1+2j, nan+0j or -infj)",
-            "complex64",
+            "{shape: »[1000000, 1000000], constant: 0}",
+            f"shape [1000000, 1000000] {ELEMENTS}",
+            "float32",
         ),
+        (f"{{shape: »[{LARGE}, 0], constant: 0}}", f"shape [{CUT}, 0] {ELEMENTS}", "float32"),
     ],
 )
 def test_a_literal_that_is_no_tensor_is_refused_at_its_place(wrong, text, message, dtype):
@@ -178,51 +196,6 @@ def test_a_fill_is_kept_as_a_rule(tensor: Callable[..., TensorSpec]) -> None:
     assert tensor("{shape: [2], choice: [1, -.inf]}").content == Fill("choice", (1, -math.inf))
 
 
-ALL = "value, file, constant, arange, uniform, normal, integers, choice, permutation, specials"
-
-
-NOWHERE, BY = "its values are given nowhere", "its values are given by constant and arange"
-
-
-@pytest.mark.parametrize(
-    ("text", "message", "dtype"),
-    [
-        ("»{}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
-        ("»{shape: [2]}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
-        ("»{value: null}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
-        ("»{shape: [2], constant: 0, arange: [0, 1]}", f"{BY} (exactly one of {ALL})", "float32"),
-        ("»{constant: 0}", "constant needs a shape", "float32"),
-        ("{value: [1], »shape: [1]}", "shape goes with a fill only", "float32"),
-        ("{value: [1], »seed: 1}", "seed goes with a fill only", "float32"),
-        ("{shape: [1], arange: [0, »x]}", "'x' is no value of float32", "float32"),
-        (
-            "{shape: »[33554433], constant: 0}",
-            "shape [33554433] needs more than 256 MiB",
-            "float64",
-        ),
-        (
-            f"{{shape: »[1048576], constant: {'x' * 257}}}",
-            "shape [1048576] needs more than 256 MiB",
-            "string",
-        ),
-        *(
-            (
-                f"{{shape: »[{shape}], constant: 0}}",
-                f"shape [{said}] needs more than 67,108,864 elements",
-                dtype,
-            )
-            for shape, said, dtype in (
-                ("1000000, 1000000", "1000000, 1000000", "float32"),
-                (f"{LARGE}, 0", f"{CUT}, 0", "float32"),
-                ("67108865", "67108865", "int8"),
-            )
-        ),
-    ],
-)
-def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(wrong, text, message, dtype):
-    wrong(text, f"input: {message}", dtype)
-
-
 @pytest.mark.parametrize(
     ("fill", "message", "dtype"),
     [
@@ -232,24 +205,16 @@ def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(wrong, text, messa
         ("uniform: »[0, 1]", "makes real numbers, and int8 holds none", "int8"),
         ("uniform: »[-1.7e308, 1.7e308]", "spans more than float64 holds", "float64"),
         ("integers: »[1, 0]", "must be [low, high], got 1.0 and 0.0", "float32"),
-        (
-            f"integers: »[0, {2.0**53 + 2}]",
-            "takes whole numbers up to 2^53, got 0.0 and 9007199254740994.0",
-            "float64",
-        ),
-        ("integers: »[0, 1.5]", "takes whole numbers up to 2^53, got 0.0 and 1.5", "float32"),
-        (
-            "integers: »[0, 18014398509481984]",
-            "takes whole numbers up to 2^53, got 0.0 and 1.8014398509481984e+16",
-            "float32",
-        ),
+        (f"integers: »[0, {2.0**53 + 2}]", f"{WHOLES} 9007199254740994.0", "float64"),
+        ("integers: »[0, 1.5]", f"{WHOLES} 1.5", "float32"),
+        ("integers: »[0, 18014398509481984]", f"{WHOLES} 1.8014398509481984e+16", "float32"),
         ("integers: »[0, 300]", "reaches 300, which uint8 does not hold", "uint8"),
         ("normal: »[0, -1]", "takes a standard deviation of 0 or more, got -1.0", "float32"),
         ("normal: »[0, 1e38]", "reaches -6e+38, which float32 does not hold", "float32"),
         ("normal: »[6e4, 1e3]", "reaches 66000, which float16 does not hold", "float16"),
         ("normal: »[0, 1]", "makes real numbers, and bool holds none", "bool"),
         ("arange: »[0, 2e38]", "reaches 4e+38, which float32 does not hold", "float32"),
-        ("arange: »[0, 0.5]", "takes whole numbers up to 2^53, got 0.0 and 0.5", "int8"),
+        ("arange: »[0, 0.5]", f"{WHOLES} 0.5", "int8"),
         ("arange: »[0, 100]", "reaches 200, which int8 does not hold", "int8"),
         ("permutation: »[0, -2e38]", "reaches -4e+38, which float32 does not hold", "float32"),
     ],

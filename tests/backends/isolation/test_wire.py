@@ -20,6 +20,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.model import Declared, Foreign, Items, Question
 from opcheck.model.question import Ready
 from tests.asking import task_of
+from tests.expecting import error_of
 
 X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
 ARRAYS = [
@@ -184,17 +185,15 @@ def test_a_record_by_hand_is_read():
     ],
 )  # fmt: skip
 def test_a_record_that_makes_no_sense_is_damaged(change):
-    with pytest.raises(wire.Damaged) as damaged:
-        read({**RECORD, **change})
+    said = str(error_of(wire.Damaged, read, {**RECORD, **change}))
     # It is the reason of a verdict: one line, which names no library.
-    assert len(str(damaged.value).splitlines()) == 1
-    assert "pydantic" not in str(damaged.value)
+    assert len(said.splitlines()) == 1
+    assert "pydantic" not in said
 
 
 @pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b"3", b"[]", b'"bug"'])
 def test_what_is_no_record_is_damaged(text):
-    with pytest.raises(wire.Damaged):
-        wire.read_answer(Observed, [bytearray(text)])
+    error_of(wire.Damaged, wire.read_answer, Observed, [bytearray(text)])
 
 
 def test_a_failure_of_the_worker_itself_arrives_in_place_of_any_answer():
@@ -304,8 +303,7 @@ def sizes(*numbers: int) -> bytes:
 def test_garbage_is_damaged(ends, garbage):
     parent, worker, _ = ends
     worker.connection.send_bytes(garbage)
-    with pytest.raises(wire.Damaged):
-        parent.receive()
+    error_of(wire.Damaged, parent.receive)
 
 
 @pytest.mark.parametrize("told", [(1 << 62, 0), (-1, 0), (1 << 20, 0), (16, 1 << 40)])
@@ -313,24 +311,21 @@ def test_garbage_in_the_file_takes_no_memory(ends, told):
     parent, worker, _ = ends
     worker.send(1, [b"x" * 100_000, b"y"])
     os.pwrite(worker._file, sizes(*told), 16)
-    with pytest.raises(wire.Damaged):
-        parent.receive()
+    error_of(wire.Damaged, parent.receive)
 
 
 def test_a_file_that_is_cut_short_is_damaged_and_kills_nobody(ends):
     parent, worker, _ = ends
     worker.send(1, [b"x" * 100_000])
     os.ftruncate(worker._file, 50_000)
-    with pytest.raises(wire.Damaged):
-        parent.receive()
+    error_of(wire.Damaged, parent.receive)
 
 
 @pytest.mark.parametrize("part", [b"\0", b"\0\0\1\0", b"\0\0\1\0 only the beginning"])
 def test_nobody_waits_for_the_rest_of_a_message(ends, part):
     parent, _, socket = ends
     socket.send(part)
-    with pytest.raises(wire.Damaged):
-        parent.receive()
+    error_of(wire.Damaged, parent.receive)
 
 
 def test_the_end_of_the_other_side_is_no_damage(ends):

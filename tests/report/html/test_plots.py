@@ -49,24 +49,19 @@ def test_the_measure_is_right():
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
-@both
-@pytest.mark.parametrize("text", ["--ink", "--soft", "--link", "--red", "--pass"])
-def test_texts_stand_out_from_the_page_and_from_what_is_open(text, scheme):
-    for behind in ("--bg", "--panel"):
-        assert contrast(PALETTE[text][scheme], PALETTE[behind][scheme]) >= 4.5
+TEXTS = ("--ink", "--soft", "--link", "--red", "--pass")
+#: Of plots, and of what has the focus.
+LINES = ("--accent", "--wrong")
 
 
 @both
-@pytest.mark.parametrize("tone", TONES)
-def test_a_verdict_stands_out_from_its_tone(tone, scheme):
-    assert contrast(PALETTE[tone][scheme], PALETTE[f"{tone}-bg"][scheme]) >= 4.5
-
-
-@both
-@pytest.mark.parametrize("line", ["--accent", "--wrong"])
-def test_lines_of_plots_and_focus_stand_out(line, scheme):
-    for behind in ("--bg", "--panel"):
-        assert contrast(PALETTE[line][scheme], PALETTE[behind][scheme]) >= 3
+@pytest.mark.parametrize(("colour", "behind", "least"), [
+    *((text, page, 4.5) for text in TEXTS for page in ("--bg", "--panel")),
+    *((line, page, 3) for line in LINES for page in ("--bg", "--panel")),
+    *((tone, f"{tone}-bg", 4.5) for tone in TONES),
+])  # fmt: skip
+def test_texts_lines_and_verdicts_stand_out_from_what_is_behind_them(colour, behind, least, scheme):
+    assert contrast(PALETTE[colour][scheme], PALETTE[behind][scheme]) >= least
 
 
 def test_each_tone_has_its_colours():

@@ -1,12 +1,17 @@
-"""Ctrl-C: once, the program ends at its next safe place; twice, at once.
+"""Ctrl-C: once, the program ends at its next safe place; twice, at once. And copies of a process.
 
 Python's own exception anywhere would become other errors in other packages.
 """
 
+import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+#: True where a copy of a process works; elsewhere system libraries may not survive it.
+CAN_FORK = sys.platform == "linux"
 
 _asked = False
 _shielded = _urgent = False
@@ -44,6 +49,16 @@ def shielded() -> Iterator[Callable[[], bool]]:
     if _urgent:
         _urgent = False
         raise KeyboardInterrupt
+
+
+def end_with(parent: int) -> None:
+    """Have this process end with its `parent`, even one that is killed, at once; on Linux only."""
+    import ctypes
+
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _handle(signum: int, frame: FrameType | None) -> None:

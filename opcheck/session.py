@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
+from opcheck import interrupt
 from opcheck.analysis import is_failure, reds_of, status
 from opcheck.backends.address import DEFAULT
 from opcheck.backends.connect import of_object
@@ -174,7 +175,7 @@ class Session:
             asked.forget()
         if self._cluster:
             return run.results(self._cluster.answers(run, recorder))
-        if self._jobs == 1 or not scheduler.CAN_FORK or run.heard:
+        if self._jobs == 1 or not interrupt.CAN_FORK or run.heard:
             return iter(run)
         judges = scheduler.Judges(run, self._jobs, sure(self._folder), recorder.record)
         self._stack.callback(judges.close)

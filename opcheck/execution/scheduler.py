@@ -4,7 +4,6 @@ A judge takes a few cases at a time, in their order, asks, judges, and sends bac
 needs to know. It is forked, so that it has the cases without reading them.
 """
 
-import ctypes
 import multiprocessing
 import os
 import pickle
@@ -20,8 +19,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeAlias, cast
 
+from opcheck import interrupt
 from opcheck.backends import base
-from opcheck.backends.isolation import cleanup, worker
+from opcheck.backends.isolation import cleanup
 from opcheck.backends.isolation.pool import Pool
 from opcheck.diagnose import Seen, Suspects, looks_like, settled
 from opcheck.errors import BackendUnavailable
@@ -43,9 +43,6 @@ Rounds: TypeAlias = Inquiry[list[EvaluatedCase]]
 _CASES = 4
 #: Seconds that judges have to end their backends; and to say what these left, if all was judged.
 _FAREWELL, _LAST_WORD = 5.0, 60.0
-
-#: True if judges can be forked here; elsewhere system libraries may not survive it.
-CAN_FORK = sys.platform == "linux"
 
 
 def _size(case: Case) -> int:
@@ -377,14 +374,13 @@ class Judges:
 
     def _work(self, end: "Connection[Any, Any]") -> None:
         """Judge in this process, which is a copy of its parent and must not go on as that."""
-        # It ends with its parent, and its backends with it.
-        ctypes.CDLL(None).prctl(worker.PR_SET_PDEATHSIG, signal.SIGKILL)
+        # Its backends end with it.
+        interrupt.end_with(self._parent)
         # Ctrl-C is the parent's business. Backends do not inherit this handler.
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
-            if os.getppid() == self._parent:
-                self._judge(lambda what: end.send_bytes(pickle.dumps(what, 5)))
+            self._judge(lambda what: end.send_bytes(pickle.dumps(what, 5)))
         except Exception as error:
             error.add_note("".join(traceback.format_exception(error)))
             end.send_bytes(pickle.dumps(error))

@@ -64,24 +64,35 @@ def find(file: CaseFile, levels: Collection[Level]) -> tuple[Case, ...] | None:
     return None
 
 
+def packed(cases: Sequence[Case]) -> bytes:
+    """Return cases as bytes, which hold the digest of the rest."""
+    data = pickle.dumps(tuple(cases), pickle.HIGHEST_PROTOCOL)
+    return sha256(data).digest() + data
+
+
+def unpacked(data: bytes) -> tuple[Case, ...]:
+    """Return packed cases; raises ValueError and its like for anything else."""
+    if sha256(data[32:]).digest() != data[:32]:
+        raise ValueError("damaged")
+    with uncollected():
+        found: tuple[Case, ...] = _Cases(io.BytesIO(data[32:])).load()
+    for value in chain.from_iterable(case.attrs.values() for case in found):
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return found
+
+
 def read(path: Path) -> tuple[Case, ...] | None:
     """Return the cases at a place, None where they are not there."""
     with suppress(OSError, ValueError, TypeError, LookupError, pickle.UnpicklingError):
-        data = path.read_bytes()
-        if sha256(data[32:]).digest() == data[:32]:
-            with uncollected():
-                found: tuple[Case, ...] = _Cases(io.BytesIO(data[32:])).load()
-            for value in chain.from_iterable(case.attrs.values() for case in found):
-                if isinstance(value, np.ndarray):
-                    value.flags.writeable = False
-            return found
+        return unpacked(path.read_bytes())
     return None
 
 
-def keep(read: Mapping[Path, tuple[CaseFile, Sequence[Case]]], levels: Collection[Level]) -> None:
-    """Put cases at their places, with their files, unless these or the code are others by now."""
+def keep(read: Mapping[Path, tuple[CaseFile, bytes]], levels: Collection[Level]) -> None:
+    """Put packed cases at their places, unless their files or the code are others by now."""
     is_the_same = bool(read) and _folder.__wrapped__() == _folder()
-    for path, (file, cases) in read.items():
+    for path, (file, data) in read.items():
         if not is_the_same or place(file, levels) != path:
             continue
         part = path.with_suffix(f".{os.getpid()}")
@@ -91,9 +102,8 @@ def keep(read: Mapping[Path, tuple[CaseFile, Sequence[Case]]], levels: Collectio
                 known = sorted(path.parent.parent.iterdir(), key=lambda one: one.stat().st_mtime)
                 for old in known[:-4]:  # the new one and three of other versions are left
                     shutil.rmtree(old, ignore_errors=True)
-            data = pickle.dumps(tuple(cases), pickle.HIGHEST_PROTOCOL)
             try:
-                part.write_bytes(sha256(data).digest() + data)
+                part.write_bytes(data)
                 part.replace(path)
             finally:
                 part.unlink(missing_ok=True)

@@ -1,14 +1,16 @@
 """Load cases from case files, folders, test data, models, and node tests."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
-from opcheck import opset, reading
+from opcheck import interrupt, opset, reading
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level
 from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
@@ -22,6 +24,8 @@ SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
 #: Where cases stand in a file, those to be judged and those to be timed.
 _LISTS = ("cases", "bench")
+#: Files of more bytes take seconds to read.
+_LONG = 1 << 17
 UNREADABLE = "this folder cannot be read: {}"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
@@ -53,31 +57,83 @@ def _load(
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
-    fresh: dict[Path, tuple[CaseFile, list[Case]]] = {}
+    fresh: dict[Path, tuple[CaseFile, bytes]] = {}
     asked = {op.lower() for op in ops}
+    is_kept = not (paths or bench)
     with reading.uncollected():
-        for file in _files(paths or _about(ops), problems):
-            file = replace(file, levels=levels)
-            is_kept = not (paths or bench)
-            if is_kept and (found := cache.find(file, levels)) is not None:
-                cases += [one for one in found if not ops or one.op.name.lower() in asked]
+        found = _files(paths or _about(ops), problems)
+        # Problems of a file are its own, also where another process reads it.
+        files = [replace(file, levels=levels, problems=Problems()) for file in found]
+        kept = [cache.find(file, levels) if is_kept else None for file in files]
+        places = [cache.place(file, levels) if is_kept else None for file in files]
+        rest = [file for file, known in zip(files, kept, strict=True) if known is None]
+        read = _read(rest, partial(_of_file, ops=ops, is_given=bool(paths), bench=bench))
+        for file, known, place in zip(files, kept, places, strict=True):
+            if known is not None:
+                cases += [one for one in known if not ops or one.op.name.lower() in asked]
                 continue
-            place = cache.place(file, levels) if is_kept else None
-            root = read_file(file.path, problems)
-            # A shipped file without a list to be timed has nothing for a bench.
-            if root is not None and (paths or not bench or root.get("bench")):
-                timed = bench and root.get("bench")
-                mine = _cases(file, root, ops)["bench" if timed else "cases"]
-                cases += mine
-                if place and not problems:
-                    named = {op.lower() for op in operators_in(file.path)}
-                    # Of a file about others too, not all was read.
-                    if not ops or named <= asked:
-                        fresh[place] = (file, mine)
+            mine, packed, wrong = next(read)
+            cases += mine
+            problems += wrong
+            named = {op.lower() for op in operators_in(file.path)} if place else asked
+            # Of a file about others too, not all was read.
+            if place and not problems and (not ops or named <= asked):
+                fresh[place] = file, packed or cache.packed(mine)
     cache.keep(fresh, levels)
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
+
+
+#: What is read of a file: its cases, packed if another process has read them, and its problems.
+_Read: TypeAlias = tuple[Sequence[Case], bytes, Problems]
+
+
+def _of_file(file: CaseFile, ops: Collection[str], *, is_given: bool, bench: bool) -> _Read:
+    root = read_file(file.path, file.problems)
+    # A shipped file without a list to be timed has nothing for a bench.
+    if root is None or (bench and not is_given and not root.get("bench")):
+        return (), b"", file.problems
+    timed = bench and root.get("bench")
+    return _cases(file, root, ops)["bench" if timed else "cases"], b"", file.problems
+
+
+def _size(file: CaseFile) -> int:
+    with suppress(OSError):
+        return file.path.stat().st_size
+    return 0
+
+
+def _begin(parent: int) -> None:
+    """Begin a process that reads, whose parent Ctrl-C is for."""
+    interrupt.end_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _packed(file: CaseFile, of_file: Callable[[CaseFile], _Read]) -> _Read:
+    cases, _, problems = of_file(file)
+    return (), cache.packed(cases), problems
+
+
+def _read(files: Sequence[CaseFile], of_file: Callable[[CaseFile], _Read]) -> Iterator[_Read]:
+    """Read files, in their order; in several processes where that takes seconds."""
+    cores = len(os.sched_getaffinity(0)) if interrupt.CAN_FORK else 1
+    done, count = 0, min(len(files), cores)
+    if count > 1 and sum(map(_size, files)) > _LONG:
+        from concurrent.futures import ProcessPoolExecutor, process
+        from multiprocessing import current_process, get_context
+
+        fork, begin = get_context("fork"), partial(_begin, os.getpid())
+        # A judge and its like may start no processes.
+        if not current_process().daemon:
+            with (
+                suppress(process.BrokenProcessPool),  # one was killed: this one reads the rest
+                ProcessPoolExecutor(count, fork, begin) as pool,
+            ):
+                for _, packed, problems in pool.map(partial(_packed, of_file=of_file), files):
+                    done += 1
+                    yield cache.unpacked(packed), packed, problems
+    yield from map(of_file, files[done:])
 
 
 def _about(ops: Collection[str]) -> Sequence[Path]:

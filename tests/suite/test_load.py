@@ -1,6 +1,7 @@
 import copy
 import os
 import random
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from opcheck.dtypes import BASIC, DTYPES
 from opcheck.errors import CaseFileError, Problem
 from opcheck.model import Case, OpVersion, Rejected
 from opcheck.reading import read_file
-from opcheck.suite import Selection, load, load_all
+from opcheck.suite import Selection, case_digest, load, load_all
 from opcheck.suite.select import LEVELS
 from tests.asking import at, judged_operators, places_in, shipped_cases
 from tests.suite.test_expand import EXAMPLE
@@ -339,6 +340,45 @@ cases:
   rows: [{op: Neg, expect: {Y: [-1, 2]}}, {op: Abs, expect: {Y: [1, 2]}}]
 - {name: zeros, inputs: {X: [0]}}
 """
+
+
+@pytest.mark.parametrize("dies", [False, True])
+@pytest.mark.parametrize("wrong", ["", "bcd"])
+def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, monkeypatch):
+    """Where one dies, as for want of memory, the rest is read without them."""
+    tensor = "{name: d, op: Constant, attrs: {value: {value: [1], dtype: bfloat16}}}"
+    for name in "abcd":
+        path = write(tmp_path / f"{name}.yaml", f"{name}, rule: maybe" if name in wrong else name)
+    path.write_text(path.read_text().replace("{name: d}", tensor).replace("Hardmax", "Constant"))
+
+    def found() -> object:
+        try:
+            cases = load([tmp_path])
+        except CaseFileError as error:
+            return error.problems
+        (value,) = cases[-1].attrs.values()
+        assert not value.flags.writeable
+        return [(case_digest(case), case.source, case.clause, case.rule) for case in cases]
+
+    alone, module, here, log = (
+        found(),
+        sys.modules["opcheck.suite.load"],
+        os.getpid(),
+        tmp_path / "log",
+    )
+
+    def read(path: Path, problems: Any) -> Any:
+        with log.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        if dies and path.stem == "c" and os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return read_file(path, problems)
+
+    monkeypatch.setattr(module, "read_file", read)
+    monkeypatch.setattr(module, "_LONG", 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    assert found() == alone
+    assert (str(here) in log.read_text().split()) is dies
 
 
 def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(tmp_path: Path) -> None:

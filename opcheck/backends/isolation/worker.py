@@ -9,14 +9,12 @@ import ctypes
 import faulthandler
 import os
 import resource
-import signal
 import sys
 from contextlib import suppress
 from json import loads
 from pathlib import Path
 
-#: A number of Linux.
-PR_SET_PDEATHSIG = 1
+from opcheck import interrupt
 
 
 def main(arguments: str) -> None:
@@ -24,11 +22,8 @@ def main(arguments: str) -> None:
     given = loads(arguments)
     home = os.getpid()
     if sys.platform == "linux":
-        # This process ends with its parent, even one that is killed: at once, and even while a
-        # backend keeps Python's lock; for the rest there is `cleanup`.
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != given["parent"]:
-            os._exit(1)
+        # Even while a backend keeps Python's lock; for the rest there is `cleanup`.
+        interrupt.end_with(given["parent"])
     for file in (given["control"], given["file"], given["log"]):
         os.set_inheritable(file, False)  # they are no business of programs a backend starts
     faulthandler.enable()  # a crash tells on standard error where it was

@@ -4,24 +4,28 @@
 
 `opcheck run -b onnxruntime -j JOBS` on case files made for it, whose processes are looked at after
 every tenth of the results; next to it a bare loop over the same models, which makes a session for
-each and runs it once. opcheck runs each three times, and judges it. With two jobs or more, a run of
-one job comes first. docs/scale.md has figures.
+each and runs it once, and a loop that does the least that a verdict takes. With two jobs or more, a
+run of one job comes first, on one core and on all: a job is two processes, one that judges and one
+that is judged. docs/scale.md has figures.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 import psutil
+from onnx import helper
 
 from opcheck.execution.expected import question
 from opcheck.graph import model_of
@@ -58,7 +62,7 @@ def kind(process: psutil.Process, parent: psutil.Process) -> str:
     return "judge" if line == parent.cmdline() else "guard"
 
 
-def isolated(files: Path, count: int, jobs: int) -> float:
+def isolated(files: Path, count: int, jobs: int, cores: int) -> float:
     """Cases a second of a whole run, counted from its first result; prints memory and bytes."""
     words = ["-m", "opcheck", "run", "-b", "onnxruntime", "--format", "json", "-j", str(jobs)]
     begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -66,6 +70,7 @@ def isolated(files: Path, count: int, jobs: int) -> float:
         [sys.executable, *words, files],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
+        preexec_fn=partial(os.sched_setaffinity, 0, range(cores)),
     )
     assert run.stdout
     with run:
@@ -102,23 +107,57 @@ def bare(models: list[tuple[bytes, dict[str, Any]]]) -> float:
     return len(models) / (time.perf_counter() - start)
 
 
+def plain(count: int) -> float:
+    """Cases a second of the least that asks as opcheck does: in one process, and judged unseen.
+
+    It makes the data and the model, has it answer three times, knows both answers, compares, and
+    writes a line. There are no guards, bounds or records.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    start = time.perf_counter()
+    for number in range(count):
+        axis = AXES[number % 2]
+        x = np.argsort(np.random.PCG64(number).random_raw(15)).astype(np.float32).reshape(3, 5)
+        data = x, np.ascontiguousarray(x[::-1, ::-1]), x
+        node = helper.make_node("Hardmax", ["input"], ["output"], axis=axis)
+        ports = [helper.make_tensor_value_info("input", 1, [3, 5])]
+        outputs = [helper.make_tensor_value_info("output", 1, [None, None])]
+        graph = helper.make_graph([node], "graph", ports, outputs)
+        opset = [helper.make_opsetid("", 13)]
+        model = helper.make_model(graph, opset_imports=opset, ir_version=7).SerializeToString()
+        session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+        answers = [session.run(None, {"input": each})[0] for each in data]
+        wants = [(each == each.max(axis, keepdims=True)).astype(np.float32) for each in data]
+        right = [a.tobytes() == want.tobytes() for a, want in zip(answers, wants, strict=True)]
+        json.dumps({"case": f"Hardmax/c{number}", "verdict": "pass" if all(right) else "fail"})
+    return count / (time.perf_counter() - start)
+
+
 def main() -> None:
-    """Measure and print both, and their ratio."""
+    """Measure and print all, and their ratios."""
     given = [int(word) for word in sys.argv[1:]]
     count, jobs = [*given, *(10_000, 1)[len(given) :]]
     with tempfile.TemporaryDirectory() as folder:
         files = case_files(Path(folder), count)
-        asked = [question(case) for case in load([files])]
         models = []
-        for one in asked:
+        for one in map(question, load([files])):
             inputs = [np.array(array) for array in one.inputs]
             models.append((model_of(one.task).SerializeToString(), one.task.feed(inputs)))
-        before = bare(models)
-        rates = {each: isolated(files, count, each) for each in sorted({1, jobs})}
+        before, least = bare(models), plain(count)
+        cores = len(os.sched_getaffinity(0))
+        asked = sorted({(1, 1), (1, cores), (jobs, cores)} if jobs > 1 else {(1, cores)})
+        rates = {each: isolated(files, count, *each) for each in asked}
         after = bare(models)
     loop = (before + after) / 2
-    for each, rate in rates.items():
-        print(f"-j {each}: {rate:,.0f} cases/s, bare loop {loop:,.0f} cases/s: {rate / loop:.2f}")
+    print(f"bare loop: {loop:,.0f} cases/s")
+    print(f"the least that asks as opcheck does: {least:,.0f} cases/s, {least / loop:.2f} of it")
+    for (each, on), rate in rates.items():
+        print(
+            f"-j {each}, cores {on}: {rate:,.0f} cases/s, {rate / loop:.2f} of the bare loop,",
+            end="",
+        )
+        print(f" {rate / rates[asked[0]]:.2f} of the first of these")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def run(files: Path, workers: int) -> tuple[float, float, str, str]:
         [sys.executable, *words, "--cluster", f"local:{workers}", files],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
-        preexec_fn=partial(os.sched_setaffinity, 0, range(workers)),
+        preexec_fn=partial(os.sched_setaffinity, 0, sorted(os.sched_getaffinity(0))[:workers]),
     ) as process:
         assert process.stdout
         parent, number = psutil.Process(process.pid), 0

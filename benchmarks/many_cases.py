@@ -70,7 +70,7 @@ def isolated(files: Path, count: int, jobs: int, cores: int) -> float:
         [sys.executable, *words, files],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
-        preexec_fn=partial(os.sched_setaffinity, 0, range(cores)),
+        preexec_fn=partial(os.sched_setaffinity, 0, sorted(os.sched_getaffinity(0))[:cores]),
     )
     assert run.stdout
     with run:

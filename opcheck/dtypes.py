@@ -149,7 +149,8 @@ def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
     if one is other:
         return True
     if one.dtype.hasobject:
-        return bool(one.tolist() == other.tolist())
+        left, right = (x.reshape(-1).tolist() for x in (one, other))
+        return [*map(type, left)] == [*map(type, right)] and left == right
     if one.size < _MANY or one.itemsize not in (1, 2, 4, 8):
         return one.tobytes() == other.tobytes()
     # Integers are compared in less time than bytes are copied.

@@ -41,8 +41,8 @@ Take: TypeAlias = Callable[[], Sequence[int] | None]
 Rounds: TypeAlias = Inquiry[list[EvaluatedCase]]
 #: How many cases a judge takes at a time.
 _CASES = 4
-#: How many answers a judge sends at once, unless it has to wait for the next.
-_AT_ONCE = 16
+#: Seconds within which a judge sends its answers: to wake the parent takes as long as small cases.
+_LATEST = 0.05
 #: Seconds that judges have to end their backends; and to say what these left, if all was judged.
 _FAREWELL, _LAST_WORD = 5.0, 60.0
 
@@ -394,17 +394,18 @@ class Judges:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]
             oracles = dict(zip(self._run.oracles, pools[len(self._run.backends) :], strict=True))
             run = replace(self._run, backends=pools[: len(self._run.backends)], oracles=oracles)
-            waiting: list[JudgedAnswer] = []
-            for answers in run.answers(self._take):
-                if self._stopped.value:
-                    break
-                waiting += map(self._stored, answers)
-                # To wake the parent takes as long as to judge a small case.
-                if waiting and (len(waiting) >= _AT_ONCE or not answers):
+            waiting, sent = list[JudgedAnswer](), monotonic()
+            try:
+                for answers in run.answers(self._take):
+                    if self._stopped.value:
+                        break
+                    waiting += map(self._stored, answers)
+                    if waiting and (not answers or monotonic() - sent > _LATEST):
+                        send(waiting)
+                        waiting, sent = [], monotonic()
+            finally:
+                if waiting and not self._stopped.value:
                     send(waiting)
-                    waiting = []
-            if waiting and not self._stopped.value:
-                send(waiting)
         # Last, what is to be added to the parent's pools.
         send(tuple((dict(pool.accidents), pool.partings) for pool in pools))
 

@@ -31,6 +31,7 @@ _MODULES = {"ml_dtypes", "opcheck.model.case"}
 _NAMES = {
     "builtins.complex", "numpy.dtype", "numpy.ndarray", "numpy._core.multiarray._reconstruct",
     "numpy._core.numeric._frombuffer", "opcheck.dtypes.of_name", "pathlib.PosixPath",
+    "pathlib._local.PosixPath",  # Python 3.13
 }  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 import os
 import signal
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TypeAlias
 
 from opcheck import interrupt, opset, reading
@@ -24,8 +25,8 @@ SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
 #: Where cases stand in a file, those to be judged and those to be timed.
 _LISTS = ("cases", "bench")
-#: Files of more bytes take seconds to read.
-_LONG = 1 << 17
+#: Files of more bytes take seconds to read, and so many processes read them at the most.
+_LONG, _READERS = 1 << 17, 8
 UNREADABLE = "this folder cannot be read: {}"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
@@ -67,18 +68,20 @@ def _load(
         kept = [cache.find(file, levels) if is_kept else None for file in files]
         places = [cache.place(file, levels) if is_kept else None for file in files]
         rest = [file for file, known in zip(files, kept, strict=True) if known is None]
-        read = _read(rest, partial(_of_file, ops=ops, is_given=bool(paths), bench=bench))
-        for file, known, place in zip(files, kept, places, strict=True):
-            if known is not None:
-                cases += [one for one in known if not ops or one.op.name.lower() in asked]
-                continue
-            mine, packed, wrong = next(read)
-            cases += mine
-            problems += wrong
-            named = {op.lower() for op in operators_in(file.path)} if place else asked
-            # Of a file about others too, not all was read.
-            if place and not problems and (not ops or named <= asked):
-                fresh[place] = file, packed or cache.packed(mine)
+        of_file = partial(_of_file, ops=ops, is_given=bool(paths), bench=bench)
+        with closing(_read(rest, of_file)) as read:
+            for file, known, place in zip(files, kept, places, strict=True):
+                if known is not None:
+                    cases += [one for one in known if not ops or one.op.name.lower() in asked]
+                    continue
+                mine, packed, wrong = next(read)
+                cases += mine
+                problems += wrong
+                if place and not problems:
+                    named = {op.lower() for op in operators_in(file.path)}
+                    # Of a file about others too, not all was read.
+                    if not ops or named <= asked:
+                        fresh[place] = file, packed or cache.packed(mine)
     cache.keep(fresh, levels)
     check_unique(cases, problems)
     problems.raise_if_any()
@@ -108,6 +111,7 @@ def _begin(parent: int) -> None:
     """Begin a process that reads, whose parent Ctrl-C is for."""
     interrupt.end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _packed(file: CaseFile, of_file: Callable[[CaseFile], _Read]) -> _Read:
@@ -115,24 +119,32 @@ def _packed(file: CaseFile, of_file: Callable[[CaseFile], _Read]) -> _Read:
     return (), cache.packed(cases), problems
 
 
-def _read(files: Sequence[CaseFile], of_file: Callable[[CaseFile], _Read]) -> Iterator[_Read]:
+def _read(files: Sequence[CaseFile], of_file: Callable[[CaseFile], _Read]) -> Generator[_Read]:
     """Read files, in their order; in several processes where that takes seconds."""
     cores = len(os.sched_getaffinity(0)) if interrupt.CAN_FORK else 1
-    done, count = 0, min(len(files), cores)
+    done, count = 0, min(len(files), cores, _READERS)
     if count > 1 and sum(map(_size, files)) > _LONG:
         from concurrent.futures import ProcessPoolExecutor, process
-        from multiprocessing import current_process, get_context
+        from multiprocessing import active_children, current_process, get_context
 
+        # There may be no more processes, or one be killed: this one reads the rest.
+        lost = OSError, NotImplementedError, process.BrokenProcessPool, UnpicklingError
         fork, begin = get_context("fork"), partial(_begin, os.getpid())
-        # A judge and its like may start no processes.
+        # A judge and its like may start none.
         if not current_process().daemon:
-            with (
-                suppress(process.BrokenProcessPool),  # one was killed: this one reads the rest
-                ProcessPoolExecutor(count, fork, begin) as pool,
-            ):
-                for _, packed, problems in pool.map(partial(_packed, of_file=of_file), files):
-                    done += 1
-                    yield cache.unpacked(packed), packed, problems
+            with suppress(*lost), ProcessPoolExecutor(count, fork, begin) as pool:
+                others = {*active_children()}
+                found = pool.map(partial(_packed, of_file=of_file), files)
+                readers = {*active_children()} - others
+                try:
+                    for _, packed, problems in found:
+                        cases = cache.unpacked(packed)
+                        done += 1
+                        yield cases, packed, problems
+                except BaseException:  # the end, too, is at once
+                    for reader in readers:
+                        reader.kill()
+                    raise
     yield from map(of_file, files[done:])
 
 

@@ -1,4 +1,5 @@
 import copy
+import multiprocessing
 import os
 import random
 import signal
@@ -13,7 +14,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opcheck import opset
+from opcheck import interrupt, opset
 from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import BASIC, DTYPES
 from opcheck.errors import CaseFileError, Problem
@@ -377,8 +378,14 @@ def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, monkeypatch)
     monkeypatch.setattr(module, "read_file", read)
     monkeypatch.setattr(module, "_LONG", 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    assert found() == alone
+    # As the command line does, whose handler readers inherit.
+    handler = signal.signal(signal.SIGTERM, interrupt._handle)
+    try:
+        assert found() == alone
+    finally:
+        signal.signal(signal.SIGTERM, handler)
     assert (str(here) in log.read_text().split()) is dies
+    assert not multiprocessing.active_children()
 
 
 def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C: once, the program ends at its next safe place; twice, at once. And copies of a process.
+"""Ctrl-C: once, the program ends at its next safe place; twice, at once, and processes with it.
 
 Python's own exception anywhere would become other errors in other packages.
 """

@@ -376,7 +376,7 @@ class Judges:
 
     def _work(self, end: "Connection[Any, Any]") -> None:
         """Judge in this process, which is a copy of its parent and must not go on as that."""
-        # Its backends end with it.
+        # It ends with its parent, and its backends with it.
         interrupt.end_with(self._parent)
         # Ctrl-C is the parent's business. Backends do not inherit this handler.
         signal.signal(signal.SIGINT, lambda *_: None)

@@ -240,7 +240,7 @@ class Ledger:
 @cache
 def _lines_of(ledger: Ledger, version: str, op: str, name: str | None) -> list[Line]:
     """The lines that may be about cases of a name, or of any, for a version of the backend."""
-    # Of names there are many, and of lines, too.
+    # First those of the operator: a ledger has hundreds of lines, an operator dozens of names.
     lines = ledger.fields.known if name is None else _lines_of(ledger, version, op, None)
     return [
         line

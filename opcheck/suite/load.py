@@ -9,7 +9,6 @@ from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import TypeAlias
 
 from opcheck import interrupt, opset, reading
 from opcheck.errors import UsageError, did_you_mean
@@ -62,25 +61,27 @@ def _load(
     asked = {op.lower() for op in ops}
     is_kept = not (paths or bench)
     with reading.uncollected():
-        found = _files(paths or _about(ops), problems)
+        named = _files(paths or _about(ops), problems)
         # Problems of a file are its own, also where another process reads it.
-        files = [replace(file, levels=levels, problems=Problems()) for file in found]
+        files = [replace(file, levels=levels, problems=Problems()) for file in named]
         kept = [cache.find(file, levels) if is_kept else None for file in files]
-        places = [cache.place(file, levels) if is_kept else None for file in files]
         rest = [file for file, known in zip(files, kept, strict=True) if known is None]
+        # Before they are read: who changes meanwhile is not kept.
+        places = [cache.place(file, levels) if is_kept else None for file in rest]
         of_file = partial(_of_file, ops=ops, is_given=bool(paths), bench=bench)
-        with closing(_read(rest, of_file)) as read:
-            for file, known, place in zip(files, kept, places, strict=True):
+        with closing(_read(rest, of_file)) as found:
+            read = zip(places, found, strict=False)
+            for file, known in zip(files, kept, strict=True):
                 if known is not None:
                     cases += [one for one in known if not ops or one.op.name.lower() in asked]
                     continue
-                mine, packed, wrong = next(read)
+                place, (mine, packed) = next(read)
                 cases += mine
-                problems += wrong
+                problems += file.problems
                 if place and not problems:
-                    named = {op.lower() for op in operators_in(file.path)}
+                    about = {op.lower() for op in operators_in(file.path)}
                     # Of a file about others too, not all was read.
-                    if not ops or named <= asked:
+                    if not ops or about <= asked:
                         fresh[place] = file, packed or cache.packed(mine)
     cache.keep(fresh, levels)
     check_unique(cases, problems)
@@ -88,17 +89,14 @@ def _load(
     return tuple(cases)
 
 
-#: What is read of a file: its cases, packed if another process has read them, and its problems.
-_Read: TypeAlias = tuple[Sequence[Case], bytes, Problems]
-
-
-def _of_file(file: CaseFile, ops: Collection[str], *, is_given: bool, bench: bool) -> _Read:
+def _of_file(file: CaseFile, ops: Collection[str], *, is_given: bool, bench: bool) -> list[Case]:
+    """The cases of one file; `file.problems` has what is wrong with it."""
     root = read_file(file.path, file.problems)
     # A shipped file without a list to be timed has nothing for a bench.
     if root is None or (bench and not is_given and not root.get("bench")):
-        return (), b"", file.problems
+        return []
     timed = bench and root.get("bench")
-    return _cases(file, root, ops)["bench" if timed else "cases"], b"", file.problems
+    return _cases(file, root, ops)["bench" if timed else "cases"]
 
 
 def _size(file: CaseFile) -> int:
@@ -114,18 +112,22 @@ def _begin(parent: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _packed(file: CaseFile, of_file: Callable[[CaseFile], _Read]) -> _Read:
-    cases, _, problems = of_file(file)
-    return (), cache.packed(cases), problems
+def _packed(file: CaseFile, of_file: Callable[[CaseFile], list[Case]]) -> tuple[bytes, Problems]:
+    return cache.packed(of_file(file)), file.problems
 
 
-def _read(files: Sequence[CaseFile], of_file: Callable[[CaseFile], _Read]) -> Generator[_Read]:
-    """Read files, in their order; in several processes where that takes seconds."""
+def _read(
+    files: Sequence[CaseFile], of_file: Callable[[CaseFile], list[Case]]
+) -> Generator[tuple[Sequence[Case], bytes]]:
+    """Yield the cases of files, in their order; and packed, where other processes read them.
+
+    Those do where it takes seconds. Problems of a file go to its own.
+    """
     cores = len(os.sched_getaffinity(0)) if interrupt.CAN_FORK else 1
     done, count = 0, min(len(files), cores, _READERS)
     if count > 1 and sum(map(_size, files)) > _LONG:
         from concurrent.futures import ProcessPoolExecutor, process
-        from multiprocessing import active_children, current_process, get_context
+        from multiprocessing import current_process, get_context
 
         # There may be no more processes, or one be killed: this one reads the rest.
         lost = OSError, NotImplementedError, process.BrokenProcessPool, UnpicklingError
@@ -133,19 +135,17 @@ def _read(files: Sequence[CaseFile], of_file: Callable[[CaseFile], _Read]) -> Ge
         # A judge and its like may start none.
         if not current_process().daemon:
             with suppress(*lost), ProcessPoolExecutor(count, fork, begin) as pool:
-                others = {*active_children()}
-                found = pool.map(partial(_packed, of_file=of_file), files)
-                readers = {*active_children()} - others
                 try:
-                    for _, packed, problems in found:
+                    for packed, problems in pool.map(partial(_packed, of_file=of_file), files):
                         cases = cache.unpacked(packed)
+                        files[done].problems.extend(problems)
                         done += 1
-                        yield cases, packed, problems
+                        yield cases, packed
                 except BaseException:  # the end, too, is at once
-                    for reader in readers:
+                    for reader in [*(pool._processes or {}).values()]:
                         reader.kill()
                     raise
-    yield from map(of_file, files[done:])
+    yield from ((of_file(file), b"") for file in files[done:])
 
 
 def _about(ops: Collection[str]) -> Sequence[Path]:

@@ -22,7 +22,7 @@ def main(arguments: str) -> None:
     given = loads(arguments)
     home = os.getpid()
     if sys.platform == "linux":
-        # Even while a backend keeps Python's lock; for the rest there is `cleanup`.
+        # At once, even while a backend keeps Python's lock; for the rest there is `cleanup`.
         interrupt.end_with(given["parent"])
     for file in (given["control"], given["file"], given["log"]):
         os.set_inheritable(file, False)  # they are no business of programs a backend starts

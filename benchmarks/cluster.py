@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
@@ -26,7 +25,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.many_cases import ROOT, case_files, mebibytes
+from benchmarks.many_cases import ROOT, case_files, mebibytes, pinned
 
 
 def run(files: Path, workers: int) -> tuple[float, float, str, str]:
@@ -37,7 +36,7 @@ def run(files: Path, workers: int) -> tuple[float, float, str, str]:
         [sys.executable, *words, "--cluster", f"local:{workers}", files],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
-        preexec_fn=partial(os.sched_setaffinity, 0, sorted(os.sched_getaffinity(0))[:workers]),
+        preexec_fn=pinned(workers),
     ) as process:
         assert process.stdout
         parent, number = psutil.Process(process.pid), 0

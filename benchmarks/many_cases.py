@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,11 @@ def mebibytes(process: psutil.Process) -> float:
     return float(process.memory_info().rss) / 2**20
 
 
+def pinned(count: int) -> Callable[[], None]:
+    """What a process calls to keep to the first so many of the cores that there are."""
+    return partial(os.sched_setaffinity, 0, sorted(os.sched_getaffinity(0))[:count])
+
+
 def kind(process: psutil.Process, parent: psutil.Process) -> str:
     """What a process of a run does."""
     line = process.cmdline()
@@ -63,14 +69,14 @@ def kind(process: psutil.Process, parent: psutil.Process) -> str:
 
 
 def isolated(files: Path, count: int, jobs: int, cores: int) -> float:
-    """Cases a second of a whole run, counted from its first result; prints memory and bytes."""
+    """Cases a second of a whole run on `cores`, from its first result; prints memory and bytes."""
     words = ["-m", "opcheck", "run", "-b", "onnxruntime", "--format", "json", "-j", str(jobs)]
     begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     run = subprocess.Popen(
         [sys.executable, *words, files],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
-        preexec_fn=partial(os.sched_setaffinity, 0, sorted(os.sched_getaffinity(0))[:cores]),
+        preexec_fn=pinned(cores),
     )
     assert run.stdout
     with run:
@@ -97,24 +103,27 @@ def isolated(files: Path, count: int, jobs: int, cores: int) -> float:
     return count / took
 
 
-def bare(models: list[tuple[bytes, dict[str, Any]]]) -> float:
-    """Cases a second of a loop that does nothing but make sessions and run them."""
+def session_of(model: bytes) -> Any:
+    """A session as the adapter makes it."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+
+
+def bare(models: list[tuple[bytes, dict[str, Any]]]) -> float:
+    """Cases a second of a loop that does nothing but make sessions and run them."""
     start = time.perf_counter()
     for model, feed in models:
-        onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"]).run(None, feed)
+        session_of(model).run(None, feed)
     return len(models) / (time.perf_counter() - start)
 
 
 def plain(count: int) -> float:
     """Cases a second of the least that asks as opcheck does: in one process, and judged unseen.
 
-    It makes the data and the model, has it answer three times, knows both answers, compares, and
-    writes a line. There are no guards, bounds or records.
+    It makes the data and the model, runs it three times, computes each answer, compares, and makes
+    a line of JSON. There are no guards, bounds or records.
     """
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
     start = time.perf_counter()
     for number in range(count):
         axis = AXES[number % 2]
@@ -126,7 +135,7 @@ def plain(count: int) -> float:
         graph = helper.make_graph([node], "graph", ports, outputs)
         opset = [helper.make_opsetid("", 13)]
         model = helper.make_model(graph, opset_imports=opset, ir_version=7).SerializeToString()
-        session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+        session = session_of(model)
         answers = [session.run(None, {"input": each})[0] for each in data]
         wants = [(each == each.max(axis, keepdims=True)).astype(np.float32) for each in data]
         right = [a.tobytes() == want.tobytes() for a, want in zip(answers, wants, strict=True)]
@@ -153,11 +162,8 @@ def main() -> None:
     print(f"bare loop: {loop:,.0f} cases/s")
     print(f"the least that asks as opcheck does: {least:,.0f} cases/s, {least / loop:.2f} of it")
     for (each, on), rate in rates.items():
-        print(
-            f"-j {each}, cores {on}: {rate:,.0f} cases/s, {rate / loop:.2f} of the bare loop,",
-            end="",
-        )
-        print(f" {rate / rates[asked[0]]:.2f} of the first of these")
+        of = f"{rate / loop:.2f} of the bare loop, {rate / rates[asked[0]]:.2f} of the first run"
+        print(f"-j {each}, cores {on}: {rate:,.0f} cases/s, {of}")
 
 
 if __name__ == "__main__":

@@ -361,12 +361,8 @@ def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, monkeypatch)
         assert not value.flags.writeable
         return [(case_digest(case), case.source, case.clause, case.rule) for case in cases]
 
-    alone, module, here, log = (
-        found(),
-        sys.modules["opcheck.suite.load"],
-        os.getpid(),
-        tmp_path / "log",
-    )
+    alone, module = found(), sys.modules["opcheck.suite.load"]
+    here, log = os.getpid(), tmp_path / "log"
 
     def read(path: Path, problems: Any) -> Any:
         with log.open("a") as file:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import by_step, check_one_of
-from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.engine.operators import by_step, check_one_of, is_open
+from opcheck.errors import InvalidNode, illegal, unsupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
 from opcheck.numbers.arithmetic import Kind
@@ -63,12 +63,21 @@ def listed(name: str, numbers: Any) -> list[int]:
     return [int(one) for one in numbers]
 
 
+def check_scalar(name: str, x: Any) -> None:
+    """Raise InvalidNode for other than one number.
+
+    Whether other tensors of one than those of rank 0 are scalars is open: ONNX's function bodies
+    take them so.
+    """
+    wrong = f"{name} of shape {list(np.shape(x))}; allowed: a scalar"
+    illegal(wrong, x.size != 1)
+    is_open(wrong, x.ndim)
+
+
 def scalar(name: str, x: Any) -> Any:
     """The single number of a tensor of rank 0, as Python has it."""
     x = bare(x)
-    if x.ndim:
-        kind = NotSupported if x.size == 1 else InvalidNode
-        raise kind(f"{name} of shape {list(x.shape)}; allowed: a scalar")
+    check_scalar(name, x)
     unsupported(f"rounding decides {name}", isinstance(x, Kind))
     return x.item()
 

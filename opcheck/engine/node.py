@@ -16,7 +16,7 @@ from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.grouping import sure
-from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
+from opcheck.model import GRAPH, Array, Attrs, OpVersion, Task, Typed
 from opcheck.numbers.arithmetic import Kind, Number
 from opcheck.opset import OUTER, Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
@@ -503,6 +503,27 @@ class Subgraph:
         with numbers.setting(numbers.in_graph, True):
             return _run(self.body, inputs, self.around)
 
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        """The outputs of a whole model, on plain numbers: tensors, lists of them, None for nothing.
+
+        Unlike a call it may draw random numbers. Raises what a call raises.
+        """
+        found = _run(self.body, inputs, {})
+        return [next(iter(x), None) if isinstance(x, _Optional) else x for x in found]
+
+
+def graph_of(task: Task) -> Subgraph:
+    """The whole model of a task, as a function of `task.inputs`.
+
+    Raises UsageError for a file of weights that has changed, ValueError for a sparse constant.
+    """
+    from opcheck.opset import onnx_defs, weights
+
+    weights.are_outside(task.model or b"")
+    body = onnx_defs.model_body(task.model or b"")
+    fed = task.ports or task.inputs
+    return Subgraph(replace(body, inputs=tuple(one.name for one in fed)))
+
 
 def _run(
     body: Body, inputs: Sequence[Any], around: _Named, attrs: _Named | None = None
@@ -563,7 +584,7 @@ def _typed(node: BodyNode, named: _Named) -> Sequence[Any]:
         operands = [*map(numbers.if_known, operands)]
     try:
         if schema and listed:
-            return _of_lists(node, schema, operands)
+            return _of_lists(node, schema, operands, named)
         outputs = _computed(node, operands, named, {})
     except (TypeError, AttributeError, ValueError, IndexError) as error:
         # Formulas that move elements are written for arrays, and none reads what is not sure:
@@ -594,19 +615,36 @@ def _relifted(outputs: Iterable[Any]) -> list[Any]:
     return [numbers.lifted(x) if isinstance(x, np.ndarray) else x for x in outputs]
 
 
-def _of_lists(node: BodyNode, schema: Schema, operands: Sequence[Any]) -> Sequence[Any]:
+def _of_lists(
+    node: BodyNode, schema: Schema, operands: Sequence[Any], named: _Named
+) -> Sequence[Any]:
     """The outputs of a node of sequences or optionals, which are lists of tensors in a graph."""
+    if node.graphs:
+        return _mapped(Subgraph(node.graphs[0], named), operands)
     lists = [x for x in operands if isinstance(x, list)]
     of_optionals = bool(opset.form_of(node.op.name))
-    odd = of_optionals and any(not isinstance(x, _Optional) for x in lists)
-    unsupported(f"{node.op} of sequences within a graph", node.graphs or len(lists) > 1 or odd)
+    if of_optionals:
+        # A sequence is one value, and what an optional holds that a model is fed.
+        lists = [x if isinstance(x, _Optional) else _Optional([x]) for x in lists]
     fed = [numbers.if_known(x) for x in operands if not isinstance(x, list)]
     if lists:
         # The tensors of a sequence come last, and nobody is left out before them.
-        fed += [None] * (sum(not one.listed for one in schema.inputs) - len(fed)) + lists[0]
+        before = len(schema.inputs) - 1 if schema.inputs[-1].listed else 0
+        fed += [None] * (before - len(fed)) + lists[0]
     found = _relifted(_computed(node, fed, {}, {}))
-    kind = _Optional if of_optionals else list
-    return [kind(found)] if schema.outputs[-1].listed else found
+    if schema.outputs[-1].listed:
+        return [(_Optional if of_optionals else list)(found)]
+    of_sequence = of_optionals and lists and any(isinstance(x, list) for x in lists[0])
+    return [found] if of_sequence and node.op.name == "OptionalGetElement" else found
+
+
+def _mapped(body: Subgraph, operands: Sequence[Any]) -> Sequence[Any]:
+    """The sequences that SequenceMap's body makes of sequences, and of tensors beside them."""
+    lengths = {len(x) for x in operands if isinstance(x, list)}
+    unsupported(f"sequences of {sorted(lengths)} tensors", len(lengths) > 1)
+    places = range(len(operands[0]))
+    rows = [body(*(x[n] if isinstance(x, list) else x for x in operands)) for n in places]
+    return [[row[n] for row in rows] for n in range(len(body.body.outputs))]
 
 
 def _kept(x: Any, dtype: DType | None) -> Any:

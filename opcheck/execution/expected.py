@@ -12,12 +12,12 @@ import numpy as np
 from opcheck import backends, dtypes, grouping, model, opset
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
-from opcheck.engine import Node, Subgraph, any_order, evaluate, operator_of, operators, rounded
+from opcheck.engine import Node, any_order, evaluate, graph_of, operator_of, operators, rounded
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
-from opcheck.opset import leads, onnx_defs, weights
+from opcheck.opset import leads
 from opcheck.suite import materialize, unrounded
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
@@ -87,10 +87,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
         if array is not None:
             array.flags.writeable = False
     if task.op == model.GRAPH:
-        weights.are_outside(task.model or b"")  # raises UsageError for a file that has changed
-        graph = Subgraph(onnx_defs.model_body(task.model or b""))
-        body = replace(graph.body, inputs=tuple(one.name for one in task.inputs))
-        attrs: Any = {"graph": replace(graph, body=body)}
+        attrs: Any = {"graph": graph_of(task)}
         return Node(task.op, operands, attrs, opset=task.opset)
     return Node(task.op, operands, task.attrs, task.places, bool(task.initializers), task.opset)
 

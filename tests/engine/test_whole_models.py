@@ -132,6 +132,24 @@ y = If (has) <
   then_branch = a () => (float[4, 6] p) { p = Exp (got) },
   else_branch = b () => (float[4, 6] p) { p = Neg (got) }>
 }""",
+    "of a sequence": """net (float[4, 6] x) => (float[4, 6] y, int64 n) {
+f = Exp (x)
+seq = SequenceConstruct (x, f)
+opt = Optional (seq)
+has = OptionalHasElement (opt)
+got = OptionalGetElement (opt)
+same = OptionalGetElement (seq)
+both, left = SequenceMap (got, same, x) <body = b (float[4, 6] p, float[4, 6] q, float[4, 6] r)
+  => (float[4, 6] v, float[4, 6] w) { v = Max (p, q) w = Sub (p, r) }>
+one = Constant <value_int = 1> ()
+y = SequenceAt (both, one)
+long = SequenceLength (left)
+none = SequenceEmpty ()
+is = OptionalHasElement (none)
+all = And (has, is)
+m = Cast <to = 7> (all)
+n = Mul (m, long)
+}""",
 }
 
 
@@ -142,7 +160,7 @@ def test_sequences_and_optionals_are_lists_within_a_graph(name):
     x = np.linspace(-2, 2, 24, dtype=np.float32).reshape(4, 6)
     rows = [*x[1:], np.exp(x[0])]
     want = {"taken apart": (np.stack([*rows, *rows]), 5)}
-    want |= {"in a loop": (np.exp(x), 4), "of one": (np.exp(x), 1)}
+    want |= {"in a loop": (np.exp(x), 4), "of one": (np.exp(x), 1), "of a sequence": (np.exp(x), 2)}
     attrs: Any = {"graph": Subgraph(onnx_defs.model_body(proto.SerializeToString()))}
     y, n = exactly(Node(GRAPH, (x,), attrs))
     np.testing.assert_allclose(rounded(y), want[name][0], rtol=1e-6)
@@ -152,8 +170,10 @@ def test_sequences_and_optionals_are_lists_within_a_graph(name):
 
 
 NO_ANSWER = {
-    "an optional of a sequence": "s = SequenceConstruct (x, x) y = OptionalGetElement (s)",
-    "an empty sequence": "s = SequenceEmpty () h = OptionalHasElement (s) y = Cast <to = 1> (h)",
+    "sequences of two lengths": """s = SequenceConstruct (x, x) t = SequenceConstruct (x)
+        u = SequenceMap (s, t) <body = b (float[2] p, float[2] q) => (float[2] r) {
+          r = Add (p, q) }>
+        n = SequenceLength (u) y = Cast <to = 1> (n)""",
     "an unknown position": """s = SequenceConstruct (x, x) e = ReduceSum <keepdims = 0> (x)
         f = Exp (e) p = Cast <to = 7> (f) y = SequenceAt (s, p)""",
     "an unknown number of rounds": """e = ReduceSum <keepdims = 0> (x) f = Exp (e)

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import Backend, Bare, only_nodes, own_part
+from opcheck.backends.base import Backend, Bare, Prepared, TaskCall, own_part
 from opcheck.backends.connect import lead_dtype
-from opcheck.engine import Node, dtypes_of, operator_of
+from opcheck.engine import Node, dtypes_of, graph_of, operator_of
 from opcheck.engine.evaluate import evaluate
 from opcheck.errors import InvalidNode, unsupported
-from opcheck.model import Array, BackendInfo, Task
+from opcheck.model import GRAPH, Array, BackendInfo, Task
 
 ABOUT = About("opcheck's own engine", "numpy", declares="the schemas of its operators")
 
@@ -22,8 +23,9 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     is_exact = take("numpy", options, {"mode": _mode}, detail).get("mode") == "exact"
     info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=1)
 
-    def prepare(task: Task) -> PreparedNode:
-        only_nodes(task, "opcheck's engine")
+    def prepare(task: Task) -> Prepared:
+        if task.op == GRAPH:
+            return TaskCall(_model(task))
         operator = operator_of(task.op)
         unsupported(f"the engine has no formula for {task.op}", operator is None)
         native = operator.native.get(task.op.since) if operator else None
@@ -32,6 +34,18 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     return Backend(
         info, (InvalidNode,), prepare, lambda task: str(lead_dtype(task)) in dtypes_of(task.op)
     )
+
+
+def _model(task: Task) -> Callable[[Sequence[Array]], Any]:
+    """A model as a function: every node in the plain arithmetic of its tensors."""
+    graph = graph_of(task)
+
+    def run(inputs: Sequence[Array]) -> Any:
+        with own_part(), np.errstate(all="ignore"):
+            found = graph.run([*task.values(inputs).values()])
+        return [np.array(x) if isinstance(x, np.ndarray) else x for x in found]
+
+    return run
 
 
 def _mode(text: str) -> str:

@@ -156,8 +156,8 @@ def _pad(modes, data, pads, constant_value=None, axes=None, *, mode):
     x, axes = data, _named(axes, data.ndim)
     fill = "" if x.dtype == object else np.zeros((), x.dtype)
     if mode == "constant" and constant_value is not None:
-        ax.scalar("constant_value", constant_value)
-        fill = constant_value
+        ax.check_scalar("constant_value", constant_value)
+        fill = xp.reshape(constant_value, ())
     elif mode == "constant" and x.dtype != object and fill != 0:
         raise NotSupported(f"the padding value is zero, which {x.dtype} has none of")
     return _padded(x, listed("pads", pads), axes, mode, fill)

@@ -10,11 +10,11 @@ from opcheck.engine.ops.normalizations import by_deviation, folded, stashed, two
 OP = operator("LayerNormalization")
 
 
-def by_inverse(inverse_of, computes=False, folds=False):
+def by_inverse(inverse_of, computes=False, folds=False, chosen=slice(None)):
     """Version 17, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def formula(X, Scale, B=None, *, axis, epsilon, stash_type):
-        axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
+        axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))[chosen]
         for name, operand in (("Scale", Scale), ("B", B)):
             if operand is not None:
                 stretches(name, operand, X)
@@ -37,6 +37,10 @@ by_deviation(OP, by_inverse, "where the variance is E[x²] − E[x]², which can
 OP.also_honest(
     "where it is folded into x·a + b, which cancels", by=partial(by_inverse, folds=True)
 )(two_pass)
+
+
+OP.mutant("`axis` alone was normalized, and not the axes after it", name="one_axis",
+          by=partial(by_inverse, chosen=slice(1)))(two_pass)  # fmt: skip
 
 
 @OP.mutant("the variance was taken along the last axis alone", by=by_inverse)

@@ -175,6 +175,8 @@ def of_squares(x, axes, epsilon):
 of_root(RMS, of_slices, mean_square, "mean_square")
 RMS.mutant("the mean was subtracted, as in LayerNormalization",
            name="variance", by=of_slices)(two_pass)  # fmt: skip
+RMS.mutant("`axis` alone was normalized, and not the axes after it", name="one_axis", by=of_slices)(
+    lambda x, axes, epsilon: of_squares(x, axes[:1], epsilon))  # fmt: skip
 
 
 @LP.formula(1, 22)

@@ -55,11 +55,8 @@ _DEPTH = 2
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
 #: A worker has backends of so many runs at most: those of the first of more are started anew.
 _RUNS = 4
-#: The folders of what ships with opcheck, installed and in a checkout.
-_SHIPPED = {
-    "_cases": "cases", "_clauses": "clauses", "_equivalent": "equivalent",
-    "_known": "reports/known",
-}  # fmt: skip
+#: The folders of what ships with opcheck.
+_SHIPPED = ("cases", "clauses", "equivalent", "reports/known")
 #: Settings in which hosts may differ whose times are compared: others time the same in each round.
 _LOOSE = {"load", "memory", "platform"}
 T = TypeVar("T")
@@ -74,7 +71,7 @@ def software() -> dict[str, str]:
     """The versions that all machines must share: of opcheck with its suites, and of packages."""
     here = environment()
     files = [*chain(*map(Path(opcheck.__path__[0]).rglob, ("*.py", "*.toml")))]
-    files += chain(*(shipped_folder(*one).rglob("*.yaml") for one in _SHIPPED.items()))
+    files += chain(*(shipped_folder(one).rglob("*.yaml") for one in _SHIPPED))
     packages = {name: it for name, it in here.packages.items() if name != "onnxruntime"}
     return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli.options import chosen_cases, declared, format_option, leave, output, print_records
 from opcheck.errors import Exit, UsageError, did_you_mean, plural
@@ -123,7 +124,6 @@ def mutate(
     from opcheck.engine import operator_of
     from opcheck.engine.mutants.mutant import STATEFUL
     from opcheck.execution import mutate as work
-    from opcheck.execution.workers import processors
     from opcheck.model import Fate, Power
     from opcheck.report import listing
 
@@ -139,7 +139,7 @@ def mutate(
     settings = work.MutationSettings(names)
     if cluster and jobs:
         raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
-    processes, spread = jobs or processors(), None
+    processes, spread = jobs or interrupt.processors(), None
     with ExitStack() as stack:
         if cluster is not None:
             from opcheck.cluster import hired

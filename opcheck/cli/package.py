@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli.group import Commands
 from opcheck.errors import Exit, UsageError, few, writing
@@ -75,7 +76,6 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     """
     from opcheck.execution.golden import check_place
     from opcheck.execution.golden import write as write_cases
-    from opcheck.execution.workers import processors
     from opcheck.report.style import Numbers, new_table, put_all
     from opcheck.suite.load import check_case_files
 
@@ -83,7 +83,9 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     check_place(folder, force=force)
     cases, said = options.chosen_cases(**selection)
     with options.counted("writing", len(cases)) as each:
-        written = write_cases(folder, cases, said, jobs or processors(), force=force, counted=each)
+        written = write_cases(
+            folder, cases, said, jobs or interrupt.processors(), force=force, counted=each
+        )
     # How a backend uses each folder's tests, where values come from, what is left out.
     folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
     duties = {

@@ -446,7 +446,7 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
 @cache
 def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
     problems, found = Problems(), list[tuple[str, FileNode, ArgumentsFields]]()
-    folder = shipped_folder("_equivalent", "equivalent")
+    folder = shipped_folder("equivalent")
     keys = {"equivalent": validation.aliases(Argument)}
     for path in sorted(folder.rglob("*.yaml")):
         file = f"equivalent/{path.relative_to(folder).as_posix()}"

@@ -4,7 +4,6 @@ An inquiry is a generator that yields questions, is sent their replies, and retu
 Many are under way at once.
 """
 
-import multiprocessing
 import os
 import platform
 import re
@@ -305,17 +304,12 @@ def machine() -> timing.Machine:
     named = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
     return timing.Machine(
         processor=next(named, None) or platform.processor(),
-        cores=processors(),
+        cores=interrupt.processors(),
         governor=_read(_CPU / "cpufreq" / "scaling_governor"),
         platform=platform.platform(),
         load=round(os.getloadavg()[0], 2),
         memory=psutil.virtual_memory().total,
     )
-
-
-def processors() -> int:
-    """Return the number of processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def beyond_caches() -> int:
@@ -336,25 +330,16 @@ def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) 
     if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
         return
-    context = multiprocessing.get_context("spawn")
     # Where processes inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN
-    pool = futures.ProcessPoolExecutor(min(count, len(jobs)), context, signal.signal, ignoring)
-    left: set[futures.Future[Made]] = set()
-    try:
+    with interrupt.processes(min(count, len(jobs)), "spawn", signal.signal, ignoring) as pool:
         # Processes started meanwhile inherit that Ctrl-C is held back, and this one ends them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            left |= {pool.submit(work, job) for job in jobs}
+            left = {pool.submit(work, job) for job in jobs}
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         while left:
             done, left = futures.wait(left, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
             yield from (future.result() for future in done)
-    finally:
-        if left:
-            # A job may take minutes. Python 3.14 has a method for this.
-            for process in [*(pool._processes or {}).values()]:
-                process.terminate()
-        pool.shutdown(cancel_futures=True)

@@ -26,8 +26,19 @@ from opcheck.report import write_text
 from opcheck.report.plain_text import brief, digits, interval, percent, plural, rate, seconds, size
 from opcheck.report.store import Reading, line, stored
 from opcheck.report.style import Numbers, grouped, new_table, put_all, say, unlike
-from opcheck.timing import BUSY, NOISY, Compared, Ratio, Spread, means, ratio, spread
-from opcheck.timing import words as verdict_on
+from opcheck.timing import (
+    BUSY,
+    NOISY,
+    Compared,
+    Ratio,
+    Spread,
+    means,
+    ratio,
+    spread,
+)
+from opcheck.timing import (
+    words as verdict_on,
+)
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]

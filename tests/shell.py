@@ -71,9 +71,7 @@ def serve(path: str) -> None:
         group,
         main,
         output,
-    )
-    from opcheck.cli import (
-        run as command,  # noqa: F401
+        run as command,
     )
     from opcheck.execution import workers  # noqa: F401
     from opcheck.report import formatting  # noqa: F401

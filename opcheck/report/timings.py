@@ -35,8 +35,6 @@ from opcheck.timing import (
     means,
     ratio,
     spread,
-)
-from opcheck.timing import (
     words as verdict_on,
 )
 

@@ -23,13 +23,10 @@ from opcheck.model import (
     Produced,
     Raised,
     Verdict,
-)
-from opcheck.model import (
     question as q,
 )
 from tests.asking import asking, cases_in, elements, kills, shipped_cases, task_of
-from tests.execution.one import RIGHT as Y
-from tests.execution.one import TWO, X
+from tests.execution.one import RIGHT as Y, TWO, X
 from tests.expecting import error_of
 from tests.hardmax import Hardmax
 from tests.inline import Inline, judge_all, judged

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.dtypes import BASIC, DTYPES, DType, limits
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faults, faulty
 from opcheck.errors import illegal

@@ -16,8 +16,7 @@ from opcheck import opset
 from opcheck.dtypes import DTYPES, of
 from opcheck.engine.axes import matrix_of
 from opcheck.engine.evaluate import Expected, evaluate, exactly, is_real
-from opcheck.engine.mutants import elements as el
-from opcheck.engine.mutants import mutant, rows
+from opcheck.engine.mutants import elements as el, mutant, rows
 from opcheck.engine.mutants.elements import FLOATS, LONG, NUMBERS, WIDTHS, blank, through
 from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, faulty_where, reading, refusing
 from opcheck.engine.node import Node

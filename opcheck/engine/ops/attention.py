@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import elements_at, stretches
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops import softmax

@@ -9,8 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcheck import dtypes, opset
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp, opset
 from opcheck.engine.axes import common_shape, distinct, from_either_end, listed, stretches
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
 from opcheck.engine.operators import by_step, family, is_open, operator, unsaid, with_parameters

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, opset
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp, opset
 from opcheck.engine import axes, operators
 from opcheck.engine.axes import broadcast, common_shape, from_the_front, stretches
 from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED

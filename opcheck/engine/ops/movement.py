@@ -7,8 +7,7 @@ from itertools import pairwise, zip_longest
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.engine import axes as ax
 from opcheck.engine.axes import check_size, distinct, from_either_end, from_the_front, listed
 from opcheck.engine.operators import FLOATING, by_step, check_one_of, check_shape, operator, unsaid

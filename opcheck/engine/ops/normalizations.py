@@ -5,8 +5,7 @@ from math import inf, prod, sqrt
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid

@@ -5,8 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from opcheck import numbers as xp
-from opcheck import opset
+from opcheck import numbers as xp, opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import from_either_end, listed, scalar
 from opcheck.engine.operators import by_step, operator, unsaid

@@ -30,6 +30,7 @@ from click.core import Context, Parameter, ParameterSource
 
 from opcheck import interrupt
 from opcheck.errors import CaseFileError, Exit, Problem, UsageError, writing
+from opcheck.grouping import Item
 from opcheck.report import plain_text
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from opcheck.model import Case, Run
-
-Item = TypeVar("Item")
 
 
 class Amount(click.FloatRange):

@@ -290,13 +290,11 @@ def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
-def _here(
-    jobs: int, function: Callable[[Any], Iterable[Any]], batches: Sequence[Any]
-) -> Iterator[Any]:
+def _here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
     """A `Spread` in so many processes; in this one as it is asked for."""
     if jobs == 1:
-        return chain.from_iterable(map(function, batches))
-    return chain.from_iterable(workers.in_parallel(partial(_whole, function), batches, jobs))
+        return chain.from_iterable(map(work, batches))
+    return chain.from_iterable(workers.in_parallel(partial(_whole, work), batches, jobs))
 
 
 def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]:

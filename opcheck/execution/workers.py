@@ -9,7 +9,7 @@ import platform
 import re
 import signal
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -29,15 +29,13 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import OpcheckError, UsageError, few
 from opcheck.execution.expected import oracles_of
+from opcheck.grouping import Found, Item, Key
 from opcheck.known import Facts
 from opcheck.model import BackendInfo, Case, Environment, Outcome, Question, Reply, timing
 
-Item = TypeVar("Item")
 Made = TypeVar("Made")
 #: Seconds that a backend has for a case by default.
 TIMEOUT = 30.0
-Key = TypeVar("Key", bound=Hashable)
-Found = TypeVar("Found")
 Inquiry: TypeAlias = Generator[Question, Reply, Found]
 #: Seconds between two looks at backends while none of them replies.
 _TICK = 0.05

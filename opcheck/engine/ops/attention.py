@@ -301,7 +301,6 @@ def of_tokens(recurrence, query, key, value, past_state=None, decay=None, beta=N
 
 @LINEAR.formula(by=of_tokens)
 def by_token(q, k, v, state, g, beta, gate=xp.exp, early=False, undecayed=False):
-    """One token after the other, as the text says."""
     states, errors = [state], []
     for t in range(k.shape[2]):
         old, column = state, xp.expand_dims(k[:, :, t], axis=3)

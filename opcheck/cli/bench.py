@@ -91,7 +91,7 @@ def saved_benchmark(path: Path) -> Stored:
 
     stored = read(path)
     if not stored.complete:
-        click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
+        options.tell(f"{path} is of a run that was cut short")
     return stored
 
 
@@ -262,11 +262,11 @@ def _chosen(**selection: Any) -> list[Case]:
     by_reason = group_by(cases, why_not)
     found = by_reason.pop("", [])
     for reason, those in by_reason.items():
-        click.echo(f"opcheck: not timed: {few([one.id for one in those])}: {reason}", err=True)
+        options.tell(f"not timed: {few([one.id for one in those])}: {reason}")
     if cases and not found:
         raise UsageError("none of the cases can be timed")
     if not cases:
-        click.echo(f"opcheck: no case matches ({said})", err=True)
+        options.tell(f"no case matches ({said})")
         options.leave(Exit.NOTHING_JUDGED)
     return found
 

@@ -17,8 +17,10 @@ from opcheck.errors import InvalidNode, illegal
 from opcheck.grouping import sure
 from opcheck.numbers import plain
 
-NAMES = """Det Einsum Gemm MatMul CumProd CumSum ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
-ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare"""
+NAMES = """Det Einsum Gemm MatMul
+
+CumProd CumSum ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
+ReduceProd ReduceSum ReduceSumSquare"""
 DET = operator("Det")
 _TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
 

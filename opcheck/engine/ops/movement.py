@@ -15,8 +15,9 @@ from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """CenterCropPad Concat DepthToSpace Expand EyeLike Pad Range ReverseSequence SpaceToDepth
-Split Tile Trilu Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose
-Unsqueeze"""
+Split Tile Trilu
+
+Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze"""
 _MOVING, _SHAPING = NAMES.split("\n\n")
 _MODES = ("constant", "reflect", "edge")
 CENTER, CONCAT, DEPTH, EXPAND, EYE, PAD, RANGE, REVERSE, SPACE, SPLIT, TILE, TRILU = (

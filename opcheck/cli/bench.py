@@ -78,10 +78,9 @@ def asked_gate(
         raise UsageError("--max-regression needs --base BACKEND, or a saved --baseline FILE")
     least = FINEST if stored else LIMIT
     if most is not None and most < least:
-        raise UsageError(
-            f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be detected",
-            "two builds in one run show less: -b old -b new --base old" if stored else None,
-        )
+        hint = "two builds in one run show less: -b old -b new --base old" if stored else None
+        said = f"{100 * least:g}% is the least that can be detected"
+        raise UsageError(f"--max-regression {100 * most:g}%: {said}", hint)
     return TimingGate(USUAL if most is None else most, unclear)
 
 
@@ -103,10 +102,8 @@ def check_baseline(path: Path, stored: Stored, about: Bench, cases: Sequence[Cas
     ids, known = [case.id for case in cases], {row.case: row for row in stored.rows}
     unfair = timings.unfair(timings.differences(stored.bench, about, [*known], ids))
     if unfair:
-        raise UsageError(
-            f"{path} cannot be compared with this run: {unfair}",
-            "times would change without the build: ask for the same, or save a new baseline",
-        )
+        hint = "times would change without the build: ask for the same, or save a new baseline"
+        raise UsageError(f"{path} cannot be compared with this run: {unfair}", hint)
     lacking = []
     for case in cases:
         row = known[case.id]

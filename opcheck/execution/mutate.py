@@ -354,16 +354,13 @@ def _mutation(
 
 
 def killed_elsewhere(
-    survivors: Iterable[MutantId],
-    cases: Iterable[Case],
-    jobs: int = 1,
-    spread: Spread | None = None,
+    alive: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1, spread: Spread | None = None
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
     asked = {(case.id, case.source) for case in cases}
     batches = [
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
-        for op, those in group_by(survivors, lambda one: one.op).items()
+        for op, those in group_by(alive, lambda one: one.op).items()
     ]
     yield from (spread or partial(_here, jobs))(_killing, batches)
 

@@ -124,10 +124,8 @@ def consulted(
             (one,) = chosen_backends([address], folder, limits)
             is_trusted = address in given or one.name is not None
             if not is_trusted and parse(one.address).kind in CODE:
-                raise UsageError(
-                    f"{address!r} is code, which no case file may have run",
-                    "name it with -b too, or give it a name in opcheck.toml and state that",
-                )
+                hint = "name it with -b too, or give it a name in opcheck.toml and state that"
+                raise UsageError(f"{address!r} is code, which no case file may have run", hint)
         except UsageError as error:
             message = f"{oracles[address].source}: expect.oracle: {error.message}"
             raise UsageError(message, error.hint) from None

@@ -15,7 +15,7 @@ from opcheck.dtypes import DTYPES, DType, content, limits
 from opcheck.engine import operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import did_you_mean
-from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
+from opcheck.model import Array, Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
 from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
@@ -470,9 +470,7 @@ class Resolver:
             self.problem(mark, f"{name}: {quoted(one)} is the name of a tensor around the graph")
         return True
 
-    def _attribute_tensor(
-        self, attribute: Attribute, value: Any
-    ) -> model.Array | tuple[Any, ...] | None:
+    def _attribute_tensor(self, attribute: Attribute, value: Any) -> Array | tuple[Any, ...] | None:
         """The tensor stated for an attribute, or its list; None with its problem reported."""
         node = grouping.sure(self.node.get("attrs", attribute.name))
         stated = value if isinstance(value, f.TensorFields) else None

@@ -16,14 +16,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from opcheck import analysis
-from opcheck import session as sessions
+from opcheck import analysis, session as sessions
 from opcheck.errors import UsageError
 from opcheck.execution.bench import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, check, load_user_ledgers
-from opcheck.model import Case, Level, Record
-from opcheck.model import Run as StoredRun
+from opcheck.model import Case, Level, Record, Run as StoredRun
 from opcheck.model.timing import Timed
 from opcheck.report import store, summary, why_no_report, write_text
 from opcheck.report.html.run_page import fragment

@@ -257,7 +257,7 @@ def pages_of(domain: str, op: str) -> Pages | None:
     """The pages of an operator with the entries of its file alone; None where there is no text."""
     folders = {"": "onnx", opset.DML: "dml", opset.ML: "ml", opset.TRAINING: "training"}
     family = folders.get(domain, domain)
-    for file in (shipped_folder("_clauses", "clauses") / family).glob("*.yaml"):
+    for file in (shipped_folder("clauses") / family).glob("*.yaml"):
         if op in operators_in(file):
             return load_pages(file, op)
     pages = _bare(domain, op)
@@ -267,7 +267,7 @@ def pages_of(domain: str, op: str) -> Pages | None:
 def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]]) -> None:
     """Raise CaseFileError: files of no operator; names of no `shipped` case, for ops of `cases`."""
     problems, asked = Problems(), {case.op.name for case in cases}
-    for path in sorted(shipped_folder("_clauses", "clauses").rglob("*.yaml")):
+    for path in sorted(shipped_folder("clauses").rglob("*.yaml")):
         try:
             pages = load_pages(path, *operators_in(path)[:1])
             ops = ", ".join(pages.ops)

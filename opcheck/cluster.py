@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Lock
 from time import monotonic, sleep
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
 import opcheck
 from opcheck import interrupt
@@ -40,7 +40,7 @@ from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.execution import bench, support, workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
 from opcheck.execution.workers import Counted, InProcess, Limits, environment
-from opcheck.grouping import picked
+from opcheck.grouping import Found, picked
 from opcheck.model import BackendInfo, Case, LiveResult, Record, Support, Task
 from opcheck.model.timing import Bench, Rows, Timed
 from opcheck.reading import shipped_folder
@@ -55,14 +55,10 @@ _DEPTH = 2
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
 #: A worker has backends of so many runs at most: those of the first of more are started anew.
 _RUNS = 4
-#: The folders of what ships with opcheck, installed and in a checkout.
-_SHIPPED = {
-    "_cases": "cases", "_clauses": "clauses", "_equivalent": "equivalent",
-    "_known": "reports/known",
-}  # fmt: skip
+#: The folders of what ships with opcheck.
+_SHIPPED = ("cases", "clauses", "equivalent", "reports/known")
 #: Settings in which hosts may differ whose times are compared: others time the same in each round.
 _LOOSE = {"load", "memory", "platform"}
-T = TypeVar("T")
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: What a worker does besides judging cases: it may be ended after anything that it yields.
@@ -74,7 +70,7 @@ def software() -> dict[str, str]:
     """The versions that all machines must share: of opcheck with its suites, and of packages."""
     here = environment()
     files = [*chain(*map(Path(opcheck.__path__[0]).rglob, ("*.py", "*.toml")))]
-    files += chain(*(shipped_folder(*one).rglob("*.yaml") for one in _SHIPPED.items()))
+    files += chain(*(shipped_folder(one).rglob("*.yaml") for one in _SHIPPED))
     packages = {name: it for name, it in here.packages.items() if name != "onnxruntime"}
     return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}
 
@@ -481,7 +477,7 @@ class Cluster:
             asked = self._order, numbers, cases, job
             return self._client.submit(work, *asked, pure=False, **where)
 
-    def _waited(self, take: Callable[[_Chunk, Any], T | None]) -> T | None:
+    def _waited(self, take: Callable[[_Chunk, Any], Found | None]) -> Found | None:
         """The outcome of a chunk that is done; None where none was for a while."""
         try:
             found = take(*self._done.get(timeout=_TICK))

@@ -1,6 +1,7 @@
 """Ctrl-C: once, the program ends at its next safe place; twice, at once, and processes with it.
 
-Python's own exception anywhere would become other errors in other packages.
+Python's own exception anywhere would become other errors in other packages. Processes that opcheck
+starts for its own work leave Ctrl-C to it.
 """
 
 import os
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 #: True where a copy of a process works; elsewhere system libraries may not survive it.
 CAN_FORK = sys.platform == "linux"
@@ -59,6 +61,37 @@ def end_with(parent: int) -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def follow(parent: int) -> None:
+    """Have this process, a copy of its `parent`, end with it, and leave Ctrl-C to it."""
+    end_with(parent)
+    # Programs that it starts do not inherit this handler.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def processors() -> int:
+    """Return the number of processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def processes(
+    count: int, start: str, begin: Callable[..., object], given: tuple[object, ...]
+) -> Iterator[Any]:
+    """A pool of processes, each begun by `begin(*given)`; left early, it ends them at once."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(count, get_context(start), begin, given) as pool:
+        try:
+            yield pool
+        except BaseException:
+            # A job may take minutes. Python 3.14 has a method for this.
+            for process in [*(pool._processes or {}).values()]:
+                process.kill()
+            raise
 
 
 def _handle(signum: int, frame: FrameType | None) -> None:

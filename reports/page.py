@@ -24,8 +24,7 @@ from opcheck.model import Record, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, timings
 from opcheck.report.markdown import block, table
-from opcheck.timing import means, ratio, spread
-from opcheck.timing import words as verdict_on
+from opcheck.timing import means, ratio, spread, words as verdict_on
 from reports import score
 from reports.published import UNJUDGED, Defect, Group, Published, State, plain
 from reports.weights import Cell, Model, shares

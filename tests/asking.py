@@ -7,8 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from opcheck import dtypes, model, opset
-from opcheck import opset as directml
+from opcheck import dtypes, model, opset, opset as directml
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine.operators import Operator, every
 from opcheck.known import shipped_ledgers

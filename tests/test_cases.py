@@ -25,7 +25,7 @@ from tests.node_tests import needs_known_releases
 ENGINE = backends.connect("numpy")
 #: Asked once each, as it repeats its answers.
 ONCE = replace(ENGINE, info=replace(ENGINE.info, repeatable=False))
-README = (shipped_folder("_cases", "cases") / "README.md").read_text(encoding="utf-8")
+README = (shipped_folder("cases") / "README.md").read_text(encoding="utf-8")
 
 #: Every version that the engine has, with each of its types.
 KERNELS = [(op, dtype) for op in judged_versions() for dtype in dtypes_of(op)]

@@ -39,7 +39,7 @@ def test_every_file_is_found_by_its_operator():
         for sentence in page
         if sentence.source.line
     }
-    folder = shipped_folder("_clauses", "clauses")
+    folder = shipped_folder("clauses")
     files = {f"clauses/{file.relative_to(folder).as_posix()}" for file in folder.rglob("*.*")}
     assert named == files
 

@@ -5,8 +5,7 @@ from itertools import pairwise
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from onnx import TensorProto, helper
 
 from opcheck import dtypes

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import iree.runtime as runtime
 from iree.compiler import tools
-from iree.compiler.tools.import_onnx.__main__ import main as import_onnx
-from iree.compiler.tools.import_onnx.__main__ import parse_arguments
+from iree.compiler.tools.import_onnx.__main__ import main as import_onnx, parse_arguments
 
 from opcheck.errors import NotSupported
 from opcheck.graph import model_of

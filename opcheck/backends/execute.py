@@ -14,8 +14,7 @@ from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy import array as plain_copy
-from numpy import empty, generic, ndarray, str_
+from numpy import array as plain_copy, empty, generic, ndarray, str_
 from numpy.ma import MaskedArray
 
 from opcheck import dtypes

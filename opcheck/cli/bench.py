@@ -78,10 +78,9 @@ def asked_gate(
         raise UsageError("--max-regression needs --base BACKEND, or a saved --baseline FILE")
     least = FINEST if stored else LIMIT
     if most is not None and most < least:
-        raise UsageError(
-            f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be detected",
-            "two builds in one run show less: -b old -b new --base old" if stored else None,
-        )
+        hint = "two builds in one run show less: -b old -b new --base old" if stored else None
+        said = f"{100 * least:g}% is the least that can be detected"
+        raise UsageError(f"--max-regression {100 * most:g}%: {said}", hint)
     return TimingGate(USUAL if most is None else most, unclear)
 
 
@@ -91,7 +90,7 @@ def saved_benchmark(path: Path) -> Stored:
 
     stored = read(path)
     if not stored.complete:
-        click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
+        options.tell(f"{path} is of a run that was cut short")
     return stored
 
 
@@ -103,10 +102,8 @@ def check_baseline(path: Path, stored: Stored, about: Bench, cases: Sequence[Cas
     ids, known = [case.id for case in cases], {row.case: row for row in stored.rows}
     unfair = timings.unfair(timings.differences(stored.bench, about, [*known], ids))
     if unfair:
-        raise UsageError(
-            f"{path} cannot be compared with this run: {unfair}",
-            "times would change without the build: ask for the same, or save a new baseline",
-        )
+        hint = "times would change without the build: ask for the same, or save a new baseline"
+        raise UsageError(f"{path} cannot be compared with this run: {unfair}", hint)
     lacking = []
     for case in cases:
         row = known[case.id]
@@ -262,11 +259,11 @@ def _chosen(**selection: Any) -> list[Case]:
     by_reason = group_by(cases, why_not)
     found = by_reason.pop("", [])
     for reason, those in by_reason.items():
-        click.echo(f"opcheck: not timed: {few([one.id for one in those])}: {reason}", err=True)
+        options.tell(f"not timed: {few([one.id for one in those])}: {reason}")
     if cases and not found:
         raise UsageError("none of the cases can be timed")
     if not cases:
-        click.echo(f"opcheck: no case matches ({said})", err=True)
+        options.tell(f"no case matches ({said})")
         options.leave(Exit.NOTHING_JUDGED)
     return found
 

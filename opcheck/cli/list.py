@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli.options import chosen_cases, declared, format_option, leave, output, print_records
 from opcheck.errors import Exit, UsageError, did_you_mean, plural
@@ -73,10 +74,9 @@ def command(clauses: bool, operators: bool, into: Path | None, form: str, **sele
     if into:
         from opcheck.execution.saving import write_questions
 
-        count = write_questions(into, cases)
-        click.echo(f"opcheck: {count:,} questions in {into}", err=True)
+        options.tell(f"{write_questions(into, cases):,} questions in {into}")
     if not cases:
-        click.echo(f"opcheck: no case matches ({said})", err=True)
+        options.tell(f"no case matches ({said})")
         leave(Exit.NOTHING_JUDGED)
 
 
@@ -123,7 +123,6 @@ def mutate(
     from opcheck.engine import operator_of
     from opcheck.engine.mutants.mutant import STATEFUL
     from opcheck.execution import mutate as work
-    from opcheck.execution.workers import processors
     from opcheck.model import Fate, Power
     from opcheck.report import listing
 
@@ -131,7 +130,7 @@ def mutate(
     left = [case for case in cases if operator_of(case.op) and not case.expect.is_stated]
     if left:
         message = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
-        click.echo(f"opcheck: {message}: what must come out is what backends answer", err=True)
+        options.tell(f"{message}: what must come out is what backends answer")
     known = {one.name for op in {case.op for case in cases} for one in work.all_mutants(op)}
     known |= {one.name for one in STATEFUL}
     for name in (name for name in names if name not in known):
@@ -139,7 +138,7 @@ def mutate(
     settings = work.MutationSettings(names)
     if cluster and jobs:
         raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
-    processes, spread = jobs or processors(), None
+    processes, spread = jobs or interrupt.processors(), None
     with ExitStack() as stack:
         if cluster is not None:
             from opcheck.cluster import hired
@@ -149,7 +148,7 @@ def mutate(
         with options.counted("trying mutants", work.count(cases, settings)) as each:
             found = tuple(each(work.mutations(cases, settings, processes, spread)))
         if not found:
-            click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
+            options.tell(f"no case of an operator with known mutants ({said})")
             leave(Exit.NOTHING_JUDGED)
         survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
         power = Power(found, dict(work.killed_elsewhere(survivors, cases, processes, spread)))
@@ -278,9 +277,9 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
         options.write_lines(None, report.html_lines(found))
     missed = [*filter(None, (report.missed(floor, one) for one in found for floor in wanted))]
     for line in missed:
-        click.echo(f"opcheck: {line}", err=True)
+        options.tell(line)
     if wanted and not missed:
-        click.echo("opcheck: all that is required is right", err=True)
+        options.tell("all that is required is right")
     needed = {cell for floor in wanted for cell in floor.cells}
     cells = [cell for one in found for cell in one.cells if cell.cell in needed]
     if any(cell.verdict is Verdict.NOT_RUN for cell in cells):

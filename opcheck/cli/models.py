@@ -76,7 +76,7 @@ def locate(
         if not found.right_alone:
             again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
     elif folder:
-        click.echo(f"opcheck: nothing is written to {folder}: no node is wrong by itself", err=True)
+        options.tell(f"nothing is written to {folder}: no node is wrong by itself")
     report.show(options.output(), found, backend.info, again)
     wrong = []
     if found.failing:
@@ -180,10 +180,10 @@ def extract(
     names = {part.name for part in network.parts}
     rest = sum(share for name, share in shares.items() if name not in names)
     if round(rest, 2):
-        click.echo(f"opcheck: {rest:.0%} of the time is of nodes of other names: fused?", err=True)
+        options.tell(f"{rest:.0%} of the time is of nodes of other names: fused?")
     for name, why in left:
         share = f", {shares.get(name, 0.0):.1%} of the time" if profile else ""
-        click.echo(f"opcheck: left out: {one_line(name)}{share}: {one_line(why)}", err=True)
+        options.tell(f"left out: {one_line(name)}{share}: {one_line(why)}")
     if not written:
         options.end(Exit.NOTHING_JUDGED, "no node can be written as a case")
     nodes = plural(sum(len(one.names) for one in written), "node")

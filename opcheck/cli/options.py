@@ -30,6 +30,7 @@ from click.core import Context, Parameter, ParameterSource
 
 from opcheck import interrupt
 from opcheck.errors import CaseFileError, Exit, Problem, UsageError, writing
+from opcheck.grouping import Item
 from opcheck.report import plain_text
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from opcheck.model import Case, Run
-
-Item = TypeVar("Item")
 
 
 class Amount(click.FloatRange):
@@ -204,6 +203,11 @@ def chosen_cases(
     return choose(cases, chosen), str(chosen)
 
 
+def tell(said: str) -> None:
+    """Print a line about the command itself on standard error."""
+    click.echo(f"opcheck: {said}", err=True)
+
+
 def end(code: Exit, meaning: str, *, err: bool = False) -> NoReturn:
     """Print the exit code and what it means, and end the program with it."""
     click.echo(f"exit {code:d}: {meaning}", err=err)
@@ -282,8 +286,7 @@ def _clean(ctx: Context) -> None:
     """Remove earlier outputs that have been replaced; name the others."""
     for path, stale, moved in ctx.meta.pop(_STALE, ()):
         if stale.exists() and not path.exists():
-            said = f"{path.name} of an earlier command is {stale.name} now"
-            click.echo(f"opcheck: {said}", err=True)
+            tell(f"{path.name} of an earlier command is {stale.name} now")
         elif stale.is_file():
             stale.unlink()
         elif moved:
@@ -318,7 +321,7 @@ def _rename(path: Path, stale: Path, kind: OutputPath, words: Sequence[str]) -> 
             # Some files can only be written into: a single one that is mounted, for example.
             path.write_bytes(b"")
         except OSError:
-            click.echo(f"opcheck: {path.name} stays as it was: {error.strerror}", err=True)
+            tell(f"{path.name} stays as it was: {error.strerror}")
         return False
 
 

@@ -20,7 +20,7 @@ import click
 
 from opcheck import interrupt
 from opcheck.analysis import is_failure, is_red, reds_of
-from opcheck.cli.options import STANDARD, lock, output, progress, read_runs
+from opcheck.cli.options import STANDARD, lock, output, progress, read_runs, tell
 from opcheck.cli.reports import Target
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
@@ -145,7 +145,7 @@ class _File:
         except OSError as error:
             # Printed at once: the run may last for hours.
             self._fail(error)
-            click.echo(f"opcheck: {self.error}", err=True)
+            tell(f"{self.error}")
 
     def close(self) -> None:
         """Close the file, which has to be the one at its path still, as it was written."""
@@ -286,7 +286,7 @@ class Ledgers:
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
-            _tell(f"{path}: not updated, because not every case was judged")
+            tell(f"{path}: not updated, because not every case was judged")
             return []
         lines = target.fields.known if target else ()
         listed = {op for line in lines for place in line.where or () for op in place.ops}
@@ -296,7 +296,7 @@ class Ledgers:
         revision, said = update_ledger(*told, add=add, prune=prune)
         if revision:
             if target and not target.is_unchanged():
-                _tell(f"{path}: not updated, because somebody else changed it meanwhile")
+                tell(f"{path}: not updated, because somebody else changed it meanwhile")
                 return []
             text = "\n".join(target.lines) if target else new_ledger(backend.address)
             node = read_text(text, str(path), Problems())
@@ -309,12 +309,8 @@ class Ledgers:
             except Unwritable as error:
                 return [error.message]
         for line in said:
-            _tell(f"{path}: {line}")
+            tell(f"{path}: {line}")
         return []
-
-
-def _tell(line: str) -> None:
-    click.echo(f"opcheck: {line}", err=True)
 
 
 @dataclass(frozen=True)
@@ -356,7 +352,7 @@ class Subset:
             message = f"--last-failed {path}: no backend of this run took part in it"
             raise UsageError(message, f"it has {', '.join(map(repr, there))}")
         if not run.complete:
-            _tell(f"{path} is incomplete: more may fail than did there")
+            tell(f"{path} is incomplete: more may fail than did there")
         red = reds_of(run.header)
         records = (one for one in run.records if one.backend in addresses)
         failed = {one.case for one in records if is_failure(one, red)}
@@ -365,7 +361,7 @@ class Subset:
             named = few([*map(one_line, sorted(gone))], _NAMED)
             verb = "is" if len(gone) == 1 else "are"
             message = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
-            _tell(f"{message} selected: {named}")
+            tell(f"{message} selected: {named}")
         return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli.group import Commands
 from opcheck.errors import Exit, UsageError, few, writing
@@ -73,9 +74,7 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
-    from opcheck.execution.golden import check_place
-    from opcheck.execution.golden import write as write_cases
-    from opcheck.execution.workers import processors
+    from opcheck.execution.golden import check_place, write as write_cases
     from opcheck.report.style import Numbers, new_table, put_all
     from opcheck.suite.load import check_case_files
 
@@ -83,7 +82,8 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     check_place(folder, force=force)
     cases, said = options.chosen_cases(**selection)
     with options.counted("writing", len(cases)) as each:
-        written = write_cases(folder, cases, said, jobs or processors(), force=force, counted=each)
+        jobs = jobs or interrupt.processors()
+        written = write_cases(folder, cases, said, jobs, force=force, counted=each)
     # How a backend uses each folder's tests, where values come from, what is left out.
     folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
     duties = {

@@ -108,7 +108,7 @@ def report(path: Path, form: str, out: Path | None, quiet: bool, verbose: int) -
     else:
         options.write_lines(out, lines(form, run))
         if not run.complete:
-            click.echo(f"opcheck: {path}: {meaning}", err=True)
+            options.tell(f"{path}: {meaning}")
     options.leave(code)
 
 
@@ -135,7 +135,7 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
     with options.printed(out) as console:
         timings.show(console, kept.bench, kept.rows, complete=kept.complete)
     if not kept.complete:
-        click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
+        options.tell(f"{path}: the benchmark was cut short")
         return Exit.UNUSABLE
     timed = any(timing.samples for row in kept.rows for timing in row.timings)
     return Exit.CONFORMS if timed else Exit.NOTHING_JUDGED
@@ -176,7 +176,7 @@ def diff(
     if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
     if apart(old.header, new.header) < 0:
-        click.echo(f"opcheck: {new_path} began before {old_path}: is it NEW?", err=True)
+        options.tell(f"{new_path} began before {old_path}: is it NEW?")
     found = compare(old, new)
     if form == "pretty":
         with options.printed(out) as console:
@@ -213,7 +213,7 @@ def merge(paths: tuple[Path, ...], out: Path) -> None:
     options.write_lines(out, store.lines(whole))
     header = whole.header
     for said in (*lacks, *several_builds(header)):
-        click.echo(f"opcheck: {one_line(said)}", err=True)
+        options.tell(one_line(said))
     counts = len(whole.records), header.cases, len(header.backends)
     message = ", ".join(map(plural, counts, ("result", "case", "backend")))
     code = Exit.CONFORMS if whole.complete else Exit.UNUSABLE

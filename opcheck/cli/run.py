@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from opcheck import interrupt
-from opcheck.cli import options
-from opcheck.cli import reports as report_files
+from opcheck.cli import options, reports as report_files
 from opcheck.errors import Exit, UsageError
 from opcheck.grouping import picked
 

@@ -540,8 +540,8 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     above, below = _beside(off, own, part, down, -1), _beside(off, own, part, up, 1)
     scale = np.zeros(down.shape)
     for _ in range(_STEPS):
-        most, (high, room_above) = _extreme(above, scale, -1)
-        _, (low, room_below) = _extreme(below, scale, 1)
+        most, high, room_above = _extreme(above, scale, -1)
+        _, low, room_below = _extreme(below, scale, 1)
         room = room_above + room_below
         step = np.where(room > 0, (high - low) / np.where(room > 0, room, 1), 0)
         # A step back is rounding, next to the end.
@@ -567,12 +567,10 @@ def _beside(off: Floats, own: Floats, part: Mask, limit: Floats, sign: int) -> t
     return off, own, np.where(np.concatenate([part, bounded], axis=1), off, sign * np.inf)
 
 
-def _extreme(
-    side: tuple[Floats, ...], scale: Floats, sign: int
-) -> tuple[Floats, tuple[Floats, Floats]]:
+def _extreme(side: tuple[Floats, ...], scale: Floats, sign: int) -> tuple[Floats, Floats, Floats]:
     """The largest off − λ·own for the sign −1, the smallest off + λ·own for 1; its off and own."""
     off, own, aside = side
     ends = aside + sign * scale * own
     place = np.arange(len(ends)), (ends.argmin if sign > 0 else ends.argmax)(axis=1)
     end = ends[place][:, None]
-    return np.where(np.isfinite(end), end, 0.0), (off[place][:, None], own[place][:, None])
+    return np.where(np.isfinite(end), end, 0.0), off[place][:, None], own[place][:, None]

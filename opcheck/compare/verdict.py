@@ -13,7 +13,6 @@ from opcheck.compare.outputs import Comparisons, Outputs, compare_outputs, state
 from opcheck.dtypes import of
 from opcheck.model import question
 from opcheck.model.case import EXACT, Array, Case, OutputSpec, Rule, Tolerance
-from opcheck.model.question import Outcome, Produced, Raised
 from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 
 #: Beginning of the reason for an answer that is no tensor.
@@ -274,7 +273,7 @@ def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
 
 
 def judge_among(
-    case: Case, outcomes: Mapping[str, Outcome], like: Array | None = None
+    case: Case, outcomes: Mapping[str, question.Outcome], like: Array | None = None
 ) -> dict[str, Judgement]:
     """The verdict on each backend, by name, where the right answer is unknown.
 
@@ -293,7 +292,7 @@ def judge_among(
     for name, outcome in outcomes.items():
         if not depends(outcome):
             found[name] = by_itself(rule, outcome)
-        elif isinstance(outcome, Raised):
+        elif isinstance(outcome, question.Raised):
             refusals[name] = str(outcome)
         elif wrong := misfit(outcome.outputs, outputs):
             said, kind = what_is_wrong(wrong), failure([wrong])
@@ -316,9 +315,9 @@ def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
     return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)
 
 
-def steady(case: Case, outcome: Outcome) -> Outcome:
+def steady(case: Case, outcome: question.Outcome) -> question.Outcome:
     """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance."""
-    if not isinstance(outcome, Produced) or outcome.again is None:
+    if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome
     if misfit(outcome.outputs, case.outputs):
         return outcome

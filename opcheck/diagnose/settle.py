@@ -353,9 +353,8 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         yield f"the rank of {the}", PLAIN, len(shape)
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - 2)
-        yield from (
-            (f"the length of axis {n} of {the}", LIMIT, size) for n, size in enumerate(shape)
-        )
+        for n, size in enumerate(shape):
+            yield f"the length of axis {n} of {the}", LIMIT, size
         yield from [(f"the length of the last axis of {the}", LIMIT, shape[-1])] if shape else ()
         yield f"the longest axis of {the}", LIMIT, max(shape, default=0)
         yield f"the number of elements of {the}", LIMIT, prod(shape)

@@ -19,7 +19,6 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import by_step, check_one_of, is_open
 from opcheck.errors import InvalidNode, illegal, unsupported
 from opcheck.model import Array
-from opcheck.numbers import primitive
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
@@ -34,7 +33,7 @@ _GATHERED = 1 << 18
 _AT_ONCE = 1 << 22
 
 
-@primitive
+@xp.primitive
 def from_either_end(axis: int, rank: int) -> int:
     """`axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)"."""
     illegal(f"axis {axis} is outside {_range(-rank, rank)}", not -rank <= axis < rank)
@@ -50,7 +49,7 @@ def distinct(
     return found
 
 
-@primitive
+@xp.primitive
 def from_the_front(axis: int, rank: int) -> int:
     """`axis` where the text documents no negative values: in [0, r-1]."""
     illegal(f"axis {axis} is outside {_range(0, rank)}", not 0 <= axis < rank)
@@ -91,7 +90,7 @@ def check_size(shape: Sequence[int]) -> None:
         raise MemoryError(f"no array can hold an output of shape {tuple(shape)}")
 
 
-@primitive
+@xp.primitive
 def elements_at(indices: Any, length: int, *, back: bool) -> Any:
     """Indices along an axis of this length, counted from the front.
 
@@ -105,13 +104,13 @@ def elements_at(indices: Any, length: int, *, back: bool) -> Any:
     return np.where(indices < 0, indices + length, indices)
 
 
-@primitive
+@xp.primitive
 def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
     """The matrix [a_0 * … * a_{k-1}, a_k * … * a_{n-1}] that versions 1 and 11 work on."""
     return prod(shape[:axis]), prod(shape[axis:])
 
 
-@primitive
+@xp.primitive
 def broadcast(*arrays: Any) -> tuple[Any, ...]:
     """The arrays in the shape to which all of them broadcast, as NumPy's do.
 
@@ -391,7 +390,7 @@ def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padd
     return out
 
 
-@primitive
+@xp.primitive
 def windows_of(
     shape: Sequence[int],
     kernel_shape: Sequence[int],

@@ -13,7 +13,6 @@ from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
-from opcheck.numbers import Faults
 from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind, expected, narrow, stored
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, minus, reach
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
@@ -22,7 +21,6 @@ from opcheck.numbers.faulty import Faulty, bare
 #: An output of a formula on bounded numbers; a plain array is exact.
 Output: TypeAlias = Bounded | Truth | Indices | Array
 
-_FLOAT32 = DTYPES["float32"]
 _OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
 #: The most elements that mpmath computes, which takes some minutes for as many.
 _LARGE = 1 << 20
@@ -42,7 +40,7 @@ def is_real(array: Array | None) -> TypeGuard[Array]:
 def evaluate(
     node: Node,
     formula: Formula | None = None,
-    faults: Faults | None = None,
+    faults: numbers.Faults | None = None,
     trace: set[str] | None = None,
 ) -> tuple[Array, ...]:
     """The outputs in the tensors' own types, 16-bit ones computed in float32 and rounded once.
@@ -56,7 +54,7 @@ def evaluate(
 
 
 def _in_own_types(
-    bound: BoundNode, faults: Faults | None = None, trace: set[str] | None = None
+    bound: BoundNode, faults: numbers.Faults | None = None, trace: set[str] | None = None
 ) -> tuple[Array, ...]:
     """See `evaluate`."""
     convert = _native if bound.operator.exact or bound.schema.graphs else _widened
@@ -227,7 +225,7 @@ class Evaluation:
             # What is float64 in a part of a model alone has the errors of the other part.
             poorer = {one for one in (*real, *graph.body.floats) if one.name != "float64"}
             real = (real & poorer) or poorer or real
-        return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
+        return max(real, key=lambda dtype: dtype.precision, default=DTYPES["float32"])
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark.

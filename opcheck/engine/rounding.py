@@ -12,8 +12,7 @@ from opcheck.engine.evaluate import Drawn, Expected, Tier, exactly, precisely
 from opcheck.engine.node import Node
 from opcheck.errors import NotSupported
 from opcheck.model import Array
-from opcheck.numbers import arithmetic
-from opcheck.numbers.arithmetic import Grid
+from opcheck.numbers.arithmetic import VALUE_GRIDS, Grid
 
 #: How the values of a node came about: nothing was rounded; an error bound of the reference's own
 #: arithmetic leaves one number each; computed by mpmath to as many digits as it took.
@@ -59,7 +58,7 @@ def _ends(output: Expected) -> tuple[Array, Array]:
         return output.rounded(), output.rounded()
     # The arithmetic in which the reference itself is computed.
     first = output.tiers()[0].arithmetic
-    own = Grid(_NO_DTYPE, arithmetic.VALUE_GRIDS[first.values])
+    own = Grid(_NO_DTYPE, VALUE_GRIDS[first.values])
     reference = replace(first, grid=own, ulp=4.0, largest=np.inf, smallest=0.0)
     room = output.room(Tier("reference", reference))
     y, size = output.values, np.abs(output.values)

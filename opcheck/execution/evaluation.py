@@ -96,9 +96,7 @@ class CaseEvaluation:
             pass
         return None
 
-    def compared_on_other_data(
-        self, backend: BackendInfo, answer: execute.Outputs
-    ) -> Comparisons | None:
+    def compared_on_other_data(self, backend: BackendInfo, answer: Outputs) -> Comparisons | None:
         """The comparisons of an answer to the other data, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None
@@ -106,7 +104,7 @@ class CaseEvaluation:
             return ()
         return compare_outputs(wants, answer, self.case.tolerance, declared=backend.accumulate)
 
-    def is_right_on_other_data(self, backend: BackendInfo, answer: execute.Outputs) -> bool | None:
+    def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
         """Return True if this answer to the other data is right, None if nobody knows."""
         compared = self.compared_on_other_data(backend, answer)
         return None if compared is None else _are_right(compared)

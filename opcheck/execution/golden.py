@@ -80,10 +80,9 @@ def require_sound_arithmetic() -> None:
     one, half_step, least = np.array([1.0]), np.array([2.0**-53]), np.array([2.0**-1074])
     to_nearest = one + half_step == 1 and -one - half_step == -1 and one + 1.5 * half_step > 1
     if not (to_nearest and least * one > 0):
-        raise UnsoundArithmetic(
-            "floating-point numbers are not rounded to nearest here, or lose their subnormals",
-            "something in this process changed the processor's floating-point mode",
-        )
+        said = "floating-point numbers are not rounded to nearest here, or lose their subnormals"
+        hint = "something in this process changed the processor's floating-point mode"
+        raise UnsoundArithmetic(said, hint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,7 +403,5 @@ def _write(stage: Path, case: Case) -> _Done:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         tests.append(fields)
-    manifest_case = gm.ManifestCase(
-        **picked(case, "id rule level clause"), digest=suite.case_digest(case), tests=tuple(tests)
-    )
-    return manifest_case, tuple(left)
+    about = picked(case, "id rule level clause") | {"digest": suite.case_digest(case)}
+    return gm.ManifestCase(**about, tests=tuple(tests)), tuple(left)

@@ -321,9 +321,8 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
         known = False
     if known and whole.result.failure in ("values", "precision"):
         found = replace(found, together=(yield from search.together(network)))
-    beyond = found.wrong and any(
-        one.problem == "values" and one.wrong for one in found.wrong.result.comparisons
-    )
+    outputs = found.wrong.result.comparisons if found.wrong else ()
+    beyond = any(one.problem == "values" and one.wrong for one in outputs)
     # Alone, it is judged by the bound.
     if found.wrong and beyond and search.given.issuperset(search.network.names([found.wrong.part])):
         alone = yield from CaseEvaluation(found.wrong.result.case).on(backend)
@@ -450,10 +449,8 @@ class _Search:
             self.notes.insert(0, f"{_UNSEARCHED}: {_how(outcome, count)}")
             return None
         own = model.Produced(outcome.outputs[: len(network.case.outputs)], 0.0, once=True)
-        judgement = verdict.judge(
-            "must", network.evaluation.accepted_answers, own, network.case.tolerance
-        )
-        return judgement.failure is None
+        right, tolerance = network.evaluation.accepted_answers, network.case.tolerance
+        return verdict.judge("must", right, own, tolerance).failure is None
 
 
 def _how(outcome: model.Outcome, count: int = 0) -> str:
@@ -493,9 +490,8 @@ def _judged(
         return JudgedNode(part, _unjudged(case, backend, "no output has an element")), None
     outcome = model.Produced(tuple(got), 0.0, once=True)
     like = next((x for x in operands if x is not None), None)
-    judgement = verdict.judge(
-        "must", [verdict.Answer(tuple(wants))], outcome, None, like, backend.accumulate
-    )
+    wanted = [verdict.Answer(tuple(wants))]
+    judgement = verdict.judge("must", wanted, outcome, None, like, backend.accumulate)
     result = model.LiveResult(case, backend.address, **vars(judgement))
     if judgement.failure is None:
         return JudgedNode(part, result), None

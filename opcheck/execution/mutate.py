@@ -290,13 +290,11 @@ def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
-def _here(
-    jobs: int, function: Callable[[Any], Iterable[Any]], batches: Sequence[Any]
-) -> Iterator[Any]:
+def _here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
     """A `Spread` in so many processes; in this one as it is asked for."""
     if jobs == 1:
-        return chain.from_iterable(map(function, batches))
-    return chain.from_iterable(workers.in_parallel(partial(_whole, function), batches, jobs))
+        return chain.from_iterable(map(work, batches))
+    return chain.from_iterable(workers.in_parallel(partial(_whole, work), batches, jobs))
 
 
 def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]:
@@ -356,16 +354,13 @@ def _mutation(
 
 
 def killed_elsewhere(
-    survivors: Iterable[MutantId],
-    cases: Iterable[Case],
-    jobs: int = 1,
-    spread: Spread | None = None,
+    alive: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1, spread: Spread | None = None
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
     asked = {(case.id, case.source) for case in cases}
     batches = [
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
-        for op, those in group_by(survivors, lambda one: one.op).items()
+        for op, those in group_by(alive, lambda one: one.op).items()
     ]
     yield from (spread or partial(_here, jobs))(_killing, batches)
 
@@ -446,7 +441,7 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
 @cache
 def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
     problems, found = Problems(), list[tuple[str, FileNode, ArgumentsFields]]()
-    folder = shipped_folder("_equivalent", "equivalent")
+    folder = shipped_folder("equivalent")
     keys = {"equivalent": validation.aliases(Argument)}
     for path in sorted(folder.rglob("*.yaml")):
         file = f"equivalent/{path.relative_to(folder).as_posix()}"

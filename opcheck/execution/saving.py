@@ -13,8 +13,9 @@ from opcheck.backends import parse
 from opcheck.compare import verdict
 from opcheck.errors import BackendUnavailable, UsageError, few, writing
 from opcheck.execution.expected import question
-from opcheck.execution.workers import Found, Inquiry
+from opcheck.execution.workers import Inquiry
 from opcheck.graph import NotExpressible, folders, model_of
+from opcheck.grouping import Found
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 
 

@@ -7,7 +7,6 @@ needs to know. It is forked, so that it has the cases without reading them.
 import multiprocessing
 import os
 import pickle
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -377,10 +376,7 @@ class Judges:
     def _work(self, end: "Connection[Any, Any]") -> None:
         """Judge in this process, which is a copy of its parent and must not go on as that."""
         # It ends with its parent, and its backends with it.
-        interrupt.end_with(self._parent)
-        # Ctrl-C is the parent's business. Backends do not inherit this handler.
-        signal.signal(signal.SIGINT, lambda *_: None)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        interrupt.follow(self._parent)
         try:
             self._judge(lambda what: end.send_bytes(pickle.dumps(what, 5)))
         except Exception as error:

@@ -4,13 +4,12 @@ An inquiry is a generator that yields questions, is sent their replies, and retu
 Many are under way at once.
 """
 
-import multiprocessing
 import os
 import platform
 import re
 import signal
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -30,15 +29,13 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import OpcheckError, UsageError, few
 from opcheck.execution.expected import oracles_of
+from opcheck.grouping import Found, Item, Key
 from opcheck.known import Facts
 from opcheck.model import BackendInfo, Case, Environment, Outcome, Question, Reply, timing
 
-Item = TypeVar("Item")
 Made = TypeVar("Made")
 #: Seconds that a backend has for a case by default.
 TIMEOUT = 30.0
-Key = TypeVar("Key", bound=Hashable)
-Found = TypeVar("Found")
 Inquiry: TypeAlias = Generator[Question, Reply, Found]
 #: Seconds between two looks at backends while none of them replies.
 _TICK = 0.05
@@ -127,10 +124,8 @@ def consulted(
             (one,) = chosen_backends([address], folder, limits)
             is_trusted = address in given or one.name is not None
             if not is_trusted and parse(one.address).kind in CODE:
-                raise UsageError(
-                    f"{address!r} is code, which no case file may have run",
-                    "name it with -b too, or give it a name in opcheck.toml and state that",
-                )
+                hint = "name it with -b too, or give it a name in opcheck.toml and state that"
+                raise UsageError(f"{address!r} is code, which no case file may have run", hint)
         except UsageError as error:
             message = f"{oracles[address].source}: expect.oracle: {error.message}"
             raise UsageError(message, error.hint) from None
@@ -305,17 +300,12 @@ def machine() -> timing.Machine:
     named = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
     return timing.Machine(
         processor=next(named, None) or platform.processor(),
-        cores=processors(),
+        cores=interrupt.processors(),
         governor=_read(_CPU / "cpufreq" / "scaling_governor"),
         platform=platform.platform(),
         load=round(os.getloadavg()[0], 2),
         memory=psutil.virtual_memory().total,
     )
-
-
-def processors() -> int:
-    """Return the number of processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def beyond_caches() -> int:
@@ -336,25 +326,16 @@ def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) 
     if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
         return
-    context = multiprocessing.get_context("spawn")
     # Where processes inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN
-    pool = futures.ProcessPoolExecutor(min(count, len(jobs)), context, signal.signal, ignoring)
-    left: set[futures.Future[Made]] = set()
-    try:
+    with interrupt.processes(min(count, len(jobs)), "spawn", signal.signal, ignoring) as pool:
         # Processes started meanwhile inherit that Ctrl-C is held back, and this one ends them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            left |= {pool.submit(work, job) for job in jobs}
+            left = {pool.submit(work, job) for job in jobs}
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         while left:
             done, left = futures.wait(left, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
             yield from (future.result() for future in done)
-    finally:
-        if left:
-            # A job may take minutes. Python 3.14 has a method for this.
-            for process in [*(pool._processes or {}).values()]:
-                process.terminate()
-        pool.shutdown(cancel_futures=True)

@@ -25,8 +25,7 @@ from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, ValueInfoPro
 from opcheck import graph, opset
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
-from opcheck.graph import folders, model_of, state_rank
-from opcheck.graph import opset_of as opset_of
+from opcheck.graph import folders, model_of, opset_of as opset_of, state_rank
 from opcheck.graph.folders import MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Task, Value
 from opcheck.opset import onnx_defs, weights

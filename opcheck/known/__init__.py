@@ -281,7 +281,7 @@ def _read(
 @cache
 def shipped_ledgers() -> tuple[Ledger, ...]:
     """The ledgers that ship with opcheck; read once, though a session may judge many runs."""
-    return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))
+    return load_ledgers(sorted(shipped_folder("reports/known").glob("*.yaml")))
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:

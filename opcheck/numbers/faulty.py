@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck import numbers
-from opcheck.numbers import plain
+from opcheck.numbers import called, plain
 from opcheck.numbers.arithmetic import Number
 
 
@@ -30,7 +29,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     found = getattr(plain, name)
 
     def function(*operands: Any, **options: Any) -> Any:
-        return _wrapped(numbers.called(name, found, *map(bare, operands), **options))
+        return _wrapped(called(name, found, *map(bare, operands), **options))
 
     return function
 

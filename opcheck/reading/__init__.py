@@ -429,11 +429,11 @@ def _place(before: str) -> Mark:
     return Mark(len(breaks) + 1, len(before.removeprefix("\ufeff")) - line_start + 1)
 
 
-def shipped_folder(installed: str, checkout: str) -> Path:
-    """The folder `installed` inside the package or, in a checkout, `checkout` next to it."""
+def shipped_folder(name: str) -> Path:
+    """A folder of what ships with opcheck: inside the package or, in a checkout, next to it."""
     package = Path(opcheck.__file__).parent
-    inside = package / installed
-    return inside if inside.is_dir() else package.parent / checkout
+    inside = package / f"_{Path(name).name}"
+    return inside if inside.is_dir() else package.parent / name
 
 
 @cache

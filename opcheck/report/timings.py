@@ -26,8 +26,7 @@ from opcheck.report import write_text
 from opcheck.report.plain_text import brief, digits, interval, percent, plural, rate, seconds, size
 from opcheck.report.store import Reading, line, stored
 from opcheck.report.style import Numbers, grouped, new_table, put_all, say, unlike
-from opcheck.timing import BUSY, NOISY, Compared, Ratio, Spread, means, ratio, spread
-from opcheck.timing import words as verdict_on
+from opcheck.timing import BUSY, NOISY, Compared, Ratio, Spread, means, ratio, spread, words
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
@@ -186,7 +185,7 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
         remarks += [f"{timing.backend} {remark}" for remark in _remarks(timing, found)]
         if found:
             one = ratio(timing, base) if base and timing is not base else None
-            verdict = verdict_on(one) if one else "baseline" if timing is base else "–"
+            verdict = words(one) if one else "baseline" if timing is base else "–"
             cells = dict(zip(COLUMNS, _cells(row, timing, found, one, verdict), strict=True))
             styles = {"median": "bold", "verdict": _COLOURS.get(verdict, "")}
             table.add_row(*(Text(cells[name], styles.get(name, "")) for name in columns))

@@ -120,6 +120,6 @@ def _folder() -> Path | None:
     for name in ("ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"):
         found.update(metadata.version(name).encode())
     code = map(Path(opcheck.__file__).parent.rglob, ("*.py", "*.toml"))
-    for path in sorted(chain(*code, shipped_folder("_cases", "cases").rglob("*.npy"))):
+    for path in sorted(chain(*code, shipped_folder("cases").rglob("*.npy"))):
         found.update(path.read_bytes())
     return base / "opcheck" / found.hexdigest()[:16]

@@ -1,7 +1,6 @@
 """Load cases from case files, folders, test data, models, and node tests."""
 
 import os
-import signal
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -33,7 +32,7 @@ _shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
 
 def shipped_suites() -> Path:
     """The folder of the shipped case files."""
-    return reading.shipped_folder("_cases", "cases")
+    return reading.shipped_folder("cases")
 
 
 def load(
@@ -105,13 +104,6 @@ def _size(file: CaseFile) -> int:
     return 0
 
 
-def _begin(parent: int) -> None:
-    """Begin a process that reads, whose parent Ctrl-C is for."""
-    interrupt.end_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 def _packed(file: CaseFile, of_file: Callable[[CaseFile], list[Case]]) -> tuple[bytes, Problems]:
     return cache.packed(of_file(file)), file.problems
 
@@ -123,28 +115,23 @@ def _read(
 
     Those do where it takes seconds. Problems of a file go to its own.
     """
-    cores = len(os.sched_getaffinity(0)) if interrupt.CAN_FORK else 1
+    cores = interrupt.processors() if interrupt.CAN_FORK else 1
     done, count = 0, min(len(files), cores, _READERS)
     if count > 1 and sum(map(_size, files)) > _LONG:
-        from concurrent.futures import ProcessPoolExecutor, process
-        from multiprocessing import current_process, get_context
+        from concurrent.futures.process import BrokenProcessPool
+        from multiprocessing import current_process
 
         # There may be no more processes, or one be killed: this one reads the rest.
-        lost = OSError, NotImplementedError, process.BrokenProcessPool, UnpicklingError
-        fork, begin = get_context("fork"), partial(_begin, os.getpid())
+        lost = OSError, NotImplementedError, BrokenProcessPool, UnpicklingError
+        begin = interrupt.follow, (os.getpid(),)
         # A judge and its like may start none.
         if not current_process().daemon:
-            with suppress(*lost), ProcessPoolExecutor(count, fork, begin) as pool:
-                try:
-                    for packed, problems in pool.map(partial(_packed, of_file=of_file), files):
-                        cases = cache.unpacked(packed)
-                        files[done].problems.extend(problems)
-                        done += 1
-                        yield cases, packed
-                except BaseException:  # the end, too, is at once
-                    for reader in [*(pool._processes or {}).values()]:
-                        reader.kill()
-                    raise
+            with suppress(*lost), interrupt.processes(count, "fork", *begin) as pool:
+                for packed, problems in pool.map(partial(_packed, of_file=of_file), files):
+                    cases = cache.unpacked(packed)
+                    files[done].problems.extend(problems)
+                    done += 1
+                    yield cases, packed
     yield from ((of_file(file), b"") for file in files[done:])
 
 

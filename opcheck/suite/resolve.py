@@ -15,8 +15,7 @@ from opcheck.dtypes import DTYPES, DType, content, limits
 from opcheck.engine import operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import did_you_mean
-from opcheck.grouping import sure
-from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
+from opcheck.model import Array, Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
 from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
@@ -151,7 +150,7 @@ class Resolver:
         """The tensors stated at `path`, by name; of a sequence its length, and one by one."""
         found: dict[str, tuple[Any, FileNode]] = {}
         for name, fields in stated.items():
-            node = sure(self.node.get(*path, name))  # validated before
+            node = grouping.sure(self.node.get(*path, name))  # validated before
             found[name] = fields, node
             for one in (one for one in parameters if one.listed and one.name == name):
                 if not isinstance(fields, list) or len(fields) > _LONGEST:
@@ -335,7 +334,7 @@ class Resolver:
         return model.Golden(folder)
 
     def _rejected(self, case: model.Case, why: str, path: Location) -> model.Rejected:
-        legal = sure(self.node.get(*path, "legal"))  # validated before
+        legal = grouping.sure(self.node.get(*path, "legal"))  # validated before
         ((key, value),) = legal.entries.items()
         # What must come out of the legal twin does not matter, only that it runs.
         start, steps = self.node.without(("expect", "rule", "tolerance")), f.parse_path(key)
@@ -396,7 +395,7 @@ class Resolver:
         """The dtype of each type constraint, by the first input with it."""
         bound: dict[str, DType] = {}
         for spec in inputs:
-            parameter = sure(_input(schema.op, spec.name))
+            parameter = grouping.sure(_input(schema.op, spec.name))
             if parameter.option == "variadic" and not parameter.homogeneous:
                 continue
             first = bound.setdefault(parameter.constraint, spec.dtype)
@@ -471,11 +470,9 @@ class Resolver:
             self.problem(mark, f"{name}: {quoted(one)} is the name of a tensor around the graph")
         return True
 
-    def _attribute_tensor(
-        self, attribute: Attribute, value: Any
-    ) -> model.Array | tuple[Any, ...] | None:
+    def _attribute_tensor(self, attribute: Attribute, value: Any) -> Array | tuple[Any, ...] | None:
         """The tensor stated for an attribute, or its list; None with its problem reported."""
-        node = sure(self.node.get("attrs", attribute.name))
+        node = grouping.sure(self.node.get("attrs", attribute.name))
         stated = value if isinstance(value, f.TensorFields) else None
         held = opset.held(attribute) if attribute.type in ("floats", "ints") else None
         wrong = "" if attribute.type == "tensor" or (stated and held) else "is no tensor"

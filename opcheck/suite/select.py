@@ -19,7 +19,6 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from opcheck import dtypes, model, reading
-from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean, few
 from opcheck.opset import operators
 
@@ -74,8 +73,8 @@ EVERYTHING = Selection(level="deep")
 
 def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Case, ...]:
     """The cases that a user selects; raises UsageError for a name of nothing that there is."""
-    for dtype in (dtype for dtype in selection.dtypes if dtype not in DTYPES):
-        hint = did_you_mean(dtype, DTYPES) or f"known: {', '.join(DTYPES)}"
+    for dtype in (dtype for dtype in selection.dtypes if dtype not in dtypes.DTYPES):
+        hint = did_you_mean(dtype, dtypes.DTYPES) or f"known: {', '.join(dtypes.DTYPES)}"
         raise UsageError(f"unknown dtype {dtype!r}", hint)
     # A mistyped one would go unnoticed next to one that is not.
     here = {case.id for case in cases}
@@ -109,7 +108,7 @@ def _there(cases: Iterable[model.Case]) -> set[str]:
     """The operators of these cases; all that shipped files have, unless others were read."""
     if not all(case.source.shipped for case in cases):
         return {case.op.name for case in cases}
-    files = reading.shipped_folder("_cases", "cases").rglob("*.yaml")
+    files = reading.shipped_folder("cases").rglob("*.yaml")
     return {name for file in files for name in reading.operators_in(file)}
 
 

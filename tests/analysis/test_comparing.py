@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from opcheck.analysis import REGRESSIONS, ChangeKind, compare, differences, judged
 from opcheck.errors import Exit

@@ -3,11 +3,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from opcheck.backends import adapters
-from opcheck.backends import address as addressing
+from opcheck.backends import adapters, address as addressing
 from opcheck.backends.address import DEFAULT, Address, built_in, entry_points, parse
 from opcheck.errors import Exit, UsageError
 from tests.expecting import error_of

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.compare import Want, are_plainly_right, compare
-from opcheck.compare import elements as steps
+from opcheck.compare import Want, are_plainly_right, compare, elements as steps
 from opcheck.compare.bounded import _whole, ends, fits_at_least, scatter
 from opcheck.compare.elements import native
 from opcheck.compare.outputs import compare_outputs, computed_want, in_its_dtype, stated_want

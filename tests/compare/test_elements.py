@@ -6,8 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from opcheck.compare import Want, compare
 from opcheck.compare.elements import CHUNK, UNORDERED, Judge, check, chunks, distance, stepped

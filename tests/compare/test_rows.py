@@ -2,8 +2,7 @@ import math
 from itertools import product
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from opcheck.compare.bounded import row_shares as shares

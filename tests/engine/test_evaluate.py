@@ -11,9 +11,7 @@ from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Expected, Node
-from opcheck.engine.evaluate import evaluate as plainly
-from opcheck.engine.evaluate import exactly as exactly_node
-from opcheck.engine.evaluate import precisely
+from opcheck.engine.evaluate import evaluate as plainly, exactly as exactly_node, precisely
 from opcheck.engine.rounding import Unrounded, correctly_rounded
 from opcheck.errors import InvalidNode, WrongOperator
 from opcheck.model import Array, OpVersion

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Expected, Node, dtypes_of, operator_of
-from opcheck.engine.evaluate import evaluate as evaluate_node
-from opcheck.engine.evaluate import exactly as exactly_node
+from opcheck.engine.evaluate import evaluate as evaluate_node, exactly as exactly_node
 from opcheck.model import OpVersion
 from tests.bounds.softmax import rows
 from tests.engine.ops.test_rows import LAYOUTS

@@ -5,11 +5,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from opcheck.engine import Node, operator_of
-from opcheck.engine import node as module
+from opcheck.engine import Node, node as module, operator_of
 from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
 from opcheck.engine.node import bind
 from opcheck.engine.operators import Operator

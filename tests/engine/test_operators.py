@@ -14,8 +14,7 @@ from click.testing import CliRunner
 
 from opcheck import opset
 from opcheck.cli.group import program
-from opcheck.engine import dtypes_of, operators
-from opcheck.engine import node as engine_node
+from opcheck.engine import dtypes_of, node as engine_node, operators
 from opcheck.engine.evaluate import Evaluation, evaluate
 from opcheck.engine.mutants import mutants_of
 from opcheck.engine.node import Node

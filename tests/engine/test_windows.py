@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 from onnx import TensorProto, helper
 
 from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, windows_of

@@ -14,11 +14,19 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.execution.saving import Recording, write_questions
 from opcheck.execution.workers import at_once
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin, read_tensor
-from opcheck.model import BackendInfo, Case, Declined, LiveResult, NotRun, Produced, Raised, Verdict
-from opcheck.model import question as q
+from opcheck.model import (
+    BackendInfo,
+    Case,
+    Declined,
+    LiveResult,
+    NotRun,
+    Produced,
+    Raised,
+    Verdict,
+    question as q,
+)
 from tests.asking import asking, cases_in, elements, kills, shipped_cases, task_of
-from tests.execution.one import RIGHT as Y
-from tests.execution.one import TWO, X
+from tests.execution.one import RIGHT as Y, TWO, X
 from tests.expecting import error_of
 from tests.hardmax import Hardmax
 from tests.inline import Inline, judge_all, judged

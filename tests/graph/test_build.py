@@ -6,8 +6,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as drawn
 from onnx import AttributeProto, checker, defs, helper, numpy_helper
 

@@ -6,8 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from onnx import ModelProto
 
 from opcheck.dtypes import BASIC, DTYPES

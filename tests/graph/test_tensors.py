@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 from onnx import OptionalProto, SequenceProto, TensorProto, helper, numpy_helper
 
 from opcheck.dtypes import BASIC, DTYPES

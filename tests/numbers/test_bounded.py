@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from opcheck import numbers as xp
-from opcheck import opset
+from opcheck import numbers as xp, opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import find

@@ -9,8 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES

@@ -7,8 +7,7 @@ from pathlib import Path
 import junitparser
 import pytest
 import xmlschema
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from opcheck.model import Ending, Verdict
 from opcheck.report import ci

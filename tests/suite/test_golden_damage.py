@@ -12,8 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-from benchmarks.golden_corruptions import DAMAGES, fates
-from benchmarks.golden_corruptions import made as made_to_be_damaged
+from benchmarks.golden_corruptions import DAMAGES, fates, made as made_to_be_damaged
 from opcheck.errors import CaseFileError
 from opcheck.suite import load_all
 from opcheck.suite.golden_files import MANIFEST, SUMS

@@ -2,8 +2,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError

@@ -17,20 +17,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, lockf
 from functools import lru_cache
-from json import dumps
-from json import loads as read_json
+from json import dumps, loads as read_json
 from math import prod
 from multiprocessing.connection import Connection
-from pickle import PickleBuffer, Pickler
-from pickle import loads as unpickled
+from pickle import PickleBuffer, Pickler, loads as unpickled
 from time import sleep
 from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import ml_dtypes
 import numpy as np
-from numpy import dtype as dtype_of
-from numpy import frombuffer, ndarray, zeros
+from numpy import dtype as dtype_of, frombuffer, ndarray, zeros
 
 from opcheck.model import Array, Foreign, Hold, Items, Measure, Question, Release
 

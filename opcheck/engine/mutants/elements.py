@@ -9,13 +9,10 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
-from opcheck.dtypes import BASIC, DTYPES, DType, limits
+from opcheck import dtypes, numbers as xp
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faults, faulty
 from opcheck.errors import illegal
 from opcheck.model import Array
-from opcheck.numbers import FaultFunction
 
 #: Elements that a vector register or a warp holds.
 WIDTHS = (4, 8, 16, 32)
@@ -68,11 +65,11 @@ def cut_off(right: Any, exact: Any) -> Any:
     return np.where(away, np.nextafter(right, np.zeros_like(right)), right)
 
 
-def _of_value(change: Callable[[Any], Any]) -> FaultFunction:
+def _of_value(change: Callable[[Any], Any]) -> xp.FaultFunction:
     return lambda original, *operands, **options: change(original(*operands, **options))
 
 
-def _of_operands(change: Callable[[Any], Any]) -> FaultFunction:
+def _of_operands(change: Callable[[Any], Any]) -> xp.FaultFunction:
     return lambda original, *operands, **options: original(*map(change, operands), **options)
 
 
@@ -83,11 +80,11 @@ def _schraudolph(x: Any) -> Any:
     return np.where(np.isneginf(x), 0, made).astype(x.dtype)
 
 
-def _on_tensors(function: Callable[[Any, Any], Any]) -> FaultFunction:
+def _on_tensors(function: Callable[[Any, Any], Any]) -> xp.FaultFunction:
     return lambda original, a, b: (function if np.ndim(a) and np.ndim(b) else original)(a, b)
 
 
-def _by_tensors(function: Callable[[Any, Any], Any]) -> FaultFunction:
+def _by_tensors(function: Callable[[Any, Any], Any]) -> xp.FaultFunction:
     return lambda original, a, b: (function if np.ndim(b) else original)(a, b)
 
 
@@ -252,15 +249,15 @@ FAULTS: tuple[Mutant, ...] = (
 
 
 #: A wrong result, from a right cast, the array, the right result, and the dtype cast to.
-CastChange: TypeAlias = Callable[[Callable[..., Array], Array, Array, DType], Any]
+CastChange: TypeAlias = Callable[[Callable[..., Array], Array, Array, dtypes.DType], Any]
 
 _INTEGERS = (*SIGNED, *UNSIGNED)
 _NAMED = ("+INF", "INF", "-INF", "NaN")
 
 
-def _cast(change: CastChange, original: Any, x: Array, dtype: DType) -> Array:
+def _cast(change: CastChange, original: Any, x: Array, dtype: dtypes.DType) -> Array:
     own, right = dtypes.of(x), np.asarray(original(x, dtype))
-    if own is None or dtype.name not in (*BASIC, "string") or own == dtype:
+    if own is None or dtype.name not in (*dtypes.BASIC, "string") or own == dtype:
         return right
     return np.asarray(change(original, x, right, dtype)).astype(dtype.numpy)
 
@@ -268,7 +265,7 @@ def _cast(change: CastChange, original: Any, x: Array, dtype: DType) -> Array:
 def _between(kinds: tuple[str, str], change: CastChange) -> CastChange:
     """The change of casts from and to such kinds alone; from any where the first is ""."""
 
-    def between(cast: Any, x: Array, right: Array, dtype: DType) -> Any:
+    def between(cast: Any, x: Array, right: Array, dtype: dtypes.DType) -> Any:
         own = dtypes.of(x)
         is_changed = own and kinds in ((own.kind, dtype.kind), ("", dtype.kind))
         return change(cast, x, right, dtype) if is_changed else right
@@ -277,18 +274,18 @@ def _between(kinds: tuple[str, str], change: CastChange) -> CastChange:
 
 
 def _through(name: str) -> CastChange:
-    return lambda cast, x, right, dtype: cast(cast(x, DTYPES[name]), dtype)
+    return lambda cast, x, right, dtype: cast(cast(x, dtypes.DTYPES[name]), dtype)
 
 
-def _ties_away(_: Any, x: Array, right: Array, dtype: DType) -> Any:
+def _ties_away(_: Any, x: Array, right: Array, dtype: dtypes.DType) -> Any:
     wide, exact = right.astype(np.longdouble), x.astype(np.longdouble)
     farther = np.nextafter(right, np.copysign(np.inf, wide).astype(right.dtype))
     gap = farther.astype(np.longdouble) - wide
     return np.where(np.isfinite(wide) & (exact - wide == gap / 2) & (gap != 0), farther, right)
 
 
-def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:
-    low, high = limits(dtype)
+def _saturated(_: Any, x: Array, right: Array, dtype: dtypes.DType) -> Any:
+    low, high = dtypes.limits(dtype)
     ends = [int(min(max(value, low), high)) for value in x.reshape(-1).tolist()]
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
@@ -330,7 +327,7 @@ CASTS: tuple[Mutant, ...] = faults(
     ("cast_overflow_saturates", "a number out of range became the largest, not infinite",
      _between(_TO_FLOAT, lambda cast, x, right, dtype: np.where(
          np.isfinite(x.astype(np.float64)),
-         np.clip(right, *np.array(limits(dtype), right.dtype)), right)),
+         np.clip(right, *np.array(dtypes.limits(dtype), right.dtype)), right)),
      (*BEYOND_FLOAT16, "int32", "int64", "uint16", "uint32", "uint64")),
     ("cast_integers_saturate", "an integer out of range became the nearest end of the type",
      _between(_INTS, _saturated), _INTEGERS),
@@ -367,5 +364,5 @@ CASTS: tuple[Mutant, ...] = faults(
      lambda cast, x, right, dtype: (
          right if dtype.kind == "string" or x.dtype.itemsize != dtype.numpy.itemsize
          else x.view(dtype.numpy)),
-     tuple(name for name, one in BASIC.items() if one.numpy.itemsize > 1)),
+     tuple(name for name, one in dtypes.BASIC.items() if one.numpy.itemsize > 1)),
 )  # fmt: skip

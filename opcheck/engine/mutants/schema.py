@@ -20,7 +20,6 @@ from opcheck.engine.evaluate import is_real
 from opcheck.engine.mutants import mutant, tensors
 from opcheck.engine.mutants.elements import DOUBLE
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, reading, refusing
-from opcheck.engine.mutants.tensors import CLAMPED, INDEXED, NamedAxes, names_axes
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
@@ -56,8 +55,8 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
             yield from (replace(one, only=(held.name,)) if held else one for one in made)
             if isinstance(attribute.default, float) and 0 < attribute.default < _SMALL:
                 yield from _of_guard(attribute, known.formulas[op.since])
-            if names_axes(attribute):
-                yield from NamedAxes(attribute).mutants()
+            if tensors.names_axes(attribute):
+                yield from tensors.NamedAxes(attribute).mutants()
     yield from _of_form(schema)
     yield from _of_inputs(schema)
     slots = (*schema.inputs, *schema.outputs)
@@ -154,7 +153,7 @@ def _of_type(attribute: Attribute) -> Iterator[Mutant]:
     about = [*_BY_TYPE.get(attribute.type, ())]
     if attribute.default:
         about += _BY_TYPE.get(f"{attribute.type} with a default", ())
-    if not names_axes(attribute):
+    if not tensors.names_axes(attribute):
         about += _BY_TYPE.get(f"{attribute.type} for each axis", ())
     for name, text, make, change, *only in about:
         answer = make(attribute.name, change)
@@ -377,9 +376,9 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
         primitive = max(condition.primitive for condition in path)
         yield _mutant(path, "wrong", "the output was wrong", partial(_wrong, path), primitive)
     for condition in (it for it in single if it.of_index):
-        clamped = Accepting(mutant.faulty_where(condition.holds, INDEXED, CLAMPED))
+        clamped = Accepting(mutant.faulty_where(condition.holds, tensors.INDEXED, tensors.CLAMPED))
         yield _mutant((condition,), "index_clamped", "an index out of range was clamped",
-                      clamped, INDEXED)  # fmt: skip
+                      clamped, tensors.INDEXED)  # fmt: skip
 
 
 def _mutant(
@@ -456,8 +455,8 @@ def _from(low: float, node: Node) -> Any:
 
 
 def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
-    name, axes = attribute.name, NamedAxes(attribute).found
-    if names_axes(attribute):
+    name, axes = attribute.name, tensors.NamedAxes(attribute).found
+    if tensors.names_axes(attribute):
         for word, text, holds in (
             ("not_first", "was not the first", lambda node: min(axes(node), default=0) > 0),
             ("not_last", "was not the last",
@@ -516,7 +515,7 @@ def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Cond
         if family == "type" and not {"tensor(int32)", "tensor(int64)"} <= parameter.types:
             continue
         yield Condition(f"{word}_{name}", f"{name} had {text}", partial(_has, place, holds),
-                        family, INDEXED, of_index=word != "negative")  # fmt: skip
+                        family, tensors.INDEXED, of_index=word != "negative")  # fmt: skip
 
 
 _OF_INDICES: Sequence[tuple[str, str, str, Callable[[Any, Node], Any]]] = (

@@ -12,18 +12,16 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck import opset
 from opcheck.dtypes import DTYPES, of
 from opcheck.engine.axes import matrix_of
 from opcheck.engine.evaluate import Expected, evaluate, exactly, is_real
-from opcheck.engine.mutants import elements as el
-from opcheck.engine.mutants import mutant, rows
+from opcheck.engine.mutants import elements as el, mutant, rows
 from opcheck.engine.mutants.elements import FLOATS, LONG, NUMBERS, WIDTHS, blank, through
 from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, faulty_where, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
-from opcheck.opset import Attribute
+from opcheck.opset import Attribute, versions
 
 #: Another axis than the one given, for tensors of a rank.
 AxisChange: TypeAlias = Callable[[int, int], int]
@@ -376,7 +374,7 @@ def _read_again(axis: int, node: Node) -> Node:
     x = node.lead
     if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
         return node
-    lead = opset.versions(node.op.domain, node.op.name)[node.op.since].lead
+    lead = versions(node.op.domain, node.op.name)[node.op.since].lead
     return node.with_input(lead, np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis))
 
 

@@ -16,8 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from opcheck.engine import axes as engine
-from opcheck.engine.axes import AxisWindows as Axis
-from opcheck.engine.axes import Windows, check_size, up
+from opcheck.engine.axes import AxisWindows as Axis, Windows, check_size, up
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants.elements import WIDTHS, through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import elements_at, stretches
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops import softmax
@@ -302,7 +301,6 @@ def of_tokens(recurrence, query, key, value, past_state=None, decay=None, beta=N
 
 @LINEAR.formula(by=of_tokens)
 def by_token(q, k, v, state, g, beta, gate=xp.exp, early=False, undecayed=False):
-    """One token after the other, as the text says."""
     states, errors = [state], []
     for t in range(k.shape[2]):
         old, column = state, xp.expand_dims(k[:, :, t], axis=3)

@@ -9,8 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcheck import dtypes, opset
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp, opset
 from opcheck.engine.axes import common_shape, distinct, from_either_end, listed, stretches
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
 from opcheck.engine.operators import by_step, family, is_open, operator, unsaid, with_parameters
@@ -18,12 +17,10 @@ from opcheck.errors import InvalidNode, illegal
 from opcheck.grouping import sure
 from opcheck.numbers import plain
 
-NAMES = """
-Det Einsum Gemm MatMul
+NAMES = """Det Einsum Gemm MatMul
 
 CumProd CumSum ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
-ReduceProd ReduceSum ReduceSumSquare
-"""
+ReduceProd ReduceSum ReduceSumSquare"""
 DET = operator("Det")
 _TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
 

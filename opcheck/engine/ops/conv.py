@@ -8,7 +8,6 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine import axes as ax
-from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, check_size, listed, windows_of
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
@@ -45,7 +44,7 @@ def check_filters(X, W, B, kernel_shape, group, turned=False):
 def of_windows(convolution, X, W, B=None, *, kernel_shape, group, **asked):
     """The formulas of all versions, from `convolution(X, W, B, windows, group)`."""
     check_filters(X, W, B, kernel_shape, group)
-    return convolution(X, W, B, windows_of(X.shape, W.shape[2:], **asked), group)
+    return convolution(X, W, B, ax.windows_of(X.shape, W.shape[2:], **asked), group)
 
 
 @CONV.formula(by=of_windows)
@@ -82,7 +81,7 @@ def by_tiles(X, W, B, windows, group):
     (n, channels, *lengths), (filters, each, *_) = X.shape, W.shape
     counts = [-(-axis.size // 4) for axis in axes]
     tiles = [replace(a, kernel=6, stride=4, size=k) for a, k in zip(axes, counts, strict=True)]
-    places = Windows((n, channels), tuple(tiles)).places(lengths)
+    places = ax.Windows((n, channels), tuple(tiles)).places(lengths)
     # What stands for padding is the last element.
     x = xp.pad(xp.reshape(X, (n, channels, prod(lengths))), ((0, 0), (0, 0), (0, 1)))
     x = transformed(TILE, xp.take(x, places, axis=2), 2)
@@ -155,7 +154,7 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
     """
     check_filters(X, W, B, kernel_shape, group, turned=True)
     n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group)
-    if auto_pad not in AUTO_PADS or (pads is not None and auto_pad != "NOTSET"):
+    if auto_pad not in ax.AUTO_PADS or (pads is not None and auto_pad != "NOTSET"):
         raise InvalidNode(f"auto_pad {auto_pad!r} and pads {pads}")
     if since == 1 and output_shape and len(output_shape) == n + 2:
         raise NotSupported("version 1 does not say whether a shape has batches and channels")
@@ -170,10 +169,10 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
     along = partial(windows_on, since, asked["auto_pad"], asked["stated"])
     axes = tuple(map(along, asked["lengths"], W.shape[2:], asked["strides"], asked["dilations"],
                      begins, ends, asked["output_padding"], asked["output_shape"]))  # fmt: skip
-    check_size((*shape, *(axis.length for axis in axes)))
+    ax.check_size((*shape, *(axis.length for axis in axes)))
     if not xp.isfinite(W).all():
         is_open("nothing is said of weights that are no numbers where no element falls")
-    return convolution(X, W, B, Windows(shape, axes), group)
+    return convolution(X, W, B, ax.Windows(shape, axes), group)
 
 
 def windows_on(since, auto_pad, stated, length, kernel, stride, dilation, begin, end, extra, size):
@@ -196,7 +195,7 @@ def windows_on(since, auto_pad, stated, length, kernel, stride, dilation, begin,
     below_0, is_valid = (stated or is_same) and whole < size, stated and auto_pad == "VALID"
     if below_0 or is_valid or not (size and length):
         is_open("nothing is said of empty images, paddings below 0, nor of VALID beside a size")
-    return AxisWindows(size, kernel, stride, dilation, begin, length)
+    return ax.AxisWindows(size, kernel, stride, dilation, begin, length)
 
 
 @TRANSPOSE.formula(by=of_places)
@@ -275,7 +274,7 @@ def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, 
     if offset_group < 1 or X.shape[1] % offset_group:
         raise InvalidNode(f"offset_group {offset_group} of X {list(X.shape)}")
     n, kernel = X.ndim - 2, tuple(W.shape[2:])
-    windows = windows_of(X.shape, kernel, strides, dilations, pads)
+    windows = ax.windows_of(X.shape, kernel, strides, dilations, pads)
     sizes, batch = windows.shape[2:], X.shape[0]
     count = offset_group * prod(kernel)
     check_shape("offset", offset, (batch, count * n, *sizes))
@@ -388,7 +387,7 @@ def of_channels(convolution, input, weight, bias=None, past_state=None, *, activ
 def over_time(x, weight, bias):
     if not x.size:
         return x[..., weight.shape[2] - 1 :]
-    return by_windows(x, weight, bias, windows_of(x.shape, weight.shape[2:]), x.shape[1])
+    return by_windows(x, weight, bias, ax.windows_of(x.shape, weight.shape[2:]), x.shape[1])
 
 
 def ahead(x, weight, bias):
@@ -420,11 +419,11 @@ CAUSAL.mutant_table({
 @by_step(18)
 def of_blocks(joined, input, image_shape, block_shape, *, dilations, pads, strides):
     """The formula, from `joined(columns, windows)`; `columns` are planes×block×blocks."""
-    image, block = listed("image_shape", image_shape), listed("block_shape", block_shape)
+    image, block = ax.listed("image_shape", image_shape), ax.listed("block_shape", block_shape)
     if input.ndim != 3 or len(image) < 2 or len(block) != len(image) or min(image + block) < 0:
         raise InvalidNode(f"{list(input.shape)} of blocks {block} for an image {image}")
     terms = prod(block)
-    windows = windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
+    windows = ax.windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
     if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
         raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
     is_open("nothing is said of empty images or no block", not (input.shape[2] and prod(image)))

@@ -9,7 +9,6 @@ from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import DECIDED, find, is_open, operator, signature_of, unsaid
 from opcheck.engine.ops.pools import ENDS, TIES
 from opcheck.engine.ops.quantization import LONG_ZERO
-from opcheck.numbers import setting
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
 from opcheck.opset.direct_ml import LOWERED
@@ -45,7 +44,7 @@ def renamed(one, functions):
             given[1] = given[1].astype(np.int64)
         named = attributes_for(function, part.onnx, Node(part.onnx.op, (), stated, [outputs - 1]))
         # The pages of pools, and of quantized numbers, decide what ONNX's text does not.
-        with setting(DECIDED, (ENDS, TIES, LONG_ZERO)):
+        with xp.setting(DECIDED, (ENDS, TIES, LONG_ZERO)):
             stack = inputs[0].shape[:-2] if part.fits == "matrices" else ()
             if not stack:
                 found = function(*given, **named)

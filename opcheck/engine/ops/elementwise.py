@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, opset
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp, opset
 from opcheck.engine import axes, operators
 from opcheck.engine.axes import broadcast, common_shape, from_the_front, stretches
 from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED
@@ -18,13 +17,11 @@ from opcheck.grouping import sure
 from opcheck.model import OpVersion
 from opcheck.numbers.faulty import bare, seen
 
-NAMES = """
-Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr
-BitwiseXor Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual
+NAMES = """Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot
+BitwiseOr BitwiseXor Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual
 HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul
 Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt
-Sub Sum SwiGLU Swish Tan Tanh ThresholdedRelu Xor
-"""
+Sub Sum SwiGLU Swish Tan Tanh ThresholdedRelu Xor"""
 BITWISE_NOT, BIT_CAST = operator("BitwiseNot", exact=True), operator("BitCast", exact=True)
 CLIP = operator("Clip", exact=True, ignores=("consumed_inputs",))
 GELU, P_RELU = operator("Gelu"), operator("PRelu", ignores=("consumed_inputs",))

@@ -18,10 +18,8 @@ from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open
 from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers.faulty import bare, seen
 
-NAMES = """
-ArgMax ArgMin Compress Gather GatherElements GatherND NonMaxSuppression NonZero OneHot Scatter
-ScatterElements ScatterND TensorScatter TopK Unique
-"""
+NAMES = """ArgMax ArgMin Compress Gather GatherElements GatherND NonMaxSuppression NonZero OneHot
+Scatter ScatterElements ScatterND TensorScatter TopK Unique"""
 OPS = {name: operator(name, exact=True) for name in NAMES.split()}
 OPS["TopK"].any_order = lambda attrs: None if attrs.get("sorted", 1) == 1 else attrs["axis"]
 BOXES = OPS["NonMaxSuppression"]

@@ -24,12 +24,10 @@ from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare, seen
 from opcheck.opset import ML
 
-NAMES = """
-ArrayFeatureExtractor Binarizer CategoryMapper FeatureVectorizer Imputer LabelEncoder Normalizer
-OneHotEncoder Scaler
+NAMES = """ArrayFeatureExtractor Binarizer CategoryMapper FeatureVectorizer Imputer LabelEncoder
+Normalizer OneHotEncoder Scaler
 
-LinearClassifier LinearRegressor TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor
-"""
+LinearClassifier LinearRegressor TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor"""
 _OF_TENSORS, _MODELS = (names.split() for names in NAMES.split("\n\n"))
 _ROUND = ("FeatureVectorizer", "Normalizer", "Scaler")
 OPS = {n: operator(n, ML, exact=n not in _ROUND, of_integers=n in _ROUND) for n in _OF_TENSORS}

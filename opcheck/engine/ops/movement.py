@@ -7,20 +7,17 @@ from itertools import pairwise, zip_longest
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.engine import axes as ax
 from opcheck.engine.axes import check_size, distinct, from_either_end, from_the_front, listed
 from opcheck.engine.operators import FLOATING, by_step, check_one_of, check_shape, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.numbers.faulty import bare
 
-NAMES = """
-CenterCropPad Concat DepthToSpace Expand EyeLike Pad Range ReverseSequence SpaceToDepth
+NAMES = """CenterCropPad Concat DepthToSpace Expand EyeLike Pad Range ReverseSequence SpaceToDepth
 Split Tile Trilu
 
-Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
-"""
+Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze"""
 _MOVING, _SHAPING = NAMES.split("\n\n")
 _MODES = ("constant", "reflect", "edge")
 CENTER, CONCAT, DEPTH, EXPAND, EYE, PAD, RANGE, REVERSE, SPACE, SPLIT, TILE, TRILU = (

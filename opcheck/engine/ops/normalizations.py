@@ -5,17 +5,14 @@ from math import inf, prod, sqrt
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
 from opcheck.grouping import sure
 
-NAMES = """
-BatchNormalization GroupNormalization InstanceNormalization LRN LpNormalization
-MeanVarianceNormalization RMSNormalization
-"""
+NAMES = """BatchNormalization GroupNormalization InstanceNormalization LRN LpNormalization
+MeanVarianceNormalization RMSNormalization"""
 BATCH, INSTANCE = (
     operator(f"{name}Normalization", ignores=("consumed_inputs",)) for name in ("Batch", "Instance")
 )
@@ -36,7 +33,6 @@ def fits(X, ranks, shape, *operands):
 
 
 def scaled(x, mean, inverse, scale, B):
-    """`x` normalized, scaled and shifted."""
     return (x - mean) * inverse * scale + B
 
 
@@ -52,7 +48,6 @@ def stashed(x, stash_type, *allowed):
 
 
 def mean_square(x, axes):
-    """The mean of the squares."""
     return xp.mean(x * x, axis=axes, keepdims=True)
 
 

@@ -14,9 +14,8 @@ from opcheck.engine.operators import by_step, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
 from opcheck.numbers.faulty import bare, seen
 
-NAMES = """
-AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool MaxRoiPool MaxUnpool
-"""
+NAMES = """AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool MaxRoiPool
+MaxUnpool"""
 
 _OF_NONE = "nothing is said of what is made of no values"
 ENDS = "it is not said whether windows count that start in the padding at the end"
@@ -146,7 +145,6 @@ def maximum(X, windows, storage_order, outputs):
 
 @OPS["MaxPool"].natively(by=partial(of_maxima, checked=lambda X: X))
 def by_axes(X, windows, storage_order, outputs):
-    """The maxima along one axis after the other."""
     if outputs > 1:
         return maximum(X, windows, storage_order, outputs)
     lowest = np.iinfo(X.dtype).min if X.dtype.kind in "iu" else -np.inf

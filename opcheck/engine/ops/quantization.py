@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, illegal, unsupported
 from opcheck.model import Array
-from opcheck.numbers import primitive
 from opcheck.numbers.bounded.array import Bounded
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare
@@ -41,7 +39,7 @@ def check_castable(one: DType | None) -> None:
     unsupported(f"unsupported by opcheck: casts of {one}", one is None or one.kind == "complex")
 
 
-@primitive
+@xp.primitive
 def cast_to(x: Array, dtype: DType) -> Array:
     """`x` in another type.
 

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes
-from opcheck import numbers as xp
+from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import by_step, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported, illegal
 
-NAMES = """
-Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike
-"""
+NAMES = """Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform
+RandomUniformLike"""
 
 NORMAL, UNIFORM, NORMAL_LIKE, UNIFORM_LIKE, BERNOULLI, MULTINOMIAL = (
     operator(name, exact=True, random=True, of_shapes=name.endswith("Like"), ignores=("seed",))

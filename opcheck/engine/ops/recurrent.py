@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opcheck import numbers as xp
-from opcheck import opset
+from opcheck import numbers as xp, opset
 from opcheck.engine import operators
 from opcheck.engine.operators import check_shape, is_open, operator, unsaid, with_parameters
 from opcheck.engine.ops.elementwise import FAMILY

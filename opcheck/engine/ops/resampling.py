@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opcheck import numbers as xp
-from opcheck import opset
+from opcheck import numbers as xp, opset
 from opcheck.engine import operators
 from opcheck.engine.axes import check_size, from_either_end, listed
 from opcheck.engine.operators import check_one_of, is_open, unsaid

@@ -5,21 +5,18 @@ from functools import partial
 
 import numpy as np
 
-from opcheck import numbers as xp
-from opcheck import opset
+from opcheck import numbers as xp, opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import from_either_end, listed, scalar
 from opcheck.engine.operators import by_step, operator, unsaid
 from opcheck.engine.ops.movement import CONCAT, parts
 from opcheck.errors import illegal
 
-NAMES = """
-ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct
-SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence
-Identity_of_optional_sequences Identity_of_optionals Identity_of_sequences
-Optional_of_sequences OptionalGetElement_of_optional_sequences OptionalGetElement_of_sequences
-OptionalHasElement_of_optional_sequences OptionalHasElement_of_sequences
-"""
+NAMES = """ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt
+SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence
+Identity_of_optional_sequences Identity_of_optionals Identity_of_sequences Optional_of_sequences
+OptionalGetElement_of_optional_sequences OptionalGetElement_of_sequences
+OptionalHasElement_of_optional_sequences OptionalHasElement_of_sequences"""
 JOIN, OPTIONAL, GET, HAS, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT, *FORMS = (
     operator(name, exact=True, of_shapes="HasElement" in name or name == "SequenceLength",
              ignores=("type",) if re.match("Optional(_|$)", name) else ())

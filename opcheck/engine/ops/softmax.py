@@ -19,11 +19,9 @@ from opcheck.errors import InvalidNode
 from opcheck.opset import DML
 from opcheck.opset.direct_ml import MAX_RANK, invalid_axes, invalid_sizes
 
-NAMES = """
-DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 DML_ACTIVATION_LOG_SOFTMAX
-DML_ACTIVATION_LOG_SOFTMAX1 DML_ACTIVATION_SOFTMAX DML_ACTIVATION_SOFTMAX1
-Hardmax LogSoftmax NegativeLogLikelihoodLoss Softmax SoftmaxCrossEntropyLoss
-"""
+NAMES = """DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 DML_ACTIVATION_LOG_SOFTMAX
+DML_ACTIVATION_LOG_SOFTMAX1 DML_ACTIVATION_SOFTMAX DML_ACTIVATION_SOFTMAX1 Hardmax LogSoftmax
+NegativeLogLikelihoodLoss Softmax SoftmaxCrossEntropyLoss"""
 
 
 def jointly(x, axes, of_rows):

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.dtypes import DType, limits
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded import array as arrays
@@ -42,7 +41,7 @@ def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) ->
     In some order a partial sum is as large as all terms of one sign together. What compensates for
     roundings makes NaN of that.
     """
-    v, largest = np.asarray(v), limits(arithmetic.grid.dtype)[1]
+    v, largest = np.asarray(v), dtypes.limits(arithmetic.grid.dtype)[1]
     if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
         return None
     over = ~((total + size_of(v)) / 2 * _SECOND_ORDER <= largest) & is_finite(v)
@@ -384,7 +383,7 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     return _to_float(x, kind, _arithmetic(x.arithmetic, kind, computes))
 
 
-def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
+def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounded:
     if x.dtype == dtype.numpy:
         return replace(x, arithmetic=arithmetic, squared=False)
     v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
@@ -399,7 +398,7 @@ def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
     return made
 
 
-def _arithmetic(old: Arithmetic, dtype: DType, computes: bool) -> Arithmetic:
+def _arithmetic(old: Arithmetic, dtype: dtypes.DType, computes: bool) -> Arithmetic:
     """The arithmetic of what follows a cast to `dtype`."""
     # Results that are rounded to a type of 16 bits, or stored in one.
     is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == 2
@@ -412,7 +411,7 @@ def _arithmetic(old: Arithmetic, dtype: DType, computes: bool) -> Arithmetic:
     return replace(new, flushes=old.flushes, scatters=old.scatters, values=values, half=half)
 
 
-def _to_integer(x: Bounded, dtype: DType) -> Bounded:
+def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
     low, high = dtypes.limits(dtype)
     cut = trunc(x)
     size = cut.v.astype(np.float64)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from opcheck import model
-from opcheck.backends import attempt
-from opcheck.backends import programs as one_shot_module
+from opcheck.backends import attempt, programs as one_shot_module
 from opcheck.backends.base import Backend, Defect
 from opcheck.backends.connect import connect
 from opcheck.backends.programs import filled

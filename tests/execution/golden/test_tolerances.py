@@ -1,8 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from onnx.backend.test.runner import Runner
 
 from opcheck.compare.elements import Want, stepped

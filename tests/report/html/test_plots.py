@@ -9,8 +9,7 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from matplotlib.image import imread
 
 from opcheck.model import Picture

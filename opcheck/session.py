@@ -244,18 +244,18 @@ class LiveRun:
 
     def end(self, records: Records, *, stopped: bool = False) -> tuple[Run, list[Record]]:
         """End the session, maybe `stopped` by the user; return the run, and results it revised."""
-        every, revised = records.light, list[Record]()
+        every, final = records.light, dict[int, Record]()
         try:
             # Who has stopped it does not wait for what explains the whole.
-            for number, said in {} if stopped else sorted(self._judging.settled(every).items()):
-                every[number] = replace(every[number], diagnoses=said)
-                revised.append(every[number])
+            final = {} if stopped else self._judging.settled(every)
         except KeyboardInterrupt:
             stopped = True
+        for number, one in final.items():
+            every[number] = one
         died, left = self._session.endings()
         complete = len(records) == self.header.results
         took = round(time.monotonic() - self._began, 3)
         ending = Ending(complete, seconds=took, accidents=died, partings=left)
         code, meaning = status(self.header, every, ending, interrupted=stopped and not complete)
         ending = replace(ending, exit_code=int(code), meaning=meaning)
-        return Run(self.header, records, ending), revised
+        return Run(self.header, records, ending), [final[number] for number in sorted(final)]

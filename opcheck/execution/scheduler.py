@@ -30,7 +30,7 @@ from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAns
 from opcheck.execution.expected import OracleAnswer
 from opcheck.execution.workers import AskableBackend, Driver, Inquiry, once
 from opcheck.known import Gate, Ledger, explain
-from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
+from opcheck.model import Case, LiveResult, Record, Reply, Verdict
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 AHEAD = 512
@@ -236,13 +236,9 @@ class Scheduler(Judge):
         self._waiting = 0
         self.suspects = [Suspects(ev.recall) for _ in self.backends]
 
-    def settled(self, records: Sequence[Record]) -> dict[int, tuple[Diagnosis, ...]]:
-        """Return the diagnoses that change once all results, in their order, are there; by number.
-
-        Of a plain result, the record may be without its case.
-        """
-        found: dict[int, tuple[Diagnosis, ...]] = {}
-        count = len(self.backends)
+    def settled(self, records: Sequence[Record]) -> dict[int, Record]:
+        """Return, by number, the records whose diagnoses change once all, in order, are there."""
+        found, count = dict[int, Record](), len(self.backends)
         for number in range(count):
             mine = records[number::count]
             unexplained = [*map(self.is_unexplained, mine)]
@@ -252,7 +248,7 @@ class Scheduler(Judge):
                 old = one.record.diagnoses
                 # Equal diagnoses may have other counts, which are spelt out.
                 if [*map(str, new := by_case.get(one.case.id, old))] != [*map(str, old)]:
-                    found[place * count + number] = new
+                    found[place * count + number] = replace(one.record, diagnoses=new)
         return found
 
     def __iter__(self) -> Iterator[LiveResult | Record]:

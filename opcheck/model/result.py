@@ -7,7 +7,7 @@ A stored run is all that any report knows of it: plain values, no arrays, no cas
 import pickle
 import zlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
@@ -437,14 +437,12 @@ class Records(Sequence[Record]):
     In `light`, those of a kind are one record, without what only their cases tell.
     """
 
-    def __init__(self, records: Iterable[Record] = ()) -> None:
+    def __init__(self) -> None:
         self.light: list[Record] = []
         self._kinds: dict[Hashable, Record] = {}
         self._packed: list[bytes] = []
         #: Those that will be packed next.
         self._last: list[Record] = []
-        for one in records:
-            self.append(one)
 
     def append(self, one: Record) -> None:
         """Add the next result."""

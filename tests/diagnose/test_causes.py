@@ -1,7 +1,6 @@
 """At the end of a run the causes of all failures are named: none that a pass contradicts."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
@@ -60,10 +59,7 @@ def settled(stream: Scheduler, recorder: Recorder) -> list[model.Record]:
     """The records of a run with their final diagnoses."""
     records = [recorder.record(cast(model.LiveResult, result)) for result in stream]
     final = stream.settled(records)
-    return [
-        replace(one, diagnoses=final.get(number, one.diagnoses))
-        for number, one in enumerate(records)
-    ]
+    return [final.get(number, one) for number, one in enumerate(records)]
 
 
 def judged(cases: Sequence[model.Case], answer: Answer) -> list[model.Record]:

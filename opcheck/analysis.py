@@ -118,7 +118,7 @@ def status(
 
 def outcome(run: Run) -> tuple[Exit, str]:
     """Return exit code and message of a stored run; without all results it is incomplete."""
-    return status(run.header, run.records, run.ending, cut_short=not run.complete)
+    return status(run.header, model.light(run.records), run.ending, cut_short=not run.complete)
 
 
 def several_builds(whole: Header) -> Iterator[str]:

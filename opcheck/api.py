@@ -21,7 +21,7 @@ from opcheck.errors import UsageError
 from opcheck.execution.bench import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, check, load_user_ledgers
-from opcheck.model import Case, Level, Record, Run as StoredRun
+from opcheck.model import Case, Level, Record, Records, Run as StoredRun
 from opcheck.model.timing import Timed
 from opcheck.report import store, summary, why_no_report, write_text
 from opcheck.report.html.run_page import fragment
@@ -194,7 +194,7 @@ def run(
 
     def within() -> Iterator[Result]:
         with session:
-            found = []
+            found = Records()
             for result in results:
                 if save is not None:
                     found.append(result)

@@ -256,6 +256,7 @@ class Cluster:
 
     def __init__(self, address: str, order: Order) -> None:
         try:
+            import dask
             import distributed
         except ModuleNotFoundError as error:
             hint = "install it: pip install 'opcheck[cluster]'"
@@ -274,7 +275,10 @@ class Cluster:
         self._dask: Any = distributed
         self._order, self.settings = order, [*order.settings.values()]
         self.address, self._new = address, int(count) if is_local else 0
-        with ExitStack() as stack:
+        # Its logs of messages keep the last 1000 chunks, cases and all.
+        quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": 1}
+        quiet |= {"distributed.admin.low-level-log-length": 0}
+        with ExitStack() as stack, dask.config.set(quiet):
             where = stack.enter_context(self._started()) if is_local else address
             try:
                 client = self._dask.Client(where, timeout=10, set_as_default=False)
@@ -306,16 +310,12 @@ class Cluster:
 
     def _started(self) -> Any:
         """New workers on this machine, whose processes leave Ctrl-C to this one."""
-        import dask
-
-        quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": 1}
         # Without an address, its server warns where another cluster here has the usual port.
         limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": "127.0.0.1:0"}
         limits |= {"n_workers": self._new, "silence_logs": logging.CRITICAL}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            with dask.config.set(quiet):
-                return self._dask.LocalCluster(**limits)
+            return self._dask.LocalCluster(**limits)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

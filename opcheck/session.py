@@ -21,7 +21,7 @@ from opcheck.execution import scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.grouping import picked, sure
 from opcheck.known import Gate, shipped_ledgers
-from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
+from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Records, Run
 from opcheck.report.formatting import Recorder
 
 if TYPE_CHECKING:
@@ -242,20 +242,20 @@ class LiveRun:
         results = session.judged(self._judging, self.recorder)
         return (one if isinstance(one, Record) else self.recorder.record(one) for one in results)
 
-    def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:
+    def end(self, records: Records, *, stopped: bool = False) -> tuple[Run, list[Record]]:
         """End the session, maybe `stopped` by the user; return the run, and results it revised."""
-        settled = [*records]
+        every, final = records.light, dict[int, Record]()
         try:
             # Who has stopped it does not wait for what explains the whole.
-            if not stopped:
-                settled = self._judging.settled(records)
+            final = {} if stopped else self._judging.settled(every)
         except KeyboardInterrupt:
             stopped = True
-        revised = [one for one, was in zip(settled, records, strict=True) if one is not was]
+        for number, one in final.items():
+            every[number] = one
         died, left = self._session.endings()
         complete = len(records) == self.header.results
         took = round(time.monotonic() - self._began, 3)
         ending = Ending(complete, seconds=took, accidents=died, partings=left)
-        code, meaning = status(self.header, records, ending, interrupted=stopped and not complete)
+        code, meaning = status(self.header, every, ending, interrupted=stopped and not complete)
         ending = replace(ending, exit_code=int(code), meaning=meaning)
-        return Run(self.header, tuple(settled), ending), revised
+        return Run(self.header, records, ending), [final[number] for number in sorted(final)]

@@ -25,7 +25,7 @@ from opcheck.cli.reports import Target
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
-from opcheck.model import BackendInfo, Case, Ending, Header, LiveResult, Record, Run
+from opcheck.model import BackendInfo, Case, Ending, Header, LiveResult, Record, Records, Run, light
 from opcheck.reading import Problems, read_text
 from opcheck.report import lines, store, summary, write_text
 from opcheck.report.plain_text import one_line, plural
@@ -65,7 +65,7 @@ class JsonOutput(_Output):
 
     def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
         """Write the footer, with the results that were `revised` after they were written."""
-        self._rest += f"{store.footer(results, ending, revised)}\n".encode()
+        self._rest += f"{store.footer(light(results), ending, revised)}\n".encode()
         self._flush()
 
     def _flush(self) -> None:
@@ -203,7 +203,7 @@ class Reports:
             one.close()
         ending = self._ended(run.ending, lacking)
         for one in self._streams:
-            one.write(store.footer(run.records, ending, revised))
+            one.write(store.footer(light(run.records), ending, revised))
             one.close()
             if revised and not one.error and one.target.path.is_file():
                 text = "".join(f"{line}\n" for line in store.lines(replace(run, ending=ending)))
@@ -367,9 +367,9 @@ class Subset:
 
 def collected(
     run: LiveRun, output: JsonOutput | PrettyOutput, reports: Reports, most: int | None
-) -> tuple[list[Record], bool]:
+) -> tuple[Records, bool]:
     """Print and write the results up to so many failures; returns them, and if the user stopped."""
-    records: list[Record] = []
+    records = Records()
     failures, stopped = 0, False
     try:
         # Before the bar, whose thread processes that judge must not inherit.

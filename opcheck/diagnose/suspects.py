@@ -118,7 +118,7 @@ class Suspects:
         #: The first version that failed, by operator and dtype.
         self._first: dict[tuple[str, str, str], OpVersion] = {}
         #: Passes that are in no cell yet: most runs never need to know.
-        self._new: list[tuple[Case, _Asks]] = []
+        self._new: dict[_Asks, list[Case]] = {contradicts: [], refuses: []}
         self._recalled: dict[int, Evidence | None] = {}
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
@@ -129,11 +129,11 @@ class Suspects:
 
     def passed(self, case: Case) -> None:
         """Remember a case that passed, as evidence against mutants."""
-        self._new.append((case, contradicts))
+        self._new[contradicts].append(case)
 
     def accepted(self, case: Case) -> None:
         """Remember a case that was not refused, whatever its answer is worth."""
-        self._new.append((case, refuses))
+        self._new[refuses].append(case)
 
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
         """Return the mutants that reproduce a failure, or else a pattern of its numbers."""
@@ -190,9 +190,10 @@ class Suspects:
 
     def against(self, mutant: Mutant, cell: Cell, enough: int | None = None) -> list[Case]:
         """Return the passes of a version and dtype that contradict a mutant, or `enough`."""
-        new, self._new = self._new, []
-        for one in new:
-            self._cells[cell_of(one[0])].passes.append(one)
+        for asks, cases in self._new.items():
+            for case in cases:
+                self._cells[cell_of(case)].passes.append((case, asks))
+            cases.clear()
         known = self._cells[cell]
         against = known.against[mutant.name]
         for case, contradicts_it in known.passes[known.asked[mutant.name] :]:

@@ -29,7 +29,7 @@ from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAns
 from opcheck.execution.expected import OracleAnswer
 from opcheck.execution.workers import AskableBackend, Driver, Inquiry, once
 from opcheck.known import Gate, Ledger, explain
-from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
+from opcheck.model import Case, LiveResult, Record, Reply, Verdict
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 AHEAD = 512
@@ -235,23 +235,20 @@ class Scheduler(Judge):
         self._waiting = 0
         self.suspects = [Suspects(ev.recall) for _ in self.backends]
 
-    def settled(self, records: Sequence[Record]) -> list[Record]:
-        """Return the records with the final diagnoses, which need all results."""
-        cases = {case.id: case for case in self.cases}
-        found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
-        for number, backend in enumerate(self.backends):
-            address = backend.info.address
-            mine = [(one, self.is_unexplained(one)) for one in records if one.backend == address]
-            if any(unexplained for _, unexplained in mine):
-                seen = [Seen(cases[one.case], one, unexplained) for one, unexplained in mine]
-                by_case = settled(seen, self.suspects[number])
-                found.update(((case, address), diagnoses) for case, diagnoses in by_case.items())
-        final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
-        # Equal diagnoses may have other counts, which are spelt out.
-        return [
-            replace(one, diagnoses=new) if [*map(str, new)] != [*map(str, one.diagnoses)] else one
-            for one, new in zip(records, final, strict=True)
-        ]
+    def settled(self, records: Sequence[Record]) -> dict[int, Record]:
+        """Return, by number, the records whose diagnoses change once all, in order, are there."""
+        found, count = dict[int, Record](), len(self.backends)
+        for number in range(count):
+            mine = records[number::count]
+            unexplained = [*map(self.is_unexplained, mine)]
+            seen = [*map(Seen, self.cases, mine, unexplained)] if any(unexplained) else []
+            by_case = settled(seen, self.suspects[number])
+            for place, one in enumerate(seen):
+                old = one.record.diagnoses
+                # Equal diagnoses may have other counts, which are spelt out.
+                if [*map(str, new := by_case.get(one.case.id, old))] != [*map(str, old)]:
+                    found[place * count + number] = replace(one.record, diagnoses=new)
+        return found
 
     def __iter__(self) -> Iterator[LiveResult | Record]:
         return self.results(self.answers(self._take))

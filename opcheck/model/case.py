@@ -55,7 +55,7 @@ Scalar: TypeAlias = float | complex | str
 GRAPH = OpVersion("", "graph", 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Source:
     """Location of a case, `shipped` in opcheck's own suites; line 0 means the file as a whole."""
 
@@ -68,14 +68,14 @@ class Source:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Given:
     """Values written out: in float64 or complex128, or exactly, in the tensor's own dtype."""
 
     values: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fill:
     """Values made by rule: `kind` is the word in the case file, `args` its values."""
 
@@ -84,14 +84,14 @@ class Fill:
     seed: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FromFile:
     """Values read from an .npy or .pb file."""
 
     path: Path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Put:
     """One element overwritten after the fill."""
 
@@ -99,7 +99,7 @@ class Put:
     value: Scalar
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class TensorSpec:
     """An input tensor, or an output that is expected, not yet allocated."""
 
@@ -125,7 +125,7 @@ class Port:
     count: int = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OutputSpec:
     """An output the node produces; `dtype` is None if only the backend's answer has it.
 
@@ -165,6 +165,7 @@ EXACT = Tolerance(ulp=0)
 
 
 class _Expectation:
+    __slots__ = ()
     #: The address of the backend whose answer is taken for right.
     oracle: str | None = None
     #: True if no answer is known: backends are compared with each other.
@@ -183,7 +184,7 @@ class _Expectation:
         return self.oracle is None and not self.compares_backends
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Values(_Expectation):
     """The outputs written out, in the order of the node's outputs, or as `ports` state.
 
@@ -195,33 +196,33 @@ class Values(_Expectation):
     random: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Computed(_Expectation):
     """The engine's exact mode computes the outputs."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Golden(_Expectation):
     """The outputs lie in `folder` as output_0.pb, output_1.pb … (ONNX's test-data layout)."""
 
     folder: Path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Oracle(_Expectation):
     """The outputs are the answer of the backend with this address, right or wrong."""
 
     oracle: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Agreement(_Expectation):
     """No answer is known: all backends of a run must answer alike."""
 
     compares_backends = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Rejected(_Expectation):
     """The model must be refused; `legal` is its twin with one value made legal."""
 
@@ -233,7 +234,7 @@ class Rejected(_Expectation):
 OneAnswer: TypeAlias = Values | Computed | Golden | Rejected
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """One of the answers an undecided text admits."""
 
@@ -241,7 +242,7 @@ class Alternative:
     expect: OneAnswer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AnyOf(_Expectation):
     """The text does not decide; each of these answers is acceptable."""
 
@@ -256,7 +257,7 @@ class AnyOf(_Expectation):
 Expectation: TypeAlias = OneAnswer | Oracle | Agreement | AnyOf
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Case:
     """One concrete question: a node on its inputs, and the expected answer.
 

@@ -4,11 +4,15 @@ which mutants a suite kills.
 A stored run is all that any report knows of it: plain values, no arrays, no cases.
 """
 
+import pickle
+import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Generic, Literal, TypeAlias, TypeVar, get_args
+from itertools import chain
+from operator import attrgetter
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from opcheck.dtypes import DType
 from opcheck.model.case import Case, Level, OpVersion, Rule, Source
@@ -419,12 +423,64 @@ class Ending:
     partings: tuple[str, ...] = ()
 
 
+#: Fields of which a plain result has none, and those that tell kinds of plain ones apart.
+_ODD = "known unexpected irreproducible alternative against unjudged verdicts diagnoses"
+_KIND = "backend op verdict reason failure refused inexpressible beyond self_check found oracle"
+_odd, _kind = attrgetter(*_ODD.split()), attrgetter(*_KIND.split())
+#: How many results are packed together.
+_BLOCK = 256
+
+
+class Records(Sequence[Record]):
+    """The results of a run, of which plain passes and lacks of support are packed.
+
+    In `light`, those of a kind are one record, without what only their cases tell.
+    """
+
+    def __init__(self) -> None:
+        self.light: list[Record] = []
+        self._kinds: dict[Hashable, Record] = {}
+        self._packed: list[bytes] = []
+        #: Those that will be packed next.
+        self._last: list[Record] = []
+
+    def append(self, one: Record) -> None:
+        """Add the next result."""
+        if one.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED) or any(_odd(one)):
+            self.light.append(one)
+            return
+        kind = *_kind(one), bool(one.comparisons)
+        if kind not in self._kinds:
+            self._kinds[kind] = replace(one, case="", name="", question="", repeat="", clause="")
+        self.light.append(self._kinds[kind])
+        self._last.append(one)
+        if len(self._last) == _BLOCK:
+            self._packed.append(zlib.compress(pickle.dumps(self._last, 5), 1))
+            self._last = []
+
+    def __iter__(self) -> Iterator[Record]:
+        blocks = (pickle.loads(zlib.decompress(block)) for block in self._packed)
+        plain = chain.from_iterable(chain(blocks, [self._last]))
+        return (one if one.case else next(plain) for one in self.light)
+
+    def __len__(self) -> int:
+        return len(self.light)
+
+    def __getitem__(self, place: Any) -> Any:
+        return [*self][place]
+
+
+def light(records: Sequence[Record]) -> Sequence[Record]:
+    """Return the results, for counts: plain ones may be without what only their cases tell."""
+    return records.light if isinstance(records, Records) else records
+
+
 @dataclass(frozen=True)
 class Run:
     """A stored run; without an `ending` if it was killed."""
 
     header: Header
-    records: tuple[Record, ...] = ()
+    records: Sequence[Record] = ()
     ending: Ending | None = None
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from opcheck.analysis import is_failure, outcome, reds_of
-from opcheck.model import Run
+from opcheck.model import Run, light
 from opcheck.report import plain_text, summary, totals
 
 #: GitHub refuses a job summary of more than 1 MiB; other tools of the step need some room too.
@@ -30,9 +30,9 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def _parts(run: Run) -> Iterator[Section]:
-    header, records = run.header, run.records
+    header, records = run.header, light(run.records)
     code_, meaning = outcome(run)
-    columns, rows = totals.table(header.backends, records)
+    columns, rows = totals.table(header.backends, run.records)
     yield from rendered(
         "run.md",
         header=header,
@@ -46,7 +46,7 @@ def _parts(run: Run) -> Iterator[Section]:
         passing=[*totals.passing(header.backends, records)],
     )
     red = reds_of(header)
-    failures = [result for result in records if is_failure(result, red)]
+    failures = [result for result in run.records if is_failure(result, red)]
     if failures:
         yield from (f"### {plain_text.plural(len(failures), 'failure')}", "")
     yield from (("failure", rendered("failure.md", result=result)) for result in failures)

@@ -29,7 +29,7 @@ from typing import Annotated, Any, BinaryIO, Generic, Literal, NoReturn, TypeAli
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 
-from opcheck import grouping, model, reading
+from opcheck import model, reading
 from opcheck.errors import CaseFileError, Problem
 from opcheck.reading.validation import shown
 from opcheck.report.plain_text import one_line, op_record
@@ -294,8 +294,10 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """Return the number of results by backend and verdict."""
-    found = grouping.group_by(results, lambda result: result.backend)
-    return {name: dict(Counter(r.verdict.value for r in some)) for name, some in found.items()}
+    found: dict[str, dict[str, int]] = {}
+    for (name, verdict), count in Counter((one.backend, one.verdict) for one in results).items():
+        found.setdefault(name, {})[verdict.value] = count
+    return found
 
 
 def _number(value: float | None) -> float | str | None:

@@ -21,7 +21,7 @@ from rich.text import Text
 from opcheck.analysis import is_failure, is_judged, outcome, reds_of
 from opcheck.errors import Exit, few
 from opcheck.grouping import group_by
-from opcheck.model import GRAPH, ComparisonRecord, Header, LiveResult, Record, Run, Verdict
+from opcheck.model import GRAPH, ComparisonRecord, Header, LiveResult, Record, Run, Verdict, light
 from opcheck.report import plain_text, style, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
 
@@ -254,13 +254,14 @@ class Pretty:
 
     def summarize(self, results: Sequence[Record], *, complete: bool) -> None:
         """Print causes and an overview, or more if verbose."""
-        console, self.results = self.console, results
+        console, whole, results = self.console, results, light(results)
+        self.results = results
         if not complete:
             count = plain_text.plural(self.header.results, "result")
             console.print(Text(f"INCOMPLETE: {len(results):,} of {count}", "bold red"))
             console.print()
         if self.verbose:
-            counts = self._counts()
+            counts = self._counts(whole)
             put_all(console, counts)
             if legend := _legend([str(column.header) for column in counts.columns]):
                 style.say(console, legend, "dim")
@@ -291,9 +292,9 @@ class Pretty:
                 console.print()
             self._overview()
 
-    def _counts(self) -> Table:
+    def _counts(self, results: Iterable[Record]) -> Table:
         """Table of verdicts by operator version and backend."""
-        columns, rows = totals.table(self.header.backends, self.results)
+        columns, rows = totals.table(self.header.backends, results)
         named: list[list[str | Text]] = []
         for op, backend, cells in rows:
             pairs = zip(cells, (STYLES.get(column, "") for column in columns), strict=True)

@@ -1,6 +1,6 @@
 """Contents of the tables of a run, in a terminal, in Markdown and on a page."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -93,22 +93,22 @@ def table(
     """Return columns, and by operator version and backend the cells of a table of counts."""
     # Columns are passes, other verdicts that occur, and if bounds judged, the largest share of them
     # that a pass `used`. A dot stands for none.
-    found = group_by(results, lambda result: (result.op, result.backend))
     order = [backend.address for backend in backends]
-    rows = sorted(found, key=lambda row: (row[0], order.index(row[1])))
-    names = {"pass"}.union(*(map(name_of, results) for results in found.values()))
+    found: dict[tuple[OpVersion, str], Counter[str]] = defaultdict(Counter)
+    used: dict[tuple[OpVersion, str], float] = {}
+    for result in results:
+        row = result.op, result.backend
+        found[row][name_of(result)] += 1
+        passed = result.comparisons if result.verdict is Verdict.PASS else ()
+        for share in (one.used for one in passed if one.tier):
+            used[row] = max(used.get(row, share), share)
+    names = {"pass"}.union(*found.values())
     columns = [name for name in ("pass", SELF, *list(Verdict)[1:]) if name in names]
-    cells, used = {}, {}
-    for row in rows:
-        counts = Counter(map(name_of, found[row]))
-        cells[row] = [f"{counts[name]:,}" if counts[name] else "·" for name in columns]
-        passed = (one for one in found[row] if one.verdict is Verdict.PASS)
-        used[row] = [one.used for result in passed for one in result.comparisons if one.tier]
-    if any(used.values()):
-        columns.append("used")
-        for row, shares in used.items():
-            cells[row].append(f"{max(shares):.2f}" if shares else "·")
-    return columns, [(*row, cells[row]) for row in rows]
+    rows = []
+    for row in sorted(found, key=lambda row: (row[0], order.index(row[1]))):
+        cells = [f"{found[row][name]:,}" if found[row][name] else "·" for name in columns]
+        rows.append((*row, cells + ([f"{used[row]:.2f}" if row in used else "·"] if used else [])))
+    return [*columns, *["used"] * bool(used)], rows
 
 
 def cause_of(known: Known) -> Known:

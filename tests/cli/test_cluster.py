@@ -3,6 +3,7 @@
 The workers here are processes of one cluster, in a folder that has the backends of these tests.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -212,6 +213,19 @@ def test_a_worker_that_is_frozen_is_named(asked, monkeypatch, at, said):
     assert stopped[0].is_alive() is (at == "close")
     stopped[0].join()
     assert found.stderr.count(said) == found.stderr.count("opcheck: worker") == 1
+
+
+def test_cases_that_were_sent_are_not_kept():
+    def count():
+        gc.collect()
+        return sum(type(one) is opcheck.Case for one in gc.get_objects())
+
+    cases = opcheck.load(ops=["Hardmax"])[:20]
+    with opcheck.Session(["numpy"], cluster="local:1") as session:
+        before = count()
+        assert len([*session.run(cases)]) == len(cases)
+        # The last of them may be on their way.
+        assert count() < before + len(cases) // 2
 
 
 def test_a_run_that_is_left_early_leaves_the_session_usable(workers):

@@ -55,6 +55,13 @@ def shipped(op: str) -> tuple[model.Case, ...]:
     return tuple(case for case in cases if str(case.inputs[0].dtype) in types)
 
 
+def settled(stream: Scheduler, recorder: Recorder) -> list[model.Record]:
+    """The records of a run with their final diagnoses."""
+    records = [recorder.record(cast(model.LiveResult, result)) for result in stream]
+    final = stream.settled(records)
+    return [final.get(number, one) for number, one in enumerate(records)]
+
+
 def judged(cases: Sequence[model.Case], answer: Answer) -> list[model.Record]:
     """The records of a run of a wrong backend, as they are in the end."""
     red, recorder = reds(), Recorder(cases, ["fake"])
@@ -64,7 +71,7 @@ def judged(cases: Sequence[model.Case], answer: Answer) -> list[model.Record]:
 
     backend = Inline(Fake(prepared, documented_errors=(InvalidNode,)))
     stream = Scheduler(cases, [backend], is_unexplained=lambda one: is_failure(one, red))
-    return stream.settled([recorder.record(cast(model.LiveResult, result)) for result in stream])
+    return settled(stream, recorder)
 
 
 def asked(name: str) -> tuple[model.Case, ...]:
@@ -198,7 +205,7 @@ def test_what_is_wrong_with_the_state_of_a_backend_is_named(answer, text):
     cases, red = shipped("Relu"), reds()
     recorder = Recorder(cases, ["fake"])
     stream = Scheduler(cases, [Inline(Fake(prepared))], is_unexplained=lambda r: is_failure(r, red))
-    records = stream.settled([recorder.record(cast(model.LiveResult, one)) for one in stream])
+    records = settled(stream, recorder)
     unstable = [one for one in failures(records) if one.failure == "unstable"]
     named = [one for one in unstable if one.diagnoses and one.diagnoses[0].text == text]
     assert len(named) > len(unstable) / 2 > 2

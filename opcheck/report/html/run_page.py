@@ -242,7 +242,7 @@ def _steps(bits: int) -> str:
 
 def lines(run: Run) -> Iterator[str]:
     """The whole document, line by line."""
-    header, records, red = run.header, run.records, reds_of(run.header)
+    header, records, red = run.header, [*run.records], reds_of(run.header)
     code, meaning = outcome(run)
     known = list(totals.known(header.backends, records))
     numbers = {(address, cause): number for number, (address, cause, _) in enumerate(known)}

@@ -5,13 +5,4 @@ than `opcheck.opset` tells of an operator's schema.
 """
 
 from opcheck.engine.evaluate import Drawn, Expected, Room, Tier, rounded
-from opcheck.engine.node import (
-    Node,
-    Subgraph,
-    any_order,
-    dtype_of,
-    dtypes_of,
-    graph_of,
-    leading,
-    operator_of,
-)
+from opcheck.engine.node import Node, Subgraph, any_order, dtype_of, dtypes_of, leading, operator_of

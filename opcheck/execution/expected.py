@@ -12,7 +12,8 @@ import numpy as np
 from opcheck import backends, dtypes, grouping, model, opset
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
-from opcheck.engine import Node, any_order, evaluate, graph_of, operator_of, operators, rounded
+from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
+from opcheck.engine.node import graph_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types

@@ -13,7 +13,7 @@ from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, 
 from opcheck.report import plain_text
 
 Backends: TypeAlias = Iterable[BackendInfo]
-Records: TypeAlias = Iterable[Record]
+Results: TypeAlias = Iterable[Record]
 #: Label of all operators, and of all dtypes.
 ALL = "all"
 #: The name of the engine's passes against itself.
@@ -41,7 +41,7 @@ SIGNS: Mapping[str, tuple[str, Tone]] = {
 }
 
 
-def of_backends(backends: Backends, results: Records) -> dict[str, list[Record]]:
+def of_backends(backends: Backends, results: Results) -> dict[str, list[Record]]:
     """Group the results by backend, in the order of `backends`, without those that have none."""
     found = group_by(results, lambda result: result.backend)
     return {one.address: found[one.address] for one in backends if one.address in found}
@@ -88,7 +88,7 @@ def name_of(record: Record) -> str:
 
 
 def table(
-    backends: Backends, results: Records
+    backends: Backends, results: Results
 ) -> tuple[list[str], list[tuple[OpVersion, str, list[str]]]]:
     """Return columns, and by operator version and backend the cells of a table of counts."""
     # Columns are passes, other verdicts that occur, and if bounds judged, the largest share of them
@@ -116,7 +116,7 @@ def cause_of(known: Known) -> Known:
     return replace(known, line=known.line and 0, text="", expected="")
 
 
-def known(backends: Backends, results: Records) -> Iterator[tuple[str, Known, int]]:
+def known(backends: Backends, results: Results) -> Iterator[tuple[str, Known, int]]:
     """Yield each backend's known defects, and the number of results that each explains."""
     listed = (result for result in results if result.verdict is Verdict.KNOWN)
     for address, mine in of_backends(backends, listed).items():
@@ -124,7 +124,7 @@ def known(backends: Backends, results: Records) -> Iterator[tuple[str, Known, in
         yield from ((address, cause, count) for cause, count in causes.most_common())
 
 
-def passing(backends: Backends, results: Records) -> Iterator[tuple[str, str, int, str]]:
+def passing(backends: Backends, results: Results) -> Iterator[tuple[str, str, int, str]]:
     """Yield backends with places of ledgers, the number of cases that pass there, and advice."""
     for address, mine in of_backends(backends, results).items():
         those = [(r.known, r.verdict) for r in mine if r.known and r.known.line is not None]
@@ -136,7 +136,7 @@ def passing(backends: Backends, results: Records) -> Iterator[tuple[str, str, in
             yield address, known.at, count, f"{what} `{known.text}`"
 
 
-def companies(results: Records) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
+def companies(results: Results) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
     """Backends that agree and that differ where no answer is known; most cases first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
     for result in (result for result in results if result.against):
@@ -146,7 +146,7 @@ def companies(results: Records) -> list[tuple[tuple[tuple[str, ...], tuple[str, 
     return sorted(found.items(), key=lambda company: -len(company[1]))
 
 
-def oracles(results: Records) -> Iterator[str]:
+def oracles(results: Results) -> Iterator[str]:
     """Yield a sentence for each oracle by whose answers results were judged."""
     judged = (result.oracle for result in results if result.oracle and result.comparisons)
     for oracle, count in Counter(judged).items():
@@ -154,7 +154,7 @@ def oracles(results: Records) -> Iterator[str]:
         yield f"{plain_text.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
 
-def wrong(header: Header, results: Records) -> Iterator[tuple[str, str, list[Cause]]]:
+def wrong(header: Header, results: Results) -> Iterator[tuple[str, str, list[Cause]]]:
     """Yield each backend with red results, their number in words, and their causes."""
     red = reds_of(header)
     # Answers that differ accuse nobody.
@@ -186,7 +186,7 @@ OverviewRow: TypeAlias = tuple[OpVersion, str, Mapping[str, tuple[Count, ...]], 
 
 
 def by_backend(
-    header: Header, records: Records, red: Collection[Verdict]
+    header: Header, records: Results, red: Collection[Verdict]
 ) -> Iterator[tuple[str, tuple[Count, ...], int, int]]:
     """Yield each backend, its counts, and without the engine against itself, passes and judged."""
     found = group_by(records, lambda record: record.backend)
@@ -217,7 +217,7 @@ def matrix(
     return dtypes, rows
 
 
-def counted(records: Records, red: Collection[Verdict]) -> tuple[Count, ...]:
+def counted(records: Results, red: Collection[Verdict]) -> tuple[Count, ...]:
     """Count the verdicts that occur, the worst first; those that fail the run are red."""
     found = Counter((name_of(record), is_red(record, red)) for record in records)
     counts = [

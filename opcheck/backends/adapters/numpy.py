@@ -10,8 +10,9 @@ import numpy as np
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend, Bare, Prepared, TaskCall, own_part
 from opcheck.backends.connect import lead_dtype
-from opcheck.engine import Node, dtypes_of, graph_of, operator_of
+from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import evaluate
+from opcheck.engine.node import graph_of
 from opcheck.errors import InvalidNode, unsupported
 from opcheck.model import GRAPH, Array, BackendInfo, Task
 

@@ -65,8 +65,8 @@ def listed(name: str, numbers: Any) -> list[int]:
 def check_scalar(name: str, x: Any) -> None:
     """Raise InvalidNode for other than one number.
 
-    Whether other tensors of one than those of rank 0 are scalars is open: ONNX's function bodies
-    take them so.
+    Whether a tensor of one element and of rank 1 or more is a scalar is open; ONNX's function
+    bodies pass such.
     """
     wrong = f"{name} of shape {list(np.shape(x))}; allowed: a scalar"
     illegal(wrong, x.size != 1)
@@ -74,7 +74,7 @@ def check_scalar(name: str, x: Any) -> None:
 
 
 def scalar(name: str, x: Any) -> Any:
-    """The single number of a tensor of rank 0, as Python has it."""
+    """The number of a scalar, as Python has it; see `check_scalar`."""
     x = bare(x)
     check_scalar(name, x)
     unsupported(f"rounding decides {name}", isinstance(x, Kind))

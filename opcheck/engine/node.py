@@ -2,7 +2,7 @@
 specification's own function bodies, node by node, as formulas."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -25,6 +25,7 @@ T = TypeVar("T")
 of_legality: ContextVar[bool] = ContextVar("of_legality", default=False)
 _Named: TypeAlias = Mapping[str, Any]
 _INNER = "in the graph, "
+_OF_SEQUENCES = 18  # The version from which on operators of optionals take sequences, too.
 _SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
 
 
@@ -503,13 +504,18 @@ class Subgraph:
         with numbers.setting(numbers.in_graph, True):
             return _run(self.body, inputs, self.around)
 
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
-        """The outputs of a whole model, on plain numbers: tensors, lists of them, None for nothing.
+    def run(self, values: _Named, optionals: Collection[str]) -> list[Any]:
+        """The outputs of a whole model on plain `values`: tensors, lists of them, None for nothing.
 
-        Unlike a call it may draw random numbers. Raises what a call raises.
+        `optionals` are the names of inputs of that type. Outside of its own graphs the model may
+        draw random numbers. Raises what a call raises.
         """
-        found = _run(self.body, inputs, {})
-        return [next(iter(x), None) if isinstance(x, _Optional) else x for x in found]
+        inputs = [
+            _Optional([x] if x is not None else ()) if name in optionals else x
+            for name, x in values.items()
+        ]
+        outputs = _run(self.body, inputs, {})
+        return [next(iter(x), None) if isinstance(x, _Optional) else x for x in outputs]
 
 
 def graph_of(task: Task) -> Subgraph:
@@ -589,11 +595,14 @@ def _typed(node: BodyNode, named: _Named) -> Sequence[Any]:
     except (TypeError, AttributeError, ValueError, IndexError) as error:
         # Formulas that move elements are written for arrays, and none reads what is not sure:
         # integers, indices and booleans that rounding decides.
-        unsure = (x for x in operands if isinstance(x, Kind))
-        if not moves and all(isinstance(x, Number) and x.dtype.kind not in "iu" for x in unsure):
+        unsure = [x for x in operands if isinstance(x, Kind)]
+        sure = all(isinstance(x, Number) and x.dtype.kind not in "iu" for x in unsure)
+        of_lists = any(isinstance(x, list) for x in operands)
+        if not of_lists and (not unsure or (not moves and sure)):
             raise
         why = f"what {node.op} does here depends on how numbers were rounded"
-        raise NotSupported(why) from error
+        other = f"{node.op} of such sequences or optionals within a graph"
+        raise NotSupported(other if of_lists else why) from error
     if moves:
         return _relifted(outputs)
     if node.graphs or schema is None:
@@ -620,11 +629,16 @@ def _of_lists(
 ) -> Sequence[Any]:
     """The outputs of a node of sequences or optionals, which are lists of tensors in a graph."""
     if node.graphs:
-        return _mapped(Subgraph(node.graphs[0], named), operands)
+        return _mapped(node, Subgraph(node.graphs[0], named), operands)
     lists = [x for x in operands if isinstance(x, list)]
+    held = [isinstance(x, _Optional) for x in lists]
     of_optionals = bool(opset.form_of(node.op.name))
+    makes_one = node.op.name == "Optional"
+    illegal("an optional in place of a sequence", any(held) and (makes_one or not of_optionals))
+    early = node.op.since < _OF_SEQUENCES and of_optionals and not makes_one
+    illegal("a sequence in place of an optional", early and not all(held))
     if of_optionals:
-        # A sequence is one value, and what an optional holds that a model is fed.
+        # A sequence is one value, which is given or held.
         lists = [x if isinstance(x, _Optional) else _Optional([x]) for x in lists]
     fed = [numbers.if_known(x) for x in operands if not isinstance(x, list)]
     if lists:
@@ -638,13 +652,22 @@ def _of_lists(
     return [found] if of_sequence and node.op.name == "OptionalGetElement" else found
 
 
-def _mapped(body: Subgraph, operands: Sequence[Any]) -> Sequence[Any]:
+def _mapped(node: BodyNode, body: Subgraph, operands: Sequence[Any]) -> Sequence[Any]:
     """The sequences that SequenceMap's body makes of sequences, and of tensors beside them."""
-    lengths = {len(x) for x in operands if isinstance(x, list)}
+    sequences = [x for x in operands if isinstance(x, list)]
+    illegal("its first input is no sequence", not isinstance(operands[0], list))
+    illegal("an optional in place of a sequence", any(isinstance(x, _Optional) for x in sequences))
+    outputs = len(body.body.outputs)
+    illegal(f"a body of {outputs} outputs", outputs < len(node.outputs))
+    # Those that nobody reads are no longer there.
+    unsupported(f"{node.op} of a body of more outputs", outputs > len(node.outputs))
+    lengths = {len(x) for x in sequences}
     unsupported(f"sequences of {sorted(lengths)} tensors", len(lengths) > 1)
-    places = range(len(operands[0]))
-    rows = [body(*(x[n] if isinstance(x, list) else x for x in operands)) for n in places]
-    return [[row[n] for row in rows] for n in range(len(body.body.outputs))]
+    made = [
+        body(*(x[n] if isinstance(x, list) else x for x in operands))
+        for n in range(len(operands[0]))
+    ]
+    return [[tensors[place] for tensors in made] for place in range(outputs)]
 
 
 def _kept(x: Any, dtype: DType | None) -> Any:

@@ -179,6 +179,12 @@ def model_body(data: bytes) -> Body:
     return replace(found, inputs=inputs, nodes=nodes)
 
 
+def optional_inputs(data: bytes) -> frozenset[str]:
+    """The names of a model's inputs that are optionals."""
+    inputs = ModelProto.FromString(data).graph.input
+    return frozenset(one.name for one in inputs if one.type.HasField("optional_type"))
+
+
 def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
     """The outputs without those that nobody reads; the first that has a name stays."""
     first = next(filter(None, outputs), "")

@@ -68,11 +68,11 @@ class _WholeModel:
         """The model on these inputs; backends are to agree on it."""
         node = self.node
         # The initializers that the node reads, and nobody feeds.
-        unfed = {*node.slots} - {port.name for port in ports} if node else ()
-        found = initializers(self.proto, unfed).items()
-        constants = tuple(_spec(name, array, initializer=True) for name, array in found)
-        # The engine takes plain tensors of its own types.
-        plain = all(port.form == "tensor" for port in ports)
+        unfed = {*node.slots} - {"", *(port.name for port in ports)} if node else set[str]()
+        found = initializers(self.proto, unfed)
+        constants = tuple(_spec(name, array, initializer=True) for name, array in found.items())
+        # The engine takes plain tensors of its own types; a sparse one is not found.
+        plain = all(port.form == "tensor" for port in ports) and unfed <= found.keys()
         known = node if node and engine.operator_of(node.op) and node.plain and plain else None
         # An operator of the engine on other inputs is a graph like any other.
         alone = node if node and not engine.operator_of(node.op) else known

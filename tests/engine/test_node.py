@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from opcheck.engine import Node, node as module, operator_of
+from opcheck.engine import Node, node as module, operator_of, operators
 from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
 from opcheck.engine.node import bind
 from opcheck.engine.operators import Operator
@@ -199,3 +199,24 @@ def test_a_scalar_has_no_axis(axis: int) -> None:
 ])  # fmt: skip
 def test_a_tensor_seen_as_a_matrix(shape, axis, matrix):
     assert matrix_of(shape, axis) == matrix
+
+
+ONE = np.ones(1, np.float32)
+WAVE = np.ones((1, 8, 1), np.float32)
+
+
+@pytest.mark.parametrize(("name", "since", "inputs"), [
+    ("Trilu", 14, (X[0], np.array([0]))),
+    ("Dropout", 13, (X, ONE / 2)),
+    ("DFT", 20, (WAVE, np.array([3]))),
+    ("DFT", 20, (WAVE, None, np.array([1]))),
+    ("STFT", 17, (WAVE, np.array([2]), None, np.array([4]))),
+    ("HannWindow", 17, (np.array([5]),)),
+    ("SequenceAt", 11, (np.array([0]), ONE)),
+    ("Pad", 13, (ONE, np.array([1, 1]), ONE[None])),
+    ("CumSum", 14, (ONE, np.array([0]))),
+])  # fmt: skip
+def test_whether_a_list_of_one_is_a_scalar_is_open(name: str, since: int, inputs: Any) -> None:
+    assert evaluate(of(name, since), list(inputs), {})
+    with operators.only_what_is_said(), pytest.raises(NotSupported, match="allowed: a scalar"):
+        evaluate(of(name, since), list(inputs), {})

@@ -138,9 +138,10 @@ seq = SequenceConstruct (x, f)
 opt = Optional (seq)
 has = OptionalHasElement (opt)
 got = OptionalGetElement (opt)
-same = OptionalGetElement (seq)
+turned = SequenceConstruct (f, x)
+same = OptionalGetElement (turned)
 both, left = SequenceMap (got, same, x) <body = b (float[4, 6] p, float[4, 6] q, float[4, 6] r)
-  => (float[4, 6] v, float[4, 6] w) { v = Max (p, q) w = Sub (p, r) }>
+  => (float[4, 6] v, float[4, 6] w) { d = Sub (p, q) v = Add (d, r) w = Neg (p) }>
 one = Constant <value_int = 1> ()
 y = SequenceAt (both, one)
 long = SequenceLength (left)

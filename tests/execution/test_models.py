@@ -1,11 +1,13 @@
 """Models on backends, through processes of their own where that is what matters."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
+from onnx.parser import parse_model
 
 from opcheck.backends import connect
 from opcheck.backends.isolation.cleanup import guarded_folder
@@ -100,6 +102,51 @@ def test_the_engine_computes_models_and_says_which_it_does_not(tmp_path):
     case = case_of(tmp_path / "unknown", graph, [X], [np.array([[0, 0, 1]], np.float32)])
     found, told = verdict(case, engine)
     assert (found, told) == (Verdict.UNSUPPORTED, "the engine has no formula for SVMRegressor-1")
+
+
+ODD = {
+    "(optional(float[1, 3]) x) => (bool y) { p = Identity (x) y = OptionalHasElement (p) }": (
+        [numpy_helper.from_optional(None, "x")], [np.array(False)], "",
+    ),
+    "(seq(float[1, 3]) x) => (int64 y) { p = Optional (x) q = Optional (p) y = Size (q) }": (
+        [[X]], [np.array(1)], "raised .* gives 'q': an optional in place of a sequence",
+    ),
+    "(float[1, 3] x) => (int64 y) {"
+    " s = SequenceMap (x) <body = b (float[3] p) => (float[3] q) { q = Neg (p) }>"
+    " y = SequenceLength (s) }": (
+        [X], [np.array(1)], "raised .* gives 's': its first input is no sequence",
+    ),
+    "(seq(float[1, 3]) x) => (seq(float[1, 3]) y) {"
+    " y = SequenceMap (x) <body = b (float[1, 3] p) => (float[1, 3] q, float[1, 3] r) {"
+    " q = Neg (p) r = Neg (p) }> }": (
+        [[X]], [[-X]], "SequenceMap-17 of a body of more outputs",
+    ),
+    "(int64 n, bool c) => (int64 y) {"
+    " s = Loop (n, c) <body = b (int64 i, bool d) => (bool e, seq(int64) t) {"
+    " e = Identity (d) t = SequenceConstruct (i) }> y = SequenceLength (s) }": (
+        [np.array(2), np.array(True)], [np.array(2)],
+        "nothing is said of scan outputs that are no tensors",
+    ),
+    "(float[1, 3] x) => (float[1, 3] y) { y = Add (x, w) }": (
+        [X], [X], "the constant 'w' is sparse",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_the_engine_refuses_a_model_or_says_why_it_has_no_answer(tmp_path, text):
+    inputs, outputs, said = ODD[text]
+    proto = parse_model(f'<ir_version: 8, opset_import: ["": 18]> net {text}')
+    values, places = (helper.make_tensor("w", kind, [1], [0]) for kind in (1, 7))
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [1, 3]))
+    if "sparse" not in said:
+        del proto.graph.sparse_initializer[:]
+    case = case_of(tmp_path, proto, inputs, outputs)
+    found, told = verdict(case, connect("numpy"))
+    assert (found is Verdict.PASS) is not bool(said), told
+    assert re.search(said, told)
+    exactly = verdict(case, connect("numpy?mode=exact"))
+    assert exactly == (Verdict.UNSUPPORTED, "whole models are computed in native mode only")
 
 
 def identity(tmp_path: Path, name: str):

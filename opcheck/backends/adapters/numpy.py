@@ -13,8 +13,10 @@ from opcheck.backends.connect import lead_dtype
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import graph_of
-from opcheck.errors import InvalidNode, unsupported
+from opcheck.errors import InvalidNode, NotSupported, unsupported
+from opcheck.grouping import sure
 from opcheck.model import GRAPH, Array, BackendInfo, Task
+from opcheck.opset import onnx_defs
 
 ABOUT = About("opcheck's own engine", "numpy", declares="the schemas of its operators")
 
@@ -26,6 +28,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 
     def prepare(task: Task) -> Prepared:
         if task.op == GRAPH:
+            unsupported("whole models are computed in native mode only", is_exact)
             return TaskCall(_model(task))
         operator = operator_of(task.op)
         unsupported(f"the engine has no formula for {task.op}", operator is None)
@@ -39,12 +42,16 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 
 def _model(task: Task) -> Callable[[Sequence[Array]], Any]:
     """A model as a function: every node in the plain arithmetic of its tensors."""
-    graph = graph_of(task)
+    with own_part():
+        try:
+            graph, optionals = graph_of(task), onnx_defs.optional_inputs(sure(task.model))
+        except ValueError as error:
+            raise NotSupported(str(error)) from None
 
     def run(inputs: Sequence[Array]) -> Any:
         with own_part(), np.errstate(all="ignore"):
-            found = graph.run([*task.values(inputs).values()])
-        return [np.array(x) if isinstance(x, np.ndarray) else x for x in found]
+            outputs = graph.run(task.values(inputs), optionals)
+        return [np.array(x) if isinstance(x, np.ndarray) else x for x in outputs]
 
     return run
 

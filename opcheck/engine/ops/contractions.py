@@ -10,7 +10,14 @@ import ml_dtypes
 import numpy as np
 
 from opcheck import dtypes, numbers as xp, opset
-from opcheck.engine.axes import common_shape, distinct, from_either_end, listed, stretches
+from opcheck.engine.axes import (
+    check_scalar,
+    common_shape,
+    distinct,
+    from_either_end,
+    listed,
+    stretches,
+)
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
 from opcheck.engine.operators import by_step, family, is_open, operator, unsaid, with_parameters
 from opcheck.errors import InvalidNode, illegal
@@ -379,8 +386,7 @@ for _name, _functions in FUNCTIONS.items():
 
 def _along(scan, x, axis, *, exclusive, reverse):
     """The formula of all versions, from `scan(x, axis, exclusive, reverse)`."""
-    illegal(f"axis of shape {list(axis.shape)}; allowed: a scalar", axis.size != 1)
-    is_open("an axis is a scalar, and nothing is said of a list of one", axis.ndim)
+    check_scalar("axis", axis)
     place = from_either_end(axis.item(), x.ndim)
     is_open("nothing is said of flags other than 0 and 1", not {exclusive, reverse} <= {0, 1})
     return scan(x, place, exclusive, reverse)

@@ -43,6 +43,7 @@ def taken(cond, then_branch, else_branch):
 
 def stacked(values, axis=0):
     """The results of all iterations, along a new axis."""
+    unsaid("scan outputs that are no tensors", any(isinstance(x, list) for x in values))
     illegal(f"scan outputs shaped {[x.shape for x in values]}", len({x.shape for x in values}) > 1)
     return xp.stack(values, axis=from_either_end(axis, len(values[0].shape) + 1))
 

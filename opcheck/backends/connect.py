@@ -83,8 +83,10 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
     import opcheck.graph  # noqa: F401
 
     if not all(part.isidentifier() for part in name.split(".")):
-        stem = ".".join(Path(name).with_suffix("").parts) if name.endswith(".py") else "pkg.mod"
-        hint = f"write {stem}, as Python's import does"
+        file = Path(name if name.endswith(".py") else "pkg/mod.py")
+        hint = f"write {'.'.join(file.with_suffix('').parts)}, as Python's import does"
+        if file.is_absolute():
+            hint = f"write {kind}:{file.stem}, with {file.parent} on PYTHONPATH"
         raise UsageError(f"backend {backend!r}: {name!r} is no name of a module", hint)
     here = str(Path.cwd())
     if sys.path[:1] != [here]:

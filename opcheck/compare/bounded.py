@@ -82,8 +82,9 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
                 return decision(tier, first, True, whole, apart)
             found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged, used=1.0)
             return decision(first if tier.ranged else tier, tier, True, found, False)
-        found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged)
+        found = Findings(got.size, steps=whole.steps)
         _note(found, want, got, judged, dtype)
+        found.unjudged = whole.unjudged
         if found.count < fewest:
             best, fewest = (tier, found, bool(judged.apart.any())), found.count
     tier, found, apart = best

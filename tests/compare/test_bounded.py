@@ -260,6 +260,8 @@ def test_one_tier_has_to_fit_all_elements_and_if_none_does_those_are_shown_that_
     assert (found.problem, found.tier) == ("values", "poor")
     assert found.remark == "too far off even for poor"
     assert [element.index for element in found.worst] == [(2, 0)]
+    wide = Tier("plain", arithmetic(0.6)), Tier("stored", arithmetic(0.7), None, "kept in float16")
+    assert judged([1.0, 1.0, 0.0], [1.65, 5.0, 0.0], Fake(wide)).unjudged == 2
 
 
 @pytest.mark.parametrize("ranged", [True, False])

@@ -10,11 +10,12 @@ from opcheck.engine.ops.normalizations import by_deviation, folded, stashed, two
 OP = operator("LayerNormalization")
 
 
-def by_inverse(inverse_of, computes=False, folds=False, chosen=slice(None)):
+def by_inverse(inverse_of, computes=False, folds=False, alone=False):
     """Version 17, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def formula(X, Scale, B=None, *, axis, epsilon, stash_type):
-        axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))[chosen]
+        axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
+        axes = axes[:1] if alone else axes
         for name, operand in (("Scale", Scale), ("B", B)):
             if operand is not None:
                 stretches(name, operand, X)
@@ -40,7 +41,7 @@ OP.also_honest(
 
 
 OP.mutant("`axis` alone was normalized, and not the axes after it", name="one_axis",
-          by=partial(by_inverse, chosen=slice(1)))(two_pass)  # fmt: skip
+          by=partial(by_inverse, alone=True))(two_pass)  # fmt: skip
 
 
 @OP.mutant("the variance was taken along the last axis alone", by=by_inverse)

@@ -87,8 +87,8 @@ def processes(
     with ProcessPoolExecutor(count, get_context(start), begin, given) as pool:
         try:
             yield pool
-        except BaseException:
-            # A job may take minutes. Python 3.14 has a method for this.
+        except BaseException:  # whatever it is, nobody waits for jobs, which may take minutes
+            # Python 3.14 has a method for this.
             for process in [*(pool._processes or {}).values()]:
                 process.kill()
             raise

@@ -257,8 +257,7 @@ class LiveRun:
         took = round(time.monotonic() - self._began, 3)
         ending = Ending(complete, seconds=took, accidents=died, partings=left)
         code, meaning = status(self.header, every, ending, interrupted=stopped and not complete)
-        meaning += "; interrupted before all causes were found" * (
-            stopped and complete and bool(code)
-        )
+        if stopped and complete and code:
+            meaning += "; interrupted before all causes were found"
         ending = replace(ending, exit_code=int(code), meaning=meaning)
         return Run(self.header, records, ending), [final[number] for number in sorted(final)]

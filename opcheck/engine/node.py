@@ -596,9 +596,9 @@ def _typed(node: BodyNode, named: _Named) -> Sequence[Any]:
         # Formulas that move elements are written for arrays, and none reads what is not sure:
         # integers, indices and booleans that rounding decides.
         unsure = [x for x in operands if isinstance(x, Kind)]
-        sure = all(isinstance(x, Number) and x.dtype.kind not in "iu" for x in unsure)
+        read = all(isinstance(x, Number) and x.dtype.kind not in "iu" for x in unsure)
         of_lists = any(isinstance(x, list) for x in operands)
-        if not of_lists and (not unsure or (not moves and sure)):
+        if not of_lists and (not unsure or (not moves and read)):
             raise
         why = f"what {node.op} does here depends on how numbers were rounded"
         other = f"{node.op} of such sequences or optionals within a graph"

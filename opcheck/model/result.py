@@ -423,7 +423,7 @@ class Ending:
     partings: tuple[str, ...] = ()
 
 
-#: Fields of which a plain result has none, and those that tell kinds of plain ones apart.
+#: Fields that a plain result lacks, and those that tell kinds of plain ones apart.
 _ODD = "known unexpected irreproducible alternative against unjudged verdicts diagnoses"
 _KIND = "backend op verdict reason failure refused inexpressible beyond self_check found oracle"
 _odd, _kind = attrgetter(*_ODD.split()), attrgetter(*_KIND.split())
@@ -432,7 +432,7 @@ _BLOCK = 256
 
 
 class Records(Sequence[Record]):
-    """The results of a run, of which plain passes and lacks of support are packed.
+    """The results of a run; plain passes and lacks of support among them are packed.
 
     In `light`, those of a kind are one record, without what only their cases tell.
     """

@@ -22,8 +22,6 @@ _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
 UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 #: Runs that began more hours apart are hardly parts of one; two nightly runs lie further apart.
 APART = 12.0
-#: The most results named that occur in two runs.
-_NAMED = 3
 
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
@@ -555,7 +553,7 @@ def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
             if by_others and (other := compared.setdefault(record.case, number)) != number:
                 torn.setdefault((other, number), case)
     for (one, other), records in twice.items():
-        named = few([f"{quoted(r.backend)} on {quoted(r.case)}" for r in records], _NAMED)
+        named = few([f"{quoted(r.backend)} on {quoted(r.case)}" for r in records], 3)
         yield f"results that stand in both {parts[one][0]} and {parts[other][0]}: {named}"
     for (one, other), case in torn.items():
         both = f"{parts[one][0]} and {parts[other][0]}"

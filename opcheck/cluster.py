@@ -53,8 +53,6 @@ _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 _DEPTH = 2
 #: Seconds to wait for workers, between two looks at them, and for their last words in the end.
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
-#: A worker has backends of so many runs at most: those of the first of more are started anew.
-_RUNS = 4
 #: The folders of what ships with opcheck.
 _SHIPPED = ("cases", "clauses", "equivalent", "reports/known")
 #: Settings in which hosts may differ whose times are compared: others time the same in each round.
@@ -163,7 +161,8 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
                 return Work(name, found=[*takewhile(lambda _: order.run not in _ENDED, job())])
             if not numbers or order.run in _ENDED:
                 return Work(name)
-            while order.run not in _SEATS and len(_SEATS) >= _RUNS:
+            # A worker has backends of four runs: those of the first of more are started anew.
+            while order.run not in _SEATS and len(_SEATS) >= 4:
                 first = next(iter(_SEATS))
                 _PAST[first] = _closed(first)
             if order.run not in _SEATS:

@@ -1,17 +1,5 @@
 """Everything opcheck raises on purpose, and the exit code each one means.
 
-OpcheckError                      shown to the user as a message, never as a traceback
-├── UsageError            exit 2  a wrong command line
-│   ├── CaseFileError     exit 2  files with problems, all of them, each with its place
-│   └── WrongOperator     exit 2  an operator's file contradicts the schema, or its formula fails
-├── BackendUnavailable    exit 4  a requested backend cannot be used here
-└── Unwritable            exit 4  a file that was asked for cannot be written
-
-NodeError                         about one node; becomes an outcome or a verdict, never our end
-├── InvalidNode                   the node breaks its specification: a refusal
-└── NotSupported                  nothing here implements the node: a not-implemented signal
-    └── NotExpressible            no ONNX model can state the node
-
 Anything else that escapes is a bug of opcheck and keeps its traceback.
 """
 
@@ -41,7 +29,7 @@ class Exit(IntEnum):
 
 
 class OpcheckError(Exception):
-    """A message for the user, with a hint at what to do next."""
+    """A message for the user, who sees no traceback, with a hint at what to do next."""
 
     exit_code: Exit = Exit.USAGE
 
@@ -120,15 +108,15 @@ class CaseFileError(UsageError):
 
 
 class WrongOperator(UsageError):
-    """A mistake in an operator's file; each line begins with its place."""
+    """An operator's file contradicts the schema, or its formula fails; lines begin with places."""
 
 
 class NodeError(Exception):
-    """Something about one node; the message is shown with the case."""
+    """Something about one node, which becomes an outcome or a verdict, never our end."""
 
 
 class InvalidNode(NodeError):
-    """The node breaks its specification; the message names operator, value and allowed range."""
+    """The node breaks its specification, which is a refusal: operator, value, allowed range."""
 
 
 def illegal(why: str, when: object) -> None:
@@ -138,7 +126,7 @@ def illegal(why: str, when: object) -> None:
 
 
 class NotSupported(NodeError):
-    """The node is not implemented here."""
+    """Nothing here implements the node, which is a not-implemented signal."""
 
 
 def unsupported(why: str, when: object) -> None:
@@ -151,9 +139,9 @@ class NotExpressible(NotSupported):
     """No ONNX model can state the node."""
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 case`, `2 cases`, `1,031 cases`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def plural(count: int, one: str, many: str = "") -> str:
+    """`1 case`, `2 cases`, `1,031 cases`; `many` is for words that take more than an `s`."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def few(names: Sequence[str], most: int = 1) -> str:

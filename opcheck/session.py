@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
@@ -23,6 +24,7 @@ from opcheck.grouping import picked, sure
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Records, Run
 from opcheck.report.formatting import Recorder
+from opcheck.suite import shard
 
 if TYPE_CHECKING:
     from opcheck.cluster import Cluster
@@ -45,9 +47,8 @@ BackendLike: TypeAlias = str | Preparing | Callable[..., Any]
 class Request:
     """Scope and strictness of a run; the rules are options of `opcheck run`."""
 
-    #: The suite; a `shard` runs only its `share` of it.
+    #: The suite, of which a `shard` is only a part.
     cases: Sequence[Case]
-    share: Sequence[Case] | None = None
     shard: tuple[int, int] | None = None
     #: Where the cases come from.
     selection: str = ""
@@ -62,10 +63,10 @@ class Request:
     #: The user's ledgers.
     gate: Gate = field(default_factory=Gate)
 
-    @property
+    @cached_property
     def asked(self) -> Sequence[Case]:
         """The cases of this run."""
-        return self.cases if self.share is None else self.share
+        return shard(self.cases, *self.shard) if self.shard else self.cases
 
 
 class Session:

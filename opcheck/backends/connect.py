@@ -45,8 +45,6 @@ IN_PROCESS = "object"
 #: What is installed here belongs to somebody, whatever folder it is in.
 _INSTALLED = {"site-packages", "dist-packages"}
 _CODE = {".py", ".so", ".pyd", ".dylib", ".dll"}
-#: So many bytes are read in some milliseconds.
-_LARGE = 1 << 22
 
 
 @contextmanager
@@ -427,7 +425,7 @@ def digest(paths: Iterable[Path]) -> str:
             sha = stamp
         total.update(f"{path.name}\0{sha}\n".encode())
     found = total.hexdigest()[:16]
-    if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > _LARGE:
+    if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > 1 << 22:
         with suppress(OSError):
             part = memory.with_name(f"{name}.{os.getpid()}")
             part.write_text(found)

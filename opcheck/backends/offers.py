@@ -15,8 +15,6 @@ from opcheck.backends.isolation.process import BackendSettings, Process, kill
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 
 Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
-#: Seconds between two looks at one.
-_TICK = 0.05
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def tried(chosen: Sequence[Offer], scratch: Path, seconds: float) -> list[Offer]
                 if monotonic() > until:
                     said = f"backend {one.name!r} has not started within {seconds:g} s"
                     raise BackendUnavailable(process.killed(said), "--timeout gives it longer")
-                process.connection.poll(_TICK)
+                process.connection.poll(0.05)
                 interrupt.safe_place()
             return replace(one, info=info)
         except OpcheckError as error:

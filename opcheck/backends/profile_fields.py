@@ -18,8 +18,6 @@ from opcheck.grouping import picked
 from opcheck.reading import FileNode, Mark, Problems, validation
 
 TomlPath: TypeAlias = tuple[str, ...]
-#: The file as a whole, for keys not found in its text.
-_WHOLE = Mark(0, 0)
 
 _WORD = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _KEY = rf"(?P<key>{_WORD}(?:\s*\.\s*{_WORD})*)"
@@ -108,7 +106,7 @@ def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:
         hint = "texts stand in quotes" if "Invalid value" in str(error) else None
         problems.add(file, mark, f"no TOML: {_PLACE.sub('', str(error))}", hint)
         return None
-    return _node(document, (), _marks(text), _WHOLE)
+    return _node(document, (), _marks(text), Mark(0, 0))  # the whole file, for keys not found
 
 
 def _node(value: Any, path: TomlPath, marks: Mapping[TomlPath, Mark], above: Mark) -> FileNode:

@@ -41,9 +41,7 @@ PLACEHOLDERS = ("model", "inputs", "outputs")
 UNSUPPORTED = 77
 #: "Nothing was computed", such as without a device; in the same protocol, a set-up that failed.
 NOT_RUN = 99
-#: How much is kept of what a program prints, in bytes.
-_KEPT = 8 << 10
-#: How many lines and characters of that make a reason.
+#: How many lines and characters of what a program prints make a reason.
 _LINES = 5
 _CHARACTERS = 1000
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -75,7 +73,7 @@ def how_it_died(status: int) -> str | None:
 
 
 class Tail:
-    """Reads a pipe to its end in a thread, so that nobody waits for it, and keeps its end."""
+    """Reads a pipe to its end in a thread, so that nobody waits, and keeps its last 8 KiB."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._kept = b""
@@ -85,7 +83,7 @@ class Tail:
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe:
             while chunk := os.read(pipe.fileno(), 1 << 16):
-                self._kept = (self._kept + chunk)[-_KEPT:]
+                self._kept = (self._kept + chunk)[-8192:]
 
     def text(self) -> str:
         """Return the end of the program's output, once it has ended."""

@@ -116,13 +116,10 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     wrong, count = len({one.case for one in mistakes}), len(written.cases)
     if not count and not wrong:
         options.end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
-    where = f"{_cases(count)} in {folder}" if count else "nothing was written"
+    written_cases, bad = (plural(n, "case is", "cases are") for n in (count, wrong))
+    where = f"{written_cases} in {folder}" if count else "nothing was written"
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    options.end(code, f"{f'{_cases(wrong)} wrong; ' if wrong else ''}{where}")
-
-
-def _cases(count: int) -> str:
-    return "1 case is" if count == 1 else f"{count:,} cases are"
+    options.end(code, f"{f'{bad} wrong; ' if wrong else ''}{where}")
 
 
 @click.command(name="pack", cls=options.OutputCommand)

@@ -109,7 +109,7 @@ def command(**values: Any) -> NoReturn:
     """
     from opcheck.cli.output import JsonOutput, Ledgers, PrettyOutput, Reports, Subset, collected
     from opcheck.session import LiveRun, Request, Session
-    from opcheck.suite import Selection, choose, load_all, shard
+    from opcheck.suite import Selection, choose, load_all
     from opcheck.suite.select import EVERYTHING
 
     subset, mine = options.taken(Subset, values), options.taken(Ledgers, values)
@@ -142,7 +142,6 @@ def command(**values: Any) -> NoReturn:
         suite, said = subset.failed(suite, said, {info.address for info in session.infos})
         request = Request(
             cases=suite,
-            share=shard(suite, *subset.shard) if subset.shard else None,
             shard=subset.shard,
             selection=said,
             level=selection.level,

@@ -157,15 +157,13 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     """Judge every element by one tier, and if not `alone` next to its group."""
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
-    if not got.size:
-        return ByElement(np.zeros(y.shape), np.zeros(y.shape), nothing, nothing)
     room = want.expected.room(tier)
     if dtype.kind != "float":
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
         return ByElement(shares, room.own, nothing, _open(y, room) if want.whole else nothing)
     if not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
-        if shares.max() <= 1:
+        if shares.max(initial=0) <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
             return ByElement(shares, room.own, nothing, _unjudged(want, room.own, room, tier))
     return _judge(want, got, dtype, tier, alone)

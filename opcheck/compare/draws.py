@@ -24,8 +24,6 @@ from opcheck.model import Array
 ERROR_RATE = 1e-10
 _BINS = 256
 _LEVELS = np.arange(1, _BINS) / _BINS
-#: So many distributions are asked about, those of the most elements.
-_GROUPS = 64
 #: Where a value fills several bins, this decides: the same in each run, and as nobody else draws.
 _KEY = 0x6F70_6368_6563_6B
 #: ULP by which an element may lie beyond all that can be drawn.
@@ -46,7 +44,7 @@ class Judged(NamedTuple):
 
 
 def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
-    """Judge an output of the dtype and shape that `draw` has, with one element or more."""
+    """Judge an output of the dtype and shape that `draw` has."""
     ends = draw.quantiles(0.0), draw.quantiles(math.nextafter(1.0, 0.0))
     low, high = np.minimum(*ends), np.maximum(*ends)
     least, most = low, high
@@ -79,7 +77,8 @@ def judged(draw: Drawn, got: Array, dtype: DType) -> Judged:
     unsure = (last > before).reshape(-1)
     found = [_uneven(bins, unsure, "all")]
     profiles, sizes = np.unique(profile, return_counts=True)
-    for one in profiles[np.argsort(-sizes)[:_GROUPS]] if profiles.size > 1 else ():
+    # Of the 64 distributions that most elements have.
+    for one in profiles[np.argsort(-sizes)[:64]] if profiles.size > 1 else ():
         mine = profile.reshape(-1) == one
         found.append(_uneven(bins[mine], unsure[mine], "those of one distribution"))
     found += _pairs(bins >= _BINS // 2, got.shape)

@@ -20,8 +20,6 @@ UNUSABLE = "its answer cannot be used"
 #: The remark on answers that differ between runs, each right.
 IRREPRODUCIBLE = "not reproducible to the bit"
 ALONE = "no other backend answers, so there is nothing to compare its answer with"
-#: Larger majorities are not searched for, which would take too long.
-_MOST = 12
 _NO_TENSOR = np.empty(0)
 
 
@@ -370,7 +368,8 @@ class _Meeting:
     @cached_property
     def majority(self) -> tuple[str, ...]:
         """The largest group that agrees with each other, if it is more than half and unique."""
-        for size in range(min(len(self.wants), _MOST), len(self.everybody) // 2, -1):
+        # Larger ones than of twelve are not searched for, which would take too long.
+        for size in range(min(len(self.wants), 12), len(self.everybody) // 2, -1):
             of_size = combinations(self.wants, size)
             groups = [g for g in of_size if all(self._agree(*two) for two in combinations(g, 2))]
             if groups:

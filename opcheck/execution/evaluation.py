@@ -26,8 +26,6 @@ from opcheck.graph import WholeModel
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
-
-
 #: True for an answer to the case's legal twin, and the answer.
 WrongAnswer: TypeAlias = tuple[bool, Outcome]
 

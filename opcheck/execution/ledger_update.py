@@ -17,8 +17,6 @@ UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
 _PASSES = Verdict.UNEXPECTED_PASS
 #: The longest and the shortest pattern of a reason.
 _LONGEST, _SHORTEST = 100, 8
-#: The part of a reason that is read: a backend may send text of any length.
-_READ = 10_000
 
 
 def update_ledger(
@@ -116,7 +114,7 @@ def _unknown(record: Record) -> str:
 
 
 def _printable(text: str, instead: str) -> str:
-    line = " ".join(text[:_READ].split())
+    line = " ".join(text[:10_000].split())  # a backend may send text of any length
     return "".join(letter if letter.isprintable() else instead for letter in line)
 
 

@@ -33,10 +33,6 @@ Values: TypeAlias = Mapping[str, Any]
 _ROOM = 256 << 20
 #: Passes that come to nothing, and are asked in halves, before it is left at that.
 _PATIENCE = 40
-#: Characters of what a backend says of a pass.
-_LONGEST = 300
-#: How many tensors are shown, from the first to the last, with their errors.
-_DEPTHS = 16
 _UNANSWERED = "the backend does not give all that they read and give"
 _EXPOSED = "with tensors as outputs"
 _CHANGED = "tensors as outputs change the answer: some nodes are computed together"
@@ -327,7 +323,7 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     if found.wrong and beyond and search.given.issuperset(search.network.names([found.wrong.part])):
         alone = yield from CaseEvaluation(found.wrong.result.case).on(backend)
         found = replace(found, right_alone=verdict.is_right(alone.result))
-    notes = [note[:_LONGEST] for note in dict.fromkeys(search.notes)]
+    notes = [note[:300] for note in dict.fromkeys(search.notes)]
     return replace(found, exposed=errors.few(notes) if notes else "")
 
 
@@ -516,14 +512,14 @@ def _unjudged(case: model.Case, backend: model.BackendInfo, reason: str) -> mode
 
 
 def _sample(network: Network) -> dict[str, Part]:
-    """Floating tensors from the first to the last, with the nodes that give them."""
+    """At most 16 floating tensors from the first to the last, with the nodes that give them."""
     floats = []
     for part in network.parts:
         dtype = network.whole.dtype(next(iter(part.outputs), ""))
         moves = (operator := engine.operator_of(part.op)) is None or operator.exact
         if dtype and dtype.kind == "float" and not moves and part not in network.why_not:
             floats.append(part)
-    places = np.linspace(0, len(floats) - 1, min(_DEPTHS, len(floats))).round().astype(int)
+    places = np.linspace(0, len(floats) - 1, min(16, len(floats))).round().astype(int)
     return {floats[n].outputs[0]: floats[n] for n in places.tolist()}
 
 

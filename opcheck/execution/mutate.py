@@ -35,8 +35,6 @@ OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 #: Verdicts on a wrong backend; no others are possible here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 CANNED = model.BackendInfo("canned", "canned", "", repeatable=False)
-#: Shipped cases of up to so many elements show which functions a formula calls.
-_SMALL = 1000
 
 AnyMutant: TypeAlias = Mutant | StatefulMutant
 #: Yields what a function yields for each batch, elsewhere than in this process, in no order.
@@ -188,7 +186,7 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
     if not (operator := operator_of(op)):
         return ()
     # But for mutants of functions that its formula calls in no small shipped case.
-    small = (case for case in _shipped(op) if size(case) <= _SMALL)
+    small = (case for case in _shipped(op) if size(case) <= 1000)
     found = (evaluation.CaseEvaluation(case).node for case in cells(small).get(Cell(op, dtype), ()))
     nodes = [node for node in found if node.dtype == dtype]
     fed = opset.versions(op.domain, op.name)[op.since].inputs

@@ -38,8 +38,6 @@ _BYTES = 256 << 20
 Take: TypeAlias = Callable[[], Sequence[int] | None]
 #: What a backend is asked about a case.
 Rounds: TypeAlias = Inquiry[list[EvaluatedCase]]
-#: How many cases a judge takes at a time.
-_CASES = 4
 #: Seconds within which a judge sends its answers: to wake the parent takes as long as small cases.
 _LATEST = 0.05
 #: Seconds that judges have to end their backends; and to say what these left, if all was judged.
@@ -403,14 +401,14 @@ class Judges:
         send(tuple((dict(pool.accidents), pool.partings) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
-        """Take some cases that no other judge has; see `Take`."""
+        """Take up to four cases that no other judge has; see `Take`."""
         with self._next.get_lock():
             place, end = self._next.value, len(self._run.cases)
             if place >= end:
                 return None
             if place >= self._emitted.value + AHEAD:
                 return ()
-            self._next.value = min(place + _CASES, end)
+            self._next.value = min(place + 4, end)
             return range(place, self._next.value)
 
     def _stored(self, answer: JudgedAnswer) -> JudgedAnswer:

@@ -37,8 +37,6 @@ Made = TypeVar("Made")
 #: Seconds that a backend has for a case by default.
 TIMEOUT = 30.0
 Inquiry: TypeAlias = Generator[Question, Reply, Found]
-#: Seconds between two looks at backends while none of them replies.
-_TICK = 0.05
 
 
 @dataclass(frozen=True)
@@ -236,7 +234,7 @@ class Driver(Generic[Key, Found]):
             connections = [one for backend in self._asked for one in backend.connections]
             # Backends in this process have none, and have answered.
             at_hand = any(mine and not one.connections for one, mine in self._asked.items())
-            readable = wait(connections, 0 if at_hand else _TICK) if connections else []
+            readable = wait(connections, 0 if at_hand else 0.05) if connections else []
             for backend, asked in self._asked.items():
                 for ticket, reply in backend.replies(readable):
                     self.start(backend, *asked.pop(ticket), reply)
@@ -275,11 +273,7 @@ def at_once(inquiry: Inquiry[Found], answer: Callable[[Question], Outcome]) -> F
 
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
 _CPU = Path("/sys/devices/system/cpu/cpu0")
-#: Bytes that are touched if the sizes of the caches are unknown.
-_LARGE = 64 << 20
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-#: Seconds between two looks if Ctrl-C was pressed.
-_GLANCE = 0.1
 #: Passes items on, one by one, and shows the progress.
 Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
@@ -309,10 +303,10 @@ def machine() -> timing.Machine:
 
 
 def beyond_caches() -> int:
-    """Return twice the bytes of the largest cache: touching them leaves nothing else in it."""
+    """Return twice the bytes of the largest cache, 64 MiB if unknown: touching them empties it."""
     sizes = " ".join(_read(index / "size") for index in (_CPU / "cache").glob("index*"))
     found = re.findall(r"\b(\d+)([KMG])\b", sizes)
-    return 2 * max((int(number) * _UNITS[unit] for number, unit in found), default=_LARGE // 2)
+    return 2 * max((int(number) * _UNITS[unit] for number, unit in found), default=32 << 20)
 
 
 def _read(path: Path) -> str:
@@ -336,6 +330,6 @@ def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) 
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         while left:
-            done, left = futures.wait(left, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED)
+            done, left = futures.wait(left, timeout=0.1, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
             yield from (future.result() for future in done)

@@ -34,8 +34,6 @@ _Span: TypeAlias = tuple[int, int, int]
 #: The fields of a place that distinguish cases of one name, in order; then come attributes.
 _FIELDS = ("row", "opset", "dtype")
 _ATTRIBUTE = "attrs."
-#: The most attributes considered: all combinations of fields are tried.
-_MOST = 5
 _Fields: TypeAlias = Mapping[str, tuple[Any, ...]]
 #: Fields and their values; hashable, so that equal ones of several names become one place.
 _Said: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
@@ -258,7 +256,8 @@ def _attributes(cases: Sequence[Case]) -> list[str]:
     # Of a tensor nothing short can be said.
     tensors = {name for name, value in pairs if isinstance(value, np.ndarray)}
     names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for name, _ in pairs if name not in tensors)
-    return [name for name in names if len(_values(cases, name)) > 1][:_MOST]
+    # Only some, since all combinations of fields are tried.
+    return [name for name in names if len(_values(cases, name)) > 1][:5]
 
 
 def _parted(field: str, there: Sequence[Case], ids: Collection[str]) -> Iterator[_Said]:

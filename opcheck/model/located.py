@@ -8,11 +8,6 @@ from typing import NamedTuple
 from opcheck import dtypes
 from opcheck.model import Array, LiveResult, OpVersion
 
-#: Binary digits that a node's outputs may lack, of their size, where it is computed with others.
-_ROUNDINGS = 6
-#: The binary exponent from which on a number is small in no type.
-_MOST = -5
-
 
 class Part(NamedTuple):
     """A node of a model; `name` is its own, or made of its operator and place."""
@@ -53,7 +48,8 @@ class JudgedNode:
         if self.result.failure != "values" or not all(d and d.precision for d in wrong):
             return False
         precision = max((d.precision for x in self.right if (d := dtypes.of(x))), default=0)
-        return precision > 0 and self.harm < 2.0 ** min(_ROUNDINGS - precision, _MOST)
+        # From 2^-5 of the size on, an error is small in no type.
+        return precision > 0 and self.harm < 2.0 ** min(6 - precision, -5)
 
 
 class Depth(NamedTuple):

@@ -20,8 +20,6 @@ from opcheck.suite.writing import case_file
 
 #: Reasons of warnings that are shown.
 _MOST = 6
-#: Characters of the bar of an error.
-_WIDTH = 24
 
 
 def show(console: Console, found: Located, backend: BackendInfo, again: Sequence[str]) -> None:
@@ -52,7 +50,7 @@ def show(console: Console, found: Located, backend: BackendInfo, again: Sequence
         table.columns[-2].no_wrap = True
         for one in found.depths:
             numbers = (f"{one.error:.1e}", f"{one.expected:.1e}", f"{one.ratio:.2g}")
-            bar = "█" * round(_WIDTH * max(0.0, min(1.0, (log10(one.error or 1e-9) + 8) / 8)))
+            bar = "█" * round(24 * max(0.0, min(1.0, (log10(one.error or 1e-9) + 8) / 8)))
             table.add_row(str(one.part.place), *numbers, one.part.op.name, bar)
         console.print(f"How far off {backend} is, and independent roundings explain:")
         put(console, table)

@@ -19,8 +19,6 @@ _CONTROL = re.compile(
 #: Spellings of characters without Unicode; any other becomes "?".
 ASCII = {"·": ".", "–": "-", "−": "-", "…": "...", "“": '"', "”": '"', "→": "->", "µ": "u"}
 ASCII |= {"×": "x", "±": "+-", "√": "sqrt ", "Σ": "sum ", "≥": ">=", "≤": "<="}
-#: Parts that differ between reasons of one kind: numbers, and lists of them.
-_PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 #: The most lines of a backend's message in a report, and characters in a list.
 _LINES, _LENGTH = 20, 200
 _TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
@@ -83,8 +81,8 @@ def broken(name: str, width: int) -> str:
 
 
 def kind(reason: str) -> str:
-    """A reason without numbers, which differ between those of one kind."""
-    return _PARTICULARS.sub("#", reason)
+    """A reason without numbers, and lists of them, which differ between those of one kind."""
+    return re.sub(r"\[[-\d, ]*\]|-?\d+", "#", reason)
 
 
 def digits(value: float) -> str:

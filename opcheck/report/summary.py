@@ -54,11 +54,10 @@ def show_failure(console: Console, result: Record) -> None:
     for number, said in enumerate(result.diagnoses[:LIKELIEST]):
         _line(console, "or" if number else "looks", str(said))
     if others := result.diagnoses[LIKELIEST:]:
-        verb = "gives" if len(others) == 1 else "give"
         names = [said.mistake or said.text for said in others[:_NAMED]]
         listed = ", ".join([*names, *["…"] * (len(others) > _NAMED)])
-        more = plain_text.plural(len(others), "more mistake")
-        _line(console, "", f"… and {more} that {verb} the same here: {listed}")
+        more = plain_text.plural(len(others), "more mistake that gives", "more mistakes that give")
+        _line(console, "", f"… and {more} the same here: {listed}")
     if note := ledger_note(result):
         _line(console, "ledger", note)
     if result.known:
@@ -188,8 +187,8 @@ def _outdated(results: Iterable[Record]) -> Iterable[str]:
     applied = {cause for verdict, cause in said if verdict is Verdict.KNOWN}
     passing = Counter(c for verdict, c in said if verdict is Verdict.PASS and c not in applied)
     for (ledger, cause), count in passing.items():
-        verb = "passes" if count == 1 else "pass"
-        yield f"listed in {ledger}, but {plain_text.plural(count, 'such case')} {verb}: {cause}"
+        cases = plain_text.plural(count, "such case passes", "such cases pass")
+        yield f"listed in {ledger}, but {cases}: {cause}"
 
 
 def _kinds(reasons: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -238,9 +237,9 @@ class Pretty:
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""
         if self._left_out:
-            more = plain_text.plural(self._left_out, "more failure")
-            like = "is like" if self._left_out == 1 else "are each like"
-            message = f"… and {more}, which {like} one of those above: -vv shows all in full"
+            words = "more failure, which is like", "more failures, which are each like"
+            more = plain_text.plural(self._left_out, *words)
+            message = f"… and {more} one of those above: -vv shows all in full"
             self.console.print(Text(message, "bold"))
             self.console.print()
         self.summarize(results, complete=complete)

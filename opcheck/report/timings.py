@@ -36,8 +36,6 @@ FORMAT = 1
 #: The largest file read, in bytes: some ten million samples.
 LIMIT = 1 << 28
 _Line: TypeAlias = Timed | dict[str, Any]
-#: From this width on, there is room for all columns.
-_WIDE = 100
 _COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
 #: Columns of the table of a case: docs/timings.md explains them.
 COLUMNS = (
@@ -178,7 +176,7 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
         if copy:
             about += f", which a copy does at {rate(row.moved, copy.median)} GB/s"
     say(console, about)
-    columns = [one for one in COLUMNS if console.width >= _WIDE or one != "of copy"]
+    columns = [one for one in COLUMNS if console.width >= 100 or one != "of copy"]
     table, remarks = new_table(*columns), []
     for timing in row.timings:
         found = spread(timing.samples)

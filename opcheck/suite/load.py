@@ -137,10 +137,8 @@ def _read(
 
 def _about(ops: Collection[str]) -> Sequence[Path]:
     """The shipped files of these operators; all without `ops`. An operator may have none."""
-    if not (names := {op.lower() for op in ops}):
-        return [shipped_suites()]
-    files = _in_folder(shipped_suites(), Problems())
-    return [file for file in files if names & {op.lower() for op in operators_in(file)}]
+    names, files = {op.lower() for op in ops}, _in_folder(shipped_suites(), Problems())
+    return [one for one in files if not ops or names & {op.lower() for op in operators_in(one)}]
 
 
 def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:

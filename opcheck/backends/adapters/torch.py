@@ -218,8 +218,9 @@ def _reduced(name: str, torch: Any, task: Task, x: Any, axes: Any = None) -> Any
     return _REDUCTIONS[name](x if found else x.unsqueeze(0), along, keep).to(x.dtype)
 
 
-def _named(name: str, torch: Any, task: Task, x: Any) -> Any:
-    return getattr(torch, name)(x)
+def _named(name: str, torch: Any, task: Task, x: Any, **attrs: Any) -> Any:
+    functions = torch if hasattr(torch, name) else torch.nn.functional
+    return getattr(functions, name)(x, **attrs)
 
 
 def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
@@ -237,16 +238,12 @@ _UNARY = ("Neg", "Abs", "Sign", "Floor", "Ceil", "Round", "Relu", *_OTHER_NAMES)
 
 _LIBRARY = """
 Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Reciprocal Sigmoid Sin Sinh Sqrt Tan Tanh
+Celu Elu Gelu HardSwish Mish Softsign
 """.split()
+#: Those whose attributes torch calls otherwise.
 _ACTIVATIONS: Mapping[str, Callable[..., Any]] = {
-    "Celu": lambda torch, _, x, alpha: torch.nn.functional.celu(x, alpha),
-    "Elu": lambda torch, _, x, alpha: torch.nn.functional.elu(x, alpha),
-    "Gelu": lambda torch, _, x, approximate: torch.nn.functional.gelu(x, approximate=approximate),
-    "HardSwish": lambda torch, _, x: torch.nn.functional.hardswish(x),
     "LeakyRelu": lambda torch, _, x, alpha: torch.nn.functional.leaky_relu(x, alpha),
-    "Mish": lambda torch, _, x: torch.nn.functional.mish(x),
     "Softplus": lambda torch, _, x: torch.nn.functional.softplus(x, threshold=40),
-    "Softsign": lambda torch, _, x: torch.nn.functional.softsign(x),
     "ThresholdedRelu": lambda torch, _, x, alpha: torch.nn.functional.threshold(x, alpha, 0),
 }
 

@@ -30,8 +30,6 @@ from opcheck.backends.isolation import wire
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Array, Elapsed, Hold, Measure, Question, Ready, Release, Released
 
-#: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
-_LINE = 64
 _THREADS = Path("/proc/self/task")
 
 
@@ -158,7 +156,7 @@ class Repeated:
         if flushed:
             if self._other.size != flushed:
                 self._other = zeros(flushed, uint8)
-            self._other[::_LINE] += 1
+            self._other[::64] += 1  # no processor has shorter lines in its caches
         # To a call of so many seconds it matters little that others have emptied the caches.
         elif self._last < 0.01:
             call()

@@ -18,10 +18,6 @@ from time import monotonic, sleep
 #: Environment variable of a worker and all its children, which names the folder for files that must
 #: not outlive the process. The parent removes it.
 SCRATCH = "OPCHECK_SCRATCH"
-#: Seconds that killed processes may take to be gone; one that a driver holds never is.
-_LAST = 2.0
-#: Seconds between two looks at them.
-_NAP = 0.005
 
 
 def how_it_ended(status: int) -> str:
@@ -36,7 +32,7 @@ def how_it_ended(status: int) -> str:
 
 def kill_marked(meant: Callable[[str], bool]) -> None:
     """End all processes whose folder is `meant`, even those that left their family and group."""
-    until = monotonic() + _LAST
+    until = monotonic() + 2.0  # one that a driver holds is never gone
     # More than once, for some may have begun others before they ended.
     while found := [process for process, folder in _marked() if meant(folder)]:
         for process in found:
@@ -44,7 +40,7 @@ def kill_marked(meant: Callable[[str], bool]) -> None:
                 os.kill(process, signal.SIGKILL)
         if monotonic() > until:
             return
-        sleep(_NAP)
+        sleep(0.005)
 
 
 def _marked() -> Iterator[tuple[int, str]]:

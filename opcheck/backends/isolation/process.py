@@ -27,10 +27,6 @@ from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
-#: The size at which a worker's log is shortened to its end, in bytes.
-_LONG = 16 << 20
-#: Seconds that a killed process may take to be gone; one that a driver holds may take for ever.
-_LAST = 5.0
 #: The least seconds between measurements of a worker's memory and log.
 _MEASURE = 0.1
 #: The worker's program, which finds modules where the parent does, not in its working directory.
@@ -220,7 +216,7 @@ class Process:
         if moment - self._last_look < _MEASURE and not now:
             return False
         self._last_look = moment
-        if os.fstat(self._log).st_size > _LONG:
+        if os.fstat(self._log).st_size > 16 << 20:
             # Its end is left, unless the worker is taking it or the disk is full.
             with suppress(OSError), wire.locked(self._log, wait=False):
                 tail = self._printed()
@@ -256,7 +252,7 @@ class Process:
             return []
 
     def _bury(self) -> str:
-        self.wait(monotonic() + _LAST)
+        self.wait(monotonic() + 5.0)  # one that a driver holds may take for ever
         printed = self._printed()
         with suppress(OSError):
             self.connection.close()

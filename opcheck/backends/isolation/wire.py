@@ -44,8 +44,6 @@ _MARK, _UNREAD, _START = 0, 8, 16
 _NUMBER = struct.Struct("<q")
 #: So many bytes of the file stay after a message was read: to get new memory takes long.
 _KEPT = 32 << 20
-#: Seconds between a worker's checks that its last answer was read.
-_NAP = 0.0005
 
 
 @contextmanager
@@ -90,7 +88,7 @@ class Channel:
             self.connection.send_bytes(b"".join([head, sizes, *views]))
             return
         while self._at_worker and self._noted(_UNREAD):
-            sleep(_NAP)
+            sleep(0.0005)  # until its last answer was read
         place = _START
         for view in (memoryview(sizes), *views):
             while view:

@@ -24,7 +24,6 @@ from opcheck import opset, reading
 from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.grouping import group_by, picked
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
-from opcheck.opset import Attribute, Schema
 from opcheck.reading import Problems, operators_in, quoted, read_file, shipped_folder, validation
 
 #: Between two sentences, some without a blank. "i.e." and an ellipsis end none.
@@ -70,7 +69,7 @@ class Sentence:
     ruling_since: str | None = None
 
 
-def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
+def page(schema: opset.Schema, link: str) -> tuple[Sentence, ...]:
     """The specification of a version, as in ONNX's documentation."""
     since = schema.op.since
     available = f"This version of the operator has been available since version {since}."
@@ -98,7 +97,7 @@ def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
-def _attribute(attribute: Attribute) -> str:
+def _attribute(attribute: opset.Attribute) -> str:
     value = attribute.default
     shown: object = [*value] if isinstance(value, tuple) else value
     if isinstance(value, float):
@@ -256,8 +255,7 @@ class Pages:
 def pages_of(domain: str, op: str) -> Pages | None:
     """The pages of an operator with the entries of its file alone; None where there is no text."""
     folders = {"": "onnx", opset.DML: "dml", opset.ML: "ml", opset.TRAINING: "training"}
-    family = folders.get(domain, domain)
-    for file in (shipped_folder("clauses") / family).glob("*.yaml"):
+    for file in (shipped_folder("clauses") / folders.get(domain, domain)).glob("*.yaml"):
         if op in operators_in(file):
             return load_pages(file, op)
     pages = _bare(domain, op)

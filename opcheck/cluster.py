@@ -53,7 +53,6 @@ _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 _DEPTH = 2
 #: Seconds to wait for workers, between two looks at them, and for their last words in the end.
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
-#: The folders of what ships with opcheck.
 _SHIPPED = ("cases", "clauses", "equivalent", "reports/known")
 #: Settings in which hosts may differ whose times are compared: others time the same in each round.
 _LOOSE = {"load", "memory", "platform"}

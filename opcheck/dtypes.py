@@ -179,8 +179,7 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
         # high + 1 is a power of two and so exact in float64, which 2^63 - 1 is not.
         held = (values >= low) & (values < high + 1) & (values == np.trunc(values))
         if not held.all():
-            culprit = float(values[~held].flat[0])
-            raise ValueError(f"{culprit!r} is no value of {dtype.name}")
+            raise ValueError(f"{float(values[~held].flat[0])!r} is no value of {dtype.name}")
         return values.astype(dtype.numpy)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if dtype.kind == "minifloat" or dtype.name == "bfloat16":

@@ -60,7 +60,6 @@ class Request:
     require_reproducible: bool = False
     #: Without them, the known defects of public backends count like any other failure.
     shipped_ledgers: bool = True
-    #: The user's ledgers.
     gate: Gate = field(default_factory=Gate)
 
     @cached_property
@@ -93,7 +92,6 @@ class Session:
         if timeout is not None and not timeout > 0:
             raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
         self._given, self._jobs, self._where = backends, jobs, cluster
-        #: The addresses that were given.
         self.addresses = tuple(one for one in backends if isinstance(one, str))
         self._cluster: Cluster | None = None
         self.limits = Limits(timeout, memory_limit)
@@ -212,7 +210,6 @@ class LiveRun:
             "require-reproducible": "yes" if request.require_reproducible else None,
         }
         oracles = {pool.info.address: pool.info for pool in session.oracles.values()}
-        #: Backends, cases and options.
         self.header = Header(
             workers.environment(),
             tuple(session.infos),

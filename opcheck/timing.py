@@ -9,10 +9,9 @@ Then changes between two runs at different times, and the gate against regressio
 are not paired, and machines change between runs: on a small virtual machine all rows of a run are
 off by 1–2 %, sometimes 3 %, and one row by 4 % or more in one of ten runs.
 
-Rows are measured relative to two rulers timed in the same rounds, a fixed piece of work and a mix
-of that and a copy of as many bytes: the one that shows less change decides. docs/timings.md states
-the tests. By Benjamini and Hochberg's method, as by Holm's, the chance of any false alarm where
-nothing changed stays below 5 %, and more slow rows are found.
+Rows are measured relative to two rulers timed in the same rounds: docs/timings.md has these and the
+tests. By Benjamini and Hochberg's method, as by Holm's, the chance of any false alarm where nothing
+changed stays below 5 %, and more slow rows are found.
 
 `benchmarks/alarms.py` measures how often that is wrong. Backends of one run need none of this.
 """

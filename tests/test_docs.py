@@ -17,11 +17,11 @@ import click
 import numpy as np
 import pytest
 
-from opcheck.backends import programs
+from opcheck.backends.adapters import cmd
+from opcheck.backends.adapters.cmd import NOT_RUN, PLACEHOLDERS, PROTOCOL, from_json, read_reply
 from opcheck.backends.address import profiles
 from opcheck.backends.connect import connect
 from opcheck.backends.profile_fields import ProfileFields
-from opcheck.backends.programs import NOT_RUN, PLACEHOLDERS, PROTOCOL, from_json, read_reply
 from opcheck.cli import group
 from opcheck.dtypes import DTYPES
 from opcheck.execution.saving import write_questions
@@ -95,7 +95,7 @@ def test_every_block_is_tried() -> None:
 
 
 def test_the_numbers_and_names_are_those_of_the_code() -> None:
-    assert f"exit status {programs.UNSUPPORTED}" in PAGE
+    assert f"exit status {cmd.UNSUPPORTED}" in PAGE
     assert f"exit status {NOT_RUN}" in PAGE
     assert all(f"`{{{name}}}`" in PAGE for name in PLACEHOLDERS)
     assert all(f"`{kind}.txt`" in PAGE for kind in KINDS)
@@ -155,7 +155,7 @@ def test_a_program_asked_in_lines_is_a_backend(folder: Path, environment: str) -
 
 
 def test_the_lines_shown_are_those_that_are_spoken(tmp_path: Path) -> None:
-    programs.read_hello(block('{"opcheck"').encode())
+    cmd.read_hello(block('{"opcheck"').encode())
     spoken = [json.loads(line) for line in block('{"id": 1').splitlines()]
     prepare, ready, run, outputs = spoken
     assert read_reply(json.dumps(ready).encode(), prepare["id"], "ready") == ("ready", True)

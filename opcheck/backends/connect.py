@@ -1,8 +1,6 @@
 """From an address to the backend itself, whose code is imported here, in a process of its own.
 
-Users' modules are looked for in the working directory, on PYTHONPATH, and among installed packages,
-in this order. A file in the working directory that is named like an engine, such as `torch.py`,
-is then imported instead of the engine; name it `my_torch.py`.
+docs/writing-a-backend.md says where users' modules are looked for.
 """
 
 import importlib
@@ -263,9 +261,7 @@ def runnable(prepared: Any) -> Prepared:
 def of_object(thing: Any) -> Backend:
     """Make a backend of a Python object: one with `prepare`, or a function of one operator.
 
-    A function is called with the operator's inputs in order, None for a missing one, and with the
-    attributes that the case states by name. It returns the output, or a tuple of outputs.
-    NotImplementedError means not implemented; any other exception is a refusal.
+    docs/python.md says what a function is called with, and what it returns.
     """
     name = getattr(thing, "__name__", None) or type(thing).__name__
     address = f"{IN_PROCESS}:{name}"

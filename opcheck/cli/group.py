@@ -13,28 +13,23 @@ import click
 from opcheck import __version__, interrupt
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
-#: The modules of commands that share one, by their names there; others have one, `command`.
-_MODULES = dict.fromkeys(("backends", "mutate", "schema", "support"), "list")
-_MODULES |= dict.fromkeys(("report", "diff", "merge"), "reports")
-_MODULES |= dict.fromkeys(("locate", "extract"), "models")
-_MODULES |= dict.fromkeys(("golden", "pack", "verify"), "package")
-#: The line of each command stands here so that `--help` need not import it.
+#: The module of each command, and its line, so that `--help` need not import it.
 COMMANDS = {
-    "run": "Judge backends by case files.",
-    "bench": "Time backends against each other, on cases that they answer rightly.",
-    "locate": "Find the first node of a model that a backend computes wrongly.",
-    "extract": "Write the nodes of a model as case files.",
-    "report": "Show a stored run.",
-    "diff": "Show what changed from one stored run to another.",
-    "merge": "Join stored runs of one suite.",
-    "pack": "Put a stored run and its outputs into one file.",
-    "verify": "Judge again what somebody handed in.",
-    "golden": "Write test data with the right answers in it, and check such files.",
-    "list": "Show the cases that files expand to.",
-    "mutate": "Show which mutants the cases kill, and which survive.",
-    "support": "Show which operators, versions and types backends have.",
-    "backends": "Show the backends there are.",
-    "schema": "Print the JSON Schema of case files.",
+    "run": ("run", "Judge backends by case files."),
+    "bench": ("bench", "Time backends against each other, on cases that they answer rightly."),
+    "locate": ("models", "Find the first node of a model that a backend computes wrongly."),
+    "extract": ("models", "Write the nodes of a model as case files."),
+    "report": ("reports", "Show a stored run."),
+    "diff": ("reports", "Show what changed from one stored run to another."),
+    "merge": ("reports", "Join stored runs of one suite."),
+    "pack": ("package", "Put a stored run and its outputs into one file."),
+    "verify": ("package", "Judge again what somebody handed in."),
+    "golden": ("package", "Write test data with the right answers in it, and check such files."),
+    "list": ("list", "Show the cases that files expand to."),
+    "mutate": ("list", "Show which mutants the cases kill, and which survive."),
+    "support": ("list", "Show which operators, versions and types backends have."),
+    "backends": ("list", "Show the backends there are."),
+    "schema": ("list", "Print the JSON Schema of case files."),
 }
 
 
@@ -61,13 +56,14 @@ class _Program(Commands):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"opcheck.cli.{_MODULES.get(name, name)}")
-        return cast(click.Command, getattr(module, name if name in _MODULES else "command"))
+        found = vars(importlib.import_module(f"opcheck.cli.{COMMANDS[name][0]}"))
+        # The command that a module is named after is `command` there.
+        return cast(click.Command, found["command" if name == COMMANDS[name][0] else name])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands in `--help`, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         """Parse as click does, which prints --help and --version here."""

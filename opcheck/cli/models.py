@@ -24,8 +24,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.command(name="locate", cls=options.OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path))
 @options.one_backend_options
-@options.dim_option
-@options.inputs_option
+@options.model_options
 @options.declared(
     "-o --output folder DIR: Write the node there: a case file, and a script without opcheck.",
     folder={"type": _FOLDER},
@@ -130,8 +129,7 @@ def _network(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Netwo
 
 @click.command(name="extract", cls=options.OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path))
-@options.dim_option
-@options.inputs_option
+@options.model_options
 @options.declared(
     """
     -o --output folder DIR: The folder for the case files, one for each operator.

@@ -185,6 +185,7 @@ inputs_option = declared(
     "--inputs DIR: Feed a model these files, NAME.npy or input_0.pb …, and no numbers made up.",
     inputs={"type": click.Path(exists=True, file_okay=False, path_type=Path)},
 )
+model_options = together(dim_option, inputs_option)
 
 
 def chosen_cases(
@@ -409,8 +410,7 @@ def write_lines(out: Path | None, lines: Iterable[str]) -> None:
     """Write lines to a file or to standard output, in UTF-8; raises Unwritable."""
     data = (f"{line}\n".encode(errors="replace") for line in lines)
     if out is None or out == STANDARD:
-        for line in data:
-            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.writelines(data)
         sys.stdout.buffer.flush()
         return
     with writing(out), out.open("wb") as file:

@@ -8,7 +8,7 @@ import os
 import select
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -172,8 +172,7 @@ class _File:
 class Reports:
     """Reports of a run: streams while it runs, everything else at its end."""
 
-    def __init__(self, targets: Iterable[Target]) -> None:
-        targets = list(targets)
+    def __init__(self, targets: Sequence[Target]) -> None:
         self._printed = [target for target in targets if target.path == STANDARD]
         files = [_File(target) for target in targets if target.path != STANDARD]
         self._streams = [one for one in files if one.target.form == "json"]
@@ -188,9 +187,8 @@ class Reports:
 
     def take(self, result: Record) -> None:
         """Write a result to the streams, a whole line, so that a run cut short leaves it."""
-        line = store.record(result) if self._streams else ""
         for one in self._streams:
-            one.write(line)
+            one.write(store.record(result))
 
     def finish(self, run: Run, lacking: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
         """Write the rest of all files; return the ending, which files that failed change."""

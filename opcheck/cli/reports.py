@@ -26,8 +26,11 @@ class Target:
         return f"--report {self.form}={self.path}"
 
 
-class _ReportFile(OutputPath):
+class ReportFile(OutputPath):
+    """The type of the option --report."""
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert `FORMAT=PATH` to a `Target`."""
         form, _, path = str(value).partition("=")
         if form not in FORMATS:
             hint = f"formats: {', '.join(FORMATS)}; such as json={'run.jsonl' if path else value}"
@@ -49,14 +52,6 @@ def check_targets(targets: Sequence[Target], read_from: Iterable[Path], *, as_js
             wrong.append(f"{one}: standard output shows the run; {instead}")
     wrong += [f"{one}: {said}" for one in targets if (said := why_no_report(one.path))]
     options.check_files([(target, target.path) for target in targets], read_from, wrong)
-
-
-report_options = declared(
-    f"""
-    --report targets FORMAT=PATH...: Write the run to a file too: {", ".join(FORMATS)}. Repeatable.
-    """,
-    targets={"type": _ReportFile()},
-)
 
 
 #: What a saved benchmark begins with.

@@ -10,9 +10,11 @@ from typing import Any, NoReturn
 import click
 
 from opcheck import interrupt
-from opcheck.cli import options, reports as report_files
+from opcheck.cli import options
+from opcheck.cli.reports import ReportFile, check_targets
 from opcheck.errors import Exit, UsageError
 from opcheck.grouping import picked
+from opcheck.report import FORMATS
 
 
 def _shard(value: str) -> tuple[int, int]:
@@ -35,8 +37,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 
 @click.command(name="run", cls=options.OutputCommand)
 @options.selection_options
-@options.dim_option
-@options.inputs_option
+@options.model_options
 @options.declared(
     """
     --expect-cases expected N: How many cases PATH, -k and the like must select; another number is
@@ -49,7 +50,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 )
 @options.backend_options
 @options.declared(
-    """
+    f"""
     -j --jobs N: Processes a backend, and that judge.
     --cluster ADDRESS: Judge on the workers of dask.distributed there; local:4 starts four here.
     --repeat N: Ask each case N times, anew each time; one failure, or two answers, and it fails.
@@ -63,17 +64,14 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
         environment variable CI is set; the exit code stays that of the run.
     --prune-known prune: With --update-known: remove what no longer fails, or is nowhere.
     --save-outputs saved DIR: Keep models, inputs and the backend's outputs, for -b saved:DIR.
+    --report targets FORMAT=PATH...: Write the run to a file too: {", ".join(FORMATS)}. Repeatable.
+    -x --exitfirst: Stop at the first failure.
+    --max-fail N: Stop after N failures.
     """,
     jobs={"default": 1, "show_default": True},
     repeat={"default": 1},
     saved={"type": options.OutputPath(_is_replaced)},
-)
-@report_files.report_options
-@options.declared(
-    """
-    -x --exitfirst: Stop at the first failure.
-    --max-fail N: Stop after N failures.
-    """
+    targets={"type": ReportFile()},
 )
 @options.pretty_options
 @options.format_option("json", help="json: what --report json= writes, on standard output.")
@@ -117,7 +115,7 @@ def command(**values: Any) -> NoReturn:
     # All errors of files come before anything starts.
     as_json = given.form == "json"
     read_from = [*given.paths, *filter(None, [subset.failed_in])]
-    report_files.check_targets(given.targets, [*read_from, *mine.ledgers], as_json=as_json)
+    check_targets(given.targets, [*read_from, *mine.ledgers], as_json=as_json)
     taken = [*read_from, *(target.path for target in given.targets)]
     options.check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
     most_failures = 1 if given.exitfirst else given.max_fail

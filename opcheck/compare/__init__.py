@@ -1,7 +1,4 @@
-"""Comparison of outputs with expected outputs: `elements` by tolerance, `bounded` by error bound.
-
-`outputs` compares a node's outputs and locates wrong elements, `verdict` judges outcomes.
-"""
+"""Comparison of outputs with expected ones: `elements` by tolerance, `bounded` by error bound."""
 
 from opcheck.compare.elements import Want
 from opcheck.compare.outputs import are_plainly_right, compare, compare_outputs, too_wide

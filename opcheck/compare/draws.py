@@ -1,12 +1,10 @@
 """Numbers drawn at random, judged by their distribution.
 
-Each element is drawn apart from the others, and the quantiles of its own distribution tell in which
-of 256 bins it fell, which are all as likely. Where few values can be drawn, as 0 and 1, one
-value fills several bins, and the element is put into any of them. Of n elements a part of more or
-less than p then lies in the first bins with a probability of at most exp(−n·D), where D is the
-relative entropy of the part and p (Chernoff's inequality). That is asked of all elements, and of
-those that have one distribution. It is also asked how many pairs of elements lie on one side of the
-middle, of elements that are one, a row, and half of the tensor apart.
+By the quantiles of its distribution, each element falls into one of 256 bins that are as likely;
+docs/verdicts.md has what is asked of these. Where few values can be drawn, as 0 and 1, one value
+fills several bins, and the element is put into any of them. Of n elements a part of more or less
+than p then lies in the first bins with a probability of at most exp(−n·D), where D is the relative
+entropy of the part and p (Chernoff's inequality).
 """
 
 import math
@@ -20,8 +18,6 @@ from opcheck.dtypes import DType
 from opcheck.engine import Drawn
 from opcheck.model import Array
 
-#: The probability that a right answer is accused by one group of elements, or of pairs.
-ERROR_RATE = 1e-10
 _BINS = 256
 _LEVELS = np.arange(1, _BINS) / _BINS
 #: Where a value fills several bins, this decides: the same in each run, and as nobody else draws.
@@ -106,9 +102,9 @@ def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
 
 
 def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
-    """The deviations of parts, as shares of those allowed where they are `likely` ones."""
+    """The deviations of parts from `likely` ones, by what chance exceeds once in 10^10 answers."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = parts * np.log(parts / likely), (1 - parts) * np.log((1 - parts) / (1 - likely))
     entropy = np.nan_to_num(terms[0]) + np.nan_to_num(terms[1])
-    found: Array = np.sqrt(count * entropy.clip(0) / math.log(2 * questions / ERROR_RATE))
+    found: Array = np.sqrt(count * entropy.clip(0) / math.log(2 * questions / 1e-10))
     return found

@@ -4,12 +4,11 @@ Nothing is broadcast or converted. `elements` judges values by a stated toleranc
 operator's error bound.
 """
 
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
-from math import prod
+from math import inf, prod
 from string import ascii_letters
 from typing import Any, TypeAlias
 
@@ -91,7 +90,7 @@ def compare(
 
 def failed(want: Want, problem: Failure, detail: str) -> Comparison:
     """The comparison of an output without values to judge."""
-    return Comparison(want.name, problem, detail, used=math.inf)
+    return Comparison(want.name, problem, detail, used=inf)
 
 
 def range_end(high: float | None, dtype: DType) -> float | None:
@@ -333,7 +332,7 @@ def compare_outputs(
         return _related(wants, got, found)
     name = wants[len(got)].name if len(got) < len(wants) else f"output {len(wants)}"
     detail = f"{len(got)} output{'s' * (len(got) != 1)}, want {len(wants)}"
-    return (Comparison(name, "count", detail, used=math.inf),)
+    return (Comparison(name, "count", detail, used=inf),)
 
 
 def _related(wants: Wants, got: Sequence[Any], found: Comparisons) -> Comparisons:
@@ -345,7 +344,7 @@ def _related(wants: Wants, got: Sequence[Any], found: Comparisons) -> Comparison
     if not apart.any():
         return found
     detail = f"{np.count_nonzero(apart)} of {apart.size} elements contradict {wants[0].name}"
-    last = replace(found[-1], problem="values", detail=detail, where=describe(apart), used=math.inf)
+    last = replace(found[-1], problem="values", detail=detail, where=describe(apart), used=inf)
     return (*found[:-1], last)
 
 

@@ -98,7 +98,6 @@ def judge(
         reasons = "; ".join(refusal.reason for refusal in refusals)
         return lesser(rule, Verdict.FAIL, f"accepts an invalid model: {reasons}", "accepted")
     names = [str(answer.name) for answer in admitted]
-
     how = tolerance, like, declared
 
     def judged(outputs: Outputs) -> Judgement:
@@ -258,16 +257,13 @@ def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int, int]:
 
 def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
     """Describe a mismatch in a few words; `how` elements of a wrong value are."""
-    said = f"{comparison.output}: {comparison.problem} {comparison.detail}".rstrip()
-    if comparison.problem == "undecided":
-        said = f"{comparison.output}: {comparison.unjudged} of {comparison.total} elements unjudged"
-    if comparison.problem == "values":
-        said = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements {how}"
-    if comparison.problem == "precision" or (comparison.problem, comparison.wrong) == ("values", 0):
-        said = f"{comparison.output}: {comparison.remark}"
-        few = f"; {comparison.wrong} of {comparison.total} elements need it"
-        return said + few * bool(comparison.wrong)
-    return f"{said}: {comparison.remark}" if comparison.remark else said
+    output, wrong, of = comparison.output, comparison.wrong, f"of {comparison.total} elements"
+    if comparison.problem == "precision" or (comparison.problem, wrong) == ("values", 0):
+        return f"{output}: {comparison.remark}" + f"; {wrong} {of} need it" * bool(wrong)
+    counts = {"undecided": f"{comparison.unjudged} {of} unjudged", "values": f"{wrong} {of} {how}"}
+    plain = f"{comparison.problem} {comparison.detail}".rstrip()
+    said = counts.get(str(comparison.problem), plain)
+    return ": ".join(filter(None, (output, said, comparison.remark)))
 
 
 def judge_among(

@@ -76,14 +76,10 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Picture:
-    """Summary of all elements of an output with wrong ones.
+    """Summary of all elements of an output with wrong ones; docs/stored-runs.md has its fields.
 
-    `ulps` are pairs: (0, number of exact elements) and (n, number of those 2**(n-1) to 2**n - 1
-    steps off), where there are any. `unordered` counts NaN against a number. Integers have neither.
-
-    `cells` maps the output, the last axis to the right: at most 64 rows of at most 64 letters. A
-    letter is the worst of a block of elements, as a share of the tolerance: "." nothing, z up to
-    all of it, y half, x a quarter … a; A up to twice, B four times … X, Y more; Z: none is allowed.
+    Integers have no `ulps`. In `cells`, Y stands for all larger shares, and Z where no error is
+    allowed.
     """
 
     shape: tuple[int, ...]

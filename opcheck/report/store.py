@@ -2,10 +2,7 @@
 
 Files begin with a line that names their type and end with a footer. A reader reports the first
 problem with its line, and reads at most `limit` bytes, also of a file packed by gzip.
-
-A run is a header, a record for each result, and a footer. Without a footer, or if its `complete` is
-false, it was cut short. NaN, infinities and exact values are strings: the shortest spelling, and
-the bits next to it.
+docs/stored-runs.md has the lines of a run.
 """
 
 import codecs

@@ -1,10 +1,7 @@
-"""Timings in a file and in a terminal.
+"""Timings in a file, as docs/timings.md has it, and in a terminal.
 
-A file has JSON lines: a header, a line for each case with all its samples, and a footer. Without a
-footer, or if its `complete` is false, the benchmark was cut short. Statistics are computed from the
-samples when they are read.
-
-A terminal shows each case, then means over them, then changes between two benchmarks or backends.
+Without a footer, or if its `complete` is false, a benchmark was cut short. A terminal shows each
+case, then means over them, then changes between two benchmarks or backends.
 """
 
 import dataclasses

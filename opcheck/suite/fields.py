@@ -172,8 +172,6 @@ def _distinct(names: list[str]) -> list[str]:
 Timeout: TypeAlias = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 #: A sentence that reports repeat; it may run over several lines.
 Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
-#: It stands in reports and on command lines.
-AddressField: TypeAlias = Annotated[str, AfterValidator(_one_line)]
 _OutputNames: TypeAlias = Annotated[list[str], Field(min_length=1), AfterValidator(_distinct)]
 _OneValue: TypeAlias = Annotated[dict[str, Any], Field(min_length=1, max_length=1)]
 _ANSWER = Field(pattern="^[a-z][a-z0-9_]*$", description="What reports call this answer.")
@@ -201,7 +199,8 @@ class GoldenField(validation.Fields):
 class OracleField(validation.Fields):
     """The outputs are what a backend answers, which may itself be wrong."""
 
-    oracle: AddressField = Field(
+    # It stands in reports and on command lines.
+    oracle: Annotated[str, AfterValidator(_one_line)] = Field(
         min_length=1, description="The backend, as -b takes it: onnxruntime, reference …"
     )
 
@@ -281,15 +280,13 @@ ExpectField: TypeAlias = Annotated[
     Discriminator(_expect_form),
 ]
 
-BoundField: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
 
 class ToleranceFields(validation.Fields):
     """Either `ulp`, or `rtol` and/or `atol`."""
 
     ulp: int | None = _optional("Steps of the output's dtype.", ge=0)
-    rtol: BoundField | None = _optional("A part of the wanted value.")
-    atol: BoundField | None = _optional("The same for every element.")
+    rtol: float | None = _optional("A part of the wanted value.", ge=0, allow_inf_nan=False)
+    atol: float | None = _optional("The same for every element.", ge=0, allow_inf_nan=False)
     signed_zeros: bool | None = _optional("+0 and -0 differ.")
     strict: bool | None = _optional(
         "Nothing beyond it is right, such as a subnormal number flushed to 0."

@@ -16,7 +16,6 @@ from typing import Annotated, Literal, TypeAlias
 
 import pydantic
 import pydantic.dataclasses
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from opcheck.dtypes import content
 from opcheck.graph.folders import DATA_SET, MODEL, read_whole
@@ -31,7 +30,7 @@ SUMS = "SHA256SUMS"
 #: No manifest may be larger, in bytes: it may come from a stranger.
 LONGEST_MANIFEST = 1 << 28
 
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 #: A test's folder as opcheck names it, without another separator.
 _PATH = r"^(must|should|open|rejected)/test_[A-Za-z0-9_.,=+@#~%-]+$"
 _NAME_THE_WHOLE = f"name the folder of {MANIFEST}"
@@ -39,10 +38,12 @@ _NAME_THE_WHOLE = f"name the folder of {MANIFEST}"
 Findings: TypeAlias = dict[str, str]
 
 
-class ManifestFields(BaseModel):
+class ManifestFields(pydantic.BaseModel):
     """Fields of an object of the manifest; unknown fields are rejected."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = pydantic.ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False
+    )
 
 
 class StatedTolerance(ManifestFields):
@@ -58,7 +59,7 @@ class StatedTolerance(ManifestFields):
 class TestFields(ManifestFields):
     """One folder; `refused` is why its model is to be refused, or ""; `method` is None if it is."""
 
-    folder: Annotated[str, StringConstraints(pattern=_PATH)]
+    folder: Annotated[str, pydantic.StringConstraints(pattern=_PATH)]
     alternative: str
     legal_twin: bool
     refused: str
@@ -97,7 +98,7 @@ class LeftOut:
     case: str
     what: str
     reason: str
-    wrong: bool = Field(default=False, exclude=True)
+    wrong: bool = pydantic.Field(default=False, exclude=True)
 
 
 class Manifest(ManifestFields):

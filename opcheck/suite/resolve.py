@@ -315,8 +315,7 @@ class Resolver:
         return model.Values(tuple(specs))
 
     def _check_bound(self, case: model.Case) -> None:
-        unknown = operator_of(case.op) is None and not is_exact(case)
-        if self.fields.tolerance is None and unknown:
+        if self.fields.tolerance is None and operator_of(case.op) is None and not is_exact(case):
             message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
             self.lacking(self.node.mark, message, "tolerance: {ulp: 0} compares exactly")
 

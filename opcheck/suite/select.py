@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from heapq import heapreplace
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,7 +28,6 @@ LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
 _MAX_TOKENS = 100
 
 _OPERATORS = ("and", "or", "not", "(", ")")
-Matcher: TypeAlias = Callable[[str], bool]
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def _dtypes(case: model.Case) -> set[str]:
     return {case.dtype.name} if case.dtype else {spec.dtype.name for spec in case.inputs}
 
 
-def keyword_matcher(expression: str) -> Matcher:
+def keyword_matcher(expression: str) -> Callable[[str], bool]:
     """A test of ids, as pytest's -k: words, `and`, `or`, `not`, ( and ); raises UsageError."""
     tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
     if message := _wrong_expression(tokens):
@@ -149,7 +148,7 @@ def keyword_matcher(expression: str) -> Matcher:
         raise UsageError(f"-k {reading.quoted(expression)}: {message}", hint)
     # What is an expression here is one of Python, once its words are tests.
     python = (token if token in _OPERATORS else f"({token!r} in name)" for token in tokens)
-    return cast(Matcher, eval(f"lambda name: {' '.join(python)}"))
+    return cast(Callable[[str], bool], eval(f"lambda name: {' '.join(python)}"))
 
 
 def _wrong_expression(tokens: Sequence[str]) -> str | None:

@@ -10,7 +10,7 @@ from opcheck.errors import Exit
 
 def test_help_names_every_command_with_its_line(run):
     found = run("--help", code=0)
-    for name, line in COMMANDS.items():
+    for name, (_, line) in COMMANDS.items():
         assert f"  {name} " in found.stdout
         assert line in found.stdout
 
@@ -18,8 +18,8 @@ def test_help_names_every_command_with_its_line(run):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_s_line_is_how_its_own_help_begins(run, name):
     assert program.get_command(None, name).name == name
-    said = run(name, "-h", code=0)
-    assert said.stdout.splitlines()[2].strip().startswith(COMMANDS[name].rstrip(".").split(",")[0])
+    line = run(name, "-h", code=0).stdout.splitlines()[2].strip()
+    assert line.startswith(COMMANDS[name][1].rstrip(".").split(",")[0])
 
 
 def test_every_exit_code_is_in_the_help(run):

@@ -1,30 +1,61 @@
 """`cmd:COMMAND`: any program, so that a device or a C++ runner needs no Python.
 
-With `{model}`, `{inputs}` and `{outputs}` in it, the command is run once for each case; without
-them it is started once and asked in lines of JSON. docs/writing-a-backend.md has both protocols.
+With `{model}`, `{inputs}` and `{outputs}` in it, the command is run once for each case, and speaks
+in files and exit statuses. Without them it is started once, gets lines of JSON on its standard
+input, and answers each with one on its output. docs/writing-a-backend.md has both protocols.
 """
 
+import base64
+import itertools
+import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from math import prod
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import IO, Any
 
+import numpy as np
+from onnx import ModelProto
+
+from opcheck import dtypes
+from opcheck.backends import base
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import Backend
 from opcheck.backends.connect import digest
-from opcheck.backends.programs import PLACEHOLDERS, CommandFailed, Persistent, one_shot
-from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
-from opcheck.model import BackendInfo
+from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean, unsupported
+from opcheck.graph import model_of
+from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
+from opcheck.grouping import sure
+from opcheck.model import Array, BackendInfo, Task, Tensors
 
 ABOUT = About(
     "any program, cmd:COMMAND, through files or lines of JSON",
     included="the way to the program and back",
 )
+PLACEHOLDERS = ("model", "inputs", "outputs")
+#: "Not implemented here", as automake's tests and other test runners skip a test. Programs return
+#: their libraries' error codes, and abort() on Windows 3, so small numbers will not do.
+UNSUPPORTED = 77
+#: "Nothing was computed", such as without a device; in the same protocol, a set-up that failed.
+NOT_RUN = 99
+#: How many lines and characters of what a program prints make a reason.
+_LINES = 5
+_CHARACTERS = 1000
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_KEYS = {"name", "dtype", "shape", "data"}
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
+def connect(detail: str | None, options: Mapping[str, str]) -> base.Backend:
     """Return the program, already started if it is asked in lines."""
     take("cmd", options, {})
     words = words_of(detail or "")
@@ -37,10 +68,11 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     address = f"cmd:{detail}"
     made = {name: digest([path]) for name, path in _files_in(words).items()}
     if once:
-        return one_shot(BackendInfo(address, "cmd", "", repeatable=False, made_of=made), words)
+        info = BackendInfo(address, "cmd", "", repeatable=False, made_of=made)
+        return base.Backend(info, (CommandFailed,), partial(_prepared, words))
     program = Persistent(words)
     info = BackendInfo(address, "cmd", program.version, made_of=made)
-    return Backend(info, (CommandFailed,), program.prepare)
+    return base.Backend(info, (CommandFailed,), program.prepare)
 
 
 def _files_in(words: Sequence[str]) -> dict[str, Path]:
@@ -81,3 +113,327 @@ def is_one_shot(words: Sequence[str]) -> bool:
             " is started once and asked in lines of JSON",
         )
     return not missing
+
+
+class CommandFailed(Exception):
+    """A program failed, or refuses the model; the message is the program's."""
+
+
+class BrokenProtocol(base.UnusableAnswer):
+    """A program violates the protocol."""
+
+
+def new_folder() -> TemporaryDirectory[str]:
+    """Return a folder that is gone with the worker; files that stay are no refusal of the model."""
+    scratch = os.environ.get(SCRATCH)
+    return TemporaryDirectory(prefix="opcheck-", dir=scratch, ignore_cleanup_errors=True)
+
+
+def how_it_died(status: int) -> str | None:
+    """Describe what ended a program, None where it ended by itself; `status` is that of `Popen`."""
+    if status < 0:
+        return how_it_ended(status)
+    # A shell, or ssh with one at the other end, tells of a signal by a status above 128.
+    if 128 < status < 160:
+        return f"{how_it_ended(128 - status)}, says exit status {status}"
+    return None
+
+
+class Tail:
+    """Reads a pipe to its end in a thread, so that nobody waits, and keeps its last 8 KiB."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._kept = b""
+        self._thread = Thread(target=self._read, args=(pipe,), daemon=True)
+        self._thread.start()
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        with pipe:
+            while chunk := os.read(pipe.fileno(), 1 << 16):
+                self._kept = (self._kept + chunk)[-8192:]
+
+    def text(self) -> str:
+        """Return the end of the program's output, once it has ended."""
+        # A child that it left behind may keep the pipe open for ever.
+        self._thread.join(timeout=0.5)
+        return _COLOURS.sub("", self._kept.decode(errors="replace")).strip()
+
+
+def last_lines(text: str) -> str:
+    """Return the end of a text, which is where programs say why they end."""
+    end = "\n".join(text.splitlines()[-_LINES:])
+    return end if len(end) <= _CHARACTERS else f"…{end[-_CHARACTERS:]}"
+
+
+def _prepared(words: tuple[str, ...], task: Task) -> base.TaskCall:
+    # The program gets the model together with the inputs.
+    with base.own_part():
+        return base.TaskCall(partial(_run, words, task, model_of(task)))
+
+
+def _run(words: tuple[str, ...], task: Task, model: ModelProto, inputs: Tensors) -> Tensors:
+    with new_folder() as name:
+        folder = Path(name)
+        paths = (folder / MODEL, folder / DATA_SET, folder / "outputs")
+        try:
+            write_question(folder, model, task, inputs)
+            paths[2].mkdir()
+        except OSError as error:
+            raise BackendUnavailable(f"the case cannot be written down: {error}") from error
+        command, pipe = filled(words, [str(path) for path in paths]), subprocess.PIPE
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            raise BackendUnavailable(f"{command[0]} cannot be started: {error.strerror}") from error
+        out, err = Tail(sure(process.stdout)), Tail(sure(process.stderr))
+        try:
+            status = process.wait()
+        except BaseException:  # also Ctrl-C, which leaves no program behind
+            process.kill()
+            process.wait()
+            raise
+        _judge(status, out.text(), err.text())
+        try:
+            return read_outputs(paths[2], task.outputs, task.model)
+        except ValueError as error:
+            raise BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
+
+
+def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Replace the placeholders in `words` by the paths, whatever these look like."""
+    values = dict(zip(PLACEHOLDERS, paths, strict=True))
+    placeholder = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
+    return [placeholder.sub(lambda found: values[found[1]], word) for word in words]
+
+
+def _judge(status: int, out: str, err: str) -> None:
+    """Raise what the exit status means, unless it means success."""
+    if printed := "\n".join(filter(None, (out, err))):
+        print(printed, file=sys.stderr)  # shown with a failure
+    if status == 0:
+        return
+    reason, ending = last_lines(err or out), f"exit status {status}"
+    unsupported(reason or ending, status == UNSUPPORTED)
+    if status == NOT_RUN:
+        raise BackendUnavailable(reason or ending)
+    kind: type[Exception] = CommandFailed
+    if died := how_it_died(status):
+        kind, ending = base.ProcessDied, died
+    elif status in (126, 127, 255):
+        kind = BackendUnavailable
+        ending += ", as where the command cannot be run or the host not reached"
+    raise kind(f"{ending}: {reason}" if reason else ending)
+
+
+#: Raised by one with every change that a program of today would not understand.
+PROTOCOL = 1
+#: No line of a program is longer, in bytes: base64 of what a tensor's file may hold, and some.
+_LONGEST = 3 << 29
+#: How long a program has to end by itself when nothing more is asked, in seconds.
+_PATIENCE = 2.0
+_SHOWN = 200
+
+_FAILURES: dict[str, type[Exception]] = {
+    "unsupported": NotSupported,
+    "error": CommandFailed,
+    "unavailable": BackendUnavailable,
+}
+
+
+class Persistent:
+    """A program behind the protocol, started anew where it died or broke the protocol.
+
+    `version` is what it calls itself. Raises BackendUnavailable.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._start()
+
+    def _start(self) -> None:
+        #: The model that the program has; it has one at a time.
+        self._model: bytes | None = None
+        self._numbers, self._files = itertools.count(1), itertools.count(1)
+        folder, pipe = new_folder(), subprocess.PIPE
+        try:
+            # What it says on standard error goes where ours goes, and is shown with a failure.
+            self._process = subprocess.Popen(self._words, stdin=pipe, stdout=pipe)
+        except OSError as error:
+            folder.cleanup()
+            said = f"{self._words[0]} cannot be started: {error.strerror}"
+            raise BackendUnavailable(said) from error
+        self._folder = Path(folder.name)
+        #: Ends the program, at the latest with this object or Python; `alive` until then.
+        self.close = weakref.finalize(self, _end, self._process, folder)
+        try:
+            self.version = read_hello(self._line())
+        except (BrokenProtocol, base.ProcessDied) as error:
+            self.close()
+            hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
+            raise BackendUnavailable(f"{self._words[0]} says no hello: {error}", hint) from error
+
+    def _ask(self, request: dict[str, Any], answer: str) -> Any:
+        """Send `request` and return its `answer`; raises the error that the program reports."""
+        number = next(self._numbers)
+        try:
+            try:
+                stdin = sure(self._process.stdin)
+                stdin.write(json.dumps({"id": number, **request}).encode() + b"\n")
+                stdin.flush()
+            except OSError:
+                raise self._died() from None
+            kind, value = read_reply(self._line(), number, answer)
+        except (BrokenProtocol, base.ProcessDied):
+            self.close()  # it might answer the next question with the answer to this one
+            self._model = None
+            raise
+        if kind != answer:
+            raise _FAILURES[kind](str(value).strip() or f"{kind}, without a reason")
+        return value
+
+    def _line(self) -> bytes:
+        if not (line := sure(self._process.stdout).readline(_LONGEST)):
+            raise self._died()
+        return line
+
+    def _died(self) -> base.ProcessDied:
+        try:
+            status = self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return base.ProcessDied("it closed its standard input or output, and runs on")
+        return base.ProcessDied(how_it_died(status) or how_it_ended(status))
+
+    def prepare(self, task: Task) -> base.TaskCall:
+        """Hand the model over to the program."""
+        base.only_tensors(task, "programs that speak JSON")
+        with base.own_part():
+            model = model_of(task).SerializeToString()
+        self._hand_over(task, model)
+        return base.TaskCall(partial(self._run, task, model))
+
+    def _hand_over(self, task: Task, model: bytes) -> None:
+        if not self.close.alive:
+            self._start()
+        self._model, path = None, self._folder / f"{next(self._files)}.onnx"
+        try:
+            for file in self._folder.glob("*.onnx"):  # the one before
+                file.unlink()
+            path.write_bytes(model)
+        except OSError as error:
+            raise BackendUnavailable(f"the model cannot be written down: {error}") from error
+        about = {"case": task.case, "op": task.op.name, "opset": task.opset, "model": str(path)}
+        request = {"do": "prepare", **about, "bytes": base64.b64encode(model).decode()}
+        if self._ask(request, "ready") is not True:
+            raise BrokenProtocol("'ready' must be true")
+        self._model = model
+
+    def _run(self, task: Task, model: bytes, inputs: Sequence[Array]) -> Sequence[Array]:
+        if self._model is not model:
+            self._hand_over(task, model)
+        with base.own_part():
+            feed = [to_json(*item) for item in task.feed(inputs).items()]
+        outputs = self._ask({"do": "run", "inputs": feed}, "outputs")
+        if not isinstance(outputs, list):
+            raise BrokenProtocol("'outputs' must be a list of tensors")
+        for output, said in zip(task.outputs, outputs, strict=False):
+            name = said.get("name", output.name) if isinstance(said, dict) else output.name
+            if name != output.name:
+                raise BrokenProtocol(f"output {name!r} stands in the place of {output.name!r}")
+        return [from_json(said, f"output {number}") for number, said in enumerate(outputs)]
+
+
+def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> None:
+    with folder, process:
+        with suppress(OSError):
+            sure(process.stdin).close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+        process.kill()  # which is nothing to one that has ended
+
+
+def read_hello(line: bytes) -> str:
+    """Name and version from a program's first line; raises BrokenProtocol for another line."""
+    said = _object(line)
+    version = said.get("opcheck")
+    if type(version) is not int:
+        message = 'must begin with {"opcheck": 1, "name": …, "version": …}'
+        raise BrokenProtocol(f"what it says {message}; got {_shown(line)}")
+    if version != PROTOCOL:
+        raise BrokenProtocol(f"it speaks version {version} of the protocol, we speak {PROTOCOL}")
+    _check_keys(said, {"opcheck", "name", "version"}, line)
+    name, release = said.get("name"), said.get("version")
+    if not isinstance(name, str) or not isinstance(release, str) or not name.strip():
+        raise BrokenProtocol(f"'name' and 'version' must be texts; got {_shown(line)}")
+    return f"{name.strip()} {release.strip()}"
+
+
+def read_reply(line: bytes, number: int, answer: str) -> tuple[str, Any]:
+    """Return the kind and the value of a reply to question `number`; raise BrokenProtocol."""
+    said = _object(line)
+    if type(said.get("id")) is not int or said["id"] != number:
+        got = f"got {said['id']!r}" if "id" in said else "it has none"
+        raise BrokenProtocol(f"the reply's id must be {number}, {got}: {_shown(line)}")
+    _check_keys(said, {"id", answer, *_FAILURES}, line)
+    kinds = [key for key in said if key != "id"]
+    if len(kinds) != 1:
+        allowed = ", ".join([answer, *_FAILURES])
+        raise BrokenProtocol(f"a reply has one of {allowed}; got {_shown(line)}")
+    (kind,) = kinds
+    if kind != answer and not isinstance(said[kind], str):
+        raise BrokenProtocol(f"{kind!r} must be a text; got {_shown(line)}")
+    return kind, said[kind]
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        message = "its standard output is for the protocol alone; everything else goes to standard"
+        raise BrokenProtocol(f"no JSON object: {_shown(line)} ({message} error)")
+    return said
+
+
+def _check_keys(said: dict[str, Any], known: set[str], line: bytes) -> None:
+    for key in (key for key in said if key not in known):
+        hint = did_you_mean(key, known) or f"known here: {', '.join(sorted(known))}"
+        raise BrokenProtocol(f"no such key: {key!r} ({hint}): {_shown(line)}")
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode(errors="replace").strip()
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
+
+def to_json(name: str, array: Array) -> dict[str, Any]:
+    """Encode `array` as a JSON object; its elements in row-major order."""
+    dtype = sure(dtypes.of(array))
+    data = base64.b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
+    return {"name": name, "dtype": dtype.name, "shape": list(array.shape), "data": data}
+
+
+def from_json(said: Any, what: str) -> Array:
+    """Decode an array of JSON; `what` names it. Raises BrokenProtocol."""
+    if not isinstance(said, dict) or not {"dtype", "shape", "data"} <= said.keys() <= _KEYS:
+        found = f"it has {', '.join(map(repr, said))}" if isinstance(said, dict) else "it is none"
+        raise BrokenProtocol(f"{what} must be an object with dtype, shape and data; {found}")
+    name, shape = said["dtype"], said["shape"]
+    dtype = dtypes.BASIC.get(name) if isinstance(name, str) else None
+    if dtype is None:
+        hint = isinstance(name, str) and did_you_mean(name, dtypes.BASIC)
+        known = hint or f"known: {', '.join(dtypes.BASIC)}"
+        raise BrokenProtocol(f"{what}: no dtype {name!r} ({known})")
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise BrokenProtocol(f"{what}: shape must be a list of sizes, got {shape!r}")
+    try:
+        data = base64.b64decode(said["data"], validate=True)
+    except (TypeError, ValueError) as error:
+        raise BrokenProtocol(f"{what}: data is no base64: {error}") from None
+    size = prod(shape) * dtype.numpy.itemsize
+    if len(data) != size:
+        message = f"{dtype}{shape} has {size:,} bytes, data has {len(data):,}"
+        raise BrokenProtocol(f"{what}: {message}")
+    if dtype.kind == "bool" and data.strip(b"\0\1"):
+        raise BrokenProtocol(f"{what}: a bool is a byte that is 0 or 1")
+    return np.frombuffer(data, dtype.numpy.newbyteorder("<")).reshape(shape).astype(dtype.numpy)

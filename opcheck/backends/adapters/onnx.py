@@ -1,7 +1,6 @@
 """`onnx:pkg.mod[:Class]`: a class or module with the interface of onnx/backend/base.py.
 
-The first of `prepare`, `run_model` and `run_node` that exists is used. `opcheck.backends.connect`
-explains where modules are looked for.
+The first of `prepare`, `run_model` and `run_node` that exists is used.
 """
 
 import inspect

@@ -1,7 +1,7 @@
 """`py:pkg.mod[:Name]`: Python code that follows opcheck's own protocol.
 
 `Name` is a class or a function that makes the backend; it may be left out where there is but one
-class with `prepare`. `opcheck.backends.connect` says where modules are looked for.
+class with `prepare`.
 """
 
 from collections.abc import Mapping

@@ -15,8 +15,7 @@ ABOUT = About("tract", "tract", extra=True)
 #: tract's sentences for a missing operator, element type or mode; every error is a TractError.
 _NOT_IMPLEMENTED = re.compile(
     r"Unimplemented\(|Unknown DatumType |unknown ONNX TensorProto.DataType|^[ \d:]*Unsupported |"
-    r"\bis not supported\b"
-    r"|\bdoes not support (?:Bool|String|[FIU]\d+)\b"
+    r"\bis not supported\b|\bdoes not support (?:Bool|String|[FIU]\d+)\b"
 )
 
 

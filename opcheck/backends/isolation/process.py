@@ -32,7 +32,6 @@ _MEASURE = 0.1
 #: The worker's program, which finds modules where the parent does, not in its working directory.
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1])['path']; "
 _START += "from opcheck.backends.isolation.worker import main; main(sys.argv[1])"
-#: How a worker is lost.
 Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
 
 

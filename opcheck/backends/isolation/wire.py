@@ -164,7 +164,6 @@ _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, 
 _PIECE, _BEGINNING = 1 << 18, 64
 #: The key in JSON of an array, or of another kind of output.
 _VALUE = "@"
-#: What a worker is asked.
 WorkerRequest: TypeAlias = Question | Hold | Measure | Release
 #: A question is put to several backends, and pickled once.
 _pickled: WeakKeyDictionary[WorkerRequest, list[Any]] = WeakKeyDictionary()

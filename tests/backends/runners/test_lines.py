@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from opcheck.backends.programs import BrokenProtocol, read_hello, read_reply
+from opcheck.backends.adapters.cmd import BrokenProtocol, read_hello, read_reply
 from tests.expecting import error_of
 
 

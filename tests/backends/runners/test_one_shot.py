@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from opcheck import model
-from opcheck.backends import attempt, programs as one_shot_module
+from opcheck.backends import attempt
+from opcheck.backends.adapters import cmd as one_shot_module
 from opcheck.backends.base import Backend, Defect
 from opcheck.backends.connect import connect
-from opcheck.backends.programs import filled
 from opcheck.dtypes import DTYPES
 from tests.asking import dml_problem, task_of
 from tests.backends.runners.programs import SAME, X, one_shot
@@ -143,7 +143,7 @@ def test_arguments_pass_no_shell(tmp_path: Path) -> None:
 
 def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
     words = "--m={model} {inputs}:{outputs} {outputs}{model} {x} { }{model a{{model}}".split()
-    assert filled(words, ["M", "{outputs}", "O"]) == [
+    assert one_shot_module.filled(words, ["M", "{outputs}", "O"]) == [
         "--m=M", "{outputs}:O", "OM", "{x}", "{", "}{model", "a{M}",
     ]  # fmt: skip
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from opcheck.backends import attempt, programs
+from opcheck.backends import attempt
+from opcheck.backends.adapters.cmd import Tail, how_it_died, last_lines
 from opcheck.backends.base import Backend, Defect, ProcessDied
 from opcheck.backends.connect import connect
-from opcheck.backends.programs import Tail, how_it_died, last_lines
 from opcheck.errors import BackendUnavailable
 from opcheck.graph import model_of
 from opcheck.model import Crashed, Declined, NotRun, Outcome, Produced, Question, Raised, Task
@@ -145,7 +145,7 @@ def test_a_new_program_is_given_the_model_that_its_predecessor_had(started, tmp_
 
 def test_a_bug_in_building_the_model_is_no_refusal(started, monkeypatch):
     backend = started("hello(); serve()")
-    monkeypatch.setattr(programs, "model_of", lambda _: [][0])
+    monkeypatch.setattr("opcheck.backends.adapters.cmd.model_of", lambda _: [][0])
     with pytest.raises(Defect, match="IndexError"):
         asked(backend)
 
@@ -248,7 +248,7 @@ def test_half_a_line_is_the_end_of_it(started: Any) -> None:
 
 
 def test_a_program_that_closes_its_output_has_not_answered(started, monkeypatch):
-    monkeypatch.setattr("opcheck.backends.programs._PATIENCE", 0.1)
+    monkeypatch.setattr("opcheck.backends.adapters.cmd._PATIENCE", 0.1)
     backend = started(DIES.format("os.close(1); time.sleep(600)"))
     assert asked(backend) == Crashed("it closed its standard input or output, and runs on")
 
@@ -276,7 +276,7 @@ def test_it_ends_when_its_input_does_and_its_files_go(started: Any, scratch: Pat
 
 
 def test_one_that_does_not_listen_is_killed(started: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opcheck.backends.programs._PATIENCE", 0.1)
+    monkeypatch.setattr("opcheck.backends.adapters.cmd._PATIENCE", 0.1)
     backend = started("hello()\nwhile True: time.sleep(600)")
     pid = pid_of(backend)
     backend.prepare.__self__.close()

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.backends.programs import BrokenProtocol, from_json, to_json
+from opcheck.backends.adapters.cmd import BrokenProtocol, from_json, to_json
 from opcheck.dtypes import BASIC, DTYPES
 from tests.expecting import error_of
 

@@ -128,16 +128,14 @@ class _Judges:
 
     def report(self, results: Sequence[Result], node: pytest.Item) -> None:
         """End a test as the worst of its results says."""
+        from opcheck.grouping import group_by
         from opcheck.model import Verdict
 
-        names = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
+        ways = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
         if not self.config.getoption("opcheck_require_supported"):
-            names[Verdict.UNSUPPORTED] = "lacking"
-        found: dict[str, list[Result]] = {}
-        for result in results:
-            # A warning, too, has failed that is not as a ledger lists it.
-            name = "failed" if result.failed else names.get(result.verdict, "failed")
-            found.setdefault(name, []).append(result)
+            ways[Verdict.UNSUPPORTED] = "lacking"
+        # A warning, too, has failed that is not as a ledger lists it.
+        found = group_by(results, lambda r: "failed" if r.failed else ways.get(r.verdict, "failed"))
 
         def of(some: Sequence[Result]) -> str:
             return f"{len(some)} of {len(results)} cases: " if len(results) > 1 else ""

@@ -83,9 +83,8 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     - The sign test's over all rounds, or their range if fewer than six, which assumes nothing about
       noise. Three medians may agree by chance, and stopping at narrow intervals selects that.
 
-    In `benchmarks/simulated.py`, with 9 rounds by 3 processes or 30 to 120 by 5, it covers the
-    truth in 95–100 % of runs, and equal backends are called faster or slower in 0–2 %. Three
-    processes agree by luck in 12 % of runs: more processes help, rounds do not.
+    `benchmarks/simulated.py` measures how often it covers the truth. Three processes agree by luck
+    in 12 % of runs: more processes help, rounds do not.
     """
     found = logs(one.samples, base.samples)
     if not found:

@@ -1,8 +1,7 @@
 """Addresses of backends, `kind[:detail][?option=value&…]`, and profiles; nothing is imported yet.
 
-Profiles are backends with their settings, in tables `[backends.<name>]` of an `opcheck.toml` or
-`[tool.opcheck.backends.<name>]` of a `pyproject.toml`. Only the nearest file upwards that mentions
-opcheck counts, and of two in the same folder `opcheck.toml`.
+Profiles are backends with their settings, as docs/writing-a-backend.md has them. Only the nearest
+file upwards that mentions opcheck counts, and of two in the same folder `opcheck.toml`.
 """
 
 import pkgutil

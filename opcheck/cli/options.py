@@ -74,8 +74,7 @@ _STALE = ".stale"
 PATH = click.Path(path_type=Path)
 
 #: The types of values by the words that stand for them.
-_TYPES = {"N": click.IntRange(min=1), "SECONDS": SECONDS}
-_TYPES |= dict.fromkeys(("FILE", "RUN", "DIR"), PATH)
+_TYPES = {"N": click.IntRange(min=1), "SECONDS": SECONDS, "FILE": PATH, "RUN": PATH, "DIR": PATH}
 _LEVEL = click.Choice(["smoke", "core", "deep"], case_sensitive=False)
 
 

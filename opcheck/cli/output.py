@@ -31,9 +31,6 @@ from opcheck.report import lines, store, summary, write_text
 from opcheck.report.plain_text import one_line, plural
 from opcheck.session import LiveRun
 
-#: The most files and cases that a message names.
-_NAMED = 3
-
 
 class _Output:
     """Output of a run; its `bar` counts results while they come."""
@@ -330,7 +327,7 @@ class Subset:
         if expected is None or expected == len(cases):
             return
         files = Counter(case.source.file for case in cases)
-        counts = few([f"{file} {count:,}" for file, count in files.most_common()], _NAMED)
+        counts = few([f"{file} {count:,}" for file, count in files.most_common()], 3)
         there = f"there {'is 1 case' if len(cases) == 1 else f'are {len(cases):,} cases'}"
         hint = f"of {counts}" if files else None
         raise UsageError(f"--expect-cases {expected}: {there} ({said})", hint)
@@ -356,7 +353,7 @@ class Subset:
         failed = {one.case for one in records if is_failure(one, red)}
         gone = [*failed - {case.id for case in cases}]
         if gone:
-            named = few([*map(one_line, sorted(gone))], _NAMED)
+            named = few([*map(one_line, sorted(gone))], 3)
             verb = "is" if len(gone) == 1 else "are"
             message = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
             tell(f"{message} selected: {named}")

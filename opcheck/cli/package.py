@@ -22,8 +22,6 @@ _RUN, _OUTPUTS, _SUMS = "run.jsonl", "outputs", "SHA256SUMS"
 #: Bytes of a package's files that are unpacked, at most: it may come from strangers.
 _MOST = 16 << 30
 _DAMAGE = (zlib.error, zipfile.BadZipFile)
-#: The most omitted cases that are named.
-_LEFT_OUT = 3
 
 
 @click.group(name="golden", cls=Commands)
@@ -105,10 +103,10 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     left = [one for one in written.left_out if not one.wrong]
     if left:
         click.echo(f"left out, as the manifest tells in full: {len(left):,}")
-        for one in left[:_LEFT_OUT]:
+        for one in left[:3]:
             click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
-        if len(left) > _LEFT_OUT:
-            click.echo(f"  and {len(left) - _LEFT_OUT:,} more")
+        if more := left[3:]:
+            click.echo(f"  and {len(more):,} more")
         click.echo()
     mistakes = [one for one in written.left_out if one.wrong]
     for one in mistakes:

@@ -199,7 +199,6 @@ def merge(paths: tuple[Path, ...], out: Path) -> None:
     no parts of one whole; 4 it is incomplete, or cannot be written.
     """
     from opcheck import analysis
-    from opcheck.analysis import several_builds
     from opcheck.report import store
 
     options.check_files([(f"-o {out}", out)], paths)
@@ -207,7 +206,7 @@ def merge(paths: tuple[Path, ...], out: Path) -> None:
     whole, lacks = analysis.merge(parts)
     options.write_lines(out, store.lines(whole))
     header = whole.header
-    for said in (*lacks, *several_builds(header)):
+    for said in (*lacks, *analysis.several_builds(header)):
         options.tell(one_line(said))
     counts = len(whole.records), header.cases, len(header.backends)
     message = ", ".join(map(plural, counts, ("result", "case", "backend")))

@@ -32,7 +32,6 @@ from opcheck.grouping import picked
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
 from opcheck.suite import golden_files as gm
 
-#: The folders that tests lie in; see the package's docstring.
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
 #: Why there is none of a node whose elements may be returned in another order.
 _ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
@@ -228,7 +227,6 @@ def made_of(case: Case) -> Made:
                 return Made(tuple(_alternatives(case, asked)))
             case expect:
                 (answer,) = expected.accepted_answers(case, asked)
-                assert isinstance(answer, verdict.Answer)
                 wants, found = answer.wants, outputs(asked.task, asked.inputs)
                 if found is not None and not isinstance(expect, model.Computed):
                     expected.check_agreement(compare_outputs(wants, found[0], case.tolerance))

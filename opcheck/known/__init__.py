@@ -168,10 +168,10 @@ class LedgerFields(validation.Fields):
 
 
 class LedgerEntry(validation.Fields):
-    """One line of a user's ledger: the expected failure of some cases, and its cause."""
+    """One line of a user's ledger: the expected failure of some cases, and its cause.
 
-    # All stated fields have to hold: one of the verdicts, one of the ways to fail, the `reason`
-    # somewhere in the result's, where `*` is anything, and one of the mistakes it `looks` like.
+    All stated fields have to hold, as docs/known-failures.md explains them.
+    """
 
     verdict: Annotated[Verdicts | None, _Some] = None
     failure: Annotated[Failures | None, _Some] = None

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from opcheck import dtypes
+from opcheck.grouping import group_by
 from opcheck.model import Array, LiveResult, OpVersion
 
 
@@ -100,12 +101,8 @@ class Located:
     @cached_property
     def nodes(self) -> list[JudgedNode]:
         """One result of each node: a failure in any run, or else the first."""
-        found: dict[int, JudgedNode] = {}
-        for one in self.judged:
-            known = found.setdefault(one.part.place, one)
-            if one.fails and not known.fails:
-                found[one.part.place] = one
-        return [*found.values()]
+        by_place = group_by(self.judged, lambda one: one.part.place).values()
+        return [max(runs, key=lambda one: one.fails) for runs in by_place]
 
     @property
     def failing(self) -> list[JudgedNode]:

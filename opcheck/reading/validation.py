@@ -113,15 +113,13 @@ def shown(value: Any) -> str:
 
 def _path(finding: Any, node: FileNode) -> Location:
     """The keys on the way, without the tags among them."""
-    *way, last = finding["loc"] or (None,)
     path: list[str | int] = []
     here: FileNode | None = node
-    for step in way:
-        if not _is_tag(step, here):
+    for number, step in enumerate(finding["loc"], 1):
+        is_unknown_key = finding["type"] == _UNKNOWN and number == len(finding["loc"])
+        if is_unknown_key or not _is_tag(step, here):
             path.append(step)
             here = here and here.get(step)
-    if last is not None and (finding["type"] == _UNKNOWN or not _is_tag(last, here)):
-        path.append(last)
     return tuple(path)
 
 

@@ -18,9 +18,6 @@ from opcheck.report import formatting, plain_text, summary
 from opcheck.report.style import Numbers, new_table, put
 from opcheck.suite.writing import case_file
 
-#: Reasons of warnings that are shown.
-_MOST = 6
-
 
 def show(console: Console, found: Located, backend: BackendInfo, again: Sequence[str]) -> None:
     """Print the first wrong node, the errors by depth, and what was judged.
@@ -82,9 +79,10 @@ def _counts(found: Located) -> Iterator[str]:
     warned = [one.result for one in found.nodes if one.result.verdict is Verdict.WARN]
     why = Counter((r.case.op.name, r.comparisons[0].remark) for r in warned if r.comparisons)
     why.update((r.case.op.name, r.reason) for r in (one.result for one in found.nodes) if r.beyond)
-    for (op, remark), count in why.most_common(_MOST):
+    shown = why.most_common(6)
+    for (op, remark), count in shown:
         yield f"           {count:,} {op}: {remark}"
-    if left := sum(why.values()) - sum(count for _, count in why.most_common(_MOST)):
+    if left := sum(why.values()) - sum(count for _, count in shown):
         yield f"           {left:,} others, for other reasons"
     if found.taken:
         which = plain_text.plural(found.taken, "If")

@@ -34,7 +34,6 @@ _ATTRIBUTE = {
         {"type": "array", "items": {"type": _LITERAL["type"]}},
     ]
 }
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 #: A list of all would hide the message.
 _KNOWN = f"known: {', '.join(BASIC)} and {len(DTYPES) - len(BASIC)} more"
 
@@ -145,7 +144,7 @@ AttributeField: TypeAlias = Annotated[
 
 
 def _printable(text: str) -> str:
-    if _CONTROL.search(text):
+    if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text):
         raise ValueError("holds a control character, which would upset terminals")
     return text
 

@@ -210,12 +210,9 @@ def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]
             file, numbered = folder / f"{name}.npy", folder / f"input_{number}.pb"
             if file.is_file() and numbered.is_file():
                 raise UsageError(f"{folder} has both {file.name} and {numbered.name}")
-            if file.is_file():
-                array = read_npy(file)
-            else:
-                if not numbered.exists():
-                    raise UsageError(f"{folder} has neither {file.name} nor {numbered.name}")
-                array = read_tensor(numbered)
+            if not (file.is_file() or numbered.exists()):
+                raise UsageError(f"{folder} has neither {file.name} nor {numbered.name}")
+            array = read_npy(file) if file.is_file() else read_tensor(numbered)
             shape = array.shape if shape is None else shape
             axes = [*zip(shape, array.shape, strict=False)]
             fits = all(isinstance(own, str) or own == size for own, size in axes)

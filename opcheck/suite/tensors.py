@@ -45,7 +45,7 @@ MAX_BYTES = 1 << 28
 def materialize(spec: TensorSpec) -> Array:
     """The tensor, C-contiguous, writable; raises ValueError for overflow or a tied permutation."""
     if isinstance(spec.content, FromFile):
-        return _with_puts(spec, np.array(_read(spec), order="C"))
+        return _with_puts(spec, np.array(_read(spec.content.path, spec.dtype), order="C"))
     values = unrounded(spec)
     stored = isinstance(spec.content, Given) and values.dtype == spec.dtype.numpy
     if spec.dtype.kind == "complex":
@@ -70,8 +70,9 @@ def unrounded(spec: TensorSpec) -> Array:
     match spec.content:
         case Given(values):
             return _with_puts(spec, values.copy())
-        case FromFile():
-            return _with_puts(spec, _read(spec).astype(unrounded_dtype(spec.dtype)))
+        case FromFile(path):
+            wide = _read(path, spec.dtype).astype(unrounded_dtype(spec.dtype))
+            return _with_puts(spec, wide)
         case Fill() as fill:
             size = int(np.prod(spec.shape, dtype=np.int64))
             values = _made(fill, size, spec.dtype).reshape(spec.shape)
@@ -105,12 +106,9 @@ def _with_puts(spec: TensorSpec, values: Array) -> Array:
     return values
 
 
-def _read(spec: TensorSpec) -> Array:
-    assert isinstance(spec.content, FromFile)
-    stored = load_npy(spec.content.path)
-    if stored.dtype.kind == "V":
-        return np.asarray(stored).view(spec.dtype.numpy)
-    return np.asarray(stored).astype(spec.dtype.numpy)
+def _read(path: Path, dtype: DType) -> Array:
+    stored = np.asarray(load_npy(path))
+    return stored.view(dtype.numpy) if stored.dtype.kind == "V" else stored.astype(dtype.numpy)
 
 
 def _drawn(fill: Fill, size: int, made: Callable[[Floats], Floats], draws: int = 1) -> Floats:

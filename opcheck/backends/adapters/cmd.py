@@ -48,10 +48,6 @@ PLACEHOLDERS = ("model", "inputs", "outputs")
 UNSUPPORTED = 77
 #: "Nothing was computed", such as without a device; in the same protocol, a set-up that failed.
 NOT_RUN = 99
-#: How many lines and characters of what a program prints make a reason.
-_LINES = 5
-_CHARACTERS = 1000
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _KEYS = {"name", "dtype", "shape", "data"}
 
 
@@ -153,16 +149,16 @@ class Tail:
                 self._kept = (self._kept + chunk)[-8192:]
 
     def text(self) -> str:
-        """Return the end of the program's output, once it has ended."""
+        """Return the end of the program's output, once it has ended, without colours."""
         # A child that it left behind may keep the pipe open for ever.
         self._thread.join(timeout=0.5)
-        return _COLOURS.sub("", self._kept.decode(errors="replace")).strip()
+        return re.sub(r"\x1b\[[0-9;]*m", "", self._kept.decode(errors="replace")).strip()
 
 
 def last_lines(text: str) -> str:
-    """Return the end of a text, which is where programs say why they end."""
-    end = "\n".join(text.splitlines()[-_LINES:])
-    return end if len(end) <= _CHARACTERS else f"…{end[-_CHARACTERS:]}"
+    """Return the end of a text, at most five lines: there programs say why they end."""
+    end = "\n".join(text.splitlines()[-5:])
+    return end if len(end) <= 1000 else f"…{end[-1000:]}"
 
 
 def _prepared(words: tuple[str, ...], task: Task) -> base.TaskCall:
@@ -231,7 +227,6 @@ PROTOCOL = 1
 _LONGEST = 3 << 29
 #: How long a program has to end by itself when nothing more is asked, in seconds.
 _PATIENCE = 2.0
-_SHOWN = 200
 
 _FAILURES: dict[str, type[Exception]] = {
     "unsupported": NotSupported,
@@ -403,7 +398,7 @@ def _check_keys(said: dict[str, Any], known: set[str], line: bytes) -> None:
 
 def _shown(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    return repr(text if len(text) <= 200 else f"{text[:200]}…")
 
 
 def to_json(name: str, array: Array) -> dict[str, Any]:

@@ -56,7 +56,6 @@ def evaluate(
 def _in_own_types(
     bound: BoundNode, faults: numbers.Faults | None = None, trace: set[str] | None = None
 ) -> tuple[Array, ...]:
-    """See `evaluate`."""
     convert = _native if bound.operator.exact or bound.schema.graphs else _widened
     lift = (lambda array: array) if faults is None and trace is None else _made_faulty
     outputs = _called(bound, lift, map(convert, bound.node.inputs), faults, trace)

@@ -80,7 +80,7 @@ class Operator:
         exact: It moves elements about, or computes with other than floating numbers, so that its
             answers are exact and its inputs are used in their own type.
         low, high: The ends of its range, None where it has none.
-        ignores: Attributes of the schema that change nothing.
+        ignores: Attributes of the schema that change nothing, by default that of first versions.
         constant: Dtypes of the leading input whose outputs hold one value whatever it holds.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. Or "rows", which are each as a whole;
@@ -103,7 +103,7 @@ class Operator:
     exact: bool = False
     low: float | None = None
     high: float | None = None
-    ignores: tuple[str, ...] = ()
+    ignores: tuple[str, ...] = ("consumed_inputs",)
     any_order: AnyOrder | None = None
     constant: tuple[str, ...] = ()
     of_shapes: bool = False

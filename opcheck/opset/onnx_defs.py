@@ -62,7 +62,7 @@ def _schema(schema: Any, name: str) -> Schema:
         constraints={c.type_param_str: c.description for c in schema.type_constraints},
         bodies=tuple(sorted(bodies)),
         infers_shapes=schema.has_type_and_shape_inference_function,
-        declared=(inputs, outputs),
+        formals=(inputs, outputs),
     )
 
 

@@ -347,7 +347,6 @@ CONCAT.mutant_table({
 
 # Shapes, and tensors under other shapes.
 SHAPES = {n: operator(n, exact=True, of_shapes=n in ("Shape", "Size")) for n in _SHAPING.split()}
-SHAPES["Reshape"].ignores = ("consumed_inputs",)
 #: The versions since which types alone were added.
 _TYPES = (19, 21, 23, 24, 25)
 

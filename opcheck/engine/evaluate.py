@@ -141,8 +141,7 @@ def _of_sequence(bound: BoundNode, tensors: Sequence[Any]) -> Sequence[Any]:
 
 
 def _wrong(bound: BoundNode, text: str, error: Exception | None = None) -> WrongOperator:
-    place = located(bound.formula, error)
-    return WrongOperator(f"{place}: {bound.node.op}: {text}")
+    return WrongOperator(f"{located(bound.formula, error)}: {bound.node.op}: {text}")
 
 
 def _typed(bound: BoundNode, place: int, output: Any) -> Array:

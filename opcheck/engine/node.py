@@ -519,8 +519,7 @@ def graph_of(task: Task) -> Subgraph:
 
     weights.are_outside(task.model or b"")
     body = onnx_defs.model_body(task.model or b"")
-    fed = task.ports or task.inputs
-    return Subgraph(replace(body, inputs=tuple(one.name for one in fed)))
+    return Subgraph(replace(body, inputs=tuple(one.name for one in task.ports or task.inputs)))
 
 
 def _run(

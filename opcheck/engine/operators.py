@@ -40,7 +40,6 @@ Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
 Decorator: TypeAlias = Callable[[Formula], Formula]
 #: The keywords of a formula that ask how many outputs the node has, and which.
 OUTPUTS, USED = "outputs", "used"
-AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | Literal["rows"] | None]
 
 _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
@@ -104,7 +103,7 @@ class Operator:
     low: float | None = None
     high: float | None = None
     ignores: tuple[str, ...] = ("consumed_inputs",)
-    any_order: AnyOrder | None = None
+    any_order: Callable[[Mapping[str, Any]], int | Literal["rows"] | None] | None = None
     constant: tuple[str, ...] = ()
     of_shapes: bool = False
     of_integers: bool = False
@@ -320,8 +319,7 @@ def _wrong_attributes(
         elif has_default and attribute.required and all(name in v.attributes for v in versions):
             yield f"attribute {name!r} is mandatory in the schema, and takes no default"
         elif has_default and attribute.default not in (None, parameter.default):
-            default = attribute.default
-            yield f"attribute {name!r} defaults to {parameter.default!r}, not {default!r}"
+            yield f"attribute {name!r} defaults to {parameter.default!r}, not {attribute.default!r}"
 
 
 _DECLARED: dict[tuple[str, str], Operator] = {}

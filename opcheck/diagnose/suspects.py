@@ -178,10 +178,9 @@ class Suspects:
         known = {one.name: one for one in mutants_of(case.op)}
         said = (mutant_named(one.mistake, known) for one in diagnoses if one.mistake)
         fits = self._fits.get(case.id) or [one for one in said if one]
-        order = [*known]
-        first = [(one.name.split("+")[0], one) for one in fits]
-        first.sort(key=lambda pair: order.index(pair[0]) if pair[0] in known else len(order))
-        return {one.name: one for _, one in first}
+        order = {name: place for place, name in enumerate(known)}
+        fits = sorted(fits, key=lambda one: order.get(one.name.partition("+")[0], len(order)))
+        return {one.name: one for one in fits}
 
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
         """Return the pattern of an answer's numbers, after its first diagnosis."""

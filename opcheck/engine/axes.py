@@ -28,6 +28,8 @@ FloatArray: TypeAlias = NDArray[Any]
 Places: TypeAlias = NDArray[np.intp]
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+#: SAME with the odd one of its padding at the other end.
+OTHER_SAME = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 #: The most elements of windows that are gathered at once.
 _GATHERED = 1 << 18
 _AT_ONCE = 1 << 22

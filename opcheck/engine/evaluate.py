@@ -56,7 +56,6 @@ def evaluate(
 def _in_own_types(
     bound: BoundNode, faults: numbers.Faults | None = None, trace: set[str] | None = None
 ) -> tuple[Array, ...]:
-    """See `evaluate`."""
     convert = _native if bound.operator.exact or bound.schema.graphs else _widened
     lift = (lambda array: array) if faults is None and trace is None else _made_faulty
     outputs = _called(bound, lift, map(convert, bound.node.inputs), faults, trace)
@@ -142,8 +141,7 @@ def _of_sequence(bound: BoundNode, tensors: Sequence[Any]) -> Sequence[Any]:
 
 
 def _wrong(bound: BoundNode, text: str, error: Exception | None = None) -> WrongOperator:
-    place = located(bound.formula, error)
-    return WrongOperator(f"{place}: {bound.node.op}: {text}")
+    return WrongOperator(f"{located(bound.formula, error)}: {bound.node.op}: {text}")
 
 
 def _typed(bound: BoundNode, place: int, output: Any) -> Array:

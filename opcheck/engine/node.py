@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from opcheck import dtypes, numbers, opset
+from opcheck import dtypes, engine, numbers, opset
 from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
@@ -88,43 +88,35 @@ class Node:
         self,
     ) -> "tuple[Array, ...] | Callable[[], tuple[Array, ...]] | InvalidNode | NotSupported":
         """The outputs, what draws them anew each time, or why there are none."""
-        from opcheck.engine.evaluate import Drawn, exactly, rounded
-
         try:
             # Bounds are not kept for the nodes of which nobody asks for them: they take memory.
-            found = self.exact if "exact" in vars(self) else exactly(self)
+            found = self.exact if "exact" in vars(self) else engine.evaluate.exactly(self)
         except (InvalidNode, NotSupported) as error:
             return error.with_traceback(None)
         except MemoryError as error:  # of sizes drawn at random
             return NotSupported(str(error))
-        if any(isinstance(out, Drawn) for out in found):
-            return lambda: tuple(map(rounded, found))
-        return tuple(map(rounded, found))
+        if any(isinstance(out, engine.Drawn) for out in found):
+            return lambda: tuple(map(engine.rounded, found))
+        return tuple(map(engine.rounded, found))
 
     @cached_property
     def exact(self) -> tuple[Any, ...]:
         """The outputs with their bounds; raises what `engine.evaluate.exactly` raises."""
-        from opcheck.engine.evaluate import exactly
-
-        return exactly(self)
+        return engine.evaluate.exactly(self)
 
     @cached_property
     def plain(self) -> tuple[Array, ...]:
         """The outputs of the formula on plain arrays; raises InvalidNode as `right` does."""
-        from opcheck.engine.evaluate import evaluate
-
-        return evaluate(self)
+        return engine.evaluate.evaluate(self)
 
     @cached_property
     def primitives(self) -> frozenset[str]:
         """The functions that the operator's formula calls on this node, outside of subgraphs."""
-        from opcheck.engine.evaluate import evaluate
-
         if opset.versions(self.op.domain, self.op.name)[self.op.since].graphs:
             return frozenset()
         found: set[str] = set()
         with suppress(InvalidNode, NotSupported, MemoryError):
-            evaluate(self, trace=found)
+            engine.evaluate.evaluate(self, trace=found)
         return frozenset(found)
 
     @cached_property
@@ -527,8 +519,7 @@ def graph_of(task: Task) -> Subgraph:
 
     weights.are_outside(task.model or b"")
     body = onnx_defs.model_body(task.model or b"")
-    fed = task.ports or task.inputs
-    return Subgraph(replace(body, inputs=tuple(one.name for one in fed)))
+    return Subgraph(replace(body, inputs=tuple(one.name for one in task.ports or task.inputs)))
 
 
 def _run(
@@ -571,8 +562,6 @@ def _run(
 
 def _typed(node: BodyNode, named: _Named) -> Sequence[Any]:
     """The outputs of a subgraph's node as tensors of a model have them."""
-    from opcheck.engine.evaluate import evaluate
-
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
     listed = schema and any(x.listed for x in (*schema.inputs, *schema.outputs))
@@ -581,7 +570,8 @@ def _typed(node: BodyNode, named: _Named) -> Sequence[Any]:
         return operands
     if not (listed or node.graphs or any(isinstance(x, Kind) for x in operands)):
         plain = Node(node.op, tuple(operands), node.attrs, node.asked)  # type: ignore[arg-type]
-        found = dict(zip(node.asked, map(numbers.lifted, evaluate(plain)), strict=True))
+        made = engine.evaluate.evaluate(plain)
+        found = dict(zip(node.asked, map(numbers.lifted, made), strict=True))
         return [found.get(n) for n in range(len(node.outputs))]
     operator = operator_of(node.op)
     moves = operator is not None and operator.exact and not node.graphs

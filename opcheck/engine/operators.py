@@ -40,7 +40,6 @@ Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
 Decorator: TypeAlias = Callable[[Formula], Formula]
 #: The keywords of a formula that ask how many outputs the node has, and which.
 OUTPUTS, USED = "outputs", "used"
-AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | Literal["rows"] | None]
 
 _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
@@ -80,7 +79,7 @@ class Operator:
         exact: It moves elements about, or computes with other than floating numbers, so that its
             answers are exact and its inputs are used in their own type.
         low, high: The ends of its range, None where it has none.
-        ignores: Attributes of the schema that change nothing.
+        ignores: Attributes of the schema that change nothing, by default that of first versions.
         constant: Dtypes of the leading input whose outputs hold one value whatever it holds.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. Or "rows", which are each as a whole;
@@ -103,8 +102,8 @@ class Operator:
     exact: bool = False
     low: float | None = None
     high: float | None = None
-    ignores: tuple[str, ...] = ()
-    any_order: AnyOrder | None = None
+    ignores: tuple[str, ...] = ("consumed_inputs",)
+    any_order: Callable[[Mapping[str, Any]], int | Literal["rows"] | None] | None = None
     constant: tuple[str, ...] = ()
     of_shapes: bool = False
     of_integers: bool = False
@@ -320,8 +319,7 @@ def _wrong_attributes(
         elif has_default and attribute.required and all(name in v.attributes for v in versions):
             yield f"attribute {name!r} is mandatory in the schema, and takes no default"
         elif has_default and attribute.default not in (None, parameter.default):
-            default = attribute.default
-            yield f"attribute {name!r} defaults to {parameter.default!r}, not {default!r}"
+            yield f"attribute {name!r} defaults to {parameter.default!r}, not {attribute.default!r}"
 
 
 _DECLARED: dict[tuple[str, str], Operator] = {}

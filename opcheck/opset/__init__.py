@@ -77,7 +77,7 @@ class Schema:
     for which the specification states the operator as a function of others. `infers_shapes`: onnx
     can tell the outputs' shapes.
 
-    `inputs` and `outputs` are as cases have them, `declared` as ONNX's schema declares
+    `inputs` and `outputs` are as cases have them, `formals` both as the specification declares
     them: see `without_sequences`.
     """
 
@@ -90,12 +90,7 @@ class Schema:
     constraints: Mapping[str, str] | None = None
     bodies: tuple[int, ...] = ()
     infers_shapes: bool = True
-    declared: tuple[Sequence[Parameter], Sequence[Parameter]] = ((), ())
-
-    @property
-    def formals(self) -> tuple[Sequence[Parameter], Sequence[Parameter]]:
-        """The inputs and the outputs as ONNX declares them."""
-        return self.declared if any(self.declared) else (self.inputs, self.outputs)
+    formals: tuple[Sequence[Parameter], Sequence[Parameter]] = ((), ())
 
     @cached_property
     def lead(self) -> int:

@@ -220,8 +220,9 @@ def _schema(name: str, row: Mapping[str, Any]) -> Schema:
         return Parameter(plain, types, frozenset(texts), option)  # type: ignore[arg-type]
 
     taken, given = (tuple(map(parameter, row[side].split())) for side in ("inputs", "outputs"))
-    members = (Attribute(one, _MEMBERS[one]["type"], True, None) for one in row["members"].split())
-    return Schema(OpVersion(DML, name, 1), {one.name: one for one in members}, taken, given)
+    members = {one: Attribute(one, _MEMBERS[one]["type"], True, None)
+               for one in row["members"].split()}  # fmt: skip
+    return Schema(OpVersion(DML, name, 1), members, taken, given, formals=(taken, given))
 
 
 def _lowered(name: str, row: dict[str, Any]) -> Lowered:

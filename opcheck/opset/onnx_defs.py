@@ -45,11 +45,15 @@ def versions(domain: str, name: str) -> Iterator[Schema]:
 
 
 def _schema(schema: Any, name: str) -> Schema:
-    bodies = schema.all_function_opset_versions
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
-    ends = _one(inputs, outputs) if schema.name == "SequenceMap" else (inputs, outputs)
-    seen = opsets.without_sequences(*ends, name)
+    taken, made = inputs, outputs
+    if schema.name == "SequenceMap":
+        # One sequence is taken, with tensors beside it, and one is made.
+        tensors = frozenset(one for one in inputs[1].types if one.startswith("tensor("))
+        taken = [inputs[0], replace(inputs[1], types=tensors)]
+        made = [replace(outputs[0], option="single")]
+    seen = opsets.without_sequences(taken, made, name)
     attributes = {name: _attribute(a) for name, a in sorted(schema.attributes.items())}
     has_graphs = any(one.type == "graph" for one in attributes.values())
     return Schema(
@@ -60,19 +64,10 @@ def _schema(schema: Any, name: str) -> Schema:
         deprecated=schema.deprecated,
         doc=schema.doc or "",
         constraints={c.type_param_str: c.description for c in schema.type_constraints},
-        bodies=tuple(sorted(bodies)),
+        bodies=tuple(sorted(schema.all_function_opset_versions)),
         infers_shapes=schema.has_type_and_shape_inference_function,
-        declared=(inputs, outputs),
+        formals=(inputs, outputs),
     )
-
-
-def _one(
-    inputs: Sequence[Parameter], outputs: Sequence[Parameter]
-) -> tuple[Sequence[Parameter], Sequence[Parameter]]:
-    """The parameters of SequenceMap with one sequence, beside tensors, and one that is made."""
-    sequence, others = inputs
-    tensors = frozenset(one for one in others.types if one.startswith("tensor("))
-    return (sequence, replace(others, types=tensors)), [replace(outputs[0], option="single")]
 
 
 def _attribute(attribute: Any) -> Attribute:

@@ -30,7 +30,7 @@ def test_attributes_inputs_and_outputs_are_those_of_onnx(domain: str) -> None:
             assert ours.attributes[name].name == name
             assert ours.attributes[name].required == attribute.required
             _same_default(ours.attributes[name], attribute)
-        for mine, parameters in zip(ours.declared, (theirs.inputs, theirs.outputs), strict=True):
+        for mine, parameters in zip(ours.formals, (theirs.inputs, theirs.outputs), strict=True):
             assert [p.name for p in mine] == [p.name for p in parameters]
             assert [set(p.types) for p in mine] == [set(p.types) for p in parameters]
             assert [p.option for p in mine] == [_name(p.option) for p in parameters]

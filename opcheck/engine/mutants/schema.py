@@ -250,18 +250,17 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
             yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
 
 
-#: From the items of a value, the value of a declared type.
-_CONVERSIONS: Mapping[str | None, Callable[[Sequence[Any]], Any]] = {
-    "int": lambda items: int(float(items[0])),
-    "float": lambda items: float(items[0]),
-    "ints": lambda items: tuple(int(float(item)) for item in items),
-}
-
-
 def _converted(declared: str | None, value: Typed) -> Any:
-    with suppress(KeyError, ValueError, IndexError):
-        items = value.value if isinstance(value.value, tuple) else (value.value,)
-        return _CONVERSIONS[declared](items)
+    """The value in the declared type, as it is if that cannot be."""
+    items = value.value if isinstance(value.value, tuple) else (value.value,)
+    with suppress(ValueError, IndexError):
+        match declared:
+            case "int":
+                return int(float(items[0]))
+            case "float":
+                return float(items[0])
+            case "ints":
+                return tuple(int(float(item)) for item in items)
     return value
 
 

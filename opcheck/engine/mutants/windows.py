@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from opcheck.engine import axes as engine
-from opcheck.engine.axes import AxisWindows as Axis, Windows, check_size, up
+from opcheck.engine.axes import OTHER_SAME, AxisWindows as Axis, Windows, check_size, up
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants.elements import WIDTHS, through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
@@ -132,8 +132,6 @@ def _two_axes(a: WindowArguments) -> WindowArguments:
     return replace(a, kernel_shape=[*a.kernel_shape[:2], *rest], strides=strides)
 
 
-_OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
-
 READINGS = _faults(
     lambda read, asked, right: windows_of(**vars(read(asked))),
     ("strides_default_to_the_kernel", "strides, left out, were taken from kernel_shape",
@@ -172,9 +170,9 @@ READINGS = _faults(
     ("same_lower_is_upper", "SAME_LOWER put the odd one of padding at the end",
      lambda a: replace(a, auto_pad=a.auto_pad.replace("LOWER", "UPPER")), "auto_pad"),
     ("same_exchanged", "SAME_UPPER and SAME_LOWER were exchanged",
-     lambda a: replace(a, auto_pad=_OTHER.get(a.auto_pad, a.auto_pad)), "auto_pad"),
+     lambda a: replace(a, auto_pad=OTHER_SAME.get(a.auto_pad, a.auto_pad)), "auto_pad"),
     ("same_ignored", "SAME_UPPER and SAME_LOWER meant no padding",
-     lambda a: replace(a, auto_pad="NOTSET") if a.auto_pad in _OTHER else a, "auto_pad"),
+     lambda a: replace(a, auto_pad="NOTSET") if a.auto_pad in OTHER_SAME else a, "auto_pad"),
     ("valid_is_same", "VALID was taken for SAME_UPPER",
      lambda a: replace(a, auto_pad=a.auto_pad.replace("VALID", "SAME_UPPER")), "auto_pad"),
     ("always_rounded_up", "sizes were rounded up whatever ceil_mode said",

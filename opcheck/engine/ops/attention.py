@@ -15,9 +15,8 @@ from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
 NAMES = """Attention LinearAttention RotaryEmbedding"""
-OP = operator("Attention")
-LINEAR = operator("LinearAttention", ignores=("chunk_size",))
-ROTARY = operator("RotaryEmbedding")
+OP, LINEAR, ROTARY = map(operator, NAMES.split())
+LINEAR.ignores = ("chunk_size",)
 
 
 class Heads(NamedTuple):

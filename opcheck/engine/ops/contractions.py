@@ -10,14 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from opcheck import dtypes, numbers as xp, opset
-from opcheck.engine.axes import (
-    check_scalar,
-    common_shape,
-    distinct,
-    from_either_end,
-    listed,
-    stretches,
-)
+from opcheck.engine.axes import common_shape, distinct, from_either_end, listed, scalar, stretches
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
 from opcheck.engine.operators import by_step, family, is_open, operator, unsaid, with_parameters
 from opcheck.errors import InvalidNode, illegal
@@ -386,8 +379,7 @@ for _name, _functions in FUNCTIONS.items():
 
 def _along(scan, x, axis, *, exclusive, reverse):
     """The formula of all versions, from `scan(x, axis, exclusive, reverse)`."""
-    check_scalar("axis", axis)
-    place = from_either_end(axis.item(), x.ndim)
+    place = from_either_end(scalar("axis", axis), x.ndim)
     is_open("nothing is said of flags other than 0 and 1", not {exclusive, reverse} <= {0, 1})
     return scan(x, place, exclusive, reverse)
 

@@ -16,9 +16,7 @@ from opcheck.errors import InvalidNode, NotSupported, illegal
 from opcheck.numbers import plain, primitive
 
 NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""
-CAUSAL, CONV = operator("CausalConvWithState"), operator("Conv")
-COL2IM = operator("Col2Im")
-TRANSPOSE, DEFORM = operator("ConvTranspose"), operator("DeformConv")
+CAUSAL, COL2IM, CONV, TRANSPOSE, DEFORM = map(operator, NAMES.split())
 matmul = primitive(plain.matmul)
 #: The transforms for the points 0, ±1, ±2 and infinity.
 TILE = np.array([[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0],
@@ -233,7 +231,6 @@ TRANSPOSE.mutant_table({
     lambda X, W, B, windows, group: added_up(X, W, B, replace(
         windows, axes=tuple(replace(a, **change(a)) for a in windows.axes)), group)))  # fmt: skip
 
-_OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 TRANSPOSE.mutant_table({
     "pads_interleaved": ("pads were read as x1_begin, x1_end, x2_begin, …",
         lambda pads, **_: {"pads": pads[::2] + pads[1::2]}),
@@ -248,13 +245,13 @@ TRANSPOSE.mutant_table({
         lambda stated, output_padding, **_: {"output_padding": [0] * len(output_padding)}
         if stated else {}),
     "same_exchanged": ("SAME_UPPER and SAME_LOWER were exchanged",
-        lambda auto_pad, **_: {"auto_pad": _OTHER.get(auto_pad, auto_pad)}),
+        lambda auto_pad, **_: {"auto_pad": ax.OTHER_SAME.get(auto_pad, auto_pad)}),
     "same_beside_a_size": ("auto_pad was ignored where output_shape was stated",
         lambda auto_pad, stated, **_: {"auto_pad": "NOTSET" if stated else auto_pad}),
     "size_of_the_input": ("the output under SAME was as large as the input",
         lambda auto_pad, stated, lengths, output_shape, **_: {
             "stated": True, "output_shape": output_shape if stated else lengths}
-        if auto_pad in _OTHER else {}),
+        if auto_pad in ax.OTHER_SAME else {}),
 }, by=lambda change: of_places(added_up, reading=lambda asked: change(**asked)))  # fmt: skip
 
 

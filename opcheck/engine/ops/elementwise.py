@@ -22,21 +22,19 @@ BitwiseOr BitwiseXor Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Gr
 HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul
 Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt
 Sub Sum SwiGLU Swish Tan Tanh ThresholdedRelu Xor"""
-BITWISE_NOT, BIT_CAST = operator("BitwiseNot", exact=True), operator("BitCast", exact=True)
-CLIP = operator("Clip", exact=True, ignores=("consumed_inputs",))
-GELU, P_RELU = operator("Gelu"), operator("PRelu", ignores=("consumed_inputs",))
+BIT_CAST, CLIP, SHIFT = (operator(name, exact=True) for name in ("BitCast", "Clip", "BitShift"))
+GELU, MOD, P_RELU = map(operator, ("Gelu", "Mod", "PRelu"))
 _ALL_FINITE = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2fnuz")
 IS_INF = operator("IsInf", exact=True, constant=_ALL_FINITE)
 #: Those that round nothing.
 _EXACT = family(
     {
-        "Abs": xp.abs, "Ceil": xp.ceil, "Floor": xp.floor, "Identity": lambda x: x,
-        "IsNaN": xp.isnan, "Neg": xp.negative, "Not": xp.logical_not,
+        "Abs": xp.abs, "BitwiseNot": lambda x: ~x, "Ceil": xp.ceil, "Floor": xp.floor,
+        "Identity": lambda x: x, "IsNaN": xp.isnan, "Neg": xp.negative, "Not": xp.logical_not,
         "Relu": lambda x: xp.maximum(x, 0), "Round": xp.round, "Sign": xp.sign,
     },
     exact=True,
 )  # fmt: skip
-MOD, SHIFT = operator("Mod"), operator("BitShift", exact=True)
 
 
 def _half_added(X):
@@ -57,9 +55,6 @@ def is_inf(X, *, detect_negative, detect_positive):
     unsaid("values other than 0 and 1", not {detect_negative, detect_positive} <= {0, 1})
     infinite, negative = xp.isinf(X), xp.less(X, 0)
     return infinite & ((bool(detect_negative) & negative) | (bool(detect_positive) & ~negative))
-
-
-BITWISE_NOT.formula(18)(lambda X: ~X)
 
 
 @BIT_CAST.formula(26)
@@ -361,7 +356,7 @@ def _by_version(name, function):
 
 for _name, _right in PAIRS.items():
     _by = partial(_by_version, _name)
-    _made = operator(_name, exact=_name in EXACT, ignores=("consumed_inputs",))
+    _made = operator(_name, exact=_name in EXACT)
     _made.formula(by=_by)(_right)
     for _remark, _other in SOUND.get(_name, {}).items():
         _made.also_honest(_remark, by=_by)(_other)
@@ -453,5 +448,5 @@ for _name, *_functions in (
     ("Sum", lambda *data: reduce(xp.add, data), _summed),
 ):  # fmt: skip
     _each = {since: since >= 8 for since in opset.versions("", _name)}
-    _made = operator(_name, exact=_name in ("Max", "Min"), ignores=("consumed_inputs",))
+    _made = operator(_name, exact=_name in ("Max", "Min"))
     _made.ways(operators.by_step(each=_each)(_of_many), *_functions)

@@ -79,9 +79,7 @@ def _places(keys, asked):
 
 
 def _valued(places, values, default, dtype):
-    held = np.empty(len(values) + 1, dtype)
-    held[:-1], held[-1] = values, default
-    return held[places]
+    return np.array([*values, default], dtype)[places]
 
 
 def _by_type(X, texts, numbers, default_int64, default_string):

@@ -186,8 +186,7 @@ def eye_like(input, *, dtype, k):
     illegal(f"input of rank {input.ndim}; allowed: 2", input.ndim != 2)
     named = dtypes.of(np.empty(0, input.dtype)) if dtype is None else dtypes.named(dtype)
     assert named
-    rows, columns = np.ogrid[: input.shape[0], : input.shape[1]]
-    return (columns - rows == k).astype(named.numpy)
+    return np.eye(input.shape[0], input.shape[1], k, named.numpy)
 
 
 @TRILU.formula(14)
@@ -347,7 +346,6 @@ CONCAT.mutant_table({
 
 # Shapes, and tensors under other shapes.
 SHAPES = {n: operator(n, exact=True, of_shapes=n in ("Shape", "Size")) for n in _SHAPING.split()}
-SHAPES["Reshape"].ignores = ("consumed_inputs",)
 #: The versions since which types alone were added.
 _TYPES = (19, 21, 23, 24, 25)
 
@@ -373,7 +371,7 @@ def reshape(data, shape, *, allowzero=0):
     unsupported("any length would do beside nothing", -1 in sizes and not others)
     fits = data.size == others if -1 not in sizes else data.size % others == 0
     illegal(f"{list(data.shape)} cannot become {sizes}", not fits)
-    return xp.reshape(data, [data.size // others if n == -1 else n for n in sizes])
+    return xp.reshape(data, sizes)
 
 
 SHAPES["Reshape"].formula(1)(lambda data, *, shape: reshape(data, shape))
@@ -404,7 +402,7 @@ def squeeze(data, axes, counted=from_either_end):
         found = distinct(listed("axes", axes), data.ndim, counted)
     if any(data.shape[axis] != 1 for axis in found):
         raise InvalidNode(f"axes {[*found]} of {list(data.shape)} are not all of size 1")
-    return xp.reshape(data, [n for axis, n in enumerate(data.shape) if axis not in found])
+    return xp.squeeze(data, axis=found)
 
 
 #: Version 1 has a list of non-negative integers, here and in Unsqueeze, and is silent on repeats.
@@ -420,8 +418,7 @@ def unsqueeze(data, axes, counted=from_either_end):
     if len({*found}) < len(found):
         kind = InvalidNode if counted is from_either_end else NotSupported
         raise kind(f"axes {axes} name one twice")
-    sizes = iter(data.shape)
-    return xp.reshape(data, [1 if axis in found else next(sizes) for axis in range(rank)])
+    return xp.expand_dims(data, axis=tuple(found))
 
 
 SHAPES["Unsqueeze"].formula(1)(lambda data, *, axes: unsqueeze(data, axes, from_the_front))
@@ -439,11 +436,8 @@ def slice_of(data, starts, ends, axes=None, steps=None):
     illegal("a step of 0", any(step == 0 for step in steps))
     at = [slice(None)] * data.ndim
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        n = data.shape[axis]
-        low, high = (0, n) if step > 0 else (-1, n - 1)
-        first = min(max(start + n * (start < 0), max(low, 0)), high)
-        last = min(max(end + n * (end < 0), low), n)
-        at[axis] = slice(first, None if last < 0 else last, step)
+        # As in Python, but that a start before the first element is clamped to it backward too.
+        at[axis] = slice(max(start, -data.shape[axis]), end, step)
     return data[tuple(at)]
 
 

@@ -13,13 +13,8 @@ from opcheck.grouping import sure
 
 NAMES = """BatchNormalization GroupNormalization InstanceNormalization LRN LpNormalization
 MeanVarianceNormalization RMSNormalization"""
-BATCH, INSTANCE = (
-    operator(f"{name}Normalization", ignores=("consumed_inputs",)) for name in ("Batch", "Instance")
-)
-GROUP, RMS = operator("GroupNormalization"), operator("RMSNormalization")
-LP = operator("LpNormalization", low=-1.0, high=1.0)
-LRN, MEAN_VARIANCE = operator("LRN"), operator("MeanVarianceNormalization")
-
+BATCH, GROUP, INSTANCE, LRN, LP, MEAN_VARIANCE, RMS = map(operator, NAMES.split())
+LP.low, LP.high = -1.0, 1.0
 #: What a warning says of both.
 FOLDED = "where it is folded into x·a + b, or the variance E[x²] − E[x]², which cancels"
 #: Of tensors with a batch axis and a channel axis.

@@ -26,6 +26,8 @@ NAMES = """Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear""
 CAST, LIKE = operator("Cast", exact=True), operator("CastLike", exact=True)
 DEQUANTIZE, DYNAMIC, QUANTIZE = map(operator, NAMES.split()[2:])
 LONG_ZERO = "there is no zero point of int32"
+#: The versions of Cast, and of those that quantize, after their first ones.
+_LATER: tuple[int, ...] = (13, 19, 21, 23, 24, 25, 28)
 #: Every integer up to here is a number of float64.
 _EXACT = 1 << 53
 # Numbers as texts, by what Cast-9 and later say of them.
@@ -212,13 +214,10 @@ def _cast(input, dtype, saturate, round_mode, *, beyond=True):
 
 
 CAST.formula(1, 6, 9)(lambda input, *, to: _cast(input, dtypes.named(to), 1, "up", beyond=False))
-CAST.formula(13, 19, 21, 23, 24, 25, 28)(lambda input, *, to, saturate=1, round_mode="up": _cast(
+CAST.formula(*_LATER)(lambda input, *, to, saturate=1, round_mode="up": _cast(
     input, dtypes.named(to), saturate, round_mode))  # fmt: skip
 LIKE.formula(15, 19, 21, 23, 24, 25)(lambda input, target_type, *, saturate=1, round_mode="up": (
     _cast(input, dtypes.of(np.empty(0, target_type.dtype)), saturate, round_mode)))  # fmt: skip
-
-
-_LATER: tuple[int, ...] = (13, 19, 21, 23, 24, 25, 28)
 
 
 def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: (
@@ -260,8 +259,7 @@ def of_products(product, since, x, x_scale, x_zero_point=None, *, axis=1, block_
     out = dtypes.named(output_dtype) if output_dtype else dtypes.of(np.empty(0, x_scale.dtype))
     illegal(f"an output of type {out}; allowed: floats", out is None or out.kind != "float")
     scale, zero = place(x, x_scale, x_zero_point, axis if since > 10 else None, block_size)
-    if zero is not None and x.dtype == np.int32 and zero.any():
-        is_open(LONG_ZERO)
+    is_open(LONG_ZERO, zero is not None and x.dtype == np.int32 and zero.any())
     return product(x, np.zeros((), x.dtype) if zero is None else zero, scale, out)
 
 

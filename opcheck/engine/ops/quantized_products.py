@@ -16,9 +16,7 @@ from opcheck.errors import InvalidNode, illegal
 from opcheck.numbers.plain import values_of as exact_values
 
 NAMES = """ConvInteger MatMulInteger QLinearConv QLinearMatMul"""
-MATMUL = operator("MatMulInteger", exact=True)
-CONV = operator("ConvInteger", exact=True)
-Q_MATMUL, Q_CONV = operator("QLinearMatMul"), operator("QLinearConv")
+CONV, MATMUL, Q_CONV, Q_MATMUL = (operator(n, exact="Integer" in n) for n in NAMES.split())
 
 #: Of two operands the axis that has a scale or zero point for each entry, None where none has.
 MATRICES, FILTERS = (-2, -1), (None, 0)

@@ -17,10 +17,9 @@ from opcheck.errors import InvalidNode, NotSupported, illegal
 NAMES = """Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform
 RandomUniformLike"""
 
-NORMAL, UNIFORM, NORMAL_LIKE, UNIFORM_LIKE, BERNOULLI, MULTINOMIAL = (
+BERNOULLI, MULTINOMIAL, NORMAL, NORMAL_LIKE, UNIFORM, UNIFORM_LIKE = (
     operator(name, exact=True, random=True, of_shapes=name.endswith("Like"), ignores=("seed",))
-    for name in ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike",
-                 "Bernoulli", "Multinomial"))  # fmt: skip
+    for name in NAMES.split() if name != "Dropout")  # fmt: skip
 
 
 @by_step(1, 22)

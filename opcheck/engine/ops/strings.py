@@ -15,10 +15,9 @@ from opcheck.engine.operators import by_step, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported, unsupported
 
 NAMES = """RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer"""
-
-CONCAT = operator("StringConcat", exact=True)
+MATCH, CONCAT, NORMALIZER, SPLIT = (operator(name, exact=True) for name in NAMES.split()[:-1])
+TF_IDF = operator("TfIdfVectorizer", of_integers=True)
 CONCAT.formula(20)(lambda X, Y: np.add(*broadcast(X, Y)))
-SPLIT = operator("StringSplit", exact=True)
 #: Changes of case, of all letters and of ASCII's alone.
 _WIDE = {"LOWER": str.lower, "UPPER": str.upper}
 _NARROW = {name: lambda s, of=of: getattr(s.encode(), of)().decode()
@@ -75,7 +74,6 @@ SPLIT.mutant_table({
     "empty_delimiter_is_characters": ("an empty delimiter split every character off",
         lambda s, d, most: [*s] if d == "" else _pieces(s, d, most)),
 }, by=_split)  # fmt: skip
-NORMALIZER = operator("StringNormalizer", exact=True)
 
 
 def _cleaned(texts, words, key, change):
@@ -115,7 +113,6 @@ NORMALIZER.mutant_table({
     "nothing_left_is_nothing": ("nothing came out where all was removed",
         lambda texts, *how: [s for s in _cleaned(texts, *how) if s or "" in texts]),
 }, by=_normal)  # fmt: skip
-MATCH = operator("RegexFullMatch", exact=True)
 #: What Python has for parts of a pattern that it reads otherwise, or does not repeat.
 _INSTEAD = {r"\s": r"[\t\n\f\r ]", r"\S": r"[^\t\n\f\r ]", r"\B": r"(?:(?!\b))", r"\b": r"(?:\b)",
             "$": r"(?:\Z)", r"\z": r"(?:\Z)", "^": "(?:^)", r"\A": r"(?:\A)",
@@ -194,7 +191,6 @@ MATCH.mutant_table({
            ("dot_is_a_line_break_too", "a dot matched line breaks too", re.A | re.S),
            ("classes_of_unicode", "classes held letters and digits beyond ASCII", 0))},
 }, by=_by_pattern)  # fmt: skip
-TF_IDF = operator("TfIdfVectorizer", of_integers=True)
 
 
 def _pooled(pool, starts, longest):

@@ -13,8 +13,6 @@ The rules, with u the unit roundoff of the arithmetic:
   type once and not twice.
 """
 
-from typing import Any
-
 from opcheck.numbers import NAMES
 from opcheck.numbers.bounded import choice, elementwise, reductions
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
@@ -22,7 +20,3 @@ from opcheck.numbers.bounded.choice import Indices, Truth
 
 _MODULES = (choice, elementwise, reductions)
 globals().update({n: getattr(m, n) for m in _MODULES for n in NAMES if hasattr(m, n)})
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"bounded numbers have no function {name}")

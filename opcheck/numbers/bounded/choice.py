@@ -97,8 +97,6 @@ isinf = _mask(lambda v: ~is_finite(v) & (v == v))
 def where(condition: Any, a: Any, b: Any) -> Any:
     """`a` where `condition` holds, else `b`; where that is unsure, either."""
     if not isinstance(a, Bounded) and not isinstance(b, Bounded):
-        if not isinstance(condition, Truth):
-            return np.where(condition, a, b)
         raise TypeError("an unsure condition chooses between bounded numbers only")
     a, b = pair(a, b)
     chosen, unsure = halves(condition)

@@ -89,8 +89,8 @@ def locate(
         unnamed = not (found.wrong or found.together)
         if unnamed and any(one.result.verdict == "warn" for one in found.nodes):
             wrong.append("which a node with a warning may explain")
-        elif unnamed and found.around:
-            some = plural(len(found.around), "node")
+        elif unnamed and found.suspected:
+            some = plural(found.suspected, "node")
             wrong.append(f"and the reason is in {some} that nobody judged, or in several together")
     if wrong or found.together:
         options.end(Exit.NONCONFORMING, ", ".join(wrong))

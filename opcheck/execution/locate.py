@@ -7,7 +7,7 @@ tensors that have to be outputs for the answer to be right are searched for.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -155,6 +155,14 @@ class Network:
         names = dict.fromkeys(chain.from_iterable(every))
         return [name for name in names if name not in self.fixed]
 
+    def ancestors(self, names: Iterable[str]) -> set[str]:
+        """The tensors that these are computed from, and these."""
+        found = {*names}
+        for node in reversed(self.body.nodes):
+            if not found.isdisjoint(node.outputs):
+                found.update(node.reads)
+        return found
+
     @cached_property
     def fixed(self) -> set[str]:
         """The tensors that are given, and no node's."""
@@ -300,13 +308,17 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     yield from search.ask(whole.answer)
     judged = {one.part for one in search.judged}
     left = [part for part in chain.from_iterable(network.passes()) if part not in judged]
+    outputs = [one.output for one in whole.result.comparisons if one.problem]
+    before = network.ancestors(outputs or network.body.outputs)
+    around = (*network.why_not.items(), *((part, _UNANSWERED) for part in left))
     found = Located(
         replace(whole.result, diagnoses=()) if known else None,
         tuple(sorted(search.judged, key=lambda one: one.part.place)),
-        (*network.why_not.items(), *((part, _UNANSWERED) for part in left)),
+        around,
         len(network.parts),
         tuple(_depths(network, search.seen, search.sample)) if known else (),
         taken=network.taken,
+        suspected=sum(not before.isdisjoint(part.outputs) for part, _ in around),
     )
     wrong = found.by_itself
     if known and wrong and not network.fixed.issuperset(network.node(wrong.part).inputs):
@@ -317,8 +329,8 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
         known = False
     if known and whole.result.failure in ("values", "precision"):
         found = replace(found, together=(yield from search.together(network)))
-    outputs = found.wrong.result.comparisons if found.wrong else ()
-    beyond = any(one.problem == "values" and one.wrong for one in outputs)
+    wrongs = found.wrong.result.comparisons if found.wrong else ()
+    beyond = any(one.problem == "values" and one.wrong for one in wrongs)
     # Alone, it is judged by the bound.
     if found.wrong and beyond and search.given.issuperset(search.network.names([found.wrong.part])):
         alone = yield from CaseEvaluation(found.wrong.result.case).on(backend)

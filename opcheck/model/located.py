@@ -67,7 +67,8 @@ class Located:
     """The result of a model on one backend.
 
     `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
-    nodes; `around` are those that are not judged, and why. `exposed` says why a pass came to
+    nodes; `around` are those that are not judged, and why, and `suspected` the number of these that
+    wrong outputs are computed from. `exposed` says why a pass came to
     nothing, or what making outputs of tensors changed. `taken` is the number of Ifs in whose place
     the branch stands that they take. `together` is the node whose outputs have to be the model's
     own for its answer to be right, or for what the wrong node reads. `right_alone`: by itself, the
@@ -83,6 +84,7 @@ class Located:
     together: Part | None = None
     taken: int = 0
     right_alone: bool = False
+    suspected: int = 0
 
     @property
     def wrong(self) -> JudgedNode | None:

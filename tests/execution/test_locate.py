@@ -393,11 +393,11 @@ def of_choice(folder: Path) -> Path:
 
 
 def test_no_node_is_judged_by_an_index_that_the_backend_did_not_give(tmp_path):
-    """Sizes are the same in any arithmetic."""
     found = found_by(of_choice(tmp_path), Shy(another("choice", "ArgMin"), hides=(7,)))
     assert found.failing == []
     assert {one.part.name for one in found.judged} == {"product", "shaped", "Tanh_7"}
     assert {part.name for part, _ in found.around} == {"choice", "row", "size", "half", "squares"}
+    assert found.suspected == 3  # not what has no part in the answer, "size" and "half"
 
 
 def test_a_wrong_integer_is_never_off_by_little(tmp_path):

@@ -331,7 +331,11 @@ def compare_outputs(
         )
         return _related(wants, got, found)
     name = wants[len(got)].name if len(got) < len(wants) else f"output {len(wants)}"
-    detail = f"{len(got)} output{'s' * (len(got) != 1)}, want {len(wants)}"
+    # What is no list, such as None, stands in place of all outputs.
+    what = ""
+    if len(got) == 1 < len(wants) and isinstance(got[0], Foreign):
+        name, what = wants[0].name, f" ({got[0].description})"
+    detail = f"{len(got)} output{'s' * (len(got) != 1)}{what}, want {len(wants)}"
     return (Comparison(name, "count", detail, used=inf),)
 
 

@@ -97,8 +97,9 @@ def test_a_wrong_number_of_outputs_is_one_finding() -> None:
     told = missing.output, missing.problem, missing.detail
     assert told == ("mask", "count", "1 output, want 3")
     (extra,) = compare_outputs(wants[:1], [array, array, array], EXACT)
-    assert (extra.output, extra.problem) == ("output 1", "count")
-    assert extra.detail == "3 outputs, want 1"
+    assert (extra.output, extra.problem, extra.detail) == ("output 1", "count", "3 outputs, want 1")
+    (null,) = compare_outputs(wants, [Foreign("builtins.NoneType")], EXACT)
+    assert (null.output, null.detail) == ("y", "1 output (builtins.NoneType), want 3")
     (none,) = compare_outputs(wants, [], EXACT)
     assert (none.output, none.detail) == ("y", "0 outputs, want 3")
     assert compare_outputs([], [], EXACT) == ()

@@ -80,7 +80,9 @@ def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Cas
     names = {case.op.name.lower(): case.op.name for case in cases}
     for wanted in (wanted for wanted in selection.ids if wanted not in here):
         op = wanted.partition("/")[0]
-        alike = _completions(wanted, here) or _completions(op, _there(cases) - {op})
+        mine = [one for one in here if one.startswith(f"{op}/")]
+        near = _completions(f"{op}/", mine) if mine else _completions(op, _there(cases) - {op})
+        alike = _completions(wanted, mine or here) or near
         raise UsageError(f"no case {wanted!r}", alike)
     for op in (op for op in selection.ops if op.lower() not in names):
         known = _there(cases)

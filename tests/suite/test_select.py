@@ -55,8 +55,10 @@ def test_an_id_is_matched_as_a_whole(suite: tuple[Case, ...]) -> None:
 
 
 def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None:
-    caught = error_of(UsageError, choose, suite, Selection(ids=("Hardmax/nan@",)))
-    assert str(caught.hint).endswith("@opset=13,dtype=float16' and 1 more?")
+    for wanted, end in (("nan@", "@opset=13,dtype=float16' and 1 more?"), ("qqqqqqqq", "more?")):
+        caught = error_of(UsageError, choose, suite, Selection(ids=(f"Hardmax/{wanted}",)))
+        assert str(caught.hint).startswith("did you mean 'Hardmax/")
+        assert str(caught.hint).endswith(end)
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,9 @@ def runnable(prepared: Any) -> Prepared:
 def of_object(thing: Any) -> Backend:
     """Make a backend of a Python object: one with `prepare`, or a function of one operator.
 
-    docs/python.md says what a function is called with, and what it returns.
+    A function is called with the operator's inputs in order, None for a missing one, and with the
+    attributes that the case states by name. It returns the output, or a tuple of outputs.
+    NotImplementedError means not implemented; any other exception is a refusal.
     """
     name = getattr(thing, "__name__", None) or type(thing).__name__
     address = f"{IN_PROCESS}:{name}"

@@ -37,8 +37,12 @@ _SIGNALS = (*_NEVER_A_REFUSAL, SystemExit, *_NOT_IMPLEMENTED, MemoryError, BaseE
 
 @dataclass(frozen=True)
 class CallFailure:
-    """An exception that ended the work; `signal` names its type, or a base, in `_SIGNALS`."""
+    """An exception that ended the work; `signal` is its type, or the base that has a meaning."""
 
+    #: Defect: opcheck's part of the adapter failed. WrongOperator: an operator's file is wrong.
+    #: BackendUnavailable: the backend is not the one asked for. ProcessDied, SystemExit: its
+    #: process or program ended. UnusableAnswer: no tensors came. NotExpressible: no model states
+    #: the task. NotSupported, NotImplementedError: nothing implements it. BaseException: none.
     signal: str
     kind: str
     detail: str

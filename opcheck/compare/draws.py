@@ -18,6 +18,8 @@ from opcheck.dtypes import DType
 from opcheck.engine import Drawn
 from opcheck.model import Array
 
+#: The probability that a right answer is accused by one group of elements, or of pairs.
+ERROR_RATE = 1e-10
 _BINS = 256
 _LEVELS = np.arange(1, _BINS) / _BINS
 #: Where a value fills several bins, this decides: the same in each run, and as nobody else draws.
@@ -102,9 +104,9 @@ def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
 
 
 def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
-    """The deviations of parts from `likely` ones, by what chance exceeds once in 10^10 answers."""
+    """The deviations of parts from `likely` ones, as shares of those allowed."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = parts * np.log(parts / likely), (1 - parts) * np.log((1 - parts) / (1 - likely))
     entropy = np.nan_to_num(terms[0]) + np.nan_to_num(terms[1])
-    found: Array = np.sqrt(count * entropy.clip(0) / math.log(2 * questions / 1e-10))
+    found: Array = np.sqrt(count * entropy.clip(0) / math.log(2 * questions / ERROR_RATE))
     return found

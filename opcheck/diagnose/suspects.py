@@ -24,6 +24,7 @@ from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.engine.node import of_legality
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.grouping import sure
 from opcheck.model import Array, Case, Cell, Comparison, Diagnosis, Foreign, OpVersion, Tolerance
 from opcheck.numbers import setting
 
@@ -246,10 +247,16 @@ def _is_far(right: Array | None, got: Output) -> bool:
     """Return True if poorer arithmetic is not all that is wrong, which bounds cost more to tell."""
     if right is None or isinstance(got, Foreign) or right.shape != got.shape:
         return False
-    known = np.isfinite(right) & np.isfinite(got) & (got != 0)
-    right, got = right[known].astype(np.float64), got[known].astype(np.float64)
     # An element is off by a quarter of the largest of all.
-    return bool((4 * abs(got - right) > abs(right).max(initial=0)).any())
+    return bool(_is_off(right, got, 4).any())
+
+
+def _is_off(right: Array, got: Array, times: int) -> Any:
+    """Mask known elements that are off by more than the largest of all, divided by `times`."""
+    right, got = wide(right), wide(got)
+    known = np.isfinite(right) & np.isfinite(got) & (got != 0)
+    with np.errstate(all="ignore"):
+        return known & (times * abs(got - right) > abs(right[known]).max(initial=0))
 
 
 def _fits(compared: Comparison, rounded: Evidence, place: int) -> bool:
@@ -408,6 +415,18 @@ class Evidence:
         with np.errstate(all="ignore"):
             return np.abs(wide(one) - wide(other)) <= 2 * bounds[0].room(bounds[0].tiers()[0]).own
 
+    def is_far_from(self, place: int, plain: Any) -> bool:
+        """Return True if the answer is another than this, however that was rounded."""
+        got, right = (self.got or ())[place], self.nearest[place]
+        if place in self.passing or right is None or not isinstance(got, np.ndarray):
+            return False
+        precision = sure(of(got)).precision
+        # Plain numbers of 16 bits are computed in float32.
+        off = _is_off(got, plain, 2 ** (precision - 2 if precision < 16 else precision // 2 - 1))
+        with np.errstate(all="ignore"):
+            off &= 8 * abs(wide(got) - wide(plain)) > abs(wide(right) - wide(plain))
+        return bool(off.any() and (off & ~np.asarray(self.within_errors(place, got, plain))).any())
+
     def _wants(self, place: int) -> list[Want]:
         return [wants[place] for wants in self.admitted if place < len(wants)]
 
@@ -521,19 +540,19 @@ class Evidence:
 
 def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
     """Return True if `mutant` gives the same wrong answer, up to rounding."""
-    made = mutant.made_on(evidence.node)
-    if evidence.got is None or isinstance(made, InvalidNode):
-        return evidence.got is None and isinstance(made, InvalidNode)
-    # Most mutants make no difference to a node, and a right answer explains no failure.
-    if evidence.node.is_legal and made is evidence.node.right:
-        return False
-    answer = as_outputs(made)
-    if len(evidence.got) != len(answer) or not all(map(_same_kind, evidence.got, answer)):
-        return False
     operator = operator_of(evidence.node.op)
+    rounded = operator is not None and not operator.exact
+    # Most mutants are far off in plain arithmetic, too, which takes a fraction of the time.
+    if rounded and evidence.node.is_legal and not evidence.node.draws:
+        with setting(of_legality, True):
+            plain = _answer(mutant, evidence)
+        if plain is None or any(starmap(evidence.is_far_from, enumerate(plain))):
+            return False
+    answer = _answer(mutant, evidence)
+    if answer is None or evidence.got is None:
+        return answer is not None
     if evidence.node.draws:
         return _draws_alike(mutant, evidence)
-    rounded = operator is not None and not operator.exact
     right = as_outputs([*evidence.node.right]) if evidence.node.is_legal else ()
     untouched = {n for n, one in enumerate(right) if same_answers((one,), answer[n : n + 1])}
 
@@ -548,6 +567,19 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
             return False
     # An answer that passes explains no failure.
     return not evidence.is_right(answer)
+
+
+def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
+    """Return the outputs of a mutant, none for a refusal; None for another kind of answer."""
+    made = mutant.made_on(evidence.node)
+    if evidence.got is None or isinstance(made, InvalidNode):
+        return () if evidence.got is None and isinstance(made, InvalidNode) else None
+    # Most mutants make no difference to a node, and a right answer explains no failure.
+    if evidence.node.is_legal and made is evidence.node.right:
+        return None
+    answer = as_outputs(made)
+    alike = len(evidence.got) == len(answer) and all(map(_same_kind, evidence.got, answer))
+    return answer if alike else None
 
 
 def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:

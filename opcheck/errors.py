@@ -112,11 +112,11 @@ class WrongOperator(UsageError):
 
 
 class NodeError(Exception):
-    """Something about one node, which becomes an outcome or a verdict, never our end."""
+    """Something about one node: it becomes an outcome or a verdict, and never ends a run."""
 
 
 class InvalidNode(NodeError):
-    """The node breaks its specification, which is a refusal: operator, value, allowed range."""
+    """The node breaks its specification; the message names operator, value and allowed range."""
 
 
 def illegal(why: str, when: object) -> None:
@@ -126,7 +126,7 @@ def illegal(why: str, when: object) -> None:
 
 
 class NotSupported(NodeError):
-    """Nothing here implements the node, which is a not-implemented signal."""
+    """Nothing here implements the node."""
 
 
 def unsupported(why: str, when: object) -> None:

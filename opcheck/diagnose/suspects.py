@@ -248,12 +248,11 @@ def _is_far(right: Array | None, got: Output) -> bool:
     if right is None or isinstance(got, Foreign) or right.shape != got.shape:
         return False
     # An element is off by a quarter of the largest of all.
-    return bool(_is_off(right, got, 4).any())
+    return bool(_is_off(wide(right), wide(got), 4).any())
 
 
-def _is_off(right: Array, got: Array, times: int) -> Any:
+def _is_off(right: Floats, got: Floats, times: int) -> Any:
     """Mask known elements that are off by more than the largest of all, divided by `times`."""
-    right, got = wide(right), wide(got)
     known = np.isfinite(right) & np.isfinite(got) & (got != 0)
     with np.errstate(all="ignore"):
         return known & (times * abs(got - right) > abs(right[known]).max(initial=0))
@@ -422,9 +421,11 @@ class Evidence:
             return False
         precision = sure(of(got)).precision
         # Plain numbers of 16 bits are computed in float32.
-        off = _is_off(got, plain, 2 ** (precision - 2 if precision < 16 else precision // 2 - 1))
+        times = 2 ** (precision - 2 if precision < 16 else precision // 2 - 1)
+        mine, other = wide(got), wide(plain)
+        off = _is_off(mine, other, times)
         with np.errstate(all="ignore"):
-            off &= 8 * abs(wide(got) - wide(plain)) > abs(wide(right) - wide(plain))
+            off &= 8 * abs(mine - other) > abs(wide(right) - other)
         return bool(off.any() and (off & ~np.asarray(self.within_errors(place, got, plain))).any())
 
     def _wants(self, place: int) -> list[Want]:

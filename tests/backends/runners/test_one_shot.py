@@ -8,7 +8,7 @@ import pytest
 
 from opcheck import model
 from opcheck.backends import attempt
-from opcheck.backends.adapters import cmd as one_shot_module
+from opcheck.backends.adapters import cmd
 from opcheck.backends.base import Backend, Defect
 from opcheck.backends.connect import connect
 from opcheck.dtypes import DTYPES
@@ -143,7 +143,7 @@ def test_arguments_pass_no_shell(tmp_path: Path) -> None:
 
 def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
     words = "--m={model} {inputs}:{outputs} {outputs}{model} {x} { }{model a{{model}}".split()
-    assert one_shot_module.filled(words, ["M", "{outputs}", "O"]) == [
+    assert cmd.filled(words, ["M", "{outputs}", "O"]) == [
         "--m=M", "{outputs}:O", "OM", "{x}", "{", "}{model", "a{M}",
     ]  # fmt: skip
 
@@ -247,7 +247,7 @@ def test_a_case_that_cannot_be_written_was_not_run(tmp_path, monkeypatch):
 
 
 def test_a_bug_in_building_the_model_is_no_refusal(tmp_path, monkeypatch):
-    monkeypatch.setattr(one_shot_module, "model_of", lambda _: [][0])
+    monkeypatch.setattr(cmd, "model_of", lambda _: [][0])
     with pytest.raises(Defect, match="IndexError"):
         outcome_of(tmp_path, "identity()")
 

@@ -33,13 +33,12 @@ class Answer(NamedTuple):
 class Refusal(NamedTuple):
     """A refusal of the model is right, if its legal twin is accepted.
 
-    `wants` are the twin's outputs, empty if nothing computes them; `twin` asks for them.
+    `wants` are the twin's outputs, empty if nothing computes them.
     """
 
     reason: str
     wants: tuple[Want, ...]
     name: str | None = None
-    twin: question.Question | None = None
 
 
 Admitted: TypeAlias = Answer | Refusal

@@ -136,7 +136,7 @@ class CaseEvaluation:
         except MemoryError:
             reason = "the case's data do not fit into memory"
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.NOT_RUN, reason))
-        legal = expected.legal_twin(admitted)
+        legal = asked.twin
         reply = yield asked
         outcome, printed = reply.outcome, reply.printed
         twin: Outcome | None = None
@@ -435,7 +435,7 @@ def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evi
             got = outputs
         case _:
             return None
-    twin = expected.legal_twin(evaluation.accepted_answers) if is_twin else None
+    twin = evaluation.question.twin if is_twin else None
     return _evidence(evaluation, twin or evaluation.question, got, Refusal if twin else Answer)
 
 

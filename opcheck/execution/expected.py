@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -14,7 +15,8 @@ from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, t
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
 from opcheck.engine.node import graph_of
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotExpressible, NotSupported
+from opcheck.graph import model_of, stated_ranks
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
@@ -62,22 +64,62 @@ def question(case: Case) -> Question:
     # Negated parameters, such as a depth or a ratio, may make the node illegal.
     pairs = zip(inputs, second, strict=True)
     unchanged = all(one.size != 1 or dtypes.identical(one, other) for one, other in pairs)
-    legal = known and (unchanged or _is_computed(task, second))
+    otherwise = _answer(task, second) if known and not unchanged else None
+    legal = known and (unchanged or otherwise is not None)
     if known and not legal:
         second = tuple(backends.second_data(inputs, may_negate=False, moved=moved))
     is_model = case.op == model.GRAPH and isinstance(case.expect, model.Computed)
     if is_model and all(map(dtypes.identical, inputs, second)):  # integers alone, such as tokens
         other = tuple(backends.second_data(inputs, may_negate=False, moved=range(len(inputs))))
-        second = other if _is_computed(task, inputs, other) else second
-    return Question(task, inputs, second, legal, case.timeout, draws or bool(case.expect.random))
+        right, found = _answer(task, inputs), _answer(task, other)
+        if right and found and [*map(np.shape, right)] == [*map(np.shape, found)]:
+            second = other
+    refused, random = case.expect.rejection, draws or bool(case.expect.random)
+    twin = question(refused.legal) if refused else None
+    if not case.model:
+        right = _answer(task, inputs) if known and not case.expect.written else None
+        task = _with_ranks(case, task, twin, [*filter(None, (right, otherwise))])
+    return Question(task, inputs, second, legal, case.timeout, random, twin)
 
 
-def _is_computed(task: Task, *data: Sequence[Array]) -> bool:
-    """Return True if the node is legal on all of these data, with outputs of the same shapes."""
+def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
+    """The outputs in plain arithmetic; None where the node is illegal, or the engine lacks it."""
     try:
-        return len({tuple(map(np.shape, node_of(task, inputs).plain)) for inputs in data}) == 1
+        return node_of(task, inputs).plain
     except (InvalidNode, NotSupported):
-        return False
+        return None
+
+
+def _with_ranks(
+    case: Case, task: Task, twin: Question | None, answers: Sequence[Sequence[Array]]
+) -> Task:
+    """`task` with the ranks of its outputs, and the types of those whose type is open.
+
+    onnx's checker refuses an output of no rank, and ONNX infers none for many nodes. So answers
+    state it: what the case writes out and what the engine gives, where these agree. Of a model that
+    may be refused, ONNX's inference goes before, and its legal twin stands for an answer. Sizes
+    stay open: they are part of the answer.
+    """
+    names = [output.name for output in task.outputs]
+    known: list[tuple[str, int, dtypes.DType | None]]
+    known = [(spec.name, len(spec.shape), spec.dtype) for spec in case.expect.written]
+    for answer in answers:
+        known += zip(names, map(np.ndim, answer), map(dtypes.of, answer), strict=True)
+    inferred = dict[str, int]()
+    if twin or not known or not operator_of(case.op):
+        # The twin's type may be what this model lacks to be legal.
+        others = twin.task.outputs if twin else ()
+        known += [(one.name, one.rank, None) for one in others if one.rank is not None]
+        with suppress(NotExpressible):
+            inferred = stated_ranks(model_of(task), names)
+    outputs = []
+    for one in task.outputs:
+        ranks = {rank for name, rank, _ in known if name == one.name}
+        types = {dtype for name, _, dtype in known if name == one.name}
+        rank = inferred.get(one.name, ranks.pop() if len(ranks) == 1 else one.rank)
+        dtype = one.dtype or (types.pop() if len(types) == 1 else None)
+        outputs.append(replace(one, rank=rank, dtype=dtype))
+    return replace(task, outputs=tuple(outputs))
 
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
@@ -165,11 +207,6 @@ class Unsupported(WrongCase):
     """The engine cannot compute the answer; the case itself may be right."""
 
 
-def legal_twin(answers: Iterable[verdict.Admitted]) -> Question | None:
-    """The question about the legal twin of the first refusal among `answers`."""
-    return next((one.twin for one in answers if isinstance(one, verdict.Refusal)), None)
-
-
 def accepted_answers(
     case: Case, asked: Question, oracle_answer: OracleAnswer | None = None
 ) -> tuple[verdict.Admitted, ...]:
@@ -211,16 +248,16 @@ def _one(
             if case.rule != "open" and operator_of(case.op) is not None:
                 # What the engine answers, but as undecided, the case may decide.
                 with operators.only_what_is_said():
-                    accepted = _is_computed(asked.task, asked.inputs)
+                    accepted = _answer(asked.task, asked.inputs) is not None
                 if accepted:
                     message = "the case takes this model for invalid, opcheck's engine accepts it"
                     raise WrongCase(message)
-            twin = question(legal)
+            twin = grouping.sure(asked.twin)
             try:
                 wants = computed(legal, twin, twin.inputs) if operator_of(legal.op) else ()
             except WrongCase as error:
                 raise type(error)(f"its legal twin: {error}") from None
-            return verdict.Refusal(reason, wants, name, twin)
+            return verdict.Refusal(reason, wants, name)
         case model.Computed():
             wants = computed(case, asked, asked.inputs)
             may_be_empty = case.rule == "open" or case.empty or asked.random

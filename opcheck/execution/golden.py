@@ -26,9 +26,10 @@ from opcheck.compare.outputs import in_its_dtype
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
 from opcheck.execution import expected, saving, workers
+from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
-from opcheck.graph.test_data import DATA, model_bytes
-from opcheck.grouping import picked
+from opcheck.graph.test_data import DATA
+from opcheck.grouping import picked, sure
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
 from opcheck.suite import golden_files as gm
 
@@ -194,8 +195,6 @@ class Test:
     legal_twin: bool = False
     #: Why the model is to be refused, "" if it has answers.
     reason: str = ""
-    #: The ranks of the outputs, of a model to be refused those of its legal twin; () if unknown.
-    ranks: tuple[int, ...] = ()
 
 
 class Made(NamedTuple):
@@ -245,13 +244,17 @@ def _test(
 ) -> Test:
     """A test with the outputs `found`, or else those that the case states; none without `wants`."""
     kind: AnswerKind = "should" if case.rule == "should" else "must"
-    arrays, method = found or (tuple(map(in_its_dtype, wants)), "stated")
+    task, (arrays, method) = asked.task, found or (tuple(map(in_its_dtype, wants)), "stated")
     pairs, tolerance = zip(wants, arrays, strict=True), case.tolerance
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
     bound = tolerance is None and any(one.lowest is not one.written for one in around)
     data = asked.inputs, around, method if wants else None
-    ranks = tuple(one.written.ndim for one in around)
-    return Test(asked.task.case, kind, asked.task, tolerance, bound, *data, ranks=ranks)
+    # Other answers that are right may have other ranks.
+    if around:
+        ends_of = zip(task.outputs, around, strict=True)
+        ranked = (replace(one, rank=end.written.ndim) for one, end in ends_of)
+        task = replace(task, outputs=tuple(ranked))
+    return Test(task.case, kind, task, tolerance, bound, *data)
 
 
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
@@ -262,7 +265,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     test = _test(case, asked)
     refused = replace(test, kind="rejected", reason=reason)
     try:
-        twin = expected.question(legal)
+        twin = sure(asked.twin)
         found = outputs(twin.task, twin.inputs)
         if found is None:
             raise ValueError("opcheck lacks the operator")
@@ -272,8 +275,6 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     except (ValueError, InvalidNode, MemoryError) as error:
         left = gm.LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
         return Made((refused,), (left,))
-    if [len(one.shape) for one in case.inputs] == [len(one.shape) for one in legal.inputs]:
-        refused = replace(refused, ranks=accepted.ranks)
     return Made((refused, replace(accepted, kind=test.kind, legal_twin=True)))
 
 
@@ -305,7 +306,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         rtol, atol = as_rtol_and_atol(found)
     else:
         rtol, atol = stated.rtol, max(stated.atol, floor)
-    files = {MODEL: model_bytes(task, test.ranks)}
+    files = {MODEL: model_of(task).SerializeToString(deterministic=True)}
     if not test.reason:
         files[DATA] = f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
     pairs = zip(task.inputs, test.inputs, strict=True)

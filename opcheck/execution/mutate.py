@@ -125,7 +125,7 @@ class CaseKills:
 
     @cached_property
     def _twin(self) -> Node | None:
-        twin = expected.legal_twin(self.evaluation.accepted_answers)
+        twin = self.evaluation.question.twin
         return expected.node_of(twin.task, twin.inputs) if twin else None
 
     @cached_property

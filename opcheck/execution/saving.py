@@ -146,12 +146,11 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
     begin(folder, None)
     count = 0
     for case in cases:
-        rejected = case.expect.rejection
         try:
-            asked = [question(one) for one in (case, *([rejected.legal] if rejected else []))]
+            asked = question(case)
         except ValueError as error:
             raise UsageError(f"{case.id}: {error}") from None
-        for one in asked:
+        for one in filter(None, (asked, asked.twin)):
             with suppress(NotExpressible):
                 place = folder / folders.folder_name(one.task.case)
                 folders.write_question(place, model_of(one.task), one.task, one.inputs)

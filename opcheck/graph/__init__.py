@@ -59,9 +59,17 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
     graph = helper.make_graph(nodes, task.op.name, inputs, outputs, held)
     imports = [helper.make_opsetid(domain, at_opset)]
     model = helper.make_model(graph, opset_imports=imports, ir_version=version)
-    _state_ranks(model)
-    _keep_rank(model)
+    if any(one.rank is None or one.dtype is None for one in task.outputs):
+        _state_inferred(model)
     return model
+
+
+def stated_ranks(model: ModelProto, names: Iterable[str]) -> dict[str, int]:
+    """The ranks that a model states of its outputs, by these names for them."""
+    tensors = [
+        (name, one.type.tensor_type) for name, one in zip(names, model.graph.output, strict=True)
+    ]
+    return {name: len(it.shape.dim) for name, it in tensors if it.HasField("shape")}
 
 
 def with_weights(task: Task) -> Task:
@@ -226,39 +234,15 @@ def _type(dtype: DType, of_sequence: bool = False) -> AttributeProto:
     return helper.make_attribute("type", found)
 
 
-def _state_ranks(model: ModelProto) -> None:
-    """Give each output its rank, and a type if it has none, where ONNX can infer them."""
+def _state_inferred(model: ModelProto) -> None:
+    """Give each output a rank and a type, if it has none, where ONNX can infer them."""
     # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
     for output, found in zip(model.graph.output, _inferred(model), strict=False):
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
-        if theirs.HasField("shape"):
-            state_rank(output, len(theirs.shape.dim))
-
-
-def state_rank(output: ValueInfoProto, rank: int) -> None:
-    """Give an output, if it has no shape, one of this rank and of any sizes."""
-    tensor = output.type.tensor_type
-    for _ in range(0 if tensor.HasField("shape") else rank):
-        tensor.shape.dim.add()
-    tensor.shape.SetInParent()
-
-
-def _keep_rank(model: ModelProto) -> None:
-    """Give the only output the rank of the first input, where ONNX infers none."""
-    # Its checker refuses an output without a shape. Operators without inference at their version,
-    # such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
-    graph, (imported, *_) = model.graph, model.opset_import
-    if imported.domain or not len(graph.node) == len(graph.output) == 1:
-        return
-    node = graph.node[0]
-    schema = opset.describe("", node.op_type, imported.version)
-    if schema is None or schema.infers_shapes or len(schema.outputs) > 1 or not node.input:
-        return
-    shapes = {one.name: len(one.type.tensor_type.shape.dim) for one in graph.input}
-    shapes |= {one.name: len(one.dims) for one in graph.initializer}
-    if node.op_type != "Reshape" and node.input[0] in shapes:
-        state_rank(graph.output[0], shapes[node.input[0]])
+        if theirs.HasField("shape") and not ours.HasField("shape"):
+            ours.shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in theirs.shape.dim)
+            ours.shape.SetInParent()
 
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
@@ -270,12 +254,6 @@ def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
             if attribute.name == "num_outputs":
                 attribute.i = len(node.output)
     try:
-        found: Sequence[ValueInfoProto] = infer_shapes(model).graph.output
-        if all(output.type.tensor_type.HasField("shape") for output in found):
-            return found
-        # Some first versions, such as LpPool-1, have no inference; later ones keep the ranks.
-        for imported in model.opset_import:
-            imported.version = max(imported.version, opset.newest(imported.domain))
         return infer_shapes(model).graph.output
     except InferenceError:
         return ()

@@ -25,9 +25,9 @@ from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, ValueInfoPro
 from opcheck import graph, opset
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
-from opcheck.graph import folders, model_of, opset_of as opset_of, state_rank
+from opcheck.graph import folders, opset_of as opset_of
 from opcheck.graph.folders import MODEL, BeyondOpcheck, array_of, element, tensor_type
-from opcheck.model import Array, AttrValue, OpVersion, Task, Value
+from opcheck.model import Array, AttrValue, OpVersion, Value
 from opcheck.opset import onnx_defs, weights
 from opcheck.opset.onnx_defs import domain_of, messages
 
@@ -325,14 +325,6 @@ def output_types(data: bytes) -> list[DType | None]:
     """The types of elements that a model declares for its outputs; None for none."""
     codes = (one.type.tensor_type.elem_type for one in ModelProto.FromString(data).graph.output)
     return [element(code) if code else None for code in codes]
-
-
-def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
-    """`task` as the bytes of a model, with the `ranks` of outputs; raises NotExpressible."""
-    model = model_of(task)
-    for output, rank in zip(model.graph.output, ranks, strict=False):
-        state_rank(output, rank)
-    return model.SerializeToString(deterministic=True)
 
 
 def invalid(model: ModelProto) -> str | None:

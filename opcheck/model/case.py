@@ -174,6 +174,11 @@ class _Expectation:
     random: frozenset[str] = frozenset()
 
     @property
+    def written(self) -> tuple[TensorSpec, ...]:
+        """Every tensor that is written out."""
+        return ()
+
+    @property
     def rejection(self) -> "Rejected | None":
         """The refusal that is admitted, or demanded."""
         return self if isinstance(self, Rejected) else None
@@ -194,6 +199,11 @@ class Values(_Expectation):
     outputs: tuple[TensorSpec, ...]
     ports: tuple[Port, ...] = ()
     random: frozenset[str] = frozenset()
+
+    @property
+    def written(self) -> tuple[TensorSpec, ...]:
+        """The outputs."""
+        return self.outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +257,11 @@ class AnyOf(_Expectation):
     """The text does not decide; each of these answers is acceptable."""
 
     alternatives: tuple[Alternative, ...]
+
+    @property
+    def written(self) -> tuple[TensorSpec, ...]:
+        """The tensors of all alternatives."""
+        return tuple(spec for one in self.alternatives for spec in one.expect.written)
 
     @property
     def rejection(self) -> Rejected | None:

@@ -87,7 +87,8 @@ class Question:
 
     `second_is_legal` only if the engine knows the operator: else a floating input may be a ratio or
     a threshold. `timeout`: seconds that an answer may take even if the run allows fewer. No two
-    runs need agree on a `random` answer.
+    runs need agree on a `random` answer. `twin` asks for the legal twin, if the model may be
+    refused.
     """
 
     task: Task
@@ -96,6 +97,7 @@ class Question:
     second_is_legal: bool
     timeout: float | None = None
     random: bool = False
+    twin: "Question | None" = None
 
     def turned(self) -> "Question":
         """Return the question with the other data first."""

@@ -74,8 +74,7 @@ class Schema:
     """One operator at one version.
 
     `doc` is the operator's text, `constraints` describe its type variables. `bodies` are the opsets
-    for which the specification states the operator as a function of others. `infers_shapes`: onnx
-    can tell the outputs' shapes.
+    for which the specification states the operator as a function of others.
 
     `inputs` and `outputs` are as cases have them, `formals` both as the specification declares
     them: see `without_sequences`.
@@ -89,7 +88,6 @@ class Schema:
     doc: str = ""
     constraints: Mapping[str, str] | None = None
     bodies: tuple[int, ...] = ()
-    infers_shapes: bool = True
     formals: tuple[Sequence[Parameter], Sequence[Parameter]] = ((), ())
 
     @cached_property

@@ -65,7 +65,6 @@ def _schema(schema: Any, name: str) -> Schema:
         doc=schema.doc or "",
         constraints={c.type_param_str: c.description for c in schema.type_constraints},
         bodies=tuple(sorted(schema.all_function_opset_versions)),
-        infers_shapes=schema.has_type_and_shape_inference_function,
         formals=(inputs, outputs),
     )
 

@@ -96,7 +96,7 @@ class Resolver:
             source=Source(self.file.name, mark.line, mark.column, self.file.shipped),
         )
         expect = self.expectation_of(case)
-        stated = stated_by(expect)
+        stated = expect.written
         specs = [*case.inputs, *stated]
         if too_much := excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs)):
             mark = self.at("inputs") if case.inputs else mark
@@ -557,13 +557,6 @@ def output_names(expect: object) -> dict[str, Location]:
             for n, name in enumerate(answer.asked or ()):
                 named.setdefault(name, (*path, "asked", n))
     return named
-
-
-def stated_by(expect: model.Expectation) -> tuple[model.TensorSpec, ...]:
-    """Every tensor that an expectation writes out."""
-    if isinstance(expect, model.AnyOf):
-        return tuple(spec for one in expect.alternatives for spec in stated_by(one.expect))
-    return expect.outputs if isinstance(expect, model.Values) else ()
 
 
 def _likeness(answer: model.OneAnswer) -> object:

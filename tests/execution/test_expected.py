@@ -51,6 +51,30 @@ def test_a_case_that_the_engine_contradicts_accuses_nobody(tmp_path: Path) -> No
     assert result_of(right, outputs(lambda out: 1 - out)).verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize(
+    ("op", "opset", "cases", "rank", "dtype"),
+    [
+        # ONNX infers nothing of axes that are fed.
+        ("Squeeze", 13, "{name: made, inputs: {data: [[[1]]], axes: [1]}}", 2, "float32"),
+        ("Squeeze", 13, "{name: made, inputs: {data: [[[1]]], axes: [1]}, expect:"
+         " {squeezed: [[1]]}}", 2, "float32"),
+        ("Squeeze", 13, "{name: made, inputs: {data: [[[1, 2]]], axes: [2]}, expect:"
+         " {rejected: so, legal: {inputs.axes: [0]}}}", 2, "float32"),
+        # The type of the twin is not that of the model that is to be refused.
+        ("Cast", 13, "{name: made, inputs: {input: [1]}, attrs: {to: 99}, expect:"
+         " {rejected: so, legal: {attrs.to: 7}}}", 1, None),
+        ("Squeeze", 13, "{name: made, rule: open, inputs: {data: [[[1]]], axes: [1]}, expect:"
+         " {any_of: [{as: row, squeezed: [[1]]}, {as: flat, squeezed: [1]}]}}", None, "float32"),
+    ],
+)  # fmt: skip
+def test_a_question_states_the_rank_of_each_right_answer(tmp_path, op, opset, cases, rank, dtype):
+    """onnx's checker refuses an output without one."""
+    text = f"{{op: {op}, opset: {opset}, dtype: float32, clause: as it says, cases: [{cases}]}}"
+    (case,) = cases_in(tmp_path, text)
+    (output,) = question(case).task.outputs
+    assert (output.rank, output.dtype and output.dtype.name) == (rank, dtype)
+
+
 def test_what_the_engine_cannot_compute_is_unsupported_by_opcheck(tmp_path: Path) -> None:
     written = """
         {op: BitCast, opset: 26, dtype: bool, inputs: {input: [true]}, cases: [
@@ -383,7 +407,7 @@ def test_inputs_are_fed_and_initializers_are_part_of_the_model(tmp_path: Path) -
     assert [x.reshape(-1).tolist() for x in asked.inputs] == [list(range(9))]
     assert [x.reshape(-1).tolist() for x in asked.second] == [list(range(9))[::-1]]
     assert (task.case, task.op, task.opset, task.attrs) == (case.id, case.op, 13, {})
-    assert task.outputs == case.outputs
+    assert task.outputs == (replace(case.outputs[0], rank=4),)
     assert [x.shape for x in asked.task.operands(asked.second)] == [(1, 1, 3, 3), (1, 1, 2, 2)]
     assert asked.timeout is None  # that of the run
     turned = asked.turned()

@@ -178,23 +178,6 @@ def test_an_output_states_its_rank_but_not_its_sizes() -> None:
         assert output.type.tensor_type.elem_type == DTYPES["float32"].onnx
 
 
-@pytest.mark.parametrize(
-    ("op", "at", "attrs", "arrays", "rank"),
-    [
-        ("GroupNormalization", 18, {"num_groups": 1}, (IMAGE, np.ones(1), np.ones(1)), 4),
-        ("GroupNormalization", 21, {"num_groups": 1}, (IMAGE, np.ones(2), np.ones(2)), 4),
-        ("Cast", 1, {"to": "FLOAT16"}, (MATRIX,), 2), ("Concat", 1, {}, (MATRIX, MATRIX), 2),
-        ("LpPool", 1, {}, (IMAGE,), 4), ("Reshape", 1, {"shape": (1, 6, 1)}, (MATRIX,), None),
-    ],
-)  # fmt: skip
-def test_an_output_that_onnx_infers_nothing_about_keeps_the_rank(op, at, attrs, arrays, rank):
-    model = model_of(task_of(op, at, attrs, *(array.astype(np.float32) for array in arrays)))
-    shape = model.graph.output[0].type.tensor_type
-    assert (len(shape.shape.dim) if shape.HasField("shape") else None) == rank
-    if (op, at) not in {("Reshape", 1), ("GroupNormalization", 18)}:  # 18 is deprecated
-        check(model)
-
-
 def test_an_output_of_unknown_dtype_gets_the_one_that_onnx_infers() -> None:
     unknown = (OutputSpec("output", None),)
     for dtype in ("float16", "int64", "bool"):

@@ -1,20 +1,24 @@
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from opcheck.dtypes import DTYPES
 from opcheck.graph import model_of, substance
-from opcheck.graph.test_data import invalid, model_bytes, read_model
+from opcheck.graph.test_data import invalid, read_model
+from opcheck.model import OutputSpec
 from tests.asking import task_of
 from tests.models import model, relu, tensor
 
 W = np.arange(3, dtype=np.float32)
 X = np.zeros((2, 3), np.float32)
 TASK = task_of("Softmax", 13, {"axis": 1}, X)
-POOL = task_of("LpPool", 1, {"kernel_shape": (2,), "p": 2.0}, np.zeros((1, 1, 4), np.float32))
+RANKED = (OutputSpec("Y", DTYPES["float32"], rank=3),)
+IMAGE = np.zeros((1, 1, 4), np.float32)
+POOL = task_of("LpPool", 1, {"kernel_shape": (2,), "p": 2.0}, IMAGE, outputs=RANKED)
 
 
 def with_weights(where, **entries):
@@ -112,7 +116,7 @@ def test_names_that_are_no_texts_are_refused(tmp_path, valid):
 def test_a_model_that_is_written_states_its_task_and_is_valid(tmp_path: Path) -> None:
     for task in (TASK, POOL, task_of("ThresholdedRelu", 10, {"alpha": math.nan}, X)):
         path = tmp_path / "model.onnx"
-        path.write_bytes(model_bytes(task, ()))
+        path.write_bytes(model_of(task).SerializeToString())
         model = read_model(path, valid=False)
         assert substance(model) == substance(model_of(task))
         assert invalid(model) is None
@@ -120,10 +124,10 @@ def test_a_model_that_is_written_states_its_task_and_is_valid(tmp_path: Path) ->
 
 def test_a_rank_is_stated_where_onnx_cannot_infer_it() -> None:
     bare = task_of("Reshape", 1, {"shape": (2, 2, 1)}, np.zeros((1, 4), np.float32))
-    assert "shape" in str(invalid(onnx.ModelProto.FromString(model_bytes(bare, ()))))
-    model = onnx.ModelProto.FromString(model_bytes(bare, (3,)))
+    assert "shape" in str(invalid(model_of(bare)))
+    model = model_of(replace(bare, outputs=RANKED))
     assert len(model.graph.output[0].type.tensor_type.shape.dim) == 3
-    assert "shape" not in str(invalid(model))
+    assert invalid(model) is None
 
 
 @pytest.mark.parametrize(
@@ -137,7 +141,7 @@ def test_a_rank_is_stated_where_onnx_cannot_infer_it() -> None:
     ],
 )
 def test_models_of_different_tasks_differ(other) -> None:
-    model = onnx.ModelProto.FromString(model_bytes(TASK, ()))
+    model = model_of(TASK)
     assert substance(model) != substance(model_of(other))
 
 

@@ -66,10 +66,8 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
 
 def stated_ranks(model: ModelProto, names: Iterable[str]) -> dict[str, int]:
     """The ranks that a model states of its outputs, by these names for them."""
-    tensors = [
-        (name, one.type.tensor_type) for name, one in zip(names, model.graph.output, strict=True)
-    ]
-    return {name: len(it.shape.dim) for name, it in tensors if it.HasField("shape")}
+    pairs = zip(names, (one.type.tensor_type for one in model.graph.output), strict=True)
+    return {name: len(tensor.shape.dim) for name, tensor in pairs if tensor.HasField("shape")}
 
 
 def with_weights(task: Task) -> Task:

@@ -94,34 +94,32 @@ def test_each_field_decides_as_a_word_and_as_a_list(tmp_path, field, form):
     assert not is_known(failure(), ledgers(tmp_path, line(**{field: other})))
 
 
-def test_attributes_fit_by_any_item_and_null_is_left_out(tmp_path):
-    said = ledgers(tmp_path, line(attrs="{axis: [0, null]}"))
-    assert is_known(failure(attrs={"axis": 0}), said)
-    assert is_known(failure(attrs={}), said)
-    assert not is_known(failure(attrs={"axis": 1}), said)
+PLACES = "[{op: Softmax}, {op: Hardmax, opset: 11}, {op: Hardmax, row: axis_1}]"
+LISTED: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
+    "any item, and null is left out": (
+        line(attrs="{axis: [0, null]}"),
+        [{"attrs": {"axis": 0}}, {"attrs": {}}], [{"attrs": {"axis": 1}}]),
+    "a list as a whole": (
+        line(attrs="{pads: [[1, 1], [2, 2]]}"), [{"attrs": {"pads": (2, 2)}}],
+        [{"attrs": one} for one in ({"pads": (1, 2)}, {"pads": (1,)}, {"pads": 1}, {})]),
+    "every place": (
+        f"{{versions: '>=1', failure: values, cause: Because., where: {PLACES}}}",
+        [{"opset": 11}, {"row": "axis_1"}], [{}]),
+    "a dtype, and a case without one": (line(dtype="float32"), [{}], [{"dtype": None}]),
+    "a row, and a case without one": (line(row="axis_0"), [{}], [{"row": None}]),
+    "several ways to fail": (
+        line(failure="[shape, unstable]"),
+        [{"failure": "shape"}, {"failure": "unstable", "verdict": Verdict.UNSTABLE}],
+        [{"failure": "values"}]),
+}  # fmt: skip
 
 
-def test_an_attribute_that_is_a_list_fits_as_a_whole(tmp_path):
-    said = ledgers(tmp_path, line(attrs="{pads: [[1, 1], [2, 2]]}"))
-    assert is_known(failure(attrs={"pads": (2, 2)}), said)
-    for other in ({"pads": (1, 2)}, {"pads": (1,)}, {"pads": 1}, {}):
-        assert not is_known(failure(attrs=other), said)
-
-
-def test_a_line_is_about_every_place_it_names(tmp_path):
-    said = ledgers(
-        tmp_path,
-        "{versions: '>=1', failure: values, cause: Because., "
-        "where: [{op: Softmax}, {op: Hardmax, opset: 11}, {op: Hardmax, row: axis_1}]}",
-    )
-    assert not is_known(failure(), said)
-    assert is_known(failure(opset=11), said)
-    assert is_known(failure(row="axis_1"), said)
-
-
-def test_a_dtype_in_a_line_is_not_met_by_a_case_without_one(tmp_path):
-    assert not is_known(failure(dtype=None), ledgers(tmp_path, line(dtype="float32")))
-    assert not is_known(failure(row=None), ledgers(tmp_path, line(row="axis_0")))
+@pytest.mark.parametrize("what", LISTED)
+def test_a_line_is_about_what_it_states_and_nothing_else(tmp_path, what):
+    text, fitting, others = LISTED[what]
+    said = ledgers(tmp_path, text)
+    assert all(is_known(failure(**one), said) for one in fitting)
+    assert not any(is_known(failure(**one), said) for one in others)
 
 
 @pytest.mark.parametrize("backend", ["acme", "[bolt, acme]"])
@@ -147,13 +145,6 @@ def test_a_line_explains_one_way_to_fail_whatever_the_rule_makes_of_it(tmp_path,
     found = failure(verdict=verdict, failure=how)
     for other in FAILURES:
         assert is_known(found, ledgers(tmp_path, line(failure=other))) is (other == how)
-
-
-def test_a_line_may_explain_several_ways_to_fail(tmp_path):
-    said = ledgers(tmp_path, line(failure="[shape, unstable]"))
-    assert is_known(failure(failure="shape"), said)
-    assert is_known(failure(failure="unstable", verdict=Verdict.UNSTABLE), said)
-    assert not is_known(failure(failure="values"), said)
 
 
 def test_what_fails_only_sometimes_may_pass(tmp_path):

@@ -46,22 +46,21 @@ def test_a_syntax_error_is_one_sentence_with_its_place_and_help(text, line, colu
     assert "\n" not in str(problem)
 
 
-@pytest.mark.parametrize("text", [r'a: "\q"', r'a: "\UFFFFFFFF"', r'a: "\xg"'])
-def test_a_wrong_escape_is_one_problem_of_its_line(text: str) -> None:
-    problems = Problems()
-    assert read_text(f"b: 1\nc: [\n{text}]\n", "f.yaml", problems) is None
-    (problem,) = problems
-    assert 2 <= problem.line <= 3
-    assert "\n" not in str(problem)
+NO_CHARACTER = "an escape here stands for no character"
 
 
-@pytest.mark.parametrize("escape", [r"\UFFFFFFFF", r"\U00110000"])
-def test_an_escape_beyond_unicode_is_named(escape: str) -> None:
-    problems = Problems()
-    assert read_text(f'["{escape}"]', "f.yaml", problems) is None
-    (problem,) = problems
-    assert problem.message == "an escape here stands for no character"
-    assert problem.line == 1
+@pytest.mark.parametrize(("escape", "message"), [
+    (r"\q", None), (r"\xg", None),
+    (r"\UFFFFFFFF", NO_CHARACTER), (r"\U00110000", NO_CHARACTER),
+])  # fmt: skip
+def test_a_wrong_escape_is_one_problem_of_its_line(escape: str, message: str | None) -> None:
+    for before, first, last in (("", 1, 1), ("b: 1\nc: [\na: ", 2, 3)):
+        problems = Problems()
+        assert read_text(f'{before}"{escape}"{"]" * bool(before)}\n', "f.yaml", problems) is None
+        (problem,) = problems
+        assert first <= problem.line <= last
+        assert problem.message == (message or problem.message)
+        assert "\n" not in str(problem)
 
 
 def test_a_very_long_name_does_not_make_a_very_long_message() -> None:

@@ -275,12 +275,6 @@ def test_what_it_says_has_to_make_sense(tmp_path: Path, change: dict[str, Any]) 
     assert "opcheck.json is damaged" in refusal(tmp_path, json.dumps(record))
 
 
-def test_a_marker_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    (tmp_path / MARKER).mkdir()
-    with pytest.raises(ValueError, match=r"^opcheck\.json is damaged"):
-        read_origin(tmp_path)
-
-
 # ── what is said in place of outputs ─────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("kind", ["unsupported", "error", "not_run"])
 def test_what_was_said_is_read_by_its_kind(tmp_path: Path, kind: str) -> None:
@@ -299,10 +293,14 @@ def test_two_kinds_contradict_each_other(tmp_path: Path) -> None:
         read_status(tmp_path)
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
-    (tmp_path / "error.txt").mkdir()
-    with pytest.raises(ValueError, match=r"^error\.txt cannot be read: "):
-        read_status(tmp_path)
+@pytest.mark.parametrize(("name", "read", "told"), [
+    (MARKER, read_origin, r"opcheck\.json is damaged"),
+    ("error.txt", read_status, r"error\.txt cannot be read: "),
+])  # fmt: skip
+def test_what_cannot_be_read_is_told(tmp_path: Path, name: str, read: Any, told: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(ValueError, match=f"^{told}"):
+        read(tmp_path)
 
 
 def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:

@@ -90,21 +90,19 @@ def test_a_ledger_knows_whether_its_file_is_as_it_was_read(tmp_path):
         assert not said.is_unchanged()
 
 
-def test_what_is_listed_and_passes_is_an_unexpected_pass_with_the_line_to_delete(tmp_path):
-    where = "where:\n- {op: Softmax}\n- {op: Hardmax, opset: 13}"
-    said = ledger(tmp_path, f"verdict: fail\ncause: Because.\n{where}")
-    found = judged(result(), said)
+@pytest.mark.parametrize(("where", "line", "text"), [
+    ("- {op: Softmax}\n- {op: Hardmax, opset: 13}", 7, "- {op: Hardmax, opset: 13}"),
+    # The last place of an entry is deleted with the entry.
+    ("- {op: Hardmax}", 3, "- verdict: fail …"),
+])  # fmt: skip
+def test_what_is_listed_and_passes_is_unexpected_and_the_line_to_delete_is_told(
+    tmp_path, where, line, text
+):
+    found = judged(result(), ledger(tmp_path, f"verdict: fail\ncause: Because.\nwhere:\n{where}"))
     assert (found.verdict, found.found) == (Verdict.UNEXPECTED_PASS, Verdict.PASS)
     assert is_red_now(found)
     assert found.known is not None
-    assert (found.known.line, found.known.text) == (7, "- {op: Hardmax, opset: 13}")
-
-
-def test_the_last_place_of_an_entry_is_deleted_with_the_entry(tmp_path):
-    said = ledger(tmp_path, "verdict: fail\ncause: Because.\nwhere:\n- {op: Hardmax}")
-    found = judged(result(), said)
-    assert found.known is not None
-    assert (found.known.line, found.known.text) == (3, "- verdict: fail …")
+    assert (found.known.line, found.known.text) == (line, text)
 
 
 def test_what_fails_only_sometimes_may_pass_and_may_not_fail_otherwise(tmp_path):

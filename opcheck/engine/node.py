@@ -24,6 +24,8 @@ T = TypeVar("T")
 #: True where it only matters whether nodes are legal: right outputs are plain ones there.
 of_legality: ContextVar[bool] = ContextVar("of_legality", default=False)
 _Named: TypeAlias = Mapping[str, Any]
+_Values: TypeAlias = Sequence[Any]
+_Arrays: TypeAlias = tuple[Array, ...]
 _INNER = "in the graph, "
 _OF_SEQUENCES = 18  # The version from which on operators of optionals take sequences, too.
 _SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
@@ -53,12 +55,12 @@ class Node:
         return max(self.outputs or (), default=0) + 1
 
     @property
-    def given(self) -> tuple[Array, ...]:
+    def given(self) -> _Arrays:
         """The inputs that are not left out."""
         return tuple(array for array in self.inputs if array is not None)
 
     @property
-    def tensors(self) -> tuple[Array, ...]:
+    def tensors(self) -> _Arrays:
         """The inputs that are not left out, and the tensors among the attributes."""
         return (*self.given, *(v for v in self.attrs.values() if isinstance(v, np.ndarray)))
 
@@ -74,7 +76,7 @@ class Node:
         return leading(self.op, self.inputs)
 
     @property
-    def right(self) -> tuple[Array, ...]:
+    def right(self) -> _Arrays:
         """The engine's rounded outputs; raises InvalidNode for a forbidden node."""
         if of_legality.get():
             return self.plain
@@ -84,9 +86,7 @@ class Node:
         return found() if callable(found) else found
 
     @cached_property
-    def _right(
-        self,
-    ) -> "tuple[Array, ...] | Callable[[], tuple[Array, ...]] | InvalidNode | NotSupported":
+    def _right(self) -> _Arrays | Callable[[], _Arrays] | InvalidNode | NotSupported:
         """The outputs, what draws them anew each time, or why there are none."""
         try:
             # Bounds are not kept for the nodes of which nobody asks for them: they take memory.
@@ -105,7 +105,7 @@ class Node:
         return engine.evaluate.exactly(self)
 
     @cached_property
-    def plain(self) -> tuple[Array, ...]:
+    def plain(self) -> _Arrays:
         """The outputs of the formula on plain arrays; raises InvalidNode as `right` does."""
         return engine.evaluate.evaluate(self)
 
@@ -442,7 +442,7 @@ def body_formula(op: OpVersion) -> Formula:
 
     schema = opset.versions(op.domain, op.name)[op.since]
 
-    def formula(*inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+    def formula(*inputs: Any, **attrs: Any) -> _Values:
         stated = {name: value for name, value in attrs.items() if value is not None}
         types = [
             x if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), np.shape(x)) for x in inputs
@@ -485,7 +485,7 @@ class Subgraph:
         """The graph where these are the node's tensors for its subgraphs."""
         return replace(self, around={f"{OUTER}_{n}": x for n, x in enumerate(tensors)})
 
-    def __call__(self, *inputs: Any) -> tuple[Any, ...]:
+    def __call__(self, *inputs: Any) -> _Values:
         """The outputs, each in its own type, as tensors of a model are.
 
         Raises InvalidNode for another number of inputs, for names of nothing, and for what the
@@ -522,9 +522,7 @@ def graph_of(task: Task) -> Subgraph:
     return Subgraph(replace(body, inputs=tuple(one.name for one in task.ports or task.inputs)))
 
 
-def _run(
-    body: Body, inputs: Sequence[Any], around: _Named, attrs: _Named | None = None
-) -> tuple[Any, ...]:
+def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = None) -> _Values:
     """The outputs of a body; of a function with `attrs`, or else each tensor in its own type."""
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
     named |= dict(zip(body.inputs, inputs, strict=False))
@@ -560,7 +558,7 @@ def _run(
     return tuple(named.get(name) for name in body.outputs)
 
 
-def _typed(node: BodyNode, named: _Named) -> Sequence[Any]:
+def _typed(node: BodyNode, named: _Named) -> _Values:
     """The outputs of a subgraph's node as tensors of a model have them."""
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
@@ -614,9 +612,7 @@ def _relifted(outputs: Iterable[Any]) -> list[Any]:
     return [numbers.lifted(x) if isinstance(x, np.ndarray) else x for x in outputs]
 
 
-def _of_lists(
-    node: BodyNode, schema: Schema, operands: Sequence[Any], named: _Named
-) -> Sequence[Any]:
+def _of_lists(node: BodyNode, schema: Schema, operands: _Values, named: _Named) -> _Values:
     """The outputs of a node of sequences or optionals, which are lists of tensors in a graph."""
     if node.graphs:
         return _mapped(node, Subgraph(node.graphs[0], named), operands)
@@ -642,7 +638,7 @@ def _of_lists(
     return [found] if of_sequence and node.op.name == "OptionalGetElement" else found
 
 
-def _mapped(node: BodyNode, body: Subgraph, operands: Sequence[Any]) -> Sequence[Any]:
+def _mapped(node: BodyNode, body: Subgraph, operands: _Values) -> _Values:
     """The sequences that SequenceMap's body makes of sequences, and of tensors beside them."""
     sequences = [x for x in operands if isinstance(x, list)]
     illegal("its first input is no sequence", not isinstance(operands[0], list))
@@ -669,9 +665,7 @@ def _kept(x: Any, dtype: DType | None) -> Any:
     return x
 
 
-def _computed(
-    node: BodyNode, operands: Sequence[Any], named: _Named, attrs: _Named
-) -> Sequence[Any]:
+def _computed(node: BodyNode, operands: _Values, named: _Named, attrs: _Named) -> _Values:
     """The outputs of one node of a body; raises NotSupported for an operator that is missing.
 
     `named` are the tensors that its graphs may use, `attrs` the attributes of the body's function.

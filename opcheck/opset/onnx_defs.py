@@ -15,7 +15,7 @@ from onnx.parser import ParseError, parse_graph
 
 from opcheck import opset as opsets
 from opcheck.dtypes import DType
-from opcheck.model import AttrValue, OpVersion
+from opcheck.model import Attrs, AttrValue, OpVersion
 from opcheck.opset import Attribute, AttrType, Body, BodyNode, Parameter, Schema, weights
 
 #: A kind of messages.
@@ -106,9 +106,7 @@ def _parameter(parameter: Any, least: int) -> Parameter:
     return Parameter(parameter.name, parameter.type_str, types, option, *more)
 
 
-def body(
-    op: OpVersion, opset: int, attrs: Mapping[str, AttrValue], inputs: Fed, outputs: int
-) -> Body | None:
+def body(op: OpVersion, opset: int, attrs: Attrs, inputs: Fed, outputs: int) -> Body | None:
     """The function body of `op` at `opset`, if any; omitted `inputs` are None."""
     # onnx's type stubs lack the members used below.
     schema: Any = defs.get_schema(op.name, op.since, op.domain)

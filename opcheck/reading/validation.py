@@ -117,16 +117,13 @@ def _path(finding: Any, node: FileNode) -> Location:
     here: FileNode | None = node
     for number, step in enumerate(finding["loc"], 1):
         is_unknown_key = finding["type"] == _UNKNOWN and number == len(finding["loc"])
-        if is_unknown_key or not _is_tag(step, here):
+        below = here and here.get(step)
+        # With "[key]" pydantic marks the key before it as wrong.
+        is_tag = (step == "[key]" or str(step).startswith("<")) and below is None
+        if is_unknown_key or not is_tag:
             path.append(step)
-            here = here and here.get(step)
+            here = below
     return tuple(path)
-
-
-def _is_tag(step: str | int, here: FileNode | None) -> bool:
-    # With "[key]" pydantic marks the key before it as wrong.
-    is_tag = step == "[key]" or str(step).startswith("<")
-    return is_tag and (here is None or here.get(step) is None)
 
 
 def _reason(finding: Any) -> str:

@@ -26,22 +26,39 @@ def code_of(
     return status(replace(BOTH if also else ONE, **rules), records, interrupted=interrupted)
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "code"),
-    [
-        ((), Exit.NOTHING_JUDGED), ((Verdict.PASS,), Exit.CONFORMS),
-        ((Verdict.KNOWN,), Exit.CONFORMS), ((Verdict.WARN,), Exit.CONFORMS),
-        *(((verdict,), Exit.NONCONFORMING) for verdict in sorted(RED)),
-        ((Verdict.CRASH, Verdict.UNSUPPORTED), Exit.NONCONFORMING),
-        ((Verdict.UNSUPPORTED,), Exit.NOTHING_JUDGED),
-        ((Verdict.UNSUPPORTED, Verdict.PASS), Exit.CONFORMS), ((Verdict.NOT_RUN,), Exit.UNUSABLE),
-        ((Verdict.NOT_RUN, Verdict.PASS), Exit.UNUSABLE), ((Verdict.BAD_CASE,), Exit.USAGE),
-        ((Verdict.BAD_CASE, Verdict.PASS), Exit.USAGE),
-    ],
-)  # fmt: skip
-def test_what_each_verdict_amounts_to(verdicts: tuple[Verdict, ...], code: Exit) -> None:
-    assert code_of(*verdicts)[0] is code
-    assert code_of(*verdicts, interrupted=True)[0] is Exit.INTERRUPTED
+@pytest.mark.parametrize(("verdicts", "code", "said"), [
+    ((), Exit.NOTHING_JUDGED, "nothing was judged: no case matched"),
+    ((Verdict.PASS,), Exit.CONFORMS, "conforms: 1 result, nothing unexpected"),
+    ((Verdict.PASS,) * 1200, Exit.CONFORMS, "conforms: 1,200 results, nothing unexpected"),
+    ((Verdict.KNOWN,), Exit.CONFORMS, "nothing new: 1 result; one is wrong on 1 known case; "),
+    ((Verdict.WARN,), Exit.CONFORMS, "conforms: 1 result, nothing unexpected; 1 warn"),
+    ((Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.WARN, Verdict.UNSUPPORTED), Exit.CONFORMS,
+     "nothing new: 4 results; one is wrong on 1 known case; 2 warn, 1 unsupported"),
+    *(((red,), Exit.NONCONFORMING, f"does not conform: 1 {red}") for red in sorted(RED)),
+    ((Verdict.CRASH, Verdict.UNSUPPORTED), Exit.NONCONFORMING, "does not conform: 1 crash"),
+    ((Verdict.FAIL, Verdict.FAIL, Verdict.ERROR), Exit.NONCONFORMING,
+     "does not conform: 2 fail, 1 error"),
+    ((Verdict.UNSTABLE, Verdict.OOM, Verdict.TIMEOUT, Verdict.CRASH, Verdict.FAIL),
+     Exit.NONCONFORMING, "does not conform: 1 fail, 1 crash, 1 timeout, 1 oom, 1 unstable"),
+    ((Verdict.UNSUPPORTED,), Exit.NOTHING_JUDGED, "nothing was judged: one supported no case"),
+    ((Verdict.UNSUPPORTED, Verdict.PASS), Exit.CONFORMS,
+     "conforms: 1 result, nothing unexpected; "),
+    ((Verdict.NOT_RUN,), Exit.UNUSABLE, "incomplete: 1 not run"),
+    ((Verdict.NOT_RUN, Verdict.PASS), Exit.UNUSABLE, "incomplete: 1 not run"),
+    ((Verdict.NOT_RUN, Verdict.FAIL, Verdict.ERROR), Exit.UNUSABLE,
+     "incomplete: 1 not run; 1 fail, 1 error"),
+    ((Verdict.BAD_CASE,), Exit.USAGE, "1 result says that the case is wrong"),
+    ((Verdict.BAD_CASE, Verdict.PASS), Exit.USAGE, "1 result says that the case is wrong"),
+    ((Verdict.BAD_CASE, Verdict.FAIL), Exit.USAGE, "1 result says that the case is wrong; 1 fail"),
+    ((Verdict.BAD_CASE, Verdict.BAD_CASE), Exit.USAGE, "2 results say that the case is wrong"),
+])  # fmt: skip
+def test_what_verdicts_amount_to_and_how_it_is_said(verdicts, code, said):
+    found = code_of(*verdicts)
+    assert (found[0], found[1][: len(said)]) == (code, said)
+    assert said.endswith("; ") or found[1] == said
+    interrupted, meaning = code_of(*verdicts, interrupted=True)
+    assert interrupted is Exit.INTERRUPTED
+    assert meaning.startswith("interrupted")
 
 
 def test_every_verdict_has_been_thought_of() -> None:
@@ -131,28 +148,6 @@ def test_what_is_red_alone_is_what_makes_a_run_red(verdict, strict, required):
     assert red is (found[0] is Exit.NONCONFORMING)
     of_rules = (strict, Verdict.WARN), (required, Verdict.UNSUPPORTED)
     assert red is (verdict in RED or (True, verdict) in of_rules)
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "said"),
-    [
-        ((), "nothing was judged: no case matched"),
-        ((Verdict.PASS,) * 1200, "conforms: 1,200 results, nothing unexpected"),
-        ((Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.WARN, Verdict.UNSUPPORTED),
-         "nothing new: 4 results; one is wrong on 1 known case; 2 warn, 1 unsupported"),
-        ((Verdict.FAIL, Verdict.FAIL, Verdict.ERROR), "does not conform: 2 fail, 1 error"),
-        ((Verdict.UNSTABLE, Verdict.OOM, Verdict.TIMEOUT, Verdict.CRASH, Verdict.FAIL),
-         "does not conform: 1 fail, 1 crash, 1 timeout, 1 oom, 1 unstable"),
-        ((Verdict.NOT_RUN, Verdict.PASS), "incomplete: 1 not run"),
-        ((Verdict.NOT_RUN, Verdict.FAIL, Verdict.ERROR), "incomplete: 1 not run; 1 fail, 1 error"),
-        ((Verdict.BAD_CASE, Verdict.FAIL), "1 result says that the case is wrong; 1 fail"),
-        ((Verdict.PASS,), "conforms: 1 result, nothing unexpected"),
-        ((Verdict.BAD_CASE, Verdict.BAD_CASE), "2 results say that the case is wrong"),
-    ],
-)  # fmt: skip
-def test_the_sentence_says_what_the_code_means(verdicts: tuple[Verdict, ...], said: str) -> None:
-    assert code_of(*verdicts)[1] == said
-    assert code_of(*verdicts, interrupted=True)[1].startswith("interrupted")
 
 
 def test_a_process_that_ended_between_questions_is_red_though_no_case_is() -> None:

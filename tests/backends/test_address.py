@@ -30,15 +30,12 @@ def test_there_is_a_kind_for_each_adapter() -> None:
     assert {*DEFAULT, "py"} <= set(built_in())
 
 
-@pytest.mark.parametrize(
-    ("address", "meant"),
-    [
-        ("onnxrutime", "did you mean 'onnxruntime'"), ("ONNXRuntime", "did you mean 'onnxruntime'"),
-        ("Numpy", "did you mean 'numpy'?"), ("referense:x", "did you mean 'reference'?"),
-        ("tensorflow", None), ("", None), (":CPUExecutionProvider", None), ("__init__", None),
-        ("../attempt", None), (" numpy", "did you mean 'numpy'?"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("address", "meant"), [
+    ("onnxrutime", "did you mean 'onnxruntime'"), ("ONNXRuntime", "did you mean 'onnxruntime'"),
+    ("Numpy", "did you mean 'numpy'?"), ("referense:x", "did you mean 'reference'?"),
+    ("tensorflow", None), ("", None), (":CPUExecutionProvider", None), ("__init__", None),
+    ("../attempt", None), (" numpy", "did you mean 'numpy'?"),
+])  # fmt: skip
 @pytest.mark.usefixtures("some_kinds")
 def test_an_unknown_backend_is_answered_with_the_known_ones(address, meant):
     error = refusal(address)

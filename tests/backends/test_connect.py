@@ -129,16 +129,13 @@ def test_an_entry_point_gets_detail_and_options(npu: Path) -> None:
     assert error.hint == "did you mean 'threads'?"
 
 
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        ("npu?fault=no+device", "'npu' cannot be made: RuntimeError: no+device ({}:5)"),
-        ("npu?fault=off", "'npu' cannot be made: off"),
-        ("broken", "'broken' (broken_npu:Npu) cannot be loaded: OSError: no libnpu.so ({}:16)"),
-        ("lost", "'lost' (some_npu:Nothing) cannot be loaded: "
-         "AttributeError: module 'some_npu' has no attribute 'Nothing'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("address", "message"), [
+    ("npu?fault=no+device", "'npu' cannot be made: RuntimeError: no+device ({}:5)"),
+    ("npu?fault=off", "'npu' cannot be made: off"),
+    ("broken", "'broken' (broken_npu:Npu) cannot be loaded: OSError: no libnpu.so ({}:16)"),
+    ("lost", "'lost' (some_npu:Nothing) cannot be loaded: "
+     "AttributeError: module 'some_npu' has no attribute 'Nothing'"),
+])  # fmt: skip
 def test_a_broken_entry_point_is_told_with_its_place(address: str, message: str, npu: Path) -> None:
     error = error_of(BackendUnavailable, connect, address)
     assert error.message == f"backend {message.format(npu)}"

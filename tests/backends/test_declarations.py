@@ -73,21 +73,36 @@ def declared(address: str, task: Task) -> bool | None:
     return meant(answer)
 
 
-def test_the_engine_declares_the_dtypes_of_each_version() -> None:
-    assert declared("numpy", asked("Hardmax", 13, np.float64)) is True
-    assert declared("numpy", asked("Hardmax", 13, np.int32)) is False
+_OURS = "py:some_declaring:"
+
+
+@pytest.mark.parametrize(("address", "op", "since", "dtype", "answer"), [
+    # The engine, the dtypes of each version.
+    ("numpy", "Hardmax", 13, "f8", True), ("numpy", "Hardmax", 13, "i4", False),
+    # ONNX Runtime, what its registry has a kernel for.
+    ("onnxruntime", "Softmax", 13, "f4", True), ("onnxruntime", "Softmax", 13, "f8", True),
+    ("onnxruntime", "Softmax", 13, "f2", False), ("onnxruntime", "Hardmax", 11, "f4", True),
+    ("onnxruntime", "Hardmax", 11, "f8", False), ("onnxruntime", "LpPool", 2, "f4", True),
+    ("onnxruntime", "LpPool", 1, "f4", False),
+    # Anybody's own method, whatever its options are, and what is declared of arithmetic.
+    (f"{_OURS}Npu", "Hardmax", 13, "f4", True), (f"{_OURS}Npu", "Hardmax", 13, "f2", False),
+    (f"{_OURS}Npu", "Hardmax", 13, "f8", None),
+    (f"{_OURS}Npu?accumulate=float16&also=float16", "Hardmax", 13, "f2", True),
+    # Without that method, nothing.
+    (f"{_OURS}Silent", "Hardmax", 13, "f4", None), ("reference", "Hardmax", 13, "f4", None),
+    # ONNX's interface by is_compatible: inherited, it says yes to everything, which nobody meant.
+    ("onnx:some_declaring:Picky?device=NPU", "Hardmax", 13, "f4", True),
+    ("onnx:some_declaring:Picky?device=NPU", "Softmax", 13, "f4", False),
+    ("onnx:some_declaring:Terse", "Softmax", 13, "f4", True),
+    ("onnx:some_declaring:Agreeable", "Hardmax", 13, "f4", None),
+])  # fmt: skip
+def test_who_declares_what(address, op, since, dtype, answer):
+    assert declared(address, asked(op, since, dtype)) is answer
+
+
+def test_the_engine_declares_nothing_of_an_operator_that_it_lacks() -> None:
     missing = task_of("ZipMap", 1, {}, np.zeros(3, np.float32), domain="ai.onnx.ml")
     assert declared("numpy", missing) is False
-
-
-@pytest.mark.parametrize(("op", "since", "dtype", "is_there"), [
-    ("Softmax", 13, np.float32, True), ("Softmax", 13, np.float64, True),
-    ("Softmax", 13, np.float16, False), ("Hardmax", 11, np.float32, True),
-    ("Hardmax", 11, np.float64, False), ("LpPool", 2, np.float32, True),
-    ("LpPool", 1, np.float32, False),
-])  # fmt: skip
-def test_onnxruntime_declares_what_its_registry_has_a_kernel_for(op, since, dtype, is_there):
-    assert declared("onnxruntime", asked(op, since, dtype)) is is_there
 
 
 def test_an_operator_that_is_several_needs_a_kernel_for_each() -> None:
@@ -108,34 +123,9 @@ def test_openvino_declares_what_its_device_takes() -> None:
     assert declared("openvino", asked("Hardmax", 13, np.float32)) is True
 
 
-def test_a_backend_of_anybody_may_have_a_method_for_it() -> None:
-    address = "py:some_declaring:Npu"
-    found = [declared(address, asked("Hardmax", 13, dtype)) for dtype in ("f4", "f2", "f8")]
-    assert found == [True, False, None]
-
-
-def test_options_and_what_is_declared_of_arithmetic_change_nothing() -> None:
-    address = "py:some_declaring:Npu?accumulate=float16&also=float16"
-    assert declared(address, asked("Hardmax", 13, np.float16)) is True
-
-
 def test_an_answer_that_is_none_is_no_answer() -> None:
     with pytest.raises(TypeError, match="declares returned 'surely', not True, False or None"):
         declared("py:some_declaring:Npu", asked("LpPool", 18, np.float32))
-
-
-@pytest.mark.parametrize("address", ["py:some_declaring:Silent", "reference"])
-def test_a_backend_without_that_method_declares_nothing(address: str) -> None:
-    assert declared(address, asked("Hardmax", 13, np.float32)) is None
-
-
-def test_onnx_s_interface_declares_by_is_compatible_if_that_is_its_own() -> None:
-    picky = "onnx:some_declaring:Picky?device=NPU"
-    assert declared(picky, asked("Hardmax", 13, np.float32)) is True
-    assert declared(picky, asked("Softmax", 13, np.float32)) is False
-    assert declared("onnx:some_declaring:Terse", asked("Softmax", 13, np.float32)) is True
-    # Inherited, it says yes to everything, which nobody meant.
-    assert declared("onnx:some_declaring:Agreeable", asked("Hardmax", 13, np.float32)) is None
 
 
 @pytest.mark.parametrize("address", ["numpy:fast", "nope"])

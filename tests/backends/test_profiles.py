@@ -81,16 +81,13 @@ def test_the_nearest_file_upwards_counts_and_no_other(tmp_path: Path) -> None:
     assert [*profiles(deep)] == ["nearest"]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("pyproject.toml", "[project]\nname = 'opcheck-user'"),
-        ("pyproject.toml", "[tool.opcheck]"),
-        ("pyproject.toml", "tool = 3 # opcheck"),
-        ("pyproject.toml", "this is [no TOML"),
-        ("opcheck.toml", ""),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), [
+    ("pyproject.toml", "[project]\nname = 'opcheck-user'"),
+    ("pyproject.toml", "[tool.opcheck]"),
+    ("pyproject.toml", "tool = 3 # opcheck"),
+    ("pyproject.toml", "this is [no TOML"),
+    ("opcheck.toml", ""),
+])  # fmt: skip
 def test_a_file_that_says_nothing_about_opcheck_is_passed_over(name, text, tmp_path):
     written(tmp_path, NUMPY.format("mine"))
     assert [*profiles(written(tmp_path / "project", text, name))] == ["mine"]
@@ -245,14 +242,11 @@ def test_a_misspelt_profile_is_answered_with_the_right_one() -> None:
     assert ", mine, " in str(error.hint)
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("1", 1), ("1000000", 1_000_000), ("12B", 12), ("3kB", 3000), ("3KiB", 3 << 10),
-        ("512MB", 512_000_000), ("512 MiB", 512 << 20), ("2GiB", 2 << 30), ("2gib", 2 << 30),
-        ("2G", 2 << 30), ("1.5GiB", 3 << 29), (" 4TiB ", 4 << 40),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "size"), [
+    ("1", 1), ("1000000", 1_000_000), ("12B", 12), ("3kB", 3000), ("3KiB", 3 << 10),
+    ("512MB", 512_000_000), ("512 MiB", 512 << 20), ("2GiB", 2 << 30), ("2gib", 2 << 30),
+    ("2G", 2 << 30), ("1.5GiB", 3 << 29), (" 4TiB ", 4 << 40),
+])  # fmt: skip
 def test_a_size_of_memory_is_read_in_any_unit(text: str, size: int) -> None:
     assert memory(text) == size
 

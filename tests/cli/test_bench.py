@@ -188,14 +188,11 @@ def test_a_build_is_held_against_another_of_the_same_run(bench, new, base, code,
     assert said.format(base=base) in last
 
 
-@pytest.mark.parametrize(
-    ("changes", "unclear", "code"),
-    [
-        ((UNCLEAR,), None, 5), ((UNCLEAR,), "fail", 5), ((UNCLEAR,), "pass", 0),
-        ((CLEAR, UNCLEAR), None, 0), ((CLEAR, UNCLEAR), "fail", 5), ((CLEAR,), "fail", 0),
-        ((), "pass", 5),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("changes", "unclear", "code"), [
+    ((UNCLEAR,), None, 5), ((UNCLEAR,), "fail", 5), ((UNCLEAR,), "pass", 0),
+    ((CLEAR, UNCLEAR), None, 0), ((CLEAR, UNCLEAR), "fail", 5), ((CLEAR,), "fail", 0),
+    ((), "pass", 5),
+])  # fmt: skip
 def test_a_gate_may_ask_for_a_clear_answer_and_always_counts_unclear_ones(changes, unclear, code):
     found, said = TimingGate(0.05, unclear).verdict(Compared(changes, ()))
     assert found == code

@@ -499,49 +499,46 @@ def normalized(first: Any) -> Any:
     return y
 
 
-@pytest.mark.parametrize(
-    ("op", "inputs", "got", "problem"),
-    [
-        ("Conv-11", BIASED, running(np.add, 1000, TERMS[0] * TERMS[1]), None),
-        ("Conv-11", BIASED, 1000 + TERMS[0].astype(float) @ TERMS[1] + 0.01, "values"),
-        ("Conv-11", CANCELLING, running(np.add, np.inf, [-np.inf]), "precision"),
-        ("Conv-11", CANCELLING, np.inf, "precision"),
-        ("Conv-11", CANCELLING, 1e35, "values"),
-        ("Conv-11", TINY, 0, "precision"),
-        ("Conv-11", TINY, 3e-35, "values"),
-        ("ReduceSum-13", [f32([[3e38, 3e38, -3e38]]), AXIS],
-         running(np.add, 0, [3e38, 3e38, -3e38]), "precision"),
-        ("ReduceSum-13", [f32([[2e38, -2e38, 1e38]]), AXIS], np.nan, "values"),
-        ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0]),
-         "precision"),
-        ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0, ::-1]),
-         "precision"),
-        ("ReduceProd-18", [UP_AND_DOWN, AXIS], 100, "values"),
-        ("ReduceProd-18", [f32([[1e15, 1e15, 1e-15, 1e-15]]), AXIS], np.inf, "values"),
-        ("LayerNormalization-17", WIDE_ROW, normalized(None), None),
-        *(("LayerNormalization-17", WIDE_ROW, normalized(gone), "precision")
-          for gone in (np.nan, np.inf, 0)),
-        # Folded, x·a is off by 3e38 times what is flushed of a, some 7.
-        ("LayerNormalization-17", WIDE_ROW, normalized(-7), "precision"),
-        *(("LayerNormalization-17", WIDE_ROW, normalized(wrong), "values")
-          for wrong in (12345, -15)),
-        ("Gelu-20", [f32([1e20])], np.nan, "values"),
-        # Beyond float64 a bound is one all the same.
-        ("Exp-13", [np.array([800.0])], np.inf, None),
-        ("Exp-13", [np.array([800.0])], 42, "values"),
-        ("Softplus-1", [f32([20000])], -42, "values"),
-        # ln(e^x + 1) by the text's own words; what subtracts a maximum has no such excuse.
-        ("Softplus-22", [f32([100, 20000])], np.inf, "precision"),
-        ("Softplus-22", [f32([80, 100])], np.inf, "values"),
-        # 1 + e^x may be 1 there, but no more than 1 + 2e^x.
-        ("Softplus-22", [f32([-20, -30])], 0, None),
-        ("Softplus-22", [f32([-20, -30])], 5e-8, "values"),
-        ("Softplus-22", [f32([-np.inf])], 1e-30, "values"),
-        ("LogSoftmax-13", [f32([[0, 1000]])], np.inf, "values"),
-        # One pass knows nothing of this variance, but that it is no less than 0.
-        ("GroupNormalization-21", [f32([[[10000, 10000.01]]]), f32([1]), f32([0])], 1e4, "values"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("op", "inputs", "got", "problem"), [
+    ("Conv-11", BIASED, running(np.add, 1000, TERMS[0] * TERMS[1]), None),
+    ("Conv-11", BIASED, 1000 + TERMS[0].astype(float) @ TERMS[1] + 0.01, "values"),
+    ("Conv-11", CANCELLING, running(np.add, np.inf, [-np.inf]), "precision"),
+    ("Conv-11", CANCELLING, np.inf, "precision"),
+    ("Conv-11", CANCELLING, 1e35, "values"),
+    ("Conv-11", TINY, 0, "precision"),
+    ("Conv-11", TINY, 3e-35, "values"),
+    ("ReduceSum-13", [f32([[3e38, 3e38, -3e38]]), AXIS],
+     running(np.add, 0, [3e38, 3e38, -3e38]), "precision"),
+    ("ReduceSum-13", [f32([[2e38, -2e38, 1e38]]), AXIS], np.nan, "values"),
+    ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0]),
+     "precision"),
+    ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0, ::-1]),
+     "precision"),
+    ("ReduceProd-18", [UP_AND_DOWN, AXIS], 100, "values"),
+    ("ReduceProd-18", [f32([[1e15, 1e15, 1e-15, 1e-15]]), AXIS], np.inf, "values"),
+    ("LayerNormalization-17", WIDE_ROW, normalized(None), None),
+    *(("LayerNormalization-17", WIDE_ROW, normalized(gone), "precision")
+      for gone in (np.nan, np.inf, 0)),
+    # Folded, x·a is off by 3e38 times what is flushed of a, some 7.
+    ("LayerNormalization-17", WIDE_ROW, normalized(-7), "precision"),
+    *(("LayerNormalization-17", WIDE_ROW, normalized(wrong), "values")
+      for wrong in (12345, -15)),
+    ("Gelu-20", [f32([1e20])], np.nan, "values"),
+    # Beyond float64 a bound is one all the same.
+    ("Exp-13", [np.array([800.0])], np.inf, None),
+    ("Exp-13", [np.array([800.0])], 42, "values"),
+    ("Softplus-1", [f32([20000])], -42, "values"),
+    # ln(e^x + 1) by the text's own words; what subtracts a maximum has no such excuse.
+    ("Softplus-22", [f32([100, 20000])], np.inf, "precision"),
+    ("Softplus-22", [f32([80, 100])], np.inf, "values"),
+    # 1 + e^x may be 1 there, but no more than 1 + 2e^x.
+    ("Softplus-22", [f32([-20, -30])], 0, None),
+    ("Softplus-22", [f32([-20, -30])], 5e-8, "values"),
+    ("Softplus-22", [f32([-np.inf])], 1e-30, "values"),
+    ("LogSoftmax-13", [f32([[0, 1000]])], np.inf, "values"),
+    # One pass knows nothing of this variance, but that it is no less than 0.
+    ("GroupNormalization-21", [f32([[[10000, 10000.01]]]), f32([1]), f32([0])], 1e4, "values"),
+])  # fmt: skip
 def test_what_an_order_may_lose_is_no_failure_and_all_else_is(op, inputs, got, problem):
     name, since = op.split("-")
     version = OpVersion("", name, int(since))

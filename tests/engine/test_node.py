@@ -69,46 +69,40 @@ def test_a_long_list_of_floats_is_rounded_at_once(monkeypatch: pytest.MonkeyPatc
 A_LIST, WHOLE = "a list of integers of 64 bits", "an integer of 64 bits"
 
 
-@pytest.mark.parametrize(
-    ("op", "attrs", "said"),
-    [
-        (of("Hardmax", 13), {"axes": 1}, "no attribute axes; allowed: axis"),
-        (HARDMAX1, {}, "attribute Axes is mandatory"),
-        (of("Softmax", 13), {"axis": 0.5}, f"axis 0.5; allowed: {WHOLE}"),
-        (of("Softmax", 13), {"axis": "a"}, f"axis 'a'; allowed: {WHOLE}"),
-        (of("Softmax", 13), {"axis": True}, f"axis True; allowed: {WHOLE}"),
-        (of("Hardmax", 13), {"axis": 2**63}, f"axis {2**63}; allowed: {WHOLE}"),
-        (of("LpPool", 22), {"kernel_shape": 2}, f"kernel_shape 2; allowed: {A_LIST}"),
-        (of("LpPool", 22), {"kernel_shape": (2.5,)}, f"kernel_shape (2.5,); allowed: {A_LIST}"),
-        (of("LpPool", 22), {"kernel_shape": "22"}, f"kernel_shape '22'; allowed: {A_LIST}"),
-        (of("LpPool", 22), {"kernel_shape": (1,), "strides": None},
-         f"strides None; allowed: {A_LIST}"),
-        (of("LpPool", 22), {"kernel_shape": (1,), "p": 2.5}, f"p 2.5; allowed: {WHOLE}"),
-        (of("LpPool", 22), {"kernel_shape": (1,), "auto_pad": 1}, "auto_pad 1; allowed: a word"),
-        (of("LpPool", 1), {"kernel_shape": (1,), "p": "a"}, "p 'a'; allowed: a number"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("op", "attrs", "said"), [
+    (of("Hardmax", 13), {"axes": 1}, "no attribute axes; allowed: axis"),
+    (HARDMAX1, {}, "attribute Axes is mandatory"),
+    (of("Softmax", 13), {"axis": 0.5}, f"axis 0.5; allowed: {WHOLE}"),
+    (of("Softmax", 13), {"axis": "a"}, f"axis 'a'; allowed: {WHOLE}"),
+    (of("Softmax", 13), {"axis": True}, f"axis True; allowed: {WHOLE}"),
+    (of("Hardmax", 13), {"axis": 2**63}, f"axis {2**63}; allowed: {WHOLE}"),
+    (of("LpPool", 22), {"kernel_shape": 2}, f"kernel_shape 2; allowed: {A_LIST}"),
+    (of("LpPool", 22), {"kernel_shape": (2.5,)}, f"kernel_shape (2.5,); allowed: {A_LIST}"),
+    (of("LpPool", 22), {"kernel_shape": "22"}, f"kernel_shape '22'; allowed: {A_LIST}"),
+    (of("LpPool", 22), {"kernel_shape": (1,), "strides": None},
+     f"strides None; allowed: {A_LIST}"),
+    (of("LpPool", 22), {"kernel_shape": (1,), "p": 2.5}, f"p 2.5; allowed: {WHOLE}"),
+    (of("LpPool", 22), {"kernel_shape": (1,), "auto_pad": 1}, "auto_pad 1; allowed: a word"),
+    (of("LpPool", 1), {"kernel_shape": (1,), "p": "a"}, "p 'a'; allowed: a number"),
+])  # fmt: skip
 def test_an_attribute_is_refused_with_what_is_allowed(op, attrs, said):
     assert str(error_of(InvalidNode, bind, Node(op, (X,), attrs))) == f"{op}: {said}"
 
 
-@pytest.mark.parametrize(
-    ("name", "inputs", "said"),
-    [
-        ("Hardmax", [], "0 inputs; allowed: 1"),
-        ("Hardmax", [X, X], "2 inputs; allowed: 1"),
-        ("Hardmax", [None], "0 inputs; allowed: 1"),
-        ("Clip", [], "0 inputs; allowed: 1 to 3"),
-        ("Clip", [X, X, X, X], "4 inputs; allowed: 1 to 3"),
-        ("Clip", [None, X], "input input is left out, which is not optional"),
-        ("Clip", [X, X.astype(np.float64)],
-         "min of type float64 beside input of type float32; both are T"),
-        ("Concat", [], "0 inputs; allowed: 1 or more"),
-        ("Concat", [X, None, X], "input inputs is left out, which is not optional"),
-        ("Concat", [X, X.astype(np.int8)],
-         "inputs of type int8 beside inputs of type float32; both are T"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "inputs", "said"), [
+    ("Hardmax", [], "0 inputs; allowed: 1"),
+    ("Hardmax", [X, X], "2 inputs; allowed: 1"),
+    ("Hardmax", [None], "0 inputs; allowed: 1"),
+    ("Clip", [], "0 inputs; allowed: 1 to 3"),
+    ("Clip", [X, X, X, X], "4 inputs; allowed: 1 to 3"),
+    ("Clip", [None, X], "input input is left out, which is not optional"),
+    ("Clip", [X, X.astype(np.float64)],
+     "min of type float64 beside input of type float32; both are T"),
+    ("Concat", [], "0 inputs; allowed: 1 or more"),
+    ("Concat", [X, None, X], "input inputs is left out, which is not optional"),
+    ("Concat", [X, X.astype(np.int8)],
+     "inputs of type int8 beside inputs of type float32; both are T"),
+])  # fmt: skip
 def test_inputs_are_refused_with_what_is_allowed(made, name, inputs, said):
     made("Hardmax", 13, function=lambda input, *, axis: input)
     made("Clip", 13, function=lambda input, min=None, max=None: input)

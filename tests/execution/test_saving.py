@@ -139,15 +139,12 @@ def test_saved_outputs_are_judged_like_the_backend_that_gave_them(tmp_path, addr
     assert len({result.verdict for result in live} - {Verdict.UNSUPPORTED}) > (address != "numpy")
 
 
-@pytest.mark.parametrize(
-    "backend",
-    [
-        Hardmax(), answering(lambda inputs: [inputs[0]]),
-        answering(lambda inputs: [inputs[0].astype(np.float64)]),
-        answering(lambda inputs: [inputs[0][:1]]), refusing(), refusing(KeyError("axis"), "run"),
-        refusing(Refused("two\nlines: of it")), refusing(Refused("")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("backend", [
+    Hardmax(), answering(lambda inputs: [inputs[0]]),
+    answering(lambda inputs: [inputs[0].astype(np.float64)]),
+    answering(lambda inputs: [inputs[0][:1]]), refusing(), refusing(KeyError("axis"), "run"),
+    refusing(Refused("two\nlines: of it")), refusing(Refused("")),
+])  # fmt: skip
 def test_whatever_a_backend_does_it_is_judged_alike(tmp_path: Path, backend: Backend) -> None:
     cases = cases_in(tmp_path, TWO)
     live = recorded(tmp_path / "out", backend, cases)

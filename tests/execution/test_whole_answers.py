@@ -90,6 +90,10 @@ def put(place, value):
     return change
 
 
+def times(factor):
+    return lambda y: y * np.float32(factor)
+
+
 @pytest.mark.parametrize(("ends", "change", "reason"), [
     ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(-0.3), y), "scatter"),
     ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(1e6), y), "scatter"),
@@ -103,17 +107,6 @@ def test_what_the_bound_leaves_open_is_judged_by_scatter(ends, change, reason, t
     result = judged(tmp_path, ends, change)
     assert result.verdict is Verdict.FAIL
     assert reason in result.reason
-
-
-@pytest.mark.parametrize("end", ["Floor", "Round", "Ceil"])
-def test_steps_accuse_nobody(end, tmp_path):
-    body = DEEP + "k = Constant <value = float {8.0}> () s = Mul (h, k) "
-    assert judged(tmp_path, f"f = {end} (s) y = Neg (f)", body=body).verdict is Verdict.PASS
-
-
-def test_the_largest_ones_accuse_nobody(tmp_path):
-    ends = "k = Constant <value = int64[1] {4}> () y, i = TopK (h, k)"
-    assert judged(tmp_path, ends, y="float[8, 4]").verdict is Verdict.PASS
 
 
 def test_a_model_has_the_errors_of_the_type_that_it_computes_in(tmp_path):
@@ -161,11 +154,6 @@ SHARP = "k = Constant <value = float {40.0}> () " + "".join(
 )
 
 
-def test_errors_of_a_share_cancel_where_it_is_nearly_all_of_the_sum(tmp_path):
-    assert judged(tmp_path, "y = Identity (h5)", body=SHARP).verdict is Verdict.PASS
-    assert judged(tmp_path, "y = Identity (h5)", lambda y: -y, body=SHARP).failed
-
-
 @pytest.mark.parametrize(("ends", "y", "why"), [
     ("c = Sub (h, h40) y = Greater (h, c)", "bool[8, 16]", ""),
     ("y = ArgMax <axis: int = 1, keepdims: int = 0> (h)", "int64[8]", ""),
@@ -184,21 +172,9 @@ def test_what_nothing_is_known_of_is_not_judged(ends, y, why, tmp_path):
 
 
 def test_what_is_off_on_other_data_alone_is_warned_of(tmp_path):
-    result = judged(tmp_path, "y = Identity (h)", later=lambda y: y * np.float32(1.001))
+    result = judged(tmp_path, "y = Identity (h)", later=times(1.001))
     assert result.verdict is Verdict.WARN
     assert result.reason.startswith("on other data of the same shapes: y: errors scatter")
-
-
-def test_what_the_bound_leaves_open_fails_though_it_is_the_lesser_part(tmp_path):
-    ends, y = "y = Concat <axis: int = 1> (h0, h0, h)", "float[8, 48]"
-    assert judged(tmp_path, ends, y=y).verdict is Verdict.PASS
-    assert judged(tmp_path, ends, put(np.s_[:, 32:], np.zeros_like), y=y).verdict is Verdict.FAIL
-
-
-@pytest.mark.parametrize("later", [lambda y: y * np.float32(1.5), lambda y: y * 0])
-def test_answers_to_other_data_are_judged(later, tmp_path):
-    result = judged(tmp_path, "y = Identity (h)", later=later)
-    assert result.verdict is Verdict.UNSTABLE
 
 
 def test_an_output_of_another_type_than_declared_makes_no_model(tmp_path):
@@ -241,39 +217,49 @@ MASKED = (
 PADDED = "p = Constant <value = int64[4] {0, 0, 0, 0}> () q = Pad (h0, p, k) a = MatMul (q, w) "
 
 
-@pytest.mark.parametrize("body", [MASKED, PADDED])
-def test_what_narrower_numbers_leave_open_is_judged(body, tmp_path):
-    body = "k = Constant <value = float {-3.0}> () " + body
-    assert judged(tmp_path, "y = Tanh (a)", body=body).verdict is Verdict.PASS
-    assert judged(tmp_path, "y = Tanh (a)", lambda y: y * np.float32(1.01), body=body).failed
+MINUS_3 = "k = Constant <value = float {-3.0}> () "
+#: The nodes of a model's end, what else it has, the answers to the first data and to others, and
+#: the verdict on these.
+ANSWERS: dict[str, tuple[str, dict[str, Any], list[tuple[Any, Any, str]]]] = {
+    **{f"steps of {step} accuse nobody": (
+        f"f = {step} (s) y = Neg (f)",
+        {"body": f"{DEEP} k = Constant <value = float {{8.0}}> () s = Mul (h, k) "},
+        [(None, None, "PASS")]) for step in ("Floor", "Round", "Ceil")},
+    "the largest ones accuse nobody": (
+        "k = Constant <value = int64[1] {4}> () y, i = TopK (h, k)", {"y": "float[8, 4]"},
+        [(None, None, "PASS")]),
+    "errors of a share cancel where it is nearly all of the sum": (
+        "y = Identity (h5)", {"body": SHARP}, [(None, None, "PASS"), (np.negative, None, "FAIL")]),
+    "what the bound leaves open fails though it is the lesser part": (
+        "y = Concat <axis: int = 1> (h0, h0, h)", {"y": "float[8, 48]"},
+        [(None, None, "PASS"), (put(np.s_[:, 32:], np.zeros_like), None, "FAIL")]),
+    **{f"what narrower numbers leave open is judged {number}": (
+        "y = Tanh (a)", {"body": MINUS_3 + body},
+        [(None, None, "PASS"), (times(1.01), None, "FAIL")])
+       for number, body in enumerate((MASKED, PADDED))},
+    "an axis that is computed of floats is not judged": (
+        "y = ReduceSum (h0, i)", {"y": "float[8, 1]", "body":
+            "k = Constant <value = float[1] {1.1}> () m = Mul (k, k) i = Cast <to = 7> (m) "},
+        [(None, None, "UNSUPPORTED")]),
+    "answers to other data are judged, also where the first is only off": (
+        "y = Identity (h)", {},
+        [(None, times(1.5), "UNSTABLE"), (None, times(0), "UNSTABLE"),
+         (times(1.001), None, "WARN"), (times(1.001), times(3), "UNSTABLE")]),
+    "tokens come in another order in the second run": (
+        "y = Tanh (a)", {"body": "a = Gather (w, h0) ", "x": "int64[8]"},
+        [(None, None, "PASS"), (None, times(3), "UNSTABLE")]),
+    "an output that nobody knows hides nothing of another": (
+        "c = Sub (h, h40) z = ArgMax <axis = 1> (c) y = Identity (h)",
+        {"y": "int64[8, 1] z, float[8, 16]"},
+        [(None, None, "UNSUPPORTED"), (times(1.001), None, "WARN"), (None, times(3), "UNSTABLE")]),
+}  # fmt: skip
 
 
-def test_an_axis_that_is_computed_of_floats_is_not_judged(tmp_path):
-    body = "k = Constant <value = float[1] {1.1}> () m = Mul (k, k) i = Cast <to = 7> (m) "
-    ends = "y = ReduceSum (h0, i)"
-    assert judged(tmp_path, ends, body=body, y="float[8, 1]").verdict is Verdict.UNSUPPORTED
-
-
-def test_a_wrong_answer_to_other_data_is_wrong_though_the_first_is_only_off(tmp_path):
-    off, three = (lambda y: y * np.float32(1.001)), (lambda y: y * 3)
-    assert judged(tmp_path, "y = Identity (h)", off).verdict is Verdict.WARN
-    assert judged(tmp_path, "y = Identity (h)", off, later=three).verdict is Verdict.UNSTABLE
-
-
-def test_tokens_come_in_another_order_in_the_second_run(tmp_path):
-    ids: Any = {"body": "a = Gather (w, h0) ", "x": "int64[8]"}
-    assert judged(tmp_path, "y = Tanh (a)", **ids).verdict is Verdict.PASS
-    result = judged(tmp_path, "y = Tanh (a)", later=lambda y: y * 3, **ids)
-    assert result.verdict is Verdict.UNSTABLE
-
-
-def test_an_output_that_nobody_knows_hides_nothing_of_another(tmp_path):
-    ends = "c = Sub (h, h40) z = ArgMax <axis = 1> (c) y = Identity (h)"
-    y = "int64[8, 1] z, float[8, 16]"
-    off, three = (lambda y: y * np.float32(1.001)), (lambda y: y * 3)
-    assert judged(tmp_path, ends, y=y).verdict is Verdict.UNSUPPORTED
-    assert judged(tmp_path, ends, off, y=y).verdict is Verdict.WARN
-    assert judged(tmp_path, ends, later=three, y=y).verdict is Verdict.UNSTABLE
+@pytest.mark.parametrize("what", ANSWERS)
+def test_answers_are_judged_as_far_as_anything_is_known(what, tmp_path):
+    ends, given, judgements = ANSWERS[what]
+    for change, later, verdict in judgements:
+        assert judged(tmp_path, ends, change, later=later, **given).verdict is Verdict[verdict]
 
 
 def test_a_crash_is_a_verdict_though_nobody_knows_the_answer(tmp_path, monkeypatch):

@@ -49,12 +49,14 @@ def test_what_a_failure_looks_like_the_likeliest_first():
     ]
 
 
-def test_the_input_is_shown_only_where_there_is_one():
-    here, there = (model.Mismatch((0,), 0, 1, None, "exact", value) for value in (7, None))
-    beside = wrong_values("int8", here, wrong=1, total=1, where="everywhere")
-    alone = wrong_values("int8", there, wrong=1, total=1, where="everywhere")
-    assert "input  want" in shown(result(model.Verdict.FAIL, comparisons=(beside,))).text
-    assert "index  want" in shown(result(model.Verdict.FAIL, comparisons=(alone,))).text
+@pytest.mark.parametrize(("value", "wrong", "told"), [
+    (7, 1, "input  want"), (None, 1, "index  want"),
+    (None, 2, "… and 1 more element\n"), (None, 3, "… and 2 more elements"),
+])  # fmt: skip
+def test_the_table_has_inputs_where_there_are_any_and_tells_what_is_left_out(value, wrong, told):
+    mismatch = model.Mismatch((0,), 0, 1, None, "exact", value)
+    comparison = wrong_values("int8", mismatch, wrong=wrong, total=3, where="everywhere")
+    assert told in shown(result(model.Verdict.FAIL, comparisons=(comparison,))).text
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])
@@ -81,14 +83,6 @@ def test_ids_and_commands_are_never_folded(verdict, source, words):
     assert shlex.split(with_label(page.lines, "repeat")) == ["opcheck", "run", *words]
 
 
-def test_the_evidence_names_what_is_left_out():
-    mismatch = model.Mismatch((0,), 1.0, 0.0, 1, "exact")
-    several = wrong_values("float32", mismatch, wrong=3, total=3, where="everywhere")
-    one = wrong_values("float32", mismatch, wrong=2, total=3, where="everywhere")
-    assert "… and 2 more elements" in shown(result(model.Verdict.FAIL, comparisons=(several,))).text
-    assert "… and 1 more element\n" in shown(result(model.Verdict.FAIL, comparisons=(one,))).text
-
-
 def test_only_wrong_values_get_a_table():
     fine = model.Comparison("Y", None, dtype=DTYPES["float32"], total=4)
     shape = model.Comparison("Z", "shape", "(4,), want (2, 2)", used=np.inf)
@@ -97,13 +91,30 @@ def test_only_wrong_values_get_a_table():
     assert "where" not in page.text
 
 
-def test_rule_and_cause_are_told_where_there_are_any():
-    plain = shown(result(model.Verdict.FAIL))
-    assert not any(line.startswith(("  rule", "  cause")) for line in plain.lines)
-    known = model.Known("Lanes are mixed up.", None, "acme.yaml")
-    page = shown(result(model.Verdict.KNOWN, known=known, rule="should"))
-    assert with_label(page.lines, "rule") == "should"
-    assert with_label(page.lines, "cause") == "Lanes are mixed up."
+FIRST = "the first maximum (Hardmax-1, 11)"
+DOUBT = replace(wrong_values("float32", wrong=1, total=2000, where="only at [0]"), unjudged=1200)
+LANES = model.Known("Lanes are mixed up.", None, "acme.yaml")
+
+
+@pytest.mark.parametrize(("fields", "label", "told"), [
+    ({"clause": ""}, "clause", "none quoted"),
+    ({"clause": "", "verdict": model.Verdict.BAD_CASE}, "clause", None),
+    # Of a clause that quotes several versions, that of the case is shown.
+    ({"clause": f"{FIRST}; the specified axis (Hardmax-13)"}, "clause", "“the specified axis”"),
+    ({"clause": FIRST}, "clause", f"“{FIRST}”"),
+    # How opcheck reads a sentence is told where it does not decide.
+    ({"clause": "axis - INT (default is '-1')"}, "ruling", "An INT has 64 bits."),
+    ({"clause": "Default value is -1."}, "ruling", None),
+    ({}, "rule", None), ({"rule": "should"}, "rule", "should"),
+    ({}, "cause", None),
+    ({"verdict": model.Verdict.KNOWN, "known": LANES}, "cause", "Lanes are mixed up."),
+    ({"comparisons": (DOUBT,)}, "doubt", "output: 1,200 of 2,000 elements unjudged"),
+    *(({"printed": printed}, "printed", None) for printed in ("", "\n", " \r\n\t")),
+])  # fmt: skip
+def test_a_label_stands_there_where_there_is_something_to_tell(fields, label, told):
+    lines = shown(result(**{"verdict": model.Verdict.FAIL, **fields})).lines
+    found = [line[10:] for line in lines if line.startswith(f"  {label} ")]
+    assert found == ([] if told is None else [told])
 
 
 WORDS = "none of the admitted answers, as a sentence that is long for a small terminal says"
@@ -120,11 +131,6 @@ def test_sentences_are_folded_on_a_terminal_and_whole_in_a_pipe(width):
     assert all(len(line) <= width or line.startswith(copied) for line in page.lines)
     assert " ".join(WORDS.split()) in " ".join(page.text.split())
     assert with_label(page.lines, "repeat") == recorded(answer).repeat
-
-
-def test_a_case_without_a_clause_says_so():
-    assert with_label(shown(result(model.Verdict.FAIL, clause="")).lines, "clause") == "none quoted"
-    assert "none quoted" not in shown(result(model.Verdict.BAD_CASE, clause="")).text
 
 
 HOSTILE = (
@@ -185,32 +191,3 @@ def test_a_crash_is_shown_with_the_end_of_what_was_printed(snapshot):
     printed = "\n".join(["a warning", *(f"frame {number}" for number in range(25)), "aborting"])
     answer = result(model.Verdict.CRASH, reason="killed by SIGABRT", printed=printed + "\n")
     snapshot("failure_crash", shown(answer).text)
-
-
-@pytest.mark.parametrize("printed", ["", "\n", " \r\n\t"])
-def test_whoever_prints_nothing_has_no_such_line(printed):
-    page = shown(result(model.Verdict.FAIL, printed=printed))
-    assert not any(line.startswith("  printed") for line in page.lines)
-
-
-def test_unjudged_elements_are_told_beside_the_wrong_ones():
-    wrong = wrong_values("float32", wrong=1, total=2000, where="only at [0]")
-    comparison = replace(wrong, unjudged=1200)
-    page = shown(result(model.Verdict.FAIL, comparisons=(comparison,)))
-    assert with_label(page.lines, "doubt") == "output: 1,200 of 2,000 elements unjudged"
-
-
-def test_of_a_clause_that_quotes_several_versions_that_of_the_case_is_shown():
-    clause = "the first maximum (Hardmax-1, 11); the specified axis (Hardmax-13)"
-    page = shown(result(model.Verdict.FAIL, clause=clause))
-    assert with_label(page.lines, "clause") == "“the specified axis”"
-    other = shown(result(model.Verdict.FAIL, clause="the first maximum (Hardmax-1, 11)"))
-    assert with_label(other.lines, "clause") == "“the first maximum (Hardmax-1, 11)”"
-
-
-def test_how_opcheck_reads_the_sentence_is_told_where_it_does_not_decide():
-    axis = "axis - INT (default is '-1')"
-    page = shown(result(model.Verdict.FAIL, clause=axis))
-    assert with_label(page.lines, "ruling") == "An INT has 64 bits."
-    plain = shown(result(model.Verdict.FAIL, clause="Default value is -1."))
-    assert not any(line.startswith("  ruling") for line in plain.lines)

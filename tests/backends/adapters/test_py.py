@@ -131,15 +131,12 @@ def test_a_module_with_prepare_is_a_backend_itself(write: Write) -> None:
     assert refusal("py:itself?a=1").message == said
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "hint"),
-    [
-        (TWICE + "\n    class Thrice(Twice):\n        pass",
-         "several classes with prepare", "one of py:chosen:Twice, py:chosen:Thrice"),
-        ("from opcheck.backends import Backend",
-         "neither prepare nor a class with it", "py:chosen:Name for what Name is there"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message", "hint"), [
+    (TWICE + "\n    class Thrice(Twice):\n        pass",
+     "several classes with prepare", "one of py:chosen:Twice, py:chosen:Thrice"),
+    ("from opcheck.backends import Backend",
+     "neither prepare nor a class with it", "py:chosen:Name for what Name is there"),
+])  # fmt: skip
 def test_where_no_one_class_is_meant_it_says_what_to_write(text, message, hint, write):
     write("chosen.py", text)
     error = refusal("py:chosen")

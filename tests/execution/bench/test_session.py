@@ -43,6 +43,23 @@ def plan(**fields: Any) -> Plan:
     return replace(Plan("numpy", processes=1, looks=(3,), seconds=5.0, warm=0.05), **fields)
 
 
+def the_row(file: Path, found: Sequence[Entrant], visits: int = 1, **fields: Any) -> Timed:
+    """The one row of the first case of a file, after so many visits."""
+    oracles = fields.pop("oracles", {})
+    session = Benchmark(load_bench([file])[:1], found, plan(**fields), oracles)
+    assert len([*session.visits()]) == visits
+    [row] = session.rows()
+    return row
+
+
+def first_case(folder: Path, more: str) -> Path:
+    """The file of the first case with more keys in its head."""
+    file = folder / "f.yaml"
+    head = CASES.replace("axis: -1}", f"axis: -1}}{more}")
+    file.write_text(head.partition("- name: two")[0])
+    return file
+
+
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bench") / "f.yaml"
@@ -103,20 +120,16 @@ def test_who_is_not_has_none_and_the_row_says_why(timed, place, said):
 def test_processes_come_again_while_a_ratio_is_not_precise(file, monkeypatch, is_precise, visits):
     monkeypatch.setattr("opcheck.execution.bench.precise", lambda found: is_precise)
     with entrants(["numpy", f"{SPINNING}Spin?seconds=0.001"], 2) as found:
-        session = Benchmark(load_bench([file])[:1], found, plan(processes=2, looks=(6, 12)))
-        assert len([*session.visits()]) == len(visits)
-        [row] = session.rows()
-        workers = groupby(sample.worker for sample in row.timings[1].samples)
-        assert [worker for worker, _ in workers] == visits
+        row = the_row(file, found, len(visits), processes=2, looks=(6, 12))
+    workers = groupby(sample.worker for sample in row.timings[1].samples)
+    assert [worker for worker, _ in workers] == visits
 
 
 def test_who_is_alone_is_held_against_the_fixed_work(file, monkeypatch):
     seen: list[Ratio] = []
     monkeypatch.setattr("opcheck.execution.bench.precise", seen.append)
     with entrants(["numpy"]) as found:
-        session = Benchmark(load_bench([file])[:1], found, plan(looks=(3, 6)))
-        assert len([*session.visits()]) == 2
-        [row] = session.rows()
+        row = the_row(file, found, 2, looks=(3, 6))
     work, alone = Timing("", row.yardstick[:3]), Timing("numpy", row.timings[0].samples[:3])
     assert seen == [ratio(work, alone)]
 
@@ -149,10 +162,7 @@ def test_an_interrupt_does_not_wait_until_a_case_is_prepared(file, monkeypatch):
 
 def test_who_prints_while_it_is_timed_is_told(file: Path) -> None:
     with entrants([f"{SPINNING}Prints?seconds=0"]) as found:
-        session = Benchmark(load_bench([file])[:1], found, plan())
-        assert len([*session.visits()]) == 1
-        [row] = session.rows()
-        assert row.timings[0].printed.endswith("a run\nis done")
+        assert the_row(file, found).timings[0].printed.endswith("a run\nis done")
 
 
 _AGREE = "\ntolerance: {ulp: 0}\nexpect: {agree: true}"
@@ -166,14 +176,8 @@ _LATE = r"other data of the same shapes take [\d.,e+]+ times as long"
     (_AGREE, {"place": _WRONG, "content": _LATE, "nothing": ""}),
 ])  # fmt: skip
 def test_an_answer_that_is_looked_up_has_no_time(tmp_path, expect, why_not):
-    file = tmp_path / "f.yaml"
-    head = CASES.replace("axis: -1}", f"axis: -1}}{expect}")
-    file.write_text(head.partition("- name: two")[0])
     with entrants(["numpy", *(f"{SPINNING}Remembers?how={how}" for how in why_not)]) as found:
-        session = Benchmark(load_bench([file]), found, plan())
-        assert len([*session.visits()]) == 1
-        [row] = session.rows()
-    engine, *others = row.timings
+        engine, *others = the_row(first_case(tmp_path, expect), found).timings
     assert len(engine.samples) == 3
     for remembers, why in zip(others, why_not.values(), strict=True):
         assert len(remembers.samples) == (0 if why else 3)
@@ -187,9 +191,7 @@ def test_integers_are_asked_about_the_other_data_that_they_were_judged_by(tmp_pa
     inputs = f"inputs: {{A: {numbers}, B: {numbers}}}"
     file.write_text(f"op: Add\nopset: 14\ndtype: int32\ncases:\n- {{name: a, {inputs}}}\n")
     with entrants(["numpy"]) as found:
-        session = Benchmark(load_bench([file])[:1], found, plan())
-        assert len([*session.visits()]) == 1
-        [row] = session.rows()
+        row = the_row(file, found)
     assert (row.timings[0].why_not, len(row.timings[0].samples)) == ("", 3)
 
 
@@ -206,18 +208,14 @@ def test_data_too_large_to_be_kept_are_made_anew(file, monkeypatch):
 def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(tmp_path, monkeypatch, expect):
     # Made anew, and so is the oracle asked anew, for each process.
     monkeypatch.setattr("opcheck.execution.bench._KEPT", 0)
-    file = tmp_path / "f.yaml"
-    head = CASES.replace("axis: -1}", f"axis: -1}}\ntolerance: {{ulp: 0}}\nexpect: {expect}")
-    file.write_text(head.partition("- name: two")[0])
+    file = first_case(tmp_path, f"\ntolerance: {{ulp: 0}}\nexpect: {expect}")
     lying = f"{SPINNING}Ends?how=lies&after="
     names = ["reference", f"{SPINNING}Spin?seconds=0.001", f"{lying}0", f"{lying}9"]
     with entrants([*names, "numpy"], 2) as (*found, oracle):
         # Among backends that are compared the engine is needed for a majority.
         taking_part = [*found, oracle]
-        two = plan(processes=2, looks=(6,))
-        session = Benchmark(load_bench([file]), taking_part, two, {"wise": oracle[0]})
-        assert len([*session.visits()]) == 2
-        [row] = session.rows()
+        oracles = {"wise": oracle[0]}
+        row = the_row(file, taking_part, 2, processes=2, looks=(6,), oracles=oracles)
     timings = row.timings
     assert [len(one.samples) for one in timings] == [6, 6, 0, 0, 6]
     said = "unlike oracle numpy" if "oracle" in expect else "differ: differs from reference, "
@@ -227,13 +225,9 @@ def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(tmp_path, mon
 
 
 def test_without_an_answer_of_the_oracle_nobody_is_timed(tmp_path: Path) -> None:
-    file = tmp_path / "f.yaml"
-    head = CASES.replace("axis: -1}", "axis: -1}\ntolerance: {ulp: 0}\nexpect: {oracle: wise}")
-    file.write_text(head.partition("- name: two")[0])
+    file = first_case(tmp_path, "\ntolerance: {ulp: 0}\nexpect: {oracle: wise}")
     with entrants(["numpy", f"{SPINNING}Ends?how=raises&after=0"]) as (engine, silent):
-        session = Benchmark(load_bench([file]), [engine], plan(), {"wise": silent[0]})
-        assert len([*session.visits()]) == 1
-        [row] = session.rows()
+        row = the_row(file, [engine], oracles={"wise": silent[0]})
     assert row.timings[0].samples == ()
     assert "gives no answer: raised ValueError: enough of that" in row.timings[0].why_not
 

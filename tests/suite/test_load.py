@@ -251,7 +251,7 @@ def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
         ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b'"),
         ("op: Hardmax\ncases: [{name: »3}]", "name: must be a text, got 3"),
         ("op: »Hardmx\ncases: [{name: a}]",
-         "unknown operator 'Hardmx' (did you mean 'Hardmax' or 'ArgMax'?)"),
+         "unknown operator 'Hardmx' (did you mean 'Hardmax'?)"),
         ("op: »DML_ACTIVATION_HARDMAX1\ncases: [{name: a}]",
          "unknown operator 'DML_ACTIVATION_HARDMAX1' (it is one of domain 'com.microsoft.dml')"),
         ("op: »Hardmax\ndomain: com.microsoft.dml\ncases: [{name: a}]",

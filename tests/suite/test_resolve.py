@@ -192,7 +192,7 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         ({"opset": "»all"}, f"{A_NUMBER}, got 'all' (several: matrix: {{opset: all}})"),
         # dtype
         ({"dtype": "»flot32"}, "dtype: unknown dtype 'flot32' "
-         "(did you mean 'float32' or 'float64'?)"),
+         "(did you mean 'float32'?)"),
         ({"dtype": "»float8_e4m3fn"}, "dtype: unknown dtype 'float8_e4m3fn' (write float8e4m3fn)"),
         ({"dtype": "»qqq"}, "dtype: unknown dtype 'qqq' (known: float16, bfloat16, float32, "
          "float64, uint8, int8, uint16, int16, int32, int64, uint32, uint64, bool and 15 more)"),

@@ -235,7 +235,14 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer, tried
-    from opcheck.execution.support import cells_of, floors, matrix, operators_in, probed, settings_of
+    from opcheck.execution.support import (
+        cells_of,
+        floors,
+        matrix,
+        operators_in,
+        probed,
+        settings_of,
+    )
     from opcheck.execution.workers import each
     from opcheck.model import Verdict
     from opcheck.report import support as report

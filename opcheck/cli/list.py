@@ -235,14 +235,7 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer, tried
-    from opcheck.execution.support import (
-        cells_of,
-        floors,
-        matrix,
-        operators_in,
-        probed,
-        settings_of,
-    )
+    from opcheck.execution.support import cells_of, floors, matrix, named_in, probed, settings_of
     from opcheck.execution.workers import each
     from opcheck.model import Verdict
     from opcheck.report import support as report
@@ -252,7 +245,7 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
     check_case_files(paths, "support")
     required = given["required"]
-    ops = given["ops"] or (operators_in(required) if required else ())
+    ops = given["ops"] or (named_in(required) if required else ())
     cases = chosen_cases(paths, ops=ops)[0]
     asked = cells_of(cases) if paths else matrix(cases)
     wanted = floors(required, asked) if required is not None else []

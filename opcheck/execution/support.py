@@ -38,7 +38,7 @@ def floors(text: str, asked: Asked) -> list[Floor]:
     return each(partial(_floor, asked), map(str.strip, text.split(",")))
 
 
-def operators_in(text: str) -> list[str]:
+def named_in(text: str) -> list[str]:
     """The operators that floors with commas between them name; none where one means all."""
     found = [_FLOOR.fullmatch(one.strip()) for one in text.split(",")]
     names = [floor["op"] for floor in found if floor]

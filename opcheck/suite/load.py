@@ -294,7 +294,7 @@ def load_all(
     models = [path for path in wholes if path not in tests]
     # Before suites are read, which takes long.
     if inputs and len(models) != 1:
-        raise UsageError(f"--inputs {inputs} is for one model, and {len(models)} are named")
+        raise UsageError(f"{inputs}: these inputs are for one model, and {len(models)} are named")
     fed, more = whole.fed_from(models[0], inputs) if inputs else ({}, {})
     sizes = whole.DimSizes(dims or {}, more)
     found = [*filter(None, (whole.case_of_model(path, sizes, messages, fed) for path in models))]

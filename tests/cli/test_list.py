@@ -42,7 +42,10 @@ def test_json_is_a_record_a_line(run):
 def test_a_selection_without_cases_is_no_success(run, words, printed):
     found = run("list", *words, "cases.yaml", "-k", "nothing_matches", code=5)
     assert found.stdout == printed
-    assert found.stderr == "opcheck: no case matches (keywords nothing_matches, level core)\n"
+    assert (
+        found.stderr
+        == "opcheck: no case matches (keywords nothing_matches, level core; 4 without -k)\n"
+    )
 
 
 def test_neither_levels_nor_operators_mind_capitals(run):

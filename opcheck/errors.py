@@ -157,17 +157,35 @@ def meant(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """Name the known words nearest to `word`, or else those it is a part of; None without any."""
-    import difflib
-
-    candidates = {name.lower(): name for name in known}
-    several = [candidates.get(one.strip().lower()) for one in word.split(",")]
+    """Name the known words `nearest` to `word`; None without any."""
+    known = {name.lower(): name for name in known}
+    several = [known.get(one.strip().lower()) for one in word.split(",")]
     if len(several) > 1 and all(several):
         return f"name each by itself: {', '.join(map(str, several))}."
-    meant = _SHORT.get(word.lower())
-    close = difflib.get_close_matches(word.lower(), candidates, n=2, cutoff=0.6)
-    near = [meant] if meant in candidates else close
+    near = nearest(word, known.values())
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else None
+
+
+def nearest(word: str, known: Iterable[str]) -> list[str]:
+    """Return one or two known words that `word` becomes by fewest edits, or else is a part of."""
+    from difflib import SequenceMatcher, get_close_matches
+
+    candidates, word = {name.lower(): name for name in known}, word.lower()
+    if (meant := _SHORT.get(word)) in candidates:
+        return [candidates[meant]]
+    longer = (name for name in candidates if name.startswith(word) and name != word)
+    edits = dict.fromkeys(longer, 1.0) if len(word) > 3 else {}
+    for name in get_close_matches(word, candidates, n=9, cutoff=0.6):
+        steps = SequenceMatcher(None, word, name, autojunk=False).get_opcodes()
+        # Letters are left out more often than mistaken.
+        counts = (
+            (j - i) / 2 if how == "insert" else max(n - m, j - i) * (how != "equal")
+            for how, m, n, i, j in steps
+        )
+        edits.setdefault(name, sum(counts))
+    fewest = min(edits.values(), default=0.0)
+    near = [name for name in edits if edits[name] <= fewest + 0.5 * (fewest > 0)]
+    near.sort(key=lambda name: (edits[name], len(name), name))
     if not near and len(word) > 2:
-        parts = (name for name in candidates if word.lower() in name)
-        near = sorted(parts, key=lambda name: name.index(word.lower()))[:2]
-    return f"did you mean {' or '.join(repr(candidates[name]) for name in near)}?" if near else None
+        near = sorted((n for n in candidates if word in n), key=lambda name: name.index(word))
+    return [candidates[name] for name in near[:2]]

@@ -338,7 +338,7 @@ def opcheck_case(request: pytest.FixtureRequest) -> Callable[..., Result]:
 
 def _cases(wanted: str, path: str | Path | None) -> Sequence[Case]:
     from opcheck.api import load
-    from opcheck.errors import UsageError
+    from opcheck.errors import UsageError, did_you_mean
 
     if not isinstance(wanted, str):
         raise UsageError(f"{wanted!r:.60} is no id of a case", "pass the case's id")
@@ -348,5 +348,6 @@ def _cases(wanted: str, path: str | Path | None) -> Sequence[Case]:
     here = load(paths, ops=[] if paths else [wanted.partition("/")[0]], level="deep")
     found = [one for one in here if fnmatch.fnmatchcase(one.id, wanted)]
     if not found:
-        raise UsageError(f"no case matches {wanted!r}", "`opcheck list` shows all cases")
+        near = did_you_mean(wanted.replace("*", ""), {f"{one.op.name}/{one.name}" for one in here})
+        raise UsageError(f"no case matches {wanted!r}", near or "`opcheck list` shows all cases")
     return found

@@ -226,7 +226,8 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     opcheck support net -b npu:0                     what the cases in a folder use
 
     A few small models of the shipped suites are asked of each cell, or the cases of PATH but those
-    with an oracle. No ledger excuses a wrong answer. Without -b: the backends of `opcheck run`.
+    with an oracle; with --require only of the operators that it names, unless --op says others. No
+    ledger excuses a wrong answer. Without -b: the backends of `opcheck run`.
 
     Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend or the
     cluster could not be used.
@@ -234,7 +235,7 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer, tried
-    from opcheck.execution.support import cells_of, floors, matrix, probed, settings_of
+    from opcheck.execution.support import cells_of, floors, matrix, named_in, probed, settings_of
     from opcheck.execution.workers import each
     from opcheck.model import Verdict
     from opcheck.report import support as report
@@ -243,9 +244,11 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     known, timeout, cluster = profiles(Path.cwd()), given["timeout"], given["cluster"]
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
     check_case_files(paths, "support")
-    cases = chosen_cases(paths, ops=given["ops"])[0]
+    required = given["required"]
+    ops = given["ops"] or (named_in(required) if required else ())
+    cases = chosen_cases(paths, ops=ops)[0]
     asked = cells_of(cases) if paths else matrix(cases)
-    wanted = floors(given["required"], asked) if given["required"] is not None else []
+    wanted = floors(required, asked) if required is not None else []
     found = []
     with guarded_folder() as folder, ExitStack() as stack:
         limits = [timeout or one.profile.timeout or PATIENCE for one in offered]

@@ -190,7 +190,10 @@ model_options = together(dim_option, inputs_option)
 def chosen_cases(
     paths: Sequence[Path], *, bench: bool = False, **selection: Any
 ) -> "tuple[tuple[Case, ...], str]":
-    """Return the selected cases, of `bench` those to time, and a description; raise UsageError."""
+    """Return the selected cases, of `bench` those to time, and a description; raise UsageError.
+
+    Of no case, it says which options left none.
+    """
     from opcheck.suite import Selection, check_case_files, choose, load_all, load_bench
 
     if bench:
@@ -200,7 +203,8 @@ def chosen_cases(
     interrupt.safe_place()
     cases = load_bench(paths, chosen.operators) if bench else load_all(paths, dims, chosen)
     interrupt.safe_place()
-    return choose(cases, chosen), str(chosen)
+    found = choose(cases, chosen)
+    return found, str(chosen) if found else chosen.why_empty(cases)
 
 
 def tell(said: str) -> None:

@@ -133,7 +133,7 @@ def command(**values: Any) -> NoReturn:
         everything = load_all(given.paths, given.dims, about, given.inputs)
         gc.freeze()  # Cases stay to the end: the collector need not look through them.
         suite = choose(everything, selection)
-        said = str(selection)
+        said = str(selection) if suite else selection.why_empty(everything)
         interrupt.safe_place()
         subset.check(suite, said)
         session.connect(suite)

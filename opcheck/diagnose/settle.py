@@ -305,7 +305,8 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
     found: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
     for number, case in enumerate(cases):
-        for text, rank, size in (*_of_model(case, attrs), *_of_inputs(case), *_of_values(case)):
+        facts = *_of_model(case, attrs), *_of_inputs(case), *_of_values(case), *_of_outputs(case)
+        for text, rank, size in facts:
             found[text, rank][number] = size
     everything = (1 << len(cases)) - 1
     distinct: dict[int, Feature] = {}
@@ -358,6 +359,12 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         yield from [(f"the length of the last axis of {the}", LIMIT, shape[-1])] if shape else ()
         yield f"the longest axis of {the}", LIMIT, max(shape, default=0)
         yield f"the number of elements of {the}", LIMIT, prod(shape)
+
+
+def _of_outputs(case: Case) -> Iterator[_Fact]:
+    for spec in case.outputs:
+        the = "the output" if len(case.outputs) == 1 else f"output {spec.name}"
+        yield f"{the} is {spec.dtype}", PLAIN, None
 
 
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:

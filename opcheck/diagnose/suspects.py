@@ -124,6 +124,8 @@ class Suspects:
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
         self._fits: dict[str, list[Mutant]] = {}
+        #: Cases on which all mutants were tried in vain.
+        self._vain: set[str] = set()
         self._resemblances: dict[str, str] = {}
         self._broken: dict[str, str] = {}
         self._again = _AGAIN
@@ -153,6 +155,7 @@ class Suspects:
             known.in_vain += not fits
         if not fits and known.in_vain <= tries:
             fits = _fitting(evidence, mutants_of(op), self._broken)
+            self._vain |= set() if fits else {case}
         seen = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
@@ -209,12 +212,17 @@ class Suspects:
         return against
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
-        """Return the `known` mutants that reproduce a kept failure, or pairs of them, or any."""
+        """Return the `known` mutants that reproduce a kept failure, or pairs of them, or any.
+
+        All are not tried where they were in vain.
+        """
         if (evidence := self._failed.get(case.id)) is None:
             return {}
-        self._again -= 1
+        is_new = case.id not in self._vain
+        self._again -= is_new
         pairs = [both(*pair) for pair in combinations(known, 2)]
-        for tried in (known, pairs, mutants_of(case.op) if self._again >= 0 else ()):
+        every = mutants_of(case.op) if is_new and self._again >= 0 else ()
+        for tried in (known, pairs, every):
             if found := [one for one in tried if _does(reproduces, one, evidence, self._broken)]:
                 return {one.name: one for one in found}
         return {}

@@ -38,6 +38,13 @@ def floors(text: str, asked: Asked) -> list[Floor]:
     return each(partial(_floor, asked), map(str.strip, text.split(",")))
 
 
+def named_in(text: str) -> list[str]:
+    """The operators that floors with commas between them name; none where one means all."""
+    found = [_FLOOR.fullmatch(one.strip()) for one in text.split(",")]
+    names = [floor["op"] for floor in found if floor]
+    return [] if "*" in names or len(names) < len(found) else names
+
+
 def _floor(asked: Asked, text: str) -> Floor:
     if not (found := _FLOOR.fullmatch(text)):
         raise UsageError(f"{text!r} names no cells", "write OP, OP@OPSET, OP@OPSET+ or *:DTYPE")

@@ -122,7 +122,7 @@ def consulted(
             (one,) = chosen_backends([address], folder, limits)
             is_trusted = address in given or one.name is not None
             if not is_trusted and parse(one.address).kind in CODE:
-                hint = "name it with -b too, or give it a name in opcheck.toml and state that"
+                hint = "name it as a backend too, or give it a name in opcheck.toml and state that"
                 raise UsageError(f"{address!r} is code, which no case file may have run", hint)
         except UsageError as error:
             message = f"{oracles[address].source}: expect.oracle: {error.message}"
@@ -148,7 +148,7 @@ def check_company(cases: Sequence[Case], backends: int) -> None:
     asked = (case for case in cases if case.expect.compares_backends and not case.beyond)
     alone = [": ".join(dict.fromkeys((str(case.source), case.id))) for case in asked]
     if alone and backends < 2:
-        hint = "name several, with -b each: only they know the answer of such a case or model"
+        hint = "name several: only they know the answer of such a case or model"
         said = f"{few(alone)}: backends are compared with each other, and there is only one"
         raise UsageError(said, hint)
 

@@ -158,8 +158,8 @@ class Diagnosis:
         if self.counts is None:
             return ""
         here, such, elsewhere, others = self.counts
-        among = f"{elsewhere:,}" if elsewhere else "none"
-        return f"{here:,} of {such:,}" + (f", and {among} of {others:,} others" if others else "")
+        among = f"but also {elsewhere:,}" if elsewhere else "and none"
+        return f"{here:,} of {such:,}" + (f", {among} of {others:,} others" if others else "")
 
     def __str__(self) -> str:
         named = f"{self.text} ({self.mistake})" if self.mistake else self.text

@@ -87,7 +87,7 @@ def show(console: Console, found: Sequence[Matrix]) -> None:
                 say(console, f"{name}: {said}")
         if any(sections.values()):
             console.print()
-        put_all(console, _reasons(one.cells))
+        put_all(console, _reasons(_kinds(one.cells)))
     say(console, _LEGEND)
 
 
@@ -100,7 +100,8 @@ def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
     for one in found:
         by_op = group_by(one.cells, lambda cell: cell.cell.op).items()
         rows = [(op, {cell.cell.dtype: cell for cell in cells}) for op, cells in by_op]
-        matrices.append((one, Counter((cell.verdict, _word(cell)) for cell in one.cells), rows))
+        counts = Counter((cell.verdict, _word(cell)) for cell in one.cells)
+        matrices.append((one, counts, rows, _kinds(one.cells)))
     yield from document(
         "support.html",
         drawings={},
@@ -194,10 +195,13 @@ def _listed(supports: Iterable[Support]) -> str:
     return ", ".join(f"{op} ({', '.join(_by_dtype(cells))})" for op, cells in by_op.items())
 
 
-def _reasons(supports: Iterable[Support]) -> Table:
-    """Table of the reasons of failures, grouped by kind, in the matrix's order."""
+def _kinds(supports: Iterable[Support]) -> list[list[Support]]:
+    """The cells that are not right, grouped by the kind of reason, the most frequent first."""
     wrong = [support for support in supports if support.verdict not in (None, Verdict.PASS)]
-    kinds = sorted(group_by(wrong, _kind).values(), key=len, reverse=True)
+    return sorted(group_by(wrong, _kind).values(), key=len, reverse=True)
+
+
+def _reasons(kinds: Sequence[Sequence[Support]]) -> Table:
     table = new_table("why", Numbers("cells"), "first of them")
     for alike in kinds[:_REASONS]:
         first = alike[0]

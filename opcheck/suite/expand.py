@@ -223,8 +223,8 @@ class Expansion:
 
     def _opsets(self, values: FileNode) -> object:
         """Return the opsets that a matrix names; anything but a list or a word, unchanged."""
-        known = opset.versions(self.file.domain, self.file.op).items()
-        versions = [version for version, schema in known if not schema.deprecated]
+        known = opset.versions(self.file.domain, self.file.op)
+        versions = [version for version, schema in known.items() if not schema.deprecated]
         if values.value == "all":
             return tuple(FileNode(version, values.mark) for version in versions)
         if not isinstance(values.value, tuple):
@@ -234,7 +234,7 @@ class Expansion:
             text = item.value
             if isinstance(text, str) and re.fullmatch(r"[0-9]{1,4}\+", text):
                 # Of several operators, some came later than that.
-                first = max(int(text[:-1]), min(opset.versions(self.file.domain, self.file.op)))
+                first = max(int(text[:-1]), min(known, default=0))
                 later = (version for version in versions if version > first)
                 found += [FileNode(number, item.mark) for number in (first, *later)]
             elif isinstance(text, int) and not isinstance(text, bool):

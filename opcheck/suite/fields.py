@@ -41,7 +41,7 @@ _KNOWN = f"known: {', '.join(BASIC)} and {len(DTYPES) - len(BASIC)} more"
 def _known_dtype(name: str) -> str:
     if name not in DTYPES:
         ours = next((f"write {d}" for d in DTYPES.values() if d.numpy.name == name), None)
-        hint = ours or did_you_mean(name, BASIC) or did_you_mean(name, DTYPES) or _KNOWN
+        hint = ours or did_you_mean(name, DTYPES) or _KNOWN
         raise ValueError(f"unknown dtype {validation.shown(name)} ({hint})")
     return name
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 
 from opcheck import interrupt, opset, reading
-from opcheck.errors import UsageError, did_you_mean
+from opcheck.errors import UsageError, did_you_mean, nearest
 from opcheck.model import Case, Level
 from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
 from opcheck.suite import cache
@@ -200,7 +200,8 @@ def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str,
     names = root.get("op")
     named = validation.operators_of(names) if head and names else {}
     files = [replace(file, domain=head.domain, op=op) for op in named] if head else []
-    known = [one for one in files if _is_operator(one, root, named)]
+    # One that may be meant shows other mistakes, and has no cases.
+    known = [_meant(one, root, named) for one in files]
     wanted = {op.lower() for op in ops} & {op.lower() for op in named}
     chosen = [one for one in known if not wanted or one.op.lower() in wanted]
     expansions = [Expansion(one, rest, lost) for one in chosen]
@@ -223,7 +224,8 @@ def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str,
                 opsets = (concrete.node.get("opset") for concrete in concretes)
                 numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
                 of_entry = replace(expansion.file, opsets=frozenset(numbers), reported=reported)
-                cases[part] += filter(None, (resolve(of_entry, one) for one in concretes))
+                found = [*filter(None, (resolve(of_entry, one) for one in concretes))]
+                cases[part] += found if expansion.file in files else ()
     about = {case.op.name for part in cases.values() for case in part}
     if not (file.problems or wanted):
         for op in (op for op in named if op not in about):
@@ -244,22 +246,24 @@ def _check_operators(file: CaseFile, entry: FileNode, named: Collection[str]) ->
                 file.problems.add(file.name, mark, message, hint)
 
 
-def _is_operator(file: CaseFile, root: FileNode, named: Mapping[str, Mark]) -> bool:
+def _meant(file: CaseFile, root: FileNode, named: Mapping[str, Mark]) -> CaseFile:
+    """Return the file, of what it may mean where its domain or operator is reported as unknown."""
     domain, op = file.domain, file.op
+    elsewhere = [other for other in opset.domains() if opset.versions(other, op)]
     if domain not in opset.domains():
         known = [known or '""' for known in opset.domains()]
         message = f"unknown domain {quoted(domain)} (known: {', '.join(known)})"
         hint = did_you_mean(domain, known)
         if op == next(iter(named)):
             file.problems.add(file.name, root.at(["domain"]), message, hint)
-        return False
-    if not opset.versions(domain, op):
-        elsewhere = [other for other in opset.domains() if opset.versions(other, op)]
+    elif domain in elsewhere:
+        return file
+    else:
         hint = did_you_mean(op, opset.operators(domain))
         hint = f"it is one of domain {elsewhere[0]!r}" if elsewhere else hint
         file.problems.add(file.name, named[op], f"unknown operator {quoted(op)}", hint)
-        return False
-    return True
+    domain = [*elsewhere, *nearest(domain, opset.domains()), domain][0]
+    return replace(file, domain=domain, op=[*nearest(op, opset.operators(domain)), op][0])
 
 
 def check_unique(cases: Sequence[Case], problems: Problems) -> None:
@@ -290,7 +294,7 @@ def load_all(
     models = [path for path in wholes if path not in tests]
     # Before suites are read, which takes long.
     if inputs and len(models) != 1:
-        raise UsageError(f"--inputs {inputs} is for one model, and {len(models)} are named")
+        raise UsageError(f"{inputs}: these inputs are for one model, and {len(models)} are named")
     fed, more = whole.fed_from(models[0], inputs) if inputs else ({}, {})
     sizes = whole.DimSizes(dims or {}, more)
     found = [*filter(None, (whole.case_of_model(path, sizes, messages, fed) for path in models))]

@@ -35,9 +35,9 @@ _LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
 
 
 def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Case | None:
-    """`concrete` as a Case, or None with every problem reported."""
+    """`concrete` as a Case, or None with every problem reported, but an unknown operator."""
     fields, node, lost = f.validate_case(concrete.node, file.name, file.problems)
-    if fields is None:
+    if fields is None or not opset.versions(file.domain, file.op):
         return None
     if lost:
         concrete = replace(concrete, node=node, lost=max(concrete.lost, lost))
@@ -68,11 +68,10 @@ class Resolver:
         self.dtype = DTYPES[self.fields.dtype] if self.fields.dtype else None
         self.places: dict[str, FileNode] = {}
 
-    def case(self) -> Case | None:
-        """The case; None where there is no operator to check it against."""
-        if (schema := self._schema()) is None:
-            return None
-        self.schema, self.version = schema, str(schema.op)
+    def case(self) -> Case:
+        """The case; at an opset that does not exist, by the nearest version."""
+        self.schema = schema = self._schema()
+        self.version = str(schema.op)
         mark = self.node.mark
         if self.needs_answer and len(self.concrete.id) > MAX_ID:
             message = f"id longer than {MAX_ID} characters: shorten name, label or matrix values"
@@ -125,23 +124,24 @@ class Resolver:
         """Return where the key at `path` is written."""
         return self.node.at(path, key=True)
 
-    def _schema(self) -> Schema | None:
+    def _schema(self) -> Schema:
         file, number = self.file, self.fields.opset
+        newest, first = opset.newest(file.domain), min(opset.versions(file.domain, file.op))
+        near = max(first, min(newest if number is None else number, newest))
+        schema, message = grouping.sure(opset.describe(file.domain, file.op, near)), ""
         if number is None:
             self.lacking(self.node.mark, "opset is not stated", "opset: 13, or matrix: {opset: …}")
-            return None
-        newest = opset.newest(file.domain)
-        schema = opset.describe(file.domain, file.op, number) if number <= newest else None
-        if number > newest:
+        elif number > newest:
             message = f"opset {shown(number)} is too new: the installed packages know {newest}"
-        elif schema is None:
-            first = min(opset.versions(file.domain, file.op))
+        elif number < first:
             message = f"{file.op} exists since opset {first}, not at {number}"
         elif schema.deprecated:
             message = f"{file.op} is deprecated at opset {number}"
-        else:
-            return schema
-        self.problem(self.node.at(["opset"]), message)
+        if message:
+            self.problem(self.node.at(["opset"]), message)
+        elif number is None:  # what else is missing depends on it
+            lost = max(self.concrete.lost, f.Omitted.SOMETHING)
+            self.concrete = replace(self.concrete, lost=lost)
         return schema
 
     def tensors(

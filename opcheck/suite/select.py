@@ -66,8 +66,22 @@ class Selection:
         }
         return ", ".join(f"{key} {value}" for key, value in parts.items() if value)
 
+    def why_empty(self, cases: Iterable[model.Case], *, python: bool = False) -> str:
+        """Count the cases that there are without each condition: `of op Add; 3 without --dtype`."""
+        found = []
+        for name, option in _OPTIONS.items():
+            wider = replace(self, **{name: getattr(EVERYTHING, name)})
+            if count := len(select(cases, wider)):
+                label = name if python else option
+                how = f"at {label} deep" if name == "level" else f"without {label}"
+                found.append(f"{count:,} {how}")
+        return "; ".join([str(self), *filter(None, [", ".join(found)])])
+
 
 EVERYTHING = Selection(level="deep")
+#: The options of commands for the fields of a selection.
+_OPTIONS = {"ids": "--case", "keywords": "-k", "ops": "--op"}
+_OPTIONS |= {"opsets": "--opset", "dtypes": "--dtype", "level": "--level"}
 
 
 def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Case, ...]:
@@ -146,8 +160,8 @@ def keyword_matcher(expression: str) -> Callable[[str], bool]:
     """A test of ids, as pytest's -k: words, `and`, `or`, `not`, ( and ); raises UsageError."""
     tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
     if message := _wrong_expression(tokens):
-        hint = "words, and, or, not, ( and ): -k 'ties and not float16'"
-        raise UsageError(f"-k {reading.quoted(expression)}: {message}", hint)
+        hint = "words, and, or, not, ( and ): 'ties and not float16'"
+        raise UsageError(f"keywords {reading.quoted(expression)}: {message}", hint)
     # What is an expression here is one of Python, once its words are tests.
     python = (token if token in _OPERATORS else f"({token!r} in name)" for token in tokens)
     return cast(Callable[[str], bool], eval(f"lambda name: {' '.join(python)}"))

@@ -249,7 +249,7 @@ def test_counts_of_several_operators_are_added() -> None:
         for since in (11, 13)
     ]
     (cause,) = causes(results)
-    assert cause.looks == "dies where it is dark: 7 of 7, and 2 of 1,010 others"
+    assert cause.looks == "dies where it is dark: 7 of 7, but also 2 of 1,010 others"
 
 
 def test_no_failure_no_cause() -> None:

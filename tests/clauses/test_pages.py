@@ -212,7 +212,7 @@ def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new,
     ("text: It", "sentence: A\n  text: It", "12:3", "an entry has a `sentence`"),
     ("[first_of_ties", "[First Of Ties", "5:11", "must match"),
     ("text: It", "texts: It", "12:3", "did you mean 'text'?"),
-    ("op: Hardmax", "op: Hardmex", "1:5", "op: there is no 'Hardmex' (did you mean 'Hardmax' "),
+    ("op: Hardmax", "op: Hardmex", "1:5", "no 'Hardmex' (did you mean 'Hardmax'?)"),
     ("op: Hardmax\n", "op: Hardmax\npage: gopher://x\n", "2:7", "must match"),
 ])  # fmt: skip
 def test_a_mistake_of_form_is_an_error_with_its_place(tmp_path, old, new, place, words):

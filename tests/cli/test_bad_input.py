@@ -89,7 +89,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
     (["--case", "Hardmax/goood"], 2, "no case 'Hardmax/goood'\n  did you mean 'Hardmax/good'?"),
     (["--opset", "13", "--opset", "99"], 2, "no case at opset 99\n  opsets: 13\n"),
     (["-b", "onnxruntime:CPUExecutionProvider", "-b", "onnxruntime"], 2, "name the same back"),
-    (["-k", "good nan"], 2, "-k 'good nan': 'nan' is one too many"),
+    (["-k", "good nan"], 2, "keywords 'good nan': 'nan' is one too many"),
     (["--opset", "x"], 2, "'x' is not a valid integer"),
     (["--max-fail", "0"], 2, "0 is not in the range"),
     (["-j", "0"], 2, "0 is not in the range x>=1"),

@@ -319,7 +319,7 @@ def test_inputs_are_read_from_files(run, network, tmp_path):
     assert "12 judged" in found.stdout
     run("run", network, *fed, "--report", "json=run.jsonl", code=0)
     assert "--inputs=in" in (tmp_path / "run.jsonl").read_text()
-    assert "is for one model, and 0 are named" in run("run", *fed, code=2).stderr
+    assert "are for one model, and 0 are named" in run("run", *fed, code=2).stderr
     np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7.0))
     for command in ("locate", "run"):
         asked = "'x' is float64[1, 3, 16, 16], and float32[1, 3, 16, 16] is asked for"

@@ -44,10 +44,10 @@ def last(found):
 
 @pytest.mark.parametrize(("words", "code", "said"), [
     (["cases.yaml", "-k", "nothing"], 5, "nothing was judged: no case matched"),
-    (["cases.yaml", "--level", "smoke"], 5, "nothing was judged: no case matched"),
+    (["cases.yaml", "--level", "smoke"], 5, "(level smoke; 5 at --level deep)"),
     (["cases.yaml", "--shard", "6/6"], 5, "nothing was judged: shard 6 of 6 has no case"),
     (["cases.yaml", "--lf", "whole"], 5, "no case matched (level core, failed in whole)"),
-    (["cases.yaml", "--dtype", "float16"], 5, "nothing was judged: no case matched"),
+    (["cases.yaml", "--dtype", "float16"], 5, "float16, level core; 5 without --dtype"),
     (["cases.yml"], 2, "cases.yml"),
     (["empty"], 2, "neither case files nor test data in this folder"),
 ])  # fmt: skip

@@ -93,6 +93,11 @@ def test_of_facts_that_hold_of_the_same_cases_the_likeliest_is_kept() -> None:
     other = replace(CASE, attrs={"axis": 1}, opset=14, inputs=(spec,))
     expected = [("the input is float32", PLAIN, 1), ("the input is float64", PLAIN, 2)]
     assert settle.features([CASE, other]) == expected
+    # Where the input is of one type, that of the output may be the reason.
+    as_byte = replace(CASE, outputs=(replace(CASE.outputs[0], dtype=DTYPES["uint8"]),))
+    own = CASE.outputs[0].dtype
+    expected = [(f"the output is {own}", PLAIN, 1), ("the output is uint8", PLAIN, 2)]
+    assert settle.features([CASE, as_byte]) == expected
 
 
 def test_all_facts_of_some_cases(snapshot: Any) -> None:

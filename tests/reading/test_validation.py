@@ -95,7 +95,7 @@ def test_a_node_of_the_form_becomes_an_instance() -> None:
     ("{must: 1, either: x}", "1:19", "either: must be a whole number, got 'x'", None),
     ("{must: 1, even: 3}", "1:17", "even: 3 is odd", None),
     ("{must: 1, numebrs: []}", "1:11", "unknown key 'numebrs'",
-     "did you mean 'numbers' or 'inners'?"),
+     "did you mean 'numbers'?"),
     ("{must: 1, zzz: 2}", "1:11", "unknown key 'zzz'",
      "known: must, word, ratio, flag, numbers, inner, inners, either, by_name, part, even"),
     ("{must: 1, by_name: {'a b': {size: x}}}", "1:35",

@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -79,8 +80,14 @@ def test_why_is_told_once_a_kind_and_for_wrong_answers_once_a_case():
             replace(cell(HARDMAX_13, dtype, None, verdict, reason=f"{n} wrong"), case=case)
             for n, (dtype, case) in enumerate(zip(("float16", "float32"), cases, strict=True))
         ]
-        page = page_of(support.show, [Matrix("acme", "acme", "", found)], width=100)
-        return [line.split()[1:3] for line in page.lines if "Hardmax/" in line]
+        matrices = [Matrix("acme", "acme", "", found)]
+        page = page_of(support.show, matrices, width=100)
+        table = "\n".join(support.html_lines(matrices)).partition('class="why"')[2]
+        told = [line.split()[1:3] for line in page.lines if "Hardmax/" in line]
+        assert [
+            *map(list, re.findall(r'"num">(.*)<td><code>(.*?)</code><br>. wrong', table))
+        ] == told
+        return told
 
     assert reasons(Verdict.FAIL, "Hardmax/ties@a", "Hardmax/ties@b") == [["2", "Hardmax/ties@a"]]
     both = reasons(Verdict.FAIL, "Hardmax/ties@a", "Hardmax/nan#b")

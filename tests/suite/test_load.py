@@ -25,6 +25,7 @@ from tests.asking import at, judged_operators, places_in, shipped_cases
 from tests.suite.test_expand import EXAMPLE
 from tests.suite.test_expectation import TOPK
 
+OF_HARDMAX = "opset: 13, dtype: float32, attrs: {axis: 0}, inputs: {input: [1]}"
 ProblemsOf = Callable[[str], list[str]]
 Mistake = Callable[[str, str], None]
 
@@ -250,11 +251,12 @@ def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
         ("op: Hardmax\ncases: [»{opset: 1}]", "'name' is missing"),
         ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b'"),
         ("op: Hardmax\ncases: [{name: »3}]", "name: must be a text, got 3"),
-        ("op: »Hardmx\ncases: [{name: a}]",
-         "unknown operator 'Hardmx' (did you mean 'Hardmax' or 'ArgMax'?)"),
-        ("op: »DML_ACTIVATION_HARDMAX1\ncases: [{name: a}]",
+        (f"op: »Hardmx\ncases: [{{name: a, {OF_HARDMAX}}}]",
+         "unknown operator 'Hardmx' (did you mean 'Hardmax'?)"),
+        ("op: »DML_ACTIVATION_HARDMAX1\ncases: [{name: a, opset: 1, dtype: float32, "
+         "attrs: {Axes: [0]}, inputs: {InputTensor: [1]}}]",
          "unknown operator 'DML_ACTIVATION_HARDMAX1' (it is one of domain 'com.microsoft.dml')"),
-        ("op: »Hardmax\ndomain: com.microsoft.dml\ncases: [{name: a}]",
+        (f"op: »Hardmax\ndomain: com.microsoft.dml\ncases: [{{name: a, {OF_HARDMAX}}}]",
          "unknown operator 'Hardmax' (it is one of domain '')"),
         ('op: »"\\e[31m"\ncases: [{name: a}]', r"unknown operator '\x1b[31m'"),
         (f"op: »{'x' * 100_000}\ncases: [{{name: a}}]", f"unknown operator '{'x' * 59}…'"),
@@ -286,12 +288,14 @@ def test_one_mistake_is_one_problem_at_its_place(mistake: Mistake, text: str, me
 
 
 def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
-    text = "op: Hardmax\ndomain: com.microsoft.dm\ncases: [{name: a}]"
-    (problem,) = problems(text)
+    text = f"op: Hardmax\ndomain: com.microsoft.dm\ncases: [{{name: a, {OF_HARDMAX}}}]"
+    problem, other = problems(text.replace("axis", "axes"))
+    assert other.endswith(AXES)
     assert problem.startswith("2:9: unknown domain 'com.microsoft.dm' (known: \"\", ")
     assert problem.endswith("(did you mean 'com.microsoft.dml'?)")
 
 
+NUMBER = "3:8: opset: must be a whole number"
 RAGGED = "input: ragged: a list of shape [1] beside a list of shape [2]"
 AXES = "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"
 OF_A_FILE = """\
@@ -310,8 +314,20 @@ cases:
 """
 
 
-def test_five_mistakes_are_told_in_one_go(problems: ProblemsOf) -> None:
-    assert problems(OF_A_FILE) == [
+@pytest.mark.parametrize(
+    ("old", "new", "other"),
+    [
+        ("13", "13", []),
+        # What is meant is checked, and what is nearest.
+        ("Hardmax", "Hardmx", ["1:5: unknown operator 'Hardmx' (did you mean 'Hardmax'?)"]),
+        ("13", "99", [f"3:8: opset 99 is too new: the installed packages know {opset.newest('')}"]),
+        ("13", "x", [f"{NUMBER}, got 'x' (several: matrix: {{opset: all}})"]),
+    ],
+)
+def test_all_mistakes_are_told_in_one_go(problems: ProblemsOf, old, new, other) -> None:
+    found = problems(OF_A_FILE.replace(old, new))
+    assert [one for one in found if one in other] == other
+    assert [one for one in found if one not in other] == [
         "4:1: unknown key 'levle' (did you mean 'level'?)",
         f"6:62: {AXES}",
         f"7:61: {RAGGED}",

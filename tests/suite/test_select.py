@@ -140,7 +140,7 @@ def test_keywords_are_words_and_or_not_and_parentheses(expression: str, want: bo
 )  # fmt: skip
 def test_what_is_no_expression_is_refused(expression: str, message: str) -> None:
     caught = error_of(UsageError, keyword_matcher, expression)
-    assert caught.message == f"-k {expression!r}: {message}"
+    assert caught.message == f"keywords {expression!r}: {message}"
     assert caught.hint is not None
 
 

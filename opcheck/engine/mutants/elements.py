@@ -290,6 +290,15 @@ def _saturated(_: Any, x: Array, right: Array, dtype: dtypes.DType) -> Any:
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
 
+def _to_minifloat(
+    rule: Callable[[Any], Any], original: Any, x: Array, dtype: Any, *how: Any
+) -> Any:
+    if dtype.precision < 2:  # a power of two, as `round_mode` says
+        return original(x, dtype, *how)
+    step = np.ldexp(1.0, np.maximum(np.frexp(x)[1] - dtype.precision, dtype.min_exponent))
+    return original(rule(x / step) * step, dtype, *how)
+
+
 _FLOATS, _INTS = ("float", "float"), ("int", "int")
 _TO_FLOAT, _TO_INT, _TO_BOOL = ("", "float"), ("", "int"), ("", "bool")
 
@@ -365,4 +374,12 @@ CASTS: tuple[Mutant, ...] = faults(
          right if dtype.kind == "string" or x.dtype.itemsize != dtype.numpy.itemsize
          else x.view(dtype.numpy)),
      tuple(name for name, one in dtypes.BASIC.items() if one.numpy.itemsize > 1)),
+) + faults(
+    "to_minifloat", _to_minifloat,
+    ("cast_to_8_bits_towards_zero", "digits that a float of 8 bits or less lacks were cut off",
+     np.trunc, FLOATS),
+    ("cast_to_8_bits_ties_away", "halfway between two floats of 8 bits or less it was rounded away",
+     lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q), FLOATS),
+    # QuantizeLinear has its own.
+    unless=("divide",),
 )  # fmt: skip

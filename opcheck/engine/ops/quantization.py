@@ -73,6 +73,7 @@ def cast_to(x: Array, dtype: DType) -> Array:
             return round_to(_as_float64(x), dtype)
 
 
+@xp.primitive
 def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Array:
     """Numbers of float64 in a type of 8 bits or less, rounded to nearest, ties to even.
 

@@ -83,7 +83,7 @@ def _environment() -> Any:
         "filter": lambda asked: urlencode({name: shown(one) for name, one in asked.items() if one}),
         # Narrow screens may break a name between its parts.
         "breakable": lambda name: Markup(
-            re.sub(r"([_:/?=,@.])", r"\1<wbr>", str(escape(brief(name))))
+            re.sub(r"([_:/?=,@.]|[a-z](?=[A-Z]))", r"\1<wbr>", str(escape(brief(name))))
         ),
     }
     environment.globals |= {

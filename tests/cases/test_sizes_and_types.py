@@ -3,14 +3,23 @@
 The mistakes of the engine show that what is asked can be seen. What they leave out, for there would
 be hundreds, is counted here: in the newest version of each operator, in float32. Other suites ask
 for what those mistakes call for.
+
+Mistakes of a single type or axis would be hundreds too: that operators of elements are asked about
+each is counted here as well.
 """
+
+import math
+from itertools import product
 
 import pytest
 
-from opcheck.model import Case, Rejected, Typed
+from opcheck.diagnose.suspects import cell_of
+from opcheck.dtypes import BASIC, BY_TEXT
+from opcheck.engine import dtypes_of, operator_of
+from opcheck.model import Case, Computed, OpVersion, Rejected, Typed, Values
 from opcheck.opset import versions
 from opcheck.suite import Selection, select
-from tests.asking import WHOLE, shipped_cases
+from tests.asking import IS_GATE, SOME, WHOLE, shipped_cases
 
 CORE = select(shipped_cases(*WHOLE), Selection(level="core"))
 NEWEST = {
@@ -60,3 +69,95 @@ def test_every_attribute_is_asked_for_in_every_wrong_type(op):
     declared = versions(op.domain, op.name)[op.since].attributes
     assert {(name, kind) for name, it in declared.items() for kind in TYPES - {it.type}} <= asked
     assert asked - {(name, kind) for name in declared for kind in TYPES}
+
+
+#: Operators whose kernels differ by one type.
+OF_ONE_TYPE = """
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil
+    Celu Clip Cos Cosh Div Elu Equal Erf Exp Floor Greater GreaterOrEqual HardSigmoid HardSwish
+    IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow
+    Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
+    ReduceProd ReduceSum ReduceSumSquare Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus
+    Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor
+""".split()
+#: Operators whose kernels differ by the types of what goes in and of what comes out.
+OF_TWO_TYPES = ["Cast", "CastLike", "QuantizeLinear", "DequantizeLinear"]
+#: Operators that stretch any axis of these inputs.
+STRETCHING = {
+    "A B": """
+        Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual
+        Mod Mul Or Sub Xor
+    """,
+    "X Y": "BitShift Pow",
+    "data_0 data_1": "Max Mean Min Sum",
+    "condition X Y": "Where",
+    "slope": "PRelu",
+    "input": "Expand",
+}
+OPERANDS = {op: names.split() for names, ops in STRETCHING.items() for op in ops.split()}
+
+
+def among(*ops: str) -> list[str]:
+    """Those that are asked about: outside a gate, some, and one of two types."""
+    return [op for op in ops if IS_GATE or op in (*SOME, "CastLike")]
+
+
+def answered(op: str) -> list[Case]:
+    core = select(shipped_cases(op), Selection(level="core"))
+    return [case for case in core if isinstance(case.expect, Computed | Values)]
+
+
+def leaves_a_rest(case: Case) -> bool:
+    """Return True if vectors of 8, 16 or 32 elements leave a rest of an input."""
+    sizes = [math.prod(spec.shape) for spec in case.inputs]
+    return any(size > 32 and size % 8 for size in sizes)
+
+
+def pairs(op: OpVersion) -> set[tuple[str, str]]:
+    """The types of what goes in and of what comes out that kernels convert."""
+    schema = versions(op.domain, op.name)[op.since]
+    ends = [[BY_TEXT[t].name for t in one.types] for one in (schema.inputs[0], schema.outputs[0])]
+    # Texts are converted one by one; float8e8m0 has no zero, and but one number of int2.
+    odd = {("bool", "float8e8m0"), ("float8e8m0", "bool")}
+    odd |= {("int2", "float8e8m0"), ("float8e8m0", "int2")} if op.name == "CastLike" else set()
+    found = {pair for pair in product(*ends) if "string" not in pair} - odd
+    # Its version 15, with the types of that, and its newest are asked about all pairs.
+    if op.name == "CastLike" and op.since < 25:
+        found &= {*product(BASIC, BASIC)}
+    return found
+
+
+@pytest.mark.parametrize("name", among(*OF_ONE_TYPE))
+def test_each_type_is_asked_about_rows_that_leave_a_rest(name):
+    cases = answered(name)
+    asked = {(case.op, cell_of(case).dtype) for case in cases if leaves_a_rest(case)}
+    cells = {(op, dtype) for op in {case.op for case in cases} for dtype in dtypes_of(op)}
+    # What is whole, or lacks infinity, has 0 or False alone there; texts are compared one by one.
+    whole = [dtype for dtype in BASIC if "int" in dtype]
+    finite = ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2fnuz"]
+    none = {"Erf": whole, "ReduceLogSum": whole, "ReduceLogSumExp": whole, "IsInf": finite}
+    left_out = none.get(name, ["string"] if name in ("Equal", "Where") else [])
+    assert {cell for cell in cells - asked if cell[1] not in left_out} == set()
+    assert {op.since for op, _ in asked} == {*operator_of(next(iter(cells))[0]).formulas}
+
+
+@pytest.mark.parametrize("name", among(*OF_TWO_TYPES))
+def test_each_pair_of_types_is_asked_about_rows_that_leave_a_rest(name):
+    cases = [case for case in answered(name) if leaves_a_rest(case)]
+    asked = {(case.op, case.inputs[0].dtype.name, case.outputs[0].dtype.name) for case in cases}
+    wanted = {(op, *pair) for op in {case.op for case in cases} for pair in pairs(op)}
+    assert len(wanted) > 200
+    assert wanted - asked == set()
+
+
+@pytest.mark.parametrize("name", among(*OPERANDS))
+def test_each_axis_is_stretched_by_itself(name):
+    asked = {
+        (spec.name, spec.shape)
+        for case in answered(name)
+        if any(spec.shape == (2, 3, 4, 5) for spec in case.inputs) or name == "Expand"
+        for spec in case.inputs
+    }
+    single = [(1, 3, 4, 5), (2, 1, 4, 5), (2, 3, 1, 5), (2, 3, 4, 1)]
+    kept = [(2, 1, 1, 1), (3, 1, 1), (4, 1), (5,)]
+    assert {*product(OPERANDS[name], single + kept)} - asked == set()

@@ -144,10 +144,10 @@ def content(array: NDArray[Any]) -> bytes:
 
 def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return True if two arrays are equal bit by bit, including dtype and shape."""
-    if one.dtype != other.dtype or one.shape != other.shape:
-        return False
     if one is other:
         return True
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
     if one.dtype.hasobject:
         left, right = (x.reshape(-1).tolist() for x in (one, other))
         return [*map(type, left)] == [*map(type, right)] and left == right

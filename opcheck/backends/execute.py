@@ -312,6 +312,8 @@ def _alike(one: Array | Foreign, other: Array | Foreign) -> bool:
     """Return True if two outputs are of one kind; data may decide the length of a sequence."""
     if isinstance(one, Items) and isinstance(other, Items):
         return len({_kind(value) for value in (*one.values, *other.values)}) <= 1
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype
     return type(one) is type(other) and _kind(one) == _kind(other)
 
 

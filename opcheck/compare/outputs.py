@@ -81,9 +81,12 @@ def compare(
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
     if want.distribution is not None:
         return _as_drawn(want, want.distribution, got, dtype, like)
+    is_bounded = want.bound is not None and tolerance is None
+    if not is_bounded and identical(elements.once_rounded(values, dtype), got):
+        return _compared(want, got, dtype, _nothing(got, dtype), like, tuple)
     if values is not want.values or want.high is not None:
         want = replace(want, values=values, high=range_end(want.high, dtype))
-    if want.bound is not None and tolerance is None:
+    if is_bounded:
         return _decided(_wide(want), got, dtype, like, declared)
     return _by_tolerance(want, got, dtype, tolerance or EXACT, like, declared)
 
@@ -123,8 +126,6 @@ def _by_tolerance(
     want: Want, got: Array, dtype: DType, tolerance: Tolerance, like: Array | None, declared: Names
 ) -> Comparison:
     """Judge by a tolerance and, unless it is strict, by the floor and the range rules."""
-    if identical(elements.once_rounded(want.values, dtype), got):
-        return _compared(want, got, dtype, _nothing(got, dtype), like, tuple)
     judge = Judge(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
     problem: ComparisonProblem = "values"

@@ -241,7 +241,7 @@ class Evaluation:
     @property
     def expected(self) -> tuple[Output, ...]:
         """The outputs of the first tier."""
-        return self.outputs(self.tiers()[0])
+        return _in_own_types(self.bound) if self.is_exact else self.outputs(self.tiers()[0])
 
     def _evaluated(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
         bound = self.bound if formula is None else bind(self.node, formula)

@@ -147,8 +147,9 @@ class CaseEvaluation:
         if silent or case.expect.compares_backends:
             outcome = steady(case, outcome)
         took = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
-        result = LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=took)
+        run: dict[str, Any] = {"printed": printed, "seconds": took}
         if case.expect.compares_backends:
+            result = LiveResult(case, backend.address, Verdict.NOT_RUN, **run)
             return EvaluatedCase(result, open=outcome, answer=produced)
         if silent:
             judgement = verdict.unanswered(case.rule, outcome, silent)
@@ -185,8 +186,8 @@ class CaseEvaluation:
             self_check = expected.is_the_same(backend, self.oracle_answer.oracle)
             if judgement.comparisons or judgement.failure == "raised":
                 reason = f"unlike oracle {oracle}: {reason}" if judgement.failure else reason
-        judged = {**vars(judgement), "reason": reason}
-        result = replace(result, **judged, self_check=self_check, oracle=oracle)
+        run |= {**vars(judgement), "reason": reason, "self_check": self_check, "oracle": oracle}
+        result = LiveResult(case, backend.address, **run)
         if judgement.failure in (None, "declared"):  # the values of the latter are right
             return EvaluatedCase(result, answer=produced)
         # One answer alone shows no mistake, nor does that to the case's own data.

@@ -377,7 +377,7 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
     is_whole = case.op == model.GRAPH
     # Scatter is no mistake on other data, which it is enough to judge once.
     is_drawn = is_whole or (inputs is asked.inputs and _is_drawn(case))
-    return tuple(replace(want, drawn=is_drawn, whole=is_whole) for want in wants)
+    return tuple(replace(one, drawn=True, whole=is_whole) for one in wants) if is_drawn else wants
 
 
 def answers_of(case: Case, node: Node) -> tuple[Want, ...]:

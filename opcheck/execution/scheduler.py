@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -44,6 +45,7 @@ _LATEST = 0.05
 _FAREWELL, _LAST_WORD = 5.0, 60.0
 
 
+@lru_cache(2 * AHEAD)  # it is asked several times while a case is open
 def _size(case: Case) -> int:
     return sum(spec.nbytes for spec in case.inputs)
 

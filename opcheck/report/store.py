@@ -42,6 +42,8 @@ _PART = "if these are two files in one, part them"
 Head = TypeVar("Head")
 Line = TypeVar("Line")
 Result = TypeVar("Result")
+#: The names of a dataclass's fields.
+_names = cache(lambda kind: [one.name for one in dataclasses.fields(kind)])
 _OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 FORMAT = 3
 #: The largest file and the longest line, in bytes: some 500,000 results, and 100 times the longest.
@@ -257,14 +259,13 @@ def record(result: model.Record) -> str:
     """The line of one result."""
     fields = {"type": "result", **_plain(result)}
     fields["self"] = fields.pop("self_check")
-    fields |= op_record(result.op)
-    fields |= {"used": _number(result.used), "unjudged": result.unjudged}
+    fields |= {**op_record(result.op), "used": _number(result.used), "unjudged": result.unjudged}
     return line(fields, _plain)
 
 
 def _plain(value: Any) -> dict[str, Any]:
     """The fields of a dataclass; `asdict` copies all that is in them too, which takes long."""
-    fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+    fields = {name: getattr(value, name) for name in _names(value.__class__)}
     is_comparison = isinstance(value, model.ComparisonRecord)
     return fields | ({"used": _number(value.used)} if is_comparison else {})
 

@@ -74,8 +74,7 @@ def unrounded(spec: TensorSpec) -> Array:
             wide = _read(path, spec.dtype).astype(unrounded_dtype(spec.dtype))
             return _with_puts(spec, wide)
         case Fill() as fill:
-            size = int(np.prod(spec.shape, dtype=np.int64))
-            values = _made(fill, size, spec.dtype).reshape(spec.shape)
+            values = _made(fill, math.prod(spec.shape), spec.dtype).reshape(spec.shape)
             as_made = spec.dtype.kind == "string" or spec.dtype.kind in _UNROUNDED
             return _with_puts(spec, values if as_made else _rounded(spec, values))
 

@@ -125,11 +125,11 @@ def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSess
 @contextmanager
 def _declining() -> Iterator[None]:
     """Around a call: raises NotSupported where ONNX Runtime says that it has no kernel."""
-    from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
-
     try:
         yield
     except Exception as error:
+        from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
+
         message = str(error)
         if isinstance(error, NoKernel):
             raise NotSupported(message) from error
@@ -151,7 +151,7 @@ class RuntimeSession:
     def run(self, inputs: Sequence[Array]) -> Any:
         """Return the outputs as the session returns them."""
         with _declining():
-            if not any(raw in type for type in self._types for raw in _RAW):
+            if not self._types:
                 return self.session.run(None, self.task.values(inputs))
             odd = (it for it in self._types if it[:6] != "tensor" or it == "tensor(string)")
             if type := next(odd, None):
@@ -162,7 +162,9 @@ class RuntimeSession:
 
     @cached_property
     def _types(self) -> frozenset[str]:
-        return frozenset(x.type for x in (*self.session.get_inputs(), *self.session.get_outputs()))
+        """The types of all inputs and outputs, if NumPy does not know one of them."""
+        types = {x.type for x in (*self.session.get_inputs(), *self.session.get_outputs())}
+        return frozenset(types if any(raw in type for type in types for raw in _RAW) else ())
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
         """Return the outputs that the session declares; an unknown shape looks like rank 0."""

@@ -161,7 +161,7 @@ Answer = TypeVar("Answer")
 #: Exceptions of reading something that is no message.
 _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
 #: How many bytes are compared at once, and by how many one looks for an equal array.
-_PIECE, _BEGINNING = 1 << 18, 64
+_PIECE, _BEGINNING = 1 << 18, 1 << 10
 #: The key in JSON of an array, or of another kind of output.
 _VALUE = "@"
 WorkerRequest: TypeAlias = Question | Hold | Measure | Release
@@ -171,15 +171,15 @@ _pickled: WeakKeyDictionary[WorkerRequest, list[Any]] = WeakKeyDictionary()
 
 def question_parts(question: WorkerRequest) -> list[Any]:
     """Encode a question as a message; its arrays are not copied."""
-    if question not in _pickled:
+    if (parts := _pickled.get(question)) is None:
         buffers: list[PickleBuffer] = []
         file = io.BytesIO()
         pickler = Pickler(file, protocol=5, buffer_callback=buffers.append)
         # NumPy's own way would have the worker look up names that a backend may have changed.
         pickler.dispatch_table = {ndarray: _reduced_array}
         pickler.dump(question)
-        _pickled[question] = [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
-    return _pickled[question]
+        parts = _pickled[question] = [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
+    return parts
 
 
 def read_question(parts: Sequence[bytearray]) -> WorkerRequest:
@@ -215,8 +215,10 @@ def answer_parts(answer: object, given: Sequence[Array] = ()) -> list[Any]:
         known.append(array)
         if array.dtype.hasobject:
             return place
-        first = places.setdefault((array.shape, _bytes(array)[:_BEGINNING].tobytes()), place)
-        return first if first < place and _same(array, known[first]) else place
+        is_short = array.nbytes <= _BEGINNING
+        content = array.tobytes() if is_short else _bytes(array)[:_BEGINNING].tobytes()
+        first = places.setdefault((array.dtype, array.shape, content), place)
+        return first if is_short or (first < place and _same(array, known[first])) else place
 
     def encoded(value: Any) -> Any:
         if isinstance(value, Foreign) and not isinstance(value, Items):
@@ -304,8 +306,7 @@ def _bytes(array: Array) -> memoryview:
 
 
 def _same(one: Array, other: Array) -> bool:
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
+    """Return True if two arrays of one dtype and shape are equal."""
     # As bytes, for a backend may have changed how NumPy compares; in pieces that are soon copied.
     left, right = _bytes(one), _bytes(other)
     pieces = (slice(place, place + _PIECE) for place in range(0, len(left), _PIECE))

@@ -96,15 +96,17 @@ def test_an_answer_arrives_as_it_was():
         assert all(same(*pair) for pair in zip(run, original, strict=True))
 
 
-def test_what_changed_arrives_changed():
-    asked, other = question_of(X), X + 1
+@pytest.mark.parametrize(
+    ("one", "other"), [(X, X + 1), (X, X.view("i4")), (np.arange(900), np.r_[:899, 0])]
+)
+def test_what_changed_arrives_changed(one, other):
     declared = (Declared("float32", (2, None)), Declared(None, None))
-    changed = {"kept": (other,), "again": (X[:1],), "fed": ((other,),), "declared": declared}
-    got = returned(answer_of(X, **changed), asked)
+    changed = {"kept": (other,), "again": (one[:1],), "fed": ((other,),), "declared": declared}
+    got = returned(answer_of(one, **changed), question_of(one))
     assert got.declared == declared
-    assert same(got.first[0], X)
+    assert same(got.first[0], one)
     assert same(got.kept[0], other)
-    assert same(got.again[0], X[:1])
+    assert same(got.again[0], one[:1])
     assert same(got.fed[0][0], other)
 
 

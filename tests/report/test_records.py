@@ -35,11 +35,11 @@ def test_a_pass_takes_next_to_no_memory():
     kept = Records()
     tracemalloc.start()
     try:
-        for place in range(1024):
-            if place == 256:
+        for place in range(2048):
+            if place == 1024:  # what the first ones leave behind is there
                 before = tracemalloc.get_traced_memory()[0]
             kept.append(replace(pickle.loads(plain), place=place, case=f"Hardmax/c{place}"))
-        assert tracemalloc.get_traced_memory()[0] - before < 768 * 150
+        assert tracemalloc.get_traced_memory()[0] - before < 1024 * 100
     finally:
         tracemalloc.stop()
 

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.compare import bounded, elements
-from opcheck.compare.draws import judged
 from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, identical, of, round_to
 from opcheck.engine import Drawn, Expected, operator_of
@@ -222,7 +221,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
 
 
 def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None) -> Comparison:
-    seen = judged(draw, got, dtype)
+    seen = elements.judged_draws(draw, got, dtype)
     found = Findings(got.size, steps=None)
 
     def allowed(number: int) -> str:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from opcheck.compare import compare_outputs
-from opcheck.compare.draws import _pairs, _uneven, judged
-from opcheck.compare.elements import stepped
+from opcheck.compare.elements import _pairs, _uneven, judged_draws, stepped
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Drawn
@@ -31,7 +30,7 @@ def used(node, got):
     """How much of what is allowed an answer needs; infinite where it cannot be drawn."""
     (draw,) = exactly(*node)
     assert isinstance(draw, Drawn)
-    found = judged(draw, got, DTYPES[str(got.dtype)])
+    found = judged_draws(draw, got, DTYPES[str(got.dtype)])
     return np.inf if found.impossible.any() else found.used
 
 
@@ -90,7 +89,7 @@ def test_one_number_that_cannot_be_drawn_is_enough(node, value):
     (draw,) = exactly(*node)
     got = draw.rounded().copy()
     got[3, 4] = value
-    found = judged(draw, got, DTYPES["float32"])
+    found = judged_draws(draw, got, DTYPES["float32"])
     assert [*zip(*np.nonzero(found.impossible), strict=True)] == [(3, 4)]
 
 
@@ -99,7 +98,7 @@ def test_what_is_computed_may_lie_four_steps_beyond_the_ends():
     ends = draw.quantiles(np.nextafter(1, 0)), draw.quantiles(0.0)
     for end, sign in zip(ends, (1, -1), strict=True):
         for steps in (4, 5):
-            found = judged(draw, stepped(end, sign * steps), DTYPES["float32"])
+            found = judged_draws(draw, stepped(end, sign * steps), DTYPES["float32"])
             assert found.impossible.all() == found.impossible.any() == (steps == 5)
     assert computed_want(UNIFORM[0], "y", draw).values == pytest.approx(1)
 

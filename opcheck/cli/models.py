@@ -194,7 +194,7 @@ def _refusal(file: Path, cases: "Sequence[Case]", notes: Sequence[str]) -> str:
     from opcheck.graph.folders import tensor_bytes, write_whole
     from opcheck.report import write_text
     from opcheck.suite import load
-    from opcheck.suite.writing import case_file, made_up
+    from opcheck.suite.tensors import case_file, made_up
 
     def contents(spec: Any) -> Mapping[str, Any]:
         if name := (stated := made_up(spec)).get("file"):

@@ -26,7 +26,7 @@ from opcheck.execution.workers import Inquiry
 from opcheck.graph import WholeModel
 from opcheck.model.located import Depth, JudgedNode, Located, Part
 from opcheck.opset import Body, BodyNode, onnx_defs
-from opcheck.suite.writing import case_file, made_up
+from opcheck.suite.tensors import case_file, made_up
 
 Values: TypeAlias = Mapping[str, Any]
 #: Bytes of tensors that one pass makes outputs of.

@@ -16,7 +16,7 @@ from opcheck.model import BackendInfo, Task, Tensors, Verdict
 from opcheck.model.located import JudgedNode, Located
 from opcheck.report import formatting, plain_text, summary
 from opcheck.report.style import Numbers, new_table, put
-from opcheck.suite.writing import case_file
+from opcheck.suite.tensors import case_file
 
 
 def show(console: Console, found: Located, backend: BackendInfo, again: Sequence[str]) -> None:

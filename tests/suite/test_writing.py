@@ -8,7 +8,7 @@ import pytest
 
 from opcheck import dtypes
 from opcheck.model import Given, OpVersion, OutputSpec, TensorSpec
-from opcheck.suite.writing import case_file, made_up, name_of
+from opcheck.suite.tensors import case_file, made_up, name_of
 from tests.report.made import CASE
 
 F32, MOST = np.float32, float(np.finfo(np.float32).max)

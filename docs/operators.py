@@ -18,8 +18,7 @@ from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, TensorSpec
 from opcheck.suite import Selection, load, select
-from opcheck.suite.coverage import FILE, coverage, first, written
-from opcheck.suite.load import shipped_suites
+from opcheck.suite.load import JUDGED, chief_slots, coverage, listed_type, shipped_suites
 
 PAGE = Path(__file__).with_suffix("").with_name("operators.md")
 _INTRODUCTION = """\
@@ -96,13 +95,13 @@ def judged_by(cases: Iterable[Case]) -> dict[OpVersion, set[str]]:
         if isinstance(case.expect, Rejected):
             continue
         schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
-        parameters = {one.stem: one for one in first(schema)}
+        parameters = {one.stem: one for one in chief_slots(schema)}
         op = replace(case.op, name=opset.plain(case.op.name))
         tensors: list[TensorSpec | OutputSpec] = [*case.inputs, *case.outputs]
         for tensor in tensors:
             parameter = parameters.get(re.sub(r"_\d+$", "", tensor.name))
             if tensor.dtype and parameter:
-                found[op].add(written(parameter, tensor.dtype.name))
+                found[op].add(listed_type(parameter, tensor.dtype.name))
     return found
 
 
@@ -185,5 +184,5 @@ def _counted(domain: str, name: str, stated: dict[str, Any]) -> tuple[int, int, 
 
 if __name__ == "__main__":
     PAGE.write_text(text(), encoding="utf-8")
-    (shipped_suites() / FILE).write_text(judged(), encoding="utf-8")
+    (shipped_suites() / JUDGED).write_text(judged(), encoding="utf-8")
     print(PAGE)

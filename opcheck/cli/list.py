@@ -50,7 +50,7 @@ def command(clauses: bool, operators: bool, into: Path | None, form: str, **sele
     if operators:
         if extra := options.given_besides("operators", "ops", "form"):
             raise UsageError(f"--operators takes no {extra[0]}", "it takes --op and --format")
-        from opcheck.suite.coverage import shipped_coverage
+        from opcheck.suite.load import shipped_coverage
 
         found = [*shipped_coverage(selection["ops"])]
         if form == "json":

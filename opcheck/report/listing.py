@@ -15,7 +15,7 @@ from opcheck.grouping import group_by
 from opcheck.model import Fate, MutantId, Mutation, Power, Score
 from opcheck.report import formatting, plain_text
 from opcheck.report.style import Numbers, new_table, put, put_all, say
-from opcheck.suite.coverage import Coverage
+from opcheck.suite.load import Coverage
 
 #: The most names of cases shown for a sentence.
 _NAMES = 4

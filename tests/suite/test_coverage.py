@@ -1,13 +1,16 @@
 """How many cells of an operator there are, and which of them are judged."""
 
 import json
+import sys
 
 import pytest
 
 from opcheck import opset
 from opcheck.errors import UsageError
-from opcheck.suite import coverage
+from opcheck.suite.load import shipped_coverage
 from tests.expecting import error_of
+
+load = sys.modules["opcheck.suite.load"]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +29,7 @@ from tests.expecting import error_of
     ],
 )  # fmt: skip
 def test_each_version_that_is_not_deprecated_has_its_types(op, want):
-    found = [one for one in coverage.shipped_coverage([op]) if one.op.since <= 28]
+    found = [one for one in shipped_coverage([op]) if one.op.since <= 28]
     assert [(one.op.since, len(one.types), len(one.judged)) for one in found] == want
     assert all(one.computed == one.judged for one in found)
 
@@ -34,12 +37,12 @@ def test_each_version_that_is_not_deprecated_has_its_types(op, want):
 def test_what_the_table_does_not_know_is_not_judged(tmp_path, monkeypatch):
     table = {"": {"Abs": {"1": "float16 string", "why": "Later."}}}
     (tmp_path / "judged.json").write_text(json.dumps(table))
-    monkeypatch.setattr(coverage, "shipped_suites", lambda: tmp_path)
-    found = [*coverage.shipped_coverage(["Acos", "Abs", "abs"])]
+    monkeypatch.setattr(load, "shipped_suites", lambda: tmp_path)
+    found = [*shipped_coverage(["Acos", "Abs", "abs"])]
     judged = [(one.op.name, one.op.since, {*one.judged}, one.why) for one in found]
     assert judged[:2] == [("Abs", 1, {"tensor(float16)"}, "Later."), ("Abs", 6, set(), "Later.")]
     assert judged[3] == ("Acos", 7, set(), "")
-    every = {one.op.name for one in coverage.shipped_coverage()}
+    every = {one.op.name for one in shipped_coverage()}
     assert every == {opset.plain(n) for d in opset.domains() for n in opset.operators(d)}
-    caught = error_of(UsageError, lambda: [*coverage.shipped_coverage(["Tyle"])])
+    caught = error_of(UsageError, lambda: [*shipped_coverage(["Tyle"])])
     assert (caught.message, caught.hint) == ("no operator 'Tyle'", "did you mean 'Tile'?")

@@ -67,12 +67,7 @@ def serve(path: str) -> None:
     from opcheck.backends import connect  # noqa: F401
     from opcheck.backends.adapters import numpy  # noqa: F401
     from opcheck.backends.isolation import cleanup, pool, wire, worker  # noqa: F401
-    from opcheck.cli import (  # noqa: F401
-        group,
-        main,
-        output,
-        run as command,
-    )
+    from opcheck.cli import group, main, output, runs  # noqa: F401
     from opcheck.execution import workers  # noqa: F401
     from opcheck.report import formatting  # noqa: F401
 

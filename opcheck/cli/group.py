@@ -15,13 +15,13 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 
 #: The module of each command, and its line, so that `--help` need not import it.
 COMMANDS = {
-    "run": ("run", "Judge backends by case files."),
+    "run": ("runs", "Judge backends by case files."),
     "bench": ("bench", "Time backends against each other, on cases that they answer rightly."),
     "locate": ("models", "Find the first node of a model that a backend computes wrongly."),
     "extract": ("models", "Write the nodes of a model as case files."),
-    "report": ("reports", "Show a stored run."),
-    "diff": ("reports", "Show what changed from one stored run to another."),
-    "merge": ("reports", "Join stored runs of one suite."),
+    "report": ("runs", "Show a stored run."),
+    "diff": ("runs", "Show what changed from one stored run to another."),
+    "merge": ("runs", "Join stored runs of one suite."),
     "pack": ("package", "Put a stored run and its outputs into one file."),
     "verify": ("package", "Judge again what somebody handed in."),
     "golden": ("package", "Write test data with the right answers in it, and check such files."),

@@ -21,7 +21,7 @@ import click
 from opcheck import interrupt
 from opcheck.analysis import is_failure, is_red, reds_of
 from opcheck.cli.options import STANDARD, lock, output, progress, read_runs, tell
-from opcheck.cli.reports import Target
+from opcheck.cli.runs import Target
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers

@@ -176,11 +176,15 @@ class _Expectation:
     @property
     def written(self) -> tuple[TensorSpec, ...]:
         """Every tensor that is written out."""
-        return ()
+        if isinstance(self, AnyOf):
+            return tuple(spec for one in self.alternatives for spec in one.expect.written)
+        return self.outputs if isinstance(self, Values) else ()
 
     @property
     def rejection(self) -> "Rejected | None":
-        """The refusal that is admitted, or demanded."""
+        """The refusal that is demanded, or the first that is admitted."""
+        if isinstance(self, AnyOf):
+            return next(filter(None, (one.expect.rejection for one in self.alternatives)), None)
         return self if isinstance(self, Rejected) else None
 
     @property
@@ -199,11 +203,6 @@ class Values(_Expectation):
     outputs: tuple[TensorSpec, ...]
     ports: tuple[Port, ...] = ()
     random: frozenset[str] = frozenset()
-
-    @property
-    def written(self) -> tuple[TensorSpec, ...]:
-        """The outputs."""
-        return self.outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,16 +256,6 @@ class AnyOf(_Expectation):
     """The text does not decide; each of these answers is acceptable."""
 
     alternatives: tuple[Alternative, ...]
-
-    @property
-    def written(self) -> tuple[TensorSpec, ...]:
-        """The tensors of all alternatives."""
-        return tuple(spec for one in self.alternatives for spec in one.expect.written)
-
-    @property
-    def rejection(self) -> Rejected | None:
-        """The first refusal among the alternatives."""
-        return next(filter(None, (one.expect.rejection for one in self.alternatives)), None)
 
 
 Expectation: TypeAlias = OneAnswer | Oracle | Agreement | AnyOf

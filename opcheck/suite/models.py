@@ -37,7 +37,7 @@ _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
 
 def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
     """A case for each data set of a test, judged by the test's tolerance as ONNX's runner does."""
-    whole, random = _WholeModel(test.model), test_data.random_outputs(test.model)
+    random = test_data.random_outputs(test.model)
     outputs = [info.name for info in test.model.graph.output]
     for data in test.data_sets:
         row = str(data.number) if len(test.data_sets) > 1 else None
@@ -47,7 +47,7 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
         # Of bfloat16 alone, ONNX's runner admits two ULP at the least.
         rtol = max(test.rtol, 2.0**-6) if floats == {"bfloat16"} else test.rtol
         yield replace(
-            whole.case(test.name, inputs, ports, source),
+            _case(test.model, test.name, inputs, ports, source),
             id=f"{test.name}#{row}" if row else test.name,
             row=row,
             expect=model.Values(wanted, wanted_ports, random),
@@ -56,45 +56,40 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
         )
 
 
-class _WholeModel:
-    """A model, analyzed and serialized once for all its cases."""
-
-    def __init__(self, proto: ModelProto) -> None:
-        self.proto, self.node = proto, stated(proto)
-        self.data = proto.SerializeToString(deterministic=True)
-
-    def case(self, name: str, inputs: Tensors, ports: tuple[Port, ...], source: Source) -> Case:
-        """The model on these inputs; backends are to agree on it."""
-        node = self.node
-        # The initializers that the node reads, and nobody feeds.
-        unfed = {*node.slots} - {"", *(port.name for port in ports)} if node else set[str]()
-        found = initializers(self.proto, unfed)
-        constants = tuple(_spec(name, array, initializer=True) for name, array in found.items())
-        # The engine takes plain tensors of its own types; a sparse one is not found.
-        plain = all(port.form == "tensor" for port in ports) and unfed <= found.keys()
-        known = node if node and engine.operator_of(node.op) and node.plain and plain else None
-        # An operator of the engine on other inputs is a graph like any other.
-        alone = node if node and not engine.operator_of(node.op) else known
-        types = {spec.dtype for spec in inputs}
-        slots = known.output_slots if known else ()
-        return Case(
-            id=name,
-            name=name,
-            op=alone.op if alone else model.GRAPH,
-            opset=node.opset if node else opset_of(self.proto),
-            dtype=types.pop() if len(types) == 1 else None,
-            attrs=alone.attrs if alone else {},
-            inputs=(*inputs, *constants) if known else inputs,
-            slots=known.slots if known else (),
-            outputs=tuple(
-                model.OutputSpec(it.name, None, slots.index(it.name) if known else None)
-                for it in self.proto.graph.output
-            ),
-            expect=model.Agreement(),
-            source=source,
-            model=self.data,
-            ports=ports,
-        )
+def _case(
+    proto: ModelProto, name: str, inputs: Tensors, ports: tuple[Port, ...], source: Source
+) -> Case:
+    """A model on these inputs; backends are to agree on it."""
+    node = stated(proto)
+    # The initializers that the node reads, and nobody feeds.
+    unfed = {*node.slots} - {"", *(port.name for port in ports)} if node else set[str]()
+    found = initializers(proto, unfed)
+    constants = tuple(_spec(name, array, initializer=True) for name, array in found.items())
+    # The engine takes plain tensors of its own types; a sparse one is not found.
+    plain = all(port.form == "tensor" for port in ports) and unfed <= found.keys()
+    known = node if node and engine.operator_of(node.op) and node.plain and plain else None
+    # An operator of the engine on other inputs is a graph like any other.
+    alone = node if node and not engine.operator_of(node.op) else known
+    types = {spec.dtype for spec in inputs}
+    slots = known.output_slots if known else ()
+    return Case(
+        id=name,
+        name=name,
+        op=alone.op if alone else model.GRAPH,
+        opset=node.opset if node else opset_of(proto),
+        dtype=types.pop() if len(types) == 1 else None,
+        attrs=alone.attrs if alone else {},
+        inputs=(*inputs, *constants) if known else inputs,
+        slots=known.slots if known else (),
+        outputs=tuple(
+            model.OutputSpec(it.name, None, slots.index(it.name) if known else None)
+            for it in proto.graph.output
+        ),
+        expect=model.Agreement(),
+        source=source,
+        model=proto.SerializeToString(deterministic=True),
+        ports=ports,
+    )
 
 
 def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tuple[Port, ...]]:
@@ -184,7 +179,7 @@ def case_of_model(
     if len(messages) > known:
         return None
     ports = tuple(Port(spec.name) for spec in specs)
-    case = _WholeModel(proto).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
+    case = _case(proto, path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
     said = tuple(f"--dim={name}={sizes.given[name]}" for name in sorted(sizes.used))
     case = replace(case, beyond=beyond, said=said)
     if not beyond and _is_known(case.model or b""):

@@ -234,27 +234,23 @@ def _type(dtype: DType, of_sequence: bool = False) -> AttributeProto:
 
 def _state_inferred(model: ModelProto) -> None:
     """Give each output a rank and a type, if it has none, where ONNX can infer them."""
-    # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
-    for output, found in zip(model.graph.output, _inferred(model), strict=False):
-        ours, theirs = output.type.tensor_type, found.type.tensor_type
-        ours.elem_type = ours.elem_type or theirs.elem_type
-        if theirs.HasField("shape") and not ours.HasField("shape"):
-            ours.shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in theirs.shape.dim)
-            ours.shape.SetInParent()
-
-
-def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
-    """The outputs with the shapes that ONNX infers; none where it cannot."""
-    model = ModelProto.FromString(model.SerializeToString())
-    for node in model.graph.node:
+    copy = ModelProto.FromString(model.SerializeToString())
+    for node in copy.graph.node:
         # Of more outputs than parts ONNX's inference dies, and many parts take all memory.
         for attribute in node.attribute if node.op_type == "Split" else ():
             if attribute.name == "num_outputs":
                 attribute.i = len(node.output)
     try:
-        return infer_shapes(model).graph.output
+        inferred = infer_shapes(copy).graph.output
     except InferenceError:
-        return ()
+        return
+    # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
+    for output, found in zip(model.graph.output, inferred, strict=True):
+        ours, theirs = output.type.tensor_type, found.type.tensor_type
+        ours.elem_type = ours.elem_type or theirs.elem_type
+        if theirs.HasField("shape") and not ours.HasField("shape"):
+            ours.shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in theirs.shape.dim)
+            ours.shape.SetInParent()
 
 
 def sized(model: ModelProto, tensors: Iterable[TensorType]) -> ModelProto:

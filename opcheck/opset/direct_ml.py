@@ -129,9 +129,8 @@ class Lowered:
         illegal(f"{self.name} of {dtype}", "int" in dtype and DTYPES[dtype].text not in types)
         made = {one: [attrs[name] for name in by] for one, by in self.members.items()}
         stated = {one: sum(values[1:], values[0]) for one, values in made.items()}
-        for name, words in WORDS.items():
-            if (value := attrs.get(name)) is None:
-                continue
+        for name in filter(attrs.__contains__, WORDS):  # in their order
+            words, value = WORDS[name], attrs[name]
             illegal(f"{name} {value!r}; allowed: {', '.join(words)}", value not in words)
             stated |= words[value]
         known = {**self.fixed, **stated}

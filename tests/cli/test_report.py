@@ -104,7 +104,8 @@ def test_the_header_tells_what_verdicts_depend_on(run):
     )
     assert head.options == {"timeout": "7 s", "memory-limit": "2GiB"}
     assert (head.level, head.paths) == ("smoke", ("cases.yaml",))
-    assert (head.selection, head.cases) == ("keywords not nan, level smoke", 0)
+    chosen = "keywords not nan, level smoke; 4 at --level deep"
+    assert (head.selection, head.cases) == (chosen, 0)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", head.started)
     assert (head.shard, head.seed) == (None, None)
 

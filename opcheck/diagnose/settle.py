@@ -362,7 +362,7 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
 
 
 def _of_outputs(case: Case) -> Iterator[_Fact]:
-    for spec in case.outputs:
+    for spec in (one for one in case.outputs if one.dtype):
         the = "the output" if len(case.outputs) == 1 else f"output {spec.name}"
         yield f"{the} is {spec.dtype}", PLAIN, None
 

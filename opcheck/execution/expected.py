@@ -16,7 +16,7 @@ from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
 from opcheck.engine.node import graph_of
 from opcheck.errors import InvalidNode, NotExpressible, NotSupported
-from opcheck.graph import model_of, stated_ranks
+from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
@@ -86,7 +86,7 @@ def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
     """The outputs in plain arithmetic; None where the node is illegal, or the engine lacks it."""
     try:
         return node_of(task, inputs).plain
-    except (InvalidNode, NotSupported):
+    except (InvalidNode, NotSupported, MemoryError):
         return None
 
 
@@ -97,8 +97,8 @@ def _with_ranks(
 
     onnx's checker refuses an output of no rank, and ONNX infers none for many nodes. So answers
     state it: what the case writes out and what the engine gives, where these agree. Of a model that
-    may be refused, ONNX's inference goes before, and its legal twin stands for an answer. Sizes
-    stay open: they are part of the answer.
+    may be refused, ONNX's inference goes before, and its legal twin stands for an answer, if its
+    inputs have the same ranks. Sizes stay open: they are part of the answer.
     """
     names = [output.name for output in task.outputs]
     known: list[tuple[str, int, dtypes.DType | None]]
@@ -107,11 +107,15 @@ def _with_ranks(
         known += zip(names, map(np.ndim, answer), map(dtypes.of, answer), strict=True)
     inferred = dict[str, int]()
     if twin or not known or not operator_of(case.op):
-        # The twin's type may be what this model lacks to be legal.
-        others = twin.task.outputs if twin else ()
-        known += [(one.name, one.rank, None) for one in others if one.rank is not None]
+        if twin and [len(x.shape) for x in twin.inputs] == [len(x.shape) for x in task.inputs]:
+            # Not its types: another one may be what makes it legal.
+            known += [
+                (one.name, one.rank, None) for one in twin.task.outputs if one.rank is not None
+            ]
         with suppress(NotExpressible):
-            inferred = stated_ranks(model_of(task), names)
+            tensors = (one.type.tensor_type for one in model_of(task).graph.output)
+            pairs = zip(names, tensors, strict=True)
+            inferred = {name: len(one.shape.dim) for name, one in pairs if one.HasField("shape")}
     outputs = []
     for one in task.outputs:
         ranks = {rank for name, rank, _ in known if name == one.name}

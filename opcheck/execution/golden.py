@@ -250,10 +250,9 @@ def _test(
     bound = tolerance is None and any(one.lowest is not one.written for one in around)
     data = asked.inputs, around, method if wants else None
     # Other answers that are right may have other ranks.
-    if around:
-        ends_of = zip(task.outputs, around, strict=True)
-        ranked = (replace(one, rank=end.written.ndim) for one, end in ends_of)
-        task = replace(task, outputs=tuple(ranked))
+    ranked = zip(task.outputs, around, strict=bool(around))
+    ranks = tuple(replace(one, rank=end.written.ndim) for one, end in ranked)
+    task = replace(task, outputs=ranks or task.outputs)
     return Test(task.case, kind, task, tolerance, bound, *data)
 
 

@@ -64,12 +64,6 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
     return model
 
 
-def stated_ranks(model: ModelProto, names: Iterable[str]) -> dict[str, int]:
-    """The ranks that a model states of its outputs, by these names for them."""
-    pairs = zip(names, (one.type.tensor_type for one in model.graph.output), strict=True)
-    return {name: len(tensor.shape.dim) for name, tensor in pairs if tensor.HasField("shape")}
-
-
 def with_weights(task: Task) -> Task:
     """`task` with the weights in its model, for code that reads `task.model` by itself."""
     if task.model is None or not weights.are_outside(task.model):

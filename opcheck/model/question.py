@@ -87,8 +87,7 @@ class Question:
 
     `second_is_legal` only if the engine knows the operator: else a floating input may be a ratio or
     a threshold. `timeout`: seconds that an answer may take even if the run allows fewer. No two
-    runs need agree on a `random` answer. `twin` asks for the legal twin, if the model may be
-    refused.
+    runs need agree on a `random` answer. `twin`: of a model that may be refused, its legal twin.
     """
 
     task: Task

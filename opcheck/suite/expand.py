@@ -201,7 +201,7 @@ class Expansion:
                 items = tuple(FileNode(_IfAllowed(name), values.mark) for name in named)
             if isinstance(items, tuple) and items:
                 found[path] = self._distinct(key, items)
-            elif not values.items:
+            elif not values.items and (key != "opset" or values.value != "all"):
                 hint = OPSETS_ARE if key == "opset" else None
                 wrong = f"must be a list of values, got {shown(values.plain())}"
                 message = "holds no value" if values.value == () else wrong

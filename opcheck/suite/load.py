@@ -253,22 +253,25 @@ def _check_operators(file: CaseFile, entry: FileNode, named: Collection[str]) ->
 
 def _meant(file: CaseFile, root: FileNode, named: Mapping[str, Mark]) -> CaseFile:
     """Return the file, of what it may mean where its domain or operator is reported as unknown."""
-    domain, op = file.domain, file.op
-    elsewhere = [other for other in opset.domains() if opset.versions(other, op)]
-    if domain not in opset.domains():
-        known = [known or '""' for known in opset.domains()]
+    domain, op, domains = file.domain, file.op, opset.domains()
+    elsewhere = [other for other in domains if opset.versions(other, op)]
+    if domain not in domains:
+        known = [known or '""' for known in domains]
         message = f"unknown domain {quoted(domain)} (known: {', '.join(known)})"
         hint = did_you_mean(domain, known)
         if op == next(iter(named)):
             file.problems.add(file.name, root.at(["domain"]), message, hint)
-    elif domain in elsewhere:
-        return file
-    else:
-        hint = did_you_mean(op, opset.operators(domain))
+        domain = [*elsewhere, *nearest(domain, domains), domain][0]
+    if domain in domains and domain not in elsewhere:
+        operators = opset.operators(domain)
+        hint = did_you_mean(op, operators)
         hint = f"it is one of domain {elsewhere[0]!r}" if elsewhere else hint
         file.problems.add(file.name, named[op], f"unknown operator {quoted(op)}", hint)
-    domain = [*elsewhere, *nearest(domain, opset.domains()), domain][0]
-    return replace(file, domain=domain, op=[*nearest(op, opset.operators(domain)), op][0])
+        domain = [*elsewhere, domain][0]
+        # A longer name may well be of another operator, and one that may mean two is none.
+        near = [one for one in nearest(op, operators) if not op.startswith(one)]
+        op = near[0] if len(near) == 1 and not elsewhere else op
+    return replace(file, domain=domain, op=op)
 
 
 def check_unique(cases: Sequence[Case], problems: Problems) -> None:

@@ -98,6 +98,8 @@ def test_of_facts_that_hold_of_the_same_cases_the_likeliest_is_kept() -> None:
     own = CASE.outputs[0].dtype
     expected = [(f"the output is {own}", PLAIN, 1), ("the output is uint8", PLAIN, 2)]
     assert settle.features([CASE, as_byte]) == expected
+    of_any_type = replace(CASE, outputs=(replace(CASE.outputs[0], dtype=None),))
+    assert settle.features([CASE, of_any_type]) == expected[:1]
 
 
 def test_all_facts_of_some_cases(snapshot: Any) -> None:

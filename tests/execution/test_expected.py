@@ -12,6 +12,8 @@ from onnx import numpy_helper
 from opcheck.backends import connect
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.execution.expected import question, too_degenerate
+from opcheck.graph import model_of
+from opcheck.graph.test_data import invalid
 from opcheck.model import Case, Fill, Rejected, TensorType, Verdict
 from opcheck.report import formatting
 from tests.asking import cases_in
@@ -65,6 +67,24 @@ def test_a_case_that_the_engine_contradicts_accuses_nobody(tmp_path: Path) -> No
          " {rejected: so, legal: {attrs.to: 7}}}", 1, None),
         ("Squeeze", 13, "{name: made, rule: open, inputs: {data: [[[1]]], axes: [1]}, expect:"
          " {any_of: [{as: row, squeezed: [[1]]}, {as: flat, squeezed: [1]}]}}", None, "float32"),
+        # A twin of another rank says nothing.
+        ("LpPool", 1, "{name: made, inputs: {X: [[1]]}, attrs: {kernel_shape: [1]}, expect:"
+         " {rejected: so, legal: {inputs.X: [[[1]]]}}}", None, "float32"),
+        ("Squeeze", 13, "{name: made, inputs: {data: [[[1]]], axes: [1]}, tolerance: {ulp: 0},"
+         " expect: {agree: true}}", 2, "float32"),
+        # No memory holds the answer.
+        ("ConstantOfShape", 21, "{name: made, inputs: {input: {value: [60000, 60000, 60000]}}}",
+         3, "float32"),
+        # Versions of which ONNX infers nothing at all.
+        ("GroupNormalization", 21, "{name: made, inputs: {X: [[[3, 1]]], scale: [1], bias: [2]},"
+         " attrs: {num_groups: 1}}", 3, "float32"),
+        ("Cast", 1, "{name: made, inputs: {input: [[3, 1]]}, attrs: {to: FLOAT16}}", 2, "float16"),
+        ("Concat", 1, "{name: made, inputs: {inputs_0: [[3, 1]], inputs_1: [[3, 2]]}}",
+         2, "float32"),
+        ("LpPool", 1, "{name: made, inputs: {X: [[[3, 1]]]}, attrs: {kernel_shape: [1]}}",
+         3, "float32"),
+        ("Reshape", 1, "{name: made, inputs: {data: [3, 1]}, attrs: {shape: [2, 1, 1]}}",
+         3, "float32"),
     ],
 )  # fmt: skip
 def test_a_question_states_the_rank_of_each_right_answer(tmp_path, op, opset, cases, rank, dtype):
@@ -73,6 +93,7 @@ def test_a_question_states_the_rank_of_each_right_answer(tmp_path, op, opset, ca
     (case,) = cases_in(tmp_path, text)
     (output,) = question(case).task.outputs
     assert (output.rank, output.dtype and output.dtype.name) == (rank, dtype)
+    assert rank is None or dtype is None or invalid(model_of(question(case).task)) is None
 
 
 def test_what_the_engine_cannot_compute_is_unsupported_by_opcheck(tmp_path: Path) -> None:

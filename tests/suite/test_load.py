@@ -314,6 +314,22 @@ cases:
 """
 
 
+@pytest.mark.parametrize(("text", "found"), [
+    # Of no operator, or of one that need not be meant, nothing more is known.
+    ("op: [Zzzz, Qqqq]\nmatrix: {opset: all, dtype: all}\ncases: [{name: a, inputs: {x: [1]}}]",
+     ["1:6: unknown operator 'Zzzz'", "1:12: unknown operator 'Qqqq'"]),
+    ("op: MatMulNBits\ncases: [{name: a, opset: 13, attrs: {K: 1}, inputs: {A: [1]}}]",
+     ["1:5: unknown operator 'MatMulNBits' (did you mean 'MatMul'?)"]),
+    # A domain that is unknown hides no operator.
+    ("domain: ai.onnx.mll\nop: [Normalizr, Hardmax]\ncases: [{name: a}]",
+     ["1:9: unknown domain 'ai.onnx.mll'", "2:6: unknown operator 'Normalizr'"]),
+])  # fmt: skip
+def test_nothing_is_said_of_an_operator_that_nobody_named(problems: ProblemsOf, text, found):
+    said = [one for one in problems(text) if "is not stated" not in one and "needs" not in one]
+    assert len(said) == len(found), said
+    assert all(one.startswith(start) for one, start in zip(said, found, strict=True)), said
+
+
 @pytest.mark.parametrize(
     ("old", "new", "other"),
     [

@@ -14,7 +14,7 @@ import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, lockf
 from functools import lru_cache
 from json import dumps, loads as read_json
@@ -177,7 +177,8 @@ def question_parts(question: WorkerRequest) -> list[Any]:
         pickler = Pickler(file, protocol=5, buffer_callback=buffers.append)
         # NumPy's own way would have the worker look up names that a backend may have changed.
         pickler.dispatch_table = {ndarray: _reduced_array}
-        pickler.dump(question)
+        # Its legal twin is a question of its own.
+        pickler.dump(replace(question, twin=None) if isinstance(question, Question) else question)
         parts = _pickled[question] = [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
     return parts
 

@@ -48,13 +48,14 @@ def same(one, other) -> bool:
 
 
 def test_a_question_arrives_as_it_was():
-    asked = question_of(*ARRAYS)
+    twin = question_of(X)  # which is asked by itself
+    asked = replace(question_of(*ARRAYS), twin=twin)
     got = wire.read_question(received(wire.question_parts(asked)))
     assert replace(got.task, initializers={}) != got.task
     assert {**vars(got.task), "initializers": 0} == {**vars(asked.task), "initializers": 0}
     # Element types are compared by identity here and there.
     assert got.task.inputs[0].dtype is DTYPES["float32"]
-    assert (got.second_is_legal, got.timeout) == (False, 1.5)
+    assert (got.second_is_legal, got.timeout, got.twin) == (False, 1.5, None)
     for pair in zip(got.inputs + got.second, asked.inputs + asked.second, strict=True):
         assert same(*pair)
     assert got.task.initializers.keys() == asked.task.initializers.keys()

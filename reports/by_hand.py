@@ -3379,6 +3379,7 @@ def _functions_of_openvino() -> Iterator[Check]:
     softplus = Model("Softplus", 1, {}, np.array([-17], np.float32))
     selu = Model("Selu", 1, {}, np.array([-1], np.float32))
     half = Model("Selu", 6, {"alpha": 1.0, "gamma": 1.0005}, np.array([2000], np.float16))
+    brain = Model("Selu", 22, {"alpha": 1.0, "gamma": 1.0036}, np.array([192], ml_dtypes.bfloat16))
     relu = Model("ThresholdedRelu", 10, {}, np.array([-inf, 2], np.float32))
     for cause, model, want, wrong, why, control, right in (
         (
@@ -3443,6 +3444,15 @@ def _functions_of_openvino() -> Iterator[Check]:
             "1.0005 · 2000 = 2001, and gamma is a FLOAT",
             _with(half, gamma=1.0),
             [2000],
+        ),
+        (
+            "Selu of bfloat16 rounds",
+            brain,
+            [193],
+            [192],
+            "1.0036 · 192 = 192.69, which is nearest to 193",
+            _with(brain, gamma=1.0),
+            [192],
         ),
         (
             "Shrink and ThresholdedRelu multiply",

@@ -42,7 +42,7 @@ def test_links_within_it_lead_to_its_sections():
 
 
 def test_the_table_of_cells_is_up_to_date():
-    there = (operators.shipped_suites() / operators.FILE).read_text(encoding="utf-8")
+    there = (operators.shipped_suites() / operators.JUDGED).read_text(encoding="utf-8")
     assert operators.judged() == there, "write it with: python docs/operators.py"
 
 

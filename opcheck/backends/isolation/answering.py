@@ -110,12 +110,11 @@ class Answering:
                 stream.flush()
         self._flush_c(None)
         with suppress(OSError):  # or have closed this
-            if os.fstat(self._log).st_size:  # mostly there is nothing
-                with wire.locked(self._log):
-                    size = os.fstat(self._log).st_size
-                    tail = os.pread(self._log, wire.TAIL, max(0, size - wire.TAIL))
-                    os.ftruncate(self._log, 0)
-                return tail.decode(errors="replace")
+            with wire.locked(self._log):
+                size = os.fstat(self._log).st_size
+                tail = os.pread(self._log, wire.TAIL, max(0, size - wire.TAIL))
+                os.ftruncate(self._log, 0)
+            return tail.decode(errors="replace")
         return ""
 
     def _end_if_forked(self) -> None:

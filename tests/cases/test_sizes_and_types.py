@@ -9,19 +9,24 @@ each is counted here as well.
 """
 
 import math
+from collections import defaultdict
+from functools import cache
 from itertools import product
 
+import numpy as np
 import pytest
 
 from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import BASIC, BY_TEXT
 from opcheck.engine import dtypes_of, operator_of
+from opcheck.engine.mutants.elements import FLOATS
 from opcheck.execution.expected import accepted_answers, question
 from opcheck.grouping import group_by
 from opcheck.model import Case, Computed, OpVersion, Rejected, Typed, Values
 from opcheck.opset import versions
 from opcheck.suite import Selection, select
-from tests.asking import IS_GATE, SOME, WHOLE, shipped_cases
+from opcheck.suite.tensors import materialize
+from tests.asking import IS_GATE, SOME, WHOLE, judged_operators, shipped_cases
 
 CORE = select(shipped_cases(*WHOLE), Selection(level="core"))
 NEWEST = {
@@ -161,6 +166,34 @@ def test_each_pair_of_types_is_asked_about_rows_that_leave_a_rest(name):
     wanted = {(op, *pair) for op in {case.op for case in cases} for pair in pairs(op)}
     assert len(wanted) > 200
     assert wanted - asked == set()
+
+
+@cache
+def no_numbers(spec) -> set[str]:
+    """What is NaN or infinite in an input."""
+    if spec.dtype.kind != "float" or math.prod(spec.shape) > 512:
+        return set()
+    tests, values = {"nan": np.isnan, "infinite": np.isinf}, materialize(spec)
+    # NumPy warns of some NaN.
+    with np.errstate(invalid="ignore"):
+        return {name for name, test in tests.items() if test(values).any()}
+
+
+def test_each_float_type_is_asked_about_no_numbers(of_part):
+    asked = defaultdict(set)
+    for name in of_part([one.name for one in judged_operators()]):
+        for case in answered(name):
+            for spec in case.inputs:
+                asked[case.op, spec.dtype.name] |= no_numbers(spec)
+    missing = {
+        (op, dtype, one)
+        for op in {op for op, _ in asked}
+        for dtype in FLOATS
+        if dtype in dtypes_of(op)
+        for one in asked[op, "float32"] - asked[op, dtype]
+    }
+    # Where values do not matter, one type is enough.
+    assert {op.name for op, *_ in missing} <= {"EyeLike", "Shape", "Size"}, missing
 
 
 @pytest.mark.parametrize("name", among(*OPERANDS))

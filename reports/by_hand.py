@@ -4611,6 +4611,32 @@ def openvino() -> Iterator[Check]:
         replace(equal, more=(even - 1,)),
         [False, False],
     )
+    endless = np.array([inf, -inf], ml_dtypes.bfloat16)
+    alike = Model("Equal", 13, {}, endless, more=(endless,), gives="bool", constant=True)
+    yield Check(
+        "openvino",
+        "Of bfloat16, infinities of an initializer",
+        alike,
+        [[True, True]],
+        Gives([False, False]),
+        "an infinity is equal to itself",
+        replace(alike, x=_PAIR.astype(endless.dtype), more=(_PAIR.astype(endless.dtype),)),
+        [True, True],
+        sometimes=True,
+    )
+    no_number = np.array([0x7FFFFFFF, 0x7F800001], np.uint32).view(np.float32)
+    cut = Model("Cast", 13, {"to": 16}, no_number, gives="bfloat16")
+    yield Check(
+        "openvino",
+        "Cast and CastLike to bfloat16 round the bits",
+        cut,
+        [[nan, nan]],
+        Gives([-0.0, inf]),
+        "both are NaN, which bfloat16 has too",
+        replace(cut, x=_PAIR),
+        _PAIR,
+        sometimes=True,
+    )
     for direction, dtype, number, by, want, got, why in (
         ("LEFT", "uint8", 3, 8, 0, 255, "after 8 places none of 8 bits is left"),
         ("LEFT", "int8", 1, 7, -128, 127, "the last of 8 bits is the sign, which means -2^7"),

@@ -284,14 +284,6 @@ def _ties_away(_: Any, x: Array, right: Array, dtype: dtypes.DType) -> Any:
     return np.where(np.isfinite(wide) & (exact - wide == gap / 2) & (gap != 0), farther, right)
 
 
-def _by_bits(added: int, _: Any, x: Array, right: Array, dtype: dtypes.DType) -> Any:
-    """As if NaN was a number: bfloat16 is the upper half of float32."""
-    if dtype.name != "bfloat16":
-        return right
-    upper = (x.view(np.uint32) + np.uint32(added) >> 16).astype(np.uint16)
-    return np.where(np.isnan(x), upper.view(right.dtype), right)
-
-
 def _saturated(_: Any, x: Array, right: Array, dtype: dtypes.DType) -> Any:
     low, high = dtypes.limits(dtype)
     ends = [int(min(max(value, low), high)) for value in x.reshape(-1).tolist()]
@@ -375,9 +367,6 @@ CASTS: tuple[Mutant, ...] = faults(
     ("cast_nan_to_zero", "NaN became zero", _between(
         _FLOATS, lambda cast, x, right, dtype: np.nan_to_num(
             right.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)), FLOATS),
-    *((f"cast_nan_{name}_to_bfloat16", f"the bits of NaN were {words} to bfloat16",
-       _between(_FLOATS, partial(_by_bits, added)), ("float32",)) for name, words, added in (
-           ("cut_off", "cut off", 0), ("rounded", "rounded like a number", 0x7FFF))),
     ("cast_true_to_minus_1", "true was cast to all bits set",
      lambda cast, x, right, dtype: right if dtype.kind == "bool" else -right, ("bool",)),
     ("cast_of_bits", "bits were kept as they are where both types have as many",

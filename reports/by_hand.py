@@ -4625,15 +4625,15 @@ def openvino() -> Iterator[Check]:
         sometimes=True,
     )
     no_number = np.array([0x7FFFFFFF, 0x7F800001], np.uint32).view(np.float32)
-    cut = Model("Cast", 13, {"to": 16}, no_number, gives="bfloat16")
+    lost = Model("Cast", 13, {"to": 16}, no_number, gives="bfloat16")
     yield Check(
         "openvino",
         "Cast and CastLike to bfloat16 round the bits",
-        cut,
+        lost,
         [[nan, nan]],
         Gives([-0.0, inf]),
         "both are NaN, which bfloat16 has too",
-        replace(cut, x=_PAIR),
+        replace(lost, x=_PAIR),
         _PAIR,
         sometimes=True,
     )

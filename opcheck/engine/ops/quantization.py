@@ -223,8 +223,8 @@ LIKE.formula(15, 19, 21, 23, 24, 25)(lambda input, target_type, *, saturate=1, r
 
 def _nan_by_bits(added, input, *, to, saturate=1, round_mode="up"):
     """As if NaN was a number: bfloat16 is the upper half of float32."""
-    made = _cast(input, dtype := dtypes.named(to), saturate, round_mode)
-    if dtype.name != "bfloat16":
+    made = _cast(input, dtypes.named(to), saturate, round_mode)
+    if made.dtype.name != "bfloat16":
         return made
     upper = (bare(input).view(np.uint32) + np.uint32(added) >> 16).astype(np.uint16)
     return np.where(np.isnan(made), upper.view(made.dtype), made)
@@ -232,7 +232,8 @@ def _nan_by_bits(added, input, *, to, saturate=1, round_mode="up"):
 
 CAST.mutant_table({
     f"nan_{name}": (f"the bits of NaN were {words} to bfloat16", partial(_nan_by_bits, added))
-    for name, words, added in (("cut_off", "cut off", 0), ("rounded", "rounded like a number", 0x7FFF))
+    for name, words, added in (
+        ("cut_off", "cut off", 0), ("rounded", "rounded like a number", 0x7FFF))
 }, *_LATER, only=("float32",))  # fmt: skip
 
 

@@ -4611,8 +4611,8 @@ def openvino() -> Iterator[Check]:
         replace(equal, more=(even - 1,)),
         [False, False],
     )
-    endless = np.array([inf, -inf], ml_dtypes.bfloat16)
-    alike = Model("Equal", 13, {}, endless, more=(endless,), gives="bool", constant=True)
+    infinite = np.array([inf, -inf], ml_dtypes.bfloat16)
+    alike = Model("Equal", 13, {}, infinite, more=(infinite,), gives="bool", constant=True)
     yield Check(
         "openvino",
         "Of bfloat16, infinities of an initializer",
@@ -4620,20 +4620,20 @@ def openvino() -> Iterator[Check]:
         [[True, True]],
         Gives([False, False]),
         "an infinity is equal to itself",
-        replace(alike, x=_PAIR.astype(endless.dtype), more=(_PAIR.astype(endless.dtype),)),
+        replace(alike, x=_PAIR.astype(infinite.dtype), more=(_PAIR.astype(infinite.dtype),)),
         [True, True],
         sometimes=True,
     )
     no_number = np.array([0x7FFFFFFF, 0x7F800001], np.uint32).view(np.float32)
-    lost = Model("Cast", 13, {"to": 16}, no_number, gives="bfloat16")
+    unkept = Model("Cast", 13, {"to": 16}, no_number, gives="bfloat16")
     yield Check(
         "openvino",
         "Cast and CastLike to bfloat16 round the bits",
-        lost,
+        unkept,
         [[nan, nan]],
         Gives([-0.0, inf]),
         "both are NaN, which bfloat16 has too",
-        replace(lost, x=_PAIR),
+        replace(unkept, x=_PAIR),
         _PAIR,
         sometimes=True,
     )

@@ -4625,15 +4625,15 @@ def openvino() -> Iterator[Check]:
         sometimes=True,
     )
     no_number = np.array([0x7FFFFFFF, 0x7F800001], np.uint32).view(np.float32)
-    unkept = Model("Cast", 13, {"to": 16}, no_number, gives="bfloat16")
+    by_bits = Model("Cast", 13, {"to": 16}, no_number, gives="bfloat16")
     yield Check(
         "openvino",
         "Cast and CastLike to bfloat16 round the bits",
-        unkept,
+        by_bits,
         [[nan, nan]],
         Gives([-0.0, inf]),
         "both are NaN, which bfloat16 has too",
-        replace(unkept, x=_PAIR),
+        replace(by_bits, x=_PAIR),
         _PAIR,
         sometimes=True,
     )

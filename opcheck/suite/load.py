@@ -76,6 +76,7 @@ def _load(
         with closing(_read(rest, of_file)) as found:
             read = zip(places, found, strict=False)
             for file, known in zip(files, kept, strict=True):
+                interrupt.safe_place()
                 if known is not None:
                     cases += [one for one in known if not ops or one.op.name.lower() in asked]
                     continue
@@ -123,6 +124,7 @@ def _read(
     cores = interrupt.processors() if interrupt.CAN_FORK else 1
     done, count = 0, min(len(files), cores, _READERS)
     if count > 1 and sum(map(_size, files)) > _LONG:
+        from concurrent import futures
         from concurrent.futures.process import BrokenProcessPool
         from multiprocessing import current_process
 
@@ -132,7 +134,14 @@ def _read(
         # A judge and its like may start none.
         if not current_process().daemon:
             with suppress(*lost), interrupt.processes(count, "fork", *begin) as pool:
-                for packed, problems in pool.map(partial(_packed, of_file=of_file), files):
+                # A process that is just starting would not be known to be ended. `map` would
+                # cancel answers that the pool, once broken, wants to fill.
+                with interrupt.shielded():
+                    answers = [pool.submit(_packed, file, of_file) for file in files]
+                for answer in answers:
+                    while not futures.wait([answer], timeout=0.1).done:
+                        interrupt.safe_place()
+                    packed, problems = answer.result()
                     cases = cache.unpacked(packed)
                     files[done].problems.extend(problems)
                     done += 1

@@ -206,6 +206,16 @@ def test_ids_are_unique_across_files_whatever_their_capitals(tmp_path: Path) -> 
     ]
 
 
+@pytest.mark.parametrize("wrong", ["rule: maybe", "opset: 99", "matrix: {dtype: [x]}"])
+def test_cases_of_one_id_are_told_with_what_is_wrong_in_one(wrong, tmp_path):
+    path = write(tmp_path / "a.yaml", "one")
+    path.write_text(f"{path.read_text()}- {{name: one, {wrong}}}\n")
+    twice = f"{path}:8:3: two cases have the id Hardmax/one (the other is at {path}:7:3)"
+    found = refused(path)
+    # What a wrong matrix would make of the id is unknown.
+    assert [line == twice for line in found] == [True, False]["matrix" in wrong :]
+
+
 def test_a_folder_without_case_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     message = (

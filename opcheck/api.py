@@ -69,7 +69,7 @@ def load(
     Args:
         paths: Case files, folders of them or of ONNX's test data, models, or "onnx-node/PATTERN";
             the shipped suites if there is none.
-        ids: Exactly this case or these, whatever their level.
+        ids: Only this case or these, also by a pattern with `*`, whatever their level.
         keywords: An expression of words, `and`, `or`, `not` and parentheses, as for `-k`.
         ops: Only this operator or these.
         opsets: Only this opset or these.

@@ -91,6 +91,8 @@ def processes(
             # Python 3.14 has a method for this.
             for process in [*(pool._processes or {}).values()]:
                 process.kill()
+            # The pool reads on what one of them was writing for as long as anything may write.
+            pool._result_queue._writer.close()  # type: ignore[attr-defined]
             raise
 
 

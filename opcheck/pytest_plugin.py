@@ -6,7 +6,6 @@ that has opcheck installed.
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -338,16 +337,8 @@ def opcheck_case(request: pytest.FixtureRequest) -> Callable[..., Result]:
 
 def _cases(wanted: str, path: str | Path | None) -> Sequence[Case]:
     from opcheck.api import load
-    from opcheck.errors import UsageError, did_you_mean
+    from opcheck.errors import UsageError
 
     if not isinstance(wanted, str):
         raise UsageError(f"{wanted!r:.60} is no id of a case", "pass the case's id")
-    paths = [] if path is None else [path]
-    if "*" not in wanted:
-        return load(paths, ids=[wanted])
-    here = load(paths, ops=[] if paths else [wanted.partition("/")[0]], level="deep")
-    found = [one for one in here if fnmatch.fnmatchcase(one.id, wanted)]
-    if not found:
-        near = did_you_mean(wanted.replace("*", ""), {f"{one.op.name}/{one.name}" for one in here})
-        raise UsageError(f"no case matches {wanted!r}", near or "`opcheck list` shows all cases")
-    return found
+    return load([] if path is None else [path], ids=[wanted])

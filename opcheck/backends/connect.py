@@ -107,13 +107,22 @@ def _member(backend: str, module: ModuleType, path: str) -> Any:
     found: Any = module
     for name in path.split("."):
         with blamed(f"backend {backend!r}: {path!r} cannot be read"):
-            names = [known for known in dir(found) if not known.startswith("_")]
             if not hasattr(found, name):
+                names = [known for known in dir(found) if not known.startswith("_")]
+                if isinstance(found, ModuleType):
+                    # What it imports from elsewhere is no backend of its own.
+                    names = [known for known in names if _is_own(getattr(found, known), found)]
                 what = f"module {module.__name__!r}" if found is module else repr(found)
                 hint = did_you_mean(name, names) or f"it has {', '.join(names[:12]) or 'nothing'}"
                 raise UsageError(f"backend {backend!r}: {what} has no {name!r}", hint)
             found = getattr(found, name)
     return found
+
+
+def _is_own(thing: Any, module: ModuleType) -> bool:
+    """Return True for a class, a function or an object of a class in the module's package."""
+    home = str(getattr(thing, "__module__", ""))
+    return home.partition(".")[0] == module.__name__.partition(".")[0]
 
 
 def _chosen(backend: str, module: ModuleType, methods: Sequence[str]) -> tuple[str, Any]:

@@ -245,7 +245,7 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
     check_case_files(paths, "support")
     required = given["required"]
-    ops = given["ops"] or (named_in(required) if required else ())
+    ops = given["ops"] or (() if required is None else named_in(required))
     cases = chosen_cases(paths, ops=ops)[0]
     asked = cells_of(cases) if paths else matrix(cases)
     wanted = floors(required, asked) if required is not None else []

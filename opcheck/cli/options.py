@@ -161,7 +161,7 @@ selection_options = together(
     click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]..."),
     declared(
         """
-        --case ids ID...: Exactly this case.
+        --case ids ID...: Only this case, or those of a pattern such as 'Softmax/*'.
         -k keywords EXPR: Words, and, or, not, ( ).
         --op ops NAME...: Only this operator.
         --opset opsets INTEGER...: Only this opset.

@@ -24,7 +24,7 @@ T = TypeVar("T")
 #: True where it only matters whether nodes are legal: right outputs are plain ones there.
 of_legality: ContextVar[bool] = ContextVar("of_legality", default=False)
 _Named: TypeAlias = Mapping[str, Any]
-_Values: TypeAlias = Sequence[Any]
+_Values: TypeAlias = Sequence[Any]  # Tensors, lists of them, and None for one left out.
 _Arrays: TypeAlias = tuple[Array, ...]
 _INNER = "in the graph, "
 _OF_SEQUENCES = 18  # The version from which on operators of optionals take sequences, too.

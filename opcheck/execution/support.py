@@ -39,8 +39,13 @@ def floors(text: str, asked: Asked) -> list[Floor]:
 
 
 def named_in(text: str) -> list[str]:
-    """The operators that floors with commas between them name; none where one means all."""
+    """The operators that floors with commas between them name; none where one means all.
+
+    UsageError: not one is a floor.
+    """
     found = [_FLOOR.fullmatch(one.strip()) for one in text.split(",")]
+    if not any(found):
+        floors(text, {})
     names = [floor["op"] for floor in found if floor]
     return [] if "*" in names or len(names) < len(found) else names
 

@@ -326,7 +326,8 @@ def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) 
         # Processes started meanwhile inherit that Ctrl-C is held back, and this one ends them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            left = {pool.submit(work, job) for job in jobs}
+            with interrupt.shielded():
+                left = {pool.submit(work, job) for job in jobs}
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         while left:

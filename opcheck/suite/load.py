@@ -30,6 +30,7 @@ _WHOLE_FILE = Mark(0, 0)
 _LISTS = ("cases", "bench")
 #: Files of more bytes take seconds to read, and so many processes read them at the most.
 _LONG, _READERS = 1 << 17, 8
+_TWICE = "two cases have the id {} (the other is at {})"
 UNREADABLE = "this folder cannot be read: {}"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
@@ -76,6 +77,7 @@ def _load(
         with closing(_read(rest, of_file)) as found:
             read = zip(places, found, strict=False)
             for file, known in zip(files, kept, strict=True):
+                interrupt.safe_place()
                 if known is not None:
                     cases += [one for one in known if not ops or one.op.name.lower() in asked]
                     continue
@@ -123,6 +125,7 @@ def _read(
     cores = interrupt.processors() if interrupt.CAN_FORK else 1
     done, count = 0, min(len(files), cores, _READERS)
     if count > 1 and sum(map(_size, files)) > _LONG:
+        from concurrent import futures
         from concurrent.futures.process import BrokenProcessPool
         from multiprocessing import current_process
 
@@ -132,7 +135,14 @@ def _read(
         # A judge and its like may start none.
         if not current_process().daemon:
             with suppress(*lost), interrupt.processes(count, "fork", *begin) as pool:
-                for packed, problems in pool.map(partial(_packed, of_file=of_file), files):
+                # A process that is just starting would not be known to be ended. `map` would
+                # cancel answers that the pool, once broken, wants to fill.
+                with interrupt.shielded():
+                    answers = [pool.submit(_packed, file, of_file) for file in files]
+                for answer in answers:
+                    while not futures.wait([answer], timeout=0.1).done:
+                        interrupt.safe_place()
+                    packed, problems = answer.result()
                     cases = cache.unpacked(packed)
                     files[done].problems.extend(problems)
                     done += 1
@@ -218,6 +228,7 @@ def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str,
     for part in _LISTS:
         entries = root.get(part)
         cases[part] = []
+        first: dict[str, Mark] = {}
         for entry in entries.items if entries else ():
             fields, sound, lacks = validate(CaseEntry, entry, file.name, file.problems)
             _check_operators(file, sound, named)
@@ -226,6 +237,13 @@ def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str,
             reported: set[tuple[Mark, str]] = set()
             for expansion in expansions:
                 concretes = [*expansion.expand(fields.name, sound, lacks)]
+                # Also of those that are wrong in themselves, if their ids are sure.
+                is_plain = not ({"matrix", "rows"} & {*entry.entries})
+                for one in (one for one in concretes if is_plain or not one.lost):
+                    mark = one.node.mark
+                    if (other := first.setdefault(one.id.lower(), mark)) != mark:
+                        place = f"{file.name}:{other.line}:{other.column}"
+                        file.problems.add(file.name, mark, _TWICE.format(one.id, place))
                 opsets = (concrete.node.get("opset") for concrete in concretes)
                 numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
                 of_entry = replace(expansion.file, opsets=frozenset(numbers), reported=reported)
@@ -279,7 +297,7 @@ def check_unique(cases: Sequence[Case], problems: Problems) -> None:
     first: dict[str, Case] = {}
     for case in cases:
         if (other := first.setdefault(case.id.lower(), case)) is not case:
-            message = f"two cases have the id {case.id} (the other is at {other.source})"
+            message = _TWICE.format(case.id, other.source)
             problems.add(case.source.file, Mark(case.source.line, case.source.column), message)
 
 

@@ -8,9 +8,10 @@ engine computes, which is a matter of opcheck's version.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from heapq import heapreplace
 from math import prod
 from pathlib import Path
@@ -53,7 +54,8 @@ class Selection:
     @property
     def operators(self) -> Sequence[str]:
         """The operators whose suites have all that may be selected; empty where any may."""
-        return self.ops or [id.partition("/")[0] for id in self.ids]
+        names = [id.partition("/")[0] for id in self.ids]
+        return self.ops or ([] if any(map(_is_pattern, names)) else names)
 
     def __str__(self) -> str:
         parts = {
@@ -66,7 +68,7 @@ class Selection:
         }
         return ", ".join(f"{key} {value}" for key, value in parts.items() if value)
 
-    def why_empty(self, cases: Iterable[model.Case], *, python: bool = False) -> str:
+    def why_empty(self, cases: Collection[model.Case], *, python: bool = False) -> str:
         """Count the cases that there are without each condition: `of op Add; 3 without --dtype`."""
         found = []
         for name, option in _OPTIONS.items():
@@ -92,12 +94,12 @@ def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Cas
     # A mistyped one would go unnoticed next to one that is not.
     here = {case.id for case in cases}
     names = {case.op.name.lower(): case.op.name for case in cases}
-    for wanted in (wanted for wanted in selection.ids if wanted not in here):
+    for wanted in (wanted for wanted in selection.ids if not _meant(wanted, here)):
         op = wanted.partition("/")[0]
         mine = [one for one in here if one.startswith(f"{op}/")]
         near = _completions(f"{op}/", mine) if mine else _completions(op, _there(cases) - {op})
         alike = _completions(wanted, mine or here) or near
-        raise UsageError(f"no case {wanted!r}", alike)
+        raise UsageError(f"no case{' matches' * _is_pattern(wanted)} {wanted!r}", alike)
     for op in (op for op in selection.ops if op.lower() not in names):
         known = _there(cases)
         hint = _completions(op, known) or f"there are cases of {', '.join(sorted(known))}"
@@ -119,6 +121,18 @@ def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Cas
     return found
 
 
+def _is_pattern(word: str) -> bool:
+    return "*" in word or "?" in word
+
+
+def _meant(wanted: str, ids: Collection[str]) -> list[str]:
+    """The id that `wanted` is; if it is none, those that match it, where * and ? are special."""
+    if wanted in ids:
+        return [wanted]
+    pattern = wanted.replace("[", "[[]")
+    return [one for one in ids if _is_pattern(wanted) and fnmatchcase(one, pattern)]
+
+
 def _there(cases: Iterable[model.Case]) -> set[str]:
     """The operators of these cases; all that shipped files have, unless others were read."""
     if not all(case.source.shipped for case in cases):
@@ -135,16 +149,17 @@ def _completions(word: str, known: Iterable[str]) -> str | None:
     return f"did you mean {few([*map(repr, longer)], 3)}?"
 
 
-def select(cases: Iterable[model.Case], selection: Selection) -> tuple[model.Case, ...]:
+def select(cases: Collection[model.Case], selection: Selection) -> tuple[model.Case, ...]:
     """The cases that meet all of `selection`, those named by id at any level; raises UsageError."""
     matches = keyword_matcher(selection.keywords) if selection.keywords else lambda _: True
     ops = {op.lower() for op in selection.ops}
-    ids, levels = {*selection.ids}, selection.levels
+    here, levels = {case.id for case in cases if selection.ids}, selection.levels
+    ids = {id for wanted in selection.ids for id in _meant(wanted, here)}
     return tuple(
         case
         for case in cases
         if case.level in levels
-        and (not ids or case.id in ids)
+        and (not selection.ids or case.id in ids)
         and matches(case.id.lower())
         and (not ops or case.op.name.lower() in ops)
         and (not selection.opsets or case.opset in selection.opsets)

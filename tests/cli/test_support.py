@@ -86,6 +86,13 @@ def test_a_floor_that_names_no_cell_is_refused_before_anything_is_asked(support,
     assert not found.stdout
 
 
+def test_that_floors_name_nothing_is_said_before_cases_are_read(support, tmp_path):
+    (tmp_path / "broken.yaml").write_text("{")
+    found = support(str(tmp_path / "broken.yaml"), "-b", "npu", "--require", ", @1", code=2)
+    assert found.stderr.count("names no cells") == 2
+    assert "broken.yaml" not in found.stderr
+
+
 def test_a_backend_that_cannot_be_used_ends_the_command(support):
     found = support(
         "-b", "npu", "-b", "onnxruntime:CUDAExecutionProvider", "--op", "Hardmax", code=4

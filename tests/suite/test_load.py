@@ -3,9 +3,13 @@ import multiprocessing
 import os
 import random
 import signal
+import struct
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +204,16 @@ def test_ids_are_unique_across_files_whatever_their_capitals(tmp_path: Path) -> 
         f"{b}:7:34: two cases have the id Hardmax/one#x (the other is at {b}:7:22)",
         f"{c}:7:3: two cases have the id Hardmax/one (the other is at {a}:7:3)",
     ]
+
+
+@pytest.mark.parametrize("wrong", ["rule: maybe", "opset: 99", "matrix: {dtype: [x]}"])
+def test_cases_of_one_id_are_told_with_what_is_wrong_in_one(wrong, tmp_path):
+    path = write(tmp_path / "a.yaml", "one")
+    path.write_text(f"{path.read_text()}- {{name: one, {wrong}}}\n")
+    twice = f"{path}:8:3: two cases have the id Hardmax/one (the other is at {path}:7:3)"
+    found = refused(path)
+    # What a wrong matrix would make of the id is unknown.
+    assert [line == twice for line in found] == [True, False]["matrix" in wrong :]
 
 
 def test_a_folder_without_case_files_is_refused(tmp_path: Path) -> None:
@@ -413,6 +427,59 @@ def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, monkeypatch)
         signal.signal(signal.SIGTERM, handler)
     assert (str(here) in log.read_text().split()) is dies
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stage", ["reading", "answering"])
+def test_a_signal_ends_readers_at_once(stage, number, tmp_path, monkeypatch):
+    """What none has begun and half an answer are neither waited for nor an error of the pool."""
+    for name in "abcdefghijklm":
+        write(tmp_path / f"{name}.yaml", name)
+    here, answering, send = os.getpid(), list[bool](), Connection._send_bytes
+
+    def stall() -> None:
+        with suppress(FileExistsError):
+            (tmp_path / "first").touch(exist_ok=False)
+            time.sleep(0.2)  # till the other process waits for this one
+            os.kill(here, number)
+        time.sleep(600)
+
+    def read(path: Path, problems: Any) -> Any:
+        if path.stem >= "d":
+            answering.append(True) if stage == "answering" else stall()
+        return read_file(path, problems)
+
+    def answer(connection: Connection, data: bytes) -> None:
+        if answering:
+            os.write(connection.fileno(), struct.pack("!i", len(data)))
+            stall()
+        send(connection, data)
+
+    def kill(process: BaseProcess) -> None:
+        process.terminate()
+        time.sleep(0.1)  # the pool sees it before it is closed
+
+    module = sys.modules["opcheck.suite.load"]
+    monkeypatch.setattr(module, "read_file", read)
+    monkeypatch.setattr(module, "_LONG", 0)
+    monkeypatch.setattr(Connection, "_send_bytes", answer)
+    monkeypatch.setattr(BaseProcess, "kill", kill)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(interrupt, "_asked", False)
+    handler = signal.signal(number, interrupt._handle)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            load([tmp_path])
+    finally:
+        signal.signal(number, handler)
+    assert not multiprocessing.active_children()
+
+
+def test_ctrl_c_ends_reading_with_the_next_file(tmp_path, monkeypatch):
+    write(tmp_path / "a.yaml", "name")
+    monkeypatch.setattr(interrupt, "_asked", True)
+    with pytest.raises(KeyboardInterrupt):
+        load([tmp_path])
 
 
 def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(tmp_path: Path) -> None:

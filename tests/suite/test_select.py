@@ -54,6 +54,15 @@ def test_an_id_is_matched_as_a_whole(suite: tuple[Case, ...]) -> None:
     assert select(suite, Selection(ids=("Hardmax/nan", "hardmax/large"))) == ()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "count"), [("Hardmax/*", 7), ("H*/na?@*dtype=float16", 2), ("Hardmax/[tn]*", 0)]
+)
+def test_a_pattern_selects_the_ids_that_match_it(suite, pattern, count):
+    asked = Selection(ids=(pattern,))
+    assert len(select(suite, asked)) == count
+    assert asked.operators == (["Hardmax"] if pattern.startswith("Hardmax/") else [])
+
+
 def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None:
     for wanted, end in (("nan@", "@opset=13,dtype=float16' and 1 more?"), ("qqqqqqqq", "more?")):
         caught = error_of(UsageError, choose, suite, Selection(ids=(f"Hardmax/{wanted}",)))
@@ -66,6 +75,8 @@ def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None
     [
         ({"ids": ("Hardmax/tie",)}, "no case 'Hardmax/tie'", "did you mean 'Hardmax/ties'?"),
         ({"ids": ("Relu/a",)}, "no case 'Relu/a'", None),
+        ({"ids": ("Hardmax/tes*",)}, "no case matches 'Hardmax/tes*'",
+         "did you mean 'Hardmax/ties'?"),
         ({"ids": ("Hardmx/qqqqqqqqqqqqqqqq",)}, "no case 'Hardmx/qqqqqqqqqqqqqqqq'",
          "did you mean 'Hardmax'?"),
         ({"ops": ("Hardmx",)}, "no case of operator 'Hardmx'", "did you mean 'Hardmax'?"),

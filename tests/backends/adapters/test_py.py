@@ -155,11 +155,12 @@ def test_where_no_one_class_is_meant_it_says_what_to_write(text, message, hint, 
     ("/a/b.py:X", "'/a/b.py' is no name of a module", "write py:b, with /a on PYTHONPATH"),
     ("doubling:twice", "module 'doubling' has no 'twice'", "did you mean 'Twice'?"),
     ("doubling:Qqqq", "module 'doubling' has no 'Qqqq'", "it has Ready, Twice"),
+    ("numpie:Nope", "module 'numpie' has no 'Nope'", "it has Ready, Twice"),
     ("doubling:Twice.x", "<class 'doubling.Twice'> has no 'x'", "it has prepare"),
 ])  # fmt: skip
 def test_what_is_not_there_is_answered_with_what_is(detail, message, hint, write, tmp_path):
     write("doubling.py", TWICE)
-    write("numpie.py", TWICE)
+    write("numpie.py", TWICE + "\n    import numpy as np")
     write("pack/__init__.py", "")
     write("pack/within.py", TWICE)
     error = refusal(f"py:{detail}")

@@ -472,6 +472,12 @@ def test_a_signal_ends_readers_at_once(stage, number, tmp_path, readers, monkeyp
         load([tmp_path])
 
 
+def test_a_signal_outweighs_an_error_that_it_may_have_caused(readers):
+    with pytest.raises(KeyboardInterrupt), interrupt.shielded():  # noqa: PT012
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise OSError
+
+
 def test_ctrl_c_ends_reading_with_the_next_file(tmp_path, monkeypatch):
     write(tmp_path / "a.yaml", "name")
     monkeypatch.setattr(interrupt, "_asked", True)

@@ -48,9 +48,10 @@ def shielded() -> Iterator[Callable[[], bool]]:
         yield lambda: _urgent
     finally:
         _shielded = False
-    if _urgent:
-        _urgent = False
-        raise KeyboardInterrupt
+        # Also in place of an error, as of processes that the same signal ended.
+        if _urgent:
+            _urgent = False
+            raise KeyboardInterrupt
 
 
 def end_with(parent: int) -> None:

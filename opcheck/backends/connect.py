@@ -110,7 +110,6 @@ def _member(backend: str, module: ModuleType, path: str) -> Any:
             if not hasattr(found, name):
                 names = [known for known in dir(found) if not known.startswith("_")]
                 if isinstance(found, ModuleType):
-                    # What it imports from elsewhere is no backend of its own.
                     names = [known for known in names if _is_own(getattr(found, known), found)]
                 what = f"module {module.__name__!r}" if found is module else repr(found)
                 hint = did_you_mean(name, names) or f"it has {', '.join(names[:12]) or 'nothing'}"
@@ -120,7 +119,7 @@ def _member(backend: str, module: ModuleType, path: str) -> Any:
 
 
 def _is_own(thing: Any, module: ModuleType) -> bool:
-    """Return True for a class, a function or an object of a class in the module's package."""
+    """Return True unless `thing` was imported: its class or function is of the module's package."""
     home = str(getattr(thing, "__module__", ""))
     return home.partition(".")[0] == module.__name__.partition(".")[0]
 

@@ -388,9 +388,22 @@ cases:
 """
 
 
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module that loads, on two processors, with the command line's handlers of signals."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(interrupt, "_asked", False)
+    numbers = signal.SIGINT, signal.SIGTERM
+    before = [signal.signal(number, interrupt._handle) for number in numbers]
+    yield sys.modules["opcheck.suite.load"]
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+    assert not multiprocessing.active_children()
+
+
 @pytest.mark.parametrize("dies", [False, True])
 @pytest.mark.parametrize("wrong", ["", "bcd"])
-def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, monkeypatch):
+def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, readers, monkeypatch):
     """Where one dies, as for want of memory, the rest is read without them."""
     tensor = "{name: d, op: Constant, attrs: {value: {value: [1], dtype: bfloat16}}}"
     for name in "abcd":
@@ -406,8 +419,7 @@ def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, monkeypatch)
         assert not value.flags.writeable
         return [(case_digest(case), case.source, case.clause, case.rule) for case in cases]
 
-    alone, module = found(), sys.modules["opcheck.suite.load"]
-    here, log = os.getpid(), tmp_path / "log"
+    alone, here, log = found(), os.getpid(), tmp_path / "log"
 
     def read(path: Path, problems: Any) -> Any:
         with log.open("a") as file:
@@ -416,22 +428,15 @@ def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, monkeypatch)
             os.kill(os.getpid(), signal.SIGKILL)
         return read_file(path, problems)
 
-    monkeypatch.setattr(module, "read_file", read)
-    monkeypatch.setattr(module, "_LONG", 0)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    # As the command line does, whose handler readers inherit.
-    handler = signal.signal(signal.SIGTERM, interrupt._handle)
-    try:
-        assert found() == alone
-    finally:
-        signal.signal(signal.SIGTERM, handler)
+    monkeypatch.setattr(readers, "read_file", read)
+    monkeypatch.setattr(readers, "_LONG", 0)
+    assert found() == alone
     assert (str(here) in log.read_text().split()) is dies
-    assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("stage", ["reading", "answering"])
-def test_a_signal_ends_readers_at_once(stage, number, tmp_path, monkeypatch):
+def test_a_signal_ends_readers_at_once(stage, number, tmp_path, readers, monkeypatch):
     """What none has begun and half an answer are neither waited for nor an error of the pool."""
     for name in "abcdefghijklm":
         write(tmp_path / f"{name}.yaml", name)
@@ -459,20 +464,18 @@ def test_a_signal_ends_readers_at_once(stage, number, tmp_path, monkeypatch):
         process.terminate()
         time.sleep(0.1)  # the pool sees it before it is closed
 
-    module = sys.modules["opcheck.suite.load"]
-    monkeypatch.setattr(module, "read_file", read)
-    monkeypatch.setattr(module, "_LONG", 0)
+    monkeypatch.setattr(readers, "read_file", read)
+    monkeypatch.setattr(readers, "_LONG", 0)
     monkeypatch.setattr(Connection, "_send_bytes", answer)
     monkeypatch.setattr(BaseProcess, "kill", kill)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr(interrupt, "_asked", False)
-    handler = signal.signal(number, interrupt._handle)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            load([tmp_path])
-    finally:
-        signal.signal(number, handler)
-    assert not multiprocessing.active_children()
+    with pytest.raises(KeyboardInterrupt):
+        load([tmp_path])
+
+
+def test_a_signal_outweighs_an_error_that_it_may_have_caused(readers):
+    with pytest.raises(KeyboardInterrupt), interrupt.shielded():  # noqa: PT012
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise OSError
 
 
 def test_ctrl_c_ends_reading_with_the_next_file(tmp_path, monkeypatch):

@@ -54,13 +54,10 @@ def test_an_id_is_matched_as_a_whole(suite: tuple[Case, ...]) -> None:
     assert select(suite, Selection(ids=("Hardmax/nan", "hardmax/large"))) == ()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "count"), [("Hardmax/*", 7), ("H*/na?@*dtype=float16", 2), ("Hardmax/[tn]*", 0)]
-)
-def test_a_pattern_selects_the_ids_that_match_it(suite, pattern, count):
-    asked = Selection(ids=(pattern,))
-    assert len(select(suite, asked)) == count
-    assert asked.operators == (["Hardmax"] if pattern.startswith("Hardmax/") else [])
+def test_a_pattern_selects_the_ids_that_match_it(suite: tuple[Case, ...]) -> None:
+    for pattern, count in ("Hardmax/*", 7), ("H*/na?@*dtype=float16", 2), ("Hardmax/[tn]*", 0):
+        assert len(select(suite, Selection(ids=(pattern,)))) == count
+    assert Selection(ids=("H*/ties",)).operators == []
 
 
 def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None:

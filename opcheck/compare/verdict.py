@@ -42,8 +42,6 @@ class Refusal(NamedTuple):
 
 
 Admitted: TypeAlias = Answer | Refusal
-#: Verdicts that an answer keeps though a process died first, in which others were asked before.
-_WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 #: The stages behind the first answer, and the data of their runs.
 _LATER = {"second run": "other data of the same shapes", "third run": "the same data again"}
 
@@ -83,7 +81,7 @@ def judge(
     refusals = [one for one in admitted if isinstance(one, Refusal)]
     if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
         alone = judge(rule, admitted, outcome.alone, tolerance, like, declared, twin)
-        if alone.verdict in _WRONG:
+        if alone.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE):
             return replace(alone, reason=f"{alone.reason}; asked after others: {outcome.how}")
     match outcome, twin:
         case question.Declined(reason, inexpressible=False), question.Produced() if refusals:

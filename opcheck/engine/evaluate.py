@@ -26,7 +26,6 @@ _OUT_OF_RANGE = "right but where an intermediate result left the range of the ar
 _LARGE = 1 << 20
 #: Roundoffs of float64 that a reference in float64 may be off by beyond its formula's bound.
 _FINE = 2.0**-51
-_SECOND_ORDER = 1.005
 #: Elements whose quantiles are kept.
 _KEPT = 1 << 15
 
@@ -472,7 +471,7 @@ class Expected:
             # What the reference itself may be off by, which rounds 2^11 times finer or more.
             fine = _FINE if output.v.dtype == np.float64 else _FINE * 2.0**-8
             own = own + size * (k * output.grid.u + fine)
-            own *= _SECOND_ORDER
+            own *= 1.005  # for products of errors
             if output.k and k == output.k and output.grid.step:
                 own += output.grid.step
             if self.dtype.name != "float16":

@@ -38,7 +38,6 @@ _NUMBER: Final = re.compile(
     r"(?P<int>[-+]?[0-9]+)|0o(?P<octal>[0-7]+)|0x(?P<hex>[0-9a-fA-F]+)"
     r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
 )
-_BASES: Final = {"int": 10, "octal": 8, "hex": 16}
 _SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
 _CORE: Final = "tag:yaml.org,2002:"
 #: The tags a file may state; `tagged` has the values that each admits.
@@ -53,7 +52,6 @@ _HINTS: Final = {
 #: of the error. The first that matches holds. A row goes on in lines that are indented.
 _TABLE: Final = Path(__file__).with_name("parser_errors.txt").read_text("utf-8")
 _WORDS: Final = [row.split(" → ") for row in _TABLE.replace("\n   ", "").strip().splitlines()]
-WRONG_VERSION: Final = _WORDS[-1][1:]
 #: Errors that are better shown where the thing began than where it went wrong.
 _AT_BEGIN: Final = re.compile(r"unexpected end of stream|expected ':'")
 #: How many lists and mappings may stand within each other.
@@ -93,7 +91,7 @@ def resolve(text: str) -> PlainScalar:
     if re.fullmatch("-0+", text):
         raise BadScalar(f"{text} is the integer 0, without a sign", "write 0, or -0.0")
     if match.lastgroup != "float":
-        return int(match[match.lastgroup], _BASES[match.lastgroup])
+        return int(match[match.lastgroup], {"int": 10, "octal": 8, "hex": 16}[match.lastgroup])
     number = float(text)
     if math.isinf(number):
         infinity = "-.inf" if number < 0 else ".inf"
@@ -179,7 +177,7 @@ class Builder:
                     hint = "a file holds one document: nothing may follow a second '---'"
                     raise Unreadable(mark, "a second document begins here", hint)
                 if event.version not in (None, (1, 2)):
-                    raise Unreadable(mark, *WRONG_VERSION)
+                    raise Unreadable(mark, *_WORDS[-1][1:])
                 found, _ = self._node(self._next(), 0)
         if not found:
             raise Unreadable(Mark(1, 1), "the file is empty")

@@ -326,8 +326,6 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "ReduceSum": (xp.sum,),
     "ReduceSumSquare": (lambda x, **over: xp.sum(x * x, **over),),
 }
-#: Types of integers, in which logarithms and roots are seldom whole numbers.
-_INTEGERS = ("int32", "int64", "uint32", "uint64")
 
 
 def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axes=0):
@@ -366,7 +364,8 @@ def _along_others(name, function, change):
 
 
 for _name, _functions in FUNCTIONS.items():
-    _none = _INTEGERS if "Log" in _name else ()
+    # Types in which logarithms are seldom whole numbers.
+    _none = ("int32", "int64", "uint32", "uint64") if "Log" in _name else ()
     _made = operator(_name, exact=_name in ("ReduceMax", "ReduceMin"), constant=_none)
     _made.ways(partial(_by_schema, _name), *_functions)
     _made.mutant_table({

@@ -245,9 +245,7 @@ class Judge(NamedTuple):
             return f"within [{self.low:g}, {self.high:g}]"
         return f"±{self._allowed(wide(wanted))[0]:.3g}" if ulp is None else f"±{ulp} ULP"
 
-    def _float_shares(
-        self, wanted: Array, reference: Array, got: Array, steps: NDArray[np.uint64]
-    ) -> Floats:
+    def _float_shares(self, wanted: Array, reference: Array, got: Array, steps: Array) -> Floats:
         exact, rounded, actual = (wide(part) for part in (wanted, reference, got))
         if self.tolerance.ulp is not None:
             allowed = np.full(steps.shape, float(self.tolerance.ulp))

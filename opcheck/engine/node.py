@@ -444,10 +444,8 @@ def body_formula(op: OpVersion) -> Formula:
 
     def formula(*inputs: Any, **attrs: Any) -> _Values:
         stated = {name: value for name, value in attrs.items() if value is not None}
-        types = [
-            x if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), np.shape(x)) for x in inputs
-        ]
-        body = onnx_defs.body(op, max(op.since, *schema.bodies), stated, types, len(schema.outputs))
+        fed = [x if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), x.shape) for x in inputs]
+        body = onnx_defs.body(op, max(op.since, *schema.bodies), stated, fed, len(schema.outputs))
         if body is None:
             raise NotSupported(f"{op} has no function body for these inputs")
         return _run(body, inputs, {}, stated)
@@ -649,10 +647,8 @@ def _mapped(node: BodyNode, body: Subgraph, operands: _Values) -> _Values:
     unsupported(f"{node.op} of a body of more outputs", outputs > len(node.outputs))
     lengths = {len(x) for x in sequences}
     unsupported(f"sequences of {sorted(lengths)} tensors", len(lengths) > 1)
-    made = [
-        body(*(x[n] if isinstance(x, list) else x for x in operands))
-        for n in range(len(operands[0]))
-    ]
+    columns = [x if isinstance(x, list) else [x] * len(operands[0]) for x in operands]
+    made = [body(*row) for row in zip(*columns, strict=True)]
     return [[tensors[place] for tensors in made] for place in range(outputs)]
 
 

@@ -189,12 +189,10 @@ class Operator:
 
         return declare
 
-    def mutant_table(
-        self, table: Mapping[str, tuple[Any, ...]], *versions: int, **options: Any
-    ) -> None:
+    def mutant_table(self, table: Mapping[str, Sequence[Any]], *versions: int, **how: Any) -> None:
         """Declare mutants by name: a text, what makes it, its dtypes if not all; see `mutant`."""
         for name, (text, function, *only) in table.items():
-            of_all = {**options, "only": only or options.get("only")}
+            of_all = {**how, "only": only or how.get("only")}
             self.mutant(text, *versions, name=name, **of_all)(function)
 
     def _check_call(self, decorator: str, *given: Any) -> None:
@@ -338,9 +336,7 @@ def operator(name: str, domain: str = "", *, module: str = "", **options: Any) -
     return made
 
 
-def family(
-    functions: Mapping[str, Formula | tuple[Formula, ...]], **options: Any
-) -> Mapping[str, Operator]:
+def family(functions: Mapping[str, Any], **options: Any) -> Mapping[str, Operator]:
     """Declare operators that differ in a function: each takes its inputs and, by name, attributes.
 
     After the text's formula a tuple has others that are as honest, and bring no remark. An

@@ -473,15 +473,13 @@ def entered(
         pools = stack.enter_context(workers.started(settings, 1))
         workers.connect(pools)
         enter = stack.enter_context  # each as it starts: the next may not
-        watches = [
-            [enter(closing(Stopwatch(one))) for _ in range(plan.processes)] for one in settings
-        ]
-        for watch in chain(*watches):
+        timers = [[enter(closing(Stopwatch(it))) for _ in range(plan.processes)] for it in settings]
+        for watch in chain(*timers):
             watch.connected(interrupt.safe_place)
         infos = [pool.info for pool in pools]
         number = 0 if base is None else names.index(base) % len(settings)
         plan = replace(plan, base=infos[number].address)
-        entrants = [*zip(pools, watches, strict=True)]
+        entrants = [*zip(pools, timers, strict=True)]
         yield about(infos, plan, threads=threads), Benchmark(cases, entrants, plan, oracles)
 
 

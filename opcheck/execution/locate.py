@@ -387,9 +387,7 @@ class _Search:
                 outcome = (yield question).outcome
         return [one.name for one in question.task.outputs], outcome
 
-    def _judge(
-        self, parts: Sequence[Part], names: Sequence[str], outcome: model.Produced
-    ) -> list[Part]:
+    def _judge(self, parts: list[Part], names: list[str], outcome: model.Produced) -> list[Part]:
         """Judge nodes whose outputs were given, on inputs given or exact; return the others."""
         network = self.network
         first = dict(zip(names, outcome.outputs, strict=True))

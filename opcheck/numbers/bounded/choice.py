@@ -249,9 +249,7 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
 remainder, fmod = partial(_remainder, "remainder"), partial(_remainder, "fmod")
 
 
-def _place(
-    choose: Callable[..., Any], sign: int, x: Bounded, axis: Any = None, keepdims: bool = False
-) -> Any:
+def _place(choose: Any, sign: int, x: Bounded, axis: Any = None, keepdims: bool = False) -> Any:
     """The index of the first extreme, with every index that the errors admit."""
     x = x.settled()
     v = choose(x.v, axis=axis, keepdims=keepdims)

@@ -299,10 +299,7 @@ def _bare(domain: str, op: str) -> Pages:
 
 @cache
 def load_pages(path: Path, op: str = "") -> Pages:
-    """The pages of `op`, or of a file's first operator, with what the file says, read once.
-
-    Raises CaseFileError.
-    """
+    """The pages of `op`, or of a file's first operator, read once; raises CaseFileError."""
     problems, file = Problems(), f"clauses/{path.parent.name}/{path.name}"
     node = read_file(path, problems)
     keys = {"sentences": validation.aliases(SentenceEntry)}

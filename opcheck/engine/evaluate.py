@@ -225,10 +225,7 @@ class Evaluation:
         return max(real, key=lambda dtype: dtype.precision, default=DTYPES["float32"])
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
-        """The tiers in the order in which they are tried; those `declared` bring no remark.
-
-        Whatever needs no remark is tried before what does.
-        """
+        """The tiers as they are tried: first those without a remark, as `declared` ones are."""
         return _tiers(self.bound.operator, self.node.op.since, self.dtype, frozenset(declared))
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:

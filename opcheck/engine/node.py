@@ -207,8 +207,7 @@ class Node:
 class BoundNode:
     """A node that its schema allows, with its operator's formula.
 
-    `attrs` has every attribute that the formula takes; `dtypes` are those of the type variables
-    that the inputs bind.
+    `attrs` has all that the formula takes; `dtypes` are of type variables that the inputs bind.
     """
 
     node: Node
@@ -248,10 +247,7 @@ def any_order(op: OpVersion, attrs: Attrs) -> int | Literal["rows"] | None:
 
 
 def leading(op: OpVersion, inputs: Sequence[T]) -> T | None:
-    """The input whose type kernels differ by: the first that may be of several types.
-
-    `inputs` are in the operator's order. None where it is missing.
-    """
+    """The input whose type kernels differ by, the first that may be of several; None if missing."""
     schema = opset.versions(op.domain, op.name).get(op.since)
     place = schema.lead if schema else 0
     end = place + 1 + (schema is not None and schema.in_place_of_optional)
@@ -457,10 +453,7 @@ def body_formula(op: OpVersion) -> Formula:
 
 @dataclass(frozen=True, eq=False)
 class Subgraph:
-    """A graph in an attribute, as a function of its inputs, for any kind of numbers.
-
-    `around` are the tensors by name that it may use from around it.
-    """
+    """A graph in an attribute, as a function of numbers that may use the tensors `around` it."""
 
     body: Body
     around: Mapping[str, Any] = field(default_factory=dict)
@@ -509,10 +502,7 @@ class Subgraph:
 
 
 def graph_of(task: Task) -> Subgraph:
-    """The whole model of a task, as a function of `task.inputs`.
-
-    Raises UsageError for a file of weights that has changed, ValueError for a sparse constant.
-    """
+    """A task's model as a function; UsageError for changed weights, ValueError if sparse."""
     from opcheck.opset import onnx_defs, weights
 
     weights.are_outside(task.model or b"")

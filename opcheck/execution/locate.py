@@ -266,10 +266,7 @@ class Extracted:
 def extracted(
     network: Network, shares: Mapping[str, float]
 ) -> tuple[list[Extracted], list[tuple[str, str]]]:
-    """The nodes of a model as cases, each question once, and nodes that make none, with why.
-
-    `shares` are the parts of the time that nodes take, by name.
-    """
+    """The nodes as cases, each question once, with `shares` of time by name; the rest with why."""
     found: dict[str, Extracted] = {}
     left: list[tuple[str, str]] = []
     for part, values in network.values():

@@ -273,10 +273,7 @@ def substance(model: ModelProto) -> bytes:
 
 
 def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
-    """An operator of DirectML as nodes, their constants, and the opset they need.
-
-    Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
-    """
+    """DirectML's operator as nodes, constants and opset; NotExpressible for an invalid one."""
     schema = opset.versions(opset.DML, task.op.name)[1]
     try:
         lacking = [*opset.missing(schema.inputs, task.slots)]

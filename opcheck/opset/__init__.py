@@ -2,8 +2,7 @@
 
 `describe` answers for one operator at one opset, `versions` and `operators` list what there is.
 DirectML's operators stand beside ONNX's, see `direct_ml`, with types as ONNX spells them, so that
-everything downstream reads both families alike. A variadic parameter `data` is written as data_0,
-data_1 … in case files.
+everything downstream reads both families alike. In case files a variadic `data` is data_0, data_1…
 """
 
 import re

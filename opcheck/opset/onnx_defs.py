@@ -145,10 +145,7 @@ def graph(text: str, name: str) -> onnx.GraphProto:
 
 @cache
 def subgraph(text: str, opset: int) -> Body:
-    """A graph in ONNX's textual syntax, of operators as they are at an opset.
-
-    Raises ValueError for a text that is no graph, and for an unknown operator.
-    """
+    """A graph in ONNX's syntax at an opset; ValueError if it is none, or lacks an operator."""
     try:
         return _body(graph(text, "graph"), {}, opset)
     except defs.SchemaError as error:

@@ -224,8 +224,7 @@ def room(a):
     """The largest error of an elimination, and its standard deviation, in unit roundoffs.
 
     Elimination is right of a matrix nearby: A + E = LU with |E| ≤ n·u·|L||U|. To first order each
-    element of E moves a determinant by its cofactor, and to all others no further than products of
-    singular values tell.
+    element of E moves a determinant by its cofactor, and to others by products of singular values.
     """
     n = len(a)
     left, sizes, right = np.linalg.svd(a)

@@ -282,8 +282,7 @@ def in_type_of_output(x, zero, scale, out):
     return a * b
 
 
-# "The output type also determines the precision of the multiplication", since version 23; before
-# it nothing is said.
+# "The output type also determines the precision of the multiplication", only since version 23.
 DEQUANTIZE.ways(of_products, in_float32, in_type_of_output)
 
 

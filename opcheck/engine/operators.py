@@ -124,7 +124,7 @@ class Operator:
         return self._declaring("formula", versions, by, self.formulas.__setitem__, self.formulas)
 
     def natively(self, *versions: int, by: Versions | None = None) -> Decorator:
-        """Declare a faster, or better, formula for the `numpy` backend; no verdict depends on it."""
+        """Declare a faster or better formula for the `numpy` backend; no verdict depends on it."""
         return self._declaring("natively", versions, by, self.native.__setitem__, self.native)
 
     def also_honest(self, remark: str, *versions: int, by: Versions | None = None) -> Decorator:

@@ -75,8 +75,7 @@ class Schema:
     `doc` is the operator's text, `constraints` describe its type variables. `bodies` are the opsets
     for which the specification states the operator as a function of others.
 
-    `inputs` and `outputs` are as cases have them, `formals` both as the specification declares
-    them: see `without_sequences`.
+    `inputs` and `outputs` are as cases have them, `formals` as declared: see `without_sequences`.
     """
 
     op: OpVersion

@@ -156,8 +156,7 @@ def subgraph(text: str, opset: int) -> Body:
 def model_body(data: bytes) -> Body:
     """A model's graph, with the model's own functions expanded; its inputs have no values.
 
-    Operators that onnx does not know are of the version that the model imports. Raises ValueError
-    for a sparse constant.
+    An operator unknown to onnx has the imported version. Raises ValueError for a sparse constant.
     """
     model = without_functions(ModelProto.FromString(data))
     imports = {domain_of(one.domain): one.version for one in model.opset_import}

@@ -271,7 +271,9 @@ def same_answers(one: Outputs, other: Outputs) -> bool:
     return len(one) == len(other) and all(map(_equal, one, other))
 
 
-def second_data(inputs: Tensors, *, may_negate: bool, moved: Collection[int]) -> list[Array]:
+def second_data(
+    inputs: Tensors, *, may_negate: bool = True, moved: Collection[int] = ()
+) -> list[Array]:
     """Return other data of the same shapes for the second run."""
     # Floating tensors are reversed in memory order, which keeps the range of their values; if that
     # changes nothing, they are negated, if allowed. Other types may hold indices or shapes, which

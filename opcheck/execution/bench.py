@@ -17,7 +17,7 @@ from functools import partial
 from itertools import chain, pairwise
 from random import Random
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -48,8 +48,7 @@ Stop: TypeAlias = Callable[[], bool]
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-@dataclass(frozen=True)
-class Visit:
+class Visit(NamedTuple):
     """A case measured by one process of each backend, for at most `rounds` and `seconds`."""
 
     worker: int

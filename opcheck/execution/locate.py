@@ -114,10 +114,7 @@ class Network:
 
     @cached_property
     def exact(self) -> Values:
-        """Computed integers and truth values that no floating-point number is an ancestor of.
-
-        Shapes that onnx infers depend on none, so that all arithmetic gives these.
-        """
+        """Computed integers and truth values of no float, which all arithmetic makes the same."""
         found: dict[str, Any] = {}
         given = {**self.constants, **self.fed}
         sure = {"", *(name for name, array in given.items() if is_whole(dtypes.of(array)))}

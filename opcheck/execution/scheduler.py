@@ -289,10 +289,7 @@ class Scheduler(Judge):
 
 
 class Judges:
-    """Processes that judge the cases of a run, whose backends are pools.
-
-    `folder` is for the files of their backends; `record` makes the results to be stored.
-    """
+    """Processes that judge a run's cases: files go to `folder`, `record` makes what is stored."""
 
     def __init__(
         self, run: Scheduler, count: int, folder: Path, record: Callable[[LiveResult], Record]

@@ -239,7 +239,9 @@ def answer_parts(answer: object, given: Sequence[Array] = ()) -> list[Any]:
     return [dumps(answer, default=encoded).encode(), *blobs]
 
 
-def read_answer(kind: type[Answer], parts: Sequence[bytearray], given: Tensors) -> Answer | Failure:
+def read_answer(
+    kind: type[Answer], parts: Sequence[bytearray], given: Tensors = ()
+) -> Answer | Failure:
     """Decode an answer; its arrays share the memory of the `parts`. Raises Damaged."""
     known: list[Any] = [*given]
 

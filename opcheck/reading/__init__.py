@@ -38,6 +38,7 @@ _NUMBER: Final = re.compile(
     r"(?P<int>[-+]?[0-9]+)|0o(?P<octal>[0-7]+)|0x(?P<hex>[0-9a-fA-F]+)"
     r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
 )
+_BASES: Final = {"int": 10, "octal": 8, "hex": 16}
 _SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
 _CORE: Final = "tag:yaml.org,2002:"
 #: The tags a file may state; `tagged` has the values that each admits.
@@ -91,7 +92,7 @@ def resolve(text: str) -> PlainScalar:
     if re.fullmatch("-0+", text):
         raise BadScalar(f"{text} is the integer 0, without a sign", "write 0, or -0.0")
     if match.lastgroup != "float":
-        return int(match[match.lastgroup], {"int": 10, "octal": 8, "hex": 16}[match.lastgroup])
+        return int(match[match.lastgroup], _BASES[match.lastgroup])
     number = float(text)
     if math.isinf(number):
         infinity = "-.inf" if number < 0 else ".inf"

@@ -1,7 +1,4 @@
-"""`onnx:pkg.mod[:Class]`: a class or module with the interface of onnx/backend/base.py.
-
-The first of `prepare`, `run_model` and `run_node` that exists is used.
-"""
+"""`onnx:pkg.mod[:Class]`: onnx.backend.base's `prepare`, or else `run_model`, or `run_node`."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping

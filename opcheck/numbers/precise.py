@@ -126,7 +126,7 @@ def _real(function: Callable[..., Any], *operands: Any) -> Any:
 
 
 def _power(x: Any, p: Any) -> Any:
-    if x and _mp.isfinite(x) and _mp.isfinite(p):
+    if x and _mp.isfinite(x) and (_mp.isfinite(p) or (x > 0 and x != 1)):
         return _mp.power(x, p)
     with np.errstate(all="ignore"):  # as C has the powers of 0, an infinity or NaN
         return _mp.mpf(np.float64(x) ** np.float64(p))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from opcheck import model
 from opcheck.errors import Exit, UsageError, few, plural
@@ -175,8 +175,7 @@ WAYS: dict[Failure | None, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(NamedTuple):
     """Failures with one diagnosis; not `explained` if it only says how they fail."""
 
     diagnosis: Diagnosis
@@ -247,8 +246,7 @@ _WORSE = "FAILS UNLISTED LOST NOT_RUN BAD_CASE VANISHED".split()
 REGRESSIONS = frozenset(ChangeKind[name] for name in _WORSE)
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """A result that changed; None where there is none."""
 
     kind: ChangeKind

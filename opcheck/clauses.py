@@ -46,8 +46,6 @@ _GAP = "…"
 _LABELLED = re.compile(r"(?P<quote>.+?) \((?P<op>\w+)-(?P<versions>\d+(?:, ?\d+)*)\) ?(?:; ?|$)")
 #: Typographic quotation marks as plain ones; nothing for the marks of code and of TeX.
 _ALIKE = str.maketrans({"“": '"', "”": '"', "\u2018": "'", "\u2019": "'", "`": None, "\\": None})
-#: The name of a case, or of one of its rows.
-CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
 
 
 @dataclass(frozen=True)
@@ -210,7 +208,8 @@ class SentenceEntry(validation.Fields):
     #: By default each operator of the file that has it, and each version.
     op: validation.Operators | None = None
     versions: Sequence[int] = ()
-    cases: Sequence[CaseName] = ()
+    #: Names of cases, or of their rows.
+    cases: Sequence[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]] = ()
     nothing: str | None = Field(default=None, min_length=1)
     ruling: str | None = Field(default=None, min_length=1)
     ruling_since: Annotated[date, Field(strict=False)] | None = None
@@ -300,10 +299,7 @@ def _bare(domain: str, op: str) -> Pages:
 
 @cache
 def load_pages(path: Path, op: str = "") -> Pages:
-    """The pages of `op`, or of a file's first operator, with what the file says, read once.
-
-    Raises CaseFileError.
-    """
+    """The pages of `op`, or of a file's first operator, read once; raises CaseFileError."""
     problems, file = Problems(), f"clauses/{path.parent.name}/{path.name}"
     node = read_file(path, problems)
     keys = {"sentences": validation.aliases(SentenceEntry)}

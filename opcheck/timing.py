@@ -23,6 +23,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from opcheck.grouping import group_by
 from opcheck.model.timing import Sample, Timed, Timing
 
@@ -185,8 +187,6 @@ def spread(samples: Sequence[Sample]) -> Spread | None:
     """Summarize samples of one backend; None without samples."""
     if not samples:
         return None
-    import numpy as np
-
     seconds = [sample.seconds for sample in samples]
     low, middle, high, tail = map(float, np.percentile(seconds, (25, 50, 75, 90)))
     waited = sum(sample.loops * sample.waited for sample in samples)
@@ -398,7 +398,6 @@ def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[flo
     shift = fmean(new) - fmean(old)
     if min(len(old), len(new)) < 2:
         return shift, -math.inf, math.inf, 1.0, 1.0
-    import numpy as np
     from scipy import stats
 
     # Welch's test of the part of a change beyond the zone, at either end of it.

@@ -76,13 +76,14 @@ class TaskCall:
     """A prepared task that is a function of its inputs."""
 
     run: Callable[[Sequence[Array]], Any]
+    #: Prepared tasks of opcheck's adapters have it; None: `run` itself is timed.
+    repeated: "Callable[[Sequence[Array]], Bare] | None" = None
 
 
 @dataclass(frozen=True, eq=False)
 class Bare:
     """A run without its adapter's conversions: `outputs` makes arrays of what `call` returns."""
 
-    # Prepared tasks of opcheck's adapters return it from `repeated(inputs)`, to be timed alone.
     #: It can be repeated; its inputs were handed to the backend before.
     call: Callable[[], Any]
     outputs: Callable[[Any], Sequence[Array]]

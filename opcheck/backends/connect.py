@@ -284,13 +284,12 @@ def of_object(thing: Any) -> Backend:
     def prepare(task: Task) -> Prepared:
         only_nodes(task, address)
         plain = {n: it.value if isinstance(it, Typed) else it for n, it in task.attrs.items()}
-        places = task.places
 
         def run(inputs: Sequence[Array]) -> Any:
             found = thing(*task.operands(inputs), **plain)
             # A function does not know which outputs the case uses, and returns the others too.
             is_tuple = isinstance(found, tuple)
-            return tuple(found[n] for n in places if n < len(found)) if is_tuple else found
+            return tuple(found[n] for n in task.places if n < len(found)) if is_tuple else found
 
         return TaskCall(run)
 

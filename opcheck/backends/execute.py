@@ -6,7 +6,7 @@ needs are bound before that, and the results are compared in another process, by
 """
 
 import reprlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from sys import stderr
@@ -20,7 +20,7 @@ from numpy.ma import MaskedArray
 from opcheck import dtypes
 from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied, UnusableAnswer
 from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported, WrongOperator
-from opcheck.model import Array, Declared, Foreign, Items, Outcome, Question
+from opcheck.model import Array, Declared, Foreign, Items, Outcome, Question, Tensors
 from opcheck.model.question import Crashed, Declined, NotRun, OutOfMemory, Produced, Raised
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
@@ -73,10 +73,7 @@ class Observed:
 
 
 def execute(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
-    """Run `question` on `backend` and record what happens.
-
-    It raises KeyboardInterrupt only, and not even that if the backend is `alone` in its process.
-    """
+    """Run `question` and record what happens; raises KeyboardInterrupt only, and not if `alone`."""
     seen: dict[str, Any] = {}
     try:
         # Made before anything is asked: running out of memory here is no failure of the backend.
@@ -275,7 +272,7 @@ def same_answers(one: Outputs, other: Outputs) -> bool:
 
 
 def second_data(
-    inputs: Sequence[Array], *, may_negate: bool = True, moved: Collection[int] = ()
+    inputs: Tensors, *, may_negate: bool = True, moved: Collection[int] = ()
 ) -> list[Array]:
     """Return other data of the same shapes for the second run."""
     # Floating tensors are reversed in memory order, which keeps the range of their values; if that

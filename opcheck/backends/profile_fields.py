@@ -1,7 +1,4 @@
-"""Fields of a profile file, checked, and TOML as a tree whose values know their lines.
-
-`tomllib` does not report these.
-"""
+"""Fields of a profile file, checked, and TOML as a tree with the lines that `tomllib` lacks."""
 
 import re
 import tomllib

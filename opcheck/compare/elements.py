@@ -90,10 +90,7 @@ def native(array: Array) -> Array:
 
 
 def _places(array: Array) -> tuple[NDArray[np.signedinteger[Any]], int]:
-    """The places of numbers in the order of their values, counted from 0 and −0; and infinity's.
-
-    NaN lies farther away than infinity.
-    """
+    """The place of each number in their order, 0 and −0 at 0, and infinity's; NaN is beyond."""
     bits = array.view(f"i{array.itemsize}")
     endless = int(np.array(np.inf).astype(array.dtype).view(bits.dtype))
     return np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits), endless
@@ -120,15 +117,13 @@ class Want:
     under any tolerance that is not strict.
 
     `bound` is the error bound of correct implementations, None for an exact answer. With one, the
-    exact value is `values` + `rest`; `rounded` is the dtype to which the values were rounded, if
-    they were.
+    exact value is `values` + `rest`; `rounded` is the dtype, if any, that values were rounded to.
 
     For values `drawn` from random data, the scatter of errors is judged too; those of a `whole`
     model it alone judges where the bound has grown beyond use. Of `random` values only dtype and
     shape are judged, of those of a `distribution` that too, and `values` are its medians. A
     sequence has `items` and no values, an optional output without a value ("nothing") neither. All
-    outputs of a node may be permuted along the axis `any_order`, in the order that the last output
-    states.
+    outputs of a node may be permuted along the axis `any_order`, as the last output states it.
     """
 
     name: str
@@ -200,8 +195,7 @@ class Findings:
 class Judge(NamedTuple):
     """A tolerance for the elements of one output; [`low`, `high`] is the operator's range.
 
-    Methods take one-dimensional pieces in native byte order: `wanted` as in `Want.values`, `got`
-    in `dtype`.
+    Methods take flat pieces in native byte order: `wanted` as `Want.values`, `got` in `dtype`.
     """
 
     dtype: DType
@@ -245,9 +239,7 @@ class Judge(NamedTuple):
             return f"within [{self.low:g}, {self.high:g}]"
         return f"±{self._allowed(wide(wanted))[0]:.3g}" if ulp is None else f"±{ulp} ULP"
 
-    def _float_shares(
-        self, wanted: Array, reference: Array, got: Array, steps: NDArray[np.uint64]
-    ) -> Floats:
+    def _float_shares(self, wanted: Array, reference: Array, got: Array, steps: Array) -> Floats:
         exact, rounded, actual = (wide(part) for part in (wanted, reference, got))
         if self.tolerance.ulp is not None:
             allowed = np.full(steps.shape, float(self.tolerance.ulp))

@@ -41,8 +41,6 @@ _LISTED = 4
 #: The most cells in a row and in a column.
 SIDE = 64
 
-_POWERS = 1 << np.arange(64, dtype=np.uint64)
-
 
 def compare(
     want: Want,
@@ -562,7 +560,7 @@ def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int],
             wanted = round_to(wanted.astype(np.float64), dtype)
         steps = elements.distance(wanted, actual)
         # The bits that it takes.
-        bits = np.searchsorted(_POWERS, steps, side="right")
+        bits = np.searchsorted(1 << np.arange(64, dtype=np.uint64), steps, side="right")
         bits[steps == UNORDERED] = 65
         counts += np.bincount(bits, minlength=66)
     *ordered, unordered = counts.tolist()

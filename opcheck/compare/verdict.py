@@ -31,10 +31,7 @@ class Answer(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A refusal of the model is right, if its legal twin is accepted.
-
-    `wants` are the twin's outputs, empty if nothing computes them.
-    """
+    """A refusal, right if the legal twin is accepted; `wants` are its outputs, if computed."""
 
     reason: str
     wants: tuple[Want, ...]
@@ -42,8 +39,6 @@ class Refusal(NamedTuple):
 
 
 Admitted: TypeAlias = Answer | Refusal
-#: Verdicts that an answer keeps though a process died first, in which others were asked before.
-_WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 #: The stages behind the first answer, and the data of their runs.
 _LATER = {"second run": "other data of the same shapes", "third run": "the same data again"}
 
@@ -83,7 +78,7 @@ def judge(
     refusals = [one for one in admitted if isinstance(one, Refusal)]
     if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
         alone = judge(rule, admitted, outcome.alone, tolerance, like, declared, twin)
-        if alone.verdict in _WRONG:
+        if alone.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE):
             return replace(alone, reason=f"{alone.reason}; asked after others: {outcome.how}")
     match outcome, twin:
         case question.Declined(reason, inexpressible=False), question.Produced() if refusals:
@@ -274,9 +269,8 @@ def judge_among(
     merely differ; if more than half of the backends agree, the others differ from these.
 
     Two answers agree if each is within the case's tolerance of the other, None for exactly. Its
-    outputs give the number of tensors and their dtypes, if known. To refuse what others answer is
-    to differ; to refuse what nobody answers is an error. A single answer is not judged. `like` is
-    as in `judge`.
+    outputs give number and dtypes of the tensors, if known. To refuse is to differ from answers,
+    and an error if nobody answers. A single answer is not judged. `like` is as in `judge`.
     """
     rule, outputs, tolerance = case.rule, case.outputs, case.tolerance
     found: dict[str, Judgement] = {}

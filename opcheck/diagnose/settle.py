@@ -22,8 +22,7 @@ from opcheck.grouping import group_by, sure
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
 from opcheck.model.case import Given, Rejected, TensorSpec
 
-#: Failures without an answer, and without values; for these and one more, the message is the only
-#: evidence.
+#: Failures without an answer, and without values; of these and one more, the message tells all.
 _SILENT = ("raised", *LOSSES)
 _WITHOUT_VALUES = (*_SILENT, "count")
 _TELLING = (*_WITHOUT_VALUES, "unstable")

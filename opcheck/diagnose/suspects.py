@@ -212,10 +212,7 @@ class Suspects:
         return against
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
-        """Return the `known` mutants that reproduce a kept failure, or pairs of them, or any.
-
-        All are not tried where they were in vain.
-        """
+        """Return mutants that reproduce a kept failure: `known` ones, pairs of them, or any."""
         if (evidence := self._failed.get(case.id)) is None:
             return {}
         is_new = case.id not in self._vain

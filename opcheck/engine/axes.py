@@ -2,8 +2,7 @@
 
 Along a spatial axis of D elements the window with number i holds the positions
 i·stride − begin + j·dilation for j = 0 … kernel−1; those outside [0, D−1] are padding. Sizes are
-Python integers, so that no attribute is too large to be computed with, and padding is never
-stored.
+Python integers, so that no attribute is too large to compute with, and padding is never stored.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -67,8 +66,7 @@ def listed(name: str, numbers: Any) -> list[int]:
 def check_scalar(name: str, x: Any) -> None:
     """Raise InvalidNode for other than one number.
 
-    Whether a tensor of one element and of rank 1 or more is a scalar is open; ONNX's function
-    bodies pass such.
+    Whether one element of rank 1 or more is a scalar is open; ONNX's function bodies pass such.
     """
     wrong = f"{name} of shape {list(np.shape(x))}; allowed: a scalar"
     illegal(wrong, x.size != 1)
@@ -114,10 +112,7 @@ def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
 
 @xp.primitive
 def broadcast(*arrays: Any) -> tuple[Any, ...]:
-    """The arrays in the shape to which all of them broadcast, as NumPy's do.
-
-    Raises InvalidNode where the lengths of an axis differ and are not 1.
-    """
+    """The arrays broadcast as NumPy's are; InvalidNode where lengths differ that are not 1."""
     shape = common_shape(*(x.shape for x in arrays))
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 

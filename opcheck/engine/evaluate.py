@@ -26,7 +26,6 @@ _OUT_OF_RANGE = "right but where an intermediate result left the range of the ar
 _LARGE = 1 << 20
 #: Roundoffs of float64 that a reference in float64 may be off by beyond its formula's bound.
 _FINE = 2.0**-51
-_SECOND_ORDER = 1.005
 #: Elements whose quantiles are kept.
 _KEPT = 1 << 15
 
@@ -226,10 +225,7 @@ class Evaluation:
         return max(real, key=lambda dtype: dtype.precision, default=DTYPES["float32"])
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
-        """The tiers in the order in which they are tried; those `declared` bring no remark.
-
-        Whatever needs no remark is tried before what does.
-        """
+        """The tiers as they are tried: first those without a remark, as `declared` ones are."""
         return _tiers(self.bound.operator, self.node.op.since, self.dtype, frozenset(declared))
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
@@ -472,7 +468,7 @@ class Expected:
             # What the reference itself may be off by, which rounds 2^11 times finer or more.
             fine = _FINE if output.v.dtype == np.float64 else _FINE * 2.0**-8
             own = own + size * (k * output.grid.u + fine)
-            own *= _SECOND_ORDER
+            own *= 1.005  # for products of errors
             if output.k and k == output.k and output.grid.step:
                 own += output.grid.step
             if self.dtype.name != "float16":

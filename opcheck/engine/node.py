@@ -207,8 +207,7 @@ class Node:
 class BoundNode:
     """A node that its schema allows, with its operator's formula.
 
-    `attrs` has every attribute that the formula takes; `dtypes` are those of the type variables
-    that the inputs bind.
+    `attrs` has all that the formula takes; `dtypes` are of type variables that the inputs bind.
     """
 
     node: Node
@@ -248,10 +247,7 @@ def any_order(op: OpVersion, attrs: Attrs) -> int | Literal["rows"] | None:
 
 
 def leading(op: OpVersion, inputs: Sequence[T]) -> T | None:
-    """The input whose type kernels differ by: the first that may be of several types.
-
-    `inputs` are in the operator's order. None where it is missing.
-    """
+    """The input whose type kernels differ by, the first that may be of several; None if missing."""
     schema = opset.versions(op.domain, op.name).get(op.since)
     place = schema.lead if schema else 0
     end = place + 1 + (schema is not None and schema.in_place_of_optional)
@@ -444,10 +440,8 @@ def body_formula(op: OpVersion) -> Formula:
 
     def formula(*inputs: Any, **attrs: Any) -> _Values:
         stated = {name: value for name, value in attrs.items() if value is not None}
-        types = [
-            x if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), np.shape(x)) for x in inputs
-        ]
-        body = onnx_defs.body(op, max(op.since, *schema.bodies), stated, types, len(schema.outputs))
+        fed = [x if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), x.shape) for x in inputs]
+        body = onnx_defs.body(op, max(op.since, *schema.bodies), stated, fed, len(schema.outputs))
         if body is None:
             raise NotSupported(f"{op} has no function body for these inputs")
         return _run(body, inputs, {}, stated)
@@ -459,10 +453,7 @@ def body_formula(op: OpVersion) -> Formula:
 
 @dataclass(frozen=True, eq=False)
 class Subgraph:
-    """A graph in an attribute, as a function of its inputs, for any kind of numbers.
-
-    `around` are the tensors by name that it may use from around it.
-    """
+    """A graph in an attribute, as a function of numbers that may use the tensors `around` it."""
 
     body: Body
     around: Mapping[str, Any] = field(default_factory=dict)
@@ -511,10 +502,7 @@ class Subgraph:
 
 
 def graph_of(task: Task) -> Subgraph:
-    """The whole model of a task, as a function of `task.inputs`.
-
-    Raises UsageError for a file of weights that has changed, ValueError for a sparse constant.
-    """
+    """A task's model as a function; UsageError for changed weights, ValueError if sparse."""
     from opcheck.opset import onnx_defs, weights
 
     weights.are_outside(task.model or b"")
@@ -649,10 +637,8 @@ def _mapped(node: BodyNode, body: Subgraph, operands: _Values) -> _Values:
     unsupported(f"{node.op} of a body of more outputs", outputs > len(node.outputs))
     lengths = {len(x) for x in sequences}
     unsupported(f"sequences of {sorted(lengths)} tensors", len(lengths) > 1)
-    made = [
-        body(*(x[n] if isinstance(x, list) else x for x in operands))
-        for n in range(len(operands[0]))
-    ]
+    columns = [x if isinstance(x, list) else [x] * len(operands[0]) for x in operands]
+    made = [body(*row) for row in zip(*columns, strict=True)]
     return [[tensors[place] for tensors in made] for place in range(outputs)]
 
 

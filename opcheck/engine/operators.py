@@ -8,9 +8,8 @@
 A formula takes the inputs by position and the attributes by keyword, under the schema's names, or
 by `**` those that it does not name. It returns the outputs. Defaults come from the schema. It is
 written with the functions of `opcheck.numbers`, so that it can be put through several kinds of
-numbers. It raises `InvalidNode` for what the specification forbids, beyond what the schema forbids
-already. It calls `is_open` before it gives one of several answers that the specification allows,
-and `unsaid` where it has none.
+numbers. It raises `InvalidNode` for what the specification forbids, and the schema does not; it
+calls `is_open` before it gives one of several answers that are allowed, `unsaid` where none is.
 """
 
 import importlib
@@ -125,17 +124,13 @@ class Operator:
         return self._declaring("formula", versions, by, self.formulas.__setitem__, self.formulas)
 
     def natively(self, *versions: int, by: Versions | None = None) -> Decorator:
-        """Declare a formula of plain arrays that is faster, or more precise, than the formula.
-
-        The `numpy` backend computes it; verdicts do not depend on it.
-        """
+        """Declare a faster or better formula for the `numpy` backend; no verdict depends on it."""
         return self._declaring("natively", versions, by, self.native.__setitem__, self.native)
 
     def also_honest(self, remark: str, *versions: int, by: Versions | None = None) -> Decorator:
         """Declare another sound formulation; an output that only it explains is warned of.
 
-        `remark` says how it computes, and fits after "right only "; there is no warning if it is
-        "".
+        `remark` says how it computes, and fits after "right only "; "" means no warning.
         """
 
         def keep(since: int, made: Formula) -> None:
@@ -189,12 +184,10 @@ class Operator:
 
         return declare
 
-    def mutant_table(
-        self, table: Mapping[str, tuple[Any, ...]], *versions: int, **options: Any
-    ) -> None:
+    def mutant_table(self, table: Mapping[str, Sequence[Any]], *versions: int, **how: Any) -> None:
         """Declare mutants by name: a text, what makes it, its dtypes if not all; see `mutant`."""
         for name, (text, function, *only) in table.items():
-            of_all = {**options, "only": only or options.get("only")}
+            of_all = {**how, "only": only or how.get("only")}
             self.mutant(text, *versions, name=name, **of_all)(function)
 
     def _check_call(self, decorator: str, *given: Any) -> None:
@@ -338,9 +331,7 @@ def operator(name: str, domain: str = "", *, module: str = "", **options: Any) -
     return made
 
 
-def family(
-    functions: Mapping[str, Formula | tuple[Formula, ...]], **options: Any
-) -> Mapping[str, Operator]:
+def family(functions: Mapping[str, Any], **options: Any) -> Mapping[str, Operator]:
     """Declare operators that differ in a function: each takes its inputs and, by name, attributes.
 
     After the text's formula a tuple has others that are as honest, and bring no remark. An

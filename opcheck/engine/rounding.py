@@ -58,7 +58,9 @@ def _ends(output: Expected) -> tuple[Array, Array]:
         return output.rounded(), output.rounded()
     # The arithmetic in which the reference itself is computed.
     first = output.tiers()[0].arithmetic
-    own = Grid(_NO_DTYPE, VALUE_GRIDS[first.values])
+    # No output has this dtype, so that the rounding to the output's own is one more.
+    unlike = DType("reference", np.dtype(np.float64), 0, "", "float", 53, -1074)
+    own = Grid(unlike, VALUE_GRIDS[first.values])
     reference = replace(first, grid=own, ulp=4.0, largest=np.inf, smallest=0.0)
     room = output.room(Tier("reference", reference))
     y, size = output.values, np.abs(output.values)
@@ -73,10 +75,6 @@ def _ends(output: Expected) -> tuple[Array, Array]:
         low, high = (nearest(*_sum(y, output.rest, sign * slack), output.dtype) for sign in (-1, 1))
     known, rounded = np.isfinite(size), output.rounded()
     return np.where(known, low, rounded), np.where(known, high, rounded)
-
-
-#: A dtype that no output has, so that the rounding to the output's own is one more.
-_NO_DTYPE = DType("reference", np.dtype(np.float64), 0, "", "float", 53, -1074)
 
 
 def _sum(high: Any, low: Any, more: Any) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import chain, pairwise
 from random import Random
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -48,8 +48,7 @@ Stop: TypeAlias = Callable[[], bool]
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-@dataclass(frozen=True)
-class Visit:
+class Visit(NamedTuple):
     """A case measured by one process of each backend, for at most `rounds` and `seconds`."""
 
     worker: int
@@ -473,15 +472,13 @@ def entered(
         pools = stack.enter_context(workers.started(settings, 1))
         workers.connect(pools)
         enter = stack.enter_context  # each as it starts: the next may not
-        watches = [
-            [enter(closing(Stopwatch(one))) for _ in range(plan.processes)] for one in settings
-        ]
-        for watch in chain(*watches):
+        timers = [[enter(closing(Stopwatch(it))) for _ in range(plan.processes)] for it in settings]
+        for watch in chain(*timers):
             watch.connected(interrupt.safe_place)
         infos = [pool.info for pool in pools]
         number = 0 if base is None else names.index(base) % len(settings)
         plan = replace(plan, base=infos[number].address)
-        entrants = [*zip(pools, watches, strict=True)]
+        entrants = [*zip(pools, timers, strict=True)]
         yield about(infos, plan, threads=threads), Benchmark(cases, entrants, plan, oracles)
 
 

@@ -12,14 +12,14 @@ import numpy as np
 
 from opcheck import backends, dtypes, grouping, model, opset
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
-from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
+from opcheck.compare.outputs import Wants, computed_want, in_its_dtype, stated_want
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
 from opcheck.engine.node import graph_of
 from opcheck.errors import InvalidNode, NotExpressible, NotSupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
-from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
+from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task, Tensors
 from opcheck.opset import leads
 from opcheck.suite import materialize, unrounded
 
@@ -92,9 +92,7 @@ def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
         return None
 
 
-def _with_ranks(
-    case: Case, task: Task, twin: Question | None, answers: Sequence[Sequence[Array]]
-) -> Task:
+def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence[Tensors]) -> Task:
     """`task` with the ranks of its outputs, and the types of those whose type is open.
 
     onnx's checker refuses an output of no rank, and ONNX infers none for many nodes. So answers
@@ -111,9 +109,7 @@ def _with_ranks(
     if twin or not known or not operator_of(case.op):
         if twin and [len(x.shape) for x in twin.inputs] == [len(x.shape) for x in task.inputs]:
             # Not its types: another one may be what makes it legal.
-            known += [
-                (one.name, one.rank, None) for one in twin.task.outputs if one.rank is not None
-            ]
+            known += [(it.name, it.rank, None) for it in twin.task.outputs if it.rank is not None]
         with suppress(NotExpressible):
             tensors = (one.type.tensor_type for one in model_of(task).graph.output)
             pairs = zip(names, tensors, strict=True)
@@ -285,9 +281,7 @@ def _one(
             return _given(case, asked, [*_golden_wants(case, folder)], name, twins)
 
 
-def _outputs(
-    ports: Iterable[model.Port], wants: Iterable[Want], random: Collection[str]
-) -> Iterator[Want]:
+def _outputs(ports: Iterable[model.Port], wants: Wants, random: Collection[str]) -> Iterator[Want]:
     """Yield the expected outputs of a model, whose tensors are `wants`."""
     rest = (replace(want, random=want.name in random) for want in wants)
     for port in ports:

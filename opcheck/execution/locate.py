@@ -114,10 +114,7 @@ class Network:
 
     @cached_property
     def exact(self) -> Values:
-        """Computed integers and truth values that no floating-point number is an ancestor of.
-
-        Shapes that onnx infers depend on none, so that all arithmetic gives these.
-        """
+        """Computed integers and truth values of no float, which all arithmetic makes the same."""
         found: dict[str, Any] = {}
         given = {**self.constants, **self.fed}
         sure = {"", *(name for name, array in given.items() if is_whole(dtypes.of(array)))}
@@ -266,10 +263,7 @@ class Extracted:
 def extracted(
     network: Network, shares: Mapping[str, float]
 ) -> tuple[list[Extracted], list[tuple[str, str]]]:
-    """The nodes of a model as cases, each question once, and nodes that make none, with why.
-
-    `shares` are the parts of the time that nodes take, by name.
-    """
+    """The nodes as cases, each question once, with `shares` of time by name; the rest with why."""
     found: dict[str, Extracted] = {}
     left: list[tuple[str, str]] = []
     for part, values in network.values():
@@ -387,9 +381,7 @@ class _Search:
                 outcome = (yield question).outcome
         return [one.name for one in question.task.outputs], outcome
 
-    def _judge(
-        self, parts: Sequence[Part], names: Sequence[str], outcome: model.Produced
-    ) -> list[Part]:
+    def _judge(self, parts: list[Part], names: list[str], outcome: model.Produced) -> list[Part]:
         """Judge nodes whose outputs were given, on inputs given or exact; return the others."""
         network = self.network
         first = dict(zip(names, outcome.outputs, strict=True))

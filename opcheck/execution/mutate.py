@@ -91,12 +91,12 @@ class CaseKills:
             backend = stateful_backend(mutant)
             inquiry = self.evaluation.on(backend.info)
             return workers.at_once(inquiry, partial(backends.attempt, backend)).result.verdict
-        right = self._right
+        right = right_of(self.evaluation.node)
         answer = mutant.made_on(self.evaluation.node)
         if same_outputs(answer, right) and not (
             isinstance(answer, InvalidNode)
             and self._twin
-            and not same_outputs(self._of_twin(mutant, self._twin), self._right_of_twin)
+            and not same_outputs(self._of_twin(mutant, self._twin), right_of(self._twin))
         ):
             return Verdict.PASS
         # Where a mutant does not show, the same is left of another arithmetic than the engine's.
@@ -117,20 +117,12 @@ class CaseKills:
 
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
-        return self._right_of_twin if other else mutant.made_on(twin)
-
-    @cached_property
-    def _right(self) -> OutputsOrRefusal:
-        return right_of(self.evaluation.node)
+        return right_of(twin) if other else mutant.made_on(twin)
 
     @cached_property
     def _twin(self) -> Node | None:
         twin = self.evaluation.question.twin
         return expected.node_of(twin.task, twin.inputs) if twin else None
-
-    @cached_property
-    def _right_of_twin(self) -> OutputsOrRefusal:
-        return right_of(sure(self._twin))
 
 
 def right_of(node: Node) -> OutputsOrRefusal:

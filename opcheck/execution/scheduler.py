@@ -54,8 +54,7 @@ def _size(case: Case) -> int:
 class JudgedAnswer:
     """The result of the backend of this `number` on the case at this `place`.
 
-    The result has its ledger's explanation. A `failed` answer is evidence, together with that of
-    the case's oracle.
+    The result has its ledger's explanation. A `failed` answer and its oracle's are evidence.
     """
 
     place: int
@@ -87,8 +86,7 @@ class Judge:
     """Asks every backend about every case, and judges the answers.
 
     The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
-    `oracles` are by name. Each backend is asked each case so many `times`; if `reproducible`, for
-    the same bits.
+    `oracles` are by name. Each case is asked so many `times`; if `reproducible`, for the same bits.
     """
 
     cases: Sequence[Case]
@@ -291,10 +289,7 @@ class Scheduler(Judge):
 
 
 class Judges:
-    """Processes that judge the cases of a run, whose backends are pools.
-
-    `folder` is for the files of their backends; `record` makes the results to be stored.
-    """
+    """Processes that judge a run's cases: files go to `folder`, `record` makes what is stored."""
 
     def __init__(
         self, run: Scheduler, count: int, folder: Path, record: Callable[[LiveResult], Record]

@@ -180,15 +180,13 @@ def support(
     ]
 
 
-def _support(
-    cell: Cell, declaration: bool | None, results: Mapping[str, LiveResult | Record]
-) -> Support:
+def _support(cell: Cell, said: bool | None, results: Mapping[str, LiveResult | Record]) -> Support:
     if not results:
-        return Support(cell, declaration, None)
+        return Support(cell, said, None)
     case, worst = min(results.items(), key=lambda item: _WORST.index(item[1].verdict.name))
     return Support(
         cell,
-        declaration,
+        said,
         worst.verdict,
         count=len(results),
         share=sum(result.verdict is worst.verdict for result in results.values()),

@@ -111,10 +111,7 @@ def as_one(failures: Sequence[OpcheckError]) -> OpcheckError:
 def consulted(
     cases: Sequence[Case], given: Sequence[str], folder: Path, limits: Limits, workers: int = 1
 ) -> Iterator[dict[str, Pool]]:
-    """The oracles of `cases`, connected, by name; raises UsageError for those not allowed.
-
-    Any of `given`, the backends that the user names, may be an oracle.
-    """
+    """The connected oracles of `cases` by name; UsageError unless allowed, as `given` ones are."""
     oracles = oracles_of(cases)
 
     def settings(address: str) -> BackendSettings:

@@ -1,7 +1,4 @@
-"""From a task to the model that backends run: at its own opset, with the lowest IR version.
-
-And a whole model: the names and types of its tensors, and other forms of it.
-"""
+"""From a task to its model, at its opset and the lowest IR version; and all of whole models."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -273,10 +270,7 @@ def substance(model: ModelProto) -> bytes:
 
 
 def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
-    """An operator of DirectML as nodes, their constants, and the opset they need.
-
-    Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
-    """
+    """DirectML's operator as nodes, constants and opset; NotExpressible for an invalid one."""
     schema = opset.versions(opset.DML, task.op.name)[1]
     try:
         lacking = [*opset.missing(schema.inputs, task.slots)]

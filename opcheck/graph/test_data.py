@@ -74,32 +74,30 @@ def is_test(names: Iterable[str]) -> bool:
     return MODEL in names or any(map(_DATA_SET.fullmatch, names))
 
 
-def read_test(
-    folder: Path, name: str, problems: FileMessages, *, answered: bool = True
-) -> ModelTest | None:
-    """The test in a folder, or None and its problems; outputs may be missing unless `answered`."""
-    known = len(problems)
+def read_test(folder: Path, name: str, wrong: FileMessages, *, answered: bool) -> ModelTest | None:
+    """The test in a folder, or None and its wrong; outputs may be missing unless `answered`."""
+    known = len(wrong)
     links = (path for path in sorted(folder.rglob("*")) if path.is_symlink())
     outside = [path for path in links if not inside(path, folder)]
-    problems += [(path, "this link leads out of the test's folder") for path in outside]
+    wrong += [(path, "this link leads out of the test's folder") for path in outside]
     if outside:
         return None
     try:
         answers = any(folder.glob("test_data_set_*/output_*"))
         model = read_model(folder / MODEL, valid=answered or answers)
     except ValueError as error:
-        problems.append((folder / MODEL, str(error)))
+        wrong.append((folder / MODEL, str(error)))
         return None
     rtol, atol = RTOL, ATOL
     try:
         if (folder / DATA).exists():
             rtol, atol = read_tolerance(folders.read_whole(folder / DATA))
     except ValueError as error:
-        problems.append((folder / DATA, str(error)))
+        wrong.append((folder / DATA, str(error)))
     sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
     sets.sort(key=lambda path: int(path.name.rpartition("_")[2]))
     if not sets:
-        problems.append((folder, "there is a model, and no test_data_set_0"))
+        wrong.append((folder, "there is a model, and no test_data_set_0"))
     fed: tuple[ValueInfoProto, ...] = ()
     found = []
     for path in sets:
@@ -107,8 +105,8 @@ def read_test(
             fed, data = _data_set(path, model, answered=answered)
             found.append(data)
         except ValueError as error:
-            problems.append((path, str(error)))
-    return None if len(problems) > known else ModelTest(name, model, fed, tuple(found), rtol, atol)
+            wrong.append((path, str(error)))
+    return None if len(wrong) > known else ModelTest(name, model, fed, tuple(found), rtol, atol)
 
 
 def _data_set(

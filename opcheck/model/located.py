@@ -21,10 +21,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JudgedNode:
-    """A node's result; `right` is what the engine answers, where it is wrong.
-
-    `harm` is how far off its outputs are, relative to their size.
-    """
+    """A node's result; if wrong, the `right` one, and how far off it is, relatively: `harm`."""
 
     part: Part
     result: LiveResult
@@ -68,11 +65,10 @@ class Located:
 
     `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
     nodes; `around` are those that are not judged, and why, and `suspected` the number of these that
-    wrong outputs are computed from. `exposed` says why a pass came to
-    nothing, or what making outputs of tensors changed. `taken` is the number of Ifs in whose place
-    the branch stands that they take. `together` is the node whose outputs have to be the model's
-    own for its answer to be right, or for what the wrong node reads. `right_alone`: by itself, the
-    wrong node is right.
+    wrong outputs are computed from. `exposed` says why a pass came to nothing, or what making
+    outputs of tensors changed. `taken` is the number of Ifs in whose place the branch stands that
+    they take. `together` is the node whose outputs have to be the model's own for its answer to be
+    right, or for what the wrong node reads. `right_alone`: by itself, the wrong node is right.
     """
 
     whole: LiveResult | None

@@ -78,8 +78,7 @@ class Mismatch:
 class Picture:
     """Summary of all elements of an output with wrong ones; docs/stored-runs.md has its fields.
 
-    Integers have no `ulps`. In `cells`, Y stands for all larger shares, and Z where no error is
-    allowed.
+    Integers have no `ulps`. In `cells`, Y is for all larger shares, Z where no error is allowed.
     """
 
     shape: tuple[int, ...]

@@ -1,7 +1,4 @@
-"""An implementation's arithmetic: its unit roundoff, range, and library functions.
-
-Also the operators of Python that bounded and precise arrays share.
-"""
+"""An implementation's arithmetic: unit roundoff, range, library; and Python's operators."""
 
 import sys
 from collections.abc import Callable, Mapping

@@ -27,11 +27,7 @@ class Faulty(Number):
 def __getattr__(name: str) -> Callable[..., Any]:
     """The function of plain numbers, or what takes its place."""
     found = getattr(plain, name)
-
-    def function(*operands: Any, **options: Any) -> Any:
-        return _wrapped(called(name, found, *map(bare, operands), **options))
-
-    return function
+    return lambda *arrays, **options: _wrapped(called(name, found, *map(bare, arrays), **options))
 
 
 def values_of(x: Any) -> NDArray[np.float64]:

@@ -2,8 +2,7 @@
 
 `describe` answers for one operator at one opset, `versions` and `operators` list what there is.
 DirectML's operators stand beside ONNX's, see `direct_ml`, with types as ONNX spells them, so that
-everything downstream reads both families alike. A variadic parameter `data` is written as data_0,
-data_1 … in case files.
+everything downstream reads both families alike. In case files a variadic `data` is data_0, data_1…
 """
 
 import re
@@ -76,8 +75,7 @@ class Schema:
     `doc` is the operator's text, `constraints` describe its type variables. `bodies` are the opsets
     for which the specification states the operator as a function of others.
 
-    `inputs` and `outputs` are as cases have them, `formals` both as the specification declares
-    them: see `without_sequences`.
+    `inputs` and `outputs` are as cases have them, `formals` as declared: see `without_sequences`.
     """
 
     op: OpVersion

@@ -114,10 +114,7 @@ class Lowered:
         return found
 
     def checked(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Attrs, _Sizes]:
-        """ONNX's attributes, and the sizes that it has otherwise.
-
-        Raises InvalidNode for what the pages forbid and ONNX does not.
-        """
+        """ONNX's attributes, and other sizes; InvalidNode for what the pages alone forbid."""
         shapes = [(*x.shape,) for x in given if x is not None]
         for tensor, shape in zip(self.schema.inputs, shapes, strict=False):
             allowed = "{} to {} of them, from 1 on, in all inputs".format(*self.ranks)

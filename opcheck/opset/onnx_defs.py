@@ -145,10 +145,7 @@ def graph(text: str, name: str) -> onnx.GraphProto:
 
 @cache
 def subgraph(text: str, opset: int) -> Body:
-    """A graph in ONNX's textual syntax, of operators as they are at an opset.
-
-    Raises ValueError for a text that is no graph, and for an unknown operator.
-    """
+    """A graph in ONNX's syntax at an opset; ValueError if it is none, or lacks an operator."""
     try:
         return _body(graph(text, "graph"), {}, opset)
     except defs.SchemaError as error:
@@ -159,8 +156,7 @@ def subgraph(text: str, opset: int) -> Body:
 def model_body(data: bytes) -> Body:
     """A model's graph, with the model's own functions expanded; its inputs have no values.
 
-    Operators that onnx does not know are of the version that the model imports. Raises ValueError
-    for a sparse constant.
+    An operator unknown to onnx has the imported version. Raises ValueError for a sparse constant.
     """
     model = without_functions(ModelProto.FromString(data))
     imports = {domain_of(one.domain): one.version for one in model.opset_import}

@@ -53,7 +53,6 @@ _HINTS: Final = {
 #: of the error. The first that matches holds. A row goes on in lines that are indented.
 _TABLE: Final = Path(__file__).with_name("parser_errors.txt").read_text("utf-8")
 _WORDS: Final = [row.split(" → ") for row in _TABLE.replace("\n   ", "").strip().splitlines()]
-WRONG_VERSION: Final = _WORDS[-1][1:]
 #: Errors that are better shown where the thing began than where it went wrong.
 _AT_BEGIN: Final = re.compile(r"unexpected end of stream|expected ':'")
 #: How many lists and mappings may stand within each other.
@@ -179,7 +178,7 @@ class Builder:
                     hint = "a file holds one document: nothing may follow a second '---'"
                     raise Unreadable(mark, "a second document begins here", hint)
                 if event.version not in (None, (1, 2)):
-                    raise Unreadable(mark, *WRONG_VERSION)
+                    raise Unreadable(mark, *_WORDS[-1][1:])
                 found, _ = self._node(self._next(), 0)
         if not found:
             raise Unreadable(Mark(1, 1), "the file is empty")

@@ -7,9 +7,9 @@ and of Ant's reports. A run that fails for no case has another suite, lest a rea
 import os
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from opcheck.analysis import is_failure, is_red, outcome, reds_of
 from opcheck.errors import Exit
@@ -23,8 +23,7 @@ _ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.D
 _SHOWN = 10
 
 
-@dataclass(frozen=True)
-class _Test:
+class _Test(NamedTuple):
     """A test of an operator; `kind` is "error", "failure", "skipped", "warned" or ""."""
 
     of: str

@@ -20,10 +20,7 @@ from opcheck.suite.tensors import case_file
 
 
 def show(console: Console, found: Located, backend: BackendInfo, again: Sequence[str]) -> None:
-    """Print the first wrong node, the errors by depth, and what was judged.
-
-    `again` are the words of the command that shows the node again.
-    """
+    """Print the first wrong node, with the command that shows it `again`, and what was judged."""
     if found.wrong:
         record = formatting.Recorder([found.wrong.result.case]).record(found.wrong.result)
         summary.show_failure(console, replace(record, repeat=shlex.join(again)))

@@ -21,8 +21,6 @@ ASCII = {"·": ".", "–": "-", "−": "-", "…": "...", "“": '"', "”": '"'
 ASCII |= {"×": "x", "±": "+-", "√": "sqrt ", "Σ": "sum ", "≥": ">=", "≤": "<="}
 #: The most lines of a backend's message in a report, and characters in a list.
 _LINES, _LENGTH = 20, 200
-_TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
-_BYTES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 
 
 def op_record(op: "OpVersion") -> dict[str, Any]:
@@ -99,14 +97,14 @@ def digits(value: float) -> str:
 
 def seconds(value: float) -> str:
     """`95.0 ns`, `1.23 ms`, `2,400 s`."""
-    return _with_unit(value, _TIMES)
+    return _with_unit(value, ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")))
 
 
 def size(count: float) -> str:
     """`512 bytes`, `25.7 MB`: decimal, as in GB/s."""
     if abs(count) < 1000:
         return f"{count:.0f} byte{'' if count == 1 else 's'}"
-    return _with_unit(count, _BYTES)
+    return _with_unit(count, ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")))
 
 
 def rate(moved: float, time: float) -> str:

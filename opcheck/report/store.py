@@ -66,9 +66,7 @@ def unpacked(stream: BufferedReader) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
 
-def stored(
-    cls: type, make: Callable[..., Any] | None = None, optional: str = "", /, **types: Any
-) -> Any:
+def stored(cls: type, make: Any = None, optional: str = "", /, **types: Any) -> Any:
     """The type of an object in a line, with the fields of `cls`; one may be `optional`.
 
     `types` replace the types of fields or add fields; None removes one. `make` is called with the

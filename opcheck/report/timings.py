@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 from rich.console import Console
@@ -66,8 +66,7 @@ def _timed(**fields: Any) -> Timed:
     return timed
 
 
-@dataclasses.dataclass(frozen=True)
-class Stored:
+class Stored(NamedTuple):
     """A benchmark in a file; not `complete` if it was cut short."""
 
     bench: Bench

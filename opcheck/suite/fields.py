@@ -240,10 +240,9 @@ class AlternativeGoldenField(GoldenField):
     name: AnswerName = Field(alias="as")
 
 
-class AlternativeOutputsField(validation.Fields):
+class AlternativeOutputsField(validation.Fields, extra="allow", json_schema_extra=_NO_FORM):
     """A named answer: outputs by name; none means what the engine computes."""
 
-    model_config = pydantic.ConfigDict(extra="allow", json_schema_extra=_NO_FORM)
     __pydantic_extra__: dict[str, TensorField]
 
     name: AnswerName = Field(alias="as")
@@ -366,10 +365,8 @@ class HeadFields(CaseFields):
     bench: list[Any] = Field([], min_length=1)
 
 
-class FileFields(HeadFields):
+class FileFields(HeadFields, json_schema_extra=_EITHER):
     """A case file: its operators, defaults for all their cases, and the cases of each."""
-
-    model_config = pydantic.ConfigDict(json_schema_extra=_EITHER)
 
     cases: list[CaseEntry] = Field([], min_length=1, description="What `opcheck run` judges.")
     bench: list[CaseEntry] = Field([], min_length=1, description="What `opcheck bench` times.")

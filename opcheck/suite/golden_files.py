@@ -22,6 +22,7 @@ from opcheck.graph.folders import DATA_SET, MODEL, read_whole
 from opcheck.graph.test_data import DATA, FileMessages
 from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Tolerance, Values
 from opcheck.opset import weights
+from opcheck.reading import validation
 
 #: How values came about: those of `engine.rounding`, or as the case states them.
 ManifestMethod: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
@@ -38,12 +39,8 @@ _NAME_THE_WHOLE = f"name the folder of {MANIFEST}"
 Findings: TypeAlias = dict[str, str]
 
 
-class ManifestFields(pydantic.BaseModel):
+class ManifestFields(validation.Fields, allow_inf_nan=False):
     """Fields of an object of the manifest; unknown fields are rejected."""
-
-    model_config = pydantic.ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False
-    )
 
 
 class StatedTolerance(ManifestFields):

@@ -1,14 +1,12 @@
 """`numpy`: opcheck's own engine, as a backend like any other."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import Backend, Bare, Prepared, TaskCall, own_part
+from opcheck.backends.base import Backend, Bare, TaskCall, own_part
 from opcheck.backends.connect import lead_dtype
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import evaluate
@@ -26,14 +24,24 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     is_exact = take("numpy", options, {"mode": _mode}, detail).get("mode") == "exact"
     info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=1)
 
-    def prepare(task: Task) -> Prepared:
+    def prepare(task: Task) -> TaskCall:
         if task.op == GRAPH:
             unsupported("whole models are computed in native mode only", is_exact)
             return TaskCall(_model(task))
         operator = operator_of(task.op)
         unsupported(f"the engine has no formula for {task.op}", operator is None)
         native = operator.native.get(task.op.since) if operator else None
-        return PreparedNode(task, lambda it: it.right if is_exact else evaluate(it, native))
+
+        def repeated(inputs: Sequence[Array]) -> Bare:
+            operands = tuple(task.operands(inputs))
+            node = Node(task.op, operands, task.attrs, task.places, opset=task.opset)
+            return Bare(lambda: node.right if is_exact else evaluate(node, native), tuple)
+
+        def run(inputs: Sequence[Array]) -> Any:
+            with own_part():
+                return repeated(inputs).call()
+
+        return TaskCall(run, repeated)
 
     return Backend(
         info, (InvalidNode,), prepare, lambda task: str(lead_dtype(task)) in dtypes_of(task.op)
@@ -60,23 +68,3 @@ def _mode(text: str) -> str:
     if text not in ("native", "exact"):
         raise ValueError("mode is native or exact")
     return text
-
-
-@dataclass(frozen=True)
-class PreparedNode:
-    """A node of the engine."""
-
-    task: Task
-    compute: Callable[[Node], tuple[Array, ...]]
-
-    def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """Return the outputs, in the engine's mode."""
-        with own_part():
-            return self.repeated(inputs).call()  # type: ignore[no-any-return]
-
-    def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """Return the engine's call alone."""
-        task = self.task
-        operands = tuple(task.operands(inputs))
-        node = Node(task.op, operands, task.attrs, task.places, opset=task.opset)
-        return Bare(partial(self.compute, node), tuple)

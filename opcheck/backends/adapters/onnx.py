@@ -1,13 +1,12 @@
-"""`onnx:pkg.mod[:Class]`: a class or module with the interface of onnx/backend/base.py.
-
-The first of `prepare`, `run_model` and `run_node` that exists is used.
-"""
+"""`onnx:pkg.mod[:Class]`: onnx.backend.base's `prepare`, or else `run_model`, or `run_node`."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+
+from onnx.checker import ValidationError
 
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, only_nodes, own_part
@@ -28,8 +27,6 @@ _NOT_HERE = {"BackendIsNotSupposedToImplementIt", "SkipTest"}
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return the class or module; its option `device` is passed on as it is."""
-    from onnx.checker import ValidationError
-
     device = take("onnx", options, {"device": str}).get("device", "CPU")
     address, interface, version = find("onnx", detail, _WAYS)
     if (way := next((way for way in _WAYS if _own(interface, way)), None)) is None:

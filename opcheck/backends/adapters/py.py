@@ -1,7 +1,6 @@
 """`py:pkg.mod[:Name]`: Python code that follows opcheck's own protocol.
 
-`Name` is a class or a function that makes the backend; it may be left out where there is but one
-class with `prepare`.
+`Name` is a class or a function that makes the backend; the only class with `prepare` needs no name.
 """
 
 from collections.abc import Mapping

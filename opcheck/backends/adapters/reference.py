@@ -3,12 +3,11 @@
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, declining, importing, take
-from opcheck.backends.base import Backend, Bare, own_part
+from opcheck.backends.base import Backend, Bare, TaskCall, own_part
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
@@ -29,32 +28,23 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         from onnx.reference.op_run import RuntimeContextError, RuntimeTypeError
         from onnx.shape_inference import InferenceError
 
-    def prepare(task: Task) -> Evaluator:
+    def prepare(task: Task) -> TaskCall:
         with own_part():
             model = model_of(task)
-        return Evaluator(task, onnx.reference.ReferenceEvaluator(model))
+        evaluator = onnx.reference.ReferenceEvaluator(model)
+
+        def run(inputs: Sequence[Array]) -> Any:
+            # It computes in NumPy, whose warnings of overflow and the like are no news here.
+            with declining(_NOT_IMPLEMENTED, Exception), warnings.catch_warnings(action="ignore"):
+                return evaluator.run(None, task.values(inputs))
+
+        def repeated(inputs: Sequence[Array]) -> Bare:
+            # For the rest of this process: a filter around each call takes as long as a small one.
+            warnings.simplefilter("ignore")
+            return Bare(partial(evaluator.run, None, task.feed(inputs)), list)
+
+        return TaskCall(run, repeated)
 
     documented = (ValidationError, InferenceError, RuntimeContextError, RuntimeTypeError)
     info = BackendInfo("reference", "reference", onnx.__version__, threads=1)
     return Backend(info, documented, prepare)
-
-
-@dataclass(frozen=True)
-class Evaluator:
-    """One model in the evaluator."""
-
-    task: Task
-    evaluator: Any
-
-    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """Return the outputs as the evaluator returns them."""
-        # It computes in NumPy, whose warnings of overflow and the like are no news here.
-        with declining(_NOT_IMPLEMENTED, Exception), warnings.catch_warnings(action="ignore"):
-            outputs: Sequence[Array] = self.evaluator.run(None, self.task.values(inputs))
-        return outputs
-
-    def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """Return the evaluator's call alone."""
-        # For the rest of this process: a filter around each call takes as long as a small one.
-        warnings.simplefilter("ignore")
-        return Bare(partial(self.evaluator.run, None, self.task.feed(inputs)), list)

@@ -1,7 +1,4 @@
-"""`saved:DIR`: outputs that were computed elsewhere and are judged here.
-
-DIR holds a folder for each case, with outputs or a text; see `opcheck.graph.folders`.
-"""
+"""`saved:DIR`: outputs computed elsewhere, a folder for each case: see `opcheck.graph.folders`."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -245,8 +245,9 @@ class Held(Repeated):
         task = self._task
         self._call: Callable[[], Any] = partial(task.run, self._inputs)
         self._outputs: Callable[[Any], object] = lambda returned: returned
+        is_own = type(task).__module__.startswith("opcheck.backends.")
+        repeated: Any = getattr(task, "repeated", None) if is_own else None
         # No other adapter may choose which part of its work is timed.
-        is_own = type(task).__module__.startswith("opcheck.backends.adapters.")
-        if is_own and hasattr(task, "repeated"):
-            bare = task.repeated(self._inputs)
+        if getattr(repeated, "__module__", "").startswith("opcheck.backends.adapters."):
+            bare = repeated(self._inputs)
             self._call, self._outputs = bare.call, bare.outputs

@@ -29,7 +29,7 @@ import ml_dtypes
 import numpy as np
 from numpy import dtype as dtype_of, frombuffer, ndarray, zeros
 
-from opcheck.model import Array, Foreign, Hold, Items, Measure, Question, Release
+from opcheck.model import Array, Foreign, Hold, Items, Measure, Question, Release, Tensors
 
 #: Messages up to this many bytes go through the connection. It holds several of them, so that no
 #: sender waits for the reader, and takes each at once, so that none comes in pieces.
@@ -240,7 +240,7 @@ def answer_parts(answer: object, given: Sequence[Array] = ()) -> list[Any]:
 
 
 def read_answer(
-    kind: type[Answer], parts: Sequence[bytearray], given: Sequence[Array] = ()
+    kind: type[Answer], parts: Sequence[bytearray], given: Tensors = ()
 ) -> Answer | Failure:
     """Decode an answer; its arrays share the memory of the `parts`. Raises Damaged."""
     known: list[Any] = [*given]

@@ -14,12 +14,6 @@ from opcheck.opset.direct_ml import LOWERED
 
 __all__ = ["Mutant", "guards_of", "mutants_of"]
 
-_GENERAL: tuple[Mutant, ...] = (
-    *(mutant for one in (rows, elements, tensors, windows) for mutant in one.FAULTS),
-    *elements.CASTS,
-    *(mutant for one in (windows, tensors) for mutant in one.MUTANTS),
-)
-
 
 @cache
 def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
@@ -35,7 +29,10 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     below = LOWERED[op.name].members if op.name in LOWERED else ()
     general = (
         mutant
-        for mutant in _GENERAL
+        for mutant in (
+            *chain(*(one.FAULTS for one in (rows, elements, tensors, windows))),
+            *chain(elements.CASTS, windows.MUTANTS, tensors.MUTANTS),
+        )
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
         and not (mutant.of_numbers and gives_booleans)

@@ -290,13 +290,11 @@ def _saturated(_: Any, x: Array, right: Array, dtype: dtypes.DType) -> Any:
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
 
-def _to_minifloat(
-    rule: Callable[[Any], Any], original: Any, x: Array, dtype: Any, *how: Any
-) -> Any:
+def _to_minifloat(rule: Callable[[Any], Any], cast: Any, x: Array, dtype: Any, *how: Any) -> Any:
     if dtype.precision < 2:  # a power of two, as `round_mode` says
-        return original(x, dtype, *how)
+        return cast(x, dtype, *how)
     step = np.ldexp(1.0, np.maximum(np.frexp(x)[1] - dtype.precision, dtype.min_exponent))
-    return original(rule(x / step) * step, dtype, *how)
+    return cast(rule(x / step) * step, dtype, *how)
 
 
 _FLOATS, _INTS = ("float", "float"), ("int", "int")

@@ -174,8 +174,7 @@ def _with_entry(place: int, others: Callable[..., Any], values: Any, node: Node)
 
 _IS_0_OR_1 = "invalid_{}_is_0_or_1"
 _0_OR_1 = "an invalid {} was taken for 0, or for 1 if that is invalid too"
-#: By an attribute's type, name and text, where {} is the attribute's name, and how the answer is
-#: made of what.
+#: By an attribute's type, name and text, where {} is its name, and how the answer is made of what.
 _BY_TYPE: Mapping[str, tuple[mutant.MutantRow, ...]] = {
     "int": (
         ("{}_one_larger", "a stated {} was taken for one larger", _read, lambda value: value + 1),

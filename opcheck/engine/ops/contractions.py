@@ -224,8 +224,7 @@ def room(a):
     """The largest error of an elimination, and its standard deviation, in unit roundoffs.
 
     Elimination is right of a matrix nearby: A + E = LU with |E| ≤ n·u·|L||U|. To first order each
-    element of E moves a determinant by its cofactor, and to all others no further than products of
-    singular values tell.
+    element of E moves a determinant by its cofactor, and to others by products of singular values.
     """
     n = len(a)
     left, sizes, right = np.linalg.svd(a)
@@ -326,8 +325,6 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "ReduceSum": (xp.sum,),
     "ReduceSumSquare": (lambda x, **over: xp.sum(x * x, **over),),
 }
-#: Types of integers, in which logarithms and roots are seldom whole numbers.
-_INTEGERS = ("int32", "int64", "uint32", "uint64")
 
 
 def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axes=0):
@@ -366,7 +363,8 @@ def _along_others(name, function, change):
 
 
 for _name, _functions in FUNCTIONS.items():
-    _none = _INTEGERS if "Log" in _name else ()
+    # Types in which logarithms are seldom whole numbers.
+    _none = ("int32", "int64", "uint32", "uint64") if "Log" in _name else ()
     _made = operator(_name, exact=_name in ("ReduceMax", "ReduceMin"), constant=_none)
     _made.ways(partial(_by_schema, _name), *_functions)
     _made.mutant_table({

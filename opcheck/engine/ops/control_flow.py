@@ -1,7 +1,4 @@
-"""Operators that run graphs: If, Loop, Scan and SequenceMap.
-
-A graph comes as a function of its inputs; see `engine.node.Subgraph`.
-"""
+"""If, Loop, Scan and SequenceMap; their graphs come as functions: see `engine.node.Subgraph`."""
 
 from itertools import count
 
@@ -99,10 +96,7 @@ def part(x, position, axis=0):
 
 
 def scanned(sequence, body, states, inputs, axes, backward):
-    """The states after a scan along one axis each, and what the iterations add.
-
-    `sequence` orders the positions along an axis of some length.
-    """
+    """The states after a scan, and what iterations add; `sequence` orders the positions."""
     lengths = {x.shape[axis] for x, axis in zip(inputs, axes, strict=True)}
     illegal(f"scan inputs of lengths {sorted(lengths)}", len(lengths) > 1)
     [length] = lengths

@@ -147,8 +147,7 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
               group, output_padding, output_shape, reading=lambda asked: {}):  # fmt: skip
     """The formulas of all versions, from `convolution(X, W, B, windows, group)`.
 
-    The windows lie over the output, one for each element of the input. `reading` gives what is
-    asked otherwise.
+    The windows lie over the output, one for an input element. `reading` gives what else is asked.
     """
     check_filters(X, W, B, kernel_shape, group, turned=True)
     n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group)

@@ -60,8 +60,6 @@ OPS["GatherND"].formula(12, 13)(
     lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)])  # fmt: skip
 _ascending = sorted  # which is an attribute of Unique
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
-#: The versions of ScatterElements and ScatterND, with the reductions that each has.
-_ALLOWED = {(11, 13): (), (16,): ("add", "mul"), (18,): tuple(_REDUCE)}
 
 
 def _scattered(data, index, updates, reduction="none", allowed=()):
@@ -135,7 +133,8 @@ def _by_slices(allowed, data, indices, updates, *, reduction="none"):
 
 
 for _name, _form in (("ScatterElements", _by_elements), ("ScatterND", _by_slices)):
-    for _versions, _names in _ALLOWED.items():
+    # With the reductions that each version has.
+    for _versions, _names in {(11, 13): (), (16,): ("add", "mul"), (18,): tuple(_REDUCE)}.items():
         OPS[_name].formula(*_versions)(partial(_form, _names))
 
 

@@ -333,10 +333,7 @@ def leaves(test, X, nodes):
 
 
 def voted(at, places, targets, weights, count, aggregate):
-    """The total of the votes of the leaves `at` these places, for each target.
-
-    `weights` are numbers of the kind in force.
-    """
+    """The total of the votes of the leaves `at` these places, for each target."""
     wrong = [one for one in targets if not 0 <= one < count]
     illegal(f"target {wrong[:1]}; allowed: 0 to {count - 1}", wrong)
     trees = at.shape[1]

@@ -298,13 +298,11 @@ def in_type_of_output(x, zero, scale, out):
     return a * b
 
 
-# "The output type also determines the precision of the multiplication", since version 23; before
-# it nothing is said.
+# "The output type also determines the precision of the multiplication", only since version 23.
 DEQUANTIZE.ways(of_products, in_float32, in_type_of_output)
 
 
 SHIFTED = [one for one in (*NARROW, "int8", "int16", "uint8", "uint16") if one != "float8e8m0"]
-WRAPPED = [one for one in SHIFTED if DTYPES[one].kind == "int"]
 
 
 def same_bits(x, **types):
@@ -323,7 +321,7 @@ DEQUANTIZE.mutant_table({
     "difference_wraps": ("the difference was taken in the tensor's own type",
         lambda x, zero, scale, out: exact_values(
             (x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype)) * real(scale),
-        *WRAPPED),
+        *(one for one in SHIFTED if DTYPES[one].kind == "int")),
     "divided_by_scale": ("it was divided by the scale",
         lambda x, zero, scale, out: (exact_values(x) - exact_values(zero)) / real(scale)),
     "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",

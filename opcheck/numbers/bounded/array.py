@@ -34,8 +34,7 @@ def VALUES() -> tuple[np.dtype[Any], ...]:
     """The NumPy dtypes of values, the narrowest first: float64, longdouble, mpmath's numbers.
 
     Those of float64 tensors are at least the second. That is left out where longdouble is hardly
-    wider than float64, which `finfo` tells and not the platform's name: on one processor it depends
-    on the compiler.
+    wider than float64, which `finfo` tells and no platform's name: a compiler may decide it.
     """
     there, here = np.finfo(np.longdouble), np.finfo(np.float64)
     wider = there.nmant >= here.nmant + 11 and there.minexp < 2 * here.minexp
@@ -56,10 +55,7 @@ class Common(NamedTuple):
     group: NDArray[np.intp]
 
     def rows(self, shape: tuple[int, ...]) -> Callable[[Any], Any] | None:
-        """Return a function that brings an array of this shape to one row for each group.
-
-        None where the groups have different sizes.
-        """
+        """Return what makes a row of each group of an array; None if their sizes differ."""
         if self.group.shape != shape:
             along = [a for a, length in enumerate(self.group.shape) if length == 1]
             last = range(len(shape) - len(along), len(shape))
@@ -100,8 +96,7 @@ NO_ERRORS = Errors()
 class Bounded(Number):
     """Values, and how far an implementation of the formula so far may lie from them.
 
-    The errors are computed when somebody asks for them first: large tensors are mostly accepted by
-    `sure` alone.
+    The errors are computed when first asked for: large tensors are mostly accepted by `sure` alone.
 
     Attributes:
         v: The values, computed so accurately that they count as exact.
@@ -317,10 +312,7 @@ def is_finite(v: Reals) -> Mask:
 
 
 def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
-    """A tensor of a floating dtype as it is, without any error.
-
-    In arithmetic that flushes, an implementation may read its subnormal numbers as 0.
-    """
+    """A floating tensor as it is, without error, but for subnormals where arithmetic flushes."""
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])
     errors = NO_ERRORS
@@ -344,10 +336,7 @@ def as_values(x: Any, kind: np.dtype[Any]) -> Reals:
 
 
 def constant(x: Any, like: Bounded) -> Bounded:
-    """A constant of the formula: its digits are rounded to the arithmetic's numbers.
-
-    Integers, booleans and whatever those numbers hold exactly have no error.
-    """
+    """A constant of the formula, rounded to the arithmetic's numbers if these do not hold it."""
     array = np.asarray(x)
     v = as_values(array, like.v.dtype)
     if array.dtype.kind != "f":

@@ -148,10 +148,7 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
 def extreme(
     choose: Callable[..., Any], join: Callable[[np.ufunc], Any], v: arrays.Reals, *operands: Bounded
 ) -> Bounded:
-    """The extreme `v` = choose(*operands); NaN if one is NaN.
-
-    `join(how)` joins the knowledge about all operands.
-    """
+    """The extreme `v` = choose(*operands), NaN if one is; `join(how)` joins what is known."""
     first = operands[0]
     if first.v.dtype == np.object_:
         # To compare mpmath's numbers loses NaN.
@@ -249,9 +246,7 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
 remainder, fmod = partial(_remainder, "remainder"), partial(_remainder, "fmod")
 
 
-def _place(
-    choose: Callable[..., Any], sign: int, x: Bounded, axis: Any = None, keepdims: bool = False
-) -> Any:
+def _place(choose: Any, sign: int, x: Bounded, axis: Any = None, keepdims: bool = False) -> Any:
     """The index of the first extreme, with every index that the errors admit."""
     x = x.settled()
     v = choose(x.v, axis=axis, keepdims=keepdims)

@@ -43,10 +43,7 @@ def result(
     v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0,
     squared: bool = False, shares: bool = False,
 ) -> Bounded:  # fmt: skip
-    """Return an operation's result, rounded with an error of `k` unit roundoffs.
-
-    Where results are stored in a narrower type, that rounding comes last.
-    """
+    """A result, rounded by `k` unit roundoffs, and last to a narrower type that stores it."""
     own = like.arithmetic
     made = Bounded(v, like.dtype, own, errors, k=k, least=least, squared=squared, shares=shares)
     if own.stored is None:
@@ -56,10 +53,7 @@ def result(
 
 
 def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
-    """The errors of `v`, also where it is 0 only because it was too small for its dtype.
-
-    `where()` tells for what operands 0 is not the exact result.
-    """
+    """The errors of `v`, also where it is 0 for its dtype alone: `where()` tells the operands."""
     # An object of mpmath's compares to a plain bool.
     zero = np.asarray(v == 0)
     return plus(e, np.where(zero & where(), _LEAST, 0.0)) if np.count_nonzero(zero) else e
@@ -170,10 +164,7 @@ def _may_share(a: Bounded, b: Bounded) -> bool:
 
 
 def _sure_of_both(a: Bounded, b: Bounded) -> float:
-    """A relative error that each element of a product has for itself.
-
-    That of an operand which is spread over the other one is common to many.
-    """
+    """The relative error of each element of a product alone: not of what is spread over many."""
     return sum(x.sure for x, y in ((a, b), (b, a)) if x.size >= y.size)
 
 
@@ -345,10 +336,7 @@ _SHAPES: Mapping[str, ErrorShape] = {
 
 
 def _library(name: str, x: Bounded) -> Bounded:
-    """A function of one argument, by a library that is as accurate as the arithmetic says.
-
-    The square root is rounded once.
-    """
+    """A function of the library, as accurate as the arithmetic says; a root is rounded once."""
     if name == "log" and x.for_logarithm is not None:
         x = x.for_logarithm
     accuracy, shape = x.arithmetic.accuracy(name), _SHAPES.get(name, _RISING)

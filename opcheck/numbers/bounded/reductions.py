@@ -38,8 +38,7 @@ def _counted(e: Floats, v: Any) -> Floats:
 def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
     """Lost elements of sums `v`, from those of their terms and from `total`, the sum of |terms|.
 
-    In some order a partial sum is as large as all terms of one sign together. What compensates for
-    roundings makes NaN of that.
+    In some order a partial sum is as large as all terms of one sign. Compensation makes NaN of it.
     """
     v, largest = np.asarray(v), dtypes.limits(arithmetic.grid.dtype)[1]
     if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:

@@ -11,7 +11,7 @@ from functools import cache, partial
 from itertools import accumulate, pairwise, zip_longest
 from math import ceil, inf, log2, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from jinja2.utils import htmlsafe_json_dumps
@@ -122,8 +122,7 @@ _BAR, _WIDEST, _HIGH = 27.0, 300.0, 76.0
 _MARGINS = 40.0, 10.0, 32.0, 6.0
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(NamedTuple):
     """Content of an `<svg>`, its size in points, and its description."""
 
     width: float

@@ -318,7 +318,10 @@ class Cluster:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def connect(self) -> list[InProcess]:
-        """Wait for the workers; return backends, or raise BackendUnavailable with the unfit."""
+        """Wait for the workers; return the backends.
+
+        Raises BackendUnavailable with every worker that is unfit, and backends that none has.
+        """
         while len(found := self._threads({})) < max(1, self._new):
             sleep(_TICK)
             self._look_after()
@@ -483,7 +486,10 @@ class Cluster:
             return None
 
     def _reply(self, chunk: _Chunk, future: Any) -> Work | None:
-        """A worker's work; None if asked again, empty if it ends each worker; raises as it did."""
+        """The work of a worker; None if it is asked again, an empty one if it ends each worker.
+
+        Raises as the worker did.
+        """
         asked: Any = self._running.get(chunk, (None,))[0]
         if asked is not future:  # it was asked again meanwhile
             return None

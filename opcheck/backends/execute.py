@@ -73,7 +73,10 @@ class Observed:
 
 
 def execute(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
-    """Run `question` and record what happens; raises KeyboardInterrupt only, and not if `alone`."""
+    """Run `question` on `backend` and record what happens.
+
+    It raises KeyboardInterrupt only, and not even that if the backend is `alone` in its process.
+    """
     seen: dict[str, Any] = {}
     try:
         # Made before anything is asked: running out of memory here is no failure of the backend.

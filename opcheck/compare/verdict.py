@@ -31,7 +31,10 @@ class Answer(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A refusal, right if the legal twin is accepted; `wants` are its outputs, if computed."""
+    """A refusal of the model is right, if its legal twin is accepted.
+
+    `wants` are the twin's outputs, empty if nothing computes them.
+    """
 
     reason: str
     wants: tuple[Want, ...]
@@ -269,8 +272,9 @@ def judge_among(
     merely differ; if more than half of the backends agree, the others differ from these.
 
     Two answers agree if each is within the case's tolerance of the other, None for exactly. Its
-    outputs give number and dtypes of the tensors, if known. To refuse is to differ from answers,
-    and an error if nobody answers. A single answer is not judged. `like` is as in `judge`.
+    outputs give the number of tensors and their dtypes, if known. To refuse what others answer is
+    to differ; to refuse what nobody answers is an error. A single answer is not judged. `like` is
+    as in `judge`.
     """
     rule, outputs, tolerance = case.rule, case.outputs, case.tolerance
     found: dict[str, Judgement] = {}

@@ -453,7 +453,10 @@ def body_formula(op: OpVersion) -> Formula:
 
 @dataclass(frozen=True, eq=False)
 class Subgraph:
-    """A graph in an attribute, as a function of numbers that may use the tensors `around` it."""
+    """A graph in an attribute, as a function of its inputs, for any kind of numbers.
+
+    `around` are the tensors by name that it may use from around it.
+    """
 
     body: Body
     around: Mapping[str, Any] = field(default_factory=dict)
@@ -502,7 +505,10 @@ class Subgraph:
 
 
 def graph_of(task: Task) -> Subgraph:
-    """A task's model as a function; UsageError for changed weights, ValueError if sparse."""
+    """The whole model of a task, as a function of `task.inputs`.
+
+    Raises UsageError for a file of weights that has changed, ValueError for a sparse constant.
+    """
     from opcheck.opset import onnx_defs, weights
 
     weights.are_outside(task.model or b"")

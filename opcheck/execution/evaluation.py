@@ -423,7 +423,10 @@ def _settled(
 
 
 def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evidence | None:
-    """The evidence in a wrong `outcome` to the question, or to its twin; None if it is none."""
+    """Return the evidence in a wrong `outcome`, if the engine knows the operator.
+
+    It is that of the case's question, or of its legal twin if `is_twin`.
+    """
     if operator_of(evaluation.case.op) is None:
         return None
     match outcome:

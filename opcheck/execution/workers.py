@@ -111,7 +111,10 @@ def as_one(failures: Sequence[OpcheckError]) -> OpcheckError:
 def consulted(
     cases: Sequence[Case], given: Sequence[str], folder: Path, limits: Limits, workers: int = 1
 ) -> Iterator[dict[str, Pool]]:
-    """The connected oracles of `cases` by name; UsageError unless allowed, as `given` ones are."""
+    """The oracles of `cases`, connected, by name; raises UsageError for those not allowed.
+
+    Any of `given`, the backends that the user names, may be an oracle.
+    """
     oracles = oracles_of(cases)
 
     def settings(address: str) -> BackendSettings:

@@ -1,4 +1,7 @@
-"""From a task to its model, at its opset and the lowest IR version; and all of whole models."""
+"""From a task to the model that backends run: at its own opset, with the lowest IR version.
+
+And a whole model: the names and types of its tensors, and other forms of it.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

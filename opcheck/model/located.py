@@ -21,7 +21,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JudgedNode:
-    """A node's result; if wrong, the `right` one, and how far off it is, relatively: `harm`."""
+    """A node's result; `right` is what the engine answers, where it is wrong.
+
+    `harm` is how far off its outputs are, relative to their size.
+    """
 
     part: Part
     result: LiveResult

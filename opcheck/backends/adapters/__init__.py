@@ -49,7 +49,8 @@ def importing(about: About, kind: str) -> Iterator[None]:
 def declining(words: re.Pattern[str], *kinds: type[BaseException]) -> Iterator[None]:
     """Around a call of a backend: raise NotSupported if a line of its error has these `words`."""
     # They are the backend's own words for a missing operator, type, rank or mode. A sentence that
-    # calls the model wrong, or asks for other values, is a refusal: readers would change the model.
+    # calls the model wrong, or asks for other values, is a refusal: its reader would change a
+    # model that is right.
     try:
         yield
     except kinds as error:

@@ -1,4 +1,7 @@
-"""`onnx:pkg.mod[:Class]`: onnx.backend.base's `prepare`, or else `run_model`, or `run_node`."""
+"""`onnx:pkg.mod[:Class]`: a class or module with the interface of onnx/backend/base.py.
+
+The first of `prepare`, `run_model` and `run_node` that exists is used.
+"""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping

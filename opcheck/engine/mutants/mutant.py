@@ -116,7 +116,8 @@ class Mutant:
 def evaluated(formula: Formula | None, faults: Faults | None, node: Node) -> Sequence[Any]:
     """Answers of a wrong plain evaluation, and the right ones wherever it makes no difference.
 
-    The plain one rounds between operations, and may leave its range there, which is no mistake.
+    The plain one rounds between operations, and may leave the range of its arithmetic there. That
+    is no part of the mistake.
     """
     made = evaluate(node, formula, faults)
     if not node.is_legal:

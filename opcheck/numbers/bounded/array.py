@@ -312,7 +312,10 @@ def is_finite(v: Reals) -> Mask:
 
 
 def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
-    """A floating tensor as it is, without error, but for subnormals where arithmetic flushes."""
+    """A tensor of a floating dtype as it is, without any error.
+
+    In arithmetic that flushes, an implementation may read its subnormal numbers as 0.
+    """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])
     errors = NO_ERRORS
@@ -336,7 +339,10 @@ def as_values(x: Any, kind: np.dtype[Any]) -> Reals:
 
 
 def constant(x: Any, like: Bounded) -> Bounded:
-    """A constant of the formula, rounded to the arithmetic's numbers if these do not hold it."""
+    """A constant of the formula: its digits are rounded to the arithmetic's numbers.
+
+    Integers, booleans and whatever those numbers hold exactly have no error.
+    """
     array = np.asarray(x)
     v = as_values(array, like.v.dtype)
     if array.dtype.kind != "f":

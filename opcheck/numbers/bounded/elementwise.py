@@ -43,7 +43,10 @@ def result(
     v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0,
     squared: bool = False, shares: bool = False,
 ) -> Bounded:  # fmt: skip
-    """A result, rounded by `k` unit roundoffs, and last to a narrower type that stores it."""
+    """Return an operation's result, rounded with an error of `k` unit roundoffs.
+
+    Where results are stored in a narrower type, that rounding comes last.
+    """
     own = like.arithmetic
     made = Bounded(v, like.dtype, own, errors, k=k, least=least, squared=squared, shares=shares)
     if own.stored is None:
@@ -53,7 +56,10 @@ def result(
 
 
 def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
-    """The errors of `v`, also where it is 0 for its dtype alone: `where()` tells the operands."""
+    """The errors of `v`, also where it is 0 only because it was too small for its dtype.
+
+    `where()` tells for what operands 0 is not the exact result.
+    """
     # An object of mpmath's compares to a plain bool.
     zero = np.asarray(v == 0)
     return plus(e, np.where(zero & where(), _LEAST, 0.0)) if np.count_nonzero(zero) else e
@@ -164,7 +170,10 @@ def _may_share(a: Bounded, b: Bounded) -> bool:
 
 
 def _sure_of_both(a: Bounded, b: Bounded) -> float:
-    """The relative error of each element of a product alone: not of what is spread over many."""
+    """A relative error that each element of a product has for itself.
+
+    That of an operand which is spread over the other one is common to many.
+    """
     return sum(x.sure for x, y in ((a, b), (b, a)) if x.size >= y.size)
 
 

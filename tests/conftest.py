@@ -66,7 +66,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 #: Which of so many parts a gate asks of what takes long, or "whole"; None where this is no gate.
-PARTS = 24
+PARTS = 36
 PART = os.environ.get("OPCHECK_PART")
 
 #: Files whose tests read all shipped suites in a gate, which takes half a minute: one process of a
@@ -128,7 +128,7 @@ def _of_part(things: Sequence[T], cost: Callable[[T], float] = lambda thing: 1.0
 
 @pytest.fixture(scope="session")
 def of_part() -> Callable[..., Sequence[T]]:
-    """What is asked of many things: all or, in a gate of one part, a 24th by their cost.
+    """What is asked of many things: all or, in a gate of one part, a 36th by their cost.
 
     A test that uses this is asked by each gate; other tests marked `gate` or `mutation` are dealt.
     """
@@ -265,13 +265,14 @@ def _suites_read_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 
 def _of_all_processes(factory: pytest.TempPathFactory) -> Path:
-    """The folder of this run of pytest, whatever the process."""
+    """The folder of the gate, or of this run of pytest, whatever the process."""
     base = factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    own = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return Path(os.environ.get("OPCHECK_FIRST_RUN", own))
 
 
 def _read_by_one(folder: Path, read: Callable[[], tuple[Case, ...]]) -> tuple[Case, ...]:
-    """All shipped cases, which one process reads, and the others take from the cache."""
+    """All shipped cases, which one process of a gate reads, and the others take from the cache."""
     if "PYTEST_XDIST_WORKER" not in os.environ or sys.platform == "win32":
         return read()
     import fcntl
@@ -332,7 +333,7 @@ def first_run(tmp_path_factory: pytest.TempPathFactory) -> FirstRun:
 
     The gate has done that already, and names the folder of what it printed and stored.
     """
-    folder = Path(os.environ.get("OPCHECK_FIRST_RUN", _of_all_processes(tmp_path_factory)))
+    folder = _of_all_processes(tmp_path_factory)
     stored, *said = (folder / f"first.{name}" for name in ("jsonl", "code", "out", "err"))
     with (folder / "first.lock").open("w") as lock:
         fcntl = pytest.importorskip("fcntl", reason="POSIX signals and terminals")

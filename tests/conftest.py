@@ -81,9 +81,10 @@ LONG = """
 cli/test_shipped test_pytest_plugin cli/test_bench backends/isolation/test_pool cli/test_process
 execution/bench/test_session report/html/test_browser cli/test_backends bounds/softmax/test_sound
 """.split()
-#: Clusters, browsers, compilers, the steps of CI systems, processes that hang or are killed: a gate
-#: asks one in so many of these tests, and `pytest` those of a file that is named.
+#: A gate asks one in so many tests of the files below, and of what is asked again elsewhere.
 TURNS = 3
+#: Clusters, browsers, compilers, the steps of CI systems, processes that hang or are killed.
+#: `pytest` asks those of a file that is named.
 STARTED = """
 backends/isolation/test_ends backends/isolation/test_pool backends/test_made_of cli/test_bench
 cli/test_builds cli/test_cluster cli/test_golden cli/test_judges cli/test_process cli/test_workers
@@ -138,7 +139,7 @@ def _of_part(
 
 @pytest.fixture(scope="session")
 def of_part() -> Callable[..., Sequence[T]]:
-    """What is asked of many things: all or, in a gate of one part, a 36th by their cost.
+    """What is asked of many things: all or, in a gate of one part, one of `parts` by their cost.
 
     A test that uses this is asked by each gate; other tests marked `gate` or `mutation` are dealt.
     """

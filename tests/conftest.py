@@ -103,6 +103,7 @@ SECONDS = {
     "tests/cases/test_twins.py::test_no_two_mutants_are_one": 10,
     "tests/engine/mutants/test_general.py"
     "::test_every_fault_of_a_function_that_operators_call_concerns_a_case": 30,
+    "tests/test_reports.py::test_defects_show_without_opcheck": 15,
     "tests/test_reports.py::test_the_pages_are_those_that_the_stored_files_make": 60,
 }
 _unlisted: list[str] = []

@@ -66,7 +66,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 #: Which of so many parts a gate asks of what takes long, or "whole"; None where this is no gate.
-PARTS = 24
+PARTS = 36
 PART = os.environ.get("OPCHECK_PART")
 
 #: Files whose tests read all shipped suites in a gate, which takes half a minute: one process of a
@@ -81,8 +81,10 @@ LONG = """
 cli/test_shipped test_pytest_plugin cli/test_bench backends/isolation/test_pool cli/test_process
 execution/bench/test_session report/html/test_browser cli/test_backends bounds/softmax/test_sound
 """.split()
-#: Clusters, browsers, compilers, the steps of CI systems, processes that hang or are killed: they
-#: take a third of the time. Each gate asks these, and `pytest` where one is named.
+#: A gate asks one in so many tests of the files below, and of what is asked again elsewhere.
+TURNS = 3
+#: Clusters, browsers, compilers, the steps of CI systems, processes that hang or are killed.
+#: `pytest` asks those of a file that is named.
 STARTED = """
 backends/isolation/test_ends backends/isolation/test_pool backends/test_made_of cli/test_bench
 cli/test_builds cli/test_cluster cli/test_golden cli/test_judges cli/test_process cli/test_workers
@@ -91,9 +93,17 @@ test_gate_page test_pytest_plugin
 """.split()
 #: Tests of one part of a gate that take longest, with seconds: others take about one.
 SECONDS = {
+    "tests/cli/test_cluster.py::test_cells_and_mutants_are_those_of_one_process": 12,
+    "tests/cli/test_cluster.py::test_workers_find_what_one_process_finds": 12,
+    "tests/cli/test_shipped.py"
+    "::test_without_the_ledgers_the_defects_are_failures_of_which_some_are_told": 8,
+    "tests/execution/test_diagnosis.py::test_nine_lies_of_ten_are_named_first": 15,
+    "tests/known/test_shipped.py::test_every_place_of_a_shipped_line_is_about_a_shipped_case": 8,
+    "tests/report/html/test_browser.py::test_a_failure_by_another_name_is_found_by_its_number": 9,
     "tests/cases/test_twins.py::test_no_two_mutants_are_one": 10,
     "tests/engine/mutants/test_general.py"
     "::test_every_fault_of_a_function_that_operators_call_concerns_a_case": 30,
+    "tests/test_reports.py::test_defects_show_without_opcheck": 15,
     "tests/test_reports.py::test_the_pages_are_those_that_the_stored_files_make": 60,
 }
 _unlisted: list[str] = []
@@ -113,22 +123,24 @@ def pytest_report_header() -> str | None:
     return f"part {PART} of {PARTS} of what is marked gate or mutation: .ci/whole asks all"
 
 
-def _of_part(things: Sequence[T], cost: Callable[[T], float] = lambda thing: 1.0) -> Sequence[T]:
+def _of_part(
+    things: Sequence[T], cost: Callable[[T], float] = lambda thing: 1.0, parts: int = PARTS
+) -> Sequence[T]:
     """Those that this gate asks: the dearest are dealt first, each to the part with the least."""
     if PART in (None, "whole"):
         return things
-    loads, mine = [(0.0, part) for part in range(1, PARTS + 1)], []
+    loads, mine = [(0.0, part) for part in range(parts)], []
     for thing in sorted(things, key=cost, reverse=True):
         load, part = heappop(loads)
         heappush(loads, (load + cost(thing), part))
-        if part == int(PART):
+        if part == int(PART) % parts:
             mine.append(thing)
     return mine
 
 
 @pytest.fixture(scope="session")
 def of_part() -> Callable[..., Sequence[T]]:
-    """What is asked of many things: all or, in a gate of one part, a 24th by their cost.
+    """What is asked of many things: all or, in a gate of one part, one of `parts` by their cost.
 
     A test that uses this is asked by each gate; other tests marked `gate` or `mutation` are dealt.
     """
@@ -151,8 +163,15 @@ def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
         if {"gate", "mutation"} & {mark.name for mark in item.iter_markers() if not mark.kwargs}
         and not {"first_run", "of_part", "each_gate"} & _fixtures(item)
     ]
-    mine = _of_part(marked, lambda item: SECONDS.get(item.nodeid.partition("[")[0], 1.0))
-    return waiting | ({*marked} - {*mine})
+    # Those that are not dealt anyway: the closest mark is their own.
+    gate = ((item, item.get_closest_marker("gate")) for item in items)
+    started = [item for item, mark in gate if mark and mark.kwargs]
+    mine = {*_of_part(marked, _seconds), *_of_part(started, _seconds, TURNS)}
+    return waiting | ({*marked, *started} - mine)
+
+
+def _seconds(item: pytest.Item) -> float:
+    return SECONDS.get(item.nodeid.partition("[")[0], 1.0)
 
 
 def _fixtures(item: pytest.Item) -> set[str]:
@@ -202,7 +221,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     named = {Path(word.partition("::")[0]).resolve() for word in config.args}
     for item in items:
         if _file(item.nodeid) in STARTED and item.path not in named:
-            item.add_marker(pytest.mark.gate(each=True))
+            item.add_marker(pytest.mark.gate(in_turn=True))
     if left := _left_out(items):
         config.hook.pytest_deselected(items=[*left])
         items[:] = [item for item in items if item not in left]
@@ -265,13 +284,14 @@ def _suites_read_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 
 def _of_all_processes(factory: pytest.TempPathFactory) -> Path:
-    """The folder of this run of pytest, whatever the process."""
+    """The folder of the gate, or of this run of pytest, whatever the process."""
     base = factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    own = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return Path(os.environ.get("OPCHECK_FIRST_RUN", own))
 
 
 def _read_by_one(folder: Path, read: Callable[[], tuple[Case, ...]]) -> tuple[Case, ...]:
-    """All shipped cases, which one process reads, and the others take from the cache."""
+    """All shipped cases, which one process of a gate reads, and the others take from the cache."""
     if "PYTEST_XDIST_WORKER" not in os.environ or sys.platform == "win32":
         return read()
     import fcntl
@@ -332,7 +352,7 @@ def first_run(tmp_path_factory: pytest.TempPathFactory) -> FirstRun:
 
     The gate has done that already, and names the folder of what it printed and stored.
     """
-    folder = Path(os.environ.get("OPCHECK_FIRST_RUN", _of_all_processes(tmp_path_factory)))
+    folder = _of_all_processes(tmp_path_factory)
     stored, *said = (folder / f"first.{name}" for name in ("jsonl", "code", "out", "err"))
     with (folder / "first.lock").open("w") as lock:
         fcntl = pytest.importorskip("fcntl", reason="POSIX signals and terminals")

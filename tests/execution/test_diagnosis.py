@@ -111,26 +111,27 @@ def failures(op: OpVersion, mutant: Mutant) -> Iterator[LiveResult]:
             yield replace(seen_in.result, diagnoses=suspects.diagnose(seen))
 
 
-VERSIONS = [
-    OpVersion("", "Hardmax", 13),
-    OpVersion("", "LpPool", 22),
-    OpVersion("", "Softmax", 13),
-    OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1),
-]
-
-
 @pytest.mark.gate
-def test_nine_lies_of_ten_are_named_first(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "op",
+    [
+        OpVersion("", "Hardmax", 13),
+        OpVersion("", "LpPool", 22),
+        OpVersion("", "Softmax", 13),
+        OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1),
+    ],
+    ids=str,
+)
+def test_nine_lies_of_ten_are_named_first(op: OpVersion, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mutant, "made_on", lambda *those: made_on(*those))
     lies, wrong = 0, {}
-    for op in VERSIONS:
-        for mutant in mutants_of(op)[::STEP]:
-            found = [one for one, _ in zip(failures(op, mutant), range(FAILURES), strict=False)]
-            if mutate.why_harmless(mutant, op, "float32") is not None or not found:
-                continue
-            lies += 1
-            first = causes(map(recorded, found))[0].diagnosis.mistake
-            if first != mutant.name:
-                wrong[f"{op}: {mutant.name}"] = first
-    assert lies > 60
+    for mutant in mutants_of(op)[::STEP]:
+        found = [one for one, _ in zip(failures(op, mutant), range(FAILURES), strict=False)]
+        if mutate.why_harmless(mutant, op, "float32") is not None or not found:
+            continue
+        lies += 1
+        first = causes(map(recorded, found))[0].diagnosis.mistake
+        if first != mutant.name:
+            wrong[mutant.name] = first
+    assert lies > 15
     assert len(wrong) <= lies / 10, wrong

@@ -1,6 +1,5 @@
 import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,10 +9,7 @@ from opcheck.model import Case, Given, Rejected, Values
 from opcheck.reading import FileNode, Mark
 from opcheck.suite.expand import spell
 from tests.expecting import of_type
-
-Cases = Callable[[str], tuple[Case, ...]]
-Mistake = Callable[[str, str], None]
-ProblemsOf = Callable[[str], list[str]]
+from tests.suite.conftest import Cases, ProblemsOf
 
 
 def ids(cases: tuple[Case, ...]) -> list[str]:

@@ -1,16 +1,13 @@
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from opcheck.dtypes import DTYPES
-from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Tolerance, Values
+from opcheck.model import AnyOf, Computed, Golden, Rejected, Tolerance, Values
 from opcheck.opset import Parameter, missing, place, slots, spelt
 from tests.expecting import of_type
-
-Cases = Callable[[str], tuple[Case, ...]]
-Mistake = Callable[[str, str], None]
+from tests.suite.conftest import Cases, Mistake
 
 HARDMAX = """
 op: Hardmax

@@ -6,7 +6,6 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -26,12 +25,11 @@ from opcheck.reading import read_file
 from opcheck.suite import Selection, case_digest, load, load_all
 from opcheck.suite.select import LEVELS
 from tests.asking import at, judged_operators, places_in, shipped_cases
+from tests.suite.conftest import Mistake, ProblemsOf
 from tests.suite.test_expand import EXAMPLE
 from tests.suite.test_expectation import TOPK
 
 OF_HARDMAX = "opset: 13, dtype: float32, attrs: {axis: 0}, inputs: {input: [1]}"
-ProblemsOf = Callable[[str], list[str]]
-Mistake = Callable[[str, str], None]
 
 ONE = """op: Hardmax
 opset: 13

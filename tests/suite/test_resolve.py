@@ -1,6 +1,5 @@
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,15 @@ from opcheck.dtypes import DTYPES, identical
 from opcheck.graph.folders import array_of, tensor_bytes
 from opcheck.known import Place
 from opcheck.known.writing import places
-from opcheck.model import ATTRIBUTE_TYPES, Case, OpVersion, Rejected, Tolerance, Typed, Values
+from opcheck.model import ATTRIBUTE_TYPES, OpVersion, Rejected, Tolerance, Typed, Values
 from opcheck.opset import Attribute
 from opcheck.report import formatting
 from opcheck.suite import case_digest
 from opcheck.suite.fields import GRAPHS_ARE, CaseFields
 from opcheck.suite.resolve import attribute_value, tolerance_of, typed_value
 from tests.expecting import of_type
+from tests.suite.conftest import Cases, ProblemsOf
 
-Cases = Callable[[str], tuple[Case, ...]]
-ProblemsOf = Callable[[str], list[str]]
 A_NUMBER = "opset: must be a whole number"
 
 

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,6 +10,7 @@ from opcheck.suite import Selection, select, shard
 from opcheck.suite.select import choose, keyword_matcher
 from tests.expecting import error_of
 from tests.report.made import CASE
+from tests.suite.conftest import Cases
 
 CASES = """
 op: Hardmax
@@ -28,7 +28,7 @@ SIZES = st.lists(st.integers(0, 1 << 22), max_size=60)
 
 
 @pytest.fixture
-def suite(cases: Callable[[str], tuple[Case, ...]]) -> tuple[Case, ...]:
+def suite(cases: Cases) -> tuple[Case, ...]:
     return cases(CASES)
 
 

@@ -16,12 +16,10 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import BASIC, DTYPES
-from opcheck.model import Case, Fill, FromFile, Given, Put, TensorSpec
+from opcheck.model import Fill, FromFile, Given, Put, TensorSpec
 from opcheck.suite import materialize, unrounded
 from opcheck.suite.tensors import load_npy
-
-Cases = Callable[[str], tuple[Case, ...]]
-Mistake = Callable[[str, str], None]
+from tests.suite.conftest import Cases, Mistake
 
 FILE = """
 op: Identity

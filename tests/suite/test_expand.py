@@ -249,15 +249,10 @@ cases:
 """
 
 
-@pytest.mark.parametrize(
-    ("word", "kinds"),
-    [
-        ("all", {"float", "int", "bool", "string", "complex"}),
-        ("floats", {"float"}),
-        ("integers", {"int"}),
-        ("numbers", {"float", "int", "complex"}),
-    ],
-)
+@pytest.mark.parametrize(("word", "kinds"), [
+    ("all", {"float", "int", "bool", "string", "complex"}), ("floats", {"float"}),
+    ("integers", {"int"}), ("numbers", {"float", "int", "complex"}),
+])  # fmt: skip
 def test_a_word_stands_for_dtypes_that_the_version_allows(cases, word, kinds):
     allowed = {name for name, dtype in DTYPES.items() if dtype.kind in kinds and name not in NARROW}
     found = {(case.op.since, str(case.dtype)) for case in cases(WORDS.replace("WORD", word))}

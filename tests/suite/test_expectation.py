@@ -37,14 +37,10 @@ ANSWERS = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
 ZEROS, SAME = "{shape: [2], constant: 0}", "two answers are the same"
 
 
-@pytest.mark.parametrize(
-    ("legal", "changed"),
-    [
-        ("attrs.axis: -1", {"attrs": {"axis": -1}}),
-        ("dtype: float64", {"dtype": DTYPES["float64"]}),
-        ("opset: 11", {"opset": 11}),
-    ],
-)
+@pytest.mark.parametrize(("legal", "changed"), [
+    ("attrs.axis: -1", {"attrs": {"axis": -1}}), ("dtype: float64", {"dtype": DTYPES["float64"]}),
+    ("opset: 11", {"opset": 11}),
+])  # fmt: skip
 def test_one_value_is_changed_by_any_path(cases: Cases, legal: str, changed: Any) -> None:
     (case,) = cases(
         f"{HARDMAX}  rule: should\n  timeout: 60.5\n  expect: {{rejected: x, legal: {{{legal}}}}}"

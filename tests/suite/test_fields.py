@@ -75,15 +75,9 @@ def test_this_has_the_form(file: Any) -> None:
 
 
 @pytest.mark.parametrize("file", [
-    [],
-    {},
-    {"op": "Hardmax"},
-    {"cases": [{"name": "a"}]},
-    {"op": "Hardmax", "cases": []},
-    {"op": "", "cases": [{"name": "a"}]},
-    {"op": "Hardmax", "cases": [{}]},
-    {**sound(), "opsett": 3},
-    sound(name="Not snake"),
+    [], {}, {"op": "Hardmax"}, {"cases": [{"name": "a"}]}, {"op": "Hardmax", "cases": []},
+    {"op": "", "cases": [{"name": "a"}]}, {"op": "Hardmax", "cases": [{}]},
+    {**sound(), "opsett": 3}, sound(name="Not snake"),
     *(sound(levle="core"), sound(level="cor"), sound(dtype="flot32")),
     *(sound(opset=wrong) for wrong in (0, "13", 1.5)),
     *(sound(attrs={"axis": wrong}) for wrong in ({"a": 1}, {"int": 1, "float": 1})),

@@ -482,22 +482,18 @@ def meant(stated: Any, dtype: str | None = "float32", outputs=None) -> Tolerance
     return tolerance_of(fields, DTYPES[dtype] if dtype else None, [DTYPES[n] for n in names])
 
 
-@pytest.mark.parametrize(
-    ("stated", "want"),
-    [
-        ({"ulp": 0}, Tolerance(ulp=0)),
-        ({"ulp": 3, "signed_zeros": True}, Tolerance(ulp=3, signed_zeros=True)),
-        ({"rtol": 0.5}, Tolerance(rtol=0.5)),
-        ({"atol": 1}, Tolerance(atol=1.0)),
-        ({"rtol": 0, "atol": 0.0}, Tolerance()),
-        ({"rtol": 1e-3, "atol": 2.0, "signed_zeros": False}, Tolerance(rtol=1e-3, atol=2.0)),
-        ({"signed_zeros": True}, Tolerance(ulp=0, signed_zeros=True)),
-        ({"strict": True}, Tolerance(ulp=0, strict=True)),
-        ({"rtol": 0.5, "strict": True}, Tolerance(rtol=0.5, strict=True)),
-        ({"ulp": 1, "strict": False}, Tolerance(ulp=1)),
-        ({"float16": {"ulp": 1}, "float32": {"atol": 2}}, Tolerance(atol=2.0)),
-    ],
-)
+@pytest.mark.parametrize(("stated", "want"), [
+    ({"ulp": 0}, Tolerance(ulp=0)),
+    ({"ulp": 3, "signed_zeros": True}, Tolerance(ulp=3, signed_zeros=True)),
+    ({"rtol": 0.5}, Tolerance(rtol=0.5)), ({"atol": 1}, Tolerance(atol=1.0)),
+    ({"rtol": 0, "atol": 0.0}, Tolerance()),
+    ({"rtol": 1e-3, "atol": 2.0, "signed_zeros": False}, Tolerance(rtol=1e-3, atol=2.0)),
+    ({"signed_zeros": True}, Tolerance(ulp=0, signed_zeros=True)),
+    ({"strict": True}, Tolerance(ulp=0, strict=True)),
+    ({"rtol": 0.5, "strict": True}, Tolerance(rtol=0.5, strict=True)),
+    ({"ulp": 1, "strict": False}, Tolerance(ulp=1)),
+    ({"float16": {"ulp": 1}, "float32": {"atol": 2}}, Tolerance(atol=2.0)),
+])  # fmt: skip
 def test_a_tolerance_is_in_ulps_or_relative_and_absolute(stated: Any, want: Tolerance) -> None:
     assert meant(stated) == want
 
@@ -575,17 +571,11 @@ def test_another_type_is_refused(kind: str, value: Any, message: str) -> None:
         converted(kind, value)
 
 
-@pytest.mark.parametrize(
-    ("stated", "want"),
-    [
-        ({"float": 1}, Typed("float", 1.0)),
-        ({"string": "1"}, Typed("string", "1")),
-        ({"ints": [1]}, Typed("ints", (1,))),
-        ({"tensor": [1, 2]}, Typed("tensor", (1, 2))),
-        ({"tensor": 1.5}, Typed("tensor", 1.5)),
-        ({"int": 1}, 1),
-    ],
-)
+@pytest.mark.parametrize(("stated", "want"), [
+    ({"float": 1}, Typed("float", 1.0)), ({"string": "1"}, Typed("string", "1")),
+    ({"ints": [1]}, Typed("ints", (1,))), ({"tensor": [1, 2]}, Typed("tensor", (1, 2))),
+    ({"tensor": 1.5}, Typed("tensor", 1.5)), ({"int": 1}, 1),
+])  # fmt: skip
 def test_a_value_may_state_its_type(stated: Any, want: Any) -> None:
     got = typed_value(Attribute("a", "int", False, None), stated)
     assert got == want

@@ -4,17 +4,16 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import opcheck.backends.offers  # noqa: F401 (before anything is put in the place of its parts)
-from opcheck.cli.group import program
-from tests.cli.conftest import ROOT, environment
+from tests.cli.conftest import ROOT, Run, environment
 from tests.miniatures import offer
 
 MODULE = """
@@ -65,7 +64,6 @@ MODULE = """
             raise OSError("NPU_HOME is not set")
         return Npu()
 """
-Backends = Callable[..., Result]
 Everything = tuple[dict[str, Any], set[str]]
 
 
@@ -76,22 +74,10 @@ def install(site: Path, *names: str) -> None:
 
 
 @pytest.fixture
-def backends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backends:
-    """`opcheck backends` in an empty folder."""
-    work = tmp_path / "work"
-    work.mkdir()
-    monkeypatch.chdir(work)
+def backends(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`opcheck backends`, which finds what is installed in the folder `site`."""
     monkeypatch.syspath_prepend(tmp_path / "site")
-    for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*words: str, **variables: str) -> Result:
-        found = CliRunner().invoke(program, ["backends", *words], env=variables)
-        if found.exception and not isinstance(found.exception, SystemExit):
-            raise found.exception
-        return found
-
-    return run
+    return partial(run, "backends")
 
 
 def records(found: Result) -> list[dict[str, Any]]:
@@ -134,7 +120,7 @@ def test_an_installed_package_is_in_the_table_and_works(tmp_path: Path) -> None:
 
 
 def test_what_breaks_dies_or_hangs_is_told_in_its_own_words_and_the_rest_is_there(
-    tmp_path: Path, backends: Backends
+    tmp_path: Path, backends: Run
 ) -> None:
     install(tmp_path / "site", "Npu", "broken", "dying", "hanging", "noisy")
     begun = time.monotonic()
@@ -253,7 +239,7 @@ def test_an_address_that_cannot_be_used_is_an_exit_code(backends, addresses, cod
     assert "reference" not in found.stdout
 
 
-def test_names_that_mean_nothing_are_told_all_at_once(backends: Backends) -> None:
+def test_names_that_mean_nothing_are_told_all_at_once(backends: Run) -> None:
     found = backends("numpy", "onnxrutime", "tensorflow")
     assert (found.exit_code, found.stdout) == (2, "")
     assert "did you mean 'onnxruntime'?" in found.stderr

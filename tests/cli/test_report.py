@@ -96,12 +96,8 @@ def test_the_header_tells_what_verdicts_depend_on(run):
     words = ["-b", "right", "--strict", "--require-supported", "--no-known", "--timeout", "7"]
     _, kept = stored(run, *words, "--memory-limit", "2GiB", "--level", "smoke", "-k", "not nan")
     head = kept.header
-    assert (head.strict, head.require_supported, head.known, head.named) == (
-        True,
-        True,
-        False,
-        True,
-    )
+    flags = head.strict, head.require_supported, head.known, head.named
+    assert flags == (True, True, False, True)
     assert head.options == {"timeout": "7 s", "memory-limit": "2GiB"}
     assert (head.level, head.paths) == ("smoke", ("cases.yaml",))
     chosen = "keywords not nan, level smoke; 4 at --level deep"

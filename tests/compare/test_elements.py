@@ -30,24 +30,13 @@ def mismatch(dtype, tolerance, want, got, low=None, high=None):
     return found
 
 
-@pytest.mark.parametrize(
-    "tolerance",
-    [
-        Tolerance(ulp=-1),
-        Tolerance(ulp=math.nan),  # type: ignore[arg-type]  # what a careless caller may pass
-        Tolerance(ulp=UNORDERED),
-        Tolerance(rtol=math.nan),
-        Tolerance(atol=math.nan),
-        Tolerance(rtol=math.inf),
-        Tolerance(atol=math.inf),
-        Tolerance(rtol=-1e-9),
-        Tolerance(atol=-1e-9),
-        Tolerance(ulp=1, rtol=1e-3),
-        Tolerance(ulp=0, atol=1e-3),
-        Tolerance(ulp=0, atol=math.nan),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("tolerance", [
+    Tolerance(ulp=-1), Tolerance(ulp=UNORDERED),
+    Tolerance(ulp=math.nan),  # type: ignore[arg-type]  # what a careless caller may pass
+    Tolerance(rtol=math.nan), Tolerance(rtol=math.inf), Tolerance(rtol=-1e-9),
+    Tolerance(atol=math.nan), Tolerance(atol=math.inf), Tolerance(atol=-1e-9),
+    Tolerance(ulp=1, rtol=1e-3), Tolerance(ulp=0, atol=1e-3), Tolerance(ulp=0, atol=math.nan),
+], ids=str)  # fmt: skip
 def test_a_tolerance_that_could_pass_anything_is_refused(tolerance: Tolerance) -> None:
     with pytest.raises(ValueError, match=r"ULP|rtol"):
         check(tolerance)
@@ -173,27 +162,20 @@ def test_a_reference_that_rounds_to_infinity_is_infinite() -> None:
     assert share(float(largest), np.inf, Tolerance(rtol=1e300), FLOAT32) == math.inf
 
 
-@pytest.mark.parametrize("dtype", [d for d in DTYPES.values() if d.kind == "float"], ids=str)
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize(
     "tolerance", [EXACT, Tolerance(ulp=UNORDERED - 1), Tolerance(rtol=1e300, atol=1e300)], ids=str
 )
 def test_no_tolerance_lets_a_nan_or_an_infinity_pass_for_another(dtype, tolerance):
     inf, nan = math.inf, math.nan
-    for want, got in [
-        (1, nan),
-        (1, inf),
-        (0, -inf),
-        (inf, nan),
-        (inf, -inf),
-        (-inf, 1),
-        (nan, inf),
-    ]:
+    others = [(1, nan), (1, inf), (0, -inf), (inf, nan), (inf, -inf), (-inf, 1), (nan, inf)]
+    for want, got in others:
         assert share(want, got, tolerance, dtype) == math.inf, (want, got)
     for same in [inf, -inf, nan]:
         assert share(same, same, tolerance, dtype) == 0.0
 
 
-@pytest.mark.parametrize("dtype", [d for d in DTYPES.values() if d.kind == "float"], ids=str)
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_every_nan_is_nan_signalling_ones_too(dtype: Any) -> None:
     size = dtype.numpy.itemsize
     sign = 1 << 8 * size - 1
@@ -205,7 +187,7 @@ def test_every_nan_is_nan_signalling_ones_too(dtype: Any) -> None:
     assert mismatch(dtype, Tolerance(rtol=1e-3), np.zeros(1), nans[:1]).ulp is None
 
 
-@pytest.mark.parametrize("dtype", [d for d in DTYPES.values() if d.kind == "float"], ids=str)
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_zeros_differ_only_when_signed_zeros_are_asked_for(dtype: Any) -> None:
     for one, other in [(0.0, -0.0), (-0.0, 0.0)]:
         assert share(one, other, EXACT, dtype) == 0.0

@@ -126,14 +126,11 @@ def test_a_tie_in_one_row_and_nan_in_another_are_not_taken_for_two_single_maxima
     assert places(answered(HARDMAX, x, {"axis": 1}), 1) == [[7, 30] * beside] * 3
 
 
-@pytest.mark.parametrize(
-    ("row", "place"),
-    [
-        ([-0.0, 0.0, -1.0], 0), ([-1.0, -0.0, 0.0], 1), ([-3.0, -1.0, -2.0], 1),
-        ([-INF, -6e4, -6e4], 1), ([-INF, -INF], 0), ([1.0, INF, INF], 1), ([INF, NAN], 1),
-        ([-1.0, -NAN, NAN], 1), ([6e-8, 0.0, 1.2e-7], 2),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("row", "place"), [
+    ([-0.0, 0.0, -1.0], 0), ([-1.0, -0.0, 0.0], 1), ([-3.0, -1.0, -2.0], 1),
+    ([-INF, -6e4, -6e4], 1), ([-INF, -INF], 0), ([1.0, INF, INF], 1), ([INF, NAN], 1),
+    ([-1.0, -NAN, NAN], 1), ([6e-8, 0.0, 1.2e-7], 2),
+])  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_signs_zeros_and_nan_of_16_bits(dtype: str, row: list[float], place: int) -> None:
     for filling in (0, 40):

@@ -183,20 +183,11 @@ def test_a_pass_of_a_backend_with_declared_arithmetic_denies_no_line(tmp_path):
 
 
 @pytest.mark.parametrize(("version", "versions", "within"), [
-    ("1.31.1", ">=1.24", True),
-    ("1.9.0", ">=1.24", False),
-    ("1.31.1", ">=1.24,<1.31", False),
-    ("1.31.1", "==1.31.*", True),
-    ("1.31.1+cpu", ">=1.24", True),
-    ("1.31.1+cpu", "==1.31.1", True),
-    ("1.32.0.dev20260101", ">=1.24", True),
-    ("1.32.0rc1", ">=1.32", False),
-    ("1.5", "", True),
+    ("1.31.1", ">=1.24", True), ("1.9.0", ">=1.24", False), ("1.31.1", ">=1.24,<1.31", False),
+    ("1.31.1", "==1.31.*", True), ("1.31.1+cpu", ">=1.24", True), ("1.31.1+cpu", "==1.31.1", True),
+    ("1.32.0.dev20260101", ">=1.24", True), ("1.32.0rc1", ">=1.32", False), ("1.5", "", True),
     # Nobody can tell whether these are within any range.
-    ("", ">=0", False),
-    ("", "", False),
-    ("abc", ">=0", False),
-    ("unknown", "", False),
+    ("", ">=0", False), ("", "", False), ("abc", ">=0", False), ("unknown", "", False),
 ])  # fmt: skip
 def test_a_line_holds_for_its_versions_not_another_s(tmp_path, version, versions, within):
     said = ledgers(tmp_path, line(versions=f"'{versions}'"))

@@ -68,17 +68,7 @@ def test_the_first_operand_of_a_kind_decides_also_in_a_list() -> None:
     machine = Machine(np.random.default_rng(0))
     x = Sloppy(np.ones((2, 2), np.float32), machine)
     for found in (
-        x + 1,
-        1 + x,
-        2 * x - x,
-        -x,
-        abs(x),
-        x / 2,
-        2 / x,
-        3 - x,
-        x**2,
-        2**x,
-        x @ x,
+        *(x + 1, 1 + x, 2 * x - x, -x, abs(x), x / 2, 2 / x, 3 - x, x**2, 2**x, x @ x),
         xp.concat([np.ones((2, 2), np.float32), x]),
         xp.stack((x, x)),
         xp.where(True, 0.5, x),

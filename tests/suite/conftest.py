@@ -9,9 +9,13 @@ from opcheck.model import Case
 from opcheck.suite import load
 from tests.expecting import error_of
 
+Cases = Callable[[str], tuple[Case, ...]]
+Mistake = Callable[[str, str], None]
+ProblemsOf = Callable[[str], list[str]]
+
 
 @pytest.fixture
-def cases(tmp_path: Path) -> Callable[[str], tuple[Case, ...]]:
+def cases(tmp_path: Path) -> Cases:
     """The cases of a text, as of a file in `tmp_path`."""
 
     def loaded(text: str) -> tuple[Case, ...]:
@@ -23,9 +27,7 @@ def cases(tmp_path: Path) -> Callable[[str], tuple[Case, ...]]:
 
 
 @pytest.fixture
-def problems(
-    tmp_path: Path, cases: Callable[[str], tuple[Case, ...]]
-) -> Callable[[str], list[str]]:
+def problems(tmp_path: Path, cases: Cases) -> ProblemsOf:
     """What is wrong with a text: each problem as "line:column: message (hint)"."""
 
     def found(text: str) -> list[str]:
@@ -38,7 +40,7 @@ def problems(
 
 
 @pytest.fixture
-def mistake(problems: Callable[[str], list[str]]) -> Callable[[str, str], None]:
+def mistake(problems: ProblemsOf) -> Mistake:
     """Checks that a text has one problem: this message, at the place marked with »."""
 
     def check(text: str, message: str) -> None:

@@ -6,7 +6,6 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -26,12 +25,11 @@ from opcheck.reading import read_file
 from opcheck.suite import Selection, case_digest, load, load_all
 from opcheck.suite.select import LEVELS
 from tests.asking import at, judged_operators, places_in, shipped_cases
+from tests.suite.conftest import Mistake, ProblemsOf
 from tests.suite.test_expand import EXAMPLE
 from tests.suite.test_expectation import TOPK
 
 OF_HARDMAX = "opset: 13, dtype: float32, attrs: {axis: 0}, inputs: {input: [1]}"
-ProblemsOf = Callable[[str], list[str]]
-Mistake = Callable[[str, str], None]
 
 ONE = """op: Hardmax
 opset: 13
@@ -252,51 +250,48 @@ def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
     assert message in first
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("»cases: [{name: a}]", "'op' is missing"),
-        ("»op: Hardmax", "'cases' is missing"),
-        ("op: Hardmax\ncases: »[]", "cases: must hold at least 1"),
-        ("op: Hardmax\ncases: »null", "cases: must be a list, got null (write - name: …)"),
-        ("op: Hardmax\ncases: »{a: 1}", "cases: must be a list, got a mapping (write - name: …)"),
-        ("op: Hardmax\ncases: [»7]", "must be a mapping, got 7"),
-        ("op: Hardmax\ncases: [»null]", "must be a mapping, got null"),
-        ("op: Hardmax\ncases: [»{opset: 1}]", "'name' is missing"),
-        ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b'"),
-        ("op: Hardmax\ncases: [{name: »3}]", "name: must be a text, got 3"),
-        (f"op: »Hardmx\ncases: [{{name: a, {OF_HARDMAX}}}]",
-         "unknown operator 'Hardmx' (did you mean 'Hardmax'?)"),
-        ("op: »DML_ACTIVATION_HARDMAX1\ncases: [{name: a, opset: 1, dtype: float32, "
-         "attrs: {Axes: [0]}, inputs: {InputTensor: [1]}}]",
-         "unknown operator 'DML_ACTIVATION_HARDMAX1' (it is one of domain 'com.microsoft.dml')"),
-        (f"op: »Hardmax\ndomain: com.microsoft.dml\ncases: [{{name: a, {OF_HARDMAX}}}]",
-         "unknown operator 'Hardmax' (it is one of domain '')"),
-        ('op: »"\\e[31m"\ncases: [{name: a}]', r"unknown operator '\x1b[31m'"),
-        (f"op: »{'x' * 100_000}\ncases: [{{name: a}}]", f"unknown operator '{'x' * 59}…'"),
-        ("op: »3\ncases: [{name: a}]", "op: must be a list, got 3 (NAME, or [NAME, NAME])"),
-        ("op:» \ncases: [{name: a}]", "op: must be a list, got null (NAME, or [NAME, NAME])"),
-        ("op: Hardmax\ndomain: »3\ncases: [{name: a}]", "domain: must be a text, got 3"),
-        ("op: Hardmax\n»opsett: 3\ncases: [{name: a, opset: 13, dtype: float32, "
-         "attrs: {axis: 0}, inputs: {input: 1}}]",
-         "unknown key 'opsett' (did you mean 'opset'?)"),
-        ("op: Hardmax\n»'<tensor>': 3\ncases: [{name: a, opset: 13, dtype: float32, "
-         "attrs: {axis: 0}, inputs: {input: 1}}]",
-         "unknown key '<tensor>' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
-         "level, core, timeout, clause, empty, op, domain, matrix, cases, bench)"),
-        ("op: Hardmax\ncases: [{name: a, rows: »[]}]", "rows: must hold at least 1"),
-        ("op: Hardmax\ncases: [{name: a, rows: »3}]", "rows: must be a list, got 3"),
-        ("op: Hardmax\ncases: [{name: a, rows: [»7]}]",
-         "an item of rows: must be a mapping, got 7"),
-        ("op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
-         "attrs: {axis: 0}, rows: [{»lable: x}]}]",
-         "unknown key 'lable' (did you mean 'label'?)"),
-        ("op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
-         "attrs: {axis: 0}, rows: [{»matrix: {opset: [1]}}]}]",
-         "unknown key 'matrix' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
-         "level, core, timeout, clause, empty, op, label)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), [
+    ("»cases: [{name: a}]", "'op' is missing"),
+    ("»op: Hardmax", "'cases' is missing"),
+    ("op: Hardmax\ncases: »[]", "cases: must hold at least 1"),
+    ("op: Hardmax\ncases: »null", "cases: must be a list, got null (write - name: …)"),
+    ("op: Hardmax\ncases: »{a: 1}", "cases: must be a list, got a mapping (write - name: …)"),
+    ("op: Hardmax\ncases: [»7]", "must be a mapping, got 7"),
+    ("op: Hardmax\ncases: [»null]", "must be a mapping, got null"),
+    ("op: Hardmax\ncases: [»{opset: 1}]", "'name' is missing"),
+    ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b'"),
+    ("op: Hardmax\ncases: [{name: »3}]", "name: must be a text, got 3"),
+    (f"op: »Hardmx\ncases: [{{name: a, {OF_HARDMAX}}}]",
+     "unknown operator 'Hardmx' (did you mean 'Hardmax'?)"),
+    ("op: »DML_ACTIVATION_HARDMAX1\ncases: [{name: a, opset: 1, dtype: float32, "
+     "attrs: {Axes: [0]}, inputs: {InputTensor: [1]}}]",
+     "unknown operator 'DML_ACTIVATION_HARDMAX1' (it is one of domain 'com.microsoft.dml')"),
+    (f"op: »Hardmax\ndomain: com.microsoft.dml\ncases: [{{name: a, {OF_HARDMAX}}}]",
+     "unknown operator 'Hardmax' (it is one of domain '')"),
+    ('op: »"\\e[31m"\ncases: [{name: a}]', r"unknown operator '\x1b[31m'"),
+    (f"op: »{'x' * 100_000}\ncases: [{{name: a}}]", f"unknown operator '{'x' * 59}…'"),
+    ("op: »3\ncases: [{name: a}]", "op: must be a list, got 3 (NAME, or [NAME, NAME])"),
+    ("op:» \ncases: [{name: a}]", "op: must be a list, got null (NAME, or [NAME, NAME])"),
+    ("op: Hardmax\ndomain: »3\ncases: [{name: a}]", "domain: must be a text, got 3"),
+    ("op: Hardmax\n»opsett: 3\ncases: [{name: a, opset: 13, dtype: float32, "
+     "attrs: {axis: 0}, inputs: {input: 1}}]",
+     "unknown key 'opsett' (did you mean 'opset'?)"),
+    ("op: Hardmax\n»'<tensor>': 3\ncases: [{name: a, opset: 13, dtype: float32, "
+     "attrs: {axis: 0}, inputs: {input: 1}}]",
+     "unknown key '<tensor>' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
+     "level, core, timeout, clause, empty, op, domain, matrix, cases, bench)"),
+    ("op: Hardmax\ncases: [{name: a, rows: »[]}]", "rows: must hold at least 1"),
+    ("op: Hardmax\ncases: [{name: a, rows: »3}]", "rows: must be a list, got 3"),
+    ("op: Hardmax\ncases: [{name: a, rows: [»7]}]",
+     "an item of rows: must be a mapping, got 7"),
+    ("op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
+     "attrs: {axis: 0}, rows: [{»lable: x}]}]",
+     "unknown key 'lable' (did you mean 'label'?)"),
+    ("op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
+     "attrs: {axis: 0}, rows: [{»matrix: {opset: [1]}}]}]",
+     "unknown key 'matrix' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
+     "level, core, timeout, clause, empty, op, label)"),
+])  # fmt: skip
 def test_one_mistake_is_one_problem_at_its_place(mistake: Mistake, text: str, message: str) -> None:
     mistake(text, message)
 

@@ -137,8 +137,9 @@ def _empty(*sizes):
     return TensorProto(data_type=1, dims=sizes).SerializeToString()
 
 
-def _test(tmp_path, *args):
-    return write(tmp_path / "test_a", *args)
+@pytest.fixture
+def folder(tmp_path):
+    return write(tmp_path / "test_a", relu(), [X], [Y])
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def _test(tmp_path, *args):
     ],
 )
 def test_data_that_are_not_the_model_s_are_told(tmp_path, inputs, outputs, said):
-    (found,) = told(_test(tmp_path, relu(), inputs, outputs))
+    (found,) = told(write(tmp_path / "test_a", relu(), inputs, outputs))
     assert found.startswith(f"test_data_set_0: {said}")
 
 
@@ -173,8 +174,7 @@ def test_every_problem_of_every_test_is_told_at_once(tmp_path):
     assert "rtol -1, atol nan" in found[1]
 
 
-def test_any_damage_is_told_or_read_but_never_a_crash(tmp_path):
-    folder = _test(tmp_path, relu(), [X], [Y])
+def test_any_damage_is_told_or_read_but_never_a_crash(folder):
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     chance, ends = random.Random(0), Counter[str]()
     for _ in range(150):
@@ -194,8 +194,7 @@ def test_any_damage_is_told_or_read_but_never_a_crash(tmp_path):
     assert min(ends["read"], ends["told"]) > 20
 
 
-def test_a_gap_and_two_files_for_one_value_are_told(tmp_path):
-    folder = _test(tmp_path, relu(), [X], [Y])
+def test_a_gap_and_two_files_for_one_value_are_told(folder):
     data = folder / "test_data_set_0"
     np.save(data / "input_0.npy", X)
     assert told(folder) == [
@@ -206,16 +205,14 @@ def test_a_gap_and_two_files_for_one_value_are_told(tmp_path):
     assert told(folder) == ["test_data_set_0: there is input_1.pb, and no input_0.pb"]
 
 
-def test_npy_files_are_read(tmp_path):
-    folder = _test(tmp_path, relu(), [X], [Y])
+def test_npy_files_are_read(folder):
     data = folder / "test_data_set_0"
     (data / "input_0.pb").unlink()
     np.save(data / "input_0.npy", X)
     assert question(one(folder)).inputs[0].tolist() == X.tolist()
 
 
-def test_links_that_lead_out_are_refused(tmp_path):
-    folder = _test(tmp_path, relu(), [X], [Y])
+def test_links_that_lead_out_are_refused(folder, tmp_path):
     target = folder / "test_data_set_0" / "input_0.pb"
     (tmp_path / "elsewhere.pb").write_bytes(target.read_bytes())
     target.unlink()
@@ -275,8 +272,7 @@ def test_a_model_without_data_is_told(tmp_path):
     assert told(folder)[0].startswith("model.onnx: this is no readable model")
 
 
-def test_a_data_set_without_outputs_is_damaged(tmp_path):
-    folder = _test(tmp_path, relu(), [X], [Y])
+def test_a_data_set_without_outputs_is_damaged(folder):
     shutil.copytree(folder / "test_data_set_0", folder / "test_data_set_1")
     for number in (1, 0):
         (folder / f"test_data_set_{number}" / "output_0.pb").unlink()

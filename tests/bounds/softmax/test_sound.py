@@ -1,6 +1,6 @@
 """No implementation of Softmax that is right is accused, whatever its arithmetic."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from math import prod
 
@@ -78,6 +78,13 @@ def backend_in(name: str) -> Fake:
     return Fake(prepared)
 
 
+def assert_passes(x: Array, names: Iterable[str] = honest.NAMES) -> None:
+    """Each of these implementations passes on the rows `x`."""
+    right = want(x)
+    for name in names:
+        assert not told(compare(right, honest.answer(name, x))), name
+
+
 @pytest.mark.sampled(17, evenly=True)
 @pytest.mark.parametrize("name", honest.NAMES)
 def test_an_honest_implementation_is_accused_on_no_kind_of_row(name: str) -> None:
@@ -93,10 +100,7 @@ def test_an_honest_implementation_is_accused_on_no_kind_of_row(name: str) -> Non
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nor_on_rows_that_one_element_dominates(dtype: str) -> None:
     # What they have in common is next to nothing beside what each element may lose by itself.
-    x = rows.rounded(rows.LETTERS["X"](np.random.default_rng(4), 64, 100), dtype)
-    right = want(x)
-    for name in honest.NAMES:
-        assert not told(compare(right, honest.answer(name, x))), name
+    assert_passes(rows.rounded(rows.LETTERS["X"](np.random.default_rng(4), 64, 100), dtype))
 
 
 @pytest.mark.sampled(2)
@@ -105,20 +109,15 @@ def test_nor_on_rows_that_one_element_dominates(dtype: str) -> None:
     [("float64", 4099), ("bfloat16", 2500), ("float32", 10_000), ("float16", 2500)],
 )
 def test_nor_on_long_rows(dtype: str, columns: int) -> None:
-    x = rows.long(dtype, columns)
-    right = want(x)
-    for name in honest.NAMES:
-        if honest.longest(name) >= columns:
-            assert not told(compare(right, honest.answer(name, x))), name
+    names = (name for name in honest.NAMES if honest.longest(name) >= columns)
+    assert_passes(rows.long(dtype, columns), names)
 
 
 @pytest.mark.gate
 @pytest.mark.parametrize(("columns", "kinds"), [(100_000, 6), (1_000_000, 2)])
 def test_nor_on_very_long_ones(columns: int, kinds: int) -> None:
-    x = rows.long("float32", columns, kinds)
-    right = want(x)
-    for name in ("sequential sum", "sum in 8 lanes", "exp 4 ULP by value"):
-        assert not told(compare(right, honest.answer(name, x))), name
+    names = "sequential sum", "sum in 8 lanes", "exp 4 ULP by value"
+    assert_passes(rows.long("float32", columns, kinds), names)
 
 
 LARGE = [("sequential sum", "core"), ("early flush to zero", "core")]
@@ -163,10 +162,7 @@ def _each_row(count: int, values: list[float]) -> st.SearchStrategy[Array]:
 @settings(max_examples=6, deadline=None)
 @given(data=st.data())
 def test_nor_on_any_row_whatever(dtype: str, data: st.DataObject) -> None:
-    x = data.draw(any_rows(dtype))
-    right = want(x)
-    for name in honest.NAMES:
-        assert not told(compare(right, honest.answer(name, x))), name
+    assert_passes(data.draw(any_rows(dtype)))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -43,13 +43,14 @@ def safe_place() -> None:
 def shielded() -> Iterator[Callable[[], bool]]:
     """Delay KeyboardInterrupt to the end of something short, which can ask if it should hurry."""
     global _shielded, _urgent
-    _shielded = True
+    outer, _shielded = _shielded, True
+    _urgent = outer and _urgent
     try:
         yield lambda: _urgent
     finally:
-        _shielded = False
+        _shielded = outer
         # Also in place of an error, as of processes that the same signal ended.
-        if _urgent:
+        if _urgent and not outer:
             _urgent = False
             raise KeyboardInterrupt
 

@@ -4615,7 +4615,7 @@ def openvino() -> Iterator[Check]:
     alike = Model("Equal", 13, {}, infinite, more=(infinite,), gives="bool", constant=True)
     yield Check(
         "openvino",
-        "Of bfloat16, infinities of an initializer",
+        "Infinite bfloat16 initializers",
         alike,
         [[True, True]],
         Gives([False, False]),

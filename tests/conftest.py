@@ -157,15 +157,16 @@ def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     if PART in (None, "whole"):
         return set()
     waiting = {item for item in items if "first_run" in _fixtures(item)}
+    each = {"first_run", "of_part", "each_gate"}
     marked = [
         item
         for item in items
         if {"gate", "mutation"} & {mark.name for mark in item.iter_markers() if not mark.kwargs}
-        and not {"first_run", "of_part", "each_gate"} & _fixtures(item)
+        and not each & _fixtures(item)
     ]
     # Those that are not dealt anyway: the closest mark is their own.
     gate = ((item, item.get_closest_marker("gate")) for item in items)
-    started = [item for item, mark in gate if mark and mark.kwargs]
+    started = [one for one, mark in gate if mark and mark.kwargs and not each & _fixtures(one)]
     mine = {*_of_part(marked, _seconds), *_of_part(started, _seconds, TURNS)}
     return waiting | ({*marked, *started} - mine)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import PARTS
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -31,6 +33,10 @@ def test_the_gate_takes_its_commands_from_the_readme():
         ["bash", ".ci/run", "commands"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert gate.stdout.splitlines() == readme_blocks()[0]
+
+
+def test_the_gate_has_as_many_parts_as_pytest_deals():
+    assert f"\nparts={PARTS}\n" in (ROOT / ".ci" / "run").read_text("utf-8")
 
 
 def test_the_import_layers_hold():

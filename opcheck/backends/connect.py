@@ -110,7 +110,8 @@ def _member(backend: str, module: ModuleType, path: str) -> Any:
             if not hasattr(found, name):
                 names = [known for known in dir(found) if not known.startswith("_")]
                 if isinstance(found, ModuleType):
-                    names = [known for known in names if _is_own(getattr(found, known), found)]
+                    here = vars(found)
+                    names = [one for one in names if one not in here or _is_own(here[one], found)]
                 what = f"module {module.__name__!r}" if found is module else repr(found)
                 hint = did_you_mean(name, names) or f"it has {', '.join(names[:12]) or 'nothing'}"
                 raise UsageError(f"backend {backend!r}: {what} has no {name!r}", hint)

@@ -22,7 +22,7 @@ from opcheck.grouping import group_by, sure
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
 from opcheck.model.case import Given, Rejected, TensorSpec
 
-#: Failures without an answer, and without values; of these and one more, the message tells all.
+#: Failures without an answer, and without values; of these and one more, only the message tells.
 _SILENT = ("raised", *LOSSES)
 _WITHOUT_VALUES = (*_SILENT, "count")
 _TELLING = (*_WITHOUT_VALUES, "unstable")

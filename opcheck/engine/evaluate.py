@@ -225,7 +225,7 @@ class Evaluation:
         return max(real, key=lambda dtype: dtype.precision, default=DTYPES["float32"])
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
-        """The tiers as they are tried: first those without a remark, as `declared` ones are."""
+        """The tiers as they are tried: those without a remark first; `declared` ones have none."""
         return _tiers(self.bound.operator, self.node.op.since, self.dtype, frozenset(declared))
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:

@@ -423,10 +423,7 @@ def _settled(
 
 
 def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evidence | None:
-    """Return the evidence in a wrong `outcome`, if the engine knows the operator.
-
-    It is that of the case's question, or of its legal twin if `is_twin`.
-    """
+    """The evidence in a wrong `outcome`, to the twin if `is_twin`; None for unknown operators."""
     if operator_of(evaluation.case.op) is None:
         return None
     match outcome:

@@ -65,7 +65,7 @@ def folder_name(case: str) -> str:
     Windows (con, nul …), and a dot at the end. A name of more than 150 characters is cut, and
     ends in ``%-`` and the first 20 hexadecimal digits of the id's SHA-256.
 
-    Different ids have different names, and in more than the case of letters if the ids do.
+    Different ids have different names; if they differ in more than the case of letters, names do.
     """
     # Characters that are not encoded, with letters, digits and `_.~-`.
     name = quote(case, safe=",=+@#")

@@ -75,7 +75,7 @@ def is_test(names: Iterable[str]) -> bool:
 
 
 def read_test(folder: Path, name: str, wrong: FileMessages, *, answered: bool) -> ModelTest | None:
-    """The test in a folder, or None and its wrong; outputs may be missing unless `answered`."""
+    """A folder's test, or None and `wrong` says why; outputs may be missing unless `answered`."""
     known = len(wrong)
     links = (path for path in sorted(folder.rglob("*")) if path.is_symlink())
     outside = [path for path in links if not inside(path, folder)]

@@ -126,10 +126,17 @@ def _real(function: Callable[..., Any], *operands: Any) -> Any:
 
 
 def _power(x: Any, p: Any) -> Any:
-    if x and _mp.isfinite(x) and (_mp.isfinite(p) or (x > 0 and x != 1)):
-        return _mp.power(x, p)
-    with np.errstate(all="ignore"):  # as C has the powers of 0, an infinity or NaN
-        return _mp.mpf(np.float64(x) ** np.float64(p))
+    if p == 0 or x == 1:
+        return _mp.mpf(1)
+    if p != p or x != x:
+        return _NAN
+    if x == 0:
+        return _mp.mpf(0) if p > 0 else _INF
+    if _mp.isinf(p) and x < 0:
+        return _mp.mpf(1) if x == -1 else _power(-x, p)
+    if _mp.isinf(x):
+        return (-1 if x < 0 and p % 2 == 1 else 1) * (_INF if p > 0 else _mp.mpf(0))
+    return _mp.power(x, p)
 
 
 def _remainder(a: Any, b: Any) -> Any:

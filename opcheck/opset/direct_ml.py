@@ -114,7 +114,7 @@ class Lowered:
         return found
 
     def checked(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Attrs, _Sizes]:
-        """ONNX's attributes, and other sizes; InvalidNode for what the pages alone forbid."""
+        """ONNX's attributes, and sizes it has not; InvalidNode for what only DirectML forbids."""
         shapes = [(*x.shape,) for x in given if x is not None]
         for tensor, shape in zip(self.schema.inputs, shapes, strict=False):
             allowed = "{} to {} of them, from 1 on, in all inputs".format(*self.ranks)

@@ -145,7 +145,7 @@ def graph(text: str, name: str) -> onnx.GraphProto:
 
 @cache
 def subgraph(text: str, opset: int) -> Body:
-    """A graph in ONNX's syntax at an opset; ValueError if it is none, or lacks an operator."""
+    """A graph in ONNX's syntax at an opset; ValueError for another text or an unknown operator."""
     try:
         return _body(graph(text, "graph"), {}, opset)
     except defs.SchemaError as error:

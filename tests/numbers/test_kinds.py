@@ -311,3 +311,9 @@ def test_values_may_be_of_any_width(dtype: Any) -> None:
         with xp.lifting(lambda a: lifted(a, FLOAT32, np.float32)):
             usual = FORMULAS[name](*(lifted(one, FLOAT32, np.float32) for one in (x, y))).settled()
         np.testing.assert_allclose(found.e.astype(np.float64), usual.e, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("power", "right"), [(2**53 + 1, -math.inf), (2**53 + 2, math.inf)])
+def test_an_infinity_to_an_odd_power_beyond_53_bits_is_negative(power: int, right: float) -> None:
+    exact = precise.of_objects("pow")(mpmath.mpf("-inf"), power)
+    assert float(exact) == right

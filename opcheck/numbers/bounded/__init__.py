@@ -4,7 +4,7 @@ The rules, with u the unit roundoff of the arithmetic:
 
 - +, −, × and √ propagate the errors of their operands and round once; ÷ rounds twice, for a
   reciprocal and a product.
-- A library function gives the image of an interval, and errs by k ULP (`arithmetic.LIBRARY`).
+- A library function gives its interval's image, and errs by k ULP (`arithmetic.LIBRARY`).
 - Sums and contractions may be computed in any order, fused or not (`reductions`).
 - Movement carries values and bounds along; minimum and maximum take those of all candidates.
 - Comparisons know where they are not sure, selections then admit both sides (`choice`).

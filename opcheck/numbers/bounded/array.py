@@ -34,7 +34,7 @@ def VALUES() -> tuple[np.dtype[Any], ...]:
     """The NumPy dtypes of values, the narrowest first: float64, longdouble, mpmath's numbers.
 
     Those of float64 tensors are at least the second. That is left out where longdouble is hardly
-    wider than float64, which `finfo` tells and no platform's name: a compiler may decide it.
+    wider than float64. `finfo` tells, and no platform's name, since it may depend on the compiler.
     """
     there, here = np.finfo(np.longdouble), np.finfo(np.float64)
     wider = there.nmant >= here.nmant + 11 and there.minexp < 2 * here.minexp

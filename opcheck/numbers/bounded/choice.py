@@ -148,7 +148,7 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
 def extreme(
     choose: Callable[..., Any], join: Callable[[np.ufunc], Any], v: arrays.Reals, *operands: Bounded
 ) -> Bounded:
-    """The extreme `v` = choose(*operands), NaN if one is; `join(how)` joins what is known."""
+    """The extreme `v` = choose(*operands), NaN if one is; `join(how)` joins what all have."""
     first = operands[0]
     if first.v.dtype == np.object_:
         # To compare mpmath's numbers loses NaN.

@@ -7,7 +7,7 @@ starts for its own work leave Ctrl-C to it.
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -96,6 +96,12 @@ def processes(
             # The pool reads on what one of them was writing for as long as anything may write.
             pool._result_queue._writer.close()  # type: ignore[attr-defined]
             raise
+
+
+def submitted(pool: Any, work: Callable[..., object], jobs: Iterable[object]) -> list[Any]:
+    """The futures of `work` for each of `jobs`; a signal waits till all processes are known."""
+    with shielded():
+        return [pool.submit(work, job) for job in jobs]
 
 
 def _handle(signum: int, frame: FrameType | None) -> None:

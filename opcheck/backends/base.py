@@ -71,15 +71,6 @@ class Prepared(Protocol):
         """Return the outputs, in the node's order. `inputs` follow `Task.inputs`."""
 
 
-@dataclass(frozen=True)
-class TaskCall:
-    """A prepared task that is a function of its inputs."""
-
-    run: Callable[[Sequence[Array]], Any]
-    #: Prepared tasks of opcheck's adapters have it; None: `run` itself is timed.
-    repeated: "Callable[[Sequence[Array]], Bare] | None" = None
-
-
 @dataclass(frozen=True, eq=False)
 class Bare:
     """A run without its adapter's conversions: `outputs` makes arrays of what `call` returns."""
@@ -87,6 +78,15 @@ class Bare:
     #: It can be repeated; its inputs were handed to the backend before.
     call: Callable[[], Any]
     outputs: Callable[[Any], Sequence[Array]]
+
+
+@dataclass(frozen=True)
+class TaskCall:
+    """A prepared task that is a function of its inputs."""
+
+    run: Callable[[Sequence[Array]], Any]
+    #: Prepared tasks of opcheck's adapters have it; None: `run` itself is timed.
+    repeated: Callable[[Sequence[Array]], Bare] | None = None
 
 
 @dataclass(frozen=True)

@@ -554,13 +554,13 @@ def _letter(share: float) -> str:
 
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:
     """Count elements by distance in ULP, by powers of two, and unordered ones."""
-    counts = np.zeros(66, np.int64)
+    counts, powers = np.zeros(66, np.int64), 1 << np.arange(64, dtype=np.uint64)
     for _, (wanted, actual) in elements.chunks(want, got):
         if wanted.dtype != dtype.numpy:
             wanted = round_to(wanted.astype(np.float64), dtype)
         steps = elements.distance(wanted, actual)
         # The bits that it takes.
-        bits = np.searchsorted(1 << np.arange(64, dtype=np.uint64), steps, side="right")
+        bits = np.searchsorted(powers, steps, side="right")
         bits[steps == UNORDERED] = 65
         counts += np.bincount(bits, minlength=66)
     *ordered, unordered = counts.tolist()

@@ -81,6 +81,7 @@ def judge(
     refusals = [one for one in admitted if isinstance(one, Refusal)]
     if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
         alone = judge(rule, admitted, outcome.alone, tolerance, like, declared, twin)
+        # That a process died first, in which others were asked before, excuses no wrong answer.
         if alone.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE):
             return replace(alone, reason=f"{alone.reason}; asked after others: {outcome.how}")
     match outcome, twin:

@@ -21,6 +21,8 @@ Method: TypeAlias = Literal["exact", "bounded", "mpmath"]
 _Left: TypeAlias = tuple[Expected, Array, Array]
 #: Binary digits that are computed with, until they tell what everything rounds to.
 DIGITS = (160, 640, 2560, 10240)
+#: A dtype that no output has, so that the rounding to the output's own is one more.
+_NO_DTYPE = DType("reference", np.dtype(np.float64), 0, "", "float", 53, -1074)
 
 
 class Unrounded(ValueError):
@@ -58,9 +60,7 @@ def _ends(output: Expected) -> tuple[Array, Array]:
         return output.rounded(), output.rounded()
     # The arithmetic in which the reference itself is computed.
     first = output.tiers()[0].arithmetic
-    # No output has this dtype, so that the rounding to the output's own is one more.
-    unlike = DType("reference", np.dtype(np.float64), 0, "", "float", 53, -1074)
-    own = Grid(unlike, VALUE_GRIDS[first.values])
+    own = Grid(_NO_DTYPE, VALUE_GRIDS[first.values])
     reference = replace(first, grid=own, ulp=4.0, largest=np.inf, smallest=0.0)
     room = output.room(Tier("reference", reference))
     y, size = output.values, np.abs(output.values)

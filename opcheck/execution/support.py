@@ -39,10 +39,7 @@ def floors(text: str, asked: Asked) -> list[Floor]:
 
 
 def named_in(text: str) -> list[str]:
-    """The operators that floors with commas between them name; none where one means all.
-
-    UsageError: not one is a floor.
-    """
+    """The operators that floors name; none where one means all; UsageError if none is a floor."""
     found = [_FLOOR.fullmatch(one.strip()) for one in text.split(",")]
     if not any(found):
         floors(text, {})

@@ -326,8 +326,7 @@ def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) 
         # Processes started meanwhile inherit that Ctrl-C is held back, and this one ends them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            with interrupt.shielded():
-                left = {pool.submit(work, job) for job in jobs}
+            left = {*interrupt.submitted(pool, work, jobs)}
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         while left:

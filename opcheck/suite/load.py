@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -17,6 +17,7 @@ from opcheck.dtypes import BY_TEXT, DTYPES
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean, nearest
 from opcheck.model import Case, Level, OpVersion
+from opcheck.model.case import Source
 from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
 from opcheck.suite import cache
 from opcheck.suite.expand import CaseFile, Expansion
@@ -30,7 +31,6 @@ _WHOLE_FILE = Mark(0, 0)
 _LISTS = ("cases", "bench")
 #: Files of more bytes take seconds to read, and so many processes read them at the most.
 _LONG, _READERS = 1 << 17, 8
-_TWICE = "two cases have the id {} (the other is at {})"
 UNREADABLE = "this folder cannot be read: {}"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
@@ -90,7 +90,7 @@ def _load(
                     if not ops or about <= asked:
                         fresh[place] = file, packed or cache.packed(mine)
     cache.keep(fresh, levels)
-    check_unique(cases, problems)
+    check_unique(((case.id, case.source) for case in cases), problems)
     problems.raise_if_any()
     return tuple(cases)
 
@@ -135,11 +135,8 @@ def _read(
         # A judge and its like may start none.
         if not current_process().daemon:
             with suppress(*lost), interrupt.processes(count, "fork", *begin) as pool:
-                # A process that is just starting would not be known to be ended. `map` would
-                # cancel answers that the pool, once broken, wants to fill.
-                with interrupt.shielded():
-                    answers = [pool.submit(_packed, file, of_file) for file in files]
-                for answer in answers:
+                # `map` would cancel answers that the pool, once broken, wants to fill.
+                for answer in interrupt.submitted(pool, partial(_packed, of_file=of_file), files):
                     while not futures.wait([answer], timeout=0.1).done:
                         interrupt.safe_place()
                     packed, problems = answer.result()
@@ -228,7 +225,7 @@ def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str,
     for part in _LISTS:
         entries = root.get(part)
         cases[part] = []
-        first: dict[str, Mark] = {}
+        sure: list[tuple[str, Mark]] = []
         for entry in entries.items if entries else ():
             fields, sound, lacks = validate(CaseEntry, entry, file.name, file.problems)
             _check_operators(file, sound, named)
@@ -237,18 +234,17 @@ def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str,
             reported: set[tuple[Mark, str]] = set()
             for expansion in expansions:
                 concretes = [*expansion.expand(fields.name, sound, lacks)]
-                # Also of those that are wrong in themselves, if their ids are sure.
                 is_plain = not ({"matrix", "rows"} & {*entry.entries})
-                for one in (one for one in concretes if is_plain or not one.lost):
-                    mark = one.node.mark
-                    if (other := first.setdefault(one.id.lower(), mark)) != mark:
-                        place = f"{file.name}:{other.line}:{other.column}"
-                        file.problems.add(file.name, mark, _TWICE.format(one.id, place))
+                sure += [(it.id, it.node.mark) for it in concretes if is_plain or not it.lost]
                 opsets = (concrete.node.get("opset") for concrete in concretes)
                 numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
                 of_entry = replace(expansion.file, opsets=frozenset(numbers), reported=reported)
                 found = [*filter(None, (resolve(of_entry, one) for one in concretes))]
                 cases[part] += found if expansion.file in files else ()
+        # Also of those that are wrong in themselves, if their ids are sure.
+        # One that is of several operators may be meant to be twice of one.
+        ids = ((id, Source(file.name, at.line, at.column)) for id, at in dict.fromkeys(sure))
+        check_unique(ids, file.problems)
     about = {case.op.name for part in cases.values() for case in part}
     if not (file.problems or wanted):
         for op in (op for op in named if op not in about):
@@ -292,13 +288,15 @@ def _meant(file: CaseFile, root: FileNode, named: Mapping[str, Mark]) -> CaseFil
     return replace(file, domain=domain, op=op)
 
 
-def check_unique(cases: Sequence[Case], problems: Problems) -> None:
+def check_unique(ids: Iterable[tuple[str, Source]], problems: Problems) -> None:
     """Note every two cases of one id, in any case of letters: ids become names of folders."""
-    first: dict[str, Case] = {}
-    for case in cases:
-        if (other := first.setdefault(case.id.lower(), case)) is not case:
-            message = _TWICE.format(case.id, other.source)
-            problems.add(case.source.file, Mark(case.source.line, case.source.column), message)
+    first: dict[str, Source] = {}
+    for id, source in ids:
+        if other := first.get(id.lower()):
+            message = f"two cases have the id {id} (the other is at {other})"
+            problems.add(source.file, Mark(source.line, source.column), message)
+        else:
+            first[id.lower()] = source
 
 
 def load_all(
@@ -333,7 +331,7 @@ def load_all(
     cases += [replace(case, said=(f"--inputs={inputs}",)) for case in found] if inputs else found
     for path, message in messages:
         problems.add(str(path), _WHOLE_FILE, message)
-    check_unique(cases, problems)
+    check_unique(((case.id, case.source) for case in cases), problems)
     problems.raise_if_any()
     return tuple(cases)
 

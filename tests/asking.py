@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -115,6 +116,14 @@ def shipped_cases(*ops: str) -> tuple[model.Case, ...]:
     if ops and {*ops} <= {*WHOLE}:
         return tuple(case for case in load((), WHOLE) if case.op.name in ops)
     return load((), ops or (() if IS_GATE else SOME))
+
+
+def wait_until(there: Callable[[], object], seconds: float = 30) -> None:
+    """Ask again and again until something is there; it fails after so many seconds."""
+    end = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < end, "it did not come in time"
+        time.sleep(0.01)
 
 
 def elements(case: model.Case) -> int:

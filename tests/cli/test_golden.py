@@ -4,7 +4,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -12,6 +11,7 @@ import pytest
 
 from opcheck.cli import package
 from opcheck.graph.folders import read_tensor, tensor_bytes
+from tests.asking import wait_until
 from tests.cli.conftest import ROOT
 from tests.execution.golden.made import FOUR, RANDOM, rewrite
 
@@ -106,9 +106,7 @@ def test_a_folder_that_is_there_is_kept_unless_forced(run, mine):
 def test_an_interrupt_leaves_nothing(start, tmp_path):
     words = ["--op", "LpPool", "--op", "Softmax", "-o", str(tmp_path / "golden"), "-j", "2"]
     process = start("golden", "write", *words, cwd=ROOT)
-    ended = time.monotonic() + 60
-    while not list(tmp_path.glob(".golden.*.part/new/*/test_*")) and time.monotonic() < ended:
-        time.sleep(0.05)
+    wait_until(lambda: [*tmp_path.glob(".golden.*.part/new/*/test_*")], 60)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from opcheck.cli.group import program
 from opcheck.report import store
+from tests.asking import wait_until
 from tests.cli.conftest import environment
 from tests.cli.fakes import RUNNING
 
@@ -70,13 +71,7 @@ def until_running(tmp_path, monkeypatch):
     file = tmp_path / "running"
     monkeypatch.setenv(RUNNING, str(file))
 
-    def wait():
-        end = time.monotonic() + 30
-        while not file.exists():
-            assert time.monotonic() < end, "it did not start"
-            time.sleep(0.01)
-
-    return wait
+    return lambda: wait_until(file.exists)
 
 
 def interrupt(process):
@@ -201,10 +196,7 @@ def reports_of(folder):
 def test_a_run_that_is_killed_leaves_what_it_had_and_is_incomplete(reporting, tmp_path, results):
     file = tmp_path / "run.jsonl"
     process = reporting(400)
-    end = time.monotonic() + 30
-    while not file.exists() or file.read_bytes().count(b"\n") < results + 1:
-        assert time.monotonic() < end, "it wrote nothing"
-        time.sleep(0.005)
+    wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") > results)
     process.kill()
     process.communicate(timeout=30)
     run = store.read(file)

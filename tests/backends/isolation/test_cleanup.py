@@ -11,6 +11,7 @@ import pytest
 from opcheck.backends.isolation import cleanup
 from opcheck.backends.isolation.cleanup import SCRATCH
 from opcheck.errors import BackendUnavailable
+from tests.asking import wait_until
 
 
 def guards():
@@ -22,9 +23,7 @@ def test_the_folder_and_its_guard_end_with_the_run(monkeypatch, tmp_path):
     with cleanup.guarded_folder() as folder:
         (folder / "left").write_text("behind")
         assert folder.parent == tmp_path
-        started = time.monotonic()
-        while not guards() and time.monotonic() < started + 10:
-            time.sleep(0.01)  # a process has its own words only once it has begun
+        wait_until(guards)  # a process has its own words only once it has begun
         assert len(guards()) == 1
     assert not list(tmp_path.iterdir())
     assert not guards()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.asking import wait_until
 from tests.backends.isolation.asked import FAULTY, case_file, processes_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
@@ -61,13 +62,6 @@ def at_work(tmp_path):
     for process in started:
         with process:
             process.kill()
-
-
-def wait_until(there, seconds):
-    until = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def check_that_nothing_is_left(folder, seconds=3):

@@ -15,7 +15,7 @@ from opcheck.dtypes import DTYPES, DType, content, limits
 from opcheck.engine import operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import did_you_mean
-from opcheck.model import Array, Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
+from opcheck.model import Array, Attrs, Case, OutputSpec, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
 from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
@@ -32,6 +32,9 @@ MAX_ID = 200
 _SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
 _WORDS = {"int": "whole number", "float": "number", "string": "text"}
 _LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
+# Cases share these, which makes them several times faster to unpack.
+_COMPUTED = model.Computed()
+_output, _source = lru_cache(1024)(OutputSpec), lru_cache(model.Source)
 
 
 def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Case | None:
@@ -87,12 +90,12 @@ class Resolver:
             inputs=tensors,
             slots=_ordered(schema.op, tuple(spec.name for spec in tensors)),
             outputs=tuple(self._outputs(self.bindings(schema, tensors), attrs)),
-            expect=Computed(),
+            expect=_COMPUTED,
             rule=self.fields.rule or "must",
             timeout=self.fields.timeout,
             clause=self.fields.clause or "",
             empty=self.fields.empty or "",
-            source=Source(self.file.name, mark.line, mark.column, self.file.shipped),
+            source=_source(self.file.name, mark.line, mark.column, self.file.shipped),
         )
         expect = self.expectation_of(case)
         stated = expect.written
@@ -226,7 +229,7 @@ class Resolver:
             hint = f"a list of them, or computed: [{listed}_0, {listed}_1]"
             self.lacking(self.node.at(["expect"]), message, hint)
         for at, name, output in _asked(schema.op, tuple(dict.fromkeys(names))):
-            yield OutputSpec(name, opset.output_dtype(schema, output, bound, attrs), at)
+            yield _output(name, opset.output_dtype(schema, output, bound, attrs), at)
 
     def _tolerance(self, case: Case, specs: Iterable[TensorSpec]) -> Tolerance | None:
         if self.fields.tolerance is None:
@@ -281,7 +284,7 @@ class Resolver:
         if self.needs_answer and operator_of(case.op) is None:
             message = f"the engine has no kernel for {case.op}: expect must state the outputs"
             self.lacking(self.node.at(path), message)
-        return model.Computed()
+        return _COMPUTED
 
     def _values(self, case: model.Case, answer: object, path: Location) -> model.Values:
         tensors = self.tensors(self.schema.outputs, _outputs(answer), path)

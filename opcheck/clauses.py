@@ -358,12 +358,12 @@ def _has(entry: SentenceEntry, domain: str, op: str) -> bool:
 def _places(entry: SentenceEntry, page: Sequence[Sentence]) -> tuple[Sequence[int], bool]:
     """Return the positions of an entry's sentences, and True if it may mean others too."""
     ends = []
-    for words in (entry.sentence, entry.through or entry.sentence):
+    for words in dict.fromkeys((entry.sentence, entry.through or entry.sentence)):
         found = cited(words, [sentence for sentence in page if entry.part in ("", sentence.part)])
         begun = [sentence for sentence in found if sentence.text.startswith(words)]
         meant = begun if len(begun) == 1 else found
         ends.append([at for at, sentence in enumerate(page) if sentence in meant])
-    first, last = ends
+    first, last = ends[0], ends[-1]
     # Rows of tables stand there twice: through the last of them.
     if entry.through and len({page[at].text for at in last}) == 1:
         last = last[-1:]

@@ -66,7 +66,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 #: Which of so many parts a gate asks of what takes long, or "whole"; None where this is no gate.
-PARTS = 36
+PARTS = 48
 PART = os.environ.get("OPCHECK_PART")
 
 #: Files whose tests read all shipped suites in a gate, which takes half a minute: one process of a

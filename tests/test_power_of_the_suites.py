@@ -17,7 +17,7 @@ from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.model import AnyOf, Case, LiveResult, OpVersion, Rejected, Verdict
 from opcheck.report import store
 from tests.asking import elements, shipped_cases
-from tests.conftest import FirstRun
+from tests.conftest import TURNS, FirstRun
 from tests.hardmax import LAPSES, LIBERTIES, Hardmax
 from tests.inline import result_of
 from tests.miniatures import answering, refusing
@@ -90,7 +90,7 @@ def test_no_real_backend_is_called_unstable(first_run: FirstRun) -> None:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("stage", ["run", "prepare"])
-def test_who_refuses_everything_passes_no_case_at_all(stage: str) -> None:
+def test_who_refuses_everything_passes_no_case_at_all(stage: str, of_part) -> None:
     def kind(case: Case) -> object:
         """What a refusal is judged by: of each kind one case is asked; see `rejection`."""
         if not rejections(case):
@@ -99,7 +99,7 @@ def test_who_refuses_everything_passes_no_case_at_all(stage: str) -> None:
 
     shallow = (one for one in trials() if one.case.level != "deep")
     chosen = {kind(evaluation.case): evaluation for evaluation in shallow}
-    found = list(results(refusing(stage=stage), chosen.values()))
+    found = list(results(refusing(stage=stage), of_part([*chosen.values()], parts=2 * TURNS)))
     passed = [result.case.id for result in found if result.verdict is Verdict.PASS]
     assert not passed
     asked = [result for result in found if rejections(result.case)]

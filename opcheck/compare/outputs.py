@@ -33,9 +33,12 @@ Names: TypeAlias = Collection[str]
 Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]
 
 ROWS_DISAGREE = "the elements of a row disagree about its sum"
+CUT = "cut off instead of rounded; the text states no rounding"
 OWN = "opcheck's own answer in plain arithmetic is as far off as that"
 UNDECIDED_OF_MODELS = "neither bound nor scatter says anything; opcheck locate judges each node"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
+#: So many results that are rounded lie all on one side once in 65,536 times.
+_SURE = 16
 #: The most indices of one axis that are listed one by one.
 _LISTED = 4
 #: The most cells in a row and in a column.
@@ -208,7 +211,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
         is_sound = whole.explained or not (wrong or tier.remark)
         problem, remark = "precision" if is_sound else "values", whole.message
     elif tier.remark:
-        problem, remark = "precision", tier.remark
+        problem, remark = "precision", CUT if _is_cut(want.values, got, dtype) else tier.remark
     elif (found := spread()) and found.message:
         problem, remark = "precision", found.message
     elif want.whole and found:
@@ -216,6 +219,18 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
         remark = f"as far off as {tier.name} arithmetic explains, {times}"
     comparison = _compared(want, got, dtype, decision.found, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
+
+
+def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
+    """Return True if results are nearer to 0 than exact ones, by a place at most: see `_SURE`."""
+    if dtype.kind != "float":
+        return False
+    size, exact = np.abs(elements.wide(got)), np.abs(exact)
+    with np.errstate(invalid="ignore"):
+        less = exact - size
+        off = np.isfinite(less) & (np.abs(less) > exact * 2.0**-20)
+        near = less < 2 * half_ulp(exact, dtype)
+    return bool(np.count_nonzero(off) >= _SURE and (near & (less > 0))[off].all())
 
 
 def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None) -> Comparison:

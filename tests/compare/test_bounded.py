@@ -10,7 +10,7 @@ import pytest
 from opcheck.compare import Want, are_plainly_right, compare, elements as steps
 from opcheck.compare.bounded import _whole, ends, fits_at_least, scatter
 from opcheck.compare.elements import native
-from opcheck.compare.outputs import compare_outputs, computed_want, in_its_dtype, stated_want
+from opcheck.compare.outputs import CUT, compare_outputs, computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DTYPES, identical, round_to
 from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Foreign, OpVersion, Tolerance
@@ -245,6 +245,22 @@ def test_the_first_tier_that_fits_decides(error, problem, tier, remark):
     found = judged([1.0, 1.0], [1.0, 1 + error], Fake(TIERS))
     assert (found.problem, found.tier, found.remark) == (problem, tier, remark)
     assert found.wrong == (problem is not None)
+
+
+@pytest.mark.parametrize(("count", "change", "remark"), [
+    (16, lambda y: -np.floor(y), CUT), (15, lambda y: -np.floor(y), "computed in float16"),
+    (16, lambda y: -np.ceil(y), "computed in float16"),
+    (16, lambda y: 1 - np.floor(y), "computed in float16"),
+    (17, lambda y: np.append(-np.floor(y[:-1]), -np.ceil(y[-1])), "computed in float16"),
+])  # fmt: skip
+def test_what_is_cut_off_is_nearer_to_0_by_less_than_one_place(count, change, remark):
+    tiers = (
+        Tier("plain", arithmetic(2**-24)),
+        Tier("poor", arithmetic(2**-9), None, TIERS[2].remark),
+    )
+    y = 1025.3 + np.arange(count) + np.arange(count) % 2 * 0.4
+    found = judged(-y, change(y), Fake(tiers), FLOAT16)
+    assert (found.problem, found.remark) == ("precision", remark)
 
 
 def test_what_is_declared_needs_no_remark() -> None:

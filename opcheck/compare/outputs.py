@@ -532,8 +532,6 @@ def _pattern(name: str, hit: Mask, listed: int = _LISTED) -> str:
 
 def _slice(hit: Mask) -> str:
     first, last = _ends(hit)
-    if first == last and hit.size > 1:
-        return str(first)
     return ":" if hit.size == last + 1 - first else f"{first}:{last + 1}"
 
 

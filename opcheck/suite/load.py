@@ -16,8 +16,7 @@ from opcheck import interrupt, opset, reading
 from opcheck.dtypes import BY_TEXT, DTYPES
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean, nearest
-from opcheck.model import Case, Level, OpVersion
-from opcheck.model.case import Source
+from opcheck.model import Case, Level, OpVersion, Source
 from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
 from opcheck.suite import cache
 from opcheck.suite.expand import CaseFile, Expansion

@@ -26,7 +26,6 @@ from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import ml_dtypes
-import numpy as np
 from numpy import dtype as dtype_of, frombuffer, ndarray, zeros
 
 from opcheck.model import Array, Foreign, Hold, Items, Measure, Question, Release, Tensors
@@ -315,7 +314,7 @@ def _same(one: Array, other: Array) -> bool:
 
 
 @lru_cache(64)
-def _spelt(dtype: np.dtype[Any]) -> str:
+def _spelt(dtype: dtype_of[Any]) -> str:
     """Return a dtype as text: those of ml_dtypes by name, all others as NumPy spells them."""
     # Not by `dtype.name`, which looks up names that a backend may have changed.
     name = dtype.type.__name__

@@ -15,7 +15,6 @@ from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
 from opcheck.engine.operators import by_step, family, is_open, operator, unsaid, with_parameters
 from opcheck.errors import InvalidNode, illegal
 from opcheck.grouping import sure
-from opcheck.numbers import plain
 
 NAMES = """Det Einsum Gemm MatMul
 
@@ -68,7 +67,7 @@ def _terms_scaled(a, b, C, alpha, beta):
 def _factors_scaled(a, b, C, alpha, beta):
     """As BLAS does: products are added to the scaled C, one after the other."""
     more = None if C is None else _times(beta, C)
-    return xp.bilinear(_times(alpha, a), b, plain.matmul, a.shape[1], more)
+    return xp.bilinear(_times(alpha, a), b, xp.plain.matmul, a.shape[1], more)
 
 
 def _product(of_a, of_b, out, a, b):

@@ -13,11 +13,10 @@ from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.engine.ops.resampling import linear
 from opcheck.errors import InvalidNode, NotSupported, illegal
-from opcheck.numbers import plain, primitive
 
 NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""
 CAUSAL, COL2IM, CONV, TRANSPOSE, DEFORM = map(operator, NAMES.split())
-matmul = primitive(plain.matmul)
+matmul = xp.primitive(xp.plain.matmul)
 #: The transforms for the points 0, ±1, ±2 and infinity.
 TILE = np.array([[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0],
                  [0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0], [0, 4, 0, -5, 0, 1]])  # fmt: skip

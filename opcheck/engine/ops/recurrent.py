@@ -16,10 +16,9 @@ from opcheck.engine import operators
 from opcheck.engine.operators import check_shape, is_open, operator, unsaid, with_parameters
 from opcheck.engine.ops.elementwise import FAMILY
 from opcheck.errors import InvalidNode, illegal
-from opcheck.numbers import plain, primitive
 
 NAMES = """GRU LSTM RNN"""
-matmul = primitive(plain.matmul)
+matmul = xp.primitive(xp.plain.matmul)
 
 
 #: The operators that are activations too, but for one of which the text has another.

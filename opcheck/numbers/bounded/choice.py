@@ -188,11 +188,8 @@ def _extreme(choose: np.ufunc, a: Any, b: Any) -> Bounded:
 maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
 
 
-def clip(x: Bounded, low: Any = None, high: Any = None) -> Bounded:
+def clip(x: Bounded, low: Any, high: Any) -> Bounded:
     """X between `low` and `high`; `high` where they contradict each other."""
-    if low is None or high is None:
-        x = x if low is None else maximum(x, low)
-        return x if high is None else minimum(x, high)
     operands = (x, pair(low, x)[0], pair(high, x)[0])
     v = np.minimum(np.maximum(x.v, operands[1].v), operands[2].v)
     return extreme(

@@ -676,7 +676,7 @@ def resemblance(evidence: Evidence) -> str | None:
 
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
     """Return True if each value of the input has the same outputs, in another order."""
-    if not given.shape == right.shape == got.shape:
+    if given.dtype == object or not given.shape == right.shape == got.shape:
         return False
     pairs = (np.stack([wide(given).ravel(), wide(out).ravel()]) for out in (right, got))
     one, other = (pair[:, np.lexsort(pair)] for pair in pairs)

@@ -5,16 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from opcheck.analysis import (
-    Cause,
-    before_ledgers,
-    causes,
-    is_judged,
-    is_red,
-    is_wrong,
-    number_of,
-    reds_of,
-)
+from opcheck import analysis
+from opcheck.analysis import Cause, causes, is_judged, is_red, is_wrong, number_of, reds_of
 from opcheck.dtypes import DTYPES
 from opcheck.grouping import group_by
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
@@ -86,7 +78,7 @@ def _kinds(result: Record) -> Iterator[str]:
 
 def name_of(record: Record) -> str:
     """The verdict; SELF of the engine against itself; "known" only if listed and wrong."""
-    verdict = record.verdict if is_wrong(record) else before_ledgers(record)
+    verdict = record.verdict if is_wrong(record) else analysis.before_ledgers(record)
     return SELF if record.self_check and verdict is Verdict.PASS else verdict.value
 
 

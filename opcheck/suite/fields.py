@@ -320,7 +320,9 @@ class CaseFields(validation.Fields):
     level: Level | None = _optional(
         "smoke, core (default) or deep. Of a matrix one dtype, at two opsets, is smoke."
     )
-    core: list[DTypeName] | None = _optional("The dtypes in which level core is meant; else deep.")
+    core: list[DTypeName] | None = _optional(
+        "The dtypes in which level core is meant; else deep. On a case, null lifts the file's."
+    )
     timeout: Timeout | None = _optional("Seconds a backend may take if --timeout allows fewer.")
     clause: Text | None = _optional("The sentence tested, quoted.")
     empty: Text | None = _optional(

@@ -2,7 +2,6 @@ import copy
 import multiprocessing
 import os
 import random
-import re
 import signal
 import struct
 import sys
@@ -365,26 +364,22 @@ def test_all_mistakes_are_told_in_one_go(problems: ProblemsOf, old, new, other) 
 
 @pytest.mark.parametrize(("entry", "found"), [
     ("name: First Maximum, attrs: {axes: 0}, inputs: {input: [[1], 2]}",
-     [r"2:16: name: must match .*, got 'First Maximum' \(did you mean 'first_maximum'\?\)",
-      r"2:39: 'axes' is no attribute", r"2:71: input: ragged"]),
+     ["16: name: must match", "39: 'axes' is no attribute", "71: input: ragged"]),
     ("nam: a, attrs: {axes: 0}, inputs: {inptu: [1]}",
-     [r"2:10: unknown key 'nam' \(did you mean 'name'\?\)", r"2:26: 'axes' is no attribute",
-      r"2:45: 'inptu' is no input"]),
+     ["10: unknown key 'nam'", "26: 'axes' is no attribute", "45: 'inptu' is no input"]),
     ("name: a, op: Hardmx, attrs: {axes: 0}, inputs: {input: [1]}",
-     [r"2:23: 'Hardmx' is no operator of this file", r"2:39: 'axes' is no attribute"]),
-    ("name: a, dtype: floot, inputs: {input: [[1], 2]}",
-     [r"2:26: dtype: unknown dtype 'floot'", r"2:55: input: ragged"]),
+     ["23: 'Hardmx' is no operator of this file", "39: 'axes' is no attribute"]),
+    ("name: a, dtype: flt, inputs: {input: [[1], 2]}", ["26: dtype: unknown", "53: input: ragged"]),
     # What may mean a refusal is none of outputs.
     ("name: a, attrs: {axis: 9}, inputs: {input: [1]}, expect: {rejectd: x, legal: {axis: 0}}",
-     [r"2:68: 'rejectd' is no output .*did you mean 'rejected'", r"2:88: unknown key 'axis'"]),
+     ["68: 'rejectd' is no output", "88: unknown key 'axis'"]),
     ("name: a, attrs: {axes: 0}, inputs: {input: [1]}, expect: {output: {valu: 1}}",
-     [r"2:27: 'axes' is no attribute", r"2:77: unknown key 'valu'"]),
+     ["27: 'axes' is no attribute", "77: unknown key 'valu'"]),
 ])  # fmt: skip
 def test_a_mistake_in_a_case_hides_no_other(problems: ProblemsOf, entry, found) -> None:
-    dtype = "" if "dtype:" in entry else ", dtype: float32"
-    told = problems(f"op: Hardmax\ncases: [{{{entry}, opset: 13{dtype}}}]")
+    told = problems(f"op: Hardmax\nopset: 13\ndtype: float32\ncases: [{{{entry}}}]")
     assert len(told) == len(found), told
-    assert all(map(re.match, found, told)), told
+    assert all(map(str.startswith, told, (f"4:{one}" for one in found))), told
 
 
 def test_the_mistakes_of_all_files_are_told_in_one_go(tmp_path: Path) -> None:

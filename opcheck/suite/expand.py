@@ -118,7 +118,7 @@ class Expansion:
         node, own = entry.get("op"), self.file.op
         # One that is misspelt, as was reported, may have more mistakes.
         return node is None or any(
-            op == own or (did_you_mean(op, [own]) and not opset.versions(self.file.domain, op))
+            op == own or (not opset.versions(self.file.domain, op) and did_you_mean(op, [own]))
             for op in operators_of(node)
         )
 

@@ -72,7 +72,6 @@ def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
     ("numpy?acumulate=float16", "has no option 'acumulate'", "accumulate"),
     ("numpy?provider=2", "has no option 'provider'", "numpy has mode"),
     ("reference?threads=2", "has no option 'threads'", "has no options but accumulate and refuses"),
-    ("numpy?refusse=false", "has no option 'refusse'", "did you mean 'refuses'?"),
     ("numpy?refuses=no", "refuses is true or false, got 'no'", ""),
     ("reference?=2", "has no option ''", "has no options but accumulate and refuses"),
 ])  # fmt: skip

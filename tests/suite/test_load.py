@@ -370,7 +370,6 @@ def test_all_mistakes_are_told_in_one_go(problems: ProblemsOf, old, new, other) 
     ("name: a, op: Hardmx, attrs: {axes: 0}, inputs: {input: [1]}",
      ["23: 'Hardmx' is no operator of this file", "39: 'axes' is no attribute"]),
     ("name: a, dtype: flt, inputs: {input: [[1], 2]}", ["26: dtype: unknown", "53: input: ragged"]),
-    # What may mean a refusal is none of outputs.
     ("name: a, attrs: {axis: 9}, inputs: {input: [1]}, expect: {rejectd: x, legal: {axis: 0}}",
      ["68: 'rejectd' is no output", "88: unknown key 'axis'"]),
     ("name: a, attrs: {axes: 0}, inputs: {input: [1]}, expect: {output: {valu: 1}}",

@@ -92,9 +92,8 @@ def status(
         what = "nothing was judged" if len(idle) == len(header.backends) else "not all were judged"
         return Exit.NOTHING_JUDGED, f"{what}: {'; '.join(idly)}"
     judged = plural(sum(map(is_judged, results)), "result")
-    off = {*WRONG} - {Verdict.DIFFER}
     excused = (result for result in results if result.verdict is Verdict.KNOWN)
-    known = Counter(result.backend for result in excused if before_ledgers(result) in off)
+    known = Counter(result.backend for result in excused if is_wrong(result))
     found = Counter(before_ledgers(result) for result in results)
     remarks = []
     if known:
@@ -144,6 +143,13 @@ def _why_idle(mine: Sequence[Record]) -> str:
 def before_ledgers(result: Record) -> Verdict:
     """Return the verdict that a result had before any ledger excused it."""
     return result.verdict if result.verdict is not Verdict.KNOWN else result.found or Verdict.FAIL
+
+
+def is_wrong(result: Record) -> bool:
+    """Return True if the backend is wrong, be it listed or not."""
+    verdict = before_ledgers(result)
+    # Answers that differ accuse nobody.
+    return verdict in WRONG and verdict is not Verdict.DIFFER
 
 
 def is_judged(result: Record) -> bool:

@@ -43,6 +43,8 @@ class Address:
     options: tuple[tuple[str, str], ...] = ()
     #: Poorer arithmetic that is declared, which matters to the backend's judges only.
     accumulate: tuple[str, ...] = ()
+    #: False: it is declared not to refuse invalid models.
+    refuses: bool = True
 
     def __str__(self) -> str:
         return self.at(self.kind if self.detail is None else f"{self.kind}:{self.detail}")
@@ -52,6 +54,7 @@ class Address:
         options = [f"{name}={value}" for name, value in self.options]
         if self.accumulate:
             options.append(f"accumulate={','.join(self.accumulate)}")
+        options += ["refuses=false"] * (not self.refuses)
         # A detail that ends like options needs a question mark to tell that it does not.
         if options or (self.kind in _FREE and _END.search(place)):
             return f"{place}?{'&'.join(options)}"
@@ -89,7 +92,9 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
         given[name] = value
     accumulate = given.pop("accumulate", None)
     declared = () if accumulate is None else _accumulate(text, accumulate)
-    return Address(kind, detail or None, tuple(sorted(given.items())), declared)
+    if (refuses := given.pop("refuses", "true")) not in ("true", "false"):
+        raise UsageError(f"backend {text!r}: refuses is true or false, got {refuses!r}")
+    return Address(kind, detail or None, tuple(sorted(given.items())), declared, refuses == "true")
 
 
 def built_in() -> tuple[str, ...]:

@@ -215,13 +215,14 @@ def connect(text: str) -> Backend:
         point = entry_points()[address.kind]
         with blamed(f"backend {address.kind!r} ({point.value}) cannot be loaded"):
             maker = point.load()
-        place = str(replace(address, options=(), accumulate=()))
+        place = str(replace(address, options=(), accumulate=(), refuses=True))
         version = point.dist.version if point.dist else ""
         backend = made(maker, place, address.detail, dict(address.options), version)
     # There may be more in its address than itself knows of.
     own = backend.info
-    accumulate = address.accumulate or own.accumulate
-    info = replace(own, address=address.at(own.address), accumulate=accumulate)
+    accumulate, refuses = address.accumulate or own.accumulate, address.refuses and own.refuses
+    where = address.at(own.address)
+    info = replace(own, address=where, accumulate=accumulate, refuses=refuses)
     return replace(backend, info=info)
 
 
@@ -320,6 +321,7 @@ def _each(kind: type) -> Callable[[Any], bool]:
 _STATED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "version": ("a string", lambda value: isinstance(value, str)),
     "repeatable": ("True or False", lambda value: isinstance(value, bool)),
+    "refuses": ("True or False", lambda value: isinstance(value, bool)),
     "threads": ("a whole number or None", lambda value: value is None or type(value) is int),
     "devices": ("a list of strings", _each(str)),
     "documented_errors": (

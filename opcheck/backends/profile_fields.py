@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, Field
 
+from opcheck.backends.adapters import DECLARED
 from opcheck.backends.address import Address, Profile, built_in, memory, parse
 from opcheck.errors import UsageError
 from opcheck.grouping import picked
@@ -44,6 +45,7 @@ class ProfileFields(validation.Fields):
     address: str
     options: dict[str, Annotated[Any, AfterValidator(_option)]] = Field({})
     accumulate: list[str] = Field([])
+    refuses: bool = True
     environment: dict[str, str] = Field({})
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     memory_limit: Annotated[Any, AfterValidator(_bytes)] = None
@@ -79,12 +81,14 @@ def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, 
 
 def _address(said: ProfileFields) -> Address:
     """Return the address with its separate options; raise UsageError."""
-    if "accumulate" in said.options:
-        raise UsageError("accumulate is none of the options", "write it beside them, as a list")
+    for name in (name for name in DECLARED if name in said.options):
+        hint = "write it beside them" + ", as a list" * (name == "accumulate")
+        raise UsageError(f"{name} is none of the options", hint)
     stated = parse(said.address)
     options = sorted({**dict(stated.options), **said.options}.items())
     declared = sorted({*stated.accumulate, *said.accumulate})
-    address = replace(stated, options=tuple(options), accumulate=tuple(declared))
+    own = replace(stated, refuses=stated.refuses and said.refuses)
+    address = replace(own, options=tuple(options), accumulate=tuple(declared))
     if parse(str(address)) != address:
         raise UsageError(f"{str(address)!r} cannot be an address", "an option holds & or ?")
     return address

@@ -123,8 +123,10 @@ def run(**values: Any) -> NoReturn:
     PATH is a case file, a folder of them or of ONNX's test data, a model, or onnx-node[/PATTERN],
     the node tests of the onnx package; the shipped suites if there is none. ADDRESS is
     kind[:detail][?option=value], see `opcheck backends`; without -b: numpy (the built-in engine),
-    onnxruntime and reference (onnx.reference). Each backend works in processes of its own: if one
-    crashes, hangs or takes too much memory, that is its verdict, and the run goes on.
+    onnxruntime and reference (onnx.reference). Of a kernel library that does not refuse invalid
+    models, ?refuses=false says so: what asks for refusals is then unsupported. Each backend works
+    in processes of its own: if one crashes, hangs or takes too much memory, that is its verdict,
+    and the run goes on.
 
     \b
     opcheck run                                   the shipped suites on the default backends

@@ -136,6 +136,9 @@ class CaseEvaluation:
         except MemoryError:
             reason = "the case's data do not fit into memory"
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.NOT_RUN, reason))
+        if isinstance(case.expect, model.Rejected) and not backend.refuses:
+            reason = "it declares that it does not refuse invalid models (refuses=false)"
+            return EvaluatedCase(LiveResult(case, backend.address, Verdict.UNSUPPORTED, reason))
         legal = asked.twin
         reply = yield asked
         outcome, printed = reply.outcome, reply.printed

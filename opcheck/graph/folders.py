@@ -54,7 +54,7 @@ _ANSWERS = rf"[^/]+/(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)
 ANSWER_FILE = re.compile(rf"{QUESTION_FILE.pattern}|{_ANSWERS}")
 #: Of the file that says whose outputs these are, null where only questions were written.
 _FORMAT = 1
-_FIELDS = ("address", "kind", "version", "accumulate", "engine", "devices", "threads")
+_FIELDS = ("address", "kind", "version", "accumulate", "engine", "devices", "threads", "refuses")
 
 
 def folder_name(case: str) -> str:
@@ -258,6 +258,7 @@ def read_origin(folder: Path) -> BackendInfo | None:
             raise ValueError(record["format"])
         if (fields := record["backend"]) is None:
             return None
+        fields = {"refuses": True, **fields}  # which earlier versions do not state
         data = json.dumps({name: fields[name] for name in _FIELDS})
         return TypeAdapter(BackendInfo).validate_json(data, strict=True)
     except (ValueError, TypeError, KeyError, RecursionError):

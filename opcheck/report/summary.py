@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.analysis import is_failure, is_judged, outcome, reds_of
+from opcheck.analysis import before_ledgers, is_failure, is_judged, outcome, reds_of
 from opcheck.errors import Exit, few
 from opcheck.grouping import group_by
 from opcheck.model import GRAPH, ComparisonRecord, Header, LiveResult, Record, Run, Verdict, light
@@ -276,7 +276,7 @@ class Pretty:
         # Without -v, only for backends that are judged on nothing.
         judged = set() if self.verbose else {one.backend for one in results if is_judged(one)}
         idle = [result for result in results if result.backend not in judged]
-        warnings = "Warnings (in full with -vv, red with --strict)"
+        warnings = "Warnings (in full with -vv, red with --strict unless listed)"
         not_run = self._reasons(results, Verdict.NOT_RUN, "Not run")
         lacking = self._reasons(idle, Verdict.UNSUPPORTED, "Not supported")
         warned = self._reasons(results, Verdict.WARN, warnings, by_name=True)
@@ -356,10 +356,17 @@ class Pretty:
         self, results: Iterable[Record], verdict: Verdict, title: str, *, by_name: bool = False
     ) -> Table:
         rows: list[tuple[str, str, str]] = []
-        for name, mine in self._named(one for one in results if one.verdict is verdict):
-            reasons = (f"{f'{one.op.name}/{one.name}: ' * by_name}{one.reason}" for one in mine)
+        for name, mine in self._named(one for one in results if before_ledgers(one) is verdict):
+            reasons = (self._reason(one, by_name=by_name) for one in mine)
             rows += ((name, *kind) for kind in _kinds(reasons))
         return grouped(["backend", Numbers("cases"), "reason"], rows, title)
+
+    def _reason(self, result: Record, *, by_name: bool) -> str:
+        if result.verdict is Verdict.KNOWN:
+            # Why nothing is supported is always said, why something is a warning with -v.
+            known = result.known if self.verbose or not by_name else None
+            return "as a ledger lists it" + (f": {known.cause}" if known else "")
+        return f"{f'{result.op.name}/{result.name}: ' * by_name}{result.reason}"
 
     def _overview(self) -> None:
         console, header, names, results = self.console, self.header, self.names, self.results

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from opcheck import analysis
-from opcheck.analysis import Cause, causes, is_judged, is_red, number_of, reds_of
+from opcheck.analysis import Cause, causes, is_judged, is_red, is_wrong, number_of, reds_of
 from opcheck.dtypes import DTYPES
 from opcheck.grouping import group_by
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
@@ -68,23 +68,18 @@ def by_operator(
 
 
 def _kinds(result: Record) -> Iterator[str]:
-    # What a ledger lists counts as its verdict before, and if wrong as `known` too.
-    verdict = analysis.before_ledgers(result)
     if is_judged(result):
         yield "judged"
-    # Answers that differ accuse nobody.
-    if verdict in WRONG and verdict is not Verdict.DIFFER:
+    if is_wrong(result):
         yield "wrong"
-        yield result.verdict.value
-    elif verdict is not Verdict.PASS:
-        yield verdict.value
-    elif result.self_check:
-        yield SELF
+    if (name := name_of(result)) != Verdict.PASS:
+        yield name
 
 
 def name_of(record: Record) -> str:
-    """The verdict, or SELF for the engine's passes against itself."""
-    return SELF if record.self_check and record.verdict is Verdict.PASS else record.verdict.value
+    """The verdict; SELF of the engine against itself; "known" only if listed and wrong."""
+    verdict = record.verdict if is_wrong(record) else analysis.before_ledgers(record)
+    return SELF if record.self_check and verdict is Verdict.PASS else verdict.value
 
 
 def table(
@@ -117,8 +112,8 @@ def cause_of(known: Known) -> Known:
 
 
 def known(backends: Backends, results: Results) -> Iterator[tuple[str, Known, int]]:
-    """Yield each backend's known defects, and the number of results that each explains."""
-    listed = (result for result in results if result.verdict is Verdict.KNOWN)
+    """Yield each backend's known defects, and the number of wrong results that each explains."""
+    listed = (result for result in results if name_of(result) == Verdict.KNOWN)
     for address, mine in of_backends(backends, listed).items():
         causes = Counter(cause_of(result.known) for result in mine if result.known)
         yield from ((address, cause, count) for cause, count in causes.most_common())
@@ -192,7 +187,7 @@ def by_backend(
     found = group_by(records, lambda record: record.backend)
     for backend in header.backends:
         mine = found.get(backend.address, [])
-        judged = [r for r in mine if r.verdict not in analysis.UNJUDGED and not r.self_check]
+        judged = [result for result in mine if is_judged(result) and not result.self_check]
         conforming = sum(record.verdict is Verdict.PASS for record in judged)
         yield backend.address, counted(mine, red), conforming, len(judged)
 

@@ -320,7 +320,9 @@ class CaseFields(validation.Fields):
     level: Level | None = _optional(
         "smoke, core (default) or deep. Of a matrix one dtype, at two opsets, is smoke."
     )
-    core: list[DTypeName] | None = _optional("The dtypes in which level core is meant; else deep.")
+    core: list[DTypeName] | None = _optional(
+        "The dtypes in which level core is meant; else deep. On a case, null lifts the file's."
+    )
     timeout: Timeout | None = _optional("Seconds a backend may take if --timeout allows fewer.")
     clause: Text | None = _optional("The sentence tested, quoted.")
     empty: Text | None = _optional(
@@ -503,7 +505,7 @@ def validate(
 
 
 def _without_faults(node: FileNode, paths: Iterable[validation.Location]) -> FileNode:
-    """`node` without the fields that the paths lead into, or the item of `inputs` and `rows`."""
+    """`node` without the fields that the paths lead into, or the item of some of them."""
     below: dict[str | int, list[validation.Location]] = {}
     for path in filter(None, paths):
         below.setdefault(path[0], []).append(path[1:])
@@ -511,8 +513,11 @@ def _without_faults(node: FileNode, paths: Iterable[validation.Location]) -> Fil
     def kept(key: str | int, value: FileNode) -> FileNode | None:
         if key not in below:
             return value
-        enters = isinstance(key, int) or key in ("inputs", "rows")
-        return _without_faults(value, below[key]) if enters and all(below[key]) else None
+        is_of_outputs = key == "expect" and not {*value.entries} & {*FORMS}
+        enters = isinstance(key, int) or key in ("inputs", "rows") or is_of_outputs
+        rest = _without_faults(value, below[key]) if enters and all(below[key]) else None
+        # No outputs would be no expectation, which is another mistake.
+        return None if rest and is_of_outputs and not rest.value else rest
 
     if isinstance(node.value, tuple):
         items = [kept(number, item) for number, item in enumerate(node.value)]

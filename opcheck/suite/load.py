@@ -228,13 +228,15 @@ def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str,
         for entry in entries.items if entries else ():
             fields, sound, lacks = validate(CaseEntry, entry, file.name, file.problems)
             _check_operators(file, sound, named)
-            if not fields:
+            if not isinstance(sound.value, dict):
                 continue
+            # One without a sound name has no case, but may have more mistakes.
+            name = fields.name if fields else "unnamed"
             reported: set[tuple[Mark, str]] = set()
             for expansion in expansions:
-                concretes = [*expansion.expand(fields.name, sound, lacks)]
-                is_plain = not ({"matrix", "rows"} & {*entry.entries})
-                sure += [(it.id, it.node.mark) for it in concretes if is_plain or not it.lost]
+                concretes = [*expansion.expand(name, sound, lacks)]
+                is_sure = fields and not ({"matrix", "rows"} & {*entry.entries})
+                sure += [(it.id, it.node.mark) for it in concretes if is_sure or not it.lost]
                 opsets = (concrete.node.get("opset") for concrete in concretes)
                 numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
                 of_entry = replace(expansion.file, opsets=frozenset(numbers), reported=reported)

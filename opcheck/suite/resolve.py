@@ -64,7 +64,7 @@ class Resolver:
 
     def __post_init__(self) -> None:
         self.node, expect = self.concrete.node, self.fields.expect
-        unknown = expect is None and self.concrete.lost is f.Omitted.EXPECTATION
+        unknown = self.concrete.lost is f.Omitted.EXPECTATION
         # An expected answer is a refusal.
         refused = any(isinstance(answer, f.RejectedField) for _, answer in _answers(expect))
         self.may_be_illegal = unknown or refused

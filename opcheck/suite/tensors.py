@@ -349,19 +349,19 @@ def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: 
 
 
 def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
-    if dtype is None:
-        raise Lacking(node.mark, f"{name}: its dtype is not stated", _STATE)
     values: list[Any] = []
     shape = _walk(name, node, dtype, values)
+    if dtype is None:
+        raise Lacking(node.mark, f"{name}: its dtype is not stated", _STATE)
     # Floats stay in float64: they are rounded once, when the case's data is made.
     array = np.array(values, unrounded_dtype(dtype)).reshape(shape)
     return TensorSpec(name, dtype, shape, Given(array))
 
 
-def _walk(name: str, node: FileNode, dtype: DType, values: list[Any]) -> tuple[int, ...]:
-    """The shape below `node`, whose scalars are appended to `values`."""
+def _walk(name: str, node: FileNode, dtype: DType | None, values: list[Any]) -> tuple[int, ...]:
+    """The shape below `node`, whose scalars are appended to `values`, if their dtype is known."""
     if not isinstance(node.value, tuple):
-        values.append(_scalar(name, node, dtype))
+        values.append(dtype and _scalar(name, node, dtype))
         return ()
     shapes = [_walk(name, item, dtype, values) for item in node.value]
     for item, shape in zip(node.value, shapes, strict=True):

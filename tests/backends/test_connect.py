@@ -51,10 +51,11 @@ def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch):
 
 
 def test_declared_arithmetic_is_part_of_the_address_and_changes_nothing_else() -> None:
-    plain, declared = connect("numpy"), connect("numpy?accumulate=stored,float16,stored")
-    assert plain.info.accumulate == ()
-    assert declared.info.accumulate == ("float16", "stored")
-    assert declared.info.address == "numpy?accumulate=float16,stored"
+    text = "numpy?refuses=false&accumulate=stored,float16,stored"
+    plain, declared = connect("numpy?refuses=true"), connect(text)
+    assert (plain.info.address, plain.info.accumulate, plain.info.refuses) == ("numpy", (), True)
+    assert (declared.info.accumulate, declared.info.refuses) == (("float16", "stored"), False)
+    assert declared.info.address == "numpy?accumulate=float16,stored&refuses=false"
     assert (declared.info.kind, declared.info.version) == (plain.info.kind, plain.info.version)
     assert declared.info.engine is plain.info.engine is True
     assert declared.documented_errors == plain.documented_errors
@@ -70,8 +71,9 @@ def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
 @pytest.mark.parametrize(("address", "message", "hint"), [
     ("numpy?acumulate=float16", "has no option 'acumulate'", "accumulate"),
     ("numpy?provider=2", "has no option 'provider'", "numpy has mode"),
-    ("reference?threads=2", "has no option 'threads'", "has no options but accumulate"),
-    ("reference?=2", "has no option ''", "has no options but accumulate"),
+    ("reference?threads=2", "has no option 'threads'", "has no options but accumulate and refuses"),
+    ("numpy?refuses=no", "refuses is true or false, got 'no'", ""),
+    ("reference?=2", "has no option ''", "has no options but accumulate and refuses"),
 ])  # fmt: skip
 def test_an_option_without_use_is_refused(address: str, message: str, hint: str) -> None:
     error = refusal(address)

@@ -14,6 +14,7 @@ FULL = """
     address = "onnxruntime:CPUExecutionProvider"
     options = { threads = 2, level = "all", flag = true }
     accumulate = ["stored", "float16"]
+    refuses = false
     environment = { ORT_LOG = "1" }
     timeout = 5
     memory_limit = "2GiB"
@@ -42,7 +43,7 @@ def refusal(folder: Path, text: str, name: str = "opcheck.toml") -> list[str]:
 def test_a_profile_is_an_address_and_how_its_process_is_treated(tmp_path: Path) -> None:
     (profile,) = profiles(written(tmp_path, FULL)).values()
     options = (("flag", "true"), ("level", "all"), ("threads", "2"))
-    address = Address("onnxruntime", "CPUExecutionProvider", options, ("float16", "stored"))
+    address = Address("onnxruntime", "CPUExecutionProvider", options, ("float16", "stored"), False)
     assert profile == Profile("ort-quick", address, {"ORT_LOG": "1"}, 5.0, 2 << 30)
 
 
@@ -125,6 +126,7 @@ def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
         address = "numpy"
         memory_limit = "2 elephants"
         accumulate = "float16"
+        refusse = false
         environment = { A = 1 }
         [backends.two.options]
         threads = [1]
@@ -136,8 +138,9 @@ def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
         "opcheck.toml:10:1: backends.two.memory_limit: '2 elephants' is no size of memory; write"
         " for example 2GiB, 512MB or 1000000",
         "opcheck.toml:11:1: backends.two.accumulate: must be a list, got 'float16'",
-        "opcheck.toml:12:1: backends.two.environment.A: must be a text, got 1",
-        "opcheck.toml:14:1: backends.two.options.threads: must be a text, a number, true or false",
+        "opcheck.toml:12:1: unknown key 'refusse' (did you mean 'refuses'?)",
+        "opcheck.toml:13:1: backends.two.environment.A: must be a text, got 1",
+        "opcheck.toml:15:1: backends.two.options.threads: must be a text, a number, true or false",
     ]
 
 
@@ -157,7 +160,7 @@ def test_addresses_are_read_like_those_of_the_command_line(tmp_path: Path) -> No
         options = { a = "b&c=d" }
         [backends.twice]
         address = "numpy"
-        options = { accumulate = "float16" }
+        options = { refuses = false }
         """,
     )
     assert [line.partition(" (")[0] for line in found] == [
@@ -166,7 +169,7 @@ def test_addresses_are_read_like_those_of_the_command_line(tmp_path: Path) -> No
         "opcheck.toml:6:1: backends.poor: backend 'numpy?accumulate=float15': "
         "no such arithmetic: 'float15'",
         "opcheck.toml:9:1: backends.amp: 'numpy?a=b&c=d' cannot be an address",
-        "opcheck.toml:12:1: backends.twice: accumulate is none of the options",
+        "opcheck.toml:12:1: backends.twice: refuses is none of the options",
     ]
     assert "did you mean 'numpy'?" in found[1]
 

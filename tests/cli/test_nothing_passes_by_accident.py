@@ -145,6 +145,20 @@ def test_a_worker_ends_as_if_all_was_well(run, tmp_path, monkeypatch, backend, c
     run("run", "cases.yaml", "-k", "many_ties", "-b", f"py:{backend}", code=code)
 
 
+def test_what_is_not_asked_for_refusals_passes_by_values_alone(run, tmp_path):
+    answers = "[{as: no, rejected: x, legal: {attrs.axis: 1}}, {as: last, output: [[0, 1]]}]"
+    either = f"inputs: {{input: [[1, 2]]}}, attrs: {{axis: 2}}, expect: {{any_of: {answers}}}"
+    (tmp_path / "cases.yaml").write_text(f"{CASES}- {{name: either, rule: open, {either}}}\n")
+    asked = "cases.yaml", "-b", "numpy?refuses=false"
+    found = run("run", *asked, "-v", code=0)
+    assert "it declares that it does not refuse invalid models" in found.stdout
+    assert re.search(r"Hardmax/either +numpy\S* \S+ +1  no\n", found.stdout)
+    assert last(found).endswith("5 results, nothing unexpected; 1 unsupported")
+    assert last(run("run", *asked, "--require-supported", code=1)).endswith(": 1 unsupported")
+    assert "supported no case" in last(run("run", *asked, "-k", "out_of_range", code=5))
+    assert "unsupported: float32" in run("support", *asked, "--require", "Hardmax", code=1).stderr
+
+
 @pytest.mark.parametrize(("words", "said"), [
     (["-b", "right", "-b", "right"], "backend 'right' is named twice"),
     (

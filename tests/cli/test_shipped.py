@@ -157,6 +157,10 @@ def test_the_stream_says_the_same_as_the_tables(first_run, run):
         backend: {**counts, "pass": counts["pass"] + counts.get("self", 0)}
         for backend, counts in rows(tables.stdout).items()
     }
+    # Tables count what is listed, and no defect, as what it is.
+    for one in (one for one in records if one["found"] in ("warn", "unsupported")):
+        footer["totals"][one["backend"]]["known"] -= 1
+        footer["totals"][one["backend"]][one["found"]] += 1
     for backend, counts in footer["totals"].items():
         assert {column: totals[backend][column] for column in counts} == counts
     assert {record["backend"] for record in records if record["self"]} == {"numpy"}

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -230,10 +231,13 @@ FULL = BackendInfo(
 PLAIN = BackendInfo("numpy", "numpy", "")
 
 
-@pytest.mark.parametrize("backend", [FULL, PLAIN, None])
+@pytest.mark.parametrize("backend", [FULL, PLAIN, replace(PLAIN, refuses=False), None])
 def test_whose_outputs_they_are_is_read_as_written(tmp_path, backend):
     write_origin(tmp_path, backend)
     assert read_origin(tmp_path) == backend
+    # Earlier versions did not write it.
+    (tmp_path / MARKER).write_text((tmp_path / MARKER).read_text().replace('"refuses"', '"_"'))
+    assert read_origin(tmp_path) == (backend and replace(backend, refuses=True))
 
 
 def test_a_folder_without_the_file_says_nothing(tmp_path: Path) -> None:

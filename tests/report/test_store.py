@@ -42,6 +42,7 @@ def test_the_header_tells_format_machine_and_backends():
                 "devices": [],
                 "threads": None,
                 "of": None,
+                "refuses": True,
                 "made_of": {},
                 "asked": None,
             }

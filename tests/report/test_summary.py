@@ -290,6 +290,20 @@ def test_what_a_ledger_excuses_counts_as_what_it_is(verdict, found, share, kind)
     assert rows[1] == [*kind.split(), "1"]
 
 
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_known_defects_are_wrong_results_and_add_up_everywhere(verbose):
+    ways = [Verdict.FAIL, Verdict.ERROR, Verdict.WARN, Verdict.UNSUPPORTED, Verdict.DIFFER]
+    results = [record(Verdict.KNOWN, found=way, known=LANES) for way in ways]
+    text = shown([*results, record()], "acme", verbose=verbose).text
+    if verbose:
+        assert "\nHardmax-13  acme 1.5     1      2     1       1            1\n" in text
+        assert re.findall(r"^acme 1.5 +2  (\S+)", text, re.MULTILINE) == ["The"]
+        assert re.findall(r"1  as a ledger lists it: (\S+)", text) == ["The", "The"]
+    else:
+        assert "acme 1.5: 1 known defect\n  2  The maximum" in text
+        assert re.findall(r"acme 1.5 +(\d+  as a .*)", text) == ["1  as a ledger lists it"]
+
+
 @pytest.fixture(scope="module")
 def crowded():
     """Results of eight backends, each wrong in thirty known ways on twenty operators."""
@@ -342,3 +356,5 @@ def test_why_nothing_is_supported_is_never_hidden():
     idle = record(Verdict.UNSUPPORTED, reason="no kernel for Hardmax")
     assert "no kernel for Hardmax" in shown([idle], "acme", verbose=False).text
     assert "no kernel for Hardmax" not in shown([idle, record()], "acme", verbose=False).text
+    listed = record(Verdict.KNOWN, found=Verdict.UNSUPPORTED, known=GONE)
+    assert GONE.cause in shown([listed], "acme", verbose=False).text

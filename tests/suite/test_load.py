@@ -259,7 +259,8 @@ def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
     ("op: Hardmax\ncases: [»7]", "must be a mapping, got 7"),
     ("op: Hardmax\ncases: [»null]", "must be a mapping, got null"),
     ("op: Hardmax\ncases: [»{opset: 1}]", "'name' is missing"),
-    ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b'"),
+    ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b' "
+     "(did you mean 'a_b'?)"),
     ("op: Hardmax\ncases: [{name: »3}]", "name: must be a text, got 3"),
     (f"op: »Hardmx\ncases: [{{name: a, {OF_HARDMAX}}}]",
      "unknown operator 'Hardmx' (did you mean 'Hardmax'?)"),
@@ -361,13 +362,32 @@ def test_all_mistakes_are_told_in_one_go(problems: ProblemsOf, old, new, other) 
     ]
 
 
+@pytest.mark.parametrize(("entry", "found"), [
+    ("name: First Maximum, attrs: {axes: 0}, inputs: {input: [[1], 2]}",
+     ["16: name: must match", "39: 'axes' is no attribute", "71: input: ragged"]),
+    ("nam: a, attrs: {axes: 0}, inputs: {inptu: [1]}",
+     ["10: unknown key 'nam'", "26: 'axes' is no attribute", "45: 'inptu' is no input"]),
+    ("name: a, op: Hardmx, attrs: {axes: 0}, inputs: {input: [1]}",
+     ["23: 'Hardmx' is no operator of this file", "39: 'axes' is no attribute"]),
+    ("name: a, dtype: flt, inputs: {input: [[1], 2]}", ["26: dtype: unknown", "53: input: ragged"]),
+    ("name: a, attrs: {axis: 9}, inputs: {input: [1]}, expect: {rejectd: x, legal: {axis: 0}}",
+     ["68: 'rejectd' is no output", "88: unknown key 'axis'"]),
+    ("name: a, attrs: {axes: 0}, inputs: {input: [1]}, expect: {output: {valu: 1}}",
+     ["27: 'axes' is no attribute", "77: unknown key 'valu'"]),
+])  # fmt: skip
+def test_a_mistake_in_a_case_hides_no_other(problems: ProblemsOf, entry, found) -> None:
+    told = problems(f"op: Hardmax\nopset: 13\ndtype: float32\ncases: [{{{entry}}}]")
+    assert len(told) == len(found), told
+    assert all(map(str.startswith, told, (f"4:{one}" for one in found))), told
+
+
 def test_the_mistakes_of_all_files_are_told_in_one_go(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("op: Hardmx\ncases: [{name: A}]")
     (tmp_path / "b.yaml").write_text("{")
     write(tmp_path / "c.yaml", "fine")
     (tmp_path / "d.yaml").write_text(ONE.replace("axis", "axes"))
     files = [problem.partition(":")[0] for problem in refused(tmp_path, tmp_path / "e.yaml")]
-    assert files == [str(tmp_path / f"{name}.yaml") for name in "aabde"]
+    assert files == [str(tmp_path / f"{name}.yaml") for name in "aabdde"]
 
 
 FAMILY = """\

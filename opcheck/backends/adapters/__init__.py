@@ -9,6 +9,9 @@ from typing import Any
 from opcheck.backends.execute import message_of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 
+#: The options of every kind, by which its judges judge.
+DECLARED = ("accumulate", "refuses")
+
 
 @dataclass(frozen=True)
 class About:
@@ -75,8 +78,8 @@ def take(
     taken = {}
     for name, text in options.items():
         if name not in known:
-            offer = ", ".join(known) or "no options but accumulate"
-            hint = did_you_mean(name, [*known, "accumulate"]) or f"{kind} has {offer}"
+            offer = ", ".join(known) or f"no options but {' and '.join(DECLARED)}"
+            hint = did_you_mean(name, [*known, *DECLARED]) or f"{kind} has {offer}"
             raise UsageError(f"backend {kind!r} has no option {name!r}", hint)
         try:
             taken[name] = known[name](text)

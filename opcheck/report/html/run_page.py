@@ -368,7 +368,8 @@ def results_table(
     rows = []
     for record in records:
         (count,) = totals.counted([record], red)
-        cause = record.known and totals.cause_of(record.known)
+        listed = record.known if count.name == Verdict.KNOWN else None
+        cause = listed and totals.cause_of(listed)
         case, used = shown(record.case), record.used
         # A command may contain PLACE itself.
         repeat = shown(record.repeat).replace(PLACE, "\ufffd")

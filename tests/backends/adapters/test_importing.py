@@ -99,7 +99,7 @@ def test_an_unknown_option_is_answered_with_what_was_meant_or_with_what_there_is
     assert near.message == "backend 'acme' has no option 'thread'"
     assert near.hint == "did you mean 'threads'?"
     assert refused({"xyz": "1"}).hint == "acme has threads, precision"
-    assert refused({"threads": "1"}, {}).hint == "acme has no options but accumulate"
+    assert refused({"threads": "1"}, {}).hint == "acme has no options but accumulate and refuses"
 
 
 def test_a_value_that_is_refused_is_told_with_what_is_allowed() -> None:

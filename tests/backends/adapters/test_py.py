@@ -179,7 +179,7 @@ MAKERS = """
         version = "1.0"
         devices = ["A", "B"]
         documented_errors = [ValueError]
-        repeatable = False
+        repeatable = refuses = False
 
         def __init__(self, *, threads="4"):
             self.threads = int(threads)
@@ -204,7 +204,8 @@ def test_it_says_what_it_is(write: Write) -> None:
     backend = connect("py:makers:Noting?threads=2")
     info = backend.info
     assert (info.address, info.version) == ("py:makers:Noting?threads=2", "1.0")
-    assert (info.devices, info.threads, info.repeatable) == (("A", "B"), 2, False)
+    assert (info.devices, info.threads) == (("A", "B"), 2)
+    assert info.repeatable is info.refuses is False
     assert backend.documented_errors == (ValueError,)
 
 

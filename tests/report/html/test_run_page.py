@@ -125,7 +125,10 @@ def test_failures_stand_under_their_causes_the_most_frequent_first():
 
 
 def test_known_defects_are_told_by_cause_with_a_link_to_their_cases():
-    page = Seen(page_of(run_of(*(record(Verdict.KNOWN, known=KNOWN) for _ in range(3)))))
+    known = [record(Verdict.KNOWN, known=KNOWN) for _ in range(3)]
+    html = page_of(run_of(*known, replace(known[0], found=Verdict.UNSUPPORTED)))
+    assert [row["known"] for row in data_of(html)] == [0, 0, 0, -1]
+    page = Seen(html)
     assert "The maximum of a vector's lanes" in page.text
     (link,) = [one for one in page.all("a") if one.get("data-filter") == "known=0"]
     assert link["href"] == "#results"

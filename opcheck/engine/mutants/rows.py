@@ -109,14 +109,9 @@ _top = methodcaller("max", axis=1)
 _finfo: Any = ml_dtypes.finfo
 
 
-def _starting(choose: Callable[[Any, Any], Any], start: float | str) -> RowChange:
-    """The extreme of a row, and of a number or an end of the type's range: "min" or "max"."""
-
-    def started(extreme: RowFunction, m: Matrix) -> Any:
-        first = getattr(_finfo(m.dtype), start) if isinstance(start, str) else start
-        return choose(extreme(m), m.dtype.type(first))
-
-    return started
+def _starting(choose: Callable[[Any, Any], Any], start: float) -> RowChange:
+    """The extreme of a row and what it is compared with first."""
+    return lambda extreme, m: choose(extreme(m), m.dtype.type(start))
 
 
 EXTREMES: tuple[Mutant, ...] = faults(
@@ -359,15 +354,15 @@ TOPS: tuple[Mutant, ...] = faults(
 
 #: Suites need not see these: nobody can tell where the maximum started that a Softmax subtracts.
 CAUSES: tuple[Mutant, ...] = (
-    *faults("max", partial(_along, _top),
-            ("maximum_starts_at_the_lowest", "the running maximum started at the lowest finite "
-             "number of its type", _starting(np.maximum, "min"), FLOATS)),
-    *faults("min", partial(_along, methodcaller("min", axis=1)),
-            ("minimum_starts_at_the_largest", "the running minimum started at the largest finite "
-             "number of its type", _starting(np.minimum, "max"), FLOATS),
-            *((f"minimum_starts_at_{name}", f"the running minimum started at {start:g}",
-               _starting(np.minimum, start), only) for name, start, only in (
-                  ("the_largest_float32", -LOWEST, DOUBLE), ("1e9", 1e9, el.BEYOND_FLOAT16),
-                  ("1e4", 1e4, (*FLOATS, *SIGNED[1:], *UNSIGNED[1:])), ("0", 0.0, None)))),
+    *faults("max", partial(_along, _top), (
+        "maximum_starts_at_the_lowest", "the running maximum started at the lowest finite number "
+        "of its type", _of(lambda m: np.maximum(m, _finfo(m.dtype).min)), FLOATS)),
+    *faults("min", partial(_along, methodcaller("min", axis=1)), (
+        "minimum_starts_at_the_largest", "the running minimum started at the largest finite number "
+        "of its type", _of(lambda m: np.minimum(m, _finfo(m.dtype).max)), FLOATS),
+        *((f"minimum_starts_at_{name}", f"the running minimum started at {start:g}",
+           _starting(np.minimum, start), only) for name, start, only in (
+              ("the_largest_float32", -LOWEST, DOUBLE), ("1e9", 1e9, el.BEYOND_FLOAT16),
+              ("1e4", 1e4, (*FLOATS, *SIGNED[1:], *UNSIGNED[1:])), ("0", 0.0, None)))),
 )  # fmt: skip
 FAULTS: tuple[Mutant, ...] = (*SUMS, *EXTREMES, *PLACES, *LEFT_OUT, *TOPS)

@@ -304,9 +304,8 @@ def _mean(x, **over):
 def _extreme(choose, sign, x, *, axis, keepdims):
     """The extreme element; of none the other end of the type's range, and for floats infinity."""
     if not all(x.shape[a] for a in axis):
-        ends = (-np.inf, np.inf)
-        if x.dtype.kind in "iub":
-            ends = (False, True) if x.dtype.kind == "b" else dtypes.limits(sure(dtypes.of(x)))
+        whole = x.dtype.kind in "iub"
+        ends = dtypes.limits(sure(dtypes.of(x))) if whole else (-np.inf, np.inf)
         shape = [1 if a in axis else n for a, n in enumerate(x.shape)]
         x = xp.astype(np.full(shape, ends[sign > 0]), x.dtype)
     return choose(x, axis=axis, keepdims=keepdims)

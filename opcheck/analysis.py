@@ -202,9 +202,12 @@ class Cause(NamedTuple):
 
 
 def number_of(causes: Iterable[Cause]) -> int:
-    """Return the number of mistakes; a diagnosis that combines two mutants counts as both."""
+    """Return the number of causes; one that combines two mutants counts as both of these."""
     mistakes = [cause.diagnosis.mistake for cause in causes if cause.explained]
-    return len({part for one in mistakes if one for part in one.split("+")}) + mistakes.count(None)
+    # A mutant is another cause under another condition.
+    single = [one for one in mistakes if one is None or "+" not in one]
+    parts = {part for one in mistakes if one for part in one.split("+")}
+    return len(single) + len(parts - {*single})
 
 
 def causes(results: Iterable[Record]) -> list[Cause]:

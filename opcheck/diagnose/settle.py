@@ -46,6 +46,8 @@ _LONGEST, _SHOWN = 4000, 60
 #: The fewest failures that a rule needs; and the fewest different questions, whatever their type
 #: and opset, if kernels do not branch on its facts.
 FEWEST = 3
+#: So many wrong elements are reproduced by no chance.
+_MANY = 16
 #: Facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
 _INT32 = 1 << 31
@@ -122,9 +124,11 @@ class _CellGroup:
         self.beside = self._bits(beside)
         self.cells = dict.fromkeys(cell_of(one.case) for one in results)
         self.failing = [one for one in results if one.unexplained and one.record.failure]
-        # An operator that always raises looks like every mutant that refuses something.
+        # An operator that always raises looks like every mutant that refuses something; of a few
+        # questions that is all there is to say.
         came_out = any(one.record.failure not in _SILENT for one in results)
-        self.telling = self.failing if came_out else []
+        is_little = len(self._asked(self.failing)) < FEWEST
+        self.telling = self.failing if came_out or is_little else []
         self.fitting: dict[str, dict[str, Mutant]] = {one.case.id: {} for one in self.failing}
         for one in self.telling:
             self.fitting[one.case.id] = suspects.fitting(one.case, one.record.diagnoses)
@@ -180,6 +184,11 @@ class _CellGroup:
                 said = [self.chosen[case], *fitting, *said]
             yield case, tuple(dict.fromkeys(said))
 
+    def _asked(self, those: Iterable[Seen]) -> dict[tuple[object, ...], int]:
+        """The different questions, and how many elements of an answer to each are wrong."""
+        wrong = ((one, sum(out.wrong for out in one.record.comparisons)) for one in those)
+        return {self.questions[self.numbers[id(one.subject)]]: count for one, count in wrong}
+
     def _left(self, group: Iterable[Seen]) -> list[Seen]:
         return [one for one in group if one.case.id not in self.chosen]
 
@@ -192,10 +201,11 @@ class _CellGroup:
                     rank[name].append(place)
             best = max(rank, key=lambda n: (len(rank[n]), standing[n], -sum(rank[n])), default="")
             mine = [one for one in left if best in self.names[one.case.id]]
-            # A mutant can fit a few of many failures by chance.
-            asked = {self.questions[self.numbers[id(one.subject)]] for one in mine}
-            # One that explains fewer questions than FEWEST must explain a quarter of what is left.
-            if len(asked) < FEWEST and len(mine) * 4 < len(left):
+            # A mutant can fit a few of many failures by chance: one that explains fewer questions
+            # than FEWEST must explain a quarter of what is left, or many elements.
+            asked = self._asked(mine)
+            is_chance = len(asked) < FEWEST and sum(asked.values()) < _MANY
+            if is_chance and len(mine) * 4 < len(left):
                 mine = []
             found = self._rule(left, group) if with_rules and len(mine) < len(left) else None
             if found and len(found[1]) > len(mine):

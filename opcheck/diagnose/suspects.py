@@ -20,7 +20,7 @@ from opcheck.compare.outputs import Outputs, computed_want
 from opcheck.dtypes import BASIC, DTYPES, DType, limits, of, round_to
 from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
 from opcheck.engine.evaluate import is_real
-from opcheck.engine.mutants import Mutant, mutants_of
+from opcheck.engine.mutants import Mutant, causes_of
 from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.engine.node import of_legality
 from opcheck.errors import InvalidNode, NotSupported
@@ -56,7 +56,7 @@ class _Known:
 
 def names_of(op: OpVersion) -> set[str]:
     """Return the names of all diagnoses for an operator; empty where no mutant is known."""
-    names = {mutant.name for mutant in mutants_of(op)}
+    names = {mutant.name for mutant in causes_of(op)}
     pairs = {f"{one}+{other}" for one in names for other in (*names, *FAULTS)}
     return names and {*names, *pairs, *FAULTS, str(NOT_CHECKED.mistake)}
 
@@ -65,7 +65,7 @@ def looks_like(name: str, evidence: Evidence) -> bool:
     """Return True if the mutant of this name reproduces a failure."""
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
-    mutants = [one for one in mutants_of(evidence.node.op) if one.name in name.split("+")]
+    mutants = [one for one in causes_of(evidence.node.op) if one.name in name.split("+")]
     found = [one.name for one in _fitting(evidence, mutants, {})]
     pairs = (both(*pair) for pair in combinations(mutants, 2))
     found += [one.name for one in pairs if _does(reproduces, one, evidence, {})]
@@ -93,7 +93,7 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, st
         if right not in (None, fault.dtype):
             break
         views.append((fault, view))
-        if view.admitted and _is_right(view):
+        if view.admitted and not evidence.is_beyond(fault.dtype) and _is_right(view):
             right = fault.dtype
             # float32 in place of float64 is always added: it may be all that is wrong.
             if fault.name not in names and (not names or right.name == "float32"):
@@ -150,11 +150,11 @@ class Suspects:
         fits: list[Mutant] = []
         if known.failures > tries:
             parts = {part for name in explained for part in name.split("+")}
-            before = [one for one in mutants_of(op) if one.name in parts]
+            before = [one for one in causes_of(op) if one.name in parts]
             fits = _fitting(evidence, before, self._broken)
             known.in_vain += not fits
         if not fits and known.in_vain <= tries:
-            fits = _fitting(evidence, mutants_of(op), self._broken)
+            fits = _fitting(evidence, causes_of(op), self._broken)
             self._vain |= set() if fits else {case}
         seen = resemblance(evidence) or ""
         if case:
@@ -179,7 +179,7 @@ class Suspects:
 
     def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mutant]:
         """Return the mutants that give the answer to a case, after its first diagnosis."""
-        known = {one.name: one for one in mutants_of(case.op)}
+        known = {one.name: one for one in causes_of(case.op)}
         said = (mutant_named(one.mistake, known) for one in diagnoses if one.mistake)
         fits = self._fits.get(case.id) or [one for one in said if one]
         order = {name: place for place, name in enumerate(known)}
@@ -218,7 +218,7 @@ class Suspects:
         is_new = case.id not in self._vain
         self._again -= is_new
         pairs = [both(*pair) for pair in combinations(known, 2)]
-        every = mutants_of(case.op) if is_new and self._again >= 0 else ()
+        every = causes_of(case.op) if is_new and self._again >= 0 else ()
         for tried in (known, pairs, every):
             if found := [one for one in tried if _does(reproduces, one, evidence, self._broken)]:
                 return {one.name: one for one in found}
@@ -516,6 +516,11 @@ class Evidence:
             saturated = Fault("saturated", dtype)
             yield saturated, self._rounded(saturated) if is_cut else view
 
+    def is_beyond(self, dtype: DType) -> bool:
+        """Return True if the answer has finite numbers that a type does not reach."""
+        arrays = [wide(got) for got in self.got or () if isinstance(got, np.ndarray)]
+        return any((np.isfinite(x) & (np.abs(x) > limits(dtype)[1])).any() for x in arrays)
+
     def _types(self) -> tuple[DType, DType] | None:
         """Return the type that all outputs must have, and the one that all have instead."""
         wanted = {want.dtype for wants in self.admitted for want in wants}
@@ -698,8 +703,10 @@ def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:
         factor = _common(factors, few * np.abs(factors))
         if factor is not None and min(abs(factor), abs(factor - 1)) > few:
             yield f"like {factor:.{digits}g} times the right values, where it is wrong"
-        offset = _common(offsets, few * np.maximum(np.abs(actual), np.abs(wanted)))
-        if offset is not None:
+        room = few * np.maximum(np.abs(actual), np.abs(wanted))
+        offset = _common(offsets, room)
+        # What is less than that may have either sign.
+        if offset is not None and abs(offset) > np.median(room):
             sign = "+-"[offset < 0]
             yield f"like the right values {sign} {abs(offset):.{digits}g}, where it is wrong"
     if (furthest := int(steps.max())) <= 2 ** (dtype.precision // 2):

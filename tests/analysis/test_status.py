@@ -232,9 +232,11 @@ def test_what_is_left_over_comes_last_by_the_way_it_fails() -> None:
 
 
 def test_two_mistakes_made_at_once_are_two_causes() -> None:
-    assert (
-        number_of(causes([failure("a+b"), failure("b"), failure("c"), record(Verdict.FAIL)])) == 3
-    )
+    several = [failure("a+b"), failure("b"), failure("c"), record(Verdict.FAIL)]
+    assert number_of(causes(several)) == 3
+    elsewhere = Diagnosis("c", "as if c, where the rank is 5", (3, 3, 1, 9))
+    several.append(record(Verdict.FAIL, diagnoses=(elsewhere,)))
+    assert number_of(causes(several)) == 4
 
 
 def test_counts_of_several_operators_are_added() -> None:

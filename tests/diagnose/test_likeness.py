@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opcheck.diagnose import Suspects
 from opcheck.diagnose.suspects import (
     Evidence,
     _same_kind,
@@ -48,6 +49,31 @@ def test_famous_mistakes_have_a_name(op: Any, given: Any, attrs: Any, got: Any, 
     node = Node(OpVersion("", *op), tuple(map(np.array, given)), attrs)
     found = {one.name: one for one in mutants_of(node.op)}
     assert reproduces(found[name], wrong(node, [np.array(got)]))
+
+
+INF, NAN, LOWEST = np.inf, np.nan, float(np.finfo(np.float32).min)
+
+
+@pytest.mark.parametrize(("op", "given", "attrs", "got", "name"), [
+    (("Cast", 19), [[-0.0, 1]], {"to": 10}, np.float16([0, 1]), "zeros_lose_their_signs"),
+    (("Cast", 19), [[-INF, 1]], {"to": 10}, np.float16([-65504, 1]), "infinite_results_saturate"),
+    (("Add", 14), [[-INF, 2], [2, 1]], {}, [LOWEST, 3], "infinite_results_saturate"),
+    (("Pow", 15), [[-2, 3], [3, 2]], {}, [8, 9], "magnitudes_taken"),
+    (("Pow", 15), [[-2, 3], [3, 2]], {}, [NAN, 9], "power_of_two_in_float32"),
+    (("Pow", 15), [[-3, 0], [5, 0]], {}, [-245, 1], "power_of_two_in_bfloat16_with_care"),
+    (("ReduceMax", 20), [[-INF]], {"keepdims": 0}, LOWEST, "maximum_starts_at_the_lowest"),
+    (("ReduceMax", 20), [[]], {"keepdims": 0}, 0, "maximum_starts_at_0"),
+    (("ReduceMin", 20), [[]], {"keepdims": 0}, -LOWEST, "minimum_starts_at_the_largest"),
+    (("ReduceMin", 20), [[3, 5]], {"keepdims": 0}, 0, "minimum_starts_at_0"),
+    (("MaxPool", 22), [[[[-INF, -INF, 3]]]], {"kernel_shape": (2,)}, [[[LOWEST, 3]]],
+     "maximum_starts_at_the_lowest"),
+    (("ArgMin", 13), [[-INF, -1, 2]], {"keepdims": 0}, 1, "infinities_taken_for_zero"),
+])  # fmt: skip
+def test_special_values_are_lost_in_known_ways(op, given, attrs, got, name):
+    made_on = Node(OpVersion("", *op), tuple(map(np.float32, given)), attrs)
+    outputs = [np.asarray(got, getattr(got, "dtype", made_on.right[0].dtype))]
+    seen = wrong(made_on, outputs, Tolerance(ulp=0, signed_zeros=True))
+    assert name in [one.mistake for one in Suspects(lambda case: None).diagnose(seen)]
 
 
 def test_what_would_have_passed_explains_no_failure() -> None:

@@ -84,7 +84,7 @@ def test_what_a_pass_speaks_against_is_not_named(tmp_path, monkeypatch):
     got = [np.array([[0, 1, 0, 0]], np.float32)]
     always = mutant(lambda one: [one.right[0][:, ::-1] if one is FIRST else got[0]], "always")
     long = mutant(lambda one: one.right if one is FIRST else got, "where_long")
-    monkeypatch.setattr(suspects, "mutants_of", lambda op: (always, long))
+    monkeypatch.setattr(suspects, "causes_of", lambda op: (always, long))
     free = Suspects(lambda case: None)
     assert names(free.diagnose(wrong(longer, got))) == ["always", "where_long"]
     held = Suspects(lambda case: wrong(FIRST, None))
@@ -106,7 +106,7 @@ def test_a_refusal_that_a_pass_speaks_against_is_not_named(tmp_path: Path, came_
 
 def test_a_broken_mistake_of_ours_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = mutant(lambda _: [][0], "broken")
-    monkeypatch.setattr(suspects, "mutants_of", lambda op: (broken, mutant(refuse)))
+    monkeypatch.setattr(suspects, "causes_of", lambda op: (broken, mutant(refuse)))
     found = Suspects(lambda case: None).diagnose(wrong(FIRST, None))
     said = "a mistake of opcheck's own could not be tried: broken: IndexError"
     assert names(found) == ["made_up", None]
@@ -159,7 +159,7 @@ CUT = [
 
 
 def test_faults_of_types_are_told_from_mistakes(snapshot: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(suspects, "mutants_of", lambda op: [DOUBLED])
+    monkeypatch.setattr(suspects, "causes_of", lambda op: [DOUBLED])
     apart = node(HARDMAX, [[1, 3, 3]], {"axis": 1}, np.float64)
     out, soft = apart.right[0], WIDE.right[0]
     answers = [(apart, factor * out.astype(dtype)) for dtype in TYPES[:-3] for factor in (1, 2)]
@@ -323,7 +323,7 @@ def fitting(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Counter[str]]:
         return mutant.name in fits
 
     known = [mutant(refuse, name) for name in ("one", "other", "third")]
-    monkeypatch.setattr(suspects, "mutants_of", lambda op: known)
+    monkeypatch.setattr(suspects, "causes_of", lambda op: known)
     monkeypatch.setattr(suspects, "reproduces", reproduces)
     return fits, tried
 
@@ -362,7 +362,7 @@ def test_failures_that_were_kept_are_tried_again(fitting: Any) -> None:
     fits.clear()
     for name in ("vain", "too_late"):
         held.diagnose(one, name)
-    known = suspects.mutants_of(HARDMAX)[:2]
+    known = suspects.causes_of(HARDMAX)[:2]
 
     def refit(name: str, *those: str) -> list[str]:
         fits[:] = those

@@ -12,7 +12,7 @@ from opcheck.errors import WrongOperator
 from opcheck.model import OpVersion
 from opcheck.opset.direct_ml import LOWERED
 
-__all__ = ["Mutant", "guards_of", "mutants_of"]
+__all__ = ["Mutant", "causes_of", "guards_of", "mutants_of"]
 
 
 @cache
@@ -56,6 +56,16 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
         if (mutant.name, "") not in found:
             found.setdefault((mutant.name, mutant.primitive), mutant)
     return tuple(found.values())
+
+
+@cache
+def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
+    """The mutants that name causes of failures, the most specific first.
+
+    Those that `mutants_of` lacks measure no suite: in many operators nobody can see them.
+    """
+    named = mutants_of(op)
+    return (*elements.CAUSES, *rows.CAUSES, *named, *tensors.CAUSES) if named else ()
 
 
 @cache

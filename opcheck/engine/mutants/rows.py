@@ -106,6 +106,13 @@ SUMS: tuple[Mutant, ...] = faults(
 )  # fmt: skip
 
 _top = methodcaller("max", axis=1)
+_finfo: Any = ml_dtypes.finfo
+
+
+def _starting(choose: Callable[[Any, Any], Any], start: float) -> RowChange:
+    """The extreme of a row and what it is compared with first."""
+    return lambda extreme, m: choose(extreme(m), m.dtype.type(start))
+
 
 EXTREMES: tuple[Mutant, ...] = faults(
     "max", partial(_along, _top),
@@ -119,8 +126,7 @@ EXTREMES: tuple[Mutant, ...] = faults(
           ("one_lane", f"of one lane of {width} was taken for that of the row",
            _of(partial(lambda width, m: m[:, ::width], width))))),
     *((f"maximum_starts_at_{name}", f"the running maximum started at {start:g}",
-       partial(lambda start, top, m: np.maximum(top(m), m.dtype.type(start)), start), only)
-      for name, start, only in (
+       _starting(np.maximum, start), only) for name, start, only in (
           ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, el.BEYOND_FLOAT16),
           ("minus_1e4", -1e4, (*FLOATS, *SIGNED[1:])), ("0", 0.0, None))),
     faulty("max", "maximum_across_the_rows",
@@ -346,4 +352,17 @@ TOPS: tuple[Mutant, ...] = faults(
        _in_bits(bits)) for bits in (16, 8)),
 )  # fmt: skip
 
+#: Suites need not see these: nobody can tell where the maximum started that a Softmax subtracts.
+CAUSES: tuple[Mutant, ...] = (
+    *faults("max", partial(_along, _top), (
+        "maximum_starts_at_the_lowest", "the running maximum started at the lowest finite number "
+        "of its type", _of(lambda m: np.maximum(m, _finfo(m.dtype).min)), FLOATS)),
+    *faults("min", partial(_along, methodcaller("min", axis=1)), (
+        "minimum_starts_at_the_largest", "the running minimum started at the largest finite number "
+        "of its type", _of(lambda m: np.minimum(m, _finfo(m.dtype).max)), FLOATS),
+        *((f"minimum_starts_at_{name}", f"the running minimum started at {start:g}",
+           _starting(np.minimum, start), only) for name, start, only in (
+              ("the_largest_float32", -LOWEST, DOUBLE), ("1e9", 1e9, el.BEYOND_FLOAT16),
+              ("1e4", 1e4, (*FLOATS, *SIGNED[1:], *UNSIGNED[1:])), ("0", 0.0, None)))),
+)  # fmt: skip
 FAULTS: tuple[Mutant, ...] = (*SUMS, *EXTREMES, *PLACES, *LEFT_OUT, *TOPS)

@@ -578,3 +578,14 @@ MUTANTS: tuple[Mutant, ...] = (
                 only, rounded=True)
       for part, only in ((1e-2, FLOATS), (1e-3, ("float16", *LONG)), (1e-4, LONG), (1e-5, LONG))),
 )  # fmt: skip
+
+#: What suites need not see, as they cannot in each operator.
+CAUSES: tuple[Mutant, ...] = (
+    of_output("infinite_results_saturate",
+              "infinities in the result became the largest number of its type", _finite),
+    of_input("infinities_taken_for_zero", "infinities in the input were taken for zero",
+             _replaced(np.isinf, 0)),
+    reading("magnitudes_taken", "the absolute values of the first input were taken",
+            lambda node: node if not node.given or node.inputs[0] is None
+            else node.with_input(0, np.abs(node.inputs[0])), only=el.BELOW_0),
+)  # fmt: skip

@@ -302,13 +302,12 @@ def _mean(x, **over):
 
 def _extreme(choose, sign, x, *, axis, keepdims):
     """The extreme element; of none the other end of the type's range, and for floats infinity."""
-    if all(x.shape[a] for a in axis):
-        return choose(x, axis=axis, keepdims=keepdims)
-    shape = [1 if a in axis else n for a, n in enumerate(x.shape) if keepdims or a not in axis]
-    if x.dtype.kind in "iub":
-        ends = (False, True) if x.dtype.kind == "b" else dtypes.limits(sure(dtypes.of(x)))
-        return np.full(shape, ends[sign > 0], x.dtype)
-    return xp.astype(np.full(shape, sign * np.inf), x.dtype)
+    if not all(x.shape[a] for a in axis):
+        whole = x.dtype.kind in "iub"
+        ends = dtypes.limits(sure(dtypes.of(x))) if whole else (-np.inf, np.inf)
+        shape = [1 if a in axis else n for a, n in enumerate(x.shape)]
+        x = xp.astype(np.full(shape, ends[sign > 0]), x.dtype)
+    return choose(x, axis=axis, keepdims=keepdims)
 
 
 #: The reductions of the elements along the axes, by operator; after the text's others as honest.

@@ -12,7 +12,7 @@ import pytest
 
 from opcheck import dtypes
 from opcheck.engine import dtypes_of
-from opcheck.engine.mutants import Mutant, elements, guards_of, mutants_of
+from opcheck.engine.mutants import Mutant, causes_of, elements, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import find
@@ -37,14 +37,14 @@ PAST = (
     r"\b(\w+ed|was|were|had|won|came|became|got|gave|held|stood|lay|began|left|ran|kept|went|hung"
     r"|meant|lost|took|broke|put|cut|made)\b"
 )
-EVERY = {id(mutant): mutant for op in OPS for mutant in (*mutants_of(op), *guards_of(op))}.values()
+EVERY = {id(mutant): mutant for op in OPS for mutant in (*causes_of(op), *guards_of(op))}.values()
 #: Maxima at [0, 1], [1, 2] and so on: no two axes, rows or columns are alike.
 MATRIX = [[1, 3, 2], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("op", OPS, ids=str)
 def test_names_and_texts_tell_the_mutants_of_an_operator_apart(op: OpVersion) -> None:
-    wrong = (*mutants_of(op), *guards_of(op), *STATEFUL)
+    wrong = (*causes_of(op), *guards_of(op), *STATEFUL)
     names = Counter(f"{one.name} {getattr(one, 'primitive', '')}" for one in wrong)
     texts = Counter(f"{one.text} {getattr(one, 'primitive', '')}" for one in wrong)
     for told in (names, texts):
@@ -78,7 +78,7 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
         for case_kills in (CaseKills(case, cell.dtype) for case in cases):
             called |= case_kills.evaluation.node.primitives
             node = case_kills.evaluation.node
-            found = (m for m in mutants_of(cell.op) if m.primitive and m.concerns(node))
+            found = (m for m in causes_of(cell.op) if m.primitive and m.concerns(node))
             seen |= {(m.primitive, m.name) for m in found}
     assert {"argmax", "exp", "max", "pow", "sum", "sums", "windows_of", "matrix_of"} <= called
     guards = {m.name for op in OPS for m in guards_of(op)}
@@ -109,7 +109,7 @@ def test_every_mutant_answers_every_node_or_refuses_it(domain: str, name: str) -
     nodes = [*strange(op)]
     assert {node.is_legal for node in nodes} == {True, False}
     for node in nodes:
-        for mutant in (*mutants_of(op), *guards_of(op)):
+        for mutant in (*causes_of(op), *guards_of(op)):
             if mutant.concerns(node):
                 mutant.made_on(node)
 

@@ -54,8 +54,6 @@ _DEPTH = 2
 #: Seconds to wait for workers, between two looks at them, and for their last words in the end.
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
 _SHIPPED = ("cases", "clauses", "equivalent", "reports/known")
-#: Settings in which hosts may differ whose times are compared: others time the same in each round.
-_LOOSE = {"load", "memory", "platform"}
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: What a worker does besides judging cases: it may be ended after anything that it yields.
@@ -671,7 +669,8 @@ class Hosts:
         headers = [header for header, _ in self._timed([()] * len(self._at))]
         self.header, *others = headers
         unlike = chain(*(timings.differences(self.header, header) for header in others))
-        if differing := {*unlike} - _LOOSE:
+        # In these, hosts may differ whose times are compared: others time the same in each round.
+        if differing := {*unlike} - {"load", "memory", "platform"}:
             kinds = [_listed(timings.settings(one), sorted(differing)) for one in headers]
             said = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
             raise BackendUnavailable(said, "name in `resources` of a profile what alike hosts have")

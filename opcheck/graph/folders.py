@@ -40,10 +40,6 @@ _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
 FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
-#: What a status file is called after, and its text.
-Status: TypeAlias = tuple[FailureKind, str]
-#: Nobody reads more of a text, in characters.
-_LONGEST = 4000
 _ACCIDENT = "refused by accident: "
 _NAMED = re.compile(r"(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", re.DOTALL)
 #: A folder that has a file of this name was written by opcheck.
@@ -200,7 +196,7 @@ def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
     return value
 
 
-def read_status(folder: Path) -> Status | None:
+def read_status(folder: Path) -> tuple[FailureKind, str] | None:
     """The status in `folder`, if there is one; raises ValueError if there is anything else too."""
     found = [kind for kind in KINDS if (folder / f"{kind}.txt").exists()]
     if len(found) > 1:
@@ -210,7 +206,7 @@ def read_status(folder: Path) -> Status | None:
     (kind,) = found
     try:
         with (folder / f"{kind}.txt").open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_LONGEST).strip()
+            text = file.read(4000).strip()  # nobody reads more
     except OSError as error:
         raise ValueError(f"{kind}.txt cannot be read: {error.strerror}") from None
     for name in filter(_is_output, _names_in(folder / DATA_SET)):

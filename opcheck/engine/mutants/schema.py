@@ -32,8 +32,6 @@ Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 Inputs: TypeAlias = tuple[Array | None, ...]
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
-#: A default below this guards a division, or the like.
-_SMALL = 0.01
 #: Defaults that other libraries have.
 _ELSEWHERE: Mapping[str, Sequence[float]] = {"cubic_coeff_a": (-0.5,)}
 #: More elements than the vectors and blocks of any kernel hold.
@@ -53,7 +51,8 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
             # A number or text that is the output is of its type alone.
             held = opset.held(attribute) if schema.by_value else None
             yield from (replace(one, only=(held.name,)) if held else one for one in made)
-            if isinstance(attribute.default, float) and 0 < attribute.default < _SMALL:
+            # So small a default guards a division, or the like.
+            if isinstance(attribute.default, float) and 0 < attribute.default < 0.01:
                 yield from _of_guard(attribute, known.formulas[op.since])
             if tensors.names_axes(attribute):
                 yield from tensors.NamedAxes(attribute).mutants()

@@ -15,8 +15,6 @@ from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, Reals, 
 Bound: TypeAlias = Floats | None
 _Function: TypeAlias = Callable[[Reals], Reals]
 _LEAST = 5e-324
-#: Errors of an exponent for which the first two terms of a series are enough.
-_SMALL = 0.5
 #: Errors of an exponent up to which those of the exponential are.
 _LARGE = 40.0
 #: The largest error of numbers up to 1, with room for their roundings.
@@ -444,7 +442,7 @@ def _through(
         return None, None
     if shape.slope is not None and (x.lost is None or not shape.rises):
         return np.where(is_finite(x.v), e * shape.slope(x.v, e), 0.0), _worse(x.lost, lambda: True)
-    if shape.exponential and x.lost is None and e.max(initial=0) < _SMALL:
+    if shape.exponential and x.lost is None and e.max(initial=0) < 0.5:
         # e^δ − 1 ≤ δ·(1 + δ) for what is so small.
         return size_of(v) * (e * (1 + e)), None
     low, high = x.v - e, x.v + e

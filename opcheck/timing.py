@@ -210,12 +210,8 @@ Verdict: TypeAlias = Literal[Word, "not slower"]
 USUAL = 0.05
 #: The least such change between runs, which are 1–2 % off without any reason in the build.
 FINEST = 0.03
-#: The chance of any false alarm in a run.
-ALARM = 0.05
 #: The case with its type, shapes and digest, without which a time means nothing, and the backend.
 _Row: TypeAlias = tuple[str, str, str, str, str]
-#: The measurements of a run.
-_Run: TypeAlias = Mapping[_Row, tuple[Timed, Timing]]
 #: Logarithms of what processes show, by their number: in the old run and in the new one.
 _Logs: TypeAlias = Sequence[dict[int, float]]
 
@@ -295,7 +291,8 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
 
         adjusted = stats.false_discovery_control([one.p for one in changes])
         changes = [replace(one, p=float(p)) for one, p in zip(changes, adjusted, strict=True)]
-    changes = [_called(one, beyond, is_clear=one.p <= ALARM) for one in changes]
+    # The chance of any false alarm in a run.
+    changes = [_called(one, beyond, is_clear=one.p <= 0.05) for one in changes]
     own, together = changes[: len(both)], changes[len(both) :]
     return Compared(tuple(own), tuple(missing), tuple(together), beyond)
 
@@ -328,7 +325,7 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
     return Compared(tuple(changes[:several]), tuple(missing), tuple(changes[several:]), beyond)
 
 
-def _rows(run: Iterable[Timed]) -> _Run:
+def _rows(run: Iterable[Timed]) -> Mapping[_Row, tuple[Timed, Timing]]:
     pairs = ((row, one) for row in run for one in row.timings)
     return {(r.case, r.dtype, r.shapes, r.digest, one.backend): (r, one) for r, one in pairs}
 
@@ -337,7 +334,7 @@ def _untimed(timing: Timing) -> str:
     return "" if timing.samples else timing.why_not or "no samples"
 
 
-def _why_not(row: _Row, run: _Run) -> str:
+def _why_not(row: _Row, run: Mapping[_Row, tuple[Timed, Timing]]) -> str:
     """Return why a row of a run cannot be compared, or ""."""
     if row not in run:
         return "no such case on this backend, or another one of that name"

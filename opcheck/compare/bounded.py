@@ -319,8 +319,6 @@ _CUTS = {2.0**-8: "bfloat16", 2.0**-11: "float16 or TF32", 2.0**-16: "two bfloat
 #: Narrower numbers explain a scatter of up to so many times their own; in whole models, of which
 #: few numbers may come, honest engines reach as many times what is expected.
 _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
-#: The worst element of a model's output may be off by so many times more than all are.
-_WORST = 10.0
 #: Beyond so many times what the others are, an element stands alone; among so many at least.
 _LONE, _FEW = 30.0, 8
 #: Errors of a model, relative to its output, that no narrower type excuses.
@@ -394,9 +392,8 @@ def off_by(y: Floats, x: Floats) -> float:
             return 0.0
         # An infinity of both, as in a mask, is no error and no size.
         y = np.where(np.isfinite(y), y, 0.0)
-        each = np.where(error == 0, 0.0, error / _sizes(y))
         found = np.divide(root_mean_square(error), root_mean_square(y))
-        worst = np.quantile(each, 7 / 8)
+        worst = np.quantile(np.where(error == 0, 0.0, error / _sizes(y)), 7 / 8)
         found = max(found, worst) if worst > _MOST_OF_MODELS else found
     return float(found) if np.isfinite(found) else np.inf
 
@@ -419,7 +416,8 @@ class _Off(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        return max(self.rms, self.worst / _WORST)
+        # The worst element of a model's output may be off by so many times more than all are.
+        return max(self.rms, self.worst / 10)
 
     @property
     def others(self) -> float:

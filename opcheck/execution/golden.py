@@ -317,7 +317,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     for stem, (name, array) in tensors.items():
         files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
     alike = gm.StatedTolerance(**picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor)
-    fields = gm.TestFields(
+    return gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         **picked(test, "alternative legal_twin method"),
         refused=test.reason,
@@ -325,8 +325,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         rtol=rtol,
         atol=atol,
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
-    )
-    return fields, files
+    ), files
 
 
 def write(

@@ -34,14 +34,11 @@ MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
 #: No name of a folder is longer. Windows allows 260 characters for a whole path.
 MAX_NAME = 150
-#: What Windows takes for a device, whatever follows after a dot.
-_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
 FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 _ACCIDENT = "refused by accident: "
-_NAMED = re.compile(r"(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", re.DOTALL)
 #: A folder that has a file of this name was written by opcheck.
 MARKER = "opcheck.json"
 #: Files that opcheck writes into such a folder, and those that it adds for answers.
@@ -65,7 +62,8 @@ def folder_name(case: str) -> str:
     """
     # Characters that are not encoded, with letters, digits and `_.~-`.
     name = quote(case, safe=",=+@#")
-    if _DEVICES.match(case) or case.startswith("."):
+    # What Windows takes for a device, whatever follows after a dot.
+    if re.match(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", case) or case.startswith("."):
         name = f"%{ord(case[0]):02X}{name[1:]}"
     if name.endswith("."):
         name = f"{name[:-1]}%2E"
@@ -228,7 +226,7 @@ def refusal_text(refusal: Raised) -> str:
 def read_refusal(text: str) -> Raised:
     """Read a text that `refusal_text` wrote; any other text is a reason in words."""
     words = text.removeprefix(_ACCIDENT)
-    if not (named := _NAMED.fullmatch(words)):
+    if not (named := re.fullmatch(r"(?s)(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", words)):
         return Raised("run", "", text, documented=True)
     return Raised("run", named["kind"], named["detail"] or "", documented=words == text)
 

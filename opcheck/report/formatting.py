@@ -42,9 +42,8 @@ def bits(value: model.Element, dtype: DType) -> str:
     """The exact representation of a value in its dtype, in hexadecimal; "" of a string."""
     if dtype.kind == "string":
         return ""
-    width = dtype.numpy.itemsize
     raw = np.array(value).astype(dtype.numpy).tobytes()
-    return f"0x{int.from_bytes(raw, sys.byteorder):0{2 * width}x}"
+    return f"0x{int.from_bytes(raw, sys.byteorder):0{2 * dtype.numpy.itemsize}x}"
 
 
 def attributes(attrs: model.Attrs) -> str:

@@ -26,8 +26,6 @@ from opcheck.errors import InvalidNode
 from opcheck.model import Array, OpVersion, Typed
 from opcheck.opset import Attribute, Parameter, Schema
 
-#: The values for which a stated one may be taken, the likeliest first.
-Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 #: The inputs of a node.
 Inputs: TypeAlias = tuple[Array | None, ...]
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
@@ -70,13 +68,13 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
         yield Mutant(f"tail_of_{width}_{tail.replace(' ', '_')}", text, answer, any_type=True)
 
 
-def _one_of(name: str, readings: Readings) -> AnswerFunction:
+def _one_of(name: str, readings: Callable[[Any, Node], Iterable[Any]]) -> AnswerFunction:
     """The right answer to a node with a stated value misread: by the first reading it can have."""
 
     def answer(node: Node) -> Sequence[Any]:
         if name not in node.attrs:
             return node.right
-        for value in readings(node.attrs[name], node):
+        for value in readings(node.attrs[name], node):  # the likeliest first
             with suppress(InvalidNode):
                 return node.with_attrs(**{name: value}).right
         raise InvalidNode("not supported")
@@ -88,7 +86,7 @@ def _read(name: str, change: Callable[[Any], Any]) -> AnswerFunction:
     return _one_of(name, lambda value, node: [change(value)])
 
 
-def _repaired(name: str, readings: Readings) -> AnswerFunction:
+def _repaired(name: str, readings: Callable[[Any, Node], Iterable[Any]]) -> AnswerFunction:
     return Accepting(_one_of(name, readings))
 
 

@@ -14,7 +14,6 @@ from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, Reals, 
 
 Bound: TypeAlias = Floats | None
 _Function: TypeAlias = Callable[[Reals], Reals]
-_LEAST = 5e-324
 #: Errors of an exponent up to which those of the exponential are.
 _LARGE = 40.0
 #: The largest error of numbers up to 1, with room for their roundings.
@@ -60,7 +59,7 @@ def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
     """
     # An object of mpmath's compares to a plain bool.
     zero = np.asarray(v == 0)
-    return plus(e, np.where(zero & where(), _LEAST, 0.0)) if np.count_nonzero(zero) else e
+    return plus(e, np.where(zero & where(), 5e-324, 0.0)) if np.count_nonzero(zero) else e
 
 
 @cache

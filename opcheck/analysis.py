@@ -374,14 +374,13 @@ def _kind(was: Record | None, now: Record | None, failed: bool, fails: bool) -> 
         return ChangeKind.ANSWERS if answers else None
     good = was.verdict in (Verdict.PASS, Verdict.WARN)
     warned = was.verdict is Verdict.WARN and not failed
-    became = {
+    return {
         Verdict.PASS: ChangeKind.UNWARNED if warned else ChangeKind.PASSES,
         Verdict.KNOWN: ChangeKind.LISTED,
         Verdict.WARN: ChangeKind.WARNS,
         Verdict.UNSUPPORTED: ChangeKind.LOST if good else ChangeKind.DECLINES,
         Verdict.NOT_RUN: ChangeKind.NOT_RUN,
-    }
-    return became.get(now.verdict, ChangeKind.BAD_CASE)
+    }.get(now.verdict, ChangeKind.BAD_CASE)
 
 
 def _cause(record: Record) -> tuple[object, ...]:

@@ -90,8 +90,7 @@ def load(
     cases = load_all([*map(Path, _several(paths))], dims, chosen, Path(inputs) if inputs else None)
     if found := choose(cases, chosen):
         return found
-    why = chosen.why_empty(cases, python=True)
-    raise UsageError(f"none of {len(cases):,} cases is of {why}")
+    raise UsageError(f"none of {len(cases):,} cases is of {chosen.why_empty(cases, python=True)}")
 
 
 class Session(sessions.Session):

@@ -54,8 +54,6 @@ _DEPTH = 2
 #: Seconds to wait for workers, between two looks at them, and for their last words in the end.
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
 _SHIPPED = ("cases", "clauses", "equivalent", "reports/known")
-#: Settings in which hosts may differ whose times are compared: others time the same in each round.
-_LOOSE = {"load", "memory", "platform"}
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: What a worker does besides judging cases: it may be ended after anything that it yields.
@@ -342,8 +340,7 @@ class Cluster:
             error = future.exception()
             done = Work(worker, Failure(_said(error))) if error else future.result()
             for which, info in done.infos.items():
-                said = difference(infos.setdefault(which, info), info)
-                done = replace(done, unfit=Failure(said))
+                done = replace(done, unfit=Failure(difference(infos.setdefault(which, info), info)))
             if why := done.why:
                 kind = UsageError if done.unfit.usage else BackendUnavailable
                 wrong.append(kind(f"worker {done.worker}: {why}", done.unfit.hint))
@@ -472,8 +469,7 @@ class Cluster:
     ) -> Any:
         # Dask warns that a large model should be sent otherwise.
         with warnings.catch_warnings(action="ignore", category=UserWarning):
-            asked = self._order, numbers, cases, job
-            return self._client.submit(work, *asked, pure=False, **where)
+            return self._client.submit(work, self._order, numbers, cases, job, pure=False, **where)
 
     def _waited(self, take: Callable[[_Chunk, Any], Found | None]) -> Found | None:
         """The outcome of a chunk that is done; None where none was for a while."""
@@ -542,8 +538,7 @@ class Cluster:
             return []
         if not done.worker:
             remotes = [remote(self.infos[number]) for number in lane.numbers]
-            case = self._run.cases[chunk.places[0]]
-            about = replace(self._run, cases=[case], backends=remotes)
+            about = replace(self._run, cases=[self._run.cases[chunk.places[0]]], backends=remotes)
             return [*self._placed(chunk, judged(about, self._recorder))]
         answers = [*self._placed(chunk, done.answers)]
         for one in (cast(Record, answer.result) for answer in answers):
@@ -648,8 +643,7 @@ def supported(
     results = [*counted(run.results(cluster.answers(run, recorder, [number])))]
     settings = cluster.settings[number]
     first = {cell: cases[:1] for cell, cases in asked.items()}
-    declared_by = partial(support.declared_by, settings)
-    [declared] = cluster.found(declared_by, [first], settings.resources)
+    [declared] = cluster.found(partial(support.declared_by, settings), [first], settings.resources)
     return support.support(asked, results, declared)
 
 
@@ -671,7 +665,8 @@ class Hosts:
         headers = [header for header, _ in self._timed([()] * len(self._at))]
         self.header, *others = headers
         unlike = chain(*(timings.differences(self.header, header) for header in others))
-        if differing := {*unlike} - _LOOSE:
+        # In these, hosts may differ whose times are compared: others time the same in each round.
+        if differing := {*unlike} - {"load", "memory", "platform"}:
             kinds = [_listed(timings.settings(one), sorted(differing)) for one in headers]
             said = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
             raise BackendUnavailable(said, "name in `resources` of a profile what alike hosts have")

@@ -37,10 +37,6 @@ LIMIT = 0.02
 LOOKS = (30, 60, 120)
 #: The logarithm of how much longer a backend may take in one process than in others by chance.
 LUCK = math.log(2)
-#: The fewest cases that have a mean.
-LEAST = 3
-#: The largest factor between the ends of an interval that says something.
-SPAN = 10
 Word: TypeAlias = Literal["faster", "slower", "same", "unclear"]
 #: A larger part of the time that processes wait for a processor means that others had it.
 BUSY = 0.05
@@ -139,7 +135,7 @@ class Mean(Ratio):
     """The geometric mean of a backend's ratios to the baseline, over `cases` of all there were."""
 
     # The 95 % interval is for the choice of such cases, not for the precision of each; it is
-    # boundless where it would span more than a factor of `SPAN`.
+    # boundless where it would span more than a factor of 10, and say nothing.
 
     backend: str
     cases: int
@@ -149,7 +145,7 @@ class Mean(Ratio):
 def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
     """Return a mean for each backend but `base`, over cases that all have times for.
 
-    A backend without times has no mean, and takes none from others; < `LEAST` cases have none.
+    A backend without times has no mean, and takes none from others; fewer than 3 cases have none.
     """
     found: dict[str, dict[int, float]] = {}
     for number, one in enumerate(timed):
@@ -158,14 +154,14 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
             if baseline and timing is not baseline and (seen := ratio(timing, baseline)):
                 found.setdefault(timing.backend, {})[number] = math.log(seen.value)
     common = [n for n in range(len(timed)) if all(n in logs for logs in found.values())]
-    if len(common) < LEAST:
+    if len(common) < 3:
         return ()
     averages = []
     for backend, logs in found.items():
         values = [logs[number] for number in common]
         # Student's: a handful of cases has no tails that a bootstrap could draw from.
         low, high = student(values)
-        ends = (-math.inf, math.inf) if high - low > math.log(SPAN) else (low, high)
+        ends = (-math.inf, math.inf) if high - low > math.log(10) else (low, high)
         value, low, high = map(math.exp, (fmean(values), *ends))
         averages.append(Mean(value, low, high, backend, len(values), len(timed)))
     return tuple(averages)
@@ -214,12 +210,8 @@ Verdict: TypeAlias = Literal[Word, "not slower"]
 USUAL = 0.05
 #: The least such change between runs, which are 1–2 % off without any reason in the build.
 FINEST = 0.03
-#: The chance of any false alarm in a run.
-ALARM = 0.05
 #: The case with its type, shapes and digest, without which a time means nothing, and the backend.
 _Row: TypeAlias = tuple[str, str, str, str, str]
-#: The measurements of a run.
-_Run: TypeAlias = Mapping[_Row, tuple[Timed, Timing]]
 #: Logarithms of what processes show, by their number: in the old run and in the new one.
 _Logs: TypeAlias = Sequence[dict[int, float]]
 
@@ -299,7 +291,8 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
 
         adjusted = stats.false_discovery_control([one.p for one in changes])
         changes = [replace(one, p=float(p)) for one, p in zip(changes, adjusted, strict=True)]
-    changes = [_called(one, beyond, is_clear=one.p <= ALARM) for one in changes]
+    # The chance of any false alarm in a run.
+    changes = [_called(one, beyond, is_clear=one.p <= 0.05) for one in changes]
     own, together = changes[: len(both)], changes[len(both) :]
     return Compared(tuple(own), tuple(missing), tuple(together), beyond)
 
@@ -332,7 +325,7 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
     return Compared(tuple(changes[:several]), tuple(missing), tuple(changes[several:]), beyond)
 
 
-def _rows(run: Iterable[Timed]) -> _Run:
+def _rows(run: Iterable[Timed]) -> Mapping[_Row, tuple[Timed, Timing]]:
     pairs = ((row, one) for row in run for one in row.timings)
     return {(r.case, r.dtype, r.shapes, r.digest, one.backend): (r, one) for r, one in pairs}
 
@@ -341,7 +334,7 @@ def _untimed(timing: Timing) -> str:
     return "" if timing.samples else timing.why_not or "no samples"
 
 
-def _why_not(row: _Row, run: _Run) -> str:
+def _why_not(row: _Row, run: Mapping[_Row, tuple[Timed, Timing]]) -> str:
     """Return why a row of a run cannot be compared, or ""."""
     if row not in run:
         return "no such case on this backend, or another one of that name"

@@ -138,8 +138,6 @@ def _accumulate(address: str, text: str) -> tuple[str, ...]:
 _UNITS = {"": 1, "b": 1}
 for _n, _prefix in enumerate("kmgt", 1):
     _UNITS |= {_prefix: 1024**_n, f"{_prefix}ib": 1024**_n, f"{_prefix}b": 1000**_n}
-#: The files that may hold profiles, the first of a folder that says something, and where in them.
-_FILES = {"opcheck.toml": (), "pyproject.toml": ("tool", "opcheck")}
 
 
 @dataclass(frozen=True)
@@ -192,7 +190,8 @@ def memory(text: str) -> int:
 def _tables(folder: Path, problems: Problems) -> Iterator[tuple[FileNode, str]]:
     """Yield the tables about opcheck and their files, from `folder` upwards."""
     for place in (folder, *folder.parents):
-        for name, keys in _FILES.items():
+        # The first of a folder's files that says something counts, and where in it.
+        for name, keys in (("opcheck.toml", ()), ("pyproject.toml", ("tool", "opcheck"))):
             path = place / name
             if not path.is_file():
                 continue

@@ -84,13 +84,12 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
         written = write_cases(folder, cases, said, jobs, force=force, counted=each)
     # How a backend uses each folder's tests, where values come from, what is left out.
     folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
-    duties = {
+    for kind, duty in {
         "must": "give these answers",
         "should": "give these answers, or have a reason",
         "open": "give one of each case's",
         "rejected": "refuse the model",
-    }
-    for kind, duty in duties.items():
+    }.items():
         if tests := [test for test in written.tests if test.folder.startswith(f"{kind}/")]:
             files = sum(len(test.files) for test in tests)
             folders.add_row(kind, duty, f"{len(tests):,}", f"{files:,}")
@@ -210,8 +209,7 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
             for new in each(results):
                 was = old[new.case]
                 lasting = Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE, new.verdict
-                lacking = new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED)
-                if lacking and was.verdict in lasting:
+                if new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED) and was.verdict in lasting:
                     alone += 1
                 elif (was.verdict, was.failure) == (new.verdict, new.failure):
                     confirmed += 1

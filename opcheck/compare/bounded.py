@@ -22,9 +22,6 @@ from opcheck.numbers.bounded.array import Common
 #: From this allowed relative error on, an element is unjudged.
 UNJUDGED = 0.5
 _SECOND_ORDER = 1.005
-#: The search for λ is Newton's on a convex function that consists of straight pieces. From the left
-#: it climbs, and ends after as many steps as it meets pieces, in practice three or four.
-_STEPS = 30
 
 
 class Decision(NamedTuple):
@@ -322,12 +319,8 @@ _CUTS = {2.0**-8: "bfloat16", 2.0**-11: "float16 or TF32", 2.0**-16: "two bfloat
 #: Narrower numbers explain a scatter of up to so many times their own; in whole models, of which
 #: few numbers may come, honest engines reach as many times what is expected.
 _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
-#: The worst element of a model's output may be off by so many times more than all are.
-_WORST = 10.0
 #: Beyond so many times what the others are, an element stands alone; among so many at least.
 _LONE, _FEW = 30.0, 8
-#: Numbers that are more than so many times as large as another have nothing to do with its error.
-_NEAR = 1024.0
 #: Errors of a model, relative to its output, that no narrower type excuses.
 _MOST_OF_MODELS = 0.125
 
@@ -399,9 +392,8 @@ def off_by(y: Floats, x: Floats) -> float:
             return 0.0
         # An infinity of both, as in a mask, is no error and no size.
         y = np.where(np.isfinite(y), y, 0.0)
-        each = np.where(error == 0, 0.0, error / _sizes(y))
         found = np.divide(root_mean_square(error), root_mean_square(y))
-        worst = np.quantile(each, 7 / 8)
+        worst = np.quantile(np.where(error == 0, 0.0, error / _sizes(y)), 7 / 8)
         found = max(found, worst) if worst > _MOST_OF_MODELS else found
     return float(found) if np.isfinite(found) else np.inf
 
@@ -424,7 +416,8 @@ class _Off(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        return max(self.rms, self.worst / _WORST)
+        # The worst element of a model's output may be off by so many times more than all are.
+        return max(self.rms, self.worst / 10)
 
     @property
     def others(self) -> float:
@@ -479,7 +472,7 @@ def unsettled(want: Want) -> Mask:
 
 
 def _sizes(y: Floats) -> Floats:
-    """The root mean square of the elements at most `_NEAR` times as large as each.
+    """The root mean square of the elements at most 1,024 times as large as each.
 
     Larger elements say nothing of it. The smallest eighth, and zeros, have the size of the others.
     """
@@ -488,7 +481,7 @@ def _sizes(y: Floats) -> Floats:
     if not order.size:
         return size
     least = np.maximum(size, order[order.size // 8])
-    ends = np.searchsorted(order, _NEAR * least, side="right")
+    ends = np.searchsorted(order, 1024 * least, side="right")
     return np.asarray(np.sqrt(np.cumsum(order**2)[ends - 1] / ends))
 
 
@@ -538,7 +531,9 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     # The limits of the common error are one more element: off by 0, with a tolerance on each side.
     above, below = _beside(off, own, part, down, -1), _beside(off, own, part, up, 1)
     scale = np.zeros(down.shape)
-    for _ in range(_STEPS):
+    # The search for λ is Newton's on a convex function that consists of straight pieces. From the
+    # left it climbs, and ends after as many steps as it meets pieces, in practice three or four.
+    for _ in range(30):
         most, high, room_above = _extreme(above, scale, -1)
         _, low, room_below = _extreme(below, scale, 1)
         room = room_above + room_below

@@ -334,8 +334,6 @@ def _other_zero(reference: Array, got: Array) -> Mask:
 ERROR_RATE = 1e-10
 _BINS = 256
 _LEVELS = np.arange(1, _BINS) / _BINS
-#: Where a value fills several bins, this decides: the same in each run, and as nobody else draws.
-_KEY = 0x6F70_6368_6563_6B
 #: ULP by which an element may lie beyond all that can be drawn.
 _BEYOND = 4
 
@@ -389,7 +387,8 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
         # Not the same of two distributions, but by a rare chance.
         profile += quantile * math.sqrt(level)
     impossible |= of_two & (got != low) & (got != high)
-    within = np.random.Generator(np.random.Philox(key=_KEY)).random(got.shape)
+    # Where a value fills several bins, this decides: the same in each run, as nobody else draws.
+    within = np.random.Generator(np.random.Philox(key=0x6F70_6368_6563_6B)).random(got.shape)
     bins = (before + within * (last - before + 1)).astype(np.int64).reshape(-1)
     unsure = (last > before).reshape(-1)
     found = [_uneven(bins, unsure, "all")]

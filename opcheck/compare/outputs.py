@@ -37,8 +37,6 @@ CUT = "cut off instead of rounded; the text states no rounding"
 OWN = "opcheck's own answer in plain arithmetic is as far off as that"
 UNDECIDED_OF_MODELS = "neither bound nor scatter says anything; opcheck locate judges each node"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
-#: So many results that are rounded lie all on one side once in 65,536 times.
-_SURE = 16
 #: The most indices of one axis that are listed one by one.
 _LISTED = 4
 #: The most cells in a row and in a column.
@@ -222,7 +220,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
 
 
 def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
-    """Return True if results are nearer to 0 than exact ones, by a place at most: see `_SURE`."""
+    """Return True if results are nearer to 0 than exact ones, by a place at most."""
     if dtype.kind != "float":
         return False
     size, exact = np.abs(elements.wide(got)), np.abs(exact)
@@ -230,7 +228,8 @@ def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
         less = exact - size
         off = np.isfinite(less) & (np.abs(less) > exact * 2.0**-20)
         near = less < 2 * half_ulp(exact, dtype)
-    return bool(np.count_nonzero(off) >= _SURE and (near & (less > 0))[off].all())
+    # So many results that are rounded lie all on one side once in 65,536 times.
+    return bool(np.count_nonzero(off) >= 16 and (near & (less > 0))[off].all())
 
 
 def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None) -> Comparison:

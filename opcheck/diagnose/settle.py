@@ -418,13 +418,12 @@ def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_
         return
     places = [axis % rank for axis in axes]
     yield from [(f"`{name}` is the last axis", VALUE, None)] * (places == [rank - 1])
-    parts = {
+    for where, part in {
         "along": [shape[axis] for axis in places],
         "across": [size for axis, size in enumerate(shape) if axis not in places],
         "before": shape[: min(places, default=0)],
         "from": shape[min(places, default=0) :],
-    }
-    for where, part in parts.items():
+    }.items():
         yield f"the number of elements {where} `{name}`", LIMIT, prod(part)
 
 

@@ -271,15 +271,11 @@ def _fits(compared: Comparison, rounded: Evidence, place: int) -> bool:
     return bool(out.any() and np.array_equal(right[~out], got[~out]))
 
 
-#: The types that values may have been rounded to, the widest first.
-NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
 Output: TypeAlias = Array | Foreign
 #: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
 #: so many times farther away.
 _SAME, _SAME_IN_16_BITS = 4, 1
 _FARTHER = 16
-#: And the backend's answer is nearer to the mutant's than to the right one by this factor.
-_NEARER = 2
 #: The fewest values that can have a pattern.
 _ENOUGH = 3
 #: Roundings differ by more than this factor, or in sign; and the largest error that they make is
@@ -477,7 +473,8 @@ class Evidence:
         if any(isinstance(got, Foreign) or of(got) != own for got in self.got):
             return []
         least = -math.log2(self._coarseness) - _FINER
-        allowed = [t for t in NARROWER if t.name in dtypes_of(self.node.op)]
+        narrower = ("float32", "float16", "bfloat16")
+        allowed = [DTYPES[name] for name in narrower if name in dtypes_of(self.node.op)]
         return [t for t in allowed if least <= t.precision < own.precision]
 
     @cached_property
@@ -635,8 +632,7 @@ def _alike(got: Output, answer: Output, evidence: Evidence, place: int, rounded:
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
     dtype = of(got)
-    is_float = dtype is not None and dtype.kind == "float"
-    if dtype is None or not (is_float and rounded and got.size):
+    if dtype is None or not (dtype.kind == "float" and rounded and got.size):
         return np.array_equal(got, answer, equal_nan=dtype is not None and "float" in dtype.kind)
     same = _SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME
     right, (wrong, worst) = evidence.nearest[place], evidence.farthest[place]
@@ -650,7 +646,8 @@ def _alike(got: Output, answer: Output, evidence: Evidence, place: int, rounded:
     # The most by which two arithmetics that mean the same may differ: half of the digits.
     most = 2 ** (dtype.precision // 2)
     away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), np.uint64(most))
-    if furthest > wrong // _NEARER:
+    # The backend's answer must be nearer to the mutant's than to the right one by this factor.
+    if furthest > wrong // 2:
         return False
     allowed = between <= np.maximum(np.uint64(same), away)
     return bool(allowed.all() or (allowed | evidence.within_errors(place, got, answer)).all())

@@ -29,9 +29,6 @@ Places: TypeAlias = NDArray[np.intp]
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 #: SAME with the odd one of its padding at the other end.
 OTHER_SAME = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
-#: The most elements of windows that are gathered at once.
-_GATHERED = 1 << 18
-_AT_ONCE = 1 << 22
 
 
 @xp.primitive
@@ -295,7 +292,7 @@ class Windows:
     def portions(self, weight: int) -> "Iterator[Windows]":
         """Yield the windows in portions along the first spatial axis, if each weighs this much."""
         first, *others = self.axes
-        size = max(1, _AT_ONCE // max(1, weight * prod(axis.size for axis in others)))
+        size = max(1, (1 << 22) // max(1, weight * prod(axis.size for axis in others)))
         for some in slices(first.size, size) or [slice(0, 0)]:
             yield Windows(self.outer, (first.cut(some), *others))
 
@@ -346,7 +343,8 @@ class Windows:
         with zeros where it holds fewer (K ≥ 1).
         """
         rank = len(self.axes)
-        for portion in slices(len(places), max(1, _GATHERED // max(1, self.most))):
+        # So many elements of windows are gathered at once.
+        for portion in slices(len(places), max(1, (1 << 18) // max(1, self.most))):
             numbers = np.unravel_index(places[portion], self.shape)
             index = [number.reshape(-1, *[1] * rank) for number in numbers[:2]]
             held: Any = True

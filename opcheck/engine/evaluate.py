@@ -26,8 +26,6 @@ _OUT_OF_RANGE = "right but where an intermediate result left the range of the ar
 _LARGE = 1 << 20
 #: Roundoffs of float64 that a reference in float64 may be off by beyond its formula's bound.
 _FINE = 2.0**-51
-#: Elements whose quantiles are kept.
-_KEPT = 1 << 15
 
 
 def is_real(array: Array | None) -> TypeGuard[Array]:
@@ -523,7 +521,7 @@ class Drawn:
             return known
         with numbers.setting(numbers.share, share):
             found = self.answer()[self.place]
-        if found.size <= _KEPT:  # for all backends
+        if found.size <= 1 << 15:  # for all backends
             self._known[share] = found
         return found
 

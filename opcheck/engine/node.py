@@ -27,8 +27,6 @@ _Named: TypeAlias = Mapping[str, Any]
 _Values: TypeAlias = Sequence[Any]  # Tensors, lists of them, and None for one left out.
 _Arrays: TypeAlias = tuple[Array, ...]
 _INNER = "in the graph, "
-_OF_SEQUENCES = 18  # The version from which on operators of optionals take sequences, too.
-_SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +178,7 @@ class Node:
         if name in self._variants:
             return self._variants[name]
         found = made()
-        if sum(array.nbytes for array in self.given) <= _SMALL:
+        if sum(array.nbytes for array in self.given) <= 1 << 16:  # no variants of larger ones
             self._variants[name] = found
         return found
 
@@ -615,7 +613,7 @@ def _of_lists(node: BodyNode, schema: Schema, operands: _Values, named: _Named) 
     of_optionals = bool(opset.form_of(node.op.name))
     makes_one = node.op.name == "Optional"
     illegal("an optional in place of a sequence", any(held) and (makes_one or not of_optionals))
-    early = node.op.since < _OF_SEQUENCES and of_optionals and not makes_one
+    early = node.op.since < 18 and of_optionals and not makes_one  # later ones take sequences, too
     illegal("a sequence in place of an optional", early and not all(held))
     if of_optionals:
         # A sequence is one value, which is given or held.

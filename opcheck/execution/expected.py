@@ -180,8 +180,7 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     if names[0] != names[1] or backend.version != oracle.version:
         return False
     # Two profiles of one address may be two builds; a profile and its address are one.
-    both = backend.of is not None and oracle.of is not None
-    return not both or backend.made_of == oracle.made_of
+    return None in (backend.of, oracle.of) or backend.made_of == oracle.made_of
 
 
 def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) -> str | None:

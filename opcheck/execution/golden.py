@@ -44,8 +44,6 @@ METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
 }
 #: The outputs of a node, and how they came about.
 NodeOutputs: TypeAlias = tuple[tuple[Array, ...], gm.ManifestMethod]
-#: The written and the omitted tests of a case.
-_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
 
 class UnsoundArithmetic(OpcheckError):
@@ -319,7 +317,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     for stem, (name, array) in tensors.items():
         files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
     alike = gm.StatedTolerance(**picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor)
-    fields = gm.TestFields(
+    return gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         **picked(test, "alternative legal_twin method"),
         refused=test.reason,
@@ -327,8 +325,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         rtol=rtol,
         atol=atol,
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
-    )
-    return fields, files
+    ), files
 
 
 def write(
@@ -338,7 +335,7 @@ def write(
     processes: int = 1,
     *,
     force: bool = False,
-    counted: workers.Counted[_Done] = iter,
+    counted: workers.Counted[tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]] = iter,
 ) -> gm.Manifest:
     """Write `cases` to `folder`, whole or not at all; raises UsageError and Unwritable."""
     check_place(folder, force=force)
@@ -385,7 +382,7 @@ def check_place(folder: Path, *, force: bool) -> None:
     saving.check_foreign(folder, known.__contains__)
 
 
-def _write(stage: Path, case: Case) -> _Done:
+def _write(stage: Path, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]:
     made = made_of(case)
     tests: list[gm.TestFields] = []
     left = list(made.left_out)

@@ -31,8 +31,6 @@ from opcheck.suite.tensors import case_file, made_up
 Values: TypeAlias = Mapping[str, Any]
 #: Bytes of tensors that one pass makes outputs of.
 _ROOM = 256 << 20
-#: Passes that come to nothing, and are asked in halves, before it is left at that.
-_PATIENCE = 40
 _UNANSWERED = "the backend does not give all that they read and give"
 _EXPOSED = "with tensors as outputs"
 _CHANGED = "tensors as outputs change the answer: some nodes are computed together"
@@ -349,7 +347,8 @@ class _Search:
 
     def ask(self, answer: model.Produced | None) -> Inquiry[None]:
         """Ask for the tensors of all nodes; `answer` is what the model gives as it is."""
-        todo, patience = [*self.network.passes()], _PATIENCE
+        # So many passes may come to nothing, and be asked in halves, before it is left at that.
+        todo, patience = [*self.network.passes()], 40
         while todo:
             parts = todo.pop(0)
             names, outcome = yield from self._pass(parts)

@@ -19,7 +19,7 @@ from opcheck.grouping import Found
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 
 
-def _written(folder: Path, task: Task, outcome: Outcome) -> folders.Status | None:
+def _written(folder: Path, task: Task, outcome: Outcome) -> tuple[folders.FailureKind, str] | None:
     """Write the outputs into `folder`; return the status that is saved instead if they cannot."""
     match outcome:
         case model.Declined(reason):

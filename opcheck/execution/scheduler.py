@@ -39,8 +39,6 @@ _BYTES = 256 << 20
 Take: TypeAlias = Callable[[], Sequence[int] | None]
 #: What a backend is asked about a case.
 Rounds: TypeAlias = Inquiry[list[EvaluatedCase]]
-#: Seconds within which a judge sends its answers: to wake the parent takes as long as small cases.
-_LATEST = 0.05
 #: Seconds that judges have to end their backends; and to say what these left, if all was judged.
 _FAREWELL, _LAST_WORD = 5.0, 60.0
 
@@ -388,7 +386,8 @@ class Judges:
                     if self._stopped.value:
                         break
                     waiting += map(self._stored, answers)
-                    if waiting and (not answers or monotonic() - sent > _LATEST):
+                    # Not one by one: to wake the parent takes as long as small cases.
+                    if waiting and (not answers or monotonic() - sent > 0.05):
                         send(waiting)
                         waiting, sent = [], monotonic()
             finally:

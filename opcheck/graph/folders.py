@@ -34,18 +34,11 @@ MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
 #: No name of a folder is longer. Windows allows 260 characters for a whole path.
 MAX_NAME = 150
-#: What Windows takes for a device, whatever follows after a dot.
-_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
 FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
-#: What a status file is called after, and its text.
-Status: TypeAlias = tuple[FailureKind, str]
-#: Nobody reads more of a text, in characters.
-_LONGEST = 4000
 _ACCIDENT = "refused by accident: "
-_NAMED = re.compile(r"(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", re.DOTALL)
 #: A folder that has a file of this name was written by opcheck.
 MARKER = "opcheck.json"
 #: Files that opcheck writes into such a folder, and those that it adds for answers.
@@ -69,7 +62,8 @@ def folder_name(case: str) -> str:
     """
     # Characters that are not encoded, with letters, digits and `_.~-`.
     name = quote(case, safe=",=+@#")
-    if _DEVICES.match(case) or case.startswith("."):
+    # What Windows takes for a device, whatever follows after a dot.
+    if re.match(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", case) or case.startswith("."):
         name = f"%{ord(case[0]):02X}{name[1:]}"
     if name.endswith("."):
         name = f"{name[:-1]}%2E"
@@ -200,7 +194,7 @@ def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
     return value
 
 
-def read_status(folder: Path) -> Status | None:
+def read_status(folder: Path) -> tuple[FailureKind, str] | None:
     """The status in `folder`, if there is one; raises ValueError if there is anything else too."""
     found = [kind for kind in KINDS if (folder / f"{kind}.txt").exists()]
     if len(found) > 1:
@@ -210,7 +204,7 @@ def read_status(folder: Path) -> Status | None:
     (kind,) = found
     try:
         with (folder / f"{kind}.txt").open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_LONGEST).strip()
+            text = file.read(4000).strip()  # nobody reads more
     except OSError as error:
         raise ValueError(f"{kind}.txt cannot be read: {error.strerror}") from None
     for name in filter(_is_output, _names_in(folder / DATA_SET)):
@@ -232,7 +226,7 @@ def refusal_text(refusal: Raised) -> str:
 def read_refusal(text: str) -> Raised:
     """Read a text that `refusal_text` wrote; any other text is a reason in words."""
     words = text.removeprefix(_ACCIDENT)
-    if not (named := _NAMED.fullmatch(words)):
+    if not (named := re.fullmatch(r"(?s)(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", words)):
         return Raised("run", "", text, documented=True)
     return Raised("run", named["kind"], named["detail"] or "", documented=words == text)
 

@@ -35,7 +35,6 @@ VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
     "opset": lambda case: case.opset,
     "dtype": lambda case: case.dtype.name if case.dtype else None,
 }
-_VERSION = re.compile(rf"\s*{VERSION_PATTERN}\s*", re.VERBOSE | re.IGNORECASE)
 #: How many names a hint lists if none is like the wrong one.
 _LISTED = 8
 
@@ -217,7 +216,7 @@ class UserFields(validation.Fields):
 
 def is_version(version: str) -> bool:
     """Return True if ranges of versions apply to `version`."""
-    return _VERSION.fullmatch(version) is not None
+    return re.fullmatch(rf"(?ix)\s*{VERSION_PATTERN}\s*", version) is not None
 
 
 @cache

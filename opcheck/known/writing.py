@@ -29,8 +29,6 @@ _NEW = """\
 backend: {backend}
 known: []
 """
-#: The lines of an item of a list, from 0 and without the last, and the column of its dash, from 0.
-_Span: TypeAlias = tuple[int, int, int]
 #: The fields of a place that distinguish cases of one name, in order; then come attributes.
 _FIELDS = ("row", "opset", "dtype")
 _ATTRIBUTE = "attrs."
@@ -93,8 +91,9 @@ class _Sheet:
         """Return True if a dash precedes `mark` and begins its line."""
         return self.lines[mark.line - 1][: mark.column - 1].strip() == "-"
 
-    def span(self, mark: Mark) -> _Span:
-        """The lines of an item; comments below it belong to the next."""
+    def span(self, mark: Mark) -> tuple[int, int, int]:
+        """The first line of an item, that after its last, and its dash's column, all from 0."""
+        # Comments below it belong to the next.
         begin = mark.line - 1
         dash = self.lines[begin].index("-")
         end = begin + 1
@@ -107,7 +106,7 @@ class _Sheet:
             end = number + 1 if is_content else end
         return begin, end, dash
 
-    def put(self, span: _Span, lines: Sequence[str]) -> None:
+    def put(self, span: tuple[int, int, int], lines: Sequence[str]) -> None:
         """Replace a span by lines that begin in the first column."""
         begin, end, dash = span
         self.edits.append((begin, end, [" " * dash + line for line in lines]))

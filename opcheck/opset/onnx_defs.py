@@ -26,9 +26,6 @@ _number = AttributeProto.AttributeType.Value
 #: The types of attributes by their numbers in ONNX, without the last, "other".
 TYPES: dict[Any, AttrType] = {_number(kind.upper()): kind for kind in get_args(AttrType)[:-1]}
 
-#: The most nodes that functions of a model may stand for, each time that they are called.
-_MOST = 1 << 20
-
 
 def versions(domain: str, name: str) -> Iterator[Schema]:
     """Every version of one operator, the newest first; none where onnx does not know it."""
@@ -183,7 +180,7 @@ def without_functions(model: ModelProto) -> ModelProto:
     """The model with its own functions expanded, which changes `model`; itself where it has none.
 
     A function stays whose operators are of other versions than in the model. Raises ValueError for
-    functions that stand for more than `_MOST` nodes.
+    functions that stand for more than `1 << 20` nodes, each time that they are called.
     """
     own = {(one.domain, one.name, one.overload): one for one in model.functions}
 
@@ -192,7 +189,7 @@ def without_functions(model: ModelProto) -> ModelProto:
         return sum(map(count, map(_key, messages(own[key], NodeProto)))) if key in own else 1
 
     try:
-        if (total := sum(map(count, own))) > _MOST:
+        if (total := sum(map(count, own))) > 1 << 20:
             raise ValueError(f"its functions stand for {total:,} nodes")
     except RecursionError:
         raise ValueError("its functions call each other too deeply") from None

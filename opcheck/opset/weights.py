@@ -26,10 +26,6 @@ Place: TypeAlias = tuple[int, int]
 _LARGE = 1 << 16
 #: Numbers of fields: of a model's graph, of its initializers, and of their data.
 _GRAPH, _INITIALIZER, _DATA = 7, 5, 9
-#: Bits of the longest numbers, seven a byte.
-_LONGEST = 70
-#: Fields of an initializer that hold its data in other ways.
-_OTHER_DATA = {4, 5, 6, 7, 10, 11}
 
 
 def without(path: Path) -> tuple[bytes, list[Place | None]]:
@@ -49,7 +45,8 @@ def without(path: Path) -> tuple[bytes, list[Place | None]]:
         held = [(at, stop - at) for field, _, at, stop in fields if field == _DATA]
         rest = b"".join(data[at:stop] for field, at, _, stop in fields if field != _DATA)
         tensor = TensorProto.FromString(rest)
-        alone = len(held) == 1 and _OTHER_DATA.isdisjoint(field for field, *_ in fields)
+        # These fields hold its data in other ways.
+        alone = len(held) == 1 and {4, 5, 6, 7, 10, 11}.isdisjoint(field for field, *_ in fields)
         goes = alone and is_large(tensor, held[0][1]) and not is_outside(tensor)
         places.append(held[0] if goes else None)
         return [rest] if goes else None
@@ -174,7 +171,7 @@ def _fields(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int
     def varint() -> int:
         nonlocal at
         value = shift = 0
-        while shift < _LONGEST:
+        while shift < 70:  # bits of the longest numbers, seven a byte
             byte = data[at]
             value |= (byte & 0x7F) << shift
             at, shift = at + 1, shift + 7

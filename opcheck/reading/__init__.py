@@ -72,7 +72,6 @@ WIDE: Final = "this file is UTF-16 or UTF-32, not UTF-8"
 
 #: https://yaml.org/spec/1.2.2/#51-character-set
 _CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_OPERATORS: Final = re.compile(r"^op: *(?:\[([^]]+)\]|(\S+))", re.MULTILINE)
 PlainScalar: TypeAlias = bool | int | float | str | None
 
 
@@ -438,7 +437,7 @@ def shipped_folder(name: str) -> Path:
 @cache
 def operators_in(shipped: Path) -> tuple[str, ...]:
     """The operators that a shipped file says it is of; the rest of it is not looked at."""
-    found = _OPERATORS.search(shipped.read_text("utf-8"))
+    found = re.search(r"^op: *(?:\[([^]]+)\]|(\S+))", shipped.read_text("utf-8"), re.MULTILINE)
     return tuple((found[1] or found[2]).replace(",", " ").split()) if found else ()
 
 

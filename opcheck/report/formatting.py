@@ -16,7 +16,6 @@ from opcheck.report import plain_text
 _SHOWN, _PUT = 16, 2
 #: Fields that a record has from its result.
 _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
-_OF_COMPARISONS = [field.name for field in dataclasses.fields(model.Comparison)]
 
 
 def number(value: model.Element | None, dtype: DType | None) -> str:
@@ -43,9 +42,8 @@ def bits(value: model.Element, dtype: DType) -> str:
     """The exact representation of a value in its dtype, in hexadecimal; "" of a string."""
     if dtype.kind == "string":
         return ""
-    width = dtype.numpy.itemsize
     raw = np.array(value).astype(dtype.numpy).tobytes()
-    return f"0x{int.from_bytes(raw, sys.byteorder):0{2 * width}x}"
+    return f"0x{int.from_bytes(raw, sys.byteorder):0{2 * dtype.numpy.itemsize}x}"
 
 
 def attributes(attrs: model.Attrs) -> str:
@@ -176,7 +174,7 @@ class Recorder:
 
 
 def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:
-    fields = {name: getattr(comparison, name) for name in _OF_COMPARISONS}
+    fields = {one.name: getattr(comparison, one.name) for one in dataclasses.fields(comparison)}
     dtype = comparison.dtype
     fields["dtype"] = dtype.name if dtype else None
     fields["picture"] = comparison.picture and comparison.picture()

@@ -218,12 +218,11 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
 
 def _listings(mutations: Sequence[Mutation]) -> Iterator[Table]:
     """A table for each fate but survival; mutants with the same text share a row."""
-    sections = {
+    for fate, (last, title) in {
         Fate.KILLED: ("case", "Killed, each by the first case that fails"),
         Fate.HARMLESS: ("because", "Argued to be harmless: no input decides against them"),
         Fate.WARNED: ("case", "Only warned of, or failed only where the text does not decide"),
-    }
-    for fate, (last, title) in sections.items():
+    }.items():
         table = new_table("mutant", "in", last, title=title)
         some = [one for one in mutations if one.fate is fate]
         whys = ((one.mutant, [*one.killers, *one.noticers, str(one.harmless)][0]) for one in some)

@@ -20,8 +20,6 @@ Section: TypeAlias = str | tuple[str, Iterable[str]]
 _MARKUP = re.compile(r"[#$&*<>@\[\\\]_`|~]|:(?=/)|(?<=www)\.", re.IGNORECASE)
 #: GitHub looks for @names, #numbers and :smileys: in the displayed text, except in code.
 _NAMES = re.compile(r"&#(?:64|35);|:(?=[\w+-]+:)")
-#: An invisible character after which no name begins.
-_NOTHING = "&#8203;"
 
 
 def lines(run: Run) -> Iterator[str]:
@@ -90,7 +88,7 @@ def _environment() -> Any:
 
 def text(said: str) -> str:
     """Escape a text in one line."""
-    return _NAMES.sub(lambda found: f"{found[0]}{_NOTHING}", _escaped(said))
+    return _NAMES.sub(r"\g<0>&#8203;", _escaped(said))  # after it, invisible, no name begins
 
 
 def code(said: str) -> str:

@@ -28,8 +28,6 @@ COLOURS = {
 _CODES = {"green": 28, "cyan": 30, "yellow": 130, "red": 160, "magenta": 133, "bright_black": 243}
 _STYLES = {f"{w}{name}": f"{w}color({n})" for name, n in _CODES.items() for w in ("", "bold ")}
 THEME = Theme(_STYLES | {"dim": _STYLES["bright_black"]})
-#: The shape of tables in ASCII: like others, except for the rule.
-_ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 #: Blanks between two columns.
 _GAP = 2
 
@@ -75,7 +73,8 @@ def put(console: Console, table: Table, *, indent: int = 0) -> None:
         console.print(Text(str(table.title), "bold"), soft_wrap=True)
         table.title = None
     if console.options.ascii_only:
-        table.box = _ASCII
+        # Like others, except for the rule.
+        table.box = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
     boundless = console.options.update(max_width=10_000)
     natural = console.measure(table, options=boundless).maximum
     table.width = max(least(table), min(natural, console.width))

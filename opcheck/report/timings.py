@@ -32,7 +32,6 @@ _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 FORMAT = 1
 #: The largest file read, in bytes: some ten million samples.
 LIMIT = 1 << 28
-_Line: TypeAlias = Timed | dict[str, Any]
 _COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
 #: Columns of the table of a case: docs/timings.md explains them.
 COLUMNS = (
@@ -94,7 +93,7 @@ def read(path: Path) -> Stored:
     return _BenchReading(path).read()
 
 
-class _BenchReading(Reading[Bench, _Line, Stored]):
+class _BenchReading(Reading[Bench, Timed | dict[str, Any], Stored]):
     name = "benchmark"
     hint = "`opcheck bench --save FILE` writes one"
     format = FORMAT
@@ -119,7 +118,7 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
             "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
         }
 
-    def use(self, bench: Bench, lines: Iterator[tuple[int, _Line]]) -> Stored:
+    def use(self, bench: Bench, lines: Iterator[tuple[int, Timed | dict[str, Any]]]) -> Stored:
         rows: dict[str, Timed] = {}
         complete = False
         for number, fields in lines:

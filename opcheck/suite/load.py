@@ -100,8 +100,7 @@ def _of_file(file: CaseFile, ops: Collection[str], *, is_given: bool, bench: boo
     # A shipped file without a list to be timed has nothing for a bench.
     if root is None or (bench and not is_given and not root.get("bench")):
         return []
-    timed = bench and root.get("bench")
-    return _cases(file, root, ops)["bench" if timed else "cases"]
+    return _cases(file, root, ops)["bench" if bench and root.get("bench") else "cases"]
 
 
 def _size(file: CaseFile) -> int:
@@ -369,8 +368,7 @@ def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     every = [(domain, name) for domain in opset.domains() for name in opset.operators(domain)]
     known = {name.lower(): (domain, opset.plain(name)) for domain, name in every}
     for op in (op for op in ops if op.lower() not in known):
-        hint = did_you_mean(op, (name for _, name in every))
-        raise UsageError(f"no operator {op!r}", hint)
+        raise UsageError(f"no operator {op!r}", did_you_mean(op, (name for _, name in every)))
     table = json.loads((shipped_suites() / JUDGED).read_text(encoding="utf-8"))
     for domain, name in sorted({known[op.lower()] for op in ops} or {*known.values()}):
         yield from coverage(domain, name, table.get(domain, {}).get(name, {}))

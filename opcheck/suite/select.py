@@ -28,8 +28,6 @@ LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
 _MAX_TOKENS = 100
 
-_OPERATORS = ("and", "or", "not", "(", ")")
-
 
 @dataclass(frozen=True)
 class Selection:
@@ -178,7 +176,7 @@ def keyword_matcher(expression: str) -> Callable[[str], bool]:
         hint = "words, and, or, not, ( and ): 'ties and not float16'"
         raise UsageError(f"keywords {reading.quoted(expression)}: {message}", hint)
     # What is an expression here is one of Python, once its words are tests.
-    python = (token if token in _OPERATORS else f"({token!r} in name)" for token in tokens)
+    python = (t if t in ("and", "or", "not", "(", ")") else f"({t!r} in name)" for t in tokens)
     return cast(Callable[[str], bool], eval(f"lambda name: {' '.join(python)}"))
 
 

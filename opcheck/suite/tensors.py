@@ -72,8 +72,7 @@ def unrounded(spec: TensorSpec) -> Array:
         case Given(values):
             return _with_puts(spec, values.copy())
         case FromFile(path):
-            wide = _read(path, spec.dtype).astype(unrounded_dtype(spec.dtype))
-            return _with_puts(spec, wide)
+            return _with_puts(spec, _read(path, spec.dtype).astype(unrounded_dtype(spec.dtype)))
         case Fill() as fill:
             values = _made(fill, math.prod(spec.shape), spec.dtype).reshape(spec.shape)
             as_made = spec.dtype.kind == "string" or spec.dtype.kind in _UNROUNDED

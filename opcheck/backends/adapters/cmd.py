@@ -223,8 +223,6 @@ def _judge(status: int, out: str, err: str) -> None:
 
 #: Raised by one with every change that a program of today would not understand.
 PROTOCOL = 1
-#: No line of a program is longer, in bytes: base64 of what a tensor's file may hold, and some.
-_LONGEST = 3 << 29
 #: How long a program has to end by itself when nothing more is asked, in seconds.
 _PATIENCE = 2.0
 
@@ -287,7 +285,8 @@ class Persistent:
         return value
 
     def _line(self) -> bytes:
-        if not (line := sure(self._process.stdout).readline(_LONGEST)):
+        # No line of a program is longer: base64 of what a tensor's file may hold, and some.
+        if not (line := sure(self._process.stdout).readline(3 << 29)):
             raise self._died()
         return line
 

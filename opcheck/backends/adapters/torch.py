@@ -219,8 +219,7 @@ def _reduced(name: str, torch: Any, task: Task, x: Any, axes: Any = None) -> Any
 
 
 def _named(name: str, torch: Any, task: Task, x: Any, **attrs: Any) -> Any:
-    functions = torch if hasattr(torch, name) else torch.nn.functional
-    return getattr(functions, name)(x, **attrs)
+    return getattr(torch if hasattr(torch, name) else torch.nn.functional, name)(x, **attrs)
 
 
 def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:

@@ -25,8 +25,6 @@ from opcheck.backends.isolation import cleanup, wire
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 
-#: The connection holds several messages of the size that goes through it, in bytes.
-_BUFFER = 256 << 10
 #: The least seconds between measurements of a worker's memory and log.
 _MEASURE = 0.1
 #: The worker's program, which finds modules where the parent does, not in its working directory.
@@ -100,7 +98,8 @@ class Process:
         with ours, theirs:
             for end in (ours, theirs):
                 for size in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-                    end.setsockopt(socket.SOL_SOCKET, size, _BUFFER)
+                    # In bytes: several messages of the size that goes through the connection.
+                    end.setsockopt(socket.SOL_SOCKET, size, 256 << 10)
             for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
                 # Two seconds for the rest of a message: messages are sent whole.
                 ours.setsockopt(socket.SOL_SOCKET, limit, struct.pack("ll", 2, 0))

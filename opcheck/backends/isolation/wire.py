@@ -41,8 +41,6 @@ _HEAD = struct.Struct("<qq?")
 #: message or 0; the message follows.
 _MARK, _UNREAD, _START = 0, 8, 16
 _NUMBER = struct.Struct("<q")
-#: So many bytes of the file stay after a message was read: to get new memory takes long.
-_KEPT = 32 << 20
 
 
 @contextmanager
@@ -116,7 +114,8 @@ class Channel:
                     raise MemoryError(f"{length:,} bytes")
                 return number, _split(count, length, self._part)
             finally:
-                if os.fstat(self._file).st_size > _KEPT:
+                # So many bytes of the file stay after a message: to get new memory takes long.
+                if os.fstat(self._file).st_size > 32 << 20:
                     os.ftruncate(self._file, _START)
                 self._note(_UNREAD, 0)
         except ConnectionError:

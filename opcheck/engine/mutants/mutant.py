@@ -25,8 +25,6 @@ MutantRow: TypeAlias = tuple[Any, ...]
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
 AnswerFunction: TypeAlias = Callable[[Node], Sequence[Any]]
-#: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
-Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +185,8 @@ class StatefulMutant:
 
     name: str
     text: str
-    habit: Habit
+    #: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
+    habit: Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
     of_values: bool = False
     of_inputs: bool = False
 

@@ -26,14 +26,10 @@ from opcheck.errors import InvalidNode
 from opcheck.model import Array, OpVersion, Typed
 from opcheck.opset import Attribute, Parameter, Schema
 
-#: The values for which a stated one may be taken, the likeliest first.
-Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 #: The inputs of a node.
 Inputs: TypeAlias = tuple[Array | None, ...]
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
-#: A default below this guards a division, or the like.
-_SMALL = 0.01
 #: Defaults that other libraries have.
 _ELSEWHERE: Mapping[str, Sequence[float]] = {"cubic_coeff_a": (-0.5,)}
 #: More elements than the vectors and blocks of any kernel hold.
@@ -53,7 +49,8 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
             # A number or text that is the output is of its type alone.
             held = opset.held(attribute) if schema.by_value else None
             yield from (replace(one, only=(held.name,)) if held else one for one in made)
-            if isinstance(attribute.default, float) and 0 < attribute.default < _SMALL:
+            # So small a default guards a division, or the like.
+            if isinstance(attribute.default, float) and 0 < attribute.default < 0.01:
                 yield from _of_guard(attribute, known.formulas[op.since])
             if tensors.names_axes(attribute):
                 yield from tensors.NamedAxes(attribute).mutants()
@@ -71,13 +68,13 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
         yield Mutant(f"tail_of_{width}_{tail.replace(' ', '_')}", text, answer, any_type=True)
 
 
-def _one_of(name: str, readings: Readings) -> AnswerFunction:
+def _one_of(name: str, readings: Callable[[Any, Node], Iterable[Any]]) -> AnswerFunction:
     """The right answer to a node with a stated value misread: by the first reading it can have."""
 
     def answer(node: Node) -> Sequence[Any]:
         if name not in node.attrs:
             return node.right
-        for value in readings(node.attrs[name], node):
+        for value in readings(node.attrs[name], node):  # the likeliest first
             with suppress(InvalidNode):
                 return node.with_attrs(**{name: value}).right
         raise InvalidNode("not supported")
@@ -89,7 +86,7 @@ def _read(name: str, change: Callable[[Any], Any]) -> AnswerFunction:
     return _one_of(name, lambda value, node: [change(value)])
 
 
-def _repaired(name: str, readings: Readings) -> AnswerFunction:
+def _repaired(name: str, readings: Callable[[Any, Node], Iterable[Any]]) -> AnswerFunction:
     return Accepting(_one_of(name, readings))
 
 

@@ -126,8 +126,7 @@ def of_heads(computed, split=split):
 
 def attended(heads):
     """The keys that each query attends, of the shape batch, head, query, key."""
-    at = np.arange(heads.q.shape[2]).reshape(-1, 1) + heads.offset
-    behind = at - np.arange(heads.k.shape[2])
+    behind = np.arange(heads.q.shape[2]).reshape(-1, 1) + heads.offset - np.arange(heads.k.shape[2])
     found = (behind >= 0) | (not heads.causal)
     for window, far in ((heads.left, behind), (heads.right, -behind)):
         found = found & ((far <= window) | (window < 0))

@@ -25,7 +25,6 @@ Sub Sum SwiGLU Swish Tan Tanh ThresholdedRelu Xor"""
 BIT_CAST, CLIP, SHIFT = (operator(name, exact=True) for name in ("BitCast", "Clip", "BitShift"))
 GELU, MOD, P_RELU = map(operator, ("Gelu", "Mod", "PRelu"))
 _ALL_FINITE = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2fnuz")
-IS_INF = operator("IsInf", exact=True, constant=_ALL_FINITE)
 #: Those that round nothing.
 _EXACT = family(
     {
@@ -50,7 +49,7 @@ _EXACT["Sign"].mutant("zero counted as positive", name="zero_is_positive")(
     lambda input: xp.where(xp.less(input, 0), input * 0 - 1, input * 0 + 1))  # fmt: skip
 
 
-@IS_INF.formula(10, 20)
+@operator("IsInf", exact=True, constant=_ALL_FINITE).formula(10, 20)
 def is_inf(X, *, detect_negative, detect_positive):
     unsaid("values other than 0 and 1", not {detect_negative, detect_positive} <= {0, 1})
     infinite, negative = xp.isinf(X), xp.less(X, 0)

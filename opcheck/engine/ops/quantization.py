@@ -32,7 +32,6 @@ _LATER: tuple[int, ...] = (13, 19, 21, 23, 24, 25, 28)
 _EXACT = 1 << 53
 # Numbers as texts, by what Cast-9 and later say of them.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 
@@ -151,7 +150,7 @@ def _floating(text: str, nearest: bool) -> float:
 
 def _integer(text: str, dtype: DType) -> int:
     low, high = limits(dtype)
-    if not _WHOLE.fullmatch(text) or not low <= (exact := Decimal(text)) <= high:
+    if not re.fullmatch("[+-]?[0-9]+", text) or not low <= (exact := Decimal(text)) <= high:
         unsaid(f"converting {text!r} to {dtype}")
     return int(exact)
 

@@ -84,8 +84,7 @@ def _cleaned(texts, words, key, change):
 @by_step(10)
 def _normal(clean, X, *, case_change_action, is_case_sensitive, locale, stopwords):
     """The formula from `clean(texts, words, key, change)`, where keys are compared with words'."""
-    known = case_change_action in ("NONE", *_WIDE)
-    if not known or not X.ndim or X.shape[:-1] not in ((), (1,)):
+    if case_change_action not in ("NONE", *_WIDE) or not X.ndim or X.shape[:-1] not in ((), (1,)):
         given = f"{case_change_action!r}, shape {list(X.shape)}"
         raise InvalidNode(f"{given}; allowed: NONE, LOWER, UPPER; [C], [1, C]")
     unsaid(f"is_case_sensitive {is_case_sensitive}", is_case_sensitive not in (0, 1))
@@ -168,8 +167,7 @@ def _by_pattern(match, X, *, pattern):
     of_ascii = "".join([pattern, *texts]).isascii() and r"\x{" not in pattern
     if re.search(r"\(\?[s-]*i", pattern) and not of_ascii:
         raise NotSupported("the engine does not know the cases of letters beyond ASCII")
-    counts = map(int, re.findall(r"[0-9]+(?=[0-9,]*\})", pattern))
-    if "){" in pattern and prod(counts) > 1000:
+    if "){" in pattern and prod(map(int, re.findall(r"[0-9]+(?=[0-9,]*\})", pattern))) > 1000:
         raise NotSupported("the engine does not count the repetitions of repetitions")
     return np.array([bool(match(made, s)) for s in texts], np.bool_).reshape(X.shape)
 

@@ -25,8 +25,6 @@ Lost: TypeAlias = NDArray[Any]
 OVERFLOWED, ANYTHING = np.int8(1), np.int8(3)
 #: What counts as the size of mpmath's larger numbers, so that errors stay within float64.
 CUT = 2.0**1000
-#: So many calls are half of what Python allows a thread.
-_DEEP = 500
 
 
 @cache
@@ -268,7 +266,7 @@ class Bounded(Number):
 def _with_a_stack(compute: Callable[[], Errors]) -> Errors:
     """Compute errors, which ask for those of the operands, and so on: a stack is soon used up."""
     try:
-        sys._getframe(_DEEP)
+        sys._getframe(500)  # half of the calls that Python allows a thread
     except ValueError:
         return compute()
     with ThreadPoolExecutor(1) as another:

@@ -14,9 +14,6 @@ from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, Reals, 
 
 Bound: TypeAlias = Floats | None
 _Function: TypeAlias = Callable[[Reals], Reals]
-_LEAST = 5e-324
-#: Errors of an exponent for which the first two terms of a series are enough.
-_SMALL = 0.5
 #: Errors of an exponent up to which those of the exponential are.
 _LARGE = 40.0
 #: The largest error of numbers up to 1, with room for their roundings.
@@ -62,7 +59,7 @@ def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
     """
     # An object of mpmath's compares to a plain bool.
     zero = np.asarray(v == 0)
-    return plus(e, np.where(zero & where(), _LEAST, 0.0)) if np.count_nonzero(zero) else e
+    return plus(e, np.where(zero & where(), 5e-324, 0.0)) if np.count_nonzero(zero) else e
 
 
 @cache
@@ -444,7 +441,7 @@ def _through(
         return None, None
     if shape.slope is not None and (x.lost is None or not shape.rises):
         return np.where(is_finite(x.v), e * shape.slope(x.v, e), 0.0), _worse(x.lost, lambda: True)
-    if shape.exponential and x.lost is None and e.max(initial=0) < _SMALL:
+    if shape.exponential and x.lost is None and e.max(initial=0) < 0.5:
         # e^δ − 1 ≤ δ·(1 + δ) for what is so small.
         return size_of(v) * (e * (1 + e)), None
     low, high = x.v - e, x.v + e

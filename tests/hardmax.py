@@ -21,14 +21,6 @@ def first(m: Any) -> Any:
     return np.arange(m.shape[1]) == m.argmax(axis=1)[:, None]
 
 
-def _first_number(m: Any) -> Any:
-    return first(np.where(np.isnan(m), -np.inf, m))
-
-
-def _none_beside_nan(m: Any) -> Any:
-    return first(m) & ~np.isnan(m).any(axis=1, keepdims=True)
-
-
 def _flushed(m: Any) -> Any:
     return first(np.where(np.abs(m) < ml_dtypes.finfo(m.dtype).smallest_normal, 0, m))
 
@@ -82,8 +74,8 @@ class Hardmax(Fake):
 #: Permitted, or not decided by the text: no case may fail for these.
 LIBERTIES: dict[str, Hardmax] = {
     "negative_zeros": Hardmax(output=lambda out: [np.where(out == 0, -0.0, 1).astype(out.dtype)]),
-    "skips_nan": Hardmax(choose=_first_number),
-    "no_one_beside_nan": Hardmax(choose=_none_beside_nan),
+    "skips_nan": Hardmax(choose=lambda m: first(np.where(np.isnan(m), -np.inf, m))),
+    "no_one_beside_nan": Hardmax(choose=lambda m: first(m) & ~np.isnan(m).any(1, keepdims=True)),
     "fortran_order": Hardmax(output=lambda out: [np.asfortranarray(out)]),
     "read_only": Hardmax(output=lambda out: [np.broadcast_to(out, out.shape)]),
     "a_tuple": Hardmax(output=lambda out: (out,)),

@@ -38,12 +38,6 @@ def relu(shape: Sequence[Any] | None = (1, 3)) -> ModelProto:
     return model([node], [tensor("x", shape=shape)], [tensor("y", shape=shape)])
 
 
-def as_proto(value: Any, name: str = "") -> Any:
-    if isinstance(value, list):
-        return numpy_helper.from_list(value, name)
-    return numpy_helper.from_array(value, name)
-
-
 def write(folder, proto, inputs, outputs, data_set="test_data_set_0"):
     """A test in `folder`; values are arrays, lists of them, protos or bytes."""
     data = folder / data_set
@@ -56,8 +50,10 @@ def write(folder, proto, inputs, outputs, data_set="test_data_set_0"):
 
 
 def _put(path: Path, value: Any) -> None:
-    if isinstance(value, np.ndarray | list):
-        value = as_proto(value)
+    if isinstance(value, list):
+        value = numpy_helper.from_list(value)
+    if isinstance(value, np.ndarray):
+        value = numpy_helper.from_array(value)
     path.write_bytes(value if isinstance(value, bytes) else value.SerializeToString())
 
 

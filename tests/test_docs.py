@@ -156,8 +156,7 @@ def test_a_program_asked_in_lines_is_a_backend(folder: Path, environment: str) -
 
 def test_the_lines_shown_are_those_that_are_spoken(tmp_path: Path) -> None:
     cmd.read_hello(block('{"opcheck"').encode())
-    spoken = [json.loads(line) for line in block('{"id": 1').splitlines()]
-    prepare, ready, run, outputs = spoken
+    prepare, ready, run, outputs = [json.loads(line) for line in block('{"id": 1').splitlines()]
     assert read_reply(json.dumps(ready).encode(), prepare["id"], "ready") == ("ready", True)
     _, (y,) = read_reply(json.dumps(outputs).encode(), run["id"], "outputs")
     (x,) = run["inputs"]

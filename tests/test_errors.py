@@ -74,8 +74,7 @@ def test_problems_of_one_place_stay_in_the_order_found():
 
 def test_no_more_problems_are_shown_than_one_reads():
     problems = [errors.Problem("a.yaml", line, 1, "m") for line in range(1, 5001)]
-    error = errors.CaseFileError(problems)
-    lines = error.lines()
+    lines = errors.CaseFileError(problems).lines()
     assert len(lines) == 101
     assert lines[99] == "a.yaml:100:1: m"
     assert (

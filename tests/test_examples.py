@@ -39,9 +39,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not shutil.which("g++"):
         pytest.skip("not installed: g++, which compiles examples/one_shot.cpp")
     runner = tmp_path_factory.mktemp("cpp") / "runner"
-    source = EXAMPLES / "one_shot.cpp"
     flags = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run(["g++", *flags, "-o", runner, source], check=True)
+    subprocess.run(["g++", *flags, "-o", runner, EXAMPLES / "one_shot.cpp"], check=True)
     return runner
 
 
@@ -124,8 +123,7 @@ def test_the_template_is_right_wherever_it_computes(tmp_path, monkeypatch):
 def test_the_command_at_the_top_of_a_file_runs_it(file: Path, tmp_path: Path) -> None:
     (command,) = re.findall(r"^(opcheck .*?)(?: +#.*)?$", file.read_text(), re.M)
     shutil.copy(file, tmp_path)
-    few = "--dtype float32 --opset 13 -k worked_example"
-    status, printed = shell(tmp_path, command, few)
+    status, printed = shell(tmp_path, command, "--dtype float32 --opset 13 -k worked_example")
     assert "exit 0: conforms: " in printed, printed
     assert status == 0
 

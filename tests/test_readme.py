@@ -99,8 +99,7 @@ def test_every_exit_code_is_told_with_its_number() -> None:
 
 
 def test_every_verdict_is_told() -> None:
-    text = VERDICTS.read_text(encoding="utf-8")
-    cells = re.findall(r"^\| ([a-z, ]+) \| ", text, re.MULTILINE)
+    cells = re.findall(r"^\| ([a-z, ]+) \| ", VERDICTS.read_text(encoding="utf-8"), re.MULTILINE)
     told = {name.strip() for cell in cells for name in cell.split(",")}
     assert {*map(str, Verdict), "self"} <= told
 

@@ -163,13 +163,11 @@ def test_where_known_defects_were_applied_once_it_is_as_if_they_never_were() -> 
 def without(run: Run, gone: Iterable[int]) -> Run:
     """The run of a suite that lacks the cases at these places."""
     left = [one for one in run.records if one.place not in gone]
-    header = replace(run.header, cases=run.header.cases - len({*gone}))
-    return Run(header, tuple(left), run.ending)
+    return Run(replace(run.header, cases=run.header.cases - len({*gone})), tuple(left), run.ending)
 
 
 def test_a_case_that_is_missing_though_it_was_asked_for_is_a_regression() -> None:
-    found = compare(TWO, without(TWO, [0]))
-    assert [(c.kind, c.record.backend) for c in found.changes] == [
+    assert [(c.kind, c.record.backend) for c in compare(TWO, without(TWO, [0])).changes] == [
         (ChangeKind.VANISHED, "acme"),
         (ChangeKind.VANISHED, "bolt"),
     ]
@@ -260,8 +258,7 @@ def test_what_a_run_that_was_cut_short_lacks_is_no_regression() -> None:
 
 
 def test_what_fails_in_a_run_that_was_cut_short_is_told() -> None:
-    new = replace(one(FAIL), ending=None)
-    assert compare(one(PASS), new).regressions == 1
+    assert compare(one(PASS), replace(one(FAIL), ending=None)).regressions == 1
 
 
 def test_where_nothing_is_in_common_nothing_was_compared() -> None:

@@ -126,8 +126,7 @@ def test_a_part_that_was_interrupted_makes_the_whole_incomplete() -> None:
 
 
 def test_a_part_that_was_killed_makes_the_whole_incomplete_even_if_nothing_lacks() -> None:
-    killed = replace(part(["bolt"]), ending=None)
-    whole, lacks = joined(part(["acme"]), killed)
+    whole, lacks = joined(part(["acme"]), replace(part(["bolt"]), ending=None))
     assert lacks == ("run 1 was cut short, and nobody knows how it ended",)
     assert whole.ending is not None
     assert not whole.complete
@@ -151,8 +150,7 @@ def test_a_result_that_stands_in_two_runs_is_refused() -> None:
 
 
 def test_another_suite_is_refused() -> None:
-    other = part(["bolt"], suite=Suite("other", CASES))
-    [said] = refusal(part(["acme"]), other)
+    [said] = refusal(part(["acme"]), part(["bolt"], suite=Suite("other", CASES)))
     assert said == "run 0 and run 1 are of different suites, of 6 and 6 cases"
 
 

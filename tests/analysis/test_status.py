@@ -97,8 +97,7 @@ def test_backends_that_nobody_named_may_support_nothing_but_not_all_of_them() ->
 
     assert unnamed(results)[0] is Exit.CONFORMS
     idle = [replace(results[0], verdict=Verdict.UNSUPPORTED), results[1]]
-    said = "nothing was judged: one, two supported no case"
-    assert unnamed(idle) == (Exit.NOTHING_JUDGED, said)
+    assert unnamed(idle) == (Exit.NOTHING_JUDGED, "nothing was judged: one, two supported no case")
 
 
 def test_a_backend_without_any_result_was_not_judged_either() -> None:
@@ -164,8 +163,7 @@ def stored(*verdicts: Verdict, about: Header = ONE, complete: bool = True) -> Ru
 def test_a_stored_run_amounts_to_what_it_did() -> None:
     assert outcome(stored(Verdict.PASS))[0] is Exit.CONFORMS
     assert outcome(stored(Verdict.PASS, Verdict.CRASH))[0] is Exit.NONCONFORMING
-    strict = replace(ONE, strict=True)
-    assert outcome(stored(Verdict.WARN, about=strict))[0] is Exit.NONCONFORMING
+    assert outcome(stored(Verdict.WARN, about=replace(ONE, strict=True)))[0] is Exit.NONCONFORMING
     died = replace(stored(Verdict.PASS), ending=Ending(True, 1, "", accidents=("one: it died",)))
     assert outcome(died) == (Exit.NONCONFORMING, "does not conform: one: it died")
 

@@ -134,8 +134,7 @@ def test_inputs_are_seen_as_each_run_left_them():
         inputs[0][0, 0] += 100
         return [X]
 
-    fed = execute(answering(run), ASKED).fed
-    assert [array[0, 0] for (array,) in fed] == [101, 99, 101]
+    assert [array[0, 0] for (array,) in execute(answering(run), ASKED).fed] == [101, 99, 101]
     assert X[0, 0] == 1
 
 

@@ -225,8 +225,7 @@ def test_a_file_in_another_encoding_is_told_by_its_name(tmp_path, name, encoding
 
 def test_a_profile_is_meant_by_its_name_and_all_else_is_an_address() -> None:
     assert resolve("mine", MINE) is MINE["mine"]
-    plain = resolve("onnxruntime?threads=2", MINE)
-    assert plain == Profile(
+    assert resolve("onnxruntime?threads=2", MINE) == Profile(
         "onnxruntime?threads=2", Address("onnxruntime", options=(("threads", "2"),))
     )
 

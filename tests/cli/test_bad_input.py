@@ -55,8 +55,7 @@ def test_a_wrong_file_is_told_with_its_place(run, tmp_path, command, wrong):
 
 def test_a_missing_file_and_a_folder_without_cases_are_told_at_once(run, tmp_path):
     (tmp_path / "empty").mkdir()
-    found = run("run", "gone.yaml", "empty", code=2)
-    assert found.stderr.splitlines() == [
+    assert run("run", "gone.yaml", "empty", code=2).stderr.splitlines() == [
         "empty: neither case files nor test data in this folder (case files end in .yaml, a test"
         " is a folder with a model.onnx)",
         "gone.yaml:1:1: there is no such file",

@@ -146,8 +146,7 @@ def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tm
     ("", ((SPIN, f"{SPIN}ning"),), "Spinning?seconds=0.001 1.0 there, absent here"),
 ])  # fmt: skip
 def test_a_baseline_of_something_else_is_refused_before_any_run(bench, old, words, replaced, said):
-    file = old(*replaced)
-    usual = ["-b", f"{SPIN}?seconds=0.001", "-k", "one or two", "--baseline", file]
+    usual = ["-b", f"{SPIN}?seconds=0.001", "-k", "one or two", "--baseline", old(*replaced)]
     found = bench(*usual, *words.split(), code=2)
     assert said in found.stderr
     assert "GB/s" not in found.stdout

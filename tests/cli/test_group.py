@@ -54,6 +54,5 @@ def test_the_schema_is_one_and_printed_as_ascii(run):
     ("Gemm", {"expect": {"agree": True}}, True), ("Gemm", {"expect": {"agree": False}}, False),
 ])  # fmt: skip
 def test_it_knows_the_keys_of_a_case_and_of_an_answer(run, op, fields, fits):
-    schema = json.loads(run("schema").stdout)
     file = {"op": op, "cases": [{"name": "a", **fields}]}
-    assert jsonschema.Draft202012Validator(schema).is_valid(file) is fits
+    assert jsonschema.Draft202012Validator(json.loads(run("schema").stdout)).is_valid(file) is fits

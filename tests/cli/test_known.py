@@ -65,8 +65,7 @@ def test_what_is_pruned_because_its_file_was_not_read_is_told(run, cases):
     more = "- {verdict: unsupported, cause: None yet., where: [{op: Softmax, name: zeros}]}\n"
     (cases / "mine.yaml").write_text(TIES + more)
     words = ("run", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml", "--prune-known")
-    found = run(*words, "my.yaml")
-    assert found.stderr == (
+    assert run(*words, "my.yaml").stderr == (
         "opcheck: mine.yaml: no longer listed, because no case that was read is so:"
         " what was at line 7\n"
     )
@@ -195,8 +194,7 @@ def test_a_repeat_asks_the_ledger_again(run, cases):
     (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
     found = run("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
     repeat = next(line for line in found.stdout.splitlines() if line.startswith("  repeat"))
-    again = run(*repeat.split()[2:])
-    assert again.stdout.endswith("exit 1: does not conform: 1 unexpected pass\n")
+    assert run(*repeat.split()[2:]).stdout.endswith("exit 1: does not conform: 1 unexpected pass\n")
 
 
 @pytest.mark.parametrize(("asked", "written"), [("py:rt", "py:rt"), ("py:rt:Rt", "py:rt")])

@@ -135,13 +135,11 @@ def test_what_a_file_of_clauses_names_has_to_exist(
     text = "sentences:\n- {sentence: One in a row, cases: [nan#first, first_of_ties]}\n"
     (folder / "hardmax.yaml").write_text(f"op: Hardmax\n{text}")
     monkeypatch.setattr("opcheck.clauses.shipped_folder", lambda *_: folder.parent)
-    sound = run("list", "--clauses", *asked, code=0)
-    assert sound.stdout.count("there is no such sentence") == 1
+    assert run("list", "--clauses", *asked, code=0).stdout.count("there is no such sentence") == 1
     (folder / "hardmax.yaml").write_text(f"op: Hardmax\n{text.replace('ties', 'tie')}")
     (folder / "depth_to_space.yaml").write_text(f"op: DepthToSpac\n{text}")
     uncached()
-    found = run("list", "--clauses", *asked, code=2)
-    assert found.stderr.splitlines() == [
+    assert run("list", "--clauses", *asked, code=2).stderr.splitlines() == [
         "clauses/onnx/depth_to_space.yaml:1:5: op: there is no 'DepthToSpac'"
         " (did you mean 'DepthToSpace'?)",
         "clauses/onnx/hardmax.yaml:3:47: cases: Hardmax has no case 'first_of_tie'"

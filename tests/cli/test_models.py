@@ -48,8 +48,7 @@ def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tm
         ("node/test_wrong", "fail"),
         ("node/test_wrong", "fail"),
     ]
-    shown = run("report", "run.jsonl")
-    assert "exit 1: does not conform: 2 fail" in shown.stdout
+    assert "exit 1: does not conform: 2 fail" in run("report", "run.jsonl").stdout
     shutil.copy("run.jsonl", "again.jsonl")
     assert run("diff", "run.jsonl", "again.jsonl").exit_code == 0
 
@@ -315,8 +314,7 @@ def test_inputs_are_read_from_files(run, network, tmp_path):
     (tmp_path / "in").mkdir()
     np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7, np.float32))
     fed = ("-b", "reference", "--inputs", "in")
-    found = run("locate", network, *fed, code=0)
-    assert "12 judged" in found.stdout
+    assert "12 judged" in run("locate", network, *fed, code=0).stdout
     run("run", network, *fed, "--report", "json=run.jsonl", code=0)
     assert "--inputs=in" in (tmp_path / "run.jsonl").read_text()
     assert "are for one model, and 0 are named" in run("run", *fed, code=2).stderr

@@ -203,8 +203,7 @@ def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
 
 def test_opcheck_itself_is_broken(start, tmp_path):
     (tmp_path / "yaml.py").write_text("raise ImportError('of another NumPy')")
-    path = f"{tmp_path}{os.pathsep}{ROOT}"
-    own = environment(PYTHONPATH=path)
+    own = environment(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
     process = start(*WORDS, "-b", "numpy", cwd=tmp_path, env=own, fresh=True)
     out, err = process.communicate(timeout=60)
     # Python would say 1, which is a verdict.

@@ -165,8 +165,7 @@ def test_what_cannot_be_written_changes_the_printed_code_too(run, monkeypatch, w
 @pytest.mark.parametrize("words", [["-x"], ["-k", "ties", "--report", "junit=/dev/full"]])
 def test_what_github_shows_is_no_other_code(run, words):
     found = run("run", "cases.yaml", "-b", "narrow", "--report", "github=-", *words)
-    printed = {int(code) for code in re.findall(r"exit (\d+)", found.stdout)}
-    assert printed == {found.exit_code}
+    assert {int(code) for code in re.findall(r"exit (\d+)", found.stdout)} == {found.exit_code}
 
 
 def test_no_command_prints_an_exit_code_but_where_it_ends():

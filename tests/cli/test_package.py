@@ -60,8 +60,7 @@ def test_a_package_of_other_cases_is_not_judged_by_those_here(run, packed):
     name, cases = packed("right"), Path("cases.yaml")
     assert "5 cases are not those here: " in run("verify", name, code=4).stdout
     cases.write_text(cases.read_text().replace("[[3, 3, 1], ", "[[4, 4, 1], "))
-    found = run("verify", name, "cases.yaml", code=4)
-    assert "are not those here: " in found.stdout
+    assert "are not those here: " in run("verify", name, "cases.yaml", code=4).stdout
 
 
 @pytest.mark.parametrize(("change", "add", "message"), [

@@ -187,8 +187,7 @@ def reporting(slow, cases, tmp_path):
 def reports_of(folder):
     """What every format makes of a stored run: exit code and all that is said."""
     for form in ("pretty", *FILES):
-        words = ["report", str(folder / "run.jsonl"), "--format", form]
-        found = CliRunner().invoke(program, words)
+        found = CliRunner().invoke(program, ["report", str(folder / "run.jsonl"), "--format", form])
         yield found.exit_code, found.output
 
 

@@ -86,8 +86,7 @@ def test_a_run_that_lost_its_end_is_incomplete_in_every_format(run, tmp_path):
 
 def test_the_file_is_what_is_streamed(run):
     words = ("run", "cases.yaml", *EACH, "--report", "json=run.jsonl", "--format", "json")
-    streamed = run(*words).stdout
-    Path("streamed.jsonl").write_text(streamed)
+    Path("streamed.jsonl").write_text(run(*words).stdout)
     assert store.read(Path("streamed.jsonl")) == store.read(Path("run.jsonl"))
     assert run("report", "run.jsonl", "--format", "json").stdout == Path("run.jsonl").read_text()
 
@@ -100,8 +99,7 @@ def test_the_header_tells_what_verdicts_depend_on(run):
     assert flags == (True, True, False, True)
     assert head.options == {"timeout": "7 s", "memory-limit": "2GiB"}
     assert (head.level, head.paths) == ("smoke", ("cases.yaml",))
-    chosen = "keywords not nan, level smoke; 4 at --level deep"
-    assert (head.selection, head.cases) == (chosen, 0)
+    assert (head.selection, head.cases) == ("keywords not nan, level smoke; 4 at --level deep", 0)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", head.started)
     assert (head.shard, head.seed) == (None, None)
 
@@ -116,8 +114,7 @@ def test_the_suite_is_told_by_its_cases_and_not_by_who_was_asked(run, tmp_path):
     _, changed = stored(run, "-b", "right")
     assert changed.header.suite.digest != one.header.suite.digest
     pairs = zip(one.records, changed.records, strict=True)
-    differ = [a.case for a, b in pairs if a.digest != b.digest]
-    assert differ == ["Hardmax/ties"]
+    assert [a.case for a, b in pairs if a.digest != b.digest] == ["Hardmax/ties"]
 
 
 def test_a_failure_is_kept_with_its_picture(run):
@@ -132,8 +129,7 @@ def test_a_failure_is_kept_with_its_picture(run):
 
 def test_standard_input_is_a_run_too(run):
     ran, _ = stored(run, "-b", "right")
-    data = Path("run.jsonl").read_bytes()
-    found = CliRunner().invoke(program, ["report", "-"], input=data)
+    found = CliRunner().invoke(program, ["report", "-"], input=Path("run.jsonl").read_bytes())
     assert (found.exit_code, found.stdout) == (ran.exit_code, ran.stdout)
     found = CliRunner().invoke(program, ["report", "-"], input=b"nonsense")
     assert found.exit_code == 2

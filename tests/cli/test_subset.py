@@ -91,8 +91,7 @@ def test_what_fails_only_under_strict_failed_under_strict(run):
 def test_what_failed_and_is_gone_is_told(run, tmp_path):
     run("run", "cases.yaml", "-b", "narrow", "--report", "json=last")
     (tmp_path / "cases.yaml").write_text(CASES.replace("name: ties", "name: equals"))
-    found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last", "-k", "not nan")
-    assert found.stderr == (
+    assert run("run", "cases.yaml", "-b", "narrow", "--lf", "last", "-k", "not nan").stderr == (
         "opcheck: 2 cases that failed in last are not among those selected:"
         " Hardmax/nan, Hardmax/ties\n"
     )

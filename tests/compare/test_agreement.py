@@ -90,8 +90,7 @@ def test_answers_to_the_same_data_lie_within_the_tolerance(again: Any, is_steady
     outcome = says(1)
     if again is not None:
         outcome = replace(outcome, again=says(again).outputs, differs="output Y differs")
-    found = steady(case, outcome)
-    assert found.unstable == (None if is_steady else "output Y differs")
+    assert steady(case, outcome).unstable == (None if is_steady else "output Y differs")
     # What is no answer, or has another form, is judged as that.
     for other in (NO, replace(outcome, outputs=()), replace(says(1, dtype=np.int32), again=())):
         assert steady(case, other) is other
@@ -186,8 +185,7 @@ def test_what_no_answer_may_be_fails_though_all_agree_on_it(outputs: Any, reason
 
 
 def test_where_nobody_knows_the_dtype_answers_must_have_the_same() -> None:
-    unknown = (model.OutputSpec("Y", None),)
-    found = among(says(1), says(1, dtype=np.float64), outputs=unknown)
+    found = among(says(1), says(1, dtype=np.float64), outputs=(model.OutputSpec("Y", None),))
     assert verdicts(found) == ["differ", "differ"]
     assert found[0].failure == "dtype"
 

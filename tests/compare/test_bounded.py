@@ -110,8 +110,7 @@ def test_the_remainder_beyond_float64_counts() -> None:
     for got, rest, problem in (
         (1.0, half, None), (1.0, 2 * half, "values"), (1 + 2 * half, half, None),
     ):  # fmt: skip
-        found = judged([1.0], [got], plain(1e-20), FLOAT64, rest=np.array([rest]))
-        assert found.problem == problem
+        assert judged([1.0], [got], plain(1e-20), FLOAT64, rest=np.array([rest])).problem == problem
     for sign, is_right in ((1, True), (-1, False)):
         bound: Any = replace(plain(1e-20), values=np.ones(1))
         want = Want("y", FLOAT32, np.ones(1), bound=bound, rest=np.array([0.25]))
@@ -125,8 +124,7 @@ def test_the_remainder_beyond_float64_counts() -> None:
 def test_what_was_rounded_before_may_be_off_by_that() -> None:
     assert judged([1.0], [1 + 2.0**-52], plain(1e-20), FLOAT64).problem == "values"
     for got, problem in ((1 + 2.0**-52, None), (1 + 2.0**-51, "values")):
-        found = judged([1.0], [got], plain(1e-20), FLOAT64, rounded=FLOAT64)
-        assert found.problem == problem
+        assert judged([1.0], [got], plain(1e-20), FLOAT64, rounded=FLOAT64).problem == problem
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf, -1e-30, 2.0])
@@ -360,8 +358,7 @@ def test_the_tolerance_is_not_widened_by_the_bound_s_own_error() -> None:
     (1, 1.1, {"high": 1.0}), (0, np.nan, {}), (np.inf, 0.1, {}),
 ], ids=["exact", "below the range", "above the range", "NaN", "infinite"])  # fmt: skip
 def test_the_floor_excuses_nothing_else(y: float, got: float, more: Any) -> None:
-    fields = {"bound": Fake(FLOORED), **more}
-    assert by_tolerance([y], [got], **fields).problem == "values"
+    assert by_tolerance([y], [got], **{"bound": Fake(FLOORED), **more}).problem == "values"
 
 
 def test_what_cannot_be_known_is_excused_where_it_is_not_finite() -> None:
@@ -473,8 +470,7 @@ def test_ends_lie_around_what_is_written_and_in_the_operator_s_range(dtype: str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narrower_one(dtype):
     x = np.random.default_rng(3).normal(size=(1, 40, 60)).astype(dtype)
-    answer = expected(POOL, x, kernel_shape=(5,), p=2)
-    reference = computed_want(POOL, "Y", answer)
+    reference = computed_want(POOL, "Y", expected(POOL, x, kernel_shape=(5,), p=2))
 
     def computed(x: Any) -> Any:
         windows = np.lib.stride_tricks.sliding_window_view(x, 5, axis=2)
@@ -562,8 +558,7 @@ def test_what_an_order_may_lose_is_no_failure_and_all_else_is(op, inputs, got, p
     attrs: Any = stated.get(name, {})
     answer = of_type(Expected, exactly(version, inputs, attrs, 1)[0])
     got = np.broadcast_to(np.asarray(got, answer.dtype.numpy), answer.values.shape)
-    found = compare(computed_want(version, "y", answer), got)
-    assert found.problem == problem
+    assert compare(computed_want(version, "y", answer), got).problem == problem
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

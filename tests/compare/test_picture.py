@@ -115,8 +115,7 @@ def test_what_a_poorer_arithmetic_needs_is_drawn_too():
 
 def test_a_picture_of_a_large_output_takes_little_memory():
     y = np.ones((2000, 2000))
-    got = np.full(y.shape, 9.0, np.float32)
-    compared = compare(Want("y", FLOAT32, y), got, ABSOLUTE)
+    compared = compare(Want("y", FLOAT32, y), np.full(y.shape, 9.0, np.float32), ABSOLUTE)
     assert compared.picture is not None
     tracemalloc.start()
     try:

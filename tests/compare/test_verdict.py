@@ -230,8 +230,7 @@ def test_an_answer_of_the_right_shape_is_nearer_than_one_of_another() -> None:
 
 
 def test_a_refusal_is_named_among_the_admitted_answers() -> None:
-    found = judged("open", [*answers(0), refusal("rejected")], made(one_hot(1)))
-    assert found.reason == (
+    assert judged("open", [*answers(0), refusal("rejected")], made(one_hot(1))).reason == (
         "none of the admitted answers (place_0, rejected); nearest place_0: "
         "y: 2 of 3 elements wrong"
     )

@@ -94,10 +94,6 @@ def rank(node: Node) -> int:
     return node.inputs[0].ndim
 
 
-def attr(name: str, default: Any) -> Callable[[Node], Any]:
-    return lambda node: node.attrs.get(name, default)
-
-
 def two_refusals(node: Node) -> Any:
     if node.attrs.get("auto_pad") == "SAME_UPPER":
         raise InvalidNode("SAME_UPPER is not implemented")
@@ -205,7 +201,6 @@ def test_what_is_wrong_with_the_state_of_a_backend_is_named(answer, text):
     cases, red = shipped("Relu"), reds()
     recorder = Recorder(cases, ["fake"])
     stream = Scheduler(cases, [Inline(Fake(prepared))], is_unexplained=lambda r: is_failure(r, red))
-    records = settled(stream, recorder)
-    unstable = [one for one in failures(records) if one.failure == "unstable"]
+    unstable = [one for one in failures(settled(stream, recorder)) if one.failure == "unstable"]
     named = [one for one in unstable if one.diagnoses and one.diagnoses[0].text == text]
     assert len(named) > len(unstable) / 2 > 2

@@ -53,8 +53,7 @@ def test_one_fact_is_better_than_two_that_explain_little_more() -> None:
 
 
 def test_of_what_explains_as_much_the_more_natural_is_said() -> None:
-    limit = Feature("the length is 40 or more", LIMIT, FAILING)
-    assert learned(limit, DARK) == "it is dark"
+    assert learned(Feature("the length is 40 or more", LIMIT, FAILING), DARK) == "it is dark"
 
 
 def test_what_holds_in_one_version_only_is_said_of_that() -> None:

@@ -55,8 +55,7 @@ def test_what_explained_more_before_is_named_first() -> None:
 def test_a_mistake_in_what_is_drawn_is_known_by_its_distribution() -> None:
     drawn = Node(OpVersion("", "RandomNormal", 22), (), {"shape": [10, 100], "scale": 4.0})
     got = [np.random.default_rng(3).normal(0, 2, (10, 100)).astype(np.float32)]
-    found = Suspects(lambda case: None).diagnose(wrong(drawn, got))
-    assert names(found) == ["scale_is_a_variance"]
+    assert names(Suspects(lambda case: None).diagnose(wrong(drawn, got))) == ["scale_is_a_variance"]
 
 
 def test_nothing_is_said_where_nothing_fits() -> None:
@@ -68,8 +67,7 @@ def test_nothing_is_said_where_nothing_fits() -> None:
 def test_an_accepted_invalid_model_was_not_checked() -> None:
     invalid = node(HARDMAX, [[3, 3]], {"axis": 7})
     got = [np.array([[0.25, 9]], np.float32)]
-    found = Suspects(lambda case: None).diagnose(wrong(invalid, got))
-    assert names(found) == ["not_checked"]
+    assert names(Suspects(lambda case: None).diagnose(wrong(invalid, got))) == ["not_checked"]
 
 
 def passes(folder: Path) -> Case:
@@ -94,8 +92,7 @@ def test_what_a_pass_speaks_against_is_not_named(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("came_out", [Suspects.passed, Suspects.accepted])
 def test_a_refusal_that_a_pass_speaks_against_is_not_named(tmp_path: Path, came_out: Any) -> None:
-    free = Suspects(lambda case: None)
-    assert "refuses_float32" in names(free.diagnose(wrong(FIRST, None)))
+    assert "refuses_float32" in names(Suspects(lambda case: None).diagnose(wrong(FIRST, None)))
     held = Suspects(lambda case: wrong(FIRST, None))
     came_out(held, passes(tmp_path))
     assert "refuses_float32" not in names(held.diagnose(wrong(FIRST, None)))

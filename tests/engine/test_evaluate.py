@@ -243,8 +243,7 @@ def test_values_of_float64_have_the_digits_that_their_bound_claims(x: float) -> 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_scalar_outside_of_the_domain_gives_nan(op: str, dtype: type[np.floating]) -> None:
     name, since = op.split("-")
-    node = Node(OpVersion("", name, int(since)), (np.array(-1, dtype),), {})
-    assert np.isnan(node.right[0])
+    assert np.isnan(Node(OpVersion("", name, int(since)), (np.array(-1, dtype),), {}).right[0])
 
 
 def test_what_no_number_of_digits_decides_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

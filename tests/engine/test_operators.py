@@ -270,8 +270,7 @@ def test_there_are_at_least_four_operators_each_in_every_version() -> None:
     assert set(FOUR) <= set(found)
     for name in FOUR:
         assert set(found[name].formulas) == set(opset.versions(found[name].domain, name))
-    ranges = {name: (found[name].low, found[name].high, found[name].exact) for name in FOUR}
-    assert ranges == {
+    assert {name: (found[name].low, found[name].high, found[name].exact) for name in FOUR} == {
         "DML_ACTIVATION_HARDMAX1": (0, 1, True),
         "Hardmax": (0, 1, True),
         "LpPool": (0, None, False),

@@ -88,8 +88,7 @@ def test_a_model_of_one_node_gives_what_the_node_gives(name):
 
 def test_a_tensor_is_dropped_once_nobody_reads_it():
     text = "(x) => (z) { a = Relu(x) b = Neg(a) c = Add(a, b) z = Mul(c, x) }"
-    body = onnx_defs.subgraph(text, 17)
-    assert [*map(set, body.done)] == [set(), set(), {"a", "b"}, {"c", "x"}]
+    assert [*map(set, onnx_defs.subgraph(text, 17).done)] == [set(), set(), {"a", "b"}, {"c", "x"}]
 
 
 def test_an_operator_that_is_missing_is_named():

@@ -39,8 +39,7 @@ def by_name(name: str) -> Mutant:
 
 
 def test_a_failure_is_told_what_it_looks_like(tmp_path: Path) -> None:
-    cases = cases_in(tmp_path, HEAD + TIES + FAR)
-    results = diagnosed(cases, lying(by_name("last_of_ties")))
+    results = diagnosed(cases_in(tmp_path, HEAD + TIES + FAR), lying(by_name("last_of_ties")))
     assert [result.verdict for result in results] == [Verdict.FAIL, Verdict.FAIL]
     (cause,) = causes(map(recorded, results))
     assert (cause.diagnosis.mistake, len(cause.results)) == ("last_of_ties", 2)

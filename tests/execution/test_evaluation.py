@@ -273,8 +273,7 @@ def test_nor_about_models_that_may_be_refused(tmp_path: Path) -> None:
     ),
 ], ids=["the last of its version", "DirectML"])  # fmt: skip
 def test_where_there_is_no_later_opset_nothing_more_is_asked(tmp_path, op, fields):
-    text = f"op: {op}\ndtype: float32\ncases:\n- {{name: made, {fields}}}"
-    (case,) = cases_in(tmp_path, text)
+    (case,) = cases_in(tmp_path, f"op: {op}\ndtype: float32\ncases:\n- {{name: made, {fields}}}")
     _, result = inquiry(case, NOT_HERE)
     assert result.verdict is Verdict.UNSUPPORTED
 

@@ -312,8 +312,7 @@ def _softmax(x: Any) -> Any:
 
 
 def test_a_literal_that_the_bound_does_not_allow_is_the_case_s_fault(tmp_path: Path) -> None:
-    case = softmax(tmp_path, ", expect: {output: [[0.0900, 0.2447, 0.6652]]}")
-    result = result_of(case, ENGINE)
+    result = result_of(softmax(tmp_path, ", expect: {output: [[0.0900, 0.2447, 0.6652]]}"), ENGINE)
     assert result.verdict is Verdict.BAD_CASE
     assert "the case and opcheck's engine contradict each other" in result.reason
 
@@ -332,8 +331,7 @@ def test_arithmetic_in_a_16_bit_type_is_warned_of_unless_it_is_declared(tmp_path
 
 def test_an_answer_that_the_engine_does_not_give_needs_a_tolerance(tmp_path: Path) -> None:
     other = "{as: other, output: [[0.5, 0.5]]}, {as: right, output: " + SHARES + "}"
-    case = softmax(tmp_path, f", rule: open, expect: {{any_of: [{other}]}}")
-    result = result_of(case, ENGINE)
+    result = result_of(softmax(tmp_path, f", rule: open, expect: {{any_of: [{other}]}}"), ENGINE)
     assert result.verdict is Verdict.BAD_CASE
     assert result.reason == (
         "output: tolerance must be stated: opcheck's engine gives the shape (1, 3), so it has no"

@@ -264,8 +264,7 @@ def test_the_node_that_is_wrong_is_named(fault, tmp_path):
 
 
 def test_a_node_that_is_wrong_in_its_second_run_alone_is_named(tmp_path):
-    backend = Rewriting(another("gate", "Tanh"), later=True)
-    found = found_by(made("convolutions", tmp_path), backend)
+    found = found_by(made("convolutions", tmp_path), Rewriting(another("gate", "Tanh"), later=True))
     assert found.wrong.part.name == "gate"
     assert found.wrong.result.case.id.endswith("in a later run")
 
@@ -387,13 +386,10 @@ y = Tanh (h)
 }"""
 
 
-def of_choice(folder: Path) -> Path:
-    w = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
-    return saved(folder, CHOICE, w=w, one=[1], two=[2])
-
-
 def test_no_node_is_judged_by_an_index_that_the_backend_did_not_give(tmp_path):
-    found = found_by(of_choice(tmp_path), Shy(another("choice", "ArgMin"), hides=(7,)))
+    w = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    path = saved(tmp_path, CHOICE, w=w, one=[1], two=[2])
+    found = found_by(path, Shy(another("choice", "ArgMin"), hides=(7,)))
     assert found.failing == []
     assert {one.part.name for one in found.judged} == {"product", "shaped", "Tanh_7"}
     assert {part.name for part, _ in found.around} == {"choice", "row", "size", "half", "squares"}
@@ -424,15 +420,16 @@ def test_infinities_of_both_are_no_error(tmp_path):
     assert [one.part.op.name for one in found.small] == ["Add"]
 
 
-def test_a_test_s_own_outputs_are_not_asked_of_inner_tensors(tmp_path):
-    def change(proto: onnx.ModelProto) -> None:
-        fused_wrongly("a", "second", "Tanh")(proto)
-        another("gate", "Tanh")(proto)
+def two_wrong(proto: onnx.ModelProto) -> None:
+    fused_wrongly("a", "second", "Tanh")(proto)
+    another("gate", "Tanh")(proto)
 
+
+def test_a_test_s_own_outputs_are_not_asked_of_inner_tensors(tmp_path):
     (case,) = load_all((made("convolutions", tmp_path),), {})
     stated = TensorSpec("y", DTYPES["float32"], (1, 10), Given(np.ones((1, 10), np.float32)))
     case = replace(case, expect=Values((stated,), (Port("y"),)), tolerance=Tolerance(rtol=1e-3))
-    found = found_in(case, Rewriting(change))
+    found = found_in(case, Rewriting(two_wrong))
     assert (found.wrong.part.name, found.together.name) == ("gate", "first")
 
 
@@ -443,11 +440,7 @@ def test_nothing_is_searched_before_a_node_that_reads_what_is_fed(tmp_path, monk
 
 
 def test_nodes_that_are_wrong_together_are_searched_for_before_a_wrong_node(tmp_path):
-    def change(proto: onnx.ModelProto) -> None:
-        fused_wrongly("a", "second", "Tanh")(proto)
-        another("gate", "Tanh")(proto)
-
-    found = found_by(made("convolutions", tmp_path), Rewriting(change))
+    found = found_by(made("convolutions", tmp_path), Rewriting(two_wrong))
     assert (found.wrong.part.name, found.together.name) == ("gate", "first")
     found = found_by(made("convolutions", tmp_path), Rewriting(another("gate", "Tanh")))
     assert (found.wrong.part.name, found.together) == ("gate", None)
@@ -495,17 +488,12 @@ BRANCHES = """net (float[2, 4] x, int64 n) => (float[2, 4] y, float[2, 4] z) {
 }"""
 
 
-def with_branches(folder: Path) -> Path:
-    head = '<ir_version: 9, opset_import: ["": 20]>'
-    path = saved(folder, BRANCHES, head, one=1, half=np.float32(0.25))
-    np.save(folder / "x.npy", np.linspace(-2, 2, 8, dtype=np.float32).reshape(2, 4))
-    np.save(folder / "n.npy", np.array(2))
-    return path
-
-
 @pytest.mark.parametrize("wrong", ["", "outer/same", "outer/inner/wide", "last", "open/else"])
 def test_the_branches_that_are_taken_are_judged_node_by_node(wrong, tmp_path):
-    path = with_branches(tmp_path)
+    head = '<ir_version: 9, opset_import: ["": 20]>'
+    path = saved(tmp_path, BRANCHES, head, one=1, half=np.float32(0.25))
+    np.save(tmp_path / "x.npy", np.linspace(-2, 2, 8, dtype=np.float32).reshape(2, 4))
+    np.save(tmp_path / "n.npy", np.array(2))
 
     def change(proto: onnx.ModelProto) -> None:
         if wrong and any(one.name == wrong for one in proto.graph.node):

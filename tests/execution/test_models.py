@@ -40,8 +40,7 @@ def test_what_a_model_must_give_is_what_is_judged(tmp_path):
         Verdict.FAIL,
         "y: 1 of 3 elements wrong",
     )
-    unstable = in_turn([Y], [Y], [Y + 1])
-    assert verdict(case, unstable)[0] is Verdict.UNSTABLE
+    assert verdict(case, in_turn([Y], [Y], [Y + 1]))[0] is Verdict.UNSTABLE
 
 
 def test_of_random_values_no_run_need_repeat_another(tmp_path):
@@ -82,8 +81,7 @@ def test_what_is_beyond_opcheck_is_asked_of_nobody(tmp_path):
 
 def test_the_engine_computes_models_and_says_which_it_does_not(tmp_path):
     engine = connect("numpy")
-    node = helper.make_node("Hardmax", ["x"], ["y"])
-    single = model([node], [tensor("x")], [tensor("y")])
+    single = model([helper.make_node("Hardmax", ["x"], ["y"])], [tensor("x")], [tensor("y")])
     case = case_of(tmp_path / "single", single, [X], [np.array([[0, 0, 1]], np.float32)])
     assert verdict(case, engine)[0] is Verdict.PASS
     # A test that is wrong accuses nobody.

@@ -146,8 +146,7 @@ def test_two_names_are_sought_where_groups_are_compared(tmp_path: Path) -> None:
 def test_each_version_and_dtype_is_a_suite_of_its_own(tmp_path: Path) -> None:
     varied = TIES.replace("name: ties", "name: ties, matrix: {opset: [1, 13], dtype: [float16]}")
     cases = suite(tmp_path, varied, NO_TIES)
-    found = {(str(cell.op), cell.dtype): len(mine) for cell, mine in cells(cases).items()}
-    assert found == {
+    assert {(str(cell.op), cell.dtype): len(mine) for cell, mine in cells(cases).items()} == {
         ("Hardmax-1", "float16"): 1,
         ("Hardmax-13", "float16"): 1,
         ("Hardmax-13", "float32"): 1,
@@ -323,21 +322,17 @@ def test_work_that_is_to_end_ends_at_once_however_long_its_parts_take(monkeypatc
     assert {*multiprocessing.active_children()} == before
 
 
-def survivors(cases: Sequence[Case], *names: str) -> list[MutantId]:
-    found = mutations(cases, MutationSettings(names))
-    return [one.mutant for one in found if one.fate is Fate.SURVIVED]
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_of_the_shipped_cases_the_smallest_that_kills_is_named(tmp_path: Path, jobs: int) -> None:
     cases = suite(tmp_path, NO_TIES.replace("name:", "matrix: {opset: [11, 13]}, name:"))
     names = "last_of_ties", "refuses_constants", STATEFUL[0].name, "all_maxima"
-    missed = survivors(cases, *names)
+    found = mutations(cases, MutationSettings(names))
+    missed = [one.mutant for one in found if one.fate is Fate.SURVIVED]
     assert len(missed) == 6
-    found = dict(mutate.killed_elsewhere(missed, cases, jobs))
-    assert found.keys() == {*missed}
-    for mutant, case in found.items():
+    killed = dict(mutate.killed_elsewhere(missed, cases, jobs))
+    assert killed.keys() == {*missed}
+    for mutant, case in killed.items():
         assert (case.op, case.source.shipped, case.rule) == (mutant.op, True, "must")
         [wrong] = (one for one in mutants_in(case.op, "float32") if one.name == mutant.name)
         smaller = [one for one in shipped_cases("Hardmax") if mutate.size(one) < mutate.size(case)]

@@ -124,8 +124,7 @@ def test_an_answer_to_other_data_must_be_the_oracle_s_too(tmp_path: Path) -> Non
 
 
 def test_every_oracle_is_named_once_with_its_first_case(tmp_path: Path) -> None:
-    cases = cases_in(tmp_path, FILE)
-    assert {name: case.name for name, case in oracles_of(cases * 2).items()} == {
+    assert {name: case.name for name, case in oracles_of(cases_in(tmp_path, FILE) * 2).items()} == {
         "wise": "by_oracle"
     }
 
@@ -173,8 +172,7 @@ def test_who_agrees_with_itself_by_another_name_proves_nothing(tmp_path: Path) -
     both = [Inline(gemm("a")), Inline(gemm("a"))]
     both[1].info = BackendInfo("mine", "fake", "1.0", of="a")
     assert [(r.verdict, r.self_check) for r in judge_all([case], both)] == [("pass", True)] * 2
-    three = [*both, Inline(gemm("b"))]
-    assert [r.self_check for r in judge_all([case], three)] == [False] * 3
+    assert [r.self_check for r in judge_all([case], [*both, Inline(gemm("b"))])] == [False] * 3
 
 
 def test_results_come_in_order_though_some_wait_for_others(tmp_path: Path) -> None:

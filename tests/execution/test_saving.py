@@ -51,8 +51,7 @@ def saved(folder: Path, outcome: q.Outcome) -> set[str]:
 
 def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[LiveResult]:
     """The results of `backend`, whose answers are saved in `folder`."""
-    heard = Recording([backend.info], folder).heard
-    return list(judge_all(cases, [Inline(backend)], heard=heard))
+    return list(judge_all(cases, [Inline(backend)], heard=Recording([backend.info], folder).heard))
 
 
 def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
@@ -148,8 +147,7 @@ def test_saved_outputs_are_judged_like_the_backend_that_gave_them(tmp_path, addr
 def test_whatever_a_backend_does_it_is_judged_alike(tmp_path: Path, backend: Backend) -> None:
     cases = cases_in(tmp_path, TWO)
     live = recorded(tmp_path / "out", backend, cases)
-    later = list(judged(cases, [connect(f"saved:{tmp_path / 'out'}")]))
-    assert verdicts(later) == verdicts(live)
+    assert verdicts(list(judged(cases, [connect(f"saved:{tmp_path / 'out'}")]))) == verdicts(live)
 
 
 @pytest.mark.parametrize(
@@ -181,8 +179,7 @@ def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
 
     at_once(Recording([backend.info], tmp_path / "out").heard(twice()), partial(attempt, backend))
     assert (read_origin(tmp_path / "out") or FAKE).address == "numpy"
-    outcome = connect(f"saved:{tmp_path / 'out'}").prepare(HARDMAX).run([X])
-    assert outcome[0].tolist() == Y.tolist()
+    assert connect(f"saved:{tmp_path / 'out'}").prepare(HARDMAX).run([X])[0].tolist() == Y.tolist()
 
 
 def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None:

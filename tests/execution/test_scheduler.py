@@ -159,9 +159,8 @@ def many(folder: Path, count: int, **fields: Any) -> list[Case]:
 
 
 def test_a_backend_is_asked_as_much_at_once_as_it_has_room_for(tmp_path: Path) -> None:
-    cases = many(tmp_path, 20)
     backends = [Patient("one", room=1), Patient("four", room=4)]
-    assert len(list(judge_all(cases, backends))) == 40
+    assert len(list(judge_all(many(tmp_path, 20), backends))) == 40
     assert [backend.most for backend in backends] == [1, 4]
 
 
@@ -192,8 +191,7 @@ def test_who_stops_at_the_first_failure_gets_that_of_the_first_case(tmp_path: Pa
     wrong = Produced((1 - RIGHT,), 0.1)
     backend = Patient(room=8, last=True, answers={"2": wrong, "5": wrong})
     stream = judge_all(many(tmp_path, 8), [backend])
-    failed = next(result for result in stream if result.verdict is Verdict.FAIL)
-    assert failed.case.id == "2"
+    assert next(result for result in stream if result.verdict is Verdict.FAIL).case.id == "2"
     # Both answers were there: the later case's came first.
     assert backend.answered > 5
 
@@ -240,8 +238,7 @@ def without_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if inputs were as large as they say: none is made."""
     small = np.zeros(1, np.float32)
     monkeypatch.setitem(question.__globals__, "materialize", lambda spec: small)
-    judge = "opcheck.compare.verdict.judge"
-    monkeypatch.setattr(judge, lambda *_, **__: Judgement(Verdict.PASS))
+    monkeypatch.setattr("opcheck.compare.verdict.judge", lambda *_, **__: Judgement(Verdict.PASS))
     monkeypatch.setattr("opcheck.execution.expected.accepted_answers", lambda *_: ())
 
 

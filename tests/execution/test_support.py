@@ -137,13 +137,10 @@ def _declines(task: Task) -> Any:
     raise NotSupported("axis")
 
 
-def _forgets(task: Task) -> Any:
-    return lambda inputs: [np.zeros_like(inputs[0])]
-
-
-@pytest.mark.parametrize(
-    ("happens", "verdict"), [(_declines, Verdict.UNSUPPORTED), (_forgets, Verdict.FAIL)]
-)
+@pytest.mark.parametrize(("happens", "verdict"), [
+    (_declines, Verdict.UNSUPPORTED),
+    (lambda task: lambda inputs: [np.zeros_like(inputs[0])], Verdict.FAIL),
+])  # fmt: skip
 def test_of_several_models_the_worst_counts_and_how_many_share_its_fate(asked, happens, verdict):
     found = probed(asked, Fake(_Partly(happens)))[cell(13, "float32")]
     assert (found.verdict, found.share, found.count, found.works) == (verdict, 1, 2, True)
@@ -193,6 +190,5 @@ class _Hanging(Inline):
 
 def test_a_declaration_that_hangs_is_not_waited_for_again_and_again(asked: Any) -> None:
     declaring = _Hanging(answering(lambda inputs: [np.array(1)]))
-    found = probe(asked, Inline(refusing()), declaring)
-    assert {support.declared for support in found} == {None}
+    assert {support.declared for support in probe(asked, Inline(refusing()), declaring)} == {None}
     assert declaring._asked == 1

@@ -19,8 +19,8 @@ from opcheck.execution.expected import node_of
 from opcheck.graph import NotExpressible, ir_version, model_of
 from opcheck.model import AttrValue, Declined, OutputSpec, Produced, Task, TensorType, Typed
 from tests import brute
-from tests.asking import asking, dml_problem, dtype_of, task_of
-from tests.expecting import error_of, of_type
+from tests.asking import asking, dml_problem, dtype_of, output_of, task_of
+from tests.expecting import error_of
 
 NEWEST = defs.onnx_opset_version()
 IMAGE = np.ones((1, 2, 5, 5), np.float32)
@@ -94,13 +94,12 @@ def test_names_and_order_are_the_problem_s() -> None:
 def test_an_optional_input_left_out_keeps_its_slot() -> None:
     least = np.array(0.0, np.float32)
     whole = task_of("Clip", 13, {}, MATRIX, least, least)
-    fed = (whole.inputs[0], whole.inputs[2])
-    task = replace(whole, slots=("input", "", "max"), inputs=fed)
+    task = replace(whole, slots=("input", "", "max"), inputs=(whole.inputs[0], whole.inputs[2]))
     model = model_of(task)
     check(model)
     assert list(model.graph.node[0].input) == ["input", "", "max"]
-    outcome = of_type(Produced, attempt(connect("onnxruntime"), asking(task, MATRIX, least)))
-    assert outcome.outputs[0].tolist() == np.minimum(MATRIX, 0).tolist()  # type: ignore[union-attr]
+    output = output_of(connect("onnxruntime"), task, MATRIX, least)
+    assert output.tolist() == np.minimum(MATRIX, 0).tolist()
 
 
 def test_variadic_inputs_and_several_outputs() -> None:
@@ -175,8 +174,7 @@ def test_an_output_states_its_rank_but_not_its_sizes() -> None:
 def test_an_output_of_unknown_dtype_gets_the_one_that_onnx_infers() -> None:
     unknown = (OutputSpec("output", None),)
     for dtype in ("float16", "int64", "bool"):
-        attrs = {"to": DTYPES[dtype].onnx}
-        model = model_of(task_of("Cast", 13, attrs, MATRIX, outputs=unknown))
+        model = model_of(task_of("Cast", 13, {"to": DTYPES[dtype].onnx}, MATRIX, outputs=unknown))
         check(model)
         assert model.graph.output[0].type.tensor_type.elem_type == DTYPES[dtype].onnx
 
@@ -212,8 +210,7 @@ def test_a_model_with_an_initializer_is_valid_and_holds_its_bits(at: int, dtype:
 @pytest.mark.parametrize("at", [1, 8, 9, 13])
 def test_backends_run_a_model_with_an_initializer_and_no_inputs(at: int, address: str) -> None:
     task = task_of("Hardmax", at, {"axis": 1}, MATRIX, initializer=True)
-    outcome = of_type(Produced, attempt(connect(address), asking(task)))
-    assert outcome.outputs[0].tolist() == [[1, 0, 0], [1, 0, 0]]  # type: ignore[union-attr]
+    assert output_of(connect(address), task).tolist() == [[1, 0, 0], [1, 0, 0]]
 
 
 def test_an_initializer_beside_inputs() -> None:
@@ -249,9 +246,7 @@ def test_a_dtype_has_the_code_that_onnx_gives_it() -> None:
 
 
 def lowered(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:
-    outcome = of_type(Produced, attempt(backend, asking(dml_problem(axes, x), x)))
-    assert outcome.unstable is None
-    return outcome.outputs[0]
+    return output_of(backend, dml_problem(axes, x), x)
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.info.kind)
@@ -304,10 +299,8 @@ def test_the_last_axis_may_be_named(backend: Backend, name: str, shape: tuple[in
     x = np.random.default_rng(1).normal(0, 3, shape).astype(np.float32)
     op, last = f"DML_ACTIVATION_{name}", (x.ndim - 1,)
     plain, named = dml_problem(None, x, op=op), dml_problem(last, x, op=f"{op}1")
-    given = of_type(Produced, attempt(backend, asking(plain, x))).outputs[0]
-    assert (
-        given.tolist() == of_type(Produced, attempt(backend, asking(named, x))).outputs[0].tolist()
-    )
+    given = output_of(backend, plain, x)
+    assert given.tolist() == output_of(backend, named, x).tolist()
     with np.errstate(divide="ignore"):
         assert np.allclose(given, ROWS_BY_HAND[name](x), atol=1e-6)
 
@@ -382,8 +375,8 @@ def test_booleans_of_onnx_s_are_cast_to_and_from_integers() -> None:
     task = of_direct_ml("ELEMENT_WISE_LOGICAL_AND", {}, x, y)
     check(model := model_of(task))
     assert [node.op_type for node in model.graph.node] == ["Cast", "Cast", "And", "Cast"]
-    found = of_type(Produced, attempt(connect("reference"), asking(task, x, y)))
-    assert (found.outputs[0].dtype, found.outputs[0].tolist()) == (np.uint8, [0, 1, 0])
+    found = output_of(connect("reference"), task, x, y)
+    assert (found.dtype, found.tolist()) == (np.uint8, [0, 1, 0])
 
 
 CONVOLUTION = {
@@ -397,11 +390,10 @@ def test_a_filter_is_turned_around_and_a_bias_becomes_a_vector() -> None:
     arrays = (np.array([[[[1, 2]]]], np.float32), FILTER, np.array([[[[5]]]], np.float32))
     task = of_direct_ml("CONVOLUTION", CONVOLUTION, *arrays)
     check(model := model_of(task))
-    names = [node.op_type for node in model.graph.node]
-    assert names == ["Slice", "Reshape", "ConvTranspose"]
-    found = of_type(Produced, attempt(connect("reference"), asking(task, *arrays)))
+    assert [node.op_type for node in model.graph.node] == ["Slice", "Reshape", "ConvTranspose"]
+    found = output_of(connect("reference"), task, *arrays)
     # Without the first column: 1000 100 2000 200 / 10 1 20 2 and a row of zeros.
-    assert found.outputs[0].tolist() == [[[[105, 2005, 205], [6, 25, 7], [5, 5, 5]]]]
+    assert found.tolist() == [[[[105, 2005, 205], [6, 25, 7], [5, 5, 5]]]]
 
 
 def test_ones_are_left_out_of_indices_and_of_what_is_gathered() -> None:
@@ -409,8 +401,8 @@ def test_ones_are_left_out_of_indices_and_of_what_is_gathered() -> None:
     task = of_direct_ml("GATHER", {"Axis": 1, "IndexDimensions": 1}, data, indices)
     check(model := model_of(task))
     assert [node.op_type for node in model.graph.node] == ["Cast", "Reshape", "Gather", "Reshape"]
-    found = of_type(Produced, attempt(connect("reference"), asking(task, data, indices)))
-    assert found.outputs[0].tolist() == [[[3, 4], [1, 2], [3, 4]]]
+    found = output_of(connect("reference"), task, data, indices)
+    assert found.tolist() == [[[3, 4], [1, 2], [3, 4]]]
 
 
 @pytest.mark.parametrize("index", [-3, 2, 2**40])

@@ -27,8 +27,7 @@ def with_weights(where, **entries):
     kept.data_location = TensorProto.EXTERNAL
     for key, value in {"location": where, **entries}.items():
         kept.external_data.add(key=key, value=str(value))
-    node = helper.make_node("Add", ["x", "w"], ["y"])
-    return model([node], [tensor("x")], [tensor("y")], [kept])
+    return model([helper.make_node("Add", ["x", "w"], ["y"])], [tensor("x")], [tensor("y")], [kept])
 
 
 def read(folder, proto):
@@ -127,8 +126,7 @@ def test_a_rank_is_stated_where_onnx_cannot_infer_it() -> None:
     task_of("Softmax", 21, {"axis": 1}, X),
 ])  # fmt: skip
 def test_models_of_different_tasks_differ(other) -> None:
-    model = model_of(TASK)
-    assert substance(model) != substance(model_of(other))
+    assert substance(model_of(TASK)) != substance(model_of(other))
 
 
 @pytest.mark.parametrize("valid", [True, False])

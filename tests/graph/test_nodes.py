@@ -22,8 +22,7 @@ def test_what_follows_from_a_random_draw_is_random_and_nothing_else():
 
 
 def test_dropout_draws_where_it_may_be_training():
-    training = helper.make_node("Dropout", ["x", "r", "t"], ["y", "z"])
-    assert outputs_of(training) == {"y", "z"}
+    assert outputs_of(helper.make_node("Dropout", ["x", "r", "t"], ["y", "z"])) == {"y", "z"}
     assert outputs_of(helper.make_node("Dropout", ["x", "r"], ["y", "z"])) == frozenset()
     assert outputs_of(helper.make_node("Dropout", ["x", "r", ""], ["y", "z"])) == frozenset()
 
@@ -31,16 +30,14 @@ def test_dropout_draws_where_it_may_be_training():
 def test_a_draw_in_a_graph_within_or_before_it_is_one_of_the_node_around_it():
     draw = helper.make_node("Bernoulli", ["x"], ["a"])
     for op, read, before in (("Bernoulli", "x", []), ("Relu", "a", [draw])):
-        within = [helper.make_node(op, [read], ["b"])]
-        branch = helper.make_graph(within, "b", [], [tensor("b")])
+        branch = helper.make_graph([helper.make_node(op, [read], ["b"])], "b", [], [tensor("b")])
         node = helper.make_node("If", ["t"], ["y"], then_branch=branch, else_branch=branch)
         assert outputs_of(*before, node) == {"y"}
 
 
 def test_a_draw_in_a_function_of_the_model_is_one_of_its_node():
     body = [helper.make_node("Bernoulli", ["a"], ["b"])]
-    imports = [helper.make_opsetid("", 17)]
-    function = helper.make_function("mine", "f", ["a"], ["b"], body, imports)
+    function = helper.make_function("mine", "f", ["a"], ["b"], body, [helper.make_opsetid("", 17)])
     node = helper.make_node("f", ["x"], ["y"], domain="mine")
     proto = model([node], [tensor("x")], [tensor("y")])
     proto.functions.append(function)

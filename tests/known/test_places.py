@@ -97,8 +97,7 @@ def test_all_cases_that_share_fields_are_these(fields, place):
 def test_what_is_said_of_several_names_is_said_once():
     among = [*SOME, *(case("zeros", opset=opset) for opset in (11, 13))]
     wanted = [c for c in among if c.op.name == "Hardmax" and c.name != "zeros" and c.opset == 11]
-    found = places(wanted, among)
-    assert found == [{"op": "Hardmax", "name": ["ties", "axes"], "opset": 11}]
+    assert places(wanted, among) == [{"op": "Hardmax", "name": ["ties", "axes"], "opset": 11}]
 
 
 def test_what_no_fields_select_at_once_is_told_value_by_value():

@@ -169,8 +169,7 @@ def test_a_case_of_ones_own_is_never_explained(tmp_path):
 
 
 def test_a_pass_stays_one_with_the_line_that_denies_it(tmp_path):
-    said = ledgers(tmp_path, line(failure="raised"))
-    found = explained(failure(verdict=Verdict.PASS), said)
+    found = explained(failure(verdict=Verdict.PASS), ledgers(tmp_path, line(failure="raised")))
     assert found.verdict is Verdict.PASS
     assert found.known.cause == "Because."
 
@@ -368,8 +367,7 @@ def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged_of, led
 def test_no_failure_is_explained_by_two_shipped_lines(explained_by):
     causes: Counter[tuple[str, str]] = Counter()
     for parameters in shipped_lines():
-        known = explained_by(*parameters.values)
-        causes.update((found.case.id, found.backend) for found in known)
+        causes.update((found.case.id, found.backend) for found in explained_by(*parameters.values))
     assert [key for key, count in causes.items() if count > 1] == []
 
 

@@ -21,8 +21,7 @@ def is_red_now(found) -> bool:
 
 
 def test_what_fails_as_listed_is_known_and_green(tmp_path):
-    said = ledger(tmp_path, entry(link="'https://example.org/1'"))
-    found = judged(failing(reason="wrong"), said)
+    found = judged(failing(reason="wrong"), ledger(tmp_path, entry(link="'https://example.org/1'")))
     assert (found.verdict, found.found, found.reason) == (Verdict.KNOWN, Verdict.FAIL, "wrong")
     assert not is_red_now(found)
     known = found.known

@@ -38,10 +38,6 @@ def softmax(x: Any) -> Any:
     return of("Softmax", x)
 
 
-def normalized(x: Any) -> Any:
-    return of("GroupNormalization", x, np.ones(1), np.zeros(1), num_groups=1)
-
-
 def log_sum_exp(x: Any) -> Any:
     return of("ReduceLogSumExp", x, np.array([-1]))
 

@@ -65,8 +65,7 @@ def test_names_are_those_of_numpy_and_every_kind_has_them() -> None:
 
 
 def test_the_first_operand_of_a_kind_decides_also_in_a_list() -> None:
-    machine = Machine(np.random.default_rng(0))
-    x = Sloppy(np.ones((2, 2), np.float32), machine)
+    x = Sloppy(np.ones((2, 2), np.float32), Machine(np.random.default_rng(0)))
     for found in (
         *(x + 1, 1 + x, 2 * x - x, -x, abs(x), x / 2, 2 / x, 3 - x, x**2, 2**x, x @ x),
         xp.concat([np.ones((2, 2), np.float32), x]),

@@ -33,11 +33,7 @@ def test_attributes_inputs_and_outputs_are_those_of_onnx(domain: str) -> None:
         for mine, parameters in zip(ours.formals, (theirs.inputs, theirs.outputs), strict=True):
             assert [p.name for p in mine] == [p.name for p in parameters]
             assert [set(p.types) for p in mine] == [set(p.types) for p in parameters]
-            assert [p.option for p in mine] == [_name(p.option) for p in parameters]
-
-
-def _name(option: Any) -> str:
-    return str(option.name).lower()
+            assert [p.option for p in mine] == [p.option.name.lower() for p in parameters]
 
 
 def _same_default(ours: opset.Attribute, theirs: Any) -> None:

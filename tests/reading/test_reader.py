@@ -475,8 +475,7 @@ def test_any_bytes_give_a_tree_or_problems(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     path.write_bytes(content)
     problems = reading.Problems()
-    node = reading.read_file(path, problems)
-    assert node is not None or problems
+    assert reading.read_file(path, problems) is not None or problems
 
 
 #: What Python prints of a value, and the plain words that are it.

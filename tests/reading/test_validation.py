@@ -159,8 +159,7 @@ def test_keys_are_spelt_as_files_spell_them() -> None:
 
 def test_the_caller_may_know_which_keys_belong_where() -> None:
     problems = Problems()
-    node = read("{must: 1, inner: {ass: a}}")
-    check(Model, node, "f.yaml", problems, {"inner": aliases(Inner)})
+    check(Model, read("{must: 1, inner: {ass: a}}"), "f.yaml", problems, {"inner": aliases(Inner)})
     assert [problem.hint for problem in problems] == ["did you mean 'as'?"]
 
 

@@ -38,8 +38,7 @@ COMPARED = Compared(
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_differences_come_first_then_rows_then_what_lacks(snapshot, width):
-    differences = timings.differences(OLD, ELSEWHERE)
-    page = page_of(timings.show_changes, differences, COMPARED, width=width)
+    page = page_of(timings.show_changes, timings.differences(OLD, ELSEWHERE), COMPARED, width=width)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"changes_{width}", page.text)
@@ -120,8 +119,7 @@ def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
 
 def test_rows_that_lack_for_the_same_reason_are_told_together():
     missing = [Missing(f"x{number}", "numpy", "no such case") for number in range(7)]
-    other = Missing("y", "numpy", "another case")
-    compared = Compared((), (*missing, other))
+    compared = Compared((), (*missing, Missing("y", "numpy", "another case")))
     assert page_of(timings.show_changes, {}, compared).lines == [
         "Not compared",
         "no such case: x0 [numpy], x1 [numpy], x2 [numpy], x3 [numpy], x4 [numpy] and 2",

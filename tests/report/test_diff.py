@@ -57,8 +57,7 @@ def newer(run: Run) -> Run:
     """The run of another release on another machine."""
     about = replace(run.header.environment, platform="elsewhere", packages={"numpy": "2.1"})
     backends = tuple(replace(info, version="1.6") for info in run.header.backends)
-    options = {"timeout": "5 s"}
-    header = replace(run.header, environment=about, backends=backends, options=options)
+    header = replace(run.header, environment=about, backends=backends, options={"timeout": "5 s"})
     return replace(run, header=header)
 
 
@@ -114,8 +113,7 @@ def test_whatever_a_backend_says_is_harmless(text):
     assert [line for line in page.lines if line.startswith("exit ")] == [page.lines[-1]]
     found = compare(old, new)
     assert found.regressions == 10
-    lines = list(diff.markdown_lines(old, new, found, common=False))
-    tags = [tag for tag, _ in seen(lines).tags]
+    tags = [tag for tag, _ in seen(list(diff.markdown_lines(old, new, found, common=False))).tags]
     assert {*tags} <= TAGS | {"h3"}
     assert tags.count("tr") - tags.count("table") == len(found.changes)
 

@@ -33,8 +33,7 @@ def test_cases_stand_under_their_files(snapshot):
 
 
 def test_no_case_is_a_list_too():
-    said = "0 cases of 0 names, 0 with literal expectations"
-    assert page_of(listing.show, []).lines == [said]
+    assert page_of(listing.show, []).lines == ["0 cases of 0 names, 0 with literal expectations"]
 
 
 def test_a_file_name_cannot_steer_the_terminal():

@@ -76,8 +76,7 @@ def test_what_was_written_is_read(file):
 
 
 def test_the_same_is_read_of_a_stream():
-    data = "\n".join(LINES).encode()
-    assert store.read(Path("<stdin>"), io.BytesIO(data)) == RUN
+    assert store.read(Path("<stdin>"), io.BytesIO("\n".join(LINES).encode())) == RUN
     with pytest.raises(CaseFileError, match=r"^<stdin>: this file is empty"):
         store.read(Path("<stdin>"), io.BytesIO(b""))
 

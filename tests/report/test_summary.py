@@ -99,8 +99,7 @@ def shown(results, *backends, width=80, complete=True, cases=1, verbose=True, **
 
 @pytest.mark.parametrize("width", [50, 80, 120])
 def test_every_section(snapshot, width):
-    page = shown(every_section(), "numpy", "acme", "bolt", width=width)
-    snapshot(f"summary_{width}", page.text)
+    snapshot(f"summary_{width}", shown(every_section(), "numpy", "acme", "bolt", width=width).text)
 
 
 def test_a_run_without_remarks_is_one_table(snapshot):
@@ -138,8 +137,7 @@ def test_the_engine_failing_against_itself_is_a_failure():
 def test_backends_stand_in_the_order_asked_for_and_versions_in_theirs():
     ops = [OpVersion("", "Hardmax", since) for since in (13, 2, 11)]
     results = [record(backend=b, op=op) for op in ops for b in ("zeta", "acme")]
-    page = shown(results, "zeta", "acme")
-    rows = [line.split() for line in page.lines[2:] if line]
+    rows = [line.split() for line in shown(results, "zeta", "acme").lines[2:] if line]
     assert [row[0] for row in rows[::2]] == ["Hardmax-2", "Hardmax-11", "Hardmax-13"]
     assert [row[1] for row in rows[::2]] == ["zeta"] * 3
     assert [row[0] for row in rows[1::2]] == ["acme"] * 3
@@ -172,8 +170,7 @@ def test_answers_of_failures_are_not_counted():
 def test_reasons_that_differ_in_numbers_are_one():
     reasons = [f"axis {n} of [{n}, 3] is out of range" for n in range(9)]
     results = [record(Verdict.UNSUPPORTED, reason=reason) for reason in [*reasons, reasons[0]]]
-    page = shown(results, "acme", width=120)
-    [row] = [line for line in page.lines if "out of range" in line]
+    [row] = [line for line in shown(results, "acme", width=120).lines if "out of range" in line]
     told = "axis 0 of [0, 3] is out of range (and 8 more like it)"
     assert row.split(maxsplit=3)[2:] == ["10", told]
 

@@ -42,8 +42,7 @@ ACME = [
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_backend_is_a_matrix_beside_what_it_declares(snapshot, width):
-    matrix = Matrix("acme", "acme 1.5", "its manual", ACME)
-    page = page_of(support.show, [matrix], width=width)
+    page = page_of(support.show, [Matrix("acme", "acme 1.5", "its manual", ACME)], width=width)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"support_{width}", page.text)
@@ -89,8 +88,7 @@ def test_why_is_told_once_a_kind_and_for_wrong_answers_once_a_case():
     assert reasons(Verdict.FAIL, "Hardmax/ties@a", "Hardmax/ties@b") == [["2", "Hardmax/ties@a"]]
     both = reasons(Verdict.FAIL, "Hardmax/ties@a", "Hardmax/nan#b")
     assert both == [["1", "Hardmax/ties@a"], ["1", "Hardmax/nan#b"]]
-    refused = reasons(Verdict.ERROR, "Hardmax/ties@a", "Hardmax/nan#b")
-    assert refused == [["2", "Hardmax/ties@a"]]
+    assert reasons(Verdict.ERROR, "Hardmax/ties@a", "Hardmax/nan#b") == [["2", "Hardmax/ties@a"]]
 
 
 def test_nothing_from_outside_steers_the_terminal():
@@ -108,8 +106,7 @@ def test_the_page_has_cells_that_no_model_asks_about():
 
 
 def test_a_record_is_json():
-    found = json.loads(json.dumps(support.record("acme", ACME[5])))
-    assert found == {
+    assert json.loads(json.dumps(support.record("acme", ACME[5]))) == {
         "type": "support",
         "backend": "acme",
         "op": "Hardmax",

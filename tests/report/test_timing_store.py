@@ -132,8 +132,7 @@ def test_no_time_is_infinite(file, word):
 
 
 def test_no_load_is_infinite(file):
-    line = LINES[0].replace('"load":0.75', '"load":Infinity')
-    assert complaint(file([line])) == [
+    assert complaint(file([LINES[0].replace('"load":0.75', '"load":Infinity')])) == [
         ":1:1: bench.machine.load: Input should be a finite number, got .inf"
     ]
 

@@ -40,10 +40,6 @@ def all_tests(data: Any) -> list[Any]:
     return [test for case in data["cases"] for test in case["tests"]]
 
 
-def unchanged(_: Any) -> None:
-    """Only checksums are made anew."""
-
-
 def test_everything_is_told_at_once(folder: Path) -> None:
     (folder / INPUT).unlink()
     written = json.loads((folder / MANIFEST).read_bytes())
@@ -118,7 +114,7 @@ def test_no_path_of_a_manifest_leads_out(folder: Path, name: str) -> None:
 
 def told(folder: Path) -> str:
     """What is wrong with tests whose files are all vouched for."""
-    rewrite(folder, unchanged)
+    rewrite(folder, lambda data: None)  # only checksums are made anew
     with pytest.raises(CaseFileError) as caught:
         load_all([folder])
     return "\n".join(problem.message for problem in caught.value.problems)

@@ -95,8 +95,7 @@ def test_sequences_and_optionals_are_tensors_in_a_row(tmp_path):
 
     node = helper.make_node("OptionalHasElement", ["o"], ["y"])
     declared = optional_of(helper.make_tensor_type_proto(TensorProto.FLOAT, None))
-    outputs = [tensor("y", TensorProto.BOOL, [])]
-    proto = model([node], [typed("o", declared)], outputs, opset=18)
+    proto = model([node], [typed("o", declared)], [tensor("y", TensorProto.BOOL, [])], opset=18)
     nothing = numpy_helper.from_optional(None, "o")
     case = one(write(tmp_path / "b", proto, [nothing], [np.array(False)]))
     assert case.ports == (Port("o", "nothing", 0),)
@@ -109,13 +108,11 @@ def test_maps_are_counted_and_named(tmp_path):
     labels = {"domain": "ai.onnx.ml", "classlabels_int64s": [1, 2, 3]}
     node = helper.make_node("ZipMap", ["x"], ["z"], **labels)
     proto = model([node], [tensor("x")], [typed("z", maps)], opset=1, domain="ai.onnx.ml")
-    case = one(write(tmp_path / "a", proto, [X], [b"whatever"]))
-    assert case.beyond == "map values (output 'z')"
+    assert one(write(tmp_path / "a", proto, [X], [b"whatever"])).beyond == "map values (output 'z')"
 
 
 def test_a_node_of_the_engine_is_stated_and_others_are_graphs(tmp_path):
-    node = helper.make_node("Softmax", ["x"], ["y"], axis=1)
-    proto = model([node], [tensor("x")], [tensor("y")])
+    proto = model([helper.make_node("Softmax", ["x"], ["y"], axis=1)], [tensor("x")], [tensor("y")])
     case = one(write(tmp_path / "a", proto, [X], [X]))
     assert (case.op, case.attrs, case.slots) == (OpVersion("", "Softmax", 13), {"axis": 1}, ("x",))
     twice = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["y"])]

@@ -15,8 +15,7 @@ def test_a_list_is_its_tensors_and_what_comes_out_has_a_length(cases):
     items = "[[1, 2], 3, {shape: [0, 2], constant: 0}, {value: [4], initializer: true}]"
     text = f"  inputs: {{input_sequence: {items}, tensor: [5]}}\n"
     (case,) = cases(f"{HEAD}{text}  expect: {{output_sequence: [1, 2]}}\n")
-    inputs = {spec.name: materialize(spec).tolist() for spec in case.inputs}
-    assert inputs == {
+    assert {spec.name: materialize(spec).tolist() for spec in case.inputs} == {
         "tensor": [5],
         **{f"input_sequence_{n}": one for n, one in enumerate([[1, 2], 3, [], [4]])},
     }

@@ -35,10 +35,6 @@ def slower(timed: Timed, backend: str, factor: float) -> Timed:
     return replace(timed, timings=tuple(timings))
 
 
-def verdicts(found: Compared) -> Counter[str]:
-    return Counter(change.verdict for change in found.changes)
-
-
 def slow(changes: Iterable[TimingChange]) -> set[tuple[str, str]]:
     return {(one.case, one.backend) for one in changes if one.verdict == "slower"}
 
@@ -134,7 +130,7 @@ def test_p_values_know_how_many_rows_there_are():
 def test_a_run_is_the_same_as_itself():
     old = run(Machine(6, Noise(0.01, 0.005, 0.0)))
     found = compare_runs(old, old)
-    assert verdicts(found) == {"same": 2 * CASES}
+    assert Counter(change.verdict for change in found.changes) == {"same": 2 * CASES}
     assert {(change.ratio, change.p) for change in found.changes} == {(1.0, 1.0)}
 
 

@@ -289,9 +289,6 @@ def test_scipy_waits_until_it_is_needed():
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
-BUSY = Noise(0.02, 0.02, 0.1)
-
-
 def seen(seconds: object) -> Spread:
     found = spread(samples(list(np.asarray(seconds))))
     assert found is not None

@@ -19,15 +19,13 @@ def refusal(command: str | None, kind: type[OpcheckError] = UsageError) -> Opche
 
 def test_with_all_placeholders_it_is_run_for_each_case_and_not_before(tmp_path: Path) -> None:
     command = one_shot(tmp_path, "(Path(__file__).parent / 'ran').touch()")
-    backend = connect(command, {})
-    assert backend.info == BackendInfo(f"cmd:{command}", "cmd", "", repeatable=False)
+    assert connect(command, {}).info == BackendInfo(f"cmd:{command}", "cmd", "", repeatable=False)
     assert not (tmp_path / "ran").exists()
 
 
 def test_with_none_it_is_started_and_asked_in_lines(tmp_path: Path) -> None:
     command = persistent(tmp_path, "hello(name='my engine', version='2.1')")
-    backend = connect(command, {})
-    assert backend.info == BackendInfo(f"cmd:{command}", "cmd", "my engine 2.1")
+    assert connect(command, {}).info == BackendInfo(f"cmd:{command}", "cmd", "my engine 2.1")
 
 
 SOME = "{model}, {inputs} and {outputs} must all be there"

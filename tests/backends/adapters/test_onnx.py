@@ -225,8 +225,7 @@ def test_it_is_heard_in_both_stages(error: type[Exception], offer: Any) -> None:
         raise error("not here")
 
     assert outcome_of(offer(prepare=fail)) == Declined("not here")
-    rep = lambda model, device: Rep(model, fail)  # noqa: E731
-    assert outcome_of(offer(prepare=rep)) == Declined("not here")
+    assert outcome_of(offer(prepare=lambda model, device: Rep(model, fail))) == Declined("not here")
     assert outcome_of(offer(run_model=fail)) == Declined("not here")
 
 

@@ -141,8 +141,7 @@ def test_a_session_on_another_provider_is_not_run(providers, monkeypatch):
 
 def test_a_session_may_list_the_cpu_behind_the_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, Session(["CUDAExecutionProvider", "CPUExecutionProvider"]))
-    outcome = outcome_of(HARDMAX, X, address="onnxruntime:CUDAExecutionProvider")
-    assert isinstance(outcome, Produced)
+    assert isinstance(outcome_of(HARDMAX, X, address="onnxruntime:CUDAExecutionProvider"), Produced)
 
 
 def test_a_provider_that_fails_while_it_runs_is_not_replaced(made, monkeypatch, capsys):

@@ -137,13 +137,11 @@ def test_a_node_that_its_device_does_not_implement_is_declined(vino, error):
 
 
 def test_its_signal_for_not_implemented_is_heard_while_it_runs(vino: Any) -> None:
-    compiled = adapter.Compiled(HARDMAX, Failing(RuntimeError(NO_NODE)))
-
     class Late:
         info, documented_errors = vino.info, vino.documented_errors
 
         def prepare(self, _: Task) -> Any:
-            return compiled
+            return adapter.Compiled(HARDMAX, Failing(RuntimeError(NO_NODE)))
 
     assert isinstance(outcome_of(Late(), HARDMAX, X), Declined)
 

@@ -288,8 +288,7 @@ def test_a_neighbour_of_opcheck_with_almost_its_name_is_not_opcheck() -> None:
 
 def test_a_failing_maker_is_told_in_a_line_with_its_place(write: Write, tmp_path: Path) -> None:
     write("faulty.py", "class B:\n    def __init__(self):\n        raise OSError('no device')")
-    error = refusal("py:faulty:B", BackendUnavailable)
-    assert error.message == (
+    assert refusal("py:faulty:B", BackendUnavailable).message == (
         f"backend 'py:faulty:B' cannot be made: OSError: no device ({tmp_path}/faulty.py:3)"
     )
 
@@ -305,5 +304,4 @@ def test_a_maker_may_say_in_its_own_words_why_it_cannot_be_used(write: Write) ->
         """,
     )
     error = refusal("py:frank:make", BackendUnavailable)
-    said = "backend 'py:frank:make' cannot be made: no NPU here"
-    assert error.lines() == [said, "  plug it in"]
+    assert error.lines() == ["backend 'py:frank:make' cannot be made: no NPU here", "  plug it in"]

@@ -104,8 +104,7 @@ def test_texts_that_contradict_each_other_say_nothing(tmp_path: Path, case: Path
 
 def test_a_text_beside_outputs_contradicts_them(tmp_path: Path, case: Path) -> None:
     (case / "unsupported.txt").touch()
-    outcome = outcome_of(tmp_path)
-    assert outcome == NotRun(f"{case}: unsupported.txt and output_0.pb are both there")
+    assert outcome_of(tmp_path) == NotRun(f"{case}: unsupported.txt and output_0.pb are both there")
 
 
 def test_a_text_is_about_this_question_too(tmp_path: Path, case: Path) -> None:

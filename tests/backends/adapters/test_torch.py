@@ -103,8 +103,7 @@ def test_an_operator_that_is_not_mapped_is_declined(backend: Any) -> None:
 
 
 def test_strings_are_declined_also_as_a_constant(backend: Any) -> None:
-    words = np.array(["a", "b"], object)
-    task = task_of("Cast", 13, {"to": 1}, words, initializer=True)
+    task = task_of("Cast", 13, {"to": 1}, np.array(["a", "b"], object), initializer=True)
     assert outcome_of(backend, task) == Declined("torch has no strings")
 
 

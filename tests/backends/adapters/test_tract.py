@@ -88,14 +88,12 @@ def test_what_an_operator_asks_of_a_model_is_a_refusal_and_not_declined(backend:
 
 
 def _loading_by(backend: Any, loader: Any) -> Any:
-    prepare = partial(adapter.prepared, loader, *backend.documented_errors)
-    return replace(backend, prepare=prepare)
+    return replace(backend, prepare=partial(adapter.prepared, loader, *backend.documented_errors))
 
 
 @pytest.mark.parametrize("error", [AssertionError("x"), RuntimeError("Unimplemented(x)")])
 def test_other_exceptions_are_accidents(backend: Any, error: Exception) -> None:
-    failing = _loading_by(backend, Failing(error))
-    outcome = outcome_of(failing, HARDMAX, X)
+    outcome = outcome_of(_loading_by(backend, Failing(error)), HARDMAX, X)
     assert outcome == Raised("prepare", type(error).__name__, str(error), False)
 
 

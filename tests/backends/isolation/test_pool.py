@@ -233,8 +233,7 @@ def test_to_ask_takes_no_time_even_where_nobody_listens():
             tickets = [pool.ask(question) for question in asked]
             assert time.monotonic() - start < 10
             os.kill(process_of(pool), signal.SIGCONT)
-            found = wait_for(pool, tickets)
-            assert kinds(reply.outcome for reply in found) == [Produced] * 8
+            assert kinds(reply.outcome for reply in wait_for(pool, tickets)) == [Produced] * 8
 
 
 def test_an_answer_too_large_to_be_judged_here_ends_its_case_only(monkeypatch):

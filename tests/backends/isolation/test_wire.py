@@ -32,8 +32,7 @@ ARRAYS = [
 
 def question_of(*arrays) -> Question:
     task = task_of("Hardmax", 13, {"axis": -1}, X)
-    constants = {"shape": np.array([1, 2]), "ratio": np.float16(0.5)[...]}
-    task = replace(task, initializers=constants)
+    task = replace(task, initializers={"shape": np.array([1, 2]), "ratio": np.float16(0.5)[...]})
     second = tuple(array.copy() for array in arrays)
     return Question(task, arrays, second, second_is_legal=False, timeout=1.5)
 
@@ -85,9 +84,8 @@ def returned(answer: Observed, asked: Question) -> Observed:
 
 
 def test_an_answer_arrives_as_it_was():
-    asked = question_of(*ARRAYS)
     told = answer_of(*ARRAYS)
-    got = returned(told, asked)
+    got = returned(told, question_of(*ARRAYS))
     assert (got.printed, got.peak) == (told.printed, told.peak)
     assert (got.stage, got.exit, got.seconds) == ("third run", None, 0.25)
     for name in ("first", "between", "kept", "again"):

@@ -11,8 +11,7 @@ def refusal(function: Any, *arguments: Any) -> str:
 
 
 def test_a_program_begins_with_its_name_and_version() -> None:
-    line = b' {"opcheck": 1, "name": " tiny ", "version": "0.1"} \r\n'
-    assert read_hello(line) == "tiny 0.1"
+    assert read_hello(b' {"opcheck": 1, "name": " tiny ", "version": "0.1"} \r\n') == "tiny 0.1"
 
 
 @pytest.mark.parametrize(("line", "told"), [

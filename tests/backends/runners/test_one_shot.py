@@ -100,8 +100,7 @@ def test_it_gets_the_model_its_inputs_and_an_empty_folder(tmp_path: Path, scratc
         say(model.parent.parent)
         sys.exit(1)
     """
-    outcome = of_type(model.Raised, outcome_of(tmp_path, text))
-    assert outcome.detail.splitlines() == [
+    assert of_type(model.Raised, outcome_of(tmp_path, text)).detail.splitlines() == [
         "exit status 1: model.onnx test_data_set_0 True ['input_0.pb']",
         f"[] {Path.cwd()}",
         str(scratch),

@@ -1,7 +1,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 import ml_dtypes
@@ -16,7 +16,7 @@ from opcheck.backends.connect import connect
 from opcheck.errors import BackendUnavailable
 from opcheck.graph import model_of
 from opcheck.model import Crashed, Declined, NotRun, Outcome, Produced, Question, Raised, Task
-from tests.asking import task_of
+from tests.asking import task_of, wait_until
 from tests.backends.runners.programs import SAME, X, persistent
 from tests.expecting import error_of, of_type
 
@@ -92,8 +92,7 @@ def test_it_is_told_the_model_as_a_file_and_as_bytes(started: Any, tmp_path: Pat
                 say(json.dumps(request))
                 reply(id=request["id"], error=json.dumps(request))
     """
-    outcome = of_type(Raised, asked(started(text)))
-    assert outcome.detail == (
+    assert of_type(Raised, asked(started(text))).detail == (
         '{"id": 1, "do": "prepare", "case": "Identity", "op": "Identity", "opset": 13}'
     )
     assert ModelProto.FromString(log.read_bytes()) == model_of(SAME)
@@ -287,10 +286,7 @@ def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scra
     backend = connect(f"cmd:{persistent(tmp_path / 'p', 'hello(); serve()')}")
     pid = pid_of(backend)
     del backend
-    until = monotonic() + 10
-    while not gone(pid) and monotonic() < until:
-        sleep(0.01)
-    assert gone(pid)
+    wait_until(lambda: gone(pid), 10)
     assert not [*scratch.iterdir()]
 
 

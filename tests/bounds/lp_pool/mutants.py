@@ -56,10 +56,6 @@ def _cut(x: Array, bits: int) -> Array:
     return np.ldexp(np.trunc(np.ldexp(mantissa, bits)), exponent - bits)
 
 
-def _in_bfloat16(x: Array) -> Array:
-    return x.astype(np.float32).astype(BFLOAT16).astype(np.float64)
-
-
 MUTANTS: dict[str, Implementation] = {
     **{
         f"relative {by}": relative(float(by))
@@ -70,7 +66,7 @@ MUTANTS: dict[str, Implementation] = {
     "sum + 1e-12": _changed(total=lambda s: s + 1e-12),
     "sum in float16": partial(sum_in, np.float16),
     "sum in bfloat16": partial(sum_in, BFLOAT16),
-    "inputs in bfloat16": _changed(before=_in_bfloat16),
+    "inputs in bfloat16": _changed(before=lambda x: x.astype("f").astype(BFLOAT16).astype("d")),
     "inputs in tf32": _changed(before=lambda x: keep_bits(x, 11)),
     "inputs cut to tf32": _changed(before=lambda x: _cut(x, 11)),
     "1/p in float16": inverse(lambda part: float(_cut(np.array(part), 11))),

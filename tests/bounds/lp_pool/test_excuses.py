@@ -166,8 +166,7 @@ def test_a_large_output_that_saturates_is_judged_like_a_small_one() -> None:
     # 65536 is infinite in float16, and one step from the largest number.
     small = np.array([[1, 2], [32768, 32768], [65504, 15], [65504, 17]], FLOAT16)
     for repeated in (1, 20_000):
-        x = np.tile(small, (repeated, 1))
-        question = ask(x, 1)
+        question = ask(np.tile(small, (repeated, 1)), 1)
         got = right(question)
         assert got.tolist() == [3, np.inf, 65504, np.inf] * repeated
         assert question.judge(got).problem is None

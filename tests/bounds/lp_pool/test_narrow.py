@@ -74,5 +74,4 @@ def test_a_sum_that_overflows_float16_fails_unless_float16_is_declared() -> None
 
 def test_declaring_one_sixteen_bit_dtype_says_nothing_of_the_other() -> None:
     asked = ask(np.array([[300, 300]], FLOAT16), 2)
-    infinite = np.array([np.inf], FLOAT16)
-    assert asked.judge(infinite, declared=["bfloat16"]).problem == "values"
+    assert asked.judge(np.array([np.inf], FLOAT16), declared=["bfloat16"]).problem == "values"

@@ -133,8 +133,7 @@ def test_no_warning_comes_of_values_at_the_ends_of_the_range(mutant: Mutant) -> 
 def general(name: str, values: object, dtype: str = "float32", **attrs: int) -> list[object] | None:
     """What comes of a mutant of Hardmax; None if it refuses."""
     [mutant] = [one for one in mutants_of(HARDMAX) if one.name == name]
-    node = Node(HARDMAX, (np.array(values, dtypes.DTYPES[dtype].numpy),), attrs)
-    made = mutant.made_on(node)
+    made = mutant.made_on(Node(HARDMAX, (np.array(values, dtypes.DTYPES[dtype].numpy),), attrs))
     return None if isinstance(made, InvalidNode) else [out.tolist() for out in made]
 
 

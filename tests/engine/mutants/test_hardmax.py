@@ -28,8 +28,7 @@ INF, NAN, LOWEST = np.inf, np.nan, float(np.finfo(np.float32).min)
 
 def wrong(name: str, x: Any, since: int = 13, **attrs: Any) -> Any:
     """What comes of Hardmax of this mutant; None if it refuses."""
-    node = Node(VERSIONS[since], (np.asarray(x, np.float32),), attrs)
-    return answer(HARDMAX[since][name], node)
+    return answer(HARDMAX[since][name], Node(VERSIONS[since], (np.asarray(x, np.float32),), attrs))
 
 
 def wrong_dml(name: str, x: Any, *axes: int) -> Any:
@@ -200,8 +199,7 @@ def test_two_of_many_axes_are_one() -> None:
     assert flat(wrong("first_two_of_more_than_5_axes_merged", five[None], axis=1)) == flat(ALONG_0)
     assert flat(wrong("last_two_of_more_than_4_axes_merged", five, axis=3)) == flat(ALONG_2)
     assert flat(wrong("last_two_of_more_than_4_axes_merged", five, axis=1)) == flat(ALONG_1)
-    dml = wrong_dml("first_two_of_more_than_4_axes_merged", five, 1)
-    assert flat(dml) == flat(OF_0_AND_1)
+    assert flat(wrong_dml("first_two_of_more_than_4_axes_merged", five, 1)) == flat(OF_0_AND_1)
 
 
 def flat(x: Any) -> Any:

@@ -250,9 +250,8 @@ def made(name: str, x: Any, kernel: int) -> Any:
 
 
 def test_channels_are_mixed() -> None:
-    x = np.arange(10).reshape(2, 5, 1)
     mixed = [[[0], [1], [2], [3], [4]], [[5], [6], [7], [8], [4]]]
-    assert made("tail_channels_of_the_first_batch", x, 1) == mixed
+    assert made("tail_channels_of_the_first_batch", np.arange(10).reshape(2, 5, 1), 1) == mixed
     assert made("channels_added_up", np.ones((1, 3, 1)), 1) == [[[3], [3], [3]]]
 
 

@@ -11,10 +11,6 @@ def _swapped(x: Any) -> Any:
     return bits.byteswap().view(x.dtype.newbyteorder("S"))
 
 
-def _spread(x: Any) -> Any:
-    return np.repeat(x, 2, axis=x.ndim - 1)[..., ::2]
-
-
 def _backwards(x: Any) -> Any:
     flip = (slice(None, None, -1),) * x.ndim
     return np.ascontiguousarray(x[flip])[flip]
@@ -35,7 +31,7 @@ def _unaligned(x: Any) -> Any:
 LAYOUTS: Mapping[str, Callable[[Any], Any]] = {
     "as it is": lambda x: x,
     "fortran": np.asfortranarray,
-    "spread": _spread,
+    "spread": lambda x: np.repeat(x, 2, axis=x.ndim - 1)[..., ::2],
     "backwards": _backwards,
     "transposed": _transposed,
     "swapped": _swapped,

@@ -31,11 +31,6 @@ def pooled(version: int, x: Any, **attrs: Any) -> Expected:
     return out
 
 
-def lp_pool(version: int, x: Any, **attrs: Any) -> Any:
-    """What the engine answers, rounded."""
-    return pooled(version, x, **attrs).rounded()
-
-
 def tensor(values: Any, name: str = "float32") -> Any:
     """A tensor 1×1×D of these values."""
     return np.array(values, np.float64).astype(DTYPES[name].numpy).reshape(1, 1, -1)

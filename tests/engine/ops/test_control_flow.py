@@ -90,8 +90,7 @@ def test_graphs_see_what_is_around_them_and_no_more():
     )
     body = f"(i, c, a) => (d, b) {{ d = Not(c) {inner} }}"
     # 10 + 5 while c is true, then 15 − 1.
-    found = answer("Loop", np.array(2), None, *map(np.int64, (10, 5)), body=body)
-    assert found[0].item() == 14
+    assert answer("Loop", np.array(2), None, *map(np.int64, (10, 5)), body=body)[0].item() == 14
     with pytest.raises(InvalidNode, match="nothing is called u there"):
         answer("Loop", np.array(2), None, *map(np.int64, (10, 5)),
                body=body.replace("d = Not(c)", "d = Not(u)"))  # fmt: skip

@@ -47,7 +47,6 @@ def test_a_negative_base_has_one_power_whatever_the_type_of_the_exponent(tmp_pat
     ("ELEMENT_WISE_CONSTANT_POW", [[0, 5]], {"Exponent": 0.0}, "0 to the power of 0"),
 ])  # fmt: skip
 def test_what_a_page_says_nothing_of_is_not_answered(name, inputs, attrs, silent):
-    op = OpVersion("com.microsoft.dml", f"DML_{name}", 1)
     tensors = [np.array(one, np.float32) for one in inputs]
     with pytest.raises(NotSupported, match=f"nothing is said of {silent}"):
-        evaluate(op, tensors, attrs)
+        evaluate(OpVersion("com.microsoft.dml", f"DML_{name}", 1), tensors, attrs)

@@ -15,8 +15,7 @@ from tests.computed import evaluate
 
 
 def answer(op, *inputs, since=11, **attrs):
-    outputs = evaluate(OpVersion("", op, since), inputs, attrs)
-    return [array.tolist() for array in outputs]
+    return [array.tolist() for array in evaluate(OpVersion("", op, since), inputs, attrs)]
 
 
 def scalars(*values):

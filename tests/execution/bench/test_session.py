@@ -213,9 +213,8 @@ def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(tmp_path, mon
     names = ["reference", f"{SPINNING}Spin?seconds=0.001", f"{lying}0", f"{lying}9"]
     with entrants([*names, "numpy"], 2) as (*found, oracle):
         # Among backends that are compared the engine is needed for a majority.
-        taking_part = [*found, oracle]
         oracles = {"wise": oracle[0]}
-        row = the_row(file, taking_part, 2, processes=2, looks=(6,), oracles=oracles)
+        row = the_row(file, [*found, oracle], 2, processes=2, looks=(6,), oracles=oracles)
     timings = row.timings
     assert [len(one.samples) for one in timings] == [6, 6, 0, 0, 6]
     said = "unlike oracle numpy" if "oracle" in expect else "differ: differs from reference, "

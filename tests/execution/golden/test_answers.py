@@ -24,8 +24,7 @@ def softmax(folder: Path, text: str) -> Case:
 
 def test_a_case_is_a_test_of_its_rule(tmp_path: Path) -> None:
     found = made(tmp_path)
-    kinds = {name: [(t.kind, t.name) for t in one.tests] for name, one in found.items()}
-    assert kinds == {
+    assert {name: [(t.kind, t.name) for t in one.tests] for name, one in found.items()} == {
         "written_out": [("must", "Softmax/written_out")],
         "random": [("must", "Softmax/random")],
         "undecided": [

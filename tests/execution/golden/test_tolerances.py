@@ -45,14 +45,12 @@ def test_what_may_be_flushed_is_admitted_beside_a_tolerance(ulp: int) -> None:
 
 def test_a_relative_bound_is_found_as_such() -> None:
     written = np.float64([1e-9, 1.0, 1e9])
-    allowed = Ends(written, written * (1 - 1e-6), written * (1 + 1e-6))
-    rtol, atol = as_rtol_and_atol([allowed])
+    rtol, atol = as_rtol_and_atol([Ends(written, written * (1 - 1e-6), written * (1 + 1e-6))])
     assert rtol == pytest.approx(1e-6, rel=0.02)
     assert atol < 1e-14
 
 
 def test_ends_on_the_wrong_side_come_to_an_end() -> None:
     written = np.float32([0, 1, 1e-40])
-    wrong = Ends(written, stepped(written, 512), stepped(written, -512))
-    rtol, atol = as_rtol_and_atol([wrong])
+    rtol, atol = as_rtol_and_atol([Ends(written, stepped(written, 512), stepped(written, -512))])
     assert np.isfinite([rtol, atol]).all()

@@ -329,8 +329,7 @@ def test_without_scripts_failures_can_be_read_and_nothing_is_offered_that_needs_
     try:
         browser.open(verdicts)
         find(browser, ".failure > summary").click()
-        shown = find(browser, ".failure dl").text
-        assert "1 if the element is the first maximum value" in shown
+        assert "1 if the element is the first maximum value" in find(browser, ".failure dl").text
         assert "opcheck run my/ties.yaml" in find(browser, ".failure .repeat").text
         for hidden in ("#filter", "#open", "#theme", ".copy", "#more"):
             assert not find(browser, hidden).is_displayed()

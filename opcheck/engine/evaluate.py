@@ -470,7 +470,7 @@ class Expected:
             if output.k and k == output.k and output.grid.step:
                 own += output.grid.step
             if self.dtype.name != "float16":
-                floor = tier.arithmetic.floor
+                floor = max(tier.arithmetic.floor, output.arithmetic.floor)
                 own += floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0)
         if tier.formula is not None and output.v is not first.v:
             own = own + np.abs(minus(output.v, first.v))

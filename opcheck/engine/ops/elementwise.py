@@ -243,7 +243,9 @@ def _to_either_side(function, a, b):
 def _power(x, y):
     """x^y, in the type of `x`; of integers the fraction is cut off, as casts do it."""
     if x.dtype.kind not in "iu":
-        return xp.pow(x, y)
+        # A wider exponent asks for no wider arithmetic: the result is of the base's type.
+        wider = y.dtype.kind not in "iu" and y.dtype.itemsize > x.dtype.itemsize
+        return xp.pow(xp.astype(x, x.dtype) if wider else x, y)
     whole = y.dtype.kind in "iu"
     exponent = y if whole else xp.values_of(y)
     power = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
@@ -263,7 +265,7 @@ def _in_one_type(x, y):
     if x.dtype.kind in "iu" or x.dtype == y.dtype:
         return _power(x, y)
     # Rounded, and not with an error: only of whole numbers does a negative base have powers.
-    return xp.pow(x, xp.lifted(xp.values_of(y).astype(x.dtype)))
+    return xp.pow(xp.astype(x, x.dtype), xp.lifted(xp.values_of(y).astype(x.dtype)))
 
 
 def _by_products(x, y):

@@ -37,6 +37,44 @@ def test_a_negative_base_has_one_power_whatever_the_type_of_the_exponent(tmp_pat
         assert result.verdict is verdict
 
 
+WIDER = """
+op: Pow
+opset: 15
+cases:
+- name: powers
+  inputs: {X: {shape: [300], uniform: [0.25, 4], seed: 1}}
+  rows:
+  - {label: whole, dtype: float32, inputs: {Y: {shape: [300], integers: [1, 3], dtype: float64}}}
+  - {label: single, dtype: float32, inputs: {Y: {shape: [300], uniform: [-2, 2], dtype: float64}}}
+  - {label: half, dtype: float16, inputs: {Y: {shape: [300], uniform: [-2, 2], dtype: float64}}}
+  - {label: small, dtype: float32, inputs: {X: [1.0e-20, 3], Y: {value: [2, 2.5], dtype: float64}}}
+  - {label: unheld, dtype: float32, inputs: {X: [-1, 3], Y: {value: [16777217, 2], dtype: float64}}}
+- {name: double, dtype: float64, inputs: {X: [1.1, 3], Y: {value: [2.5, -1.5], dtype: float32}}}
+"""
+
+
+def _flushed(powers):
+    return np.where(np.abs(powers) < np.finfo(np.float32).tiny, 0, powers)
+
+
+@pytest.mark.parametrize(("made", "verdicts"), [
+    (lambda x, y: np.power(x.astype(np.float32), y.astype(np.float32)), "PPPPWF"),
+    (lambda x, y: _flushed(np.power(x, y.astype(np.float32))), "PPPPWP"),
+    (lambda x, y: np.power(x.astype(np.float64), y) * (1 + 2.0**-22), "PPPPPF"),
+    (lambda x, y: np.power(x.astype(np.float64), y) * (1 + 2.0**-18), "FFPFFF"),
+    (lambda x, y: np.power(x.astype(np.float64), np.trunc(y)), "PFFFPF"),
+    (lambda x, y: np.power(x.astype(np.float64), y).astype(np.float16), "FFPFPF"),
+])  # fmt: skip
+def test_a_wider_exponent_asks_for_no_wider_arithmetic(tmp_path, made, verdicts):
+    def run(inputs):
+        return [made(*inputs).astype(inputs[0].dtype)]
+
+    cases = cases_in(tmp_path, WIDER)
+    found = [*judged(cases, [answering(run)])]
+    assert "".join(result.verdict.name[0] for result in found) == verdicts
+    assert not any(output.unjudged for result in found for output in result.comparisons)
+
+
 @pytest.mark.parametrize(("name", "inputs", "attrs", "silent"), [
     ("ACTIVATION_ELU", [[np.nan, 5]], {"Alpha": 1.0}, "NaN"),
     ("ACTIVATION_RELU", [[np.nan, 5]], {}, "NaN"),

@@ -4521,6 +4521,19 @@ def openvino() -> Iterator[Check]:
     ):
         asked = replace(two, more=(np.array(k),))
         yield Check("openvino", cause, asked, [], made, why, two, [0, 1])
+    halves = Model(
+        "Div", 14, {}, np.array([3 * 10**9], np.uint32), more=(np.array([7], np.uint32),)
+    )
+    yield Check(
+        "openvino",
+        "Div of uint32 divides as if",
+        halves,
+        [[428571428]],
+        Gives([4109971968]),
+        "7 · 428571428 = 2999999996, which leaves 4",
+        replace(halves, x=np.array([2 * 10**9], np.uint32)),
+        [285714285],
+    )
     cast = Model("Cast", 13, {"to": 7}, np.array([2.0**32], np.float32), gives="int64")
     yield Check(
         "openvino",

@@ -46,8 +46,6 @@ _LONGEST, _SHOWN = 4000, 60
 #: The fewest failures that a rule needs; and the fewest different questions, whatever their type
 #: and opset, if kernels do not branch on its facts.
 FEWEST = 3
-#: So many wrong elements are reproduced by no chance.
-_MANY = 16
 #: Facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
 _INT32 = 1 << 31
@@ -204,7 +202,7 @@ class _CellGroup:
             # A mutant can fit a few of many failures by chance: one that explains fewer questions
             # than FEWEST must explain a quarter of what is left, or many elements.
             asked = self._asked(mine)
-            is_chance = len(asked) < FEWEST and sum(asked.values()) < _MANY
+            is_chance = len(asked) < FEWEST and sum(asked.values()) < 16
             if is_chance and len(mine) * 4 < len(left):
                 mine = []
             found = self._rule(left, group) if with_rules and len(mine) < len(left) else None

@@ -139,9 +139,6 @@ def _reason(finding: Any) -> str:
 def _hint(finding: Any, path: Location, hints: Mapping[str, str]) -> str | None:
     if finding["type"] in ("list_type", "int_type", *_MAPPING):
         return hints.get(str(path[-1]) if path else "")
-    if finding["type"] == "string_pattern_mismatch":
-        word = re.sub("[^a-z0-9]+", "_", finding["input"].lower()).strip("_")
-        return did_you_mean(word, [word]) if re.match(finding["ctx"]["pattern"], word) else None
     if finding["type"] != "literal_error" or not isinstance(finding["input"], str):
         return None
     return did_you_mean(finding["input"], re.findall("'(.*?)'", finding["ctx"]["expected"]))

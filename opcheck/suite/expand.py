@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import BASIC, DTYPES, NARROW, PARTS
-from opcheck.errors import did_you_mean
 from opcheck.model import Level
 from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import operators_of, shown
@@ -115,12 +114,8 @@ class Expansion:
 
     def _is_of(self, entry: FileNode) -> bool:
         """Return True unless a case or row is of other operators of the file."""
-        node, own = entry.get("op"), self.file.op
-        # One that is misspelt, as was reported, may have more mistakes.
-        return node is None or any(
-            op == own or (not opset.versions(self.file.domain, op) and did_you_mean(op, [own]))
-            for op in operators_of(node)
-        )
+        node = entry.get("op")
+        return node is None or self.file.op in operators_of(node)
 
     def _points(self, base: Concrete, matrix: Matrix) -> Iterator[Concrete]:
         possible = _POSSIBLE[_plain(base.node, "level") or "core"] & self.file.levels

@@ -28,8 +28,8 @@ SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
 #: Where cases stand in a file, those to be judged and those to be timed.
 _LISTS = ("cases", "bench")
-#: Files of more bytes take seconds to read, and so many processes read them at the most.
-_LONG, _READERS = 1 << 17, 8
+#: More files than these take seconds to read, and so many processes read them at the most.
+_FEW, _READERS = 8, 8
 UNREADABLE = "this folder cannot be read: {}"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
@@ -103,12 +103,6 @@ def _of_file(file: CaseFile, ops: Collection[str], *, is_given: bool, bench: boo
     return _cases(file, root, ops)["bench" if bench and root.get("bench") else "cases"]
 
 
-def _size(file: CaseFile) -> int:
-    with suppress(OSError):
-        return file.path.stat().st_size
-    return 0
-
-
 def _packed(file: CaseFile, of_file: Callable[[CaseFile], list[Case]]) -> tuple[bytes, Problems]:
     return cache.packed(of_file(file)), file.problems
 
@@ -122,7 +116,7 @@ def _read(
     """
     cores = interrupt.processors() if interrupt.CAN_FORK else 1
     done, count = 0, min(len(files), cores, _READERS)
-    if count > 1 and sum(map(_size, files)) > _LONG:
+    if count > 1 and len(files) > _FEW:
         from concurrent import futures
         from concurrent.futures.process import BrokenProcessPool
         from multiprocessing import current_process

@@ -59,8 +59,6 @@ INF, NAN, LOWEST = np.inf, np.nan, float(np.finfo(np.float32).min)
     (("Cast", 19), [[-INF, 1]], {"to": 10}, np.float16([-65504, 1]), "infinite_results_saturate"),
     (("Add", 14), [[-INF, 2], [2, 1]], {}, [LOWEST, 3], "infinite_results_saturate"),
     (("Pow", 15), [[-2, 3], [3, 2]], {}, [8, 9], "magnitudes_taken"),
-    (("Pow", 15), [[-2, 3], [3, 2]], {}, [NAN, 9], "power_of_two_in_float32"),
-    (("Pow", 15), [[-3, 0], [5, 0]], {}, [-245, 1], "power_of_two_in_bfloat16_with_care"),
     (("ReduceMax", 20), [[-INF]], {"keepdims": 0}, LOWEST, "maximum_starts_at_the_lowest"),
     (("ReduceMax", 20), [[]], {"keepdims": 0}, 0, "maximum_starts_at_0"),
     (("ReduceMin", 20), [[]], {"keepdims": 0}, -LOWEST, "minimum_starts_at_the_largest"),

@@ -85,7 +85,7 @@ def test_a_node_of_the_form_becomes_an_instance() -> None:
     ("{must: 1, inner: 3}", "1:18", "inner: must be a mapping, got 3", None),
     ("{must: 1, inner: {size: -1}}", "1:25", "inner.size: must be at least 0, got -1", None),
     ("{must: 1, inner: {as: A}}", "1:23", "inner.as: must match ^[a-z]+$, got 'A'",
-     "did you mean 'a'?"),
+     None),
     ("{must: 1, inner: {as: ''}}", "1:23", "inner.as: must not be empty, got ''", None),
     ("{must: 1, inner: {as: 3}}", "1:23", "inner.as: must be a text, got 3", None),
     ("{must: 1, inners: [{size: 0}, {size: x}]}", "1:38",

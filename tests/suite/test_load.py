@@ -259,8 +259,7 @@ def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
     ("op: Hardmax\ncases: [»7]", "must be a mapping, got 7"),
     ("op: Hardmax\ncases: [»null]", "must be a mapping, got null"),
     ("op: Hardmax\ncases: [»{opset: 1}]", "'name' is missing"),
-    ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b' "
-     "(did you mean 'a_b'?)"),
+    ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b'"),
     ("op: Hardmax\ncases: [{name: »3}]", "name: must be a text, got 3"),
     (f"op: »Hardmx\ncases: [{{name: a, {OF_HARDMAX}}}]",
      "unknown operator 'Hardmx' (did you mean 'Hardmax'?)"),
@@ -367,8 +366,6 @@ def test_all_mistakes_are_told_in_one_go(problems: ProblemsOf, old, new, other) 
      ["16: name: must match", "39: 'axes' is no attribute", "71: input: ragged"]),
     ("nam: a, attrs: {axes: 0}, inputs: {inptu: [1]}",
      ["10: unknown key 'nam'", "26: 'axes' is no attribute", "45: 'inptu' is no input"]),
-    ("name: a, op: Hardmx, attrs: {axes: 0}, inputs: {input: [1]}",
-     ["23: 'Hardmx' is no operator of this file", "39: 'axes' is no attribute"]),
     ("name: a, dtype: flt, inputs: {input: [[1], 2]}", ["26: dtype: unknown", "53: input: ragged"]),
     ("name: a, attrs: {axis: 9}, inputs: {input: [1]}, expect: {rejectd: x, legal: {axis: 0}}",
      ["68: 'rejectd' is no output", "88: unknown key 'axis'"]),
@@ -444,7 +441,7 @@ def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, readers, mon
         return read_file(path, problems)
 
     monkeypatch.setattr(readers, "read_file", read)
-    monkeypatch.setattr(readers, "_LONG", 0)
+    monkeypatch.setattr(readers, "_FEW", 0)
     assert found() == alone
     assert (str(here) in log.read_text().split()) is dies
 
@@ -480,7 +477,7 @@ def test_a_signal_ends_readers_at_once(stage, number, tmp_path, readers, monkeyp
         time.sleep(0.1)  # the pool sees it before it is closed
 
     monkeypatch.setattr(readers, "read_file", read)
-    monkeypatch.setattr(readers, "_LONG", 0)
+    monkeypatch.setattr(readers, "_FEW", 0)
     monkeypatch.setattr(Connection, "_send_bytes", answer)
     monkeypatch.setattr(BaseProcess, "kill", kill)
     with pytest.raises(KeyboardInterrupt):

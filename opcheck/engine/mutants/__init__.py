@@ -65,7 +65,7 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
     Those that `mutants_of` lacks measure no suite: in many operators nobody can see them.
     """
     named = mutants_of(op)
-    return (*elements.CAUSES, *rows.CAUSES, *named, *tensors.CAUSES) if named else ()
+    return (*rows.CAUSES, *named, *tensors.CAUSES) if named else ()
 
 
 @cache

@@ -98,14 +98,6 @@ def _power_to_bits(bits: int, original: Any, x: Any, p: Any) -> Any:
     return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
 
 
-def _power_of_two(dtype: Any, base: Callable[[Any], Any], original: Any, x: Any, p: Any) -> Any:
-    """2^(p·log2 x) in a type; of `np.abs` with signs and special cases as they should be."""
-    made = np.exp2(np.asarray(p).astype(dtype) * np.log2(base(x.astype(dtype)))).astype(x.dtype)
-    right = original(x, p)
-    is_special = (base is np.abs) & ~(np.isfinite(made) & np.isfinite(right))
-    return np.where(is_special, right, np.copysign(made, right) if base is np.abs else made)
-
-
 def _shapes(arrays: Sequence[Any]) -> list[tuple[int, ...]]:
     """The shapes, of as many axes each."""
     rank = max(x.ndim for x in arrays)
@@ -253,19 +245,6 @@ FAULTS: tuple[Mutant, ...] = (
     *(faulty(name, f"{name}_of_{bits}_bits", f"{name} was good to {bits} bits",
              _of_value(partial(cut_to_bits, bits=bits, whole=np.trunc)), LONG)
       for name in ("sqrt", "log", "tanh", "erf", "sin", "cos") for bits in (12, 16)),
-)  # fmt: skip
-
-
-#: Suites need not see these: the sign of a zero is open in most operators, and a power's digits.
-CAUSES: tuple[Mutant, ...] = (
-    Mutant("zeros_lose_their_signs", "-0 in the result became +0",
-           lambda node: [np.where(y == 0, np.zeros_like(y), y) for y in node.right]),
-    *(faulty("pow", f"power_of_two_in_{kind.__name__}{name}",
-             f"x^y was computed in {kind.__name__} as 2^(y·log2 x){text}",
-             partial(_power_of_two, kind, base))
-      for kind in (np.float32, np.float16, ml_dtypes.bfloat16)
-      for name, text, base in (
-          ("", "", lambda x: x), ("_with_care", ", but for signs and special cases", np.abs))),
 )  # fmt: skip
 
 

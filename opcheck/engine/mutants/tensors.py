@@ -579,8 +579,10 @@ MUTANTS: tuple[Mutant, ...] = (
       for part, only in ((1e-2, FLOATS), (1e-3, ("float16", *LONG)), (1e-4, LONG), (1e-5, LONG))),
 )  # fmt: skip
 
-#: What suites need not see, as they cannot in each operator.
+#: What suites need not see, as they cannot in each operator: the sign of a zero is mostly open.
 CAUSES: tuple[Mutant, ...] = (
+    of_output("zeros_lose_their_signs", "-0 in the result became +0",
+              lambda y: np.where(y == 0, np.zeros_like(y), y)),
     of_output("infinite_results_saturate",
               "infinities in the result became the largest number of its type", _finite),
     of_input("infinities_taken_for_zero", "infinities in the input were taken for zero",

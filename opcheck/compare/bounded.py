@@ -176,7 +176,7 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
     size = np.abs(y)
     if room.shared is not None:
         slack = slack + size * room.shared.up
-    finite, least = np.isfinite(y), 2 * max(tier.arithmetic.floor, want.floor)
+    finite, least = np.isfinite(y), 2 * tier.arithmetic.floor
     if want.whole:  # Its zeros are off as the others are.
         size = np.maximum(size, _sizes(y))
         return np.asarray(finite & (slack >= UNJUDGED * size) & (slack > least) | room.unknown)

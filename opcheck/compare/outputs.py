@@ -209,12 +209,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
         is_sound = whole.explained or not (wrong or tier.remark)
         problem, remark = "precision" if is_sound else "values", whole.message
     elif tier.remark:
-        with np.errstate(invalid="ignore"):
-            less = np.abs(want.values) - np.abs(elements.wide(got))
-        off = less[np.abs(less) > 2.0**-20 * np.abs(want.values)]
-        # So many results that are rounded lie all on one side once in 65,536 times.
-        is_cut = off.size >= 16 and off.min() > 0
-        problem, remark = "precision", CUT if is_cut else tier.remark
+        problem, remark = "precision", CUT if _is_cut(want.values, got, dtype) else tier.remark
     elif (found := spread()) and found.message:
         problem, remark = "precision", found.message
     elif want.whole and found:
@@ -222,6 +217,17 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
         remark = f"as far off as {tier.name} arithmetic explains, {times}"
     comparison = _compared(want, got, dtype, decision.found, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
+
+
+def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
+    """Return True if a 16-bit output is nearer to 0 than the exact one, by a place at most."""
+    if dtype.kind != "float" or got.itemsize != 2:
+        return False
+    with np.errstate(invalid="ignore"):
+        less = (np.abs(exact) - np.abs(elements.wide(got))) / half_ulp(exact, dtype)
+    off = less[np.abs(less) > 2.0**-9]
+    # So many that are rounded lie all on one side once in 65,536 times.
+    return off.size >= 16 and bool(off.min() > 0 and off.max() < 2)
 
 
 def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None) -> Comparison:

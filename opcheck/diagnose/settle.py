@@ -48,7 +48,6 @@ _LONGEST, _SHOWN = 4000, 60
 FEWEST = 3
 #: Facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
-_INT32 = 1 << 31
 #: A fact in words, its rank, and the number if it is a size.
 _Fact: TypeAlias = tuple[str, int, int | None]
 
@@ -122,11 +121,9 @@ class _CellGroup:
         self.beside = self._bits(beside)
         self.cells = dict.fromkeys(cell_of(one.case) for one in results)
         self.failing = [one for one in results if one.unexplained and one.record.failure]
-        # An operator that always raises looks like every mutant that refuses something; of a few
-        # questions that is all there is to say.
+        # An operator that always raises looks like every mutant that refuses something.
         came_out = any(one.record.failure not in _SILENT for one in results)
-        is_little = len(self._asked(self.failing)) < FEWEST
-        self.telling = self.failing if came_out or is_little else []
+        self.telling = self.failing if came_out else []
         self.fitting: dict[str, dict[str, Mutant]] = {one.case.id: {} for one in self.failing}
         for one in self.telling:
             self.fitting[one.case.id] = suspects.fitting(one.case, one.record.diagnoses)
@@ -182,11 +179,6 @@ class _CellGroup:
                 said = [self.chosen[case], *fitting, *said]
             yield case, tuple(dict.fromkeys(said))
 
-    def _asked(self, those: Iterable[Seen]) -> dict[tuple[object, ...], int]:
-        """The different questions, and how many elements of an answer to each are wrong."""
-        wrong = ((one, sum(out.wrong for out in one.record.comparisons)) for one in those)
-        return {self.questions[self.numbers[id(one.subject)]]: count for one, count in wrong}
-
     def _left(self, group: Iterable[Seen]) -> list[Seen]:
         return [one for one in group if one.case.id not in self.chosen]
 
@@ -199,11 +191,10 @@ class _CellGroup:
                     rank[name].append(place)
             best = max(rank, key=lambda n: (len(rank[n]), standing[n], -sum(rank[n])), default="")
             mine = [one for one in left if best in self.names[one.case.id]]
-            # A mutant can fit a few of many failures by chance: one that explains fewer questions
-            # than FEWEST must explain a quarter of what is left, or many elements.
-            asked = self._asked(mine)
-            is_chance = len(asked) < FEWEST and sum(asked.values()) < 16
-            if is_chance and len(mine) * 4 < len(left):
+            # A mutant can fit a few of many failures by chance.
+            asked = {self.questions[self.numbers[id(one.subject)]] for one in mine}
+            # One that explains fewer questions than FEWEST must explain a quarter of what is left.
+            if len(asked) < FEWEST and len(mine) * 4 < len(left):
                 mine = []
             found = self._rule(left, group) if with_rules and len(mine) < len(left) else None
             if found and len(found[1]) > len(mine):
@@ -395,7 +386,7 @@ def _of_values(case: Case) -> Iterator[_Fact]:
         negative = "has a negative value" if is_list else "is negative"
         facts = [
             (negative, PLAIN, any(number < 0 for number in numbers)),
-            ("needs more than 32 bits", PLAIN, any(not -_INT32 <= n < _INT32 for n in whole)),
+            ("needs more than 32 bits", PLAIN, any(not -(1 << 31) <= n < 1 << 31 for n in whole)),
             (f"is {value}", VALUE, isinstance(value, str | float)),
             ("has a 0", VALUE, is_list and 0 in numbers),
             ("has unequal values", VALUE, len({*values}) > 1),

@@ -211,8 +211,11 @@ class Evaluation:
 
     @cached_property
     def dtype(self) -> DType:
-        """The floating dtype that decides which arithmetic is expected: the inputs' widest."""
-        known = map(dtypes.of, self.node.given)
+        """The floating dtype that decides which arithmetic is expected, mostly the widest."""
+        given = self.node.given
+        known = map(
+            dtypes.of, given[:1] if self.bound.operator.led and is_real(given[0]) else given
+        )
         real = {dtype for dtype in known if dtype and dtype.kind == "float"}
         if self.node.op == GRAPH:
             graph: Any = self.node.attrs["graph"]
@@ -470,7 +473,7 @@ class Expected:
             if output.k and k == output.k and output.grid.step:
                 own += output.grid.step
             if self.dtype.name != "float16":
-                floor = max(tier.arithmetic.floor, output.arithmetic.floor)
+                floor = tier.arithmetic.floor
                 own += floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0)
         if tier.formula is not None and output.v is not first.v:
             own = own + np.abs(minus(output.v, first.v))

@@ -85,6 +85,7 @@ class Operator:
             None where the order is decided.
         of_shapes: It reads no elements of its inputs, only their shapes.
         of_integers: It computes with floating numbers even where no input has any.
+        led: The arithmetic is that of its leading input's type, if a float, and not the widest's.
         random: Its outputs are drawn at random, by `opcheck.numbers.drawn`.
         related: Of one that computes with what it draws, on some nodes: from the inputs and all
             outputs, where the outputs contradict each other.
@@ -106,6 +107,7 @@ class Operator:
     constant: tuple[str, ...] = ()
     of_shapes: bool = False
     of_integers: bool = False
+    led: bool = False
     random: bool = False
     related: Callable[[Sequence[Any], Sequence[Any]], Any] | None = None
     of_scalars: tuple[str, ...] = ()

@@ -223,7 +223,7 @@ class BackendInfo:
     `devices` are those offered here, the one in use first; `threads` is None if unknown. `of` is
     its address elsewhere: behind a profile's name, or of saved outputs. `made_of` are digests of
     its files, and of how its process is started. `asked` is the address as the user wrote it.
-    One that is declared not to be one that `refuses` invalid models is not asked for refusals.
+    One that is declared not to refuse invalid models has False for `refuses`.
     """
 
     address: str

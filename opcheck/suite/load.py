@@ -28,8 +28,8 @@ SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
 #: Where cases stand in a file, those to be judged and those to be timed.
 _LISTS = ("cases", "bench")
-#: More files than these take seconds to read, and so many processes read them at the most.
-_FEW, _READERS = 8, 8
+#: Files of more bytes take seconds to read, and so many processes read them at the most.
+_LONG, _READERS = 1 << 17, 8
 UNREADABLE = "this folder cannot be read: {}"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
@@ -116,7 +116,10 @@ def _read(
     """
     cores = interrupt.processors() if interrupt.CAN_FORK else 1
     done, count = 0, min(len(files), cores, _READERS)
-    if count > 1 and len(files) > _FEW:
+    size = 0
+    with suppress(OSError, ValueError):
+        size = sum(one.path.stat().st_size for one in files)
+    if count > 1 and size > _LONG:
         from concurrent import futures
         from concurrent.futures.process import BrokenProcessPool
         from multiprocessing import current_process

@@ -248,9 +248,10 @@ def test_the_first_tier_that_fits_decides(error, problem, tier, remark):
 @pytest.mark.parametrize(("count", "change", "remark"), [
     (16, lambda y: -np.floor(y), CUT), (15, lambda y: -np.floor(y), "computed in float16"),
     (16, lambda y: -np.ceil(y), "computed in float16"),
+    (16, lambda y: 1 - np.floor(y), "computed in float16"),
     (17, lambda y: np.append(-np.floor(y[:-1]), -np.ceil(y[-1])), "computed in float16"),
 ])  # fmt: skip
-def test_what_is_cut_off_is_nearer_to_0_everywhere(count, change, remark):
+def test_what_is_cut_off_is_nearer_to_0_by_less_than_one_place(count, change, remark):
     tiers = (
         Tier("plain", arithmetic(2**-24)),
         Tier("poor", arithmetic(2**-9), None, TIERS[2].remark),

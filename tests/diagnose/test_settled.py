@@ -15,7 +15,7 @@ from opcheck.diagnose.settle import Seen, settled
 from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import DTYPES
 from opcheck.model import Case, Diagnosis, Rejected, Verdict
-from tests.report.made import CASE, record, wrong_values
+from tests.report.made import CASE, record
 
 SITUATIONS = yaml.safe_load(Path(__file__).with_name("settled.yaml").read_text("utf-8"))
 
@@ -53,8 +53,6 @@ def some(result: Mapping[str, Any]) -> Iterator[Seen]:
     expect = Rejected(why, replace(CASE, attrs={"alpha": 50})) if why else CASE.expect
     verdict, said = Verdict(fields.pop("verdict")), fields.pop("said", ())
     unexplained = fields.pop("unexplained", "failure" in result)
-    numbers = wrong_values("float32", wrong=fields.pop("wrong", 1), total=20, where="")
-    fields["comparisons"] = (numbers,) if fields.get("failure") == "values" else ()
     fields["diagnoses"] = [Diagnosis(None if " " in one else one, one) for one in said]
     inputs = (replace(CASE.inputs[0], dtype=dtype),)
     for alpha in range(start, stop):

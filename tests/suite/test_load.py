@@ -441,7 +441,7 @@ def test_other_processes_read_what_one_reads(dies, wrong, tmp_path, readers, mon
         return read_file(path, problems)
 
     monkeypatch.setattr(readers, "read_file", read)
-    monkeypatch.setattr(readers, "_FEW", 0)
+    monkeypatch.setattr(readers, "_LONG", 0)
     assert found() == alone
     assert (str(here) in log.read_text().split()) is dies
 
@@ -477,7 +477,7 @@ def test_a_signal_ends_readers_at_once(stage, number, tmp_path, readers, monkeyp
         time.sleep(0.1)  # the pool sees it before it is closed
 
     monkeypatch.setattr(readers, "read_file", read)
-    monkeypatch.setattr(readers, "_FEW", 0)
+    monkeypatch.setattr(readers, "_LONG", 0)
     monkeypatch.setattr(Connection, "_send_bytes", answer)
     monkeypatch.setattr(BaseProcess, "kill", kill)
     with pytest.raises(KeyboardInterrupt):

@@ -9,7 +9,7 @@ from typing import Any
 from opcheck.backends.execute import message_of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 
-#: The options of every kind, by which its judges judge.
+#: Options of every kind: they change how a backend is judged, not the backend.
 DECLARED = ("accumulate", "refuses")
 
 

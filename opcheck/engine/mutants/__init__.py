@@ -60,9 +60,9 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
 
 @cache
 def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
-    """The mutants that name causes of failures, the most specific first.
+    """The mutants that name causes of failures.
 
-    Those that `mutants_of` lacks measure no suite: in many operators nobody can see them.
+    Those that `mutants_of` lacks are not asked of suites: in many operators no case can show them.
     """
     named = mutants_of(op)
     return (*rows.CAUSES, *named, *tensors.CAUSES) if named else ()

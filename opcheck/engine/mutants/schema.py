@@ -30,8 +30,6 @@ from opcheck.opset import Attribute, Parameter, Schema
 Inputs: TypeAlias = tuple[Array | None, ...]
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
-#: Defaults that other libraries have.
-_ELSEWHERE: Mapping[str, Sequence[float]] = {"cubic_coeff_a": (-0.5,)}
 #: More elements than the vectors and blocks of any kernel hold.
 _MANY = 128
 #: Powers of two from which elements reach to the next.
@@ -116,7 +114,7 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     others = {s.attributes[name].default for s in schemas if name in s.attributes}
     of_another = ", the default of another version"
     misread = dict.fromkeys(sorted(others - {default, None}, key=str), of_another)
-    misread |= dict.fromkeys(_ELSEWHERE.get(name, ()), ", the default of other libraries")
+    misread |= dict.fromkeys([-0.5] * (name == "cubic_coeff_a"), ", the default of other libraries")
     if isinstance(default, int | float):
         near = {default - 1, default + 1} if default else {default + 1}
         misread |= dict.fromkeys(near - misread.keys(), "")

@@ -243,9 +243,7 @@ def _to_either_side(function, a, b):
 def _power(x, y):
     """x^y, in the type of `x`; of integers the fraction is cut off, as casts do it."""
     if x.dtype.kind not in "iu":
-        # A wider exponent asks for no wider arithmetic: the result is of the base's type.
-        wider = y.dtype.kind not in "iu" and y.dtype.itemsize > x.dtype.itemsize
-        return xp.pow(xp.astype(x, x.dtype) if wider else x, y)
+        return xp.pow(x, y)
     whole = y.dtype.kind in "iu"
     exponent = y if whole else xp.values_of(y)
     power = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
@@ -265,7 +263,7 @@ def _in_one_type(x, y):
     if x.dtype.kind in "iu" or x.dtype == y.dtype:
         return _power(x, y)
     # Rounded, and not with an error: only of whole numbers does a negative base have powers.
-    return xp.pow(xp.astype(x, x.dtype), xp.lifted(xp.values_of(y).astype(x.dtype)))
+    return xp.pow(x, xp.lifted(xp.values_of(y).astype(x.dtype)))
 
 
 def _by_products(x, y):
@@ -357,7 +355,7 @@ def _by_version(name, function):
 
 for _name, _right in PAIRS.items():
     _by = partial(_by_version, _name)
-    _made = operator(_name, exact=_name in EXACT)
+    _made = operator(_name, exact=_name in EXACT, led=_name == "Pow")
     _made.formula(by=_by)(_right)
     for _remark, _other in SOUND.get(_name, {}).items():
         _made.also_honest(_remark, by=_by)(_other)

@@ -190,7 +190,7 @@ def memory(text: str) -> int:
 def _tables(folder: Path, problems: Problems) -> Iterator[tuple[FileNode, str]]:
     """Yield the tables about opcheck and their files, from `folder` upwards."""
     for place in (folder, *folder.parents):
-        # The first of a folder's files that says something counts, and where in it.
+        # Each file with the keys of its table: the first of a folder that says something counts.
         for name, keys in (("opcheck.toml", ()), ("pyproject.toml", ("tool", "opcheck"))):
             path = place / name
             if not path.is_file():

@@ -292,6 +292,7 @@ class Windows:
     def portions(self, weight: int) -> "Iterator[Windows]":
         """Yield the windows in portions along the first spatial axis, if each weighs this much."""
         first, *others = self.axes
+        # So much is held at once.
         size = max(1, (1 << 22) // max(1, weight * prod(axis.size for axis in others)))
         for some in slices(first.size, size) or [slice(0, 0)]:
             yield Windows(self.outer, (first.cut(some), *others))

@@ -213,9 +213,9 @@ class Evaluation:
     def dtype(self) -> DType:
         """The floating dtype that decides which arithmetic is expected, mostly the widest."""
         given = self.node.given
-        known = map(
-            dtypes.of, given[:1] if self.bound.operator.led and is_real(given[0]) else given
-        )
+        if self.bound.operator.led and is_real(given[0]):
+            given = given[:1]
+        known = map(dtypes.of, given)
         real = {dtype for dtype in known if dtype and dtype.kind == "float"}
         if self.node.op == GRAPH:
             graph: Any = self.node.attrs["graph"]
@@ -524,7 +524,7 @@ class Drawn:
             return known
         with numbers.setting(numbers.share, share):
             found = self.answer()[self.place]
-        if found.size <= 1 << 15:  # for all backends
+        if found.size <= 1 << 15:  # Quantiles of larger outputs are not kept for other backends.
             self._known[share] = found
         return found
 

@@ -317,7 +317,7 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     for stem, (name, array) in tensors.items():
         files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
     alike = gm.StatedTolerance(**picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor)
-    return gm.TestFields(
+    fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         **picked(test, "alternative legal_twin method"),
         refused=test.reason,
@@ -325,7 +325,8 @@ def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         rtol=rtol,
         atol=atol,
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
-    ), files
+    )
+    return fields, files
 
 
 def write(

@@ -180,7 +180,7 @@ def without_functions(model: ModelProto) -> ModelProto:
     """The model with its own functions expanded, which changes `model`; itself where it has none.
 
     A function stays whose operators are of other versions than in the model. Raises ValueError for
-    functions that stand for more than `1 << 20` nodes, each time that they are called.
+    functions whose calls, each counted, stand for more than `1 << 20` nodes.
     """
     own = {(one.domain, one.name, one.overload): one for one in model.functions}
 

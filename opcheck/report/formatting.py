@@ -16,6 +16,7 @@ from opcheck.report import plain_text
 _SHOWN, _PUT = 16, 2
 #: Fields that a record has from its result.
 _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
+_OF_COMPARISONS = [field.name for field in dataclasses.fields(model.Comparison)]
 
 
 def number(value: model.Element | None, dtype: DType | None) -> str:
@@ -174,7 +175,7 @@ class Recorder:
 
 
 def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:
-    fields = {one.name: getattr(comparison, one.name) for one in dataclasses.fields(comparison)}
+    fields = {name: getattr(comparison, name) for name in _OF_COMPARISONS}
     dtype = comparison.dtype
     fields["dtype"] = dtype.name if dtype else None
     fields["picture"] = comparison.picture and comparison.picture()

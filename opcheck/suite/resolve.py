@@ -371,7 +371,7 @@ class Resolver:
             if name in unknown or not (parameter := _input(schema.op, name)):
                 continue
             self.places[name] = node
-            allowed = [dtype for dtype in DTYPES.values() if dtype.text in parameter.types]
+            allowed = _allowed(parameter.types)
             # Another input than the leading one may have one dtype alone, such as K of TopK.
             only = len(allowed) == 1 and parameter is not schema.typed
             if spec := self.tensor(name, node, tensor, allowed[0] if only else self.dtype):
@@ -609,6 +609,11 @@ def _asked(op: model.OpVersion, names: tuple[str, ...]) -> list[tuple[int, str, 
     ordered = slots(outputs, named or spelt(outputs))
     places = ((at, name, place(outputs, name)) for at, name in enumerate(ordered))
     return [(at, name, outputs[found[0]]) for at, name, found in places if found]
+
+
+@cache
+def _allowed(types: frozenset[str]) -> tuple[DType, ...]:
+    return tuple(dtype for dtype in DTYPES.values() if dtype.text in types)
 
 
 def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:

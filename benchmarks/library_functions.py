@@ -24,12 +24,26 @@ from opcheck.numbers.arithmetic import FLOAT32, LIBRARY, PLAIN
 Run: TypeAlias = Callable[..., Any]
 #: What OpenCL's full profile grants in float32 and float16, and what WebNN's tests do.
 PUBLISHED = {
-    "acos": "4 2 – –", "acosh": "4 2 – –", "asin": "4 2 – –", "asinh": "4 2 – –",
-    "atan": "5 2 – –", "atanh": "5 2 – –", "cos": "4 2 2⁻¹⁰ 2⁻⁹", "cosh": "4 2 – –",
-    "erf": "16 4 2⁻¹⁰ 2⁻⁹", "exp": "3 2 32 1", "expm1": "3 2 – –", "log": "3 2 2⁻¹⁰ 2⁻¹⁰",
-    "log1p": "2 2 – –", "pow": "16 4 32 2", "sin": "4 2 2⁻¹⁰ 2⁻⁹", "sinh": "4 2 – –",
-    "sqrt": "3 ½ 1 1", "tan": "5 2 2⁻¹⁰ 2⁻⁹", "tanh": "5 2 16 16",
-}  # fmt: skip
+    "acos": "4 2 – –",
+    "acosh": "4 2 – –",
+    "asin": "4 2 – –",
+    "asinh": "4 2 – –",
+    "atan": "5 2 – –",
+    "atanh": "5 2 – –",
+    "cos": "4 2 2⁻¹⁰ 2⁻⁹",
+    "cosh": "4 2 – –",
+    "erf": "16 4 2⁻¹⁰ 2⁻⁹",
+    "exp": "3 2 32 1",
+    "expm1": "3 2 – –",
+    "log": "3 2 2⁻¹⁰ 2⁻¹⁰",
+    "log1p": "2 2 – –",
+    "pow": "16 4 32 2",
+    "sin": "4 2 2⁻¹⁰ 2⁻⁹",
+    "sinh": "4 2 – –",
+    "sqrt": "3 ½ 1 1",
+    "tan": "5 2 2⁻¹⁰ 2⁻⁹",
+    "tanh": "5 2 16 16",
+}
 #: Exponents of pow: scalars, some of which engines have methods of their own for.
 EXPONENTS = (0.5, 2.0, 3.0, -1.0, -1.75, 10.25)
 #: Ends of domains, and arguments near which methods change or a result is near 0.

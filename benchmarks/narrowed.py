@@ -48,16 +48,30 @@ NODES: dict[str, tuple[Any, ...]] = {
     "GlobalLpPool of 400": ("GlobalLpPool", {}, (4, 64, 20, 20)),
     "LayerNormalization of 768": ("LayerNormalization", {}, (40, 768), (768,)),
     "LayerNormalization of 768, of variance 1e-4": (
-        "LayerNormalization", {}, (SMALL, 40, 768), (768,)),
+        "LayerNormalization",
+        {},
+        (SMALL, 40, 768),
+        (768,),
+    ),
     "GroupNormalization of 1,024": (
-        "GroupNormalization", {"num_groups": 2}, (2, 8, 16, 16), (8,), (8,)),
+        "GroupNormalization",
+        {"num_groups": 2},
+        (2, 8, 16, 16),
+        (8,),
+        (8,),
+    ),
     "InstanceNormalization of 256": ("InstanceNormalization", {}, (2, 8, 16, 16), (8,), (8,)),
     "RMSNormalization of 768": ("RMSNormalization", {}, (40, 768), (768,)),
-    "BatchNormalization": (
-        "BatchNormalization", {}, _IMAGE, (8,), (8,), (8,), (POSITIVE, 8)),
+    "BatchNormalization": ("BatchNormalization", {}, _IMAGE, (8,), (8,), (8,), (POSITIVE, 8)),
     "BatchNormalization of 512, training": (
-        "BatchNormalization", {"training_mode": 1}, (2, 8, 16, 16), (8,), (8,), (8,),
-        (POSITIVE, 8)),
+        "BatchNormalization",
+        {"training_mode": 1},
+        (2, 8, 16, 16),
+        (8,),
+        (8,),
+        (8,),
+        (POSITIVE, 8),
+    ),
     "MeanVarianceNormalization of 512": ("MeanVarianceNormalization", {}, (2, 8, 16, 16)),
     "LRN of 5": ("LRN", {"size": 5, "alpha": 0.5}, (1, 16, 20, 20)),
     "LpNormalization of 1,000": ("LpNormalization", {"axis": 1}, _ROW),
@@ -65,38 +79,86 @@ NODES: dict[str, tuple[Any, ...]] = {
     "Conv, K = 4,608": ("Conv", {}, (1, 512, 6, 6), (8, 512, 3, 3)),
     "ConvTranspose, K = 72": ("ConvTranspose", {}, (1, 8, 20, 20), (8, 8, 3, 3)),
     "DeformConv, K = 72": (
-        "DeformConv", {"pads": (1, 1, 1, 1)}, (1, 8, 20, 20), (8, 8, 3, 3), (1, 18, 20, 20)),
+        "DeformConv",
+        {"pads": (1, 1, 1, 1)},
+        (1, 8, 20, 20),
+        (8, 8, 3, 3),
+        (1, 18, 20, 20),
+    ),
     "CausalConvWithState, K = 4": (
-        "CausalConvWithState", {"activation": "silu"}, (2, 32, 64), (32, 1, 4)),
+        "CausalConvWithState",
+        {"activation": "silu"},
+        (2, 32, 64),
+        (32, 1, 4),
+    ),
     "Col2Im, 3×3": ("Col2Im", {}, (1, 72, 400), [22, 22], [3, 3]),
     "Det, 3×3": ("Det", {}, (1000, 3, 3)),
     "Det, 8×8": ("Det", {}, (100, 8, 8)),
     "Gemm, K = 64": ("Gemm", {}, (20, 64), (64, 20), (20,)),
     "Einsum, K = 64": ("Einsum", {"equation": "bik,bkj->bij"}, (4, 10, 64), (4, 64, 10)),
-    **{f"MatMul, K = {k:,}": ("MatMul", {}, (10, k), (k, 10)) for k in (
-        16, 256, 4096, 65_536, 10**6)},
+    **{
+        f"MatMul, K = {k:,}": ("MatMul", {}, (10, k), (k, 10))
+        for k in (16, 256, 4096, 65_536, 10**6)
+    },
     "Attention of 64 keys": ("Attention", {}, *[(1, 4, 64, 32)] * 3),
     "RotaryEmbedding": ("RotaryEmbedding", {}, (2, 4, 8, 64), (2, 8, 32), (2, 8, 32)),
     "LinearAttention of 64 tokens": (
-        "LinearAttention", {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"},
-        *[(1, 64, 32)] * 3),
+        "LinearAttention",
+        {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"},
+        *[(1, 64, 32)] * 3,
+    ),
     "NegativeLogLikelihoodLoss, sum of 1,000": (
-        "NegativeLogLikelihoodLoss", {"reduction": "sum"}, (1000, 10), (CLASSES, 1000),
-        (POSITIVE, 10)),
+        "NegativeLogLikelihoodLoss",
+        {"reduction": "sum"},
+        (1000, 10),
+        (CLASSES, 1000),
+        (POSITIVE, 10),
+    ),
     "SoftmaxCrossEntropyLoss of 10": (
-        "SoftmaxCrossEntropyLoss", {"reduction": "none"}, (1000, 10), (CLASSES, 1000)),
-    **{f"ReduceSum of {k:,}": ("ReduceSum", {}, (100, k), _AXIS) for k in (
-        16, 256, 4096, 65_536, 10**6)},
-    **{f"{name} of 1,000": (name, {}, _ROW, _AXIS) for name in (
-        "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp")},
+        "SoftmaxCrossEntropyLoss",
+        {"reduction": "none"},
+        (1000, 10),
+        (CLASSES, 1000),
+    ),
+    **{
+        f"ReduceSum of {k:,}": ("ReduceSum", {}, (100, k), _AXIS)
+        for k in (16, 256, 4096, 65_536, 10**6)
+    },
+    **{
+        f"{name} of 1,000": (name, {}, _ROW, _AXIS)
+        for name in ("ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp")
+    },
     "ReduceLogSum of 1,000": ("ReduceLogSum", {}, (POSITIVE, *_ROW), _AXIS),
     "ReduceProd of 30": ("ReduceProd", {}, (NEAR_1, 200, 30), _AXIS),
     "CumSum of 100": ("CumSum", {}, (100, 100), 1),
     "CumProd of 30": ("CumProd", {}, (NEAR_1, 100, 30), 1),
-    **{name: (name, {}, (4096,)) for name in (
-        "Exp", "Tanh", "Erf", "Sigmoid", "Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Asinh",
-        "HardSigmoid", "HardSwish", "Softplus", "Softsign", "Elu", "Celu", "Selu", "LeakyRelu",
-        "Gelu", "Mish", "Swish")},
+    **{
+        name: (name, {}, (4096,))
+        for name in (
+            "Exp",
+            "Tanh",
+            "Erf",
+            "Sigmoid",
+            "Sin",
+            "Cos",
+            "Tan",
+            "Atan",
+            "Sinh",
+            "Cosh",
+            "Asinh",
+            "HardSigmoid",
+            "HardSwish",
+            "Softplus",
+            "Softsign",
+            "Elu",
+            "Celu",
+            "Selu",
+            "LeakyRelu",
+            "Gelu",
+            "Mish",
+            "Swish",
+        )
+    },
     **{name: (name, {}, (POSITIVE, 4096)) for name in ("Log", "Sqrt", "Reciprocal")},
     **{name: (name, {}, (INSIDE, 4096)) for name in ("Asin", "Acos", "Atanh")},
     "Acosh": ("Acosh", {}, (lambda rng, shape: rng.uniform(1.1, 9, shape), 4096)),
@@ -105,7 +167,7 @@ NODES: dict[str, tuple[Any, ...]] = {
     **{name: (name, {}, (4096,), (4096,)) for name in ("Mul", "PRelu")},
     "Div": ("Div", {}, (4096,), (POSITIVE, 4096)),
     "SwiGLU": ("SwiGLU", {}, (4096,), (4096,)),
-}  # fmt: skip
+}
 
 
 def made(told: str) -> Node:
@@ -345,9 +407,13 @@ def main() -> None:
     print(f"\n| operator | {' | '.join(WAYS)} |", "|---" * (1 + len(WAYS)) + "|", sep="\n")
     unseen: dict[str, list[str]] = {}
     for told, (_, *found) in rows.items():
-        print(f"| {told} |", *(
-            f"{one[2]} {told_of(one[:2])} |" if one[2] == "not seen" else f"{one[2]} |"
-            for one in found))  # fmt: skip
+        print(
+            f"| {told} |",
+            *(
+                f"{one[2]} {told_of(one[:2])} |" if one[2] == "not seen" else f"{one[2]} |"
+                for one in found
+            ),
+        )
         for way, one in zip(WAYS, found, strict=True):
             if one[2] == "not seen":
                 unseen.setdefault(way, []).append(told)

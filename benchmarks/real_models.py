@@ -48,11 +48,9 @@ P2O = "p2o.DynamicDimension."
 VAD = {"batch": 1, "sequence": 576}
 #: The package, the file in it, and the sizes that it leaves open.
 MODELS: dict[str, tuple[str, str, dict[str, int]]] = {
-    "det": (
-        RAPIDOCR, "ch_PP-OCRv4_det_infer.onnx", {f"{P2O}0": 1, f"{P2O}1": 64, f"{P2O}2": 64}),
+    "det": (RAPIDOCR, "ch_PP-OCRv4_det_infer.onnx", {f"{P2O}0": 1, f"{P2O}1": 64, f"{P2O}2": 64}),
     "rec": (RAPIDOCR, "ch_PP-OCRv4_rec_infer.onnx", {f"{P2O}0": 1, "?": 48, f"{P2O}1": 64}),
-    "cls": (
-        RAPIDOCR, "ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x[0]": 1, "x[2]": 48, "x[3]": 192}),
+    "cls": (RAPIDOCR, "ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x[0]": 1, "x[2]": 48, "x[3]": 192}),
     "vad": (SILERO, "silero_vad.onnx", {"input[0]": 1, "input[1]": 576, "state[1]": 1}),
     "vad_16k": (SILERO, "silero_vad_16k_op15.onnx", VAD),
     "vad_sequence": (SILERO, "silero_vad_16k_sequence.onnx", {"sequence_length": 4}),
@@ -60,7 +58,7 @@ MODELS: dict[str, tuple[str, str, dict[str, int]]] = {
     "vad_ifless": (SILERO, "silero_vad_op18_ifless.onnx", VAD),
     "vad_openvino": (SILERO, "silero_vad_openvino_16k.onnx", {}),
     "magika": ("magika==1.0.3", "model.onnx", {"unk__214": 1}),
-}  # fmt: skip
+}
 #: What inputs of these names are fed; other numbers are made up.
 FED = {"sr": np.array(16000)}
 ENGINES = ("onnxruntime", "openvino?precision=f32", "tract")
@@ -366,22 +364,41 @@ FAULTS = (
     Fault("det", "p2o.HardSigmoid.6", "Sigmoid for HardSigmoid", "Sigmoid"),
     Fault("det", "p2o.BatchNormalization.2", "epsilon × 100", attrs={"epsilon": 1e-3}),
     Fault("det", "p2o.ConvTranspose.0", "bfloat16 weights", constant=(1, BF16)),
-    Fault("det", "p2o.Conv.22", "fused Relu leaks", "LeakyRelu", of="p2o.Relu.0",
-          until="conv2d_461.tmp_0"),
+    Fault(
+        "det",
+        "p2o.Conv.22",
+        "fused Relu leaks",
+        "LeakyRelu",
+        of="p2o.Relu.0",
+        until="conv2d_461.tmp_0",
+    ),
     Fault("rec", "p2o.Conv.14", "bfloat16 weights", constant=(1, BF16)),
     Fault("rec", "p2o.Softmax.0", "another axis", attrs={"axis": 2}),
     Fault("rec", "p2o.AveragePool.0", "greatest for average", "MaxPool", POOL),
     Fault("rec", "p2o.Add.242", "epsilon × 100", constant=(1, lambda x: x * np.float32(100))),
     Fault("rec", "p2o.MatMul.24", "sign of 1 weight of 795,000", constant=(1, other_sign)),
     Fault("rec", "p2o.MatMul.0", "TF32 weights", constant=(1, NARROW["TF32"])),
-    Fault("rec", "p2o.Conv.16", "second run: bias doubled", later=True,
-          constant=(2, lambda b: 2 * b)),
-    Fault("rec", "p2o.Conv.22", "fused Relu leaks", "LeakyRelu", of="p2o.Relu.0",
-          until="conv2d_196.tmp_0"),
-    Fault("rec", "p2o.MatMul.8", "fused with Add: bfloat16 weights", constant=(1, BF16),
-          until="p2o.MatMul.9"),
-    Fault("vad_sequence", "/recurrent/LSTM", "gates exchanged",
-          constant=(1, lambda w: w[:, GATES])),
+    Fault(
+        "rec", "p2o.Conv.16", "second run: bias doubled", later=True, constant=(2, lambda b: 2 * b)
+    ),
+    Fault(
+        "rec",
+        "p2o.Conv.22",
+        "fused Relu leaks",
+        "LeakyRelu",
+        of="p2o.Relu.0",
+        until="conv2d_196.tmp_0",
+    ),
+    Fault(
+        "rec",
+        "p2o.MatMul.8",
+        "fused with Add: bfloat16 weights",
+        constant=(1, BF16),
+        until="p2o.MatMul.9",
+    ),
+    Fault(
+        "vad_sequence", "/recurrent/LSTM", "gates exchanged", constant=(1, lambda w: w[:, GATES])
+    ),
     Fault("vad_sequence", "/recurrent/LSTM", "bias doubled", constant=(3, lambda b: 2 * b)),
     Fault("vad_sequence", "/stft/padding/Pad", "edge for reflect", attrs={"mode": "edge"}),
     Fault("vad_sequence", "/encoder.2/Conv", "pads shifted", attrs={"pads": [2, 0]}),
@@ -389,7 +406,7 @@ FAULTS = (
     Fault("magika", "ApplyActivation_0/Tanh", "Softsign for Tanh", "Softsign"),
     Fault("magika", "MagikaV2/Max", "average for greatest", "GlobalAveragePool"),
     Fault("magika", "Dense_1/MatMul", "float16 weights", constant=(1, NARROW["float16"])),
-)  # fmt: skip
+)
 
 
 class Faulty:

@@ -13,9 +13,21 @@ if TYPE_CHECKING:
     from opcheck.model import Case, Verdict
 
 __all__ = [
-    "BackendUnavailable", "Case", "CaseFileError", "OpcheckError", "Result", "Session",
-    "UsageError", "Verdict", "__version__", "bench", "diff", "load", "read", "run",
-]  # fmt: skip
+    "BackendUnavailable",
+    "Case",
+    "CaseFileError",
+    "OpcheckError",
+    "Result",
+    "Session",
+    "UsageError",
+    "Verdict",
+    "__version__",
+    "bench",
+    "diff",
+    "load",
+    "read",
+    "run",
+]
 
 if not TYPE_CHECKING:  # to a type checker, every name would be there
 

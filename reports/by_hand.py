@@ -1838,11 +1838,21 @@ def _losses_and_samples_by_onnxruntime() -> Iterator[Check]:
     )
     square = _deformed([[[[1, 2], [4, 8]]]])
     for cause, model, want, words, why in (
-        ("DeformConv is for images", _deformed([[[1, 2]]], [[[1]]]), [[[1, 2]]],
-         "Input X must be 4D", "“This operator specification supports the general N-D case”"),
-        ("DeformConv refuses a W", _deformed(square.x, np.zeros((0, 1, 1, 1))),
-         np.zeros((1, 0, 2, 2)), "must be positive", "no filters make no channels"),
-    ):  # fmt: skip
+        (
+            "DeformConv is for images",
+            _deformed([[[1, 2]]], [[[1]]]),
+            [[[1, 2]]],
+            "Input X must be 4D",
+            "“This operator specification supports the general N-D case”",
+        ),
+        (
+            "DeformConv refuses a W",
+            _deformed(square.x, np.zeros((0, 1, 1, 1))),
+            np.zeros((1, 0, 2, 2)),
+            "must be positive",
+            "no filters make no channels",
+        ),
+    ):
         yield Check("onnxruntime", cause, model, [want], Raises(words), why, square, square.x)
 
 
@@ -3061,17 +3071,43 @@ def _texts_by_onnxruntime() -> Iterator[Check]:
     no_rows = replace(_COUNTED, x=np.zeros((0, 3), np.int64))
     rows, one_row = [np.zeros((0, 2))], replace(_COUNTED, x=_COUNTED.x[None])
     for cause, wrong, want, shows, why, right, answer in (
-        ("StringNormalizer is refused where", upper, [["A"]], Raises("construct locale"),
-         "“Default en_US or platform specific equivalent as decided by the implementation.”",
-         _NORMAL, ["a"]),
-        ("StringSplit without a delimiter", _SPLIT_TEXT, [[["a", "b"]]], Gives([["a\tb"]]),
-         "“consecutive whitespace characters are regarded as a single separator”",
-         spaces, [["a", "b"]]),
-        ("TfIdfVectorizer refuses an input", no_rows, rows, Raises("with B > 0"),
-         "“produces a [N, max(ngram_indexes) + 1]-tensor”", one_row, [[2, 1]]),
-        ("TfIdfVectorizer with fewer", _with(_COUNTED, ngram_indexes=[0]), [], Dies("terminate"),
-         _LISTS, _COUNTED, [2, 1]),
-    ):  # fmt: skip
+        (
+            "StringNormalizer is refused where",
+            upper,
+            [["A"]],
+            Raises("construct locale"),
+            "“Default en_US or platform specific equivalent as decided by the implementation.”",
+            _NORMAL,
+            ["a"],
+        ),
+        (
+            "StringSplit without a delimiter",
+            _SPLIT_TEXT,
+            [[["a", "b"]]],
+            Gives([["a\tb"]]),
+            "“consecutive whitespace characters are regarded as a single separator”",
+            spaces,
+            [["a", "b"]],
+        ),
+        (
+            "TfIdfVectorizer refuses an input",
+            no_rows,
+            rows,
+            Raises("with B > 0"),
+            "“produces a [N, max(ngram_indexes) + 1]-tensor”",
+            one_row,
+            [[2, 1]],
+        ),
+        (
+            "TfIdfVectorizer with fewer",
+            _with(_COUNTED, ngram_indexes=[0]),
+            [],
+            Dies("terminate"),
+            _LISTS,
+            _COUNTED,
+            [2, 1],
+        ),
+    ):
         sometimes = why.startswith("“Default en_US")
         yield Check(ort, cause, wrong, want, shows, why, right, answer, sometimes=sometimes)
     both, longer = (
@@ -3105,27 +3141,97 @@ def _texts_by_reference() -> Iterator[Check]:
     empty, cased = replace(_NORMAL, x=_words("a", "")), replace(_NORMAL, x=_words("X", "a"))
     removed = "“removes elements specified in "
     for cause, wrong, want, shows, why, right, answer in (
-        ("TfIdfVectorizer multiplies", turned, [20, 20], Gives([10, 40]),
-         "2 is counted once, times 20; 1 twice, times 10", weighed, [20, 20]),
-        ("TfIdfVectorizer without weights", _with(_COUNTED, mode="IDF"), [1, 1], Raises("Issues"),
-         "“By default, weights is an all-one tensor.”", _COUNTED, [2, 1]),
-        ("TfIdfVectorizer refuses an input", no_rows, np.zeros((0, 2)), Raises("with B > 0"),
-         "“produces a [N, max(ngram_indexes) + 1]-tensor”", one_row, [[2, 1]]),
-        ("RegexFullMatch has the patterns", digit, [1, 0], Gives([1, 1]),
-         r"\d is of ASCII in RE2", _with(digit, pattern="1"), [1, 0]),
-        ("StringConcat and StringSplit lose", nul, ["ab\0"], Gives(["ab"]),
-         "a and b with NUL behind it", replace(nul, more=(_words("b"),)), ["ab"]),
-        ("StringSplit refuses a scalar", scalar, ["a", "b"], Raises("AssertionError"),
-         "“one additional rank compared to the input tensor”", spaces, [["a", "b"]]),
-        ("StringNormalizer removes stop words", both, ["a x"], Gives(["a"]),
-         f"{removed}stopwords”, which is x", _NORMAL, ["a"]),
-        ("StringNormalizer strips accents", accent, ["ä"], Gives(["a"]),
-         "“output strings needs to be upper/lowercased”, and these are unchanged", _NORMAL, ["a"]),
-        ("StringNormalizer removes empty", empty, ["a", ""], Gives(["a"]),
-         f"{removed}stopwords”, which is x", _NORMAL, ["a"]),
-        ("StringNormalizer looks at the case", _with(cased, is_case_sensitive=0), ["a"],
-         Gives(["X", "a"]), "“case-sensitive”, which it is not", _NORMAL, ["a"]),
-    ):  # fmt: skip
+        (
+            "TfIdfVectorizer multiplies",
+            turned,
+            [20, 20],
+            Gives([10, 40]),
+            "2 is counted once, times 20; 1 twice, times 10",
+            weighed,
+            [20, 20],
+        ),
+        (
+            "TfIdfVectorizer without weights",
+            _with(_COUNTED, mode="IDF"),
+            [1, 1],
+            Raises("Issues"),
+            "“By default, weights is an all-one tensor.”",
+            _COUNTED,
+            [2, 1],
+        ),
+        (
+            "TfIdfVectorizer refuses an input",
+            no_rows,
+            np.zeros((0, 2)),
+            Raises("with B > 0"),
+            "“produces a [N, max(ngram_indexes) + 1]-tensor”",
+            one_row,
+            [[2, 1]],
+        ),
+        (
+            "RegexFullMatch has the patterns",
+            digit,
+            [1, 0],
+            Gives([1, 1]),
+            r"\d is of ASCII in RE2",
+            _with(digit, pattern="1"),
+            [1, 0],
+        ),
+        (
+            "StringConcat and StringSplit lose",
+            nul,
+            ["ab\0"],
+            Gives(["ab"]),
+            "a and b with NUL behind it",
+            replace(nul, more=(_words("b"),)),
+            ["ab"],
+        ),
+        (
+            "StringSplit refuses a scalar",
+            scalar,
+            ["a", "b"],
+            Raises("AssertionError"),
+            "“one additional rank compared to the input tensor”",
+            spaces,
+            [["a", "b"]],
+        ),
+        (
+            "StringNormalizer removes stop words",
+            both,
+            ["a x"],
+            Gives(["a"]),
+            f"{removed}stopwords”, which is x",
+            _NORMAL,
+            ["a"],
+        ),
+        (
+            "StringNormalizer strips accents",
+            accent,
+            ["ä"],
+            Gives(["a"]),
+            "“output strings needs to be upper/lowercased”, and these are unchanged",
+            _NORMAL,
+            ["a"],
+        ),
+        (
+            "StringNormalizer removes empty",
+            empty,
+            ["a", ""],
+            Gives(["a"]),
+            f"{removed}stopwords”, which is x",
+            _NORMAL,
+            ["a"],
+        ),
+        (
+            "StringNormalizer looks at the case",
+            _with(cased, is_case_sensitive=0),
+            ["a"],
+            Gives(["X", "a"]),
+            "“case-sensitive”, which it is not",
+            _NORMAL,
+            ["a"],
+        ),
+    ):
         yield Check("reference", cause, wrong, [want], shows, why, right, answer)
     few, small = (
         _with(weighed, weights=[5.0, 6.0, 7.0]),
@@ -3138,9 +3244,14 @@ def _texts_by_reference() -> Iterator[Check]:
     )
     for cause, wrong, answer, why, right in (
         ("TfIdfVectorizer takes numbers", small, [2, 1], "“string UTF-8 or int32/int64”", _COUNTED),
-        ("RegexFullMatch takes patterns", ahead, [1], "“(?=re)” is “NOT SUPPORTED” in RE2",
-         _with(ahead, pattern="1")),
-    ):  # fmt: skip
+        (
+            "RegexFullMatch takes patterns",
+            ahead,
+            [1],
+            "“(?=re)” is “NOT SUPPORTED” in RE2",
+            _with(ahead, pattern="1"),
+        ),
+    ):
         yield _taken("reference", cause, wrong, answer, why, right)
     rows = replace(_NORMAL, x=_words(["a"], ["b"]))
     why = "“This operator only accepts [C]- and [1, C]-tensor.”"
@@ -3891,8 +4002,9 @@ def _resized() -> Iterator[Check]:
         yield Check(engine, cause, back, [right], Raises(words), why, ahead, right)
     sizes = np.array([4])
     kept = resize(pair, None, None, sizes, axes=[-1], keep_aspect_ratio_policy="not_larger")
-    ignored = resize([[1, 2], [3, 4]], None, None, np.array([2, 4]),
-                     keep_aspect_ratio_policy="not_larger")  # fmt: skip
+    ignored = resize(
+        [[1, 2], [3, 4]], None, None, np.array([2, 4]), keep_aspect_ratio_policy="not_larger"
+    )
     beside = _with(plain, keep_aspect_ratio_policy="not_larger")
     both = resize(pair, None, f(1, 2), np.array([1, 4]))
     outside = resize([[1], [2]], f(0.5, 0, 1.5, 1), f(1, 1), extrapolation_value=7.0, **crop)
@@ -3920,67 +4032,267 @@ def _resized() -> Iterator[Check]:
     )
     swapped = resize([[1, 2], [3, 4]], None, f(2, 1), axes=[1, 0])
     for engine, cause, model, wants, shows, why, control, answer in (
-        ("onnxruntime", "Resize makes averages of images",
-         resize([0, 12], None, f(2), mode="linear"),
-         half[0], Raises("mode only supports"), "at -0.25, 0.25, 0.75 and 1.25", linear, half),
-        ("onnxruntime", "Resize takes exclude_outside for", inside, [[5] * 4],
-         Raises("exclude_outside can be set"), "there is one element",
-         _with(inside, exclude_outside=0), [[5] * 4]),
-        ("onnxruntime", "Resize takes scales, sizes and parts", late, None, Gives([[1, 2, 2, 2]]),
-         "version 13 has it no more", plain, right),
-        ("onnxruntime", "Resize refuses a keep_aspect_ratio_policy", beside, right,
-         Raises("incompatible with a `keep"), "“not applicable when the `scales` input is used”",
-         plain, right),
-        ("onnxruntime", "Resize of a negative axis", kept, right, Leftovers((1, 2)),
-         "4 / 2 is the scale", _with(kept, axes=[1]), right),
-        ("onnxruntime", "Resize makes NaN of a cubic", resize([[0, top]], *twice, mode="cubic"),
-         [[*shares, inf]], Gives([[*shares, nan]]), "1.10546875 times the largest number",
-         resize([[0, 64]], *twice, mode="cubic"), [[-6.75, 14.5, 49.5, 70.75]]),
-        ("onnxruntime", "Resize copies an axis", outside, [[2], [7]], Gives([[1], [2]]),
-         "rows are at 0.5 and 1.5", whole, [[1, 2, 3]]),
-        ("reference", "Resize has no version 10", first, right, Raises("output_size is None"),
-         "each element twice", plain, right),
-        ("reference", "Resize-11 has no tf_half", eleven, [[1, 2, 2, 2]],
-         Raises("Invalid coordinate_transformation_mode"), "at 0.25, 0.75, 1.25 and 1.75", plain,
-         right),
-        ("openvino", "Resize-11 is asked for a roi", elevens, right, Raises("x1 was not found"),
-         "each element twice", replace(elevens, constant=True), right),
-        ("openvino", "Resize by fed scales answers",
-         replace(image, earlier=(None, f(2, 3, 1, 1))), [[right]],
-         Leftovers((2, 3, 1, 2)), "each element twice", image, [[right]]),
-        ("openvino", "Resize by averages of six axes", six, np.ones((3, 1, 2, 4, 1, 6)), Dies(""),
-         "averages of ones", linear, half),
-        ("reference", "Resize of booleans", flag, [[True, True, False, False]],
-         Raises("not inexact"), "each element twice", plain, right),
-        ("reference", "Resize adds up products", infinite, [[np.inf, 1]] * 2,
-         Gives([[np.nan, 1]] * 2), "each element twice", plain, right),
-        ("reference", "Resize takes more sizes", both, None, Gives(right),
-         "“an error if both are specified”", plain, right),
-        ("reference", "Resize makes of a number beyond", above,
-         [[-6908, 14841, 50663, np.inf]], Gives([[-6908, 14841, 50663, 65504]]),
-         "65504 · 70.75 / 64 is beyond float16", cubic, [[-6.7465, 14.4927, 49.475, 70.7134]]),
-        ("reference", "Resize takes other elements", seven, each,
-         Gives([*each[:8], 2, *each[9:]]), "(8 + 1/2) · 7 / 17 - 1/2 is 3", doubled,
-         np.repeat(range(7), 2)),
-        ("tract", "Resize refuses axes that", swapped, [[1, 1, 2, 2], [3, 3, 4, 4]],
-         Raises("Trying to substitute"), "axis 1 is twice as wide", plain, right),
-        ("tract", "Resize computes float64", large, [[0, 2.5e299, 7.5e299, 1e300]],
-         Gives([[0, np.inf, np.inf, np.inf]]), "at 0.25 is a quarter", linear, half),
-        ("tract", "Resize-10 takes the element", third, [[1, 1, 1, 2, 2, 2]],
-         Gives([[1, 1, 2, 2, 2, 2]]), "each element three times", first, right),
-        ("tract", "Resize aborts the process", nothing, 3, Dies(""), "a scalar has no axis",
-         plain, right),
-        ("tract", "Resize takes scales of 0", both, None, Gives(right),
-         "“an error if both are specified”", plain, right),
-        ("tract", "Resize takes no scales or sizes", fed, right, Raises("output_facts"),
-         "each element twice", plain, right),
-        ("openvino", "Resize ignores keep_aspect_ratio_policy", ignored, [[1, 2], [3, 4]],
-         Gives([[1, 1, 2, 2], [3, 3, 4, 4]]), "1 is the least of 2 / 2 and 4 / 2", plain, right),
-        ("openvino", "Resize ignores exclude_outside", eight, [[5, 19]], Gives([[4, 20]]),
-         "(0 + 3 · 0 + 3 · 8 + 16) / 8", _with(eight, antialias=0), [[4, 20]]),
-        ("openvino", "Resize takes scales of 0", both, None, Gives(right),
-         "“an error if both are specified”", plain, right),
-    ):  # fmt: skip
+        (
+            "onnxruntime",
+            "Resize makes averages of images",
+            resize([0, 12], None, f(2), mode="linear"),
+            half[0],
+            Raises("mode only supports"),
+            "at -0.25, 0.25, 0.75 and 1.25",
+            linear,
+            half,
+        ),
+        (
+            "onnxruntime",
+            "Resize takes exclude_outside for",
+            inside,
+            [[5] * 4],
+            Raises("exclude_outside can be set"),
+            "there is one element",
+            _with(inside, exclude_outside=0),
+            [[5] * 4],
+        ),
+        (
+            "onnxruntime",
+            "Resize takes scales, sizes and parts",
+            late,
+            None,
+            Gives([[1, 2, 2, 2]]),
+            "version 13 has it no more",
+            plain,
+            right,
+        ),
+        (
+            "onnxruntime",
+            "Resize refuses a keep_aspect_ratio_policy",
+            beside,
+            right,
+            Raises("incompatible with a `keep"),
+            "“not applicable when the `scales` input is used”",
+            plain,
+            right,
+        ),
+        (
+            "onnxruntime",
+            "Resize of a negative axis",
+            kept,
+            right,
+            Leftovers((1, 2)),
+            "4 / 2 is the scale",
+            _with(kept, axes=[1]),
+            right,
+        ),
+        (
+            "onnxruntime",
+            "Resize makes NaN of a cubic",
+            resize([[0, top]], *twice, mode="cubic"),
+            [[*shares, inf]],
+            Gives([[*shares, nan]]),
+            "1.10546875 times the largest number",
+            resize([[0, 64]], *twice, mode="cubic"),
+            [[-6.75, 14.5, 49.5, 70.75]],
+        ),
+        (
+            "onnxruntime",
+            "Resize copies an axis",
+            outside,
+            [[2], [7]],
+            Gives([[1], [2]]),
+            "rows are at 0.5 and 1.5",
+            whole,
+            [[1, 2, 3]],
+        ),
+        (
+            "reference",
+            "Resize has no version 10",
+            first,
+            right,
+            Raises("output_size is None"),
+            "each element twice",
+            plain,
+            right,
+        ),
+        (
+            "reference",
+            "Resize-11 has no tf_half",
+            eleven,
+            [[1, 2, 2, 2]],
+            Raises("Invalid coordinate_transformation_mode"),
+            "at 0.25, 0.75, 1.25 and 1.75",
+            plain,
+            right,
+        ),
+        (
+            "openvino",
+            "Resize-11 is asked for a roi",
+            elevens,
+            right,
+            Raises("x1 was not found"),
+            "each element twice",
+            replace(elevens, constant=True),
+            right,
+        ),
+        (
+            "openvino",
+            "Resize by fed scales answers",
+            replace(image, earlier=(None, f(2, 3, 1, 1))),
+            [[right]],
+            Leftovers((2, 3, 1, 2)),
+            "each element twice",
+            image,
+            [[right]],
+        ),
+        (
+            "openvino",
+            "Resize by averages of six axes",
+            six,
+            np.ones((3, 1, 2, 4, 1, 6)),
+            Dies(""),
+            "averages of ones",
+            linear,
+            half,
+        ),
+        (
+            "reference",
+            "Resize of booleans",
+            flag,
+            [[True, True, False, False]],
+            Raises("not inexact"),
+            "each element twice",
+            plain,
+            right,
+        ),
+        (
+            "reference",
+            "Resize adds up products",
+            infinite,
+            [[np.inf, 1]] * 2,
+            Gives([[np.nan, 1]] * 2),
+            "each element twice",
+            plain,
+            right,
+        ),
+        (
+            "reference",
+            "Resize takes more sizes",
+            both,
+            None,
+            Gives(right),
+            "“an error if both are specified”",
+            plain,
+            right,
+        ),
+        (
+            "reference",
+            "Resize makes of a number beyond",
+            above,
+            [[-6908, 14841, 50663, np.inf]],
+            Gives([[-6908, 14841, 50663, 65504]]),
+            "65504 · 70.75 / 64 is beyond float16",
+            cubic,
+            [[-6.7465, 14.4927, 49.475, 70.7134]],
+        ),
+        (
+            "reference",
+            "Resize takes other elements",
+            seven,
+            each,
+            Gives([*each[:8], 2, *each[9:]]),
+            "(8 + 1/2) · 7 / 17 - 1/2 is 3",
+            doubled,
+            np.repeat(range(7), 2),
+        ),
+        (
+            "tract",
+            "Resize refuses axes that",
+            swapped,
+            [[1, 1, 2, 2], [3, 3, 4, 4]],
+            Raises("Trying to substitute"),
+            "axis 1 is twice as wide",
+            plain,
+            right,
+        ),
+        (
+            "tract",
+            "Resize computes float64",
+            large,
+            [[0, 2.5e299, 7.5e299, 1e300]],
+            Gives([[0, np.inf, np.inf, np.inf]]),
+            "at 0.25 is a quarter",
+            linear,
+            half,
+        ),
+        (
+            "tract",
+            "Resize-10 takes the element",
+            third,
+            [[1, 1, 1, 2, 2, 2]],
+            Gives([[1, 1, 2, 2, 2, 2]]),
+            "each element three times",
+            first,
+            right,
+        ),
+        (
+            "tract",
+            "Resize aborts the process",
+            nothing,
+            3,
+            Dies(""),
+            "a scalar has no axis",
+            plain,
+            right,
+        ),
+        (
+            "tract",
+            "Resize takes scales of 0",
+            both,
+            None,
+            Gives(right),
+            "“an error if both are specified”",
+            plain,
+            right,
+        ),
+        (
+            "tract",
+            "Resize takes no scales or sizes",
+            fed,
+            right,
+            Raises("output_facts"),
+            "each element twice",
+            plain,
+            right,
+        ),
+        (
+            "openvino",
+            "Resize ignores keep_aspect_ratio_policy",
+            ignored,
+            [[1, 2], [3, 4]],
+            Gives([[1, 1, 2, 2], [3, 3, 4, 4]]),
+            "1 is the least of 2 / 2 and 4 / 2",
+            plain,
+            right,
+        ),
+        (
+            "openvino",
+            "Resize ignores exclude_outside",
+            eight,
+            [[5, 19]],
+            Gives([[4, 20]]),
+            "(0 + 3 · 0 + 3 · 8 + 16) / 8",
+            _with(eight, antialias=0),
+            [[4, 20]],
+        ),
+        (
+            "openvino",
+            "Resize takes scales of 0",
+            both,
+            None,
+            Gives(right),
+            "“an error if both are specified”",
+            plain,
+            right,
+        ),
+    ):
         wanted = [] if wants is None else [wants]
         yield Check(engine, cause, model, wanted, shows, why, control, answer)
 
@@ -6466,44 +6778,113 @@ def _attended_by_openvino(plain: Model, mean: Any, whole: Model, two: Any) -> It
     """Three queries that get the mean of 2, 4 and 12; and `whole`, in which two keys are shown."""
     pair, why = _attended([0], [1, 2], [256, 256]), "the mean of 257 is 257"
     wide = _attended([0], [1, 2], [257, 257])
-    yield Check("openvino", "So does Attention", wide, [[[[[257]]]]], Gives([[[[256]]]]), why, pair,
-                [[[[256]]]], sometimes=True)  # fmt: skip
+    yield Check(
+        "openvino",
+        "So does Attention",
+        wide,
+        [[[[[257]]]]],
+        Gives([[[[256]]]]),
+        why,
+        pair,
+        [[[[256]]]],
+        sometimes=True,
+    )
     diagonal = _f([[[20, 0], [0, 20]]])
-    one = Model("Attention", 23, {"q_num_heads": 1, "kv_num_heads": 1}, diagonal,
-                more=(diagonal, _f([[[1, 2], [3, 6]]])))  # fmt: skip
+    one = Model(
+        "Attention",
+        23,
+        {"q_num_heads": 1, "kv_num_heads": 1},
+        diagonal,
+        more=(diagonal, _f([[[1, 2], [3, 6]]])),
+    )
     cause = "On a CPU with instructions for bfloat16, Attention of three axes"
-    yield Check("openvino", cause, _with(one, q_num_heads=2, kv_num_heads=2),
-                [[[[1, 4], [2, 6]]]], Gives([[[1, 6], [2, 6]]]),
-                "the first query's second head scores 0 with both keys: the mean of 2 and 6 is 4",
-                one, [[[1, 2], [3, 6]]], sometimes=True)  # fmt: skip
+    yield Check(
+        "openvino",
+        cause,
+        _with(one, q_num_heads=2, kv_num_heads=2),
+        [[[[1, 4], [2, 6]]]],
+        Gives([[[1, 6], [2, 6]]]),
+        "the first query's second head scores 0 with both keys: the mean of 2 and 6 is 4",
+        one,
+        [[[1, 2], [3, 6]]],
+        sometimes=True,
+    )
     doubles = replace(
         plain, x=plain.x.astype(float), more=tuple(x.astype(float) for x in plain.more)
     )
     none = np.array([[True] * 3, [False] * 3, [True] * 3])
     hidden = replace(doubles, more=(*doubles.more, none))
-    yield Check("openvino", "Attention computes float64", hidden,
-                [[[[[6], [0], [6]]]]], Gives(mean), "“A fully-masked query row … produces a zero "
-                "output row”", doubles, mean, rtol=1e-2)  # fmt: skip
+    yield Check(
+        "openvino",
+        "Attention computes float64",
+        hidden,
+        [[[[[6], [0], [6]]]]],
+        Gives(mean),
+        "“A fully-masked query row … produces a zero output row”",
+        doubles,
+        mean,
+        rtol=1e-2,
+    )
     alone = _with(replace(plain, opset=25), left_window_size=0, right_window_size=0)
-    yield Check("openvino", "Attention-25 ignores", alone, [[[[[2], [4], [12]]]]], Gives(mean),
-                "each query attends its own key alone", replace(plain, opset=25), mean,
-                rtol=1e-2)  # fmt: skip
+    yield Check(
+        "openvino",
+        "Attention-25 ignores",
+        alone,
+        [[[[[2], [4], [12]]]]],
+        Gives(mean),
+        "each query attends its own key alone",
+        replace(plain, opset=25),
+        mean,
+        rtol=1e-2,
+    )
     past = (None, _f([[[[1]]]]), _f([[[[2]]]]))
     late = replace(_attended([0, 0], [1, 1, 1], [4, 6, 8], *past, is_causal=1), after=2)
-    yield Check("openvino", "Under is_causal the last query", late, [[[[[3], [4]]]]],
-                Gives([[[[4], [5]]]]), "“`j <= i + past_sequence_length`”: 2 and 4; 2, 4 and 6",
-                replace(late, x=_f([[[[0]] * 3]])), [[[[3], [4], [5]]]], rtol=1e-2)  # fmt: skip
+    yield Check(
+        "openvino",
+        "Under is_causal the last query",
+        late,
+        [[[[[3], [4]]]]],
+        Gives([[[[4], [5]]]]),
+        "“`j <= i + past_sequence_length`”: 2 and 4; 2, 4 and 6",
+        replace(late, x=_f([[[[0]] * 3]])),
+        [[[[3], [4], [5]]]],
+        rtol=1e-2,
+    )
     uneven = _attended([1], [0, 3], [2, 4], scale=0.0)
-    yield Check("openvino", "Attention takes a scale of 0", uneven, [[[[[3]]]]],
-                Gives([[[[3.905]]]]), "both keys score 0", replace(uneven, x=_f([[[[0]]]])),
-                [[[[3]]]], rtol=1e-2)  # fmt: skip
+    yield Check(
+        "openvino",
+        "Attention takes a scale of 0",
+        uneven,
+        [[[[[3]]]]],
+        Gives([[[[3.905]]]]),
+        "both keys score 0",
+        replace(uneven, x=_f([[[[0]]]])),
+        [[[[3]]]],
+        rtol=1e-2,
+    )
     shown = replace(plain, more=(*plain.more, np.array([True, True, False])))
-    yield Check("openvino", "Attention refuses a mask of keys", shown, [two],
-                Raises("OpConversionFailure"), "the mean of 2 and 4 is 3", whole, two)  # fmt: skip
+    yield Check(
+        "openvino",
+        "Attention refuses a mask of keys",
+        shown,
+        [two],
+        Raises("OpConversionFailure"),
+        "the mean of 2 and 4 is 3",
+        whole,
+        two,
+    )
     nothing = replace(plain, x=plain.x[:0], more=tuple(x[:0] for x in plain.more))
-    yield Check("openvino", "Attention of no batches", nothing, [plain.x[:0]],
-                Raises("object is not initialized"), "no batches get no values", plain, mean,
-                rtol=1e-2)  # fmt: skip
+    yield Check(
+        "openvino",
+        "Attention of no batches",
+        nothing,
+        [plain.x[:0]],
+        Raises("object is not initialized"),
+        "no batches get no values",
+        plain,
+        mean,
+        rtol=1e-2,
+    )
     integer, why = _with(plain, softmax_precision=7), "7 is int64, and no precision of floats"
     cause = "Attention does not look at a softcap"
     yield Check("openvino", cause, integer, [], Gives(mean), why, plain, mean, rtol=1e-2)
@@ -6512,8 +6893,16 @@ def _attended_by_openvino(plain: Model, mean: Any, whole: Model, two: Any) -> It
 def _attended_by_tract(plain: Model, mean: Any, whole: Model, two: Any) -> Iterator[Check]:
     """Three queries that get the mean of 2, 4 and 12; and `whole`, in which two keys are shown."""
 
-    def check(cause: str, model: Model, want: Any, shows: Any, why: str, control: Model = plain,
-              right: Any = mean, rtol: float = 1e-3) -> Check:  # fmt: skip
+    def check(
+        cause: str,
+        model: Model,
+        want: Any,
+        shows: Any,
+        why: str,
+        control: Model = plain,
+        right: Any = mean,
+        rtol: float = 1e-3,
+    ) -> Check:
         wants = [] if want is None else [want]
         return Check("tract", cause, model, wants, shows, why, control, right, rtol)
 
@@ -6525,54 +6914,130 @@ def _attended_by_tract(plain: Model, mean: Any, whole: Model, two: Any) -> Itera
     zeros, values = np.zeros((1, 1, 3, 2), np.float32), plain.more[1]
     wide, six = replace(plain, x=zeros[:, :, :1], more=(zeros, values)), [[[[6]]]]
     why = "the mean of 2, 4 and 12 is 6"
-    yield check("Attention of float64 finds", doubled(wide), six, Raises("suitable.len() > 0"), why,
-                wide, six)  # fmt: skip
+    yield check(
+        "Attention of float64 finds",
+        doubled(wide),
+        six,
+        Raises("suitable.len() > 0"),
+        why,
+        wide,
+        six,
+    )
     one = _f([[[[1, 0], [0, 1]]]])
     even = Model("Attention", 23, {}, one, more=(one, one))
     right, near = 0.6697615493266569, 0.6697615385055542
-    yield check("Attention of float64 is computed", doubled(even),
-                [[[[right, 1 - right], [1 - right, right]]]],
-                Gives([[[[near, 1 - near], [1 - near, near]]]]), "1 / (1 + e^-√½) is 0.66976154932",
-                doubled(plain), mean, 1e-9)  # fmt: skip
+    yield check(
+        "Attention of float64 is computed",
+        doubled(even),
+        [[[[right, 1 - right], [1 - right, right]]]],
+        Gives([[[[near, 1 - near], [1 - near, near]]]]),
+        "1 / (1 + e^-√½) is 0.66976154932",
+        doubled(plain),
+        mean,
+        1e-9,
+    )
     floats = replace(whole, more=(*plain.more, np.where(whole.more[2], 0, -inf).astype(np.float32)))
-    yield check("Attention refuses a mask of booleans", whole, two, Raises("must be floating"),
-                "the mean of 2 and 4 is 3", floats, two)  # fmt: skip
+    yield check(
+        "Attention refuses a mask of booleans",
+        whole,
+        two,
+        Raises("must be floating"),
+        "the mean of 2 and 4 is 3",
+        floats,
+        two,
+    )
     hidden = replace(wide, more=(*wide.more, np.array([[True, True, False]])))
-    yield check("A mask of booleans is added", hidden, [[[[3]]]], Gives([[[[4.39826]]]]),
-                "the mean of 2 and 4 is 3, and (2e + 4e + 12) / (2e + 1) is 4.398", wide,
-                six)  # fmt: skip
+    yield check(
+        "A mask of booleans is added",
+        hidden,
+        [[[[3]]]],
+        Gives([[[[4.39826]]]]),
+        "the mean of 2 and 4 is 3, and (2e + 4e + 12) / (2e + 1) is 4.398",
+        wide,
+        six,
+    )
     dark = np.array([[0.0] * 3, [-inf] * 3, [0.0] * 3], np.float32)
-    yield check("A query of which a mask", replace(plain, more=(*plain.more, dark)),
-                [[[[6], [0], [6]]]], Gives([[[[6.0], [nan], [6.0]]]]),
-                "“a fully-masked query row … produces a zero output row”")  # fmt: skip
+    yield check(
+        "A query of which a mask",
+        replace(plain, more=(*plain.more, dark)),
+        [[[[6], [0], [6]]]],
+        Gives([[[[6.0], [nan], [6.0]]]]),
+        "“a fully-masked query row … produces a zero output row”",
+    )
     halves = (*(x.astype("f2") for x in plain.more), np.zeros((3, 3), "f2"))
     half = replace(plain, attrs={"is_causal": 1}, x=plain.x.astype("f2"), more=halves)
-    yield check("Under is_causal a mask", half, [[[[2], [3], [6]]]], Raises("accessed as F32"),
-                "2, the mean of 2 and 4, that of all", replace(half, more=half.more[:2]),
-                [[[[2], [3], [6]]]])  # fmt: skip
+    yield check(
+        "Under is_causal a mask",
+        half,
+        [[[[2], [3], [6]]]],
+        Raises("accessed as F32"),
+        "2, the mean of 2 and 4, that of all",
+        replace(half, more=half.more[:2]),
+        [[[[2], [3], [6]]]],
+    )
     past = (None, _f([[[[1]]]]), _f([[[[2]]]]))
     late = replace(_attended([0, 0], [1, 1], [4, 6], *past, is_causal=1), after=2)
-    yield check("Under is_causal the past", late, [[[[3], [4]]]], Gives([[[[2], [3]]]]),
-                "“`j <= i + past_sequence_length`”: 2 and 4; 2, 4 and 6", replace(late, attrs={}),
-                [[[[4], [4]]]])  # fmt: skip
+    yield check(
+        "Under is_causal the past",
+        late,
+        [[[[3], [4]]]],
+        Gives([[[[2], [3]]]]),
+        "“`j <= i + past_sequence_length`”: 2 and 4; 2, 4 and 6",
+        replace(late, attrs={}),
+        [[[[4], [4]]]],
+    )
     scores = replace(_attended([1], [2], [7], *past, scale=1.0), output=3)
-    yield check("Attention has no qk_matmul_output", scores, [[[[1, 2]]]], Raises("node says 4"),
-                "1 · 1 and 1 · 2", replace(scores, output=2), [[[[2], [7]]]])  # fmt: skip
+    yield check(
+        "Attention has no qk_matmul_output",
+        scores,
+        [[[[1, 2]]]],
+        Raises("node says 4"),
+        "1 · 1 and 1 · 2",
+        replace(scores, output=2),
+        [[[[2], [7]]]],
+    )
     keys = replace(plain, more=(*plain.more, _f([0, 0, -inf])))
-    yield check("Attention does not broadcast a mask", keys, two, Raises("IncompatibleShape"),
-                "the mean of 2 and 4 is 3", floats, two)  # fmt: skip
+    yield check(
+        "Attention does not broadcast a mask",
+        keys,
+        two,
+        Raises("IncompatibleShape"),
+        "the mean of 2 and 4 is 3",
+        floats,
+        two,
+    )
     alone = _with(replace(plain, opset=25), left_window_size=0, right_window_size=0)
-    yield check("Attention-25 ignores", alone, [[[[2], [4], [12]]]], Gives(mean),
-                "each query attends its own key alone", replace(plain, opset=25))  # fmt: skip
+    yield check(
+        "Attention-25 ignores",
+        alone,
+        [[[[2], [4], [12]]]],
+        Gives(mean),
+        "each query attends its own key alone",
+        replace(plain, opset=25),
+    )
     fewer = replace(wide, more=(zeros, values[:, :, :2]))
-    yield check("Attention takes a past of keys", fewer, None, Gives([[[[2]]]]),
-                "three keys have three values; two thirds of 2 and 4 are 2", wide, six)  # fmt: skip
+    yield check(
+        "Attention takes a past of keys",
+        fewer,
+        None,
+        Gives([[[[2]]]]),
+        "three keys have three values; two thirds of 2 and 4 are 2",
+        wide,
+        six,
+    )
     cause, why = "Attention does not look at a softmax_precision", "7 is int64, and no precision"
     yield check(cause, _with(plain, softmax_precision=7), None, Gives(mean), f"{why} of floats")
     row = _f([[[1, 2]]])
     heads = Model("Attention", 23, {"q_num_heads": 1, "kv_num_heads": 1}, row, more=(row, row))
-    yield check("Attention aborts", _with(heads, q_num_heads=0), None, Dies("divide by zero"),
-                f"no heads make no elements; {_NO_ABORT}", heads, row)  # fmt: skip
+    yield check(
+        "Attention aborts",
+        _with(heads, q_num_heads=0),
+        None,
+        Dies("divide by zero"),
+        f"no heads make no elements; {_NO_ABORT}",
+        heads,
+        row,
+    )
 
 
 def attention() -> Iterator[Check]:
@@ -6605,16 +7070,42 @@ def attention() -> Iterator[Check]:
         (replace(two, more=(*rows, np.array([[-1, 0]]))), "positions counted", "-1 at", first),
     ):
         why = "2·1 - 1·2 and 1·1 + 2·2, 0·3 - 1·4 and 1·3 + 0·4, 2·5 - 1·6 and 1·5 + 2·6"
-        yield Check("onnxruntime", f"RotaryEmbedding refuses {cause}", more, [want], Raises(words),
-                    why, two, first)  # fmt: skip
+        yield Check(
+            "onnxruntime",
+            f"RotaryEmbedding refuses {cause}",
+            more,
+            [want],
+            Raises(words),
+            why,
+            two,
+            first,
+        )
     behind, why = replace(two, more=(*rows, np.array([[2, 0]]))), "there are positions 0 and 1"
     yield Check("tract", "RotaryEmbedding aborts", behind, [], Dies("panicked"), why, two, first)
-    yield Check("openvino", "RotaryEmbedding takes positions", behind, [],
-                Gives([[[[0, 0], [-4, 3]]]]), why, two, first)  # fmt: skip
+    yield Check(
+        "openvino",
+        "RotaryEmbedding takes positions",
+        behind,
+        [],
+        Gives([[[[0, 0], [-4, 3]]]]),
+        why,
+        two,
+        first,
+    )
     whole = replace(four, more=(_f([[[1, 1]]]), _f([[[0, 0]]])))
     wide, why = replace(whole, x=_f([[[[257, 1, 2, 3]]]])), "1 · 257 - 0 · 2 is 257"
-    yield Check("openvino", "So does RotaryEmbedding", wide, [wide.x], Gives([[[[256, 1, 2, 3]]]]),
-                why, whole, whole.x, rtol=1e-6, sometimes=True)  # fmt: skip
+    yield Check(
+        "openvino",
+        "So does RotaryEmbedding",
+        wide,
+        [wide.x],
+        Gives([[[[256, 1, 2, 3]]]]),
+        why,
+        whole,
+        whole.x,
+        rtol=1e-6,
+        sometimes=True,
+    )
     whole, why = replace(four, x=four.x.astype(np.int32)), "int32 is no float"
     whole = replace(whole, more=tuple(x.astype(np.int32) for x in angles))
     cause = "RotaryEmbedding computes integers"
@@ -6623,8 +7114,16 @@ def attention() -> Iterator[Check]:
     conv = Model("CausalConvWithState", 27, {}, _x(1, 2), more=(_x(1, 10),), after=1)
     sums, none = _pool(10, 21), np.zeros((1, 0, 2), np.float32)
     cause, why = "CausalConvWithState of no elements", "of nothing there is nothing"
-    yield Check("onnxruntime", cause, replace(conv, x=_x()), [_pool()],
-                Raises("Invalid input shape"), why, conv, sums)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        cause,
+        replace(conv, x=_x()),
+        [_pool()],
+        Raises("Invalid input shape"),
+        why,
+        conv,
+        sums,
+    )
     hollow = replace(conv, x=none, more=(np.zeros((0, 1, 2), np.float32),))
     cause, dies = "CausalConvWithState, like", Dies("exit status -8")
     yield Check("onnxruntime", cause, hollow, [none], dies, why, conv, sums)
@@ -6643,8 +7142,16 @@ def attention() -> Iterator[Check]:
     linear = Model("LinearAttention", 27, heads, _x(1), more=(_x(2), _x(3)), after=1)
     empty = np.zeros((0, 1, 1), np.float32)
     cause, why = "LinearAttention of no batches", "no batches make no output"
-    yield Check("onnxruntime", cause, replace(linear, x=empty, more=(empty, empty)), [empty],
-                Raises("Reshape"), why, linear, _pool(6))  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        cause,
+        replace(linear, x=empty, more=(empty, empty)),
+        [empty],
+        Raises("Reshape"),
+        why,
+        linear,
+        _pool(6),
+    )
     longer = replace(linear, more=(_x(2), _f([[[3], [5]]])))
     cause, why = "LinearAttention takes more values", "there is one token"
     yield _taken("reference", cause, longer, _pool(6), why, linear)
@@ -6654,9 +7161,16 @@ def attention() -> Iterator[Check]:
     shown = np.array([True, True, False])
     first_two, why = [[[[3], [3], [3]]]], "the mean of 2 and 4 is 3"
     whole = _attended([0, 0, 0], keys, values, np.tile(shown, (3, 1)))
-    yield Check("onnxruntime", "Attention of float16 or float32 in versions",
-                _attended([0, 0, 0], keys, values, shown), [first_two], Raises("attn_mask"), why,
-                whole, first_two)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "Attention of float16 or float32 in versions",
+        _attended([0, 0, 0], keys, values, shown),
+        [first_two],
+        Raises("attn_mask"),
+        why,
+        whole,
+        first_two,
+    )
     zero, why = _f(0), "the mean of 2, 4 and 12 is 6"
     latest = replace(plain, opset=25)
     for engine, cause, model, words in (
@@ -6665,26 +7179,63 @@ def attention() -> Iterator[Check]:
     ):
         scalar = replace(model, more=(*model.more, zero))
         yield Check(engine, cause, scalar, [mean], Raises(words), why, model, mean)
-    yield Check("onnxruntime", "Attention of no batches", replace(plain, x=plain.x[:, :, :0]),
-                [np.zeros((1, 1, 0, 1))], Raises("greater than 0"), "no queries get no values",
-                plain, mean)  # fmt: skip
-    yield Check("onnxruntime", "Attention of float16 or float32 refuses", _with(plain, scale=0.0),
-                [mean], Raises("scale must be greater than 0"), why, plain, mean)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "Attention of no batches",
+        replace(plain, x=plain.x[:, :, :0]),
+        [np.zeros((1, 1, 0, 1))],
+        Raises("greater than 0"),
+        "no queries get no values",
+        plain,
+        mean,
+    )
+    yield Check(
+        "onnxruntime",
+        "Attention of float16 or float32 refuses",
+        _with(plain, scale=0.0),
+        [mean],
+        Raises("scale must be greater than 0"),
+        why,
+        plain,
+        mean,
+    )
     past = (_f([[[[3]]]]), _f([[[[5]]]]))
     scores = _attended([1], [2], [7], None, *past, scale=1.0, qk_matmul_output_mode=2)
     scores = replace(scores, output=3)
     hidden = replace(scores, more=(*scores.more[:2], np.array([[True, False]]), *past))
-    yield Check("onnxruntime", "The qk_matmul_output of mode 2", hidden, [[[[[3, -inf]]]]],
-                Gives([[[[3, _LOWEST]]]]), "“its disallowed positions contribute `-inf` to the "
-                "bias”", scores, [[[[3, 2]]]])  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "The qk_matmul_output of mode 2",
+        hidden,
+        [[[[[3, -inf]]]]],
+        Gives([[[[3, _LOWEST]]]]),
+        "“its disallowed positions contribute `-inf` to the bias”",
+        scores,
+        [[[[3, 2]]]],
+    )
     cause, why = "The qk_matmul_output of mode 0", "“`1`, … the output after the softcap operation”"
     limited = _with(scores, softcap=2.0, qk_matmul_output_mode=0)
-    yield Check("reference", cause, limited, [[[[[3, 2]]]]], Gives([[[[1.81030, 1.52319]]]]), why,
-                _with(limited, softcap=0.0), [[[[3, 2]]]])  # fmt: skip
+    yield Check(
+        "reference",
+        cause,
+        limited,
+        [[[[[3, 2]]]]],
+        Gives([[[[1.81030, 1.52319]]]]),
+        why,
+        _with(limited, softcap=0.0),
+        [[[[3, 2]]]],
+    )
     half = replace(plain, more=(plain.more[0], _f([[[[2], [4], [12]]]], np.float16)))
-    yield Check("onnxruntime", "A V of another type", half, [mean],
-                Raises("bound to different types"), "the mean of 2, 4 and 12 is 6", plain,
-                mean)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "A V of another type",
+        half,
+        [mean],
+        Raises("bound to different types"),
+        "the mean of 2, 4 and 12 is 6",
+        plain,
+        mean,
+    )
     both = np.zeros((2, 1, 1, 1), np.float32)
     halves = _attended(both, np.repeat(both, 2, 2), _f([[[[2], [4]]]]), opset=25)
     right = replace(halves, more=(halves.more[0], _f([[[[2], [4]]]] * 2)))
@@ -6703,9 +7254,16 @@ def attention() -> Iterator[Check]:
     yield from _attended_by_openvino(plain, mean, whole, first_two)
     yield from _attended_by_tract(plain, mean, whole, first_two)
     column = replace(plain, more=(*plain.more, np.ones((3, 1), bool)))
-    yield Check("reference", "Attention-23 hides", column, [mean], Gives([[[[2], [2], [2]]]]),
-                "“Shape must be broadcastable”: each query attends all keys", plain,
-                mean)  # fmt: skip
+    yield Check(
+        "reference",
+        "Attention-23 hides",
+        column,
+        [mean],
+        Gives([[[[2], [2], [2]]]]),
+        "“Shape must be broadcastable”: each query attends all keys",
+        plain,
+        mean,
+    )
 
 
 def windows() -> Iterator[Check]:
@@ -6725,38 +7283,85 @@ def windows() -> Iterator[Check]:
         yield _taken(engine, cause, real, right, why, hann)
     truth = replace(_with(hann, output_datatype=9), gives="bool")
     why, shows = "no window is of booleans", [False, True, True, True]
-    yield Check("onnxruntime", "Windows of texts and of booleans", truth, [], Gives(shows), why,
-                hann, right)  # fmt: skip
+    yield Check(
+        "onnxruntime", "Windows of texts and of booleans", truth, [], Gives(shows), why, hann, right
+    )
     hamming = Model("HammingWindow", 17, {"output_datatype": 16}, np.array(6), gives="bfloat16")
     right = [4 / 46, 29 / 92, 71 / 92, 1, 71 / 92, 29 / 92]
     single = replace(_with(hamming, output_datatype=1), gives="float32")
     why, shows = "25/46 less 21/46 of a half is 0.3152", [*right[:-1], 0.310547]
-    yield Check("openvino", "On a CPU with instructions for bfloat16, windows", hamming, [right],
-                Gives(shows), why, single, right, 0.004, sometimes=True)  # fmt: skip
+    yield Check(
+        "openvino",
+        "On a CPU with instructions for bfloat16, windows",
+        hamming,
+        [right],
+        Gives(shows),
+        why,
+        single,
+        right,
+        0.004,
+        sometimes=True,
+    )
     made = replace(hann, stored="raw_data")
     why = "0.5 - 0.5 cos(t) is 0, 0.5, 1 and 0.5 in quarters of a turn"
     right = [0, 0.5, 1, 0.5]
-    yield Check("tract", "Windows are not computed unless", hann, [right],
-                Raises("Expect constant input size"), why, made, right)  # fmt: skip
+    yield Check(
+        "tract",
+        "Windows are not computed unless",
+        hann,
+        [right],
+        Raises("Expect constant input size"),
+        why,
+        made,
+        right,
+    )
 
 
 def bands() -> Iterator[Check]:
     """A band that rises within the first of eight bins, of 0, 0.5 and 1.5."""
     edges = (np.array(hertz, np.float32) for hertz in (0, 4900))
-    one = Model("MelWeightMatrix", 17, {}, np.array(1), gives="float32",
-                more=(np.array(6), np.array(9800), *edges))  # fmt: skip
+    one = Model(
+        "MelWeightMatrix",
+        17,
+        {},
+        np.array(1),
+        gives="float32",
+        more=(np.array(6), np.array(9800), *edges),
+    )
     right = [[1], [0], [0], [0]]
     why = "1 + f/700 is 1, 2 and 4 for 0, 700 and 2100 Hz, and 8/9800 of them 0, 0.57 and 1.7"
     odd = replace(one, more=(np.array(7), *one.more[1:]))
-    yield Check("onnxruntime", "MelWeightMatrix refuses an upper edge of half", odd, [right],
-                Raises("highest_index"), why, one, right)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "MelWeightMatrix refuses an upper edge of half",
+        odd,
+        [right],
+        Raises("highest_index"),
+        why,
+        one,
+        right,
+    )
     why = "1 + f/700 is 1, 2 and 4 for 0, 700 and 2100 Hz: times 7/9800, 0, 0.5 and 1.5"
     real = replace(one, x=np.array(1, np.int16))
-    yield _taken("reference", "MelWeightMatrix takes numbers of every integer type", real, right,
-                 "numbers of bands are of int32 or int64", one)  # fmt: skip
+    yield _taken(
+        "reference",
+        "MelWeightMatrix takes numbers of every integer type",
+        real,
+        right,
+        "numbers of bands are of int32 or int64",
+        one,
+    )
     made = replace(one, stored="raw_data", constant=True)
-    yield Check("tract", "MelWeightMatrix is not computed unless", one, [right],
-                Raises("Expect all inputs to be constants"), why, made, right)  # fmt: skip
+    yield Check(
+        "tract",
+        "MelWeightMatrix is not computed unless",
+        one,
+        [right],
+        Raises("Expect all inputs to be constants"),
+        why,
+        made,
+        right,
+    )
 
 
 def dropped() -> Iterator[Check]:
@@ -6770,21 +7375,50 @@ def dropped() -> Iterator[Check]:
     none = trained(np.float32, np.array(0, np.float32))
     test = Model("Dropout", 1, {"is_test": 1}, ones.astype(np.float32))
     for engine, cause, model, shows, why, control in (
-        ("reference", "Dropout in training gives outputs", trained(np.float16, half),
-         Holds("numbers of float32", lambda y: y.dtype == np.float32), "data are of float16", none),
-        ("reference", "Dropout in training refuses seeds", trained(np.float32, half, seed=-1),
-         Raises("Seed must be between"), "a seed is an INT", none),
-        ("reference", "Dropout in training refuses a node", replace(
-            none, opset=22, more=(None, none.more[1])), Raises("Issues with types"),
-         "“if not specified it will default to 0.5”", none),
-        ("onnxruntime", "Dropout in training reads a ratio", trained(np.float64, tenth),
-         Holds("no number within 1e-10 of 1/0.9",
-               lambda y: (abs(y - 1 / 0.9) > 1e-10).all() and y.any()),
-         "1. / (1. - ratio) is 1/0.9 where the ratio is a double", none),
-        ("tract", "Dropout-1 and Dropout-6 drop", replace(test, attrs={}),
-         Holds("200 ones", lambda y: (y == 1).all()),
-         "“if nonzero, run dropout in test mode”, and 0 is the default", test),
-    ):  # fmt: skip
+        (
+            "reference",
+            "Dropout in training gives outputs",
+            trained(np.float16, half),
+            Holds("numbers of float32", lambda y: y.dtype == np.float32),
+            "data are of float16",
+            none,
+        ),
+        (
+            "reference",
+            "Dropout in training refuses seeds",
+            trained(np.float32, half, seed=-1),
+            Raises("Seed must be between"),
+            "a seed is an INT",
+            none,
+        ),
+        (
+            "reference",
+            "Dropout in training refuses a node",
+            replace(none, opset=22, more=(None, none.more[1])),
+            Raises("Issues with types"),
+            "“if not specified it will default to 0.5”",
+            none,
+        ),
+        (
+            "onnxruntime",
+            "Dropout in training reads a ratio",
+            trained(np.float64, tenth),
+            Holds(
+                "no number within 1e-10 of 1/0.9",
+                lambda y: (abs(y - 1 / 0.9) > 1e-10).all() and y.any(),
+            ),
+            "1. / (1. - ratio) is 1/0.9 where the ratio is a double",
+            none,
+        ),
+        (
+            "tract",
+            "Dropout-1 and Dropout-6 drop",
+            replace(test, attrs={}),
+            Holds("200 ones", lambda y: (y == 1).all()),
+            "“if nonzero, run dropout in test mode”, and 0 is the default",
+            test,
+        ),
+    ):
         yield Check(engine, cause, model, [()], shows, why, control, ones)
 
 
@@ -6799,36 +7433,85 @@ def images() -> Iterator[Check]:
     blue = _with(one, pixel_format="BGR")
     for cause, model, want, shows, reason in (
         ("gives what a file stores", replace(one, x=gray), [[[42, 42, 42]]], Gives([[42]]), why),
-        ("gives images of two colors", replace(one, x=white), [[[255, 255, 255]]],
-         Gives([[True]], "bool"), "0 is white in P1, and the output is of uint8"),
-        ("refuses BGR of files", replace(blue, x=gray), [[[42, 42, 42]]],
-         Raises("too many indices"), why),
-        ("raises where a stream", replace(one, x=color[:7]), np.zeros((0, 0, 3)),
-         Raises("Reached EOF"), "“it will return an empty matrix”"),
-    ):  # fmt: skip
+        (
+            "gives images of two colors",
+            replace(one, x=white),
+            [[[255, 255, 255]]],
+            Gives([[True]], "bool"),
+            "0 is white in P1, and the output is of uint8",
+        ),
+        (
+            "refuses BGR of files",
+            replace(blue, x=gray),
+            [[[42, 42, 42]]],
+            Raises("too many indices"),
+            why,
+        ),
+        (
+            "raises where a stream",
+            replace(one, x=color[:7]),
+            np.zeros((0, 0, 3)),
+            Raises("Reached EOF"),
+            "“it will return an empty matrix”",
+        ),
+    ):
         yield Check("reference", f"ImageDecoder {cause}", model, [want], shows, reason, one, right)
     signed = replace(one, x=color.astype(np.int8), gives="uint8")
-    yield _taken("reference", "ImageDecoder takes streams", signed, right,
-                 "“Constrain input types to 8-bit unsigned integer tensor.”", one)  # fmt: skip
+    yield _taken(
+        "reference",
+        "ImageDecoder takes streams",
+        signed,
+        right,
+        "“Constrain input types to 8-bit unsigned integer tensor.”",
+        one,
+    )
 
 
 def optionals() -> Iterator[Check]:
     """An optional of 1 and 2, and one without an element."""
     half = Model("OptionalGetElement", 28, {}, _PAIR.astype(np.float16), sequence=1)
     element, why = replace(half, opset=15, x=_PAIR), "the element is [1, 2]"
-    yield Check("onnxruntime", "An optional of float16 is taken for one of float32", half, [[1, 2]],
-                Raises("does not match expected type"), why, replace(half, opset=15),
-                [1, 2])  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "An optional of float16 is taken for one of float32",
+        half,
+        [[1, 2]],
+        Raises("does not match expected type"),
+        why,
+        replace(half, opset=15),
+        [1, 2],
+    )
     tensor = Model("OptionalGetElement", 18, {}, _PAIR)
-    yield Check("reference", "Optional makes a list of its element", element, [[1, 2]],
-                Gives([[1, 2]]), why, tensor, [1, 2])  # fmt: skip
+    yield Check(
+        "reference",
+        "Optional makes a list of its element",
+        element,
+        [[1, 2]],
+        Gives([[1, 2]]),
+        why,
+        tensor,
+        [1, 2],
+    )
     has = Model("OptionalHasElement", 15, {}, _PAIR, sequence=1, gives="bool")
-    yield Check("reference", "An optional that is made empty", replace(
-        has, stored="nothing", sequence=0), [False], Gives(True), "there is no element", has,
-        True)  # fmt: skip
+    yield Check(
+        "reference",
+        "An optional that is made empty",
+        replace(has, stored="nothing", sequence=0),
+        [False],
+        Gives(True),
+        "there is no element",
+        has,
+        True,
+    )
     made = Model("Optional", 15, {}, _PAIR, gives="bool", item="length")
-    yield _taken("reference", "Optionals are of types that came", _with(made, type=1), True,
-                 "type is a TypeProto", made)  # fmt: skip
+    yield _taken(
+        "reference",
+        "Optionals are of types that came",
+        _with(made, type=1),
+        True,
+        "type is a TypeProto",
+        made,
+    )
 
 
 def _grid(theta: Any, *size: int, dtype: Any = np.float32) -> Model:
@@ -6844,16 +7527,37 @@ def affine_grids() -> Iterator[Check]:
     both = _grid([same, same], 2, 1, 1, 6, dtype=np.float16)
     columns = [-0.83349609375, -0.5, -0.16662597656, 0.16662597656, 0.5, 0.83349609375]
     body = [*columns[:2], -0.16699218750, 0.16625976562, 0.49951171875, 0.8330078125]
-    yield Check("onnxruntime", "AffineGrid of float16 runs", half, [right],
-                Raises("axis 1 is not in valid range"), "two columns lie at -1/2 and 1/2", one,
-                right)  # fmt: skip
-    yield Check("onnxruntime", "ONNX's function body of AffineGrid", both,
-                [[[[[x, 0] for x in columns]]] * 2], Gives([[[[x, 0] for x in body]]] * 2),
-                "“evenly spaced”: six columns lie at -5/6, -1/2, -1/6 …",
-                replace(two, x=two.x.astype(np.float16)), right * 2, 1e-5)  # fmt: skip
-    yield Check("reference", "AffineGrid makes a grid of float32", half, [right],
-                Gives(right, "float32"), "grid is of the type T1 of theta", one,
-                right)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "AffineGrid of float16 runs",
+        half,
+        [right],
+        Raises("axis 1 is not in valid range"),
+        "two columns lie at -1/2 and 1/2",
+        one,
+        right,
+    )
+    yield Check(
+        "onnxruntime",
+        "ONNX's function body of AffineGrid",
+        both,
+        [[[[[x, 0] for x in columns]]] * 2],
+        Gives([[[[x, 0] for x in body]]] * 2),
+        "“evenly spaced”: six columns lie at -5/6, -1/2, -1/6 …",
+        replace(two, x=two.x.astype(np.float16)),
+        right * 2,
+        1e-5,
+    )
+    yield Check(
+        "reference",
+        "AffineGrid makes a grid of float32",
+        half,
+        [right],
+        Gives(right, "float32"),
+        "grid is of the type T1 of theta",
+        one,
+        right,
+    )
     empty = replace(one, more=(np.array([1, 1, 0, 3]),))
     none = np.zeros((1, 0, 3, 2))
     for engine, cause, shown in (
@@ -6862,31 +7566,75 @@ def affine_grids() -> Iterator[Check]:
         ("openvino", "Of no rows or planes, AffineGrid", Gives(np.zeros((1, 0, 0, 2)))),
     ):
         yield Check(engine, cause, empty, [none], shown, "“(N, H, W, 2)”, of no rows", one, right)
-    yield _taken("onnxruntime", "AffineGrid does not look", _grid([same], 1, -1, 1, 2), right,
-                 "no image has -1 channels", one)  # fmt: skip
+    yield _taken(
+        "onnxruntime",
+        "AffineGrid does not look",
+        _grid([same], 1, -1, 1, 2),
+        right,
+        "no image has -1 channels",
+        one,
+    )
     more = _grid([same, same], 1, 1, 1, 2)
-    for engine, cause in (("reference", "AffineGrid takes as many"),
-                          ("openvino", "AffineGrid looks neither")):  # fmt: skip
-        yield Check(engine, cause, more, [], Gives(right * 2), "“theta” is of N matrices, as size",
-                    one, right)  # fmt: skip
-    yield Check("openvino", "AffineGrid is of float32", half, [right],
-                Raises("do not have the same element type"), "T1 has float16", one,
-                right)  # fmt: skip
-    yield Check("openvino", "AffineGrid of no matrices", _grid(np.zeros((0, 2, 3)), 0, 1, 1, 2),
-                [np.zeros((0, 1, 2, 2))], Raises("object is not initialized"),
-                "no matrix makes no grid", one, right)  # fmt: skip
+    for engine, cause in (
+        ("reference", "AffineGrid takes as many"),
+        ("openvino", "AffineGrid looks neither"),
+    ):
+        yield Check(
+            engine,
+            cause,
+            more,
+            [],
+            Gives(right * 2),
+            "“theta” is of N matrices, as size",
+            one,
+            right,
+        )
+    yield Check(
+        "openvino",
+        "AffineGrid is of float32",
+        half,
+        [right],
+        Raises("do not have the same element type"),
+        "T1 has float16",
+        one,
+        right,
+    )
+    yield Check(
+        "openvino",
+        "AffineGrid of no matrices",
+        _grid(np.zeros((0, 2, 3)), 0, 1, 1, 2),
+        [np.zeros((0, 1, 2, 2))],
+        Raises("object is not initialized"),
+        "no matrix makes no grid",
+        one,
+        right,
+    )
     exact = (2 * np.arange(33001) + 1) / 33001 - 1
     steps = np.full(33001, 2 / 33001, np.float32)
     steps[0] = np.float32(-1) + steps[1] / 2
-    yield Check("openvino", "AffineGrid adds its places up", _grid([same], 1, 1, 1, 33001),
-                [[[[[x, 0] for x in exact]]]], Gives([[[[x, 0] for x in np.cumsum(steps)]]]),
-                "“evenly spaced”: the middle one of 33,001 columns lies at 0", one, right,
-                0.02)  # fmt: skip
+    yield Check(
+        "openvino",
+        "AffineGrid adds its places up",
+        _grid([same], 1, 1, 1, 33001),
+        [[[[[x, 0] for x in exact]]]],
+        Gives([[[[x, 0] for x in np.cumsum(steps)]]]),
+        "“evenly spaced”: the middle one of 33,001 columns lies at 0",
+        one,
+        right,
+        0.02,
+    )
     wide = [[257, 0, 0], [0, 1, 0]]
-    yield Check("openvino", "On a CPU with instructions for bfloat16, AffineGrid",
-                _grid([wide], 1, 1, 1, 2), [[[[[-128.5, 0], [128.5, 0]]]]],
-                Gives([[[[-128, 0], [128, 0]]]]), "257 / 2 = 128.5, for which bfloat16 has no room",
-                one, right, sometimes=True)  # fmt: skip
+    yield Check(
+        "openvino",
+        "On a CPU with instructions for bfloat16, AffineGrid",
+        _grid([wide], 1, 1, 1, 2),
+        [[[[[-128.5, 0], [128.5, 0]]]]],
+        Gives([[[[-128, 0], [128, 0]]]]),
+        "257 / 2 = 128.5, for which bfloat16 has no room",
+        one,
+        right,
+        sometimes=True,
+    )
 
 
 def _selected(boxes: Any, scores: Any, most: Any = 9, over: Any = 0.5, *least: Any) -> Model:
@@ -6902,37 +7650,88 @@ def boxes() -> Iterator[Check]:
     both, one = [[0, 0, 1], [0, 0, 0]], [[0, 0, 1]]
     plain, listed = _selected(apart, [0.25, 0.75]), _selected(apart, [0.25, 0.75], [9], [0.5])
     for engine in ("onnxruntime", "openvino"):
-        yield Check(engine, "NonMaxSuppression removes",
-                    _selected(apart, [0.25, 0.75], 9, 0.5, 0.25), [both], Gives(one),
-                    "“boxes with score less than score_threshold are removed”: 0.25 is not",
-                    _selected(apart, [0.25, 0.75], 9, 0.5, 0.125), both)  # fmt: skip
-    yield _taken("onnxruntime", "NonMaxSuppression takes the first",
-                 _selected(apart, [0.25, 0.75], [9, 0]), both, "“It is a scalar”",
-                 plain)  # fmt: skip
-    yield Check("reference", "NonMaxSuppression takes no scalars", plain, [both],
-                Raises("too many indices for array"), "“It is a scalar”: 9 boxes, and a half",
-                listed, both)  # fmt: skip
-    yield Check("reference", "NonMaxSuppression needs its optional",
-                _selected(apart, [0.25, 0.75], [9], None), [both], Raises("Issues with types"),
-                "iou_threshold is optional, and boxes that share nothing stay", listed,
-                both)  # fmt: skip
-    yield Check("tract", "NonMaxSuppression takes no scalars", plain, [both],
-                Raises("Failed analyse"), "“It is a scalar”: 9 boxes, and a half", listed,
-                both)  # fmt: skip
+        yield Check(
+            engine,
+            "NonMaxSuppression removes",
+            _selected(apart, [0.25, 0.75], 9, 0.5, 0.25),
+            [both],
+            Gives(one),
+            "“boxes with score less than score_threshold are removed”: 0.25 is not",
+            _selected(apart, [0.25, 0.75], 9, 0.5, 0.125),
+            both,
+        )
+    yield _taken(
+        "onnxruntime",
+        "NonMaxSuppression takes the first",
+        _selected(apart, [0.25, 0.75], [9, 0]),
+        both,
+        "“It is a scalar”",
+        plain,
+    )
+    yield Check(
+        "reference",
+        "NonMaxSuppression takes no scalars",
+        plain,
+        [both],
+        Raises("too many indices for array"),
+        "“It is a scalar”: 9 boxes, and a half",
+        listed,
+        both,
+    )
+    yield Check(
+        "reference",
+        "NonMaxSuppression needs its optional",
+        _selected(apart, [0.25, 0.75], [9], None),
+        [both],
+        Raises("Issues with types"),
+        "iou_threshold is optional, and boxes that share nothing stay",
+        listed,
+        both,
+    )
+    yield Check(
+        "tract",
+        "NonMaxSuppression takes no scalars",
+        plain,
+        [both],
+        Raises("Failed analyse"),
+        "“It is a scalar”: 9 boxes, and a half",
+        listed,
+        both,
+    )
     half = [[0, 0, 2, 4], [0, 0, 2, 2]]
-    yield Check("openvino", "NonMaxSuppression suppresses", _selected(half, [0.25, 0.75]), [both],
-                Gives(one), "“boxes with IOU exactly equal to the threshold are kept”: 4 of 8",
-                plain, both)  # fmt: skip
-    yield Check("openvino", "NonMaxSuppression cuts", _selected(apart, [0.25, 0.75], 2**32), [both],
-                Gives(np.zeros((0, 3))), "2^32 is the most, and there are two", plain,
-                both)  # fmt: skip
-    yield _taken("openvino", "NonMaxSuppression does not look",
-                 _selected(apart, [0.25, 0.75], 9, 1.5), both, "“Value range [0, 1]”",
-                 plain)  # fmt: skip
+    yield Check(
+        "openvino",
+        "NonMaxSuppression suppresses",
+        _selected(half, [0.25, 0.75]),
+        [both],
+        Gives(one),
+        "“boxes with IOU exactly equal to the threshold are kept”: 4 of 8",
+        plain,
+        both,
+    )
+    yield Check(
+        "openvino",
+        "NonMaxSuppression cuts",
+        _selected(apart, [0.25, 0.75], 2**32),
+        [both],
+        Gives(np.zeros((0, 3))),
+        "2^32 is the most, and there are two",
+        plain,
+        both,
+    )
+    yield _taken(
+        "openvino",
+        "NonMaxSuppression does not look",
+        _selected(apart, [0.25, 0.75], 9, 1.5),
+        both,
+        "“Value range [0, 1]”",
+        plain,
+    )
 
 
-def _aligned(x: Any, region: Sequence[float], batch: int = 0, opset: int = 16,
-             **attrs: Any) -> Model:  # fmt: skip
+def _aligned(
+    x: Any, region: Sequence[float], batch: int = 0, opset: int = 16, **attrs: Any
+) -> Model:
     """A RoiAlign of one region."""
     more = (np.array([region], np.float32), np.array([batch]))
     return Model("RoiAlign", opset, attrs, _f(x), more=more)
@@ -6945,39 +7744,94 @@ def aligned_regions() -> Iterator[Check]:
     right, unshifted = [[[[16.5]]]], [[[[22]]]]
     plain = region()
     for engine in ("onnxruntime", "reference", "openvino"):
-        yield _taken(engine, "RoiAlign takes Avg", region(mode="Avg"), right,
-                     "“Two modes are supported: 'avg' and 'max'.”", plain)  # fmt: skip
+        yield _taken(
+            engine,
+            "RoiAlign takes Avg",
+            region(mode="Avg"),
+            right,
+            "“Two modes are supported: 'avg' and 'max'.”",
+            plain,
+        )
     why, other = "“Allowed values are 'half_pixel' and 'output_half_pixel'.”", "asymmetric"
     for engine, answer in (("onnxruntime", unshifted), ("openvino", right)):
-        yield Check(engine, "RoiAlign takes any other",
-                    region(coordinate_transformation_mode=other), [], Gives(answer), why, plain,
-                    right)  # fmt: skip
-    yield Check("reference", "RoiAlign-10 shifts", region(opset=10), [unshifted], Gives(right),
-                "version 10 does not shift, and the middle of 1 and 3 is 2: 10 * 2 + 2", plain,
-                right)  # fmt: skip
-    yield _taken("reference", "RoiAlign counts a batch", region(batch=-1), right,
-                 "there is one image, whose index is 0", plain)  # fmt: skip
+        yield Check(
+            engine,
+            "RoiAlign takes any other",
+            region(coordinate_transformation_mode=other),
+            [],
+            Gives(answer),
+            why,
+            plain,
+            right,
+        )
+    yield Check(
+        "reference",
+        "RoiAlign-10 shifts",
+        region(opset=10),
+        [unshifted],
+        Gives(right),
+        "version 10 does not shift, and the middle of 1 and 3 is 2: 10 * 2 + 2",
+        plain,
+        right,
+    )
+    yield _taken(
+        "reference",
+        "RoiAlign counts a batch",
+        region(batch=-1),
+        right,
+        "there is one image, whose index is 0",
+        plain,
+    )
     places = partial(_aligned, [[[[0, 4, 16, 36, 64, 100]] * 2]], [1.5, 0.5, 5.5, 1.5])
     four = [[[[42]]]]
-    yield Check("openvino", "RoiAlign takes a sampling_ratio", places(), [four], Gives([[[[36]]]]),
-                "“Default is 0.”, and of 4 columns there are 4 places: (10 + 26 + 50 + 82) / 4",
-                places(sampling_ratio=0), four)  # fmt: skip
-    yield Check("openvino", "RoiAlign does not look", region(batch=1), [], Leftovers((1, 1, 1, 1)),
-                "there is one image, whose index is 0", plain, right, last=True)  # fmt: skip
+    yield Check(
+        "openvino",
+        "RoiAlign takes a sampling_ratio",
+        places(),
+        [four],
+        Gives([[[[36]]]]),
+        "“Default is 0.”, and of 4 columns there are 4 places: (10 + 26 + 50 + 82) / 4",
+        places(sampling_ratio=0),
+        four,
+    )
+    yield Check(
+        "openvino",
+        "RoiAlign does not look",
+        region(batch=1),
+        [],
+        Leftovers((1, 1, 1, 1)),
+        "there is one image, whose index is 0",
+        plain,
+        right,
+        last=True,
+    )
     for cause, model, why in (
-        ("RoiAlign takes an output_height", region(output_height=-4294967295),
-         "no height is below 0"),
+        (
+            "RoiAlign takes an output_height",
+            region(output_height=-4294967295),
+            "no height is below 0",
+        ),
         ("RoiAlign takes an integer", region(spatial_scale=1), "spatial_scale is a float"),
-    ):  # fmt: skip
+    ):
         yield _taken("openvino", cause, model, right, why, plain)
 
 
-def _layer(x: Any, W: Any = 1, R: Any = 0, *more: Any, opset: int = 14, dtype: Any = np.float32,
-           output: int = 0, op: str = "RNN", **attrs: Any) -> Model:  # fmt: skip
+def _layer(
+    x: Any,
+    W: Any = 1,
+    R: Any = 0,
+    *more: Any,
+    opset: int = 14,
+    dtype: Any = np.float32,
+    output: int = 0,
+    op: str = "RNN",
+    **attrs: Any,
+) -> Model:
     """A layer of one neuron, a number of each direction or the whole of an input."""
     W, R = (_f(y if np.ndim(y) > 1 else np.reshape(y, (-1, 1, 1)), dtype) for y in (W, R))
-    return Model(op, opset, {"hidden_size": 1, **attrs}, _f(x, dtype), more=(W, R, *more),
-                 output=output)  # fmt: skip
+    return Model(
+        op, opset, {"hidden_size": 1, **attrs}, _f(x, dtype), more=(W, R, *more), output=output
+    )
 
 
 def layers() -> Iterator[Check]:
@@ -6989,175 +7843,481 @@ def layers() -> Iterator[Check]:
     relu = _layer([[[0.5]]], activations=["Relu"])
     after = t(1 + t(0.5))
     for engine, words in (("onnxruntime", "hidden_s"), ("openvino", "OpConversionFailure")):
-        yield Check(engine, "RNN without hidden_size", replace(plain, attrs={}), [half],
-                    Raises(words), "hidden_size has no default and need not be stated",
-                    plain, half)  # fmt: skip
-        yield Check(engine, "Relu in RNN makes 0", _with(_layer([[[nan]]]), activations=["Relu"]),
-                    [[[[[nan]]]]], Gives([[[[0]]]]), "max(0, x) of no number is none", relu,
-                    [[[[0.5]]]])  # fmt: skip
+        yield Check(
+            engine,
+            "RNN without hidden_size",
+            replace(plain, attrs={}),
+            [half],
+            Raises(words),
+            "hidden_size has no default and need not be stated",
+            plain,
+            half,
+        )
+        yield Check(
+            engine,
+            "Relu in RNN makes 0",
+            _with(_layer([[[nan]]]), activations=["Relu"]),
+            [[[[[nan]]]]],
+            Gives([[[[0]]]]),
+            "max(0, x) of no number is none",
+            relu,
+            [[[[0.5]]]],
+        )
     limit: dict[str, Any] = {"activations": ["ThresholdedRelu"], "activation_alpha": [0.5]}
-    yield Check("onnxruntime", "ThresholdedRelu in RNN", _layer([[[0.5]]], **limit), [[[[[0.5]]]]],
-                Gives([[[[0]]]]), "“x if x >= alpha”: 1/2 is", _layer([[[1]]], **limit),
-                [[[[1]]]])  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "ThresholdedRelu in RNN",
+        _layer([[[0.5]]], **limit),
+        [[[[[0.5]]]]],
+        Gives([[[[0]]]]),
+        "“x if x >= alpha”: 1/2 is",
+        _layer([[[1]]], **limit),
+        [[[[1]]]],
+    )
     old = replace(plain, opset=1)
-    yield Check("reference", "RNN has no version", old, [half],
-                Raises("No implementation for operator 'RNN'"), "version 1 has RNN", plain,
-                half)  # fmt: skip
+    yield Check(
+        "reference",
+        "RNN has no version",
+        old,
+        [half],
+        Raises("No implementation for operator 'RNN'"),
+        "version 1 has RNN",
+        plain,
+        half,
+    )
     affine: dict[str, Any] = {
-        "activations": ["Affine"], "activation_alpha": [2.0], "activation_beta": [1.0]
-    }  # fmt: skip
+        "activations": ["Affine"],
+        "activation_alpha": [2.0],
+        "activation_beta": [1.0],
+    }
     line = _layer([[[0.5]]], **affine)
-    yield Check("reference", "RNN has the activations", relu, [[[[[0.5]]]]],
-                Raises("Unknown activation function 'Relu'"), "max(0, 1/2)", line,
-                [[[[2]]]])  # fmt: skip
-    yield Check("openvino", "RNN has the activations", line, [[[[[2]]]]],
-                Raises("ConvertRNNSequenceToTensorIterator"), "2 · 1/2 + 1", relu,
-                [[[[0.5]]]])  # fmt: skip
+    yield Check(
+        "reference",
+        "RNN has the activations",
+        relu,
+        [[[[[0.5]]]]],
+        Raises("Unknown activation function 'Relu'"),
+        "max(0, 1/2)",
+        line,
+        [[[[2]]]],
+    )
+    yield Check(
+        "openvino",
+        "RNN has the activations",
+        line,
+        [[[[[2]]]]],
+        Raises("ConvertRNNSequenceToTensorIterator"),
+        "2 · 1/2 + 1",
+        relu,
+        [[[[0.5]]]],
+    )
     two = _layer(
         [[[0.5]]], [1, 1], [0, 0], **twice, **{**affine, "activations": ["Tanh", "Affine"]}
     )
-    four = _with(two, activations=["Affine"] * 2, activation_alpha=[2.0] * 2,
-                 activation_beta=[1.0] * 2)  # fmt: skip
-    yield Check("reference", "RNN wants a scale", two, [[[[[t(0.5)]], [[2]]]]],
-                Raises("activation_alpha must have the same size"),
-                "the tangent has no scale; 2 · 1/2 + 1", four, [[[[2]], [[2]]]])  # fmt: skip
+    four = _with(
+        two, activations=["Affine"] * 2, activation_alpha=[2.0] * 2, activation_beta=[1.0] * 2
+    )
+    yield Check(
+        "reference",
+        "RNN wants a scale",
+        two,
+        [[[[[t(0.5)]], [[2]]]]],
+        Raises("activation_alpha must have the same size"),
+        "the tangent has no scale; 2 · 1/2 + 1",
+        four,
+        [[[[2]], [[2]]]],
+    )
     ends = [_layer(steps, 1, 1, None, np.array([n], np.int32), output=1) for n in (1, 2)]
-    yield Check("reference", "RNN ignores sequence_lens", ends[0], [[[[t(0.5)]]]],
-                Gives([[[after]]]), "the sequence ends with its first step", ends[1],
-                [[[after]]])  # fmt: skip
+    yield Check(
+        "reference",
+        "RNN ignores sequence_lens",
+        ends[0],
+        [[[[t(0.5)]]]],
+        Gives([[[after]]]),
+        "the sequence ends with its first step",
+        ends[1],
+        [[[after]]],
+    )
     for engine in ("reference", "tract"):
-        yield Check(engine, "RNN ignores clip", _layer([[[2]]], clip=0.5), [half],
-                    Gives([[[[t(2)]]]]), "2 counts as 1/2", _layer([[[0.5]]], clip=0.5),
-                    half)  # fmt: skip
-        yield _taken(engine, "RNN obeys layout", _layer([[[0.5], [1]]], 1, 1, opset=7, layout=1),
-                     [[[[t(0.5)]], [[after]]]], "layout came with version 14",
-                     _layer([[[0.5], [1]]], 1, 1, layout=1))  # fmt: skip
+        yield Check(
+            engine,
+            "RNN ignores clip",
+            _layer([[[2]]], clip=0.5),
+            [half],
+            Gives([[[[t(2)]]]]),
+            "2 counts as 1/2",
+            _layer([[[0.5]]], clip=0.5),
+            half,
+        )
+        yield _taken(
+            engine,
+            "RNN obeys layout",
+            _layer([[[0.5], [1]]], 1, 1, opset=7, layout=1),
+            [[[[t(0.5)]], [[after]]]],
+            "layout came with version 14",
+            _layer([[[0.5], [1]]], 1, 1, layout=1),
+        )
     short = _layer([[[0.5]]], dtype=np.float16, output=1, **affine)
-    yield Check("reference", "The Y_h of RNN", short, [[[[2]]]], Gives([[[2]]], "float32"),
-                "Y_h is of the type T of X", replace(line, output=1), [[[2]]])  # fmt: skip
-    sums = [[_layer([[[1, 1]]], [[[2048, 1]]], 0, _f([[-2048, 0]], d), dtype=d),
-             _layer([[[-2048]]], 1, 0, _f([[2048, 1]], d), None, _f([[[0]]], d), dtype=d)]
-            for d in (np.float16, np.float32)]  # fmt: skip
-    for engine, cause, k in (("reference", "RNN adds up numbers", 0),
-                             ("tract", "RNN adds up biases", 1)):  # fmt: skip
-        yield Check(engine, cause, sums[0][k], [[[[[t(1)]]]]], Gives([[[[0]]]]),
-                    "2048 and 1 less 2048 are 1, for which float16 has no room on the way",
-                    sums[1][k], [[[[t(1)]]]])  # fmt: skip
-    yield _taken("reference", "RNN takes shapes", _layer([[[0.5]]], 1, [0, 0]), half,
-                 "R is 1 × 1 × 1 of one direction", plain)  # fmt: skip
+    yield Check(
+        "reference",
+        "The Y_h of RNN",
+        short,
+        [[[[2]]]],
+        Gives([[[2]]], "float32"),
+        "Y_h is of the type T of X",
+        replace(line, output=1),
+        [[[2]]],
+    )
+    sums = [
+        [
+            _layer([[[1, 1]]], [[[2048, 1]]], 0, _f([[-2048, 0]], d), dtype=d),
+            _layer([[[-2048]]], 1, 0, _f([[2048, 1]], d), None, _f([[[0]]], d), dtype=d),
+        ]
+        for d in (np.float16, np.float32)
+    ]
+    for engine, cause, k in (
+        ("reference", "RNN adds up numbers", 0),
+        ("tract", "RNN adds up biases", 1),
+    ):
+        yield Check(
+            engine,
+            cause,
+            sums[0][k],
+            [[[[[t(1)]]]]],
+            Gives([[[[0]]]]),
+            "2048 and 1 less 2048 are 1, for which float16 has no room on the way",
+            sums[1][k],
+            [[[[t(1)]]]],
+        )
+    yield _taken(
+        "reference",
+        "RNN takes shapes",
+        _layer([[[0.5]]], 1, [0, 0]),
+        half,
+        "R is 1 × 1 × 1 of one direction",
+        plain,
+    )
     for engine in ("openvino", "tract"):
-        yield _taken(engine, "RNN ignores what hidden_size", _with(plain, hidden_size=2), half,
-                     "R is of one neuron", plain)  # fmt: skip
+        yield _taken(
+            engine,
+            "RNN ignores what hidden_size",
+            _with(plain, hidden_size=2),
+            half,
+            "R is of one neuron",
+            plain,
+        )
     flat, batches = (
         [[[[t(0.5)], [t(1)]]]],
         [_layer([[[0.5], [1]]], 1, 1, layout=k) for k in (0, 1, 2)],
     )
-    yield Check("openvino", "RNN ignores layout", batches[1], [[[[[t(0.5)]], [[after]]]]],
-                Gives(flat), "“X.shape = [batch_size, seq_length, input_size]”: of two steps",
-                batches[0], flat)  # fmt: skip
-    yield _taken("tract", "RNN takes any number", batches[2], flat, "layout is 0 or 1",
-                 batches[0])  # fmt: skip
+    yield Check(
+        "openvino",
+        "RNN ignores layout",
+        batches[1],
+        [[[[[t(0.5)]], [[after]]]]],
+        Gives(flat),
+        "“X.shape = [batch_size, seq_length, input_size]”: of two steps",
+        batches[0],
+        flat,
+    )
+    yield _taken("tract", "RNN takes any number", batches[2], flat, "layout is 0 or 1", batches[0])
     none = _layer(np.zeros((1, 1, 0)), np.zeros((1, 1, 0)))
     for engine, cause, words in (
         ("openvino", "RNN of no batches, or", "object is not initialized"),
-        ("tract", "RNN of inputs of no", "No scan input")):  # fmt: skip
-        yield Check(engine, cause, none, [[[[[0]]]]], Raises(words), "tanh of an empty sum is 0",
-                    plain, half)  # fmt: skip
-    yield Check("tract", "RNN of no batches is", _layer(np.zeros((1, 0, 1))),
-                [np.zeros((1, 1, 0, 1))], Raises("inconsistent fact"), "no batch has no output",
-                plain, half)  # fmt: skip
+        ("tract", "RNN of inputs of no", "No scan input"),
+    ):
+        yield Check(
+            engine,
+            cause,
+            none,
+            [[[[[0]]]]],
+            Raises(words),
+            "tanh of an empty sum is 0",
+            plain,
+            half,
+        )
+    yield Check(
+        "tract",
+        "RNN of no batches is",
+        _layer(np.zeros((1, 0, 1))),
+        [np.zeros((1, 1, 0, 1))],
+        Raises("inconsistent fact"),
+        "no batch has no output",
+        plain,
+        half,
+    )
     pair = _layer([[[0.5]]], [1, 1], [0, 0], **twice, activations=["Relu", "Sigmoid"])
-    yield Check("openvino", "RNN computes both", pair, [[[[[0.5]], [[1 / (1 + np.exp(-0.5))]]]]],
-                Gives([[[[0.5]], [[0.5]]]]), "the second is the backward sigmoid of 1/2",
-                _with(pair, activations=["Relu"] * 2), [[[[0.5]], [[0.5]]]])  # fmt: skip
+    yield Check(
+        "openvino",
+        "RNN computes both",
+        pair,
+        [[[[[0.5]], [[1 / (1 + np.exp(-0.5))]]]]],
+        Gives([[[[0.5]], [[0.5]]]]),
+        "the second is the backward sigmoid of 1/2",
+        _with(pair, activations=["Relu"] * 2),
+        [[[[0.5]], [[0.5]]]],
+    )
     long = _layer([[[0.5]]], 1, 1, None, np.array([2], np.int32), output=1)
-    yield Check("openvino", "RNN takes lengths", long, [], Gives([[[0]]]), "there is one step",
-                replace(long, more=(*long.more[:3], np.array([1], np.int32))), half[0])  # fmt: skip
-    yield _taken("openvino", "RNN takes names", _with(plain, direction="Forward"), half,
-                 "“Must be one of forward (default), reverse …”", plain)  # fmt: skip
+    yield Check(
+        "openvino",
+        "RNN takes lengths",
+        long,
+        [],
+        Gives([[[0]]]),
+        "there is one step",
+        replace(long, more=(*long.more[:3], np.array([1], np.int32))),
+        half[0],
+    )
+    yield _taken(
+        "openvino",
+        "RNN takes names",
+        _with(plain, direction="Forward"),
+        half,
+        "“Must be one of forward (default), reverse …”",
+        plain,
+    )
     same = _layer([[[0.5]]], [1, 1], [0, 0], **twice, activations=["Tanh", "Tanh"])
-    yield _taken("openvino", "RNN of two directions", _with(same, activations=["Tanh"]), both,
-                 "“two if bidirectional”", same)  # fmt: skip
-    yield Check("tract", "RNN computes the tangent", relu, [[[[[0.5]]]]], Gives(half),
-                "max(0, 1/2)", plain, half)  # fmt: skip
+    yield _taken(
+        "openvino",
+        "RNN of two directions",
+        _with(same, activations=["Tanh"]),
+        both,
+        "“two if bidirectional”",
+        same,
+    )
+    yield Check(
+        "tract",
+        "RNN computes the tangent",
+        relu,
+        [[[[[0.5]]]]],
+        Gives(half),
+        "max(0, 1/2)",
+        plain,
+        half,
+    )
     state = _layer([[[0.5]]], 1, 0, None, None, _f([[[0]]], np.float16), dtype=np.float16)
-    yield Check("tract", "RNN without initial_h", replace(state, more=state.more[:2]), [half],
-                Raises("incorrect dtype or shape"), "initial_h is “assumed to be 0”", state,
-                half)  # fmt: skip
-    yield Check("tract", "RNN in reverse", _layer(steps, 1, 1, direction="reverse"),
-                [[[[[t(0.5 + t(1))]]], [[[t(1)]]]]], Gives([half[0], [[[after]]]]),
-                "the last step comes first", _layer(steps, 1, 1),
-                [half[0], [[[after]]]])  # fmt: skip
-    yield _taken("tract", "RNN takes directions", _with(plain, direction="backward"), half,
-                 "“Must be one of forward (default), reverse …”", plain)  # fmt: skip
-    yield _taken("tract", "RNN takes an integer", _with(plain, direction=0), half,
-                 "direction is a STRING", plain)  # fmt: skip
+    yield Check(
+        "tract",
+        "RNN without initial_h",
+        replace(state, more=state.more[:2]),
+        [half],
+        Raises("incorrect dtype or shape"),
+        "initial_h is “assumed to be 0”",
+        state,
+        half,
+    )
+    yield Check(
+        "tract",
+        "RNN in reverse",
+        _layer(steps, 1, 1, direction="reverse"),
+        [[[[[t(0.5 + t(1))]]], [[[t(1)]]]]],
+        Gives([half[0], [[[after]]]]),
+        "the last step comes first",
+        _layer(steps, 1, 1),
+        [half[0], [[[after]]]],
+    )
+    yield _taken(
+        "tract",
+        "RNN takes directions",
+        _with(plain, direction="backward"),
+        half,
+        "“Must be one of forward (default), reverse …”",
+        plain,
+    )
+    yield _taken(
+        "tract",
+        "RNN takes an integer",
+        _with(plain, direction=0),
+        half,
+        "direction is a STRING",
+        plain,
+    )
     wide = _layer([[[0.5, 0.5]]], [[[1, 1]]])
-    yield _taken("tract", "RNN takes inputs of more", replace(wide, x=_f([[[0.5, 0.5, 0.5]]])),
-                 [[[[t(1)]]]], "W has two weights, and x three elements", wide)  # fmt: skip
+    yield _taken(
+        "tract",
+        "RNN takes inputs of more",
+        replace(wide, x=_f([[[0.5, 0.5, 0.5]]])),
+        [[[[t(1)]]]],
+        "W has two weights, and x three elements",
+        wide,
+    )
     whole = _layer([[[0]]], dtype=np.int64)
-    yield Check("tract", "RNN of int64", whole, [], Dies("non-unwinding panic"), _NO_ABORT, plain,
-                half)  # fmt: skip
+    yield Check(
+        "tract", "RNN of int64", whole, [], Dies("non-unwinding panic"), _NO_ABORT, plain, half
+    )
 
 
 def gates() -> Iterator[Check]:
     """GRU's and LSTM's defects; z of the GRU is 1/2, and half of what follows from x comes out."""
     gru = partial(_layer, W=[[[0], [0], [1]]], R=[[[0]] * 3], op="GRU")
     plain, half = gru([[[0.5]]]), [[[[np.tanh(0.5) / 2]]]]
-    yield Check("onnxruntime", "GRU of float64 is", gru([[[0.5]]], dtype=np.float64), [half],
-                Raises("does not support double"), "double is among the types T", plain,
-                half)  # fmt: skip
-    yield Check("onnxruntime", "GRU refuses a linear", _with(plain, linear_before_reset=2**32),
-                [half], Raises("narrowing_error"), "“when linear_before_reset != 0”",
-                _with(plain, linear_before_reset=1), half)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "GRU of float64 is",
+        gru([[[0.5]]], dtype=np.float64),
+        [half],
+        Raises("does not support double"),
+        "double is among the types T",
+        plain,
+        half,
+    )
+    yield Check(
+        "onnxruntime",
+        "GRU refuses a linear",
+        _with(plain, linear_before_reset=2**32),
+        [half],
+        Raises("narrowing_error"),
+        "“when linear_before_reset != 0”",
+        _with(plain, linear_before_reset=1),
+        half,
+    )
     limit: dict[str, Any] = {"activations": ["Sigmoid", "ThresholdedRelu"]}
-    yield Check("onnxruntime", "ThresholdedRelu in GRU has 0", _with(plain, **limit), [[[[[0]]]]],
-                Gives([[[[0.25]]]]), "alpha is 1 in the operator so named, and 1/2 is less",
-                gru([[[2]]], **limit), [[[[1]]]])  # fmt: skip
-    line: dict[str, Any] = {"activations": ["HardSigmoid", "Affine"], "activation_alpha": [1.0] * 2,
-                            "activation_beta": [0.0] * 2}  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "ThresholdedRelu in GRU has 0",
+        _with(plain, **limit),
+        [[[[[0]]]]],
+        Gives([[[[0.25]]]]),
+        "alpha is 1 in the operator so named, and 1/2 is less",
+        gru([[[2]]], **limit),
+        [[[[1]]]],
+    )
+    line: dict[str, Any] = {
+        "activations": ["HardSigmoid", "Affine"],
+        "activation_alpha": [1.0] * 2,
+        "activation_beta": [0.0] * 2,
+    }
     ones = [[[1], [1], [1]]]
-    yield Check("onnxruntime", "GRU without clip", gru([[[-inf]]], W=ones, **line), [[[[[-inf]]]]],
-                Gives([[[[np.finfo(np.float32).min]]]]), "of −∞ z is 0, and ĥ is −∞",
-                gru([[[-2]]], W=ones, **line), [[[[-2]]]])  # fmt: skip
-    yield _taken("onnxruntime", "GRU takes names", _with(plain, activations=["sigmoid", "tanh"]),
-                 half, "activations are “one of the activation functions specified above”",
-                 plain)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "GRU without clip",
+        gru([[[-inf]]], W=ones, **line),
+        [[[[[-inf]]]]],
+        Gives([[[[np.finfo(np.float32).min]]]]),
+        "of −∞ z is 0, and ĥ is −∞",
+        gru([[[-2]]], W=ones, **line),
+        [[[[-2]]]],
+    )
+    yield _taken(
+        "onnxruntime",
+        "GRU takes names",
+        _with(plain, activations=["sigmoid", "tanh"]),
+        half,
+        "activations are “one of the activation functions specified above”",
+        plain,
+    )
     relu = _with(plain, activations=["Relu", "Relu"])
     for engine in ("reference", "tract"):
-        yield Check(engine, "GRU computes its default", relu, [[[[[0.5]]]]], Gives(half),
-                    "z is 0, and max(0, 1/2) comes out", plain, half)  # fmt: skip
+        yield Check(
+            engine,
+            "GRU computes its default",
+            relu,
+            [[[[[0.5]]]]],
+            Gives(half),
+            "z is 0, and max(0, 1/2) comes out",
+            plain,
+            half,
+        )
     old = replace(plain, opset=1)
-    yield Check("reference", "GRU has no output", _with(old, output_sequence=1), [half],
-                Raises("output_sequence"), "version 1 has it", old, half)  # fmt: skip
-    yield _taken("reference", "GRU takes any number", _with(plain, layout=2), half,
-                 "layout is 0 or 1", plain)  # fmt: skip
-    yield _taken("reference", "GRU ignores what hidden_size", _with(plain, hidden_size=2), half,
-                 "R is of one neuron", plain)  # fmt: skip
-    yield _taken("openvino", "GRU takes more activations",
-                 _with(plain, activations=["Sigmoid", "Tanh", "Relu"]), half,
-                 "“A list of 2 (or 4 if bidirectional)”", plain)  # fmt: skip
-    wide = [_layer([[[0.5]]], [[[0], [0], [1]]], [[[0]] * 3], None, None, _f([[[0]]], d), op="GRU",
-                   dtype=d, linear_before_reset=1) for d in (np.float64, np.float32)]  # fmt: skip
-    yield Check("tract", "GRU of float64 with", wide[0], [half],
-                Raises("GruEpilogue only supports"), "double is among the types T", wide[1],
-                half)  # fmt: skip
-    yield Check("onnxruntime", "GRU of no batches, or", gru(np.zeros((1, 0, 1))),
-                [np.zeros((1, 1, 0, 1))], Dies("terminate called"), "no batch has no output", plain,
-                half)  # fmt: skip
+    yield Check(
+        "reference",
+        "GRU has no output",
+        _with(old, output_sequence=1),
+        [half],
+        Raises("output_sequence"),
+        "version 1 has it",
+        old,
+        half,
+    )
+    yield _taken(
+        "reference", "GRU takes any number", _with(plain, layout=2), half, "layout is 0 or 1", plain
+    )
+    yield _taken(
+        "reference",
+        "GRU ignores what hidden_size",
+        _with(plain, hidden_size=2),
+        half,
+        "R is of one neuron",
+        plain,
+    )
+    yield _taken(
+        "openvino",
+        "GRU takes more activations",
+        _with(plain, activations=["Sigmoid", "Tanh", "Relu"]),
+        half,
+        "“A list of 2 (or 4 if bidirectional)”",
+        plain,
+    )
+    wide = [
+        _layer(
+            [[[0.5]]],
+            [[[0], [0], [1]]],
+            [[[0]] * 3],
+            None,
+            None,
+            _f([[[0]]], d),
+            op="GRU",
+            dtype=d,
+            linear_before_reset=1,
+        )
+        for d in (np.float64, np.float32)
+    ]
+    yield Check(
+        "tract",
+        "GRU of float64 with",
+        wide[0],
+        [half],
+        Raises("GruEpilogue only supports"),
+        "double is among the types T",
+        wide[1],
+        half,
+    )
+    yield Check(
+        "onnxruntime",
+        "GRU of no batches, or",
+        gru(np.zeros((1, 0, 1))),
+        [np.zeros((1, 1, 0, 1))],
+        Dies("terminate called"),
+        "no batch has no output",
+        plain,
+        half,
+    )
     still = partial(_layer, W=[[[0]] * 4], R=[[[0]] * 4], op="LSTM")  # all gates are 1/2
     cells = [still([[[0.5]]]) for _ in range(2)]
-    cells = [replace(c, more=(*c.more, None, None, None, _f([[[n]]], np.float32)))
-             for c, n in zip(cells, (2, 1), strict=True)]  # fmt: skip
+    cells = [
+        replace(c, more=(*c.more, None, None, None, _f([[[n]]], np.float32)))
+        for c, n in zip(cells, (2, 1), strict=True)
+    ]
     whole, rest = ([[[[np.tanh(n) / 2]]]] for n in (1, 0.5))
-    yield Check("onnxruntime", "LSTM does not clip", _with(cells[0], clip=0.5), [rest],
-                Gives(whole), "h's input is half of 2, and counts as 1/2",
-                _with(cells[1], clip=0.5), rest)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "LSTM does not clip",
+        _with(cells[0], clip=0.5),
+        [rest],
+        Gives(whole),
+        "h's input is half of 2, and counts as 1/2",
+        _with(cells[1], clip=0.5),
+        rest,
+    )
     holes = replace(cells[0], more=(*cells[0].more, _f([[0, 0, 0]], np.float32)))
-    yield Check("openvino", "LSTM leaves out", holes, [whole], Raises("Port for tensor name"),
-                "peepholes of 0 add nothing", cells[0], whole)  # fmt: skip
-    yield _taken("openvino", "LSTM takes an X of two", replace(cells[0], x=_f([[0.5]])), whole,
-                 "X is one “3-D tensor”", cells[0])  # fmt: skip
+    yield Check(
+        "openvino",
+        "LSTM leaves out",
+        holes,
+        [whole],
+        Raises("Port for tensor name"),
+        "peepholes of 0 add nothing",
+        cells[0],
+        whole,
+    )
+    yield _taken(
+        "openvino",
+        "LSTM takes an X of two",
+        replace(cells[0], x=_f([[0.5]])),
+        whole,
+        "X is one “3-D tensor”",
+        cells[0],
+    )
 
 
 def transforms() -> Iterator[Check]:
@@ -7172,13 +8332,28 @@ def transforms() -> Iterator[Check]:
     spectrum = Model("DFT", 17, {"onesided": 1, "inverse": 1}, np.array([[[6.0, 0], [0, 0]]]))
     thirds = replace(spectrum, more=(np.array(3),))
     halves = replace(spectrum, x=spectrum.x.astype(np.float32))
-    yield Check("onnxruntime", "Inverse DFTs of float64", thirds, [[[[2]] * 3]],
-                Gives([[[2 * (1 + 2.0**-25)]] * 3]), "each value is 6 / 3", spectrum,
-                [[[3], [3]]], 1e-9)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "Inverse DFTs of float64",
+        thirds,
+        [[[[2]] * 3]],
+        Gives([[[2 * (1 + 2.0**-25)]] * 3]),
+        "each value is 6 / 3",
+        spectrum,
+        [[[3], [3]]],
+        1e-9,
+    )
     few = replace(halves, x=_f([[[8, 0], [4, 0]]]), more=(np.array(4),))
-    yield Check("onnxruntime", "One-sided inverse DFTs of another", few, [[[[4], [2], [0], [2]]]],
-                Gives([[[3], [2], [1], [2]]]), "the spectrum is 8, 4, 0, 4", halves,
-                [[[3], [3]]])  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "One-sided inverse DFTs of another",
+        few,
+        [[[[4], [2], [0], [2]]]],
+        Gives([[[3], [2], [1], [2]]]),
+        "the spectrum is 8, 4, 0, 4",
+        halves,
+        [[[3], [3]]],
+    )
     many, single = _with(of_one, onesided=2), _with(of_one, onesided=1)
     for engine, cause in (
         ("onnxruntime", "DFT and STFT take any"),
@@ -7189,97 +8364,268 @@ def transforms() -> Iterator[Check]:
         yield _taken(engine, cause, many, alone, "“Values can be 0 or 1.”", of_one)
     each = [[[[4, 0], [1, 0]], [[-2, 0], [3, 0]]]]
     for engine, wrong in (("reference", sums), ("openvino", each), ("tract", sums)):
-        yield Check(engine, "One-sided transforms of complex", _with(dft, onesided=1), [],
-                    Gives(wrong), "“only real input is supported”", dft, sums)  # fmt: skip
-    yield Check("onnxruntime", "STFT computes one half", _with(stft, onesided=1), [],
-                Gives(frames), "“then onesided output is not possible”", stft, frames)  # fmt: skip
+        yield Check(
+            engine,
+            "One-sided transforms of complex",
+            _with(dft, onesided=1),
+            [],
+            Gives(wrong),
+            "“only real input is supported”",
+            dft,
+            sums,
+        )
+    yield Check(
+        "onnxruntime",
+        "STFT computes one half",
+        _with(stft, onesided=1),
+        [],
+        Gives(frames),
+        "“then onesided output is not possible”",
+        stft,
+        frames,
+    )
     listed = replace(of_20, more=(None, np.array([1, 1])))
-    yield _taken("onnxruntime", "DFT takes the first", listed, sums, "“The axis as a scalar”",
-                 replace(of_20, more=(None, np.array(1))))  # fmt: skip
+    yield _taken(
+        "onnxruntime",
+        "DFT takes the first",
+        listed,
+        sums,
+        "“The axis as a scalar”",
+        replace(of_20, more=(None, np.array(1))),
+    )
     flat_stft = replace(_with(stft, onesided=1), x=one, more=(np.array(1), None, np.array(1)))
-    yield _taken("onnxruntime", "STFT takes a signal without", replace(flat_stft, x=one[0]),
-                 [alone], "“expected to have rank 3”", flat_stft)  # fmt: skip
+    yield _taken(
+        "onnxruntime",
+        "STFT takes a signal without",
+        replace(flat_stft, x=one[0]),
+        [alone],
+        "“expected to have rank 3”",
+        flat_stft,
+    )
     whole = replace(flat_stft, more=(np.array(1),))
     for engine, words in (("onnxruntime", "must be >= 0"), ("tract", "Need window or frame len")):
         made = replace(flat_stft, constant=True) if engine == "tract" else flat_stft
-        yield Check(engine, "STFT without window and", whole, [[alone]], Raises(words),
-                    "“defaults to `signal_length`”", made, [alone])  # fmt: skip
+        yield Check(
+            engine,
+            "STFT without window and",
+            whole,
+            [[alone]],
+            Raises(words),
+            "“defaults to `signal_length`”",
+            made,
+            [alone],
+        )
     long = replace(flat_stft, more=(np.array(1), None, np.array(2)))
     for engine, words in (
         ("onnxruntime", "dft size is smaller"),
         ("reference", "need at least one"),
     ):
-        yield Check(engine, "STFT refuses a signal", long, [np.zeros((1, 0, 2, 2))], Raises(words),
-                    "floor((1 - 2) / 1) + 1 frames are none", flat_stft, [alone])  # fmt: skip
+        yield Check(
+            engine,
+            "STFT refuses a signal",
+            long,
+            [np.zeros((1, 0, 2, 2))],
+            Raises(words),
+            "floor((1 - 2) / 1) + 1 frames are none",
+            flat_stft,
+            [alone],
+        )
     beyond = _with(dft, axis=3)
-    yield _taken("reference", "DFT takes an axis that", beyond, pair, out,
-                 _with(dft, axis=0))  # fmt: skip
+    yield _taken("reference", "DFT takes an axis that", beyond, pair, out, _with(dft, axis=0))
     integer = replace(of_20, x=pair, more=(None, np.array(1, np.int32)))
-    yield _taken("reference", "DFT and STFT take inputs", integer, sums, "axis is of int64",
-                 replace(integer, more=(None, np.array(1))))  # fmt: skip
-    yield _taken("reference", "DFT and STFT take numbers", _with(dft, inverse=0.0), sums,
-                 "inverse is an INT", dft)  # fmt: skip
+    yield _taken(
+        "reference",
+        "DFT and STFT take inputs",
+        integer,
+        sums,
+        "axis is of int64",
+        replace(integer, more=(None, np.array(1))),
+    )
+    yield _taken(
+        "reference",
+        "DFT and STFT take numbers",
+        _with(dft, inverse=0.0),
+        sums,
+        "inverse is an INT",
+        dft,
+    )
     windowed = replace(flat_stft, more=(np.array(1), _f([1]), np.array(1)))
     longer = replace(windowed, more=(np.array(1), _f([1, 1]), np.array(1)))
-    yield Check("reference", "STFT stretches", longer, [], Gives([alone]),
-                "“must equal `frame_length`”", windowed, [alone])  # fmt: skip
+    yield Check(
+        "reference",
+        "STFT stretches",
+        longer,
+        [],
+        Gives([alone]),
+        "“must equal `frame_length`”",
+        windowed,
+        [alone],
+    )
     wide = replace(dft, x=pair.astype(np.float64))
-    yield Check("openvino", "DFT and STFT of float64", wide, [sums], Raises("input_et"),
-                "“tensor(double)” is among T1", dft, sums)  # fmt: skip
+    yield Check(
+        "openvino",
+        "DFT and STFT of float64",
+        wide,
+        [sums],
+        Raises("input_et"),
+        "“tensor(double)” is among T1",
+        dft,
+        sums,
+    )
     fixed = replace(stft, constant=True)
     for engine, words in (("openvino", "must be a scalar or"), ("tract", "expects a constant")):
-        yield Check(engine, "STFT is not computed unless", stft, [frames], Raises(words),
-                    "inputs may be fed: 1 + 3 and 1 - 3", fixed, frames)  # fmt: skip
-    yield Check("openvino", "One-sided DFTs keep", single, [alone], Gives([[[[3, 0]]]]),
-                "“[batch_idx]…[signal_dimN][2]”: one bin", of_one, alone)  # fmt: skip
-    yield Check("openvino", "One-sided inverse DFTs lack", halves, [[[[3], [3]]]], Gives([[3, 3]]),
-                "“[batch_idx]…[signal_dimN][1]”: 6 / 2", _with(dft, inverse=1),
-                [[[2, 0.5], [-1, 1.5]]])  # fmt: skip
+        yield Check(
+            engine,
+            "STFT is not computed unless",
+            stft,
+            [frames],
+            Raises(words),
+            "inputs may be fed: 1 + 3 and 1 - 3",
+            fixed,
+            frames,
+        )
+    yield Check(
+        "openvino",
+        "One-sided DFTs keep",
+        single,
+        [alone],
+        Gives([[[[3, 0]]]]),
+        "“[batch_idx]…[signal_dimN][2]”: one bin",
+        of_one,
+        alone,
+    )
+    yield Check(
+        "openvino",
+        "One-sided inverse DFTs lack",
+        halves,
+        [[[[3], [3]]]],
+        Gives([[3, 3]]),
+        "“[batch_idx]…[signal_dimN][1]”: 6 / 2",
+        _with(dft, inverse=1),
+        [[[2, 0.5], [-1, 1.5]]],
+    )
     asked = replace(halves, more=(np.array(2),))
-    yield Check("openvino", "One-sided DFTs with", asked, [[[[3], [3]]]],
-                Raises("non static shape"), "inputs may be fed: 6 / 2", dft, sums)  # fmt: skip
-    yield Check("tract", "One-sided inverse DFTs with", asked, [[[[3], [3]]]],
-                Raises("must be constant"), "inputs may be fed: 6 / 2", halves,
-                [[[3], [3]]])  # fmt: skip
+    yield Check(
+        "openvino",
+        "One-sided DFTs with",
+        asked,
+        [[[[3], [3]]]],
+        Raises("non static shape"),
+        "inputs may be fed: 6 / 2",
+        dft,
+        sums,
+    )
+    yield Check(
+        "tract",
+        "One-sided inverse DFTs with",
+        asked,
+        [[[[3], [3]]]],
+        Raises("must be constant"),
+        "inputs may be fed: 6 / 2",
+        halves,
+        [[[3], [3]]],
+    )
     across = replace(of_20, x=_f([[[[1, 2], [3, -1]]]]))
     for engine, cause in (("openvino", "DFT-20 is computed"), ("tract", "Without an axis DFT-20")):
-        yield Check(engine, cause, across, [[[[4, 1], [-2, 3]]]], Gives([[[[1, 2], [3, -1]]]]),
-                    "“Default is `-2`”: 1 + 3 and 1 - 3", of_20, sums)  # fmt: skip
+        yield Check(
+            engine,
+            cause,
+            across,
+            [[[[4, 1], [-2, 3]]]],
+            Gives([[[[1, 2], [3, -1]]]]),
+            "“Default is `-2`”: 1 + 3 and 1 - 3",
+            of_20,
+            sums,
+        )
     behind = replace(dft, x=pair.reshape(2, 1, 2))
-    yield Check("openvino", "Negative axes of DFT", _with(behind, axis=-2), [behind.x], Gives(
-                [[[4, 1]], [[-2, 3]]]), "-2 is axis 1 of three, of one value",
-                _with(behind, axis=1), behind.x)  # fmt: skip
+    yield Check(
+        "openvino",
+        "Negative axes of DFT",
+        _with(behind, axis=-2),
+        [behind.x],
+        Gives([[[4, 1]], [[-2, 3]]]),
+        "-2 is axis 1 of three, of one value",
+        _with(behind, axis=1),
+        behind.x,
+    )
     short = replace(dft, more=(np.array(1),))
-    yield Check("tract", "DFT neither", short, [[[[1, 2]]]], Gives(sums),
-                "“only the first dft_length values”", dft, sums)  # fmt: skip
+    yield Check(
+        "tract",
+        "DFT neither",
+        short,
+        [[[[1, 2]]]],
+        Gives(sums),
+        "“only the first dft_length values”",
+        dft,
+        sums,
+    )
     first = replace(_with(single, axis=0), x=_f([[[1]]] * 4))
-    yield Check("tract", "One-sided DFTs along", first, [[[[4, 0]], [[0, 0]], [[0, 0]]]],
-                Raises("Output mismatch"), "four are 1", _with(single, axis=1), alone)  # fmt: skip
+    yield Check(
+        "tract",
+        "One-sided DFTs along",
+        first,
+        [[[[4, 0]], [[0, 0]], [[0, 0]]]],
+        Raises("Output mismatch"),
+        "four are 1",
+        _with(single, axis=1),
+        alone,
+    )
     named = replace(of_20, more=(None, np.array(1)))
-    yield Check("tract", "DFT-20 is not computed", named, [sums], Raises("must be a known scalar"),
-                "inputs may be fed: 1 + 3 and 1 - 3", of_20, sums)  # fmt: skip
-    yield Check("tract", "An axis of DFT that", beyond, [], Dies("panicked"), out, dft,
-                sums)  # fmt: skip
+    yield Check(
+        "tract",
+        "DFT-20 is not computed",
+        named,
+        [sums],
+        Raises("must be a known scalar"),
+        "inputs may be fed: 1 + 3 and 1 - 3",
+        of_20,
+        sums,
+    )
+    yield Check("tract", "An axis of DFT that", beyond, [], Dies("panicked"), out, dft, sums)
     real = replace(dft, more=(np.array(2, np.float32),))
-    yield _taken("tract", "DFT takes a dft_length of", real, sums, "a length is an integer",
-                 dft)  # fmt: skip
+    yield _taken("tract", "DFT takes a dft_length of", real, sums, "a length is an integer", dft)
     narrow = replace(
         flat_stft, more=(np.array(1, np.int32), None, np.array(1, np.int32)), constant=True
     )
     made = replace(flat_stft, constant=True)
-    yield Check("tract", "STFT refuses a frame_step", narrow, [[alone]],
-                Raises("Impossible to unify"), "“tensor(int32)” is among T2", made,
-                [alone])  # fmt: skip
+    yield Check(
+        "tract",
+        "STFT refuses a frame_step",
+        narrow,
+        [[alone]],
+        Raises("Impossible to unify"),
+        "“tensor(int32)” is among T2",
+        made,
+        [alone],
+    )
     window = replace(windowed, constant=True)
-    yield Check("tract", "STFT of float16", replace(window, x=one.astype(np.float16), more=(
-                np.array(1), np.ones(1, np.float16), np.array(1))), [[alone]],
-                Raises("accessed as F32"), "3 times 1 is its own transform", window,
-                [alone])  # fmt: skip
+    yield Check(
+        "tract",
+        "STFT of float16",
+        replace(
+            window,
+            x=one.astype(np.float16),
+            more=(np.array(1), np.ones(1, np.float16), np.array(1)),
+        ),
+        [[alone]],
+        Raises("accessed as F32"),
+        "3 times 1 is its own transform",
+        window,
+        [alone],
+    )
     five = replace(_with(dft, inverse=1), x=_f([[[5, 5], [0, 0], [0, 0]]], np.float16))
     right = [[[5 / 3] * 2] * 3]
-    yield Check("tract", "Inverse DFTs of float16", five, [right], Gives([[[1.666016] * 2] * 3]),
-                "5 / 3 is 1.6670 in float16", replace(five, x=five.x.astype(np.float32)), right,
-                2.5e-4)  # fmt: skip
+    yield Check(
+        "tract",
+        "Inverse DFTs of float16",
+        five,
+        [right],
+        Gives([[[1.666016] * 2] * 3]),
+        "5 / 3 is 1.6670 in float16",
+        replace(five, x=five.x.astype(np.float32)),
+        right,
+        2.5e-4,
+    )
 
 
 def dequantized() -> Iterator[Check]:
@@ -7289,8 +8635,9 @@ def dequantized() -> Iterator[Check]:
         "DequantizeLinear", 23, {}, np.array([2, 3], np.int8), more=(half,), gives="float32"
     )
     bits, why = np.array([2, 3], ml_dtypes.float8_e4m3fn), "(2 - 1) · 0.5, (3 - 1) · 0.5"
-    of_floats = replace(plain, x=bits, more=(half, np.array(1, bits.dtype)), stored="raw_data",
-                        constant=True)  # fmt: skip
+    of_floats = replace(
+        plain, x=bits, more=(half, np.array(1, bits.dtype)), stored="raw_data", constant=True
+    )
     cause, control = "DequantizeLinear of float 8", replace(of_floats, more=(half,))
     for engine, words in (
         ("onnxruntime", "should have no zero point or all"),
@@ -7299,53 +8646,123 @@ def dequantized() -> Iterator[Check]:
         yield Check(engine, cause, of_floats, [[0.5, 1]], Raises(words), why, control, [1, 1.5])
     few = np.array([2, 3], ml_dtypes.float4_e2m1fn)
     of_four = replace(plain, x=few, more=(half, np.array(1, few.dtype)))
-    yield Check("reference", "DequantizeLinear of float4e2m1", of_four, [[0.5, 1]],
-                Gives([1, 1.5]), why, replace(of_four, more=(half,)), [1, 1.5])  # fmt: skip
+    yield Check(
+        "reference",
+        "DequantizeLinear of float4e2m1",
+        of_four,
+        [[0.5, 1]],
+        Gives([1, 1.5]),
+        why,
+        replace(of_four, more=(half,)),
+        [1, 1.5],
+    )
     old, why = replace(plain, opset=13), "2 · 0.5, 3 · 0.5"
-    yield Check("reference", "There is no DequantizeLinear", old, [[1, 1.5]],
-                Raises("No implementation"), why, plain, [1, 1.5])  # fmt: skip
+    yield Check(
+        "reference",
+        "There is no DequantizeLinear",
+        old,
+        [[1, 1.5]],
+        Raises("No implementation"),
+        why,
+        plain,
+        [1, 1.5],
+    )
     row = replace(plain, x=np.array([[2, 3]], np.int8), more=(np.array([0.5, 1], np.float32),))
-    yield _taken("onnxruntime", "DequantizeLinear-10 and", replace(row, opset=10), [[1, 3]],
-                 "both are scalars", replace(row, opset=13))  # fmt: skip
+    yield _taken(
+        "onnxruntime",
+        "DequantizeLinear-10 and",
+        replace(row, opset=10),
+        [[1, 3]],
+        "both are scalars",
+        replace(row, opset=13),
+    )
     long = replace(plain, x=np.array([2, 3]))
     cause, why = "DequantizeLinear takes and gives", "int64 is not in T1"
     yield _taken("reference", cause, long, [1, 1.5], why, plain)
-    three = _with(replace(plain, x=np.array([[1, 2, 3, 4, 5]], np.int8),
-        more=(_row(1, 10, 100),)), block_size=2)  # fmt: skip
-    yield Check("reference", "DequantizeLinear takes more blocks", _with(three, block_size=3), [],
-                Gives([[1, 2, 3, 40, 50]]), "5 elements make 2 blocks of 3", three,
-                [[1, 2, 30, 40, 500]])  # fmt: skip
+    three = _with(
+        replace(plain, x=np.array([[1, 2, 3, 4, 5]], np.int8), more=(_row(1, 10, 100),)),
+        block_size=2,
+    )
+    yield Check(
+        "reference",
+        "DequantizeLinear takes more blocks",
+        _with(three, block_size=3),
+        [],
+        Gives([[1, 2, 3, 40, 50]]),
+        "5 elements make 2 blocks of 3",
+        three,
+        [[1, 2, 30, 40, 500]],
+    )
     why = "2 · 0.5, 3 · 0.5"
     sixteen = replace(
         _with(plain, output_dtype=10), gives="float16", more=(np.array(0.5, np.float16),)
     )
-    yield Check("onnxruntime", "DequantizeLinear for which", replace(sixteen, x=few), [[1, 1.5]],
-                Raises("Type Error"), why, sixteen, [1, 1.5])  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "DequantizeLinear for which",
+        replace(sixteen, x=few),
+        [[1, 1.5]],
+        Raises("Type Error"),
+        why,
+        sixteen,
+        [1, 1.5],
+    )
     wide = np.array([40003], np.uint16)
     tenth = np.array(0.1, np.float32)
     far = replace(plain, x=wide, more=(tenth, np.array(40000, np.uint16)), constant=True)
     cause, shows = "DequantizeLinear of constant scales", Gives([0.30005962])
-    yield Check("openvino", cause, far, [[0.3]], shows, "3 · 0.1", replace(far, constant=False),
-                [0.3], rtol=1e-5)  # fmt: skip
+    yield Check(
+        "openvino",
+        cause,
+        far,
+        [[0.3]],
+        shows,
+        "3 · 0.1",
+        replace(far, constant=False),
+        [0.3],
+        rtol=1e-5,
+    )
     one = np.array(1, ml_dtypes.bfloat16)
     whole = replace(plain, x=np.array([-49919], np.int32), more=(one,), gives="bfloat16")
-    yield Check("openvino", "DequantizeLinear cuts off", whole, [[-49920]], Gives([-49664]),
-                "bfloat16 has every 256th integer, of which -49920 is next", replace(
-                    whole, x=np.array([-49920], np.int32)), [-49920])  # fmt: skip
+    yield Check(
+        "openvino",
+        "DequantizeLinear cuts off",
+        whole,
+        [[-49920]],
+        Gives([-49664]),
+        "bfloat16 has every 256th integer, of which -49920 is next",
+        replace(whole, x=np.array([-49920], np.int32)),
+        [-49920],
+    )
     three = _with(
         replace(plain, x=np.array([1, 2, 3, 4], np.int8), more=(_PAIR,)), axis=0, block_size=2
     )
-    yield Check("openvino", "DequantizeLinear refuses blocks", three, [[1, 2, 6, 8]],
-                Raises("failed"), "1 · 1, 2 · 1, 3 · 2, 4 · 2", replace(
-                    three, x=np.array([[1, 2, 3, 4]], np.int8), more=(_row(1, 2),), attrs={
-                        "axis": 1, "block_size": 2}), [[1, 2, 6, 8]])  # fmt: skip
+    yield Check(
+        "openvino",
+        "DequantizeLinear refuses blocks",
+        three,
+        [[1, 2, 6, 8]],
+        Raises("failed"),
+        "1 · 1, 2 · 1, 3 · 2, 4 · 2",
+        replace(
+            three,
+            x=np.array([[1, 2, 3, 4]], np.int8),
+            more=(_row(1, 2),),
+            attrs={"axis": 1, "block_size": 2},
+        ),
+        [[1, 2, 6, 8]],
+    )
     yield _taken("openvino", "DequantizeLinear takes numbers", long, [1, 1.5], why, plain)
-    square = _with(replace(plain, x=np.full((2, 2, 4), 3, np.int8), more=(np.full(
-        (2, 2, 2), 2, np.float32),)), axis=2, block_size=2)  # fmt: skip
+    square = _with(
+        replace(plain, x=np.full((2, 2, 4), 3, np.int8), more=(np.full((2, 2, 2), 2, np.float32),)),
+        axis=2,
+        block_size=2,
+    )
     why = "“The scale's shape is identical to the input's shape, except for one dimension”"
     short = replace(square, more=(np.full((1, 2, 2), 2, np.float32),))
-    yield _taken("openvino", "DequantizeLinear broadcasts", short, np.full((2, 2, 4), 6), why,
-                 square)  # fmt: skip
+    yield _taken(
+        "openvino", "DequantizeLinear broadcasts", short, np.full((2, 2, 4), 6), why, square
+    )
     later = replace(_with(plain, output_dtype=1), opset=21)
     why = "output_dtype came with version 23"
     yield _taken("openvino", "DequantizeLinear takes attributes", later, [1, 1.5], why, plain)
@@ -7355,23 +8772,60 @@ def dequantized() -> Iterator[Check]:
     yield Check("tract", cause, narrow, [[1, 1.5]], Raises(words), why, fixed, [1, 1.5])
     less = replace(fixed, more=(half, np.array(1, np.int8)))
     sixteen = replace(fixed, x=np.array([2, 3], np.int16), more=(half, np.array(1, np.int16)))
-    yield Check("tract", "DequantizeLinear reads zero points", sixteen, [[0.5, 1]],
-                Raises("accessed as I32"), "(2 - 1) · 0.5, (3 - 1) · 0.5", less,
-                [0.5, 1])  # fmt: skip
-    yield Check("tract", "DequantizeLinear and QuantizeLinear need", plain, [[1, 1.5]],
-                Raises("must be a const"), "2 · 0.5, 3 · 0.5", fixed, [1, 1.5])  # fmt: skip
+    yield Check(
+        "tract",
+        "DequantizeLinear reads zero points",
+        sixteen,
+        [[0.5, 1]],
+        Raises("accessed as I32"),
+        "(2 - 1) · 0.5, (3 - 1) · 0.5",
+        less,
+        [0.5, 1],
+    )
+    yield Check(
+        "tract",
+        "DequantizeLinear and QuantizeLinear need",
+        plain,
+        [[1, 1.5]],
+        Raises("must be a const"),
+        "2 · 0.5, 3 · 0.5",
+        fixed,
+        [1, 1.5],
+    )
     other = replace(_with(fixed, output_dtype=10), gives="float16")
-    yield Check("tract", "DequantizeLinear ignores output_dtype", other, [[1, 1.5]],
-                Gives([1, 1.5], "float32"), "10 is FLOAT16", fixed, [1, 1.5])  # fmt: skip
+    yield Check(
+        "tract",
+        "DequantizeLinear ignores output_dtype",
+        other,
+        [[1, 1.5]],
+        Gives([1, 1.5], "float32"),
+        "10 is FLOAT16",
+        fixed,
+        [1, 1.5],
+    )
     none = replace(fixed, x=np.zeros((2, 0), np.int8), more=(np.zeros(0, np.float32),))
-    yield Check("tract", "DequantizeLinear and QuantizeLinear abort", none, [np.zeros((2, 0))],
-                Dies("panicked"), "of nothing there is nothing", fixed, [1, 1.5])  # fmt: skip
+    yield Check(
+        "tract",
+        "DequantizeLinear and QuantizeLinear abort",
+        none,
+        [np.zeros((2, 0))],
+        Dies("panicked"),
+        "of nothing there is nothing",
+        fixed,
+        [1, 1.5],
+    )
     row = replace(row, constant=True)
     pair = replace(row, more=(row.more[0][None],))
     why = "“The block size is a positive integer”, and by default it is 0"
     yield _taken("tract", "DequantizeLinear and QuantizeLinear take", pair, [[1, 3]], why, row)
-    yield _taken("tract", "DequantizeLinear-10 and", replace(row, opset=10), [[1, 3]],
-                 "both are scalars", row)  # fmt: skip
+    yield _taken(
+        "tract",
+        "DequantizeLinear-10 and",
+        replace(row, opset=10),
+        [[1, 3]],
+        "both are scalars",
+        row,
+    )
 
 
 def quantized() -> Iterator[Check]:
@@ -7382,40 +8836,98 @@ def quantized() -> Iterator[Check]:
     eight = ml_dtypes.float8_e4m3fn
     floats = replace(plain, more=(two, np.array(1, eight)), gives="float8_e4m3fn", constant=True)
     none = replace(floats, more=(two, np.array(0, eight)))
-    yield Check("onnxruntime", "QuantizeLinear to float 8", floats, [[2, 3]], Gives([1, 2]), words,
-                none, [1, 2])  # fmt: skip
-    yield Check("onnxruntime", "QuantizeLinear has no division", _with(plain, precision=11),
-                [[102, 103]], Raises("only supports precision"), "11 is DOUBLE, and 2 / 2 = 1",
-                _with(plain, precision=1), [102, 103])  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "QuantizeLinear to float 8",
+        floats,
+        [[2, 3]],
+        Gives([1, 2]),
+        words,
+        none,
+        [1, 2],
+    )
+    yield Check(
+        "onnxruntime",
+        "QuantizeLinear has no division",
+        _with(plain, precision=11),
+        [[102, 103]],
+        Raises("only supports precision"),
+        "11 is DOUBLE, and 2 / 2 = 1",
+        _with(plain, precision=1),
+        [102, 103],
+    )
     beyond = _with(alone, output_dtype=2**32 + 2)
-    yield _taken("onnxruntime", "QuantizeLinear cuts", beyond, [1, 2], "2^32 + 2 is no type",
-                 _with(alone, output_dtype=2))  # fmt: skip
+    yield _taken(
+        "onnxruntime",
+        "QuantizeLinear cuts",
+        beyond,
+        [1, 2],
+        "2^32 + 2 is no type",
+        _with(alone, output_dtype=2),
+    )
     halves = replace(plain, x=_f([1, 5]))
-    yield Check("openvino", "QuantizeLinear is computed", halves, [[101, 103]], Gives([102, 104]),
-                "0.5 and 2.5 are rounded to 0 and 2", plain, [102, 103])  # fmt: skip
+    yield Check(
+        "openvino",
+        "QuantizeLinear is computed",
+        halves,
+        [[101, 103]],
+        Gives([102, 104]),
+        "0.5 and 2.5 are rounded to 0 and 2",
+        plain,
+        [102, 103],
+    )
     fixed = replace(plain, more=(two, np.array(1, np.int8)), gives="int8", constant=True)
     below = replace(fixed, x=_f([4, 600]), more=(-two, fixed.more[1]))
-    yield Check("openvino", "QuantizeLinear of a negative", below, [[-1, -128]], Gives([-1, 127]),
-                "-2 + 1, and -300 + 1 is less than -128", fixed, [2, 3])  # fmt: skip
+    yield Check(
+        "openvino",
+        "QuantizeLinear of a negative",
+        below,
+        [[-1, -128]],
+        Gives([-1, 127]),
+        "-2 + 1, and -300 + 1 is less than -128",
+        fixed,
+        [2, 3],
+    )
     large = replace(fixed, x=_f([2.0**126]), more=(_f(2.0**125), fixed.more[1]))
-    yield Check("openvino", "QuantizeLinear of a large", large, [[3]], Gives([-128]), "2 + 1",
-                fixed, [2, 3])  # fmt: skip
+    yield Check(
+        "openvino", "QuantizeLinear of a large", large, [[3]], Gives([-128]), "2 + 1", fixed, [2, 3]
+    )
     row = replace(plain, x=_row(2, 4, 60), more=(_row(2, 20), np.array([[1, 2]], np.uint8)))
     even = replace(row, x=_row(2, 4, 60, 20))
-    yield Check("openvino", "QuantizeLinear refuses blocks", _with(row, block_size=2),
-                [[[2, 3, 5]]], Raises("must be divisible"), "1 + 1, 2 + 1, 3 + 2",
-                _with(even, block_size=2), [[2, 3, 5, 3]])  # fmt: skip
+    yield Check(
+        "openvino",
+        "QuantizeLinear refuses blocks",
+        _with(row, block_size=2),
+        [[[2, 3, 5]]],
+        Raises("must be divisible"),
+        "1 + 1, 2 + 1, 3 + 2",
+        _with(even, block_size=2),
+        [[2, 3, 5, 3]],
+    )
     bare = replace(even, more=(_row(2, 20),))
-    yield Check("openvino", "QuantizeLinear of blocks without", _with(bare, block_size=2),
-                [[[1, 2, 3, 1]]], Raises("in_out_elements_equal"), "2 / 2, 4 / 2, 60 / 20, 20 / 20",
-                _with(even, block_size=2), [[2, 3, 5, 3]])  # fmt: skip
+    yield Check(
+        "openvino",
+        "QuantizeLinear of blocks without",
+        _with(bare, block_size=2),
+        [[[1, 2, 3, 1]]],
+        Raises("in_out_elements_equal"),
+        "2 / 2, 4 / 2, 60 / 20, 20 / 20",
+        _with(even, block_size=2),
+        [[2, 3, 5, 3]],
+    )
     pair = replace(row, x=_row(2, 40), more=(_row(2, 20), np.array([[1, 2]], np.uint8)))
-    yield _taken("openvino", "QuantizeLinear takes a matrix", pair, [[2, 4]],
-                 "“The block size is a positive integer”, and by default it is 0",
-                 _with(pair, block_size=1))  # fmt: skip
+    yield _taken(
+        "openvino",
+        "QuantizeLinear takes a matrix",
+        pair,
+        [[2, 4]],
+        "“The block size is a positive integer”, and by default it is 0",
+        _with(pair, block_size=1),
+    )
     long = replace(plain, x=np.array([2, 4]))
-    yield _taken("openvino", "QuantizeLinear takes numbers", long, [102, 103], "int64 is not in T1",
-                 plain)  # fmt: skip
+    yield _taken(
+        "openvino", "QuantizeLinear takes numbers", long, [102, 103], "int64 is not in T1", plain
+    )
     yield _taken(
         "openvino",
         "QuantizeLinear takes attributes",
@@ -7424,35 +8936,102 @@ def quantized() -> Iterator[Check]:
         "saturate came with version 19",
         alone,
     )
-    yield Check("reference", "QuantizeLinear casts", replace(plain, x=_f([np.inf, 4])),
-                [[255, 103]], Gives([0, 103]), "infinity is more than 255", plain,
-                [102, 103])  # fmt: skip
-    yield Check("reference", "QuantizeLinear to float 8", floats, [[2, 3]], Gives([1, 2]), words,
-                none, [1, 2])  # fmt: skip
-    yield Check("tract", "QuantizeLinear overflows", replace(fixed, x=_f([1e10, 4])), [[127, 3]],
-                Gives([-128, 3]), "5e9 is more than 127", fixed, [2, 3])  # fmt: skip
-    yield _taken("reference", "QuantizeLinear and Dynamic", long, [102, 103],
-                 "int64 is not in T1", plain)  # fmt: skip
+    yield Check(
+        "reference",
+        "QuantizeLinear casts",
+        replace(plain, x=_f([np.inf, 4])),
+        [[255, 103]],
+        Gives([0, 103]),
+        "infinity is more than 255",
+        plain,
+        [102, 103],
+    )
+    yield Check(
+        "reference",
+        "QuantizeLinear to float 8",
+        floats,
+        [[2, 3]],
+        Gives([1, 2]),
+        words,
+        none,
+        [1, 2],
+    )
+    yield Check(
+        "tract",
+        "QuantizeLinear overflows",
+        replace(fixed, x=_f([1e10, 4])),
+        [[127, 3]],
+        Gives([-128, 3]),
+        "5e9 is more than 127",
+        fixed,
+        [2, 3],
+    )
+    yield _taken(
+        "reference", "QuantizeLinear and Dynamic", long, [102, 103], "int64 is not in T1", plain
+    )
     vector = replace(plain, x=_row(2, 40), more=(_f([2, 20]), np.array([1, 2], np.uint8)))
-    yield _taken("reference", "QuantizeLinear-10 takes", replace(vector, opset=10), [[2, 4]],
-                 "“It's a scalar”", replace(vector, opset=13))  # fmt: skip
+    yield _taken(
+        "reference",
+        "QuantizeLinear-10 takes",
+        replace(vector, opset=10),
+        [[2, 4]],
+        "“It's a scalar”",
+        replace(vector, opset=13),
+    )
     three = replace(plain, x=_row(1, 2, 3, 4, 50), more=(_row(1, 10, 100),))
-    yield Check("reference", "QuantizeLinear takes more blocks", _with(three, block_size=3), [],
-                Gives([[1, 2, 3, 0, 5]]), "5 elements make 2 blocks of 3", _with(
-                    three, block_size=2), [[1, 2, 0, 0, 0]])  # fmt: skip
-    yield Check("reference", "QuantizeLinear repeats", _with(three, block_size=2**32 + 2), [],
-                Raises("Unable to allocate"), "5 elements make 1 block of 2^32 + 2", _with(
-                    three, block_size=2), [[1, 2, 0, 0, 0]])  # fmt: skip
+    yield Check(
+        "reference",
+        "QuantizeLinear takes more blocks",
+        _with(three, block_size=3),
+        [],
+        Gives([[1, 2, 3, 0, 5]]),
+        "5 elements make 2 blocks of 3",
+        _with(three, block_size=2),
+        [[1, 2, 0, 0, 0]],
+    )
+    yield Check(
+        "reference",
+        "QuantizeLinear repeats",
+        _with(three, block_size=2**32 + 2),
+        [],
+        Raises("Unable to allocate"),
+        "5 elements make 1 block of 2^32 + 2",
+        _with(three, block_size=2),
+        [[1, 2, 0, 0, 0]],
+    )
     lone = replace(fixed, more=(two,), gives="uint8")
     half = replace(lone, more=(np.array(2, np.float16),))
-    yield Check("tract", "QuantizeLinear has neither", half, [[1, 2]], Raises("F16"),
-                "2 / 2, 4 / 2", lone, [1, 2])  # fmt: skip
+    yield Check(
+        "tract",
+        "QuantizeLinear has neither",
+        half,
+        [[1, 2]],
+        Raises("F16"),
+        "2 / 2, 4 / 2",
+        lone,
+        [1, 2],
+    )
     wide = replace(fixed, more=(two, np.array(1, np.int16)), gives="int16")
-    yield Check("tract", "QuantizeLinear has no outputs", wide, [[2, 3]], Raises("QuantizeLinear"),
-                "1 + 1, 2 + 1", fixed, [2, 3])  # fmt: skip
-    yield Check("tract", "QuantizeLinear ignores output_dtype", replace(
-        _with(lone, output_dtype=3), gives="int8"), [[1, 2]], Gives([1, 2], "uint8"), "3 is INT8",
-        lone, [1, 2])  # fmt: skip
+    yield Check(
+        "tract",
+        "QuantizeLinear has no outputs",
+        wide,
+        [[2, 3]],
+        Raises("QuantizeLinear"),
+        "1 + 1, 2 + 1",
+        fixed,
+        [2, 3],
+    )
+    yield Check(
+        "tract",
+        "QuantizeLinear ignores output_dtype",
+        replace(_with(lone, output_dtype=3), gives="int8"),
+        [[1, 2]],
+        Gives([1, 2], "uint8"),
+        "3 is INT8",
+        lone,
+        [1, 2],
+    )
     yield _taken(
         "tract",
         "QuantizeLinear takes attributes",
@@ -7464,9 +9043,16 @@ def quantized() -> Iterator[Check]:
     dynamic = Model(
         "DynamicQuantizeLinear", 11, {}, _f([1e38, -5e37, 3e37]), gives="uint8", after=2
     )
-    yield Check("openvino", "DynamicQuantizeLinear of large", dynamic, [[255, 0, 136]],
-                Gives([255, 0, 255]), "the scale is 1.5e38 / 255, and 85 + 51 = 136",
-                replace(dynamic, x=_f([1e3, -5e2, 3e2])), [255, 0, 136])  # fmt: skip
+    yield Check(
+        "openvino",
+        "DynamicQuantizeLinear of large",
+        dynamic,
+        [[255, 0, 136]],
+        Gives([255, 0, 255]),
+        "the scale is 1.5e38 / 255, and 85 + 51 = 136",
+        replace(dynamic, x=_f([1e3, -5e2, 3e2])),
+        [255, 0, 136],
+    )
 
 
 def products_of_few_bits() -> Iterator[Check]:
@@ -7481,40 +9067,106 @@ def products_of_few_bits() -> Iterator[Check]:
     ):
         yield Check(engine, cause, rows, [[[3], [3]]], shows, why, plain, [[-1], [3]])
     none = replace(plain, x=np.zeros((2, 0), np.int8), more=(np.zeros((0, 3), np.int8),))
-    yield Check("onnxruntime", "MatMulInteger gives sums of no", none, [np.zeros((2, 3))],
-                Leftovers((2, 3)), "sums of nothing are 0", plain, [[-1], [3]],
-                sometimes=True)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "MatMulInteger gives sums of no",
+        none,
+        [np.zeros((2, 3))],
+        Leftovers((2, 3)),
+        "sums of nothing are 0",
+        plain,
+        [[-1], [3]],
+        sometimes=True,
+    )
     filters = np.array([[[7]], [[11]]], np.int8)
     each = np.array([1, 10], np.int8)
-    conv = Model("ConvInteger", 10, {}, np.array([[[3, 5]]], np.int8),
-                 more=(filters, None, each), gives="int32")  # fmt: skip
+    conv = Model(
+        "ConvInteger",
+        10,
+        {},
+        np.array([[[3, 5]]], np.int8),
+        more=(filters, None, each),
+        gives="int32",
+    )
     plane = replace(conv, x=conv.x[:, :, None], more=(filters[..., None], None, each))
-    yield Check("reference", "ConvInteger refuses zero points of filters", conv,
-                [[[[18, 30], [3, 5]]]], Raises("non-broadcastable"), "3 · 6, 5 · 6, 3 · 1, 5 · 1",
-                plane, [[[[18, 30]], [[3, 5]]]])  # fmt: skip
+    yield Check(
+        "reference",
+        "ConvInteger refuses zero points of filters",
+        conv,
+        [[[[18, 30], [3, 5]]]],
+        Raises("non-broadcastable"),
+        "3 · 6, 5 · 6, 3 · 1, 5 · 1",
+        plane,
+        [[[[18, 30]], [[3, 5]]]],
+    )
     alone, column = replace(plain, more=(ones,)), replace(plain, more=(ones[:, 0],))
     vector, why = replace(alone, x=square[0]), "of a vector no axis is left"
     for engine, cause in (
-        ("openvino", "MatMulInteger of a vector keeps"), ("tract", "MatMulInteger of a vector A"),
-    ):  # fmt: skip
+        ("openvino", "MatMulInteger of a vector keeps"),
+        ("tract", "MatMulInteger of a vector A"),
+    ):
         yield Check(engine, cause, vector, [[3]], Gives([[3]]), why, alone, [[3], [7]])
     scalar = replace(alone, x=np.array(3, np.int8), more=(np.array([2], np.int8),))
-    yield Check("openvino", "MatMulInteger takes a scalar", scalar, [], Gives([6]),
-                "a scalar is no matrix", alone, [[3], [7]])  # fmt: skip
+    yield Check(
+        "openvino",
+        "MatMulInteger takes a scalar",
+        scalar,
+        [],
+        Gives([6]),
+        "a scalar is no matrix",
+        alone,
+        [[3], [7]],
+    )
     other = replace(plain, more=(ones, np.array(2, np.uint8)))
-    yield _taken("openvino", "MatMulInteger and ConvInteger take zero points", other, [[-1], [3]],
-                 "both are of T1", plain)  # fmt: skip
-    yield Check("tract", "MatMulInteger refuses a vector", column, [[3, 7]],
-                Raises("Translating node"), "1 + 2, 3 + 4", alone, [[3], [7]])  # fmt: skip
-    yield Check("tract", "MatMulInteger refuses zero points of stacks", replace(
-        plain, x=np.stack([square, square]), more=(ones, np.array([[[0], [2]]] * 2, np.int8))),
-        [[[[3], [3]]] * 2], Raises("codegen"), "1 + 2, (3 - 2) + (4 - 2)", plain,
-        [[-1], [3]])  # fmt: skip
-    yield Check("tract", "MatMulInteger aborts", replace(alone, more=(two,)), [], Dies("panicked"),
-                "a scalar is no matrix", alone, [[3], [7]])  # fmt: skip
+    yield _taken(
+        "openvino",
+        "MatMulInteger and ConvInteger take zero points",
+        other,
+        [[-1], [3]],
+        "both are of T1",
+        plain,
+    )
+    yield Check(
+        "tract",
+        "MatMulInteger refuses a vector",
+        column,
+        [[3, 7]],
+        Raises("Translating node"),
+        "1 + 2, 3 + 4",
+        alone,
+        [[3], [7]],
+    )
+    yield Check(
+        "tract",
+        "MatMulInteger refuses zero points of stacks",
+        replace(
+            plain, x=np.stack([square, square]), more=(ones, np.array([[[0], [2]]] * 2, np.int8))
+        ),
+        [[[[3], [3]]] * 2],
+        Raises("codegen"),
+        "1 + 2, (3 - 2) + (4 - 2)",
+        plain,
+        [[-1], [3]],
+    )
+    yield Check(
+        "tract",
+        "MatMulInteger aborts",
+        replace(alone, more=(two,)),
+        [],
+        Dies("panicked"),
+        "a scalar is no matrix",
+        alone,
+        [[3], [7]],
+    )
     half, one, zero = np.array(0.5, np.float32), np.array(1, np.float32), np.array(0, np.int8)
-    many = Model("QLinearMatMul", 21, {}, np.array([[1], [3]], np.int8), more=(
-        half, zero, np.array([[1]], np.int8), one, zero, one, zero), gives="int8")  # fmt: skip
+    many = Model(
+        "QLinearMatMul",
+        21,
+        {},
+        np.array([[1], [3]], np.int8),
+        more=(half, zero, np.array([[1]], np.int8), one, zero, one, zero),
+        gives="int8",
+    )
     odd = replace(many, more=(*many.more[:-1], np.array(1, np.int8)))
     why = "“For (x / y_scale), it is rounding to nearest ties to even.”"
     for engine, cause in (
@@ -7523,73 +9175,194 @@ def products_of_few_bits() -> Iterator[Check]:
     ):
         yield Check(engine, cause, odd, [[[1], [3]]], Gives([[2], [2]]), why, many, [[0], [2]])
     lines = np.array([0, 1], np.int8)
-    several = replace(many, x=np.array([[2]], np.int8), more=(
-        one, zero, np.array([[3, 4]], np.int8), one, lines, one, zero))  # fmt: skip
+    several = replace(
+        many,
+        x=np.array([[2]], np.int8),
+        more=(one, zero, np.array([[3, 4]], np.int8), one, lines, one, zero),
+    )
     all_of_one = replace(several, more=(*several.more[:4], zero, *several.more[5:]))
     why = "“Scale and zero point must have same shape.”"
-    yield Check("reference", "QLinearMatMul and QLinearConv take one", several, [], Gives([[6, 6]]),
-                why, all_of_one, [[6, 8]])  # fmt: skip
-    yield Check("onnxruntime", "QLinearMatMul and QLinearConv take one", several, [],
-                Gives([[6, 6]]), why, all_of_one, [[6, 8]])  # fmt: skip
+    yield Check(
+        "reference",
+        "QLinearMatMul and QLinearConv take one",
+        several,
+        [],
+        Gives([[6, 6]]),
+        why,
+        all_of_one,
+        [[6, 8]],
+    )
+    yield Check(
+        "onnxruntime",
+        "QLinearMatMul and QLinearConv take one",
+        several,
+        [],
+        Gives([[6, 6]]),
+        why,
+        all_of_one,
+        [[6, 8]],
+    )
     eight = np.array([[1.5]], ml_dtypes.float8_e4m3fn)
     nothing = np.array(0, eight.dtype)
-    yield Check("reference", "QLinearMatMul takes numbers of float 8", replace(
-        many, x=eight, more=(one, nothing, eight, one, nothing, one, zero)), [[[2]]], Gives([[1]]),
-        "1.5 · 1.5 is 2.25", many, [[0], [2]])  # fmt: skip
+    yield Check(
+        "reference",
+        "QLinearMatMul takes numbers of float 8",
+        replace(many, x=eight, more=(one, nothing, eight, one, nothing, one, zero)),
+        [[[2]]],
+        Gives([[1]]),
+        "1.5 · 1.5 is 2.25",
+        many,
+        [[0], [2]],
+    )
     rows = replace(many, more=(np.ones(2, np.float32), lines, *many.more[2:]))
-    yield Check("openvino", "QLinearMatMul refuses scales", rows, [[[1], [2]]],
-                Raises("can't be derived"), "1 and 3 - 1", many, [[0], [2]])  # fmt: skip
-    yield Check("openvino", "QLinearMatMul refuses vectors", replace(many, x=many.x[:, 0], more=(
-        *many.more[:2], np.array([2, 4], np.int8), *many.more[3:])), [[7]],
-        Raises("out of tensor range"), "1 · 2 + 3 · 4 = 14, halved", many, [[0], [2]])  # fmt: skip
-    vector = replace(many, x=many.x[:, 0], more=(*many.more[:2], np.array([[2], [4]], np.int8),
-                     *many.more[3:]))  # fmt: skip
-    yield Check("tract", "QLinearMatMul refuses a vector", vector, [[7]],
-                Raises("Translating node"), "1 · 2 + 3 · 4 = 14, halved", many,
-                [[0], [2]])  # fmt: skip
+    yield Check(
+        "openvino",
+        "QLinearMatMul refuses scales",
+        rows,
+        [[[1], [2]]],
+        Raises("can't be derived"),
+        "1 and 3 - 1",
+        many,
+        [[0], [2]],
+    )
+    yield Check(
+        "openvino",
+        "QLinearMatMul refuses vectors",
+        replace(
+            many, x=many.x[:, 0], more=(*many.more[:2], np.array([2, 4], np.int8), *many.more[3:])
+        ),
+        [[7]],
+        Raises("out of tensor range"),
+        "1 · 2 + 3 · 4 = 14, halved",
+        many,
+        [[0], [2]],
+    )
+    vector = replace(
+        many, x=many.x[:, 0], more=(*many.more[:2], np.array([[2], [4]], np.int8), *many.more[3:])
+    )
+    yield Check(
+        "tract",
+        "QLinearMatMul refuses a vector",
+        vector,
+        [[7]],
+        Raises("Translating node"),
+        "1 · 2 + 3 · 4 = 14, halved",
+        many,
+        [[0], [2]],
+    )
     scales = (part.astype(np.float16) if part.dtype == np.float32 else part for part in many.more)
     narrow = replace(many, more=tuple(scales))
-    yield Check("tract", "QLinearMatMul-21 refuses", narrow, [[[0], [2]]],
-                Raises("Failed analyse"), "0.5 and 1.5", many, [[0], [2]])  # fmt: skip
-    signals = Model("QLinearConv", 10, {}, conv.x, more=(
-        one, zero, filters, np.ones(2, np.float32), each, one, zero), gives="int8")  # fmt: skip
-    wide = replace(signals, x=conv.x[:, :, None], more=(
-        one, zero, filters[..., None], *signals.more[3:]))  # fmt: skip
-    yield Check("reference", "QLinearConv takes scales of filters", signals,
-                [[[[18, 30], [3, 5]]]], Gives([[[[18, 30], [3, 5]]] * 2]),
-                "3 · 6, 5 · 6, 3 · 1, 5 · 1", wide, [[[[18, 30]], [[3, 5]]]])  # fmt: skip
+    yield Check(
+        "tract",
+        "QLinearMatMul-21 refuses",
+        narrow,
+        [[[0], [2]]],
+        Raises("Failed analyse"),
+        "0.5 and 1.5",
+        many,
+        [[0], [2]],
+    )
+    signals = Model(
+        "QLinearConv",
+        10,
+        {},
+        conv.x,
+        more=(one, zero, filters, np.ones(2, np.float32), each, one, zero),
+        gives="int8",
+    )
+    wide = replace(
+        signals, x=conv.x[:, :, None], more=(one, zero, filters[..., None], *signals.more[3:])
+    )
+    yield Check(
+        "reference",
+        "QLinearConv takes scales of filters",
+        signals,
+        [[[[18, 30], [3, 5]]]],
+        Gives([[[[18, 30], [3, 5]]] * 2]),
+        "3 · 6, 5 · 6, 3 · 1, 5 · 1",
+        wide,
+        [[[[18, 30]], [[3, 5]]]],
+    )
     both = np.array([[[[7]], [[8]]], [[[11]], [[12]]]], np.int8)
-    mixed = replace(wide, x=np.array([[[[3]], [[1]]]], np.int8), more=(
-        one, zero, both, np.array([1, 4], np.float32), zero.repeat(2), one, zero))  # fmt: skip
-    yield Check("openvino", "QLinearConv takes scales of filters", mixed, [[[[[29]], [[127]]]]],
-                Gives([[[[53]], [[81]]]]), "3 · 7 + 8, and (3 · 11 + 12) · 4 = 180, saturated",
-                replace(mixed, more=(one, zero, both, one, zero, one, zero)),
-                [[[[29]], [[45]]]])  # fmt: skip
+    mixed = replace(
+        wide,
+        x=np.array([[[[3]], [[1]]]], np.int8),
+        more=(one, zero, both, np.array([1, 4], np.float32), zero.repeat(2), one, zero),
+    )
+    yield Check(
+        "openvino",
+        "QLinearConv takes scales of filters",
+        mixed,
+        [[[[[29]], [[127]]]]],
+        Gives([[[[53]], [[81]]]]),
+        "3 · 7 + 8, and (3 · 11 + 12) · 4 = 180, saturated",
+        replace(mixed, more=(one, zero, both, one, zero, one, zero)),
+        [[[[29]], [[45]]]],
+    )
     bias, point = np.array([2], np.int32), np.array(1, np.int8)
     weights = np.array([[[1, 10]]], np.int8)
-    biased = _with(replace(signals, x=np.array([[[1, 2, 4]]], np.int8), more=(
-        one, point, weights, one, zero, one, zero, bias)), pads=[1, 0])  # fmt: skip
-    yield Check("openvino", "QLinearConv of constant weights", replace(biased, constant=True),
-                [[[[2, 12, 33]]]], Raises("uitable implementations"),
-                "0 + 2, 0 + 10 + 2, 1 + 30 + 2", biased, [[[2, 12, 33]]],
-                sometimes=True)  # fmt: skip
+    biased = _with(
+        replace(
+            signals,
+            x=np.array([[[1, 2, 4]]], np.int8),
+            more=(one, point, weights, one, zero, one, zero, bias),
+        ),
+        pads=[1, 0],
+    )
+    yield Check(
+        "openvino",
+        "QLinearConv of constant weights",
+        replace(biased, constant=True),
+        [[[[2, 12, 33]]]],
+        Raises("uitable implementations"),
+        "0 + 2, 0 + 10 + 2, 1 + 30 + 2",
+        biased,
+        [[[2, 12, 33]]],
+        sometimes=True,
+    )
     points = replace(mixed, more=(one, zero.repeat(2), both, one, zero, one, zero))
-    yield _taken("openvino", "QLinearConv takes several zero points", points, [[[[29]], [[45]]]],
-                 "“Each scale and zero-point pair must have same shape.”", replace(
-                     mixed, more=(one, zero, both, one, zero, one, zero)))  # fmt: skip
+    yield _taken(
+        "openvino",
+        "QLinearConv takes several zero points",
+        points,
+        [[[[29]], [[45]]]],
+        "“Each scale and zero-point pair must have same shape.”",
+        replace(mixed, more=(one, zero, both, one, zero, one, zero)),
+    )
     long = np.array([2], np.int64)
-    yield _taken("tract", "QLinearConv takes a bias", replace(biased, more=(
-        *biased.more[:-1], long)), [[[2, 12, 33]]], "T4 is int32", biased)  # fmt: skip
+    yield _taken(
+        "tract",
+        "QLinearConv takes a bias",
+        replace(biased, more=(*biased.more[:-1], long)),
+        [[[2, 12, 33]]],
+        "T4 is int32",
+        biased,
+    )
     two = np.array([[[1]], [[2]]], np.int8)
-    pair = replace(signals, more=(one, zero, two, np.array([1, 1], np.float32), zero.repeat(2),
-                                  one, zero))  # fmt: skip
-    yield _taken("tract", "QLinearConv takes one scale", replace(pair, more=(
-        *pair.more[:3], one, *pair.more[4:])), [[[3, 5], [6, 10]]],
-        "“Each scale and zero-point pair must have same shape.”", pair)  # fmt: skip
+    pair = replace(
+        signals, more=(one, zero, two, np.array([1, 1], np.float32), zero.repeat(2), one, zero)
+    )
+    yield _taken(
+        "tract",
+        "QLinearConv takes one scale",
+        replace(pair, more=(*pair.more[:3], one, *pair.more[4:])),
+        [[[3, 5], [6, 10]]],
+        "“Each scale and zero-point pair must have same shape.”",
+        pair,
+    )
     ends = replace(plain, x=np.full((1, 4), 255, np.uint8), more=(np.full((4, 1), 127, np.int8),))
     small = replace(ends, x=np.full((1, 4), 2, np.uint8))
-    yield Check("onnxruntime", "On a CPU without AVX-512 or VNNI", ends, [[[129540]]],
-                Gives([[65534]]), "4 · 255 · 127", small, [[1016]], sometimes=True)  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "On a CPU without AVX-512 or VNNI",
+        ends,
+        [[[129540]]],
+        Gives([[65534]]),
+        "4 · 255 · 127",
+        small,
+        [[1016]],
+        sometimes=True,
+    )
 
 
 def sequences() -> Iterator[Check]:
@@ -7602,13 +9375,27 @@ def sequences() -> Iterator[Check]:
         return np.array(place, np.int64)
 
     split = Model("SplitToSequence", 11, {}, whole.T, more=(at(1),), item=0)
-    yield Check("onnxruntime", "SplitToSequence without keepdims drops", _with(split, keepdims=0),
-                [[[1]]], Gives([1]), "“If input 'split' is specified, this attribute is ignored.”",
-                split, [[1]])  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "SplitToSequence without keepdims drops",
+        _with(split, keepdims=0),
+        [[[1]]],
+        Gives([1]),
+        "“If input 'split' is specified, this attribute is ignored.”",
+        split,
+        [[1]],
+    )
     chunk = replace(split, more=(at(2),))
-    yield Check("onnxruntime", "SplitToSequence without keepdims refuses", _with(chunk, keepdims=0),
-                [[[1], [2]]], Raises("new size (1)"), "“this attribute is ignored”",
-                chunk, [[1], [2]])  # fmt: skip
+    yield Check(
+        "onnxruntime",
+        "SplitToSequence without keepdims refuses",
+        _with(chunk, keepdims=0),
+        [[[1], [2]]],
+        Raises("new size (1)"),
+        "“this attribute is ignored”",
+        chunk,
+        [[1], [2]],
+    )
     listed = replace(split, more=(at([2, 1]),))
     yield _taken(
         "onnxruntime",
@@ -7635,23 +9422,60 @@ def sequences() -> Iterator[Check]:
         "“It must be a scalar”",
         taken,
     )
-    yield Check("openvino", "SequenceAt takes every negative", replace(
-        taken, more=(two, three, at(-3))), [[1]], Gives([3]), "the third from the back is [1]",
-        taken, [2])  # fmt: skip
+    yield Check(
+        "openvino",
+        "SequenceAt takes every negative",
+        replace(taken, more=(two, three, at(-3))),
+        [[1]],
+        Gives([3]),
+        "the third from the back is [1]",
+        taken,
+        [2],
+    )
     left = Model("SequenceErase", 11, {}, one, more=(two, three, at(0)), sequence=3, item=0)
     last = replace(left, more=(two, three, at(-1)))
-    yield Check("openvino", "SequenceErase takes every negative", last, [[1]], Gives([2]),
-                "the last of three is gone, not the first", left, [2])  # fmt: skip
-    yield Check("openvino", "Where a position is fed and tensors are of several ranks",
-                replace(left, more=(two.reshape(1, 1), three, at(2))), [[1]], Gives([[2]]),
-                "what is left is [1] and [[2]]", left, [2])  # fmt: skip
+    yield Check(
+        "openvino",
+        "SequenceErase takes every negative",
+        last,
+        [[1]],
+        Gives([2]),
+        "the last of three is gone, not the first",
+        left,
+        [2],
+    )
+    yield Check(
+        "openvino",
+        "Where a position is fed and tensors are of several ranks",
+        replace(left, more=(two.reshape(1, 1), three, at(2))),
+        [[1]],
+        Gives([[2]]),
+        "what is left is [1] and [[2]]",
+        left,
+        [2],
+    )
     put = Model("SequenceInsert", 11, {}, one, more=(two, three, at(1)), sequence=2, item=0)
-    yield Check("reference", "SequenceInsert takes the position at the back", replace(
-        put, more=(two, three, at(2))), [[1]], Gives([3]), "[3] comes behind [1] and [2]",
-        put, [1])  # fmt: skip
+    yield Check(
+        "reference",
+        "SequenceInsert takes the position at the back",
+        replace(put, more=(two, three, at(2))),
+        [[1]],
+        Gives([3]),
+        "[3] comes behind [1] and [2]",
+        put,
+        [1],
+    )
     first = Model("SequenceInsert", 11, {}, pair, sequence=0, item=0)
-    yield Check("reference", "SequenceInsert divides", replace(first, more=(at(0),)), [pair],
-                Raises("modulo by zero"), "it is all there is", first, pair)  # fmt: skip
+    yield Check(
+        "reference",
+        "SequenceInsert divides",
+        replace(first, more=(at(0),)),
+        [pair],
+        Raises("modulo by zero"),
+        "it is all there is",
+        first,
+        pair,
+    )
     yield _taken(
         "reference",
         "SequenceInsert takes every position",
@@ -7661,30 +9485,66 @@ def sequences() -> Iterator[Check]:
         put,
     )
     alike = Model("SequenceConstruct", 11, {}, pair, more=(one,), item=0)
-    yield _taken("reference", "Tensors of unequal types", replace(alike, more=(half,)), pair,
-                 "“All tensors in 'inputs' must have the same data type.”", alike)  # fmt: skip
+    yield _taken(
+        "reference",
+        "Tensors of unequal types",
+        replace(alike, more=(half,)),
+        pair,
+        "“All tensors in 'inputs' must have the same data type.”",
+        alike,
+    )
     for engine in ("reference", "openvino"):
         empty = Model("SequenceEmpty", 11, {"dtype": 1}, at(0), "nothing", item="length")
-        yield _taken(engine, "SequenceEmpty does not read", _with(empty, dtype=99), 0,
-                     "99 is no type", empty)  # fmt: skip
+        yield _taken(
+            engine, "SequenceEmpty does not read", _with(empty, dtype=99), 0, "99 is no type", empty
+        )
     join = Model("ConcatFromSequence", 11, {"axis": 0, "new_axis": 0}, one, more=(two,), sequence=2)
-    yield _taken("reference", "ConcatFromSequence reads a new_axis", _with(join, new_axis=0.0),
-                 [1, 2], "new_axis is an integer", join)  # fmt: skip
-    yield _taken("openvino", "ConcatFromSequence does without", replace(join, attrs={}), [1, 2],
-                 "axis is required", join)  # fmt: skip
+    yield _taken(
+        "reference",
+        "ConcatFromSequence reads a new_axis",
+        _with(join, new_axis=0.0),
+        [1, 2],
+        "new_axis is an integer",
+        join,
+    )
+    yield _taken(
+        "openvino",
+        "ConcatFromSequence does without",
+        replace(join, attrs={}),
+        [1, 2],
+        "axis is required",
+        join,
+    )
     constant = replace(first, stored="raw_data")
-    yield Check("openvino", "An initializer of shape [0]", replace(constant, x=pair[:0]), [[]],
-                Leftovers(()), "it comes out as it went in", constant, pair)  # fmt: skip
+    yield Check(
+        "openvino",
+        "An initializer of shape [0]",
+        replace(constant, x=pair[:0]),
+        [[]],
+        Leftovers(()),
+        "it comes out as it went in",
+        constant,
+        pair,
+    )
     text = replace(first, x=np.array(["a"], object), stored="string_data")
-    yield Check("openvino", "An initializer of no texts", replace(text, x=text.x[:0]), [[]],
-                Raises("Unknown type"), "it comes out as it went in", text, ["a"])  # fmt: skip
+    yield Check(
+        "openvino",
+        "An initializer of no texts",
+        replace(text, x=text.x[:0]),
+        [[]],
+        Raises("Unknown type"),
+        "it comes out as it went in",
+        text,
+        ["a"],
+    )
 
 
 def grids() -> Iterator[Check]:
     """GridSample of rows of pixels, at columns 0 and 1 of two: x + 1/2."""
 
-    def sample(x: Any, *places: float, opset: int = 20, dtype: Any = np.float32, **attrs: Any
-               ) -> Model:  # fmt: skip
+    def sample(
+        x: Any, *places: float, opset: int = 20, dtype: Any = np.float32, **attrs: Any
+    ) -> Model:
         grid = np.array([[[[place, 0] for place in places]]], dtype)
         return Model("GridSample", opset, attrs, np.array([[[x]]]), more=(grid,))
 
@@ -7699,64 +9559,209 @@ def grids() -> Iterator[Check]:
     places = of(np.float32, -0.5, 0, 0, 0.5, 0, 0).reshape(1, 1, 1, 2, 3)
     volume = replace(line, x=f32.reshape(1, 1, 1, 1, 2), more=(places,))
     four = sample(of(np.float32, 0, 32, 64, 0), 0, mode="cubic")
-    cubes = replace(four, x=four.x[:, :, None],
-                    more=(np.zeros((1, 1, 1, 1, 3), np.float32),))  # fmt: skip
+    cubes = replace(four, x=four.x[:, :, None], more=(np.zeros((1, 1, 1, 1, 3), np.float32),))
     curve, why = [[[[57]]]], "(0 + 19 · 96 - 0) / 32"
     averages = sample(of(np.int32, 8, 16), -0.5, 0, 0.5)
     texts = replace(plain, x=np.array([[[["a", "b"]]]], object))
-    later, named = (sample(f32, -0.5, *more, 0.5, opset=16, mode=mode)
-                    for mode, *more in (("linear",), ("bilinear", 0.0)))  # fmt: skip
+    later, named = (
+        sample(f32, -0.5, *more, 0.5, opset=16, mode=mode)
+        for mode, *more in (("linear",), ("bilinear", 0.0))
+    )
     flat: Any = {"padding_mode": "reflection", "align_corners": 1}
     one = of(np.float32, 7)
     wide = sample(of(np.float32, *range(4099)) % 2, 0.25, dtype=np.float16, **near)
     for engine, cause, model, wants, shows, reason, control, answer in (
-        ("onnxruntime", "GridSample takes images and volumes alone", line, [[[8, 16]]],
-         Raises("Only 4-D or 5-D tensor is supported"), between, plain, right),
-        ("onnxruntime", "GridSample has no cubic averages", cubes, [curve],
-         Raises("Only support GridSample Cubic mode"), why, four, curve),
-        ("onnxruntime", "GridSample makes a whole number of 64 bits", sample(f32, -1e20), [[[[0]]]],
-         Gives([[[[4]]]]), "“zeros: use 0 for out-of-bound grid locations”", plain, right),
-        ("onnxruntime", "GridSample-16 takes volumes", replace(volume, opset=16), None,
-         Gives([[[right[0][0]]]]), "“only spatial (4-D) inputs are supported”", volume,
-         [[[right[0][0]]]]),
-        ("reference", "GridSample makes integers of the weights", averages, [[[[8, 12, 16]]]],
-         Gives([[[[8, 0, 16]]]]), between, sample(f32, -0.5, 0, 0.5), [[[[8, 12, 16]]]]),
-        ("reference", "GridSample of float64 takes places", sample(
-            of(np.float64, 8, 16), 2.0**-30, dtype=np.float64, **near), [[[[16]]]],
-         Gives([[[[8]]]]), "1/2 + 2^-30 is nearer to 1", plain, right),
-        ("reference", "GridSample computes places in the type", wide, [[[[1]]]],
-         Gives([[[[0]]]]), "(1.25 · 4099 - 1) / 2 is 2561.375", replace(
-             wide, more=(wide.more[0].astype(np.float32),)), [[[[1]]]]),
-        ("reference", "GridSample makes no answer", replace(plain, more=(
-            np.zeros((1, 0, 2, 2), np.float32),)), [np.zeros((1, 1, 0, 2))],
-         Raises("does not return a tuple"), "there are no rows", plain, right),
-        ("reference", "GridSample-16 knows bilinear", named, [[[[8, 12, 16]]]],
-         Raises("only supports nearest, linear, and cubic"), between, first, right),
-        ("reference", "GridSample divides by the distance", sample(one, -2.0, **flat), [[[[7]]]],
-         Raises("cannot convert float infinity"), "there is one pixel", plain, right),
-        ("reference", "GridSample-16 takes the names", later, None, Gives(right),
-         "“bilinear (default), nearest and bicubic”", first, right),
-        ("reference", "GridSample takes any padding_mode", _with(plain, padding_mode="none"), None,
-         Gives(right), "“`zeros`(default), `border`, `reflection`”", plain, right),
-        ("reference", "GridSample does not compare the shape", replace(plain, more=(
-            plain.more[0].repeat(2, axis=0),)), None, Gives(right),
-         "there is one image, and there are two grids", plain, right),
-        ("openvino", "GridSample reads padding_mode", _with(plain, padding_mode="Border"), None,
-         Gives(right), "“`zeros`(default), `border`, `reflection`”", plain, right),
-        ("tract", "GridSample of float64 is computed", sample(
-            of(np.float64, 1e300, 16), 0.5, -0.5, **near), [[[[16, 1e300]]]],
-         Gives([[[[16, inf]]]]), "pixels are copied", plain, right),
-        ("tract", "GridSample puts integers through float32", sample(
-            of(np.int32, 16777217, 16), 0.5, -0.5, **near), [[[[16, 16777217]]]],
-         Gives([[[[16, 16777216]]]]), "pixels are copied", plain, right),
-        ("tract", "GridSample has cubic averages of images", cubes, [curve], Dies(""), why, four,
-         curve),
-        ("tract", "GridSample refuses an initializer of texts", replace(
-            texts, stored="string_data"), [[[["a", "b"]]]], Raises("Evaluating"),
-         "pixels are copied", plain, right),
-        ("tract", "GridSample takes the names of averages", later, None, Gives(right),
-         "“bilinear (default), nearest and bicubic”", first, right),
-    ):  # fmt: skip
+        (
+            "onnxruntime",
+            "GridSample takes images and volumes alone",
+            line,
+            [[[8, 16]]],
+            Raises("Only 4-D or 5-D tensor is supported"),
+            between,
+            plain,
+            right,
+        ),
+        (
+            "onnxruntime",
+            "GridSample has no cubic averages",
+            cubes,
+            [curve],
+            Raises("Only support GridSample Cubic mode"),
+            why,
+            four,
+            curve,
+        ),
+        (
+            "onnxruntime",
+            "GridSample makes a whole number of 64 bits",
+            sample(f32, -1e20),
+            [[[[0]]]],
+            Gives([[[[4]]]]),
+            "“zeros: use 0 for out-of-bound grid locations”",
+            plain,
+            right,
+        ),
+        (
+            "onnxruntime",
+            "GridSample-16 takes volumes",
+            replace(volume, opset=16),
+            None,
+            Gives([[[right[0][0]]]]),
+            "“only spatial (4-D) inputs are supported”",
+            volume,
+            [[[right[0][0]]]],
+        ),
+        (
+            "reference",
+            "GridSample makes integers of the weights",
+            averages,
+            [[[[8, 12, 16]]]],
+            Gives([[[[8, 0, 16]]]]),
+            between,
+            sample(f32, -0.5, 0, 0.5),
+            [[[[8, 12, 16]]]],
+        ),
+        (
+            "reference",
+            "GridSample of float64 takes places",
+            sample(of(np.float64, 8, 16), 2.0**-30, dtype=np.float64, **near),
+            [[[[16]]]],
+            Gives([[[[8]]]]),
+            "1/2 + 2^-30 is nearer to 1",
+            plain,
+            right,
+        ),
+        (
+            "reference",
+            "GridSample computes places in the type",
+            wide,
+            [[[[1]]]],
+            Gives([[[[0]]]]),
+            "(1.25 · 4099 - 1) / 2 is 2561.375",
+            replace(wide, more=(wide.more[0].astype(np.float32),)),
+            [[[[1]]]],
+        ),
+        (
+            "reference",
+            "GridSample makes no answer",
+            replace(plain, more=(np.zeros((1, 0, 2, 2), np.float32),)),
+            [np.zeros((1, 1, 0, 2))],
+            Raises("does not return a tuple"),
+            "there are no rows",
+            plain,
+            right,
+        ),
+        (
+            "reference",
+            "GridSample-16 knows bilinear",
+            named,
+            [[[[8, 12, 16]]]],
+            Raises("only supports nearest, linear, and cubic"),
+            between,
+            first,
+            right,
+        ),
+        (
+            "reference",
+            "GridSample divides by the distance",
+            sample(one, -2.0, **flat),
+            [[[[7]]]],
+            Raises("cannot convert float infinity"),
+            "there is one pixel",
+            plain,
+            right,
+        ),
+        (
+            "reference",
+            "GridSample-16 takes the names",
+            later,
+            None,
+            Gives(right),
+            "“bilinear (default), nearest and bicubic”",
+            first,
+            right,
+        ),
+        (
+            "reference",
+            "GridSample takes any padding_mode",
+            _with(plain, padding_mode="none"),
+            None,
+            Gives(right),
+            "“`zeros`(default), `border`, `reflection`”",
+            plain,
+            right,
+        ),
+        (
+            "reference",
+            "GridSample does not compare the shape",
+            replace(plain, more=(plain.more[0].repeat(2, axis=0),)),
+            None,
+            Gives(right),
+            "there is one image, and there are two grids",
+            plain,
+            right,
+        ),
+        (
+            "openvino",
+            "GridSample reads padding_mode",
+            _with(plain, padding_mode="Border"),
+            None,
+            Gives(right),
+            "“`zeros`(default), `border`, `reflection`”",
+            plain,
+            right,
+        ),
+        (
+            "tract",
+            "GridSample of float64 is computed",
+            sample(of(np.float64, 1e300, 16), 0.5, -0.5, **near),
+            [[[[16, 1e300]]]],
+            Gives([[[[16, inf]]]]),
+            "pixels are copied",
+            plain,
+            right,
+        ),
+        (
+            "tract",
+            "GridSample puts integers through float32",
+            sample(of(np.int32, 16777217, 16), 0.5, -0.5, **near),
+            [[[[16, 16777217]]]],
+            Gives([[[[16, 16777216]]]]),
+            "pixels are copied",
+            plain,
+            right,
+        ),
+        (
+            "tract",
+            "GridSample has cubic averages of images",
+            cubes,
+            [curve],
+            Dies(""),
+            why,
+            four,
+            curve,
+        ),
+        (
+            "tract",
+            "GridSample refuses an initializer of texts",
+            replace(texts, stored="string_data"),
+            [[[["a", "b"]]]],
+            Raises("Evaluating"),
+            "pixels are copied",
+            plain,
+            right,
+        ),
+        (
+            "tract",
+            "GridSample takes the names of averages",
+            later,
+            None,
+            Gives(right),
+            "“bilinear (default), nearest and bicubic”",
+            first,
+            right,
+        ),
+    ):
         wanted = [] if wants is None else [wants]
         yield Check(engine, cause, model, wanted, shows, reason, control, answer, rtol=0)
 
@@ -7780,60 +9785,237 @@ def draws() -> Iterator[Check]:
     far = classes(0, 2000)
     said = "“an output of 1 is produced with probability p”"
     for engine, cause, model, wants, shows, why, control, right in (
-        ("onnxruntime", "RandomNormal with a scale of 0", normal, [two], Dies("_M_stddev"),
-         "the standard deviation is 0", uniform, two),
-        ("onnxruntime", "The random operators cut dtype", _with(uniform, dtype=2**32 + 1), [],
-         Gives(two), "2^32 + 1 names no type", uniform, two),
-        ("onnxruntime", "Multinomial refuses an input", replace(likely, x=likely.x[:0]),
-         [np.zeros((0, 2))], Raises("batch_size"), "no batch has no samples", likely, ones),
-        ("onnxruntime", "Bernoulli gives 0", bits(0, 1, 1), [[0, 1, 1]], Gives([1, 0, 0]), said,
-         uniform, two),
-        ("reference", "Bernoulli, RandomNormalLike", replace(bits(1), x=np.array(1, np.float32)),
-         [1], Raises("Issues with types"), said, bits(0, 1), [0, 1]),
-        ("reference", "RandomNormal and RandomUniform refuse", drawn("RandomUniform", same),
-         [2], Raises("shape cannot be empty"), "that is the shape of a scalar", uniform, two),
-        ("reference", "A seed below 0", _with(uniform, seed=-7.5), [two],
-         Raises("Seed must be between"), "the seed is a float", _with(uniform, seed=1.0), two),
-        ("onnxruntime", "Bernoulli gives texts", replace(bits(0, 1, dtype=8), gives="object"), [],
-         Holds("texts", lambda y: y.dtype == object), "T2 has no strings", uniform, two),
-        ("openvino", "RandomNormal without a seed", drawn("RandomNormal", {}, 200), [()],
-         Holds("200 numbers, none below -1.21", lambda y: y.min() > -1.21),
-         "one in nine lies below, so that this is chance once in 10^10 times", normal, two),
-        ("openvino", "RandomNormal of bfloat16", replace(
-            drawn("RandomNormal", {"dtype": 16}, 5000, of=ml_dtypes.bfloat16), opset=22), [()],
-         Holds("one of 5,000 numbers above 9", lambda y: (y > 9).any()),
-         "a number above 9 is chance once in 10^18 times", normal, two),
-        ("tract", "Multinomial of an initializer", replace(
-            classes(0, 0), attrs={"sample_size": 64}, stored="raw_data"), [()],
-         Raises("Impossible to unify"), "the input may be a constant", likely, ones),
-        ("openvino", "RandomNormal and RandomNormalLike make", drawn("RandomNormal", still),
-         [2], Gives([2]), "“The shape of the output tensor.”, of rank 0", normal, two),
-        ("openvino", "RandomUniform of another type", drawn(
-            "RandomUniform", {"low": 2.0, "high": 3.0, "dtype": 11}, 2, of=np.float64), [two],
-         Raises("should have the same type"), "T has double", normal, two),
-        ("openvino", "RandomUniform between", uniform, [two], Raises("Min value must be less"),
-         "2 is the only number from 2 to 2", normal, two),
-        ("openvino", "Bernoulli without a seed", bits(0, 1, 1), [[0, 1, 1]],
-         Raises("Invalid attribute type"), "seed is optional", normal, two),
-        ("openvino", "Bernoulli with a seed", bits(0, 1, 1, seed=1.0), [[0, 1, 1]],
-         Gives([1, 0, 0]), said, normal, two),
-        ("openvino", "Multinomial takes the exponentials", far, [ones], Leftovers((1, 2)),
-         "e^2000 is beyond float32, and 1 to that is nothing", likely, ones),
-        ("openvino", "The random operators take some", _with(normal, alpha=0.5), [], Gives(two),
-         "there is no attribute alpha", normal, two),
-        ("tract", "RandomNormalLike and RandomUniformLike", Model(
-            "RandomNormalLike", 1, still, np.zeros(2, np.float32)), [two],
-         Raises("expected attribute 'shape'"), "the input has the shape", normal, two),
-        ("tract", "RandomNormal and RandomUniform of float16", drawn(
-            "RandomUniform", {"low": 2.0, "high": 3.0, "dtype": 10}, 2, of=np.float16), [two],
-         Raises("accessed as F32"), "T has float16", normal, two),
-        ("tract", "RandomUniform between", uniform, [two], Raises("low > high"),
-         "2 is the only number from 2 to 2", normal, two),
-        ("tract", "Multinomial takes the exponentials", classes(2000, 0, 0), [[[0, 0]]],
-         Gives([[2, 2]]), "e^2000 is beyond float32, and 1 to that is nothing", likely, ones),
-        ("tract", "Attributes that the random operators", _with(normal, alpha=0.5), [], Gives(two),
-         "there is no attribute alpha", normal, two),
-    ):  # fmt: skip
+        (
+            "onnxruntime",
+            "RandomNormal with a scale of 0",
+            normal,
+            [two],
+            Dies("_M_stddev"),
+            "the standard deviation is 0",
+            uniform,
+            two,
+        ),
+        (
+            "onnxruntime",
+            "The random operators cut dtype",
+            _with(uniform, dtype=2**32 + 1),
+            [],
+            Gives(two),
+            "2^32 + 1 names no type",
+            uniform,
+            two,
+        ),
+        (
+            "onnxruntime",
+            "Multinomial refuses an input",
+            replace(likely, x=likely.x[:0]),
+            [np.zeros((0, 2))],
+            Raises("batch_size"),
+            "no batch has no samples",
+            likely,
+            ones,
+        ),
+        (
+            "onnxruntime",
+            "Bernoulli gives 0",
+            bits(0, 1, 1),
+            [[0, 1, 1]],
+            Gives([1, 0, 0]),
+            said,
+            uniform,
+            two,
+        ),
+        (
+            "reference",
+            "Bernoulli, RandomNormalLike",
+            replace(bits(1), x=np.array(1, np.float32)),
+            [1],
+            Raises("Issues with types"),
+            said,
+            bits(0, 1),
+            [0, 1],
+        ),
+        (
+            "reference",
+            "RandomNormal and RandomUniform refuse",
+            drawn("RandomUniform", same),
+            [2],
+            Raises("shape cannot be empty"),
+            "that is the shape of a scalar",
+            uniform,
+            two,
+        ),
+        (
+            "reference",
+            "A seed below 0",
+            _with(uniform, seed=-7.5),
+            [two],
+            Raises("Seed must be between"),
+            "the seed is a float",
+            _with(uniform, seed=1.0),
+            two,
+        ),
+        (
+            "onnxruntime",
+            "Bernoulli gives texts",
+            replace(bits(0, 1, dtype=8), gives="object"),
+            [],
+            Holds("texts", lambda y: y.dtype == object),
+            "T2 has no strings",
+            uniform,
+            two,
+        ),
+        (
+            "openvino",
+            "RandomNormal without a seed",
+            drawn("RandomNormal", {}, 200),
+            [()],
+            Holds("200 numbers, none below -1.21", lambda y: y.min() > -1.21),
+            "one in nine lies below, so that this is chance once in 10^10 times",
+            normal,
+            two,
+        ),
+        (
+            "openvino",
+            "RandomNormal of bfloat16",
+            replace(drawn("RandomNormal", {"dtype": 16}, 5000, of=ml_dtypes.bfloat16), opset=22),
+            [()],
+            Holds("one of 5,000 numbers above 9", lambda y: (y > 9).any()),
+            "a number above 9 is chance once in 10^18 times",
+            normal,
+            two,
+        ),
+        (
+            "tract",
+            "Multinomial of an initializer",
+            replace(classes(0, 0), attrs={"sample_size": 64}, stored="raw_data"),
+            [()],
+            Raises("Impossible to unify"),
+            "the input may be a constant",
+            likely,
+            ones,
+        ),
+        (
+            "openvino",
+            "RandomNormal and RandomNormalLike make",
+            drawn("RandomNormal", still),
+            [2],
+            Gives([2]),
+            "“The shape of the output tensor.”, of rank 0",
+            normal,
+            two,
+        ),
+        (
+            "openvino",
+            "RandomUniform of another type",
+            drawn("RandomUniform", {"low": 2.0, "high": 3.0, "dtype": 11}, 2, of=np.float64),
+            [two],
+            Raises("should have the same type"),
+            "T has double",
+            normal,
+            two,
+        ),
+        (
+            "openvino",
+            "RandomUniform between",
+            uniform,
+            [two],
+            Raises("Min value must be less"),
+            "2 is the only number from 2 to 2",
+            normal,
+            two,
+        ),
+        (
+            "openvino",
+            "Bernoulli without a seed",
+            bits(0, 1, 1),
+            [[0, 1, 1]],
+            Raises("Invalid attribute type"),
+            "seed is optional",
+            normal,
+            two,
+        ),
+        (
+            "openvino",
+            "Bernoulli with a seed",
+            bits(0, 1, 1, seed=1.0),
+            [[0, 1, 1]],
+            Gives([1, 0, 0]),
+            said,
+            normal,
+            two,
+        ),
+        (
+            "openvino",
+            "Multinomial takes the exponentials",
+            far,
+            [ones],
+            Leftovers((1, 2)),
+            "e^2000 is beyond float32, and 1 to that is nothing",
+            likely,
+            ones,
+        ),
+        (
+            "openvino",
+            "The random operators take some",
+            _with(normal, alpha=0.5),
+            [],
+            Gives(two),
+            "there is no attribute alpha",
+            normal,
+            two,
+        ),
+        (
+            "tract",
+            "RandomNormalLike and RandomUniformLike",
+            Model("RandomNormalLike", 1, still, np.zeros(2, np.float32)),
+            [two],
+            Raises("expected attribute 'shape'"),
+            "the input has the shape",
+            normal,
+            two,
+        ),
+        (
+            "tract",
+            "RandomNormal and RandomUniform of float16",
+            drawn("RandomUniform", {"low": 2.0, "high": 3.0, "dtype": 10}, 2, of=np.float16),
+            [two],
+            Raises("accessed as F32"),
+            "T has float16",
+            normal,
+            two,
+        ),
+        (
+            "tract",
+            "RandomUniform between",
+            uniform,
+            [two],
+            Raises("low > high"),
+            "2 is the only number from 2 to 2",
+            normal,
+            two,
+        ),
+        (
+            "tract",
+            "Multinomial takes the exponentials",
+            classes(2000, 0, 0),
+            [[[0, 0]]],
+            Gives([[2, 2]]),
+            "e^2000 is beyond float32, and 1 to that is nothing",
+            likely,
+            ones,
+        ),
+        (
+            "tract",
+            "Attributes that the random operators",
+            _with(normal, alpha=0.5),
+            [],
+            Gives(two),
+            "there is no attribute alpha",
+            normal,
+            two,
+        ),
+    ):
         yield Check(engine, cause, model, wants, shows, why, control, right)
 
 
@@ -7861,9 +10043,15 @@ def flows() -> Iterator[Check]:
         return Model("Scan", opset, attrs, x, more=more, **which)
 
     def doubled(cond: Any, after: Any) -> Model:
-        return loop("(int64 i, bool c, float[1] a) => (bool d, float[1] b) "
-                    "{ d = Identity(x3) b = Add(a, a) }", cond, one, after, turns=3,
-                    around=1)  # fmt: skip
+        return loop(
+            "(int64 i, bool c, float[1] a) => (bool d, float[1] b) "
+            "{ d = Identity(x3) b = Add(a, a) }",
+            cond,
+            one,
+            after,
+            turns=3,
+            around=1,
+        )
 
     # ── If ──
     either = choice()
@@ -7884,20 +10072,42 @@ def flows() -> Iterator[Check]:
     number = replace(either, x=np.array(1))
     # ── Loop ──
     ignored, heeded = doubled(None, false), doubled(None, true)
-    listed = loop("(int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] s) "
-                  "{ d = Identity(c) b = Neg(a) s = Identity(a) }", true, _PAIR,
-                  output=1)  # fmt: skip
+    listed = loop(
+        "(int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] s) "
+        "{ d = Identity(c) b = Neg(a) s = Identity(a) }",
+        true,
+        _PAIR,
+        output=1,
+    )
     rows = loop(listed.attrs["body"].replace("[2]", "[1,2]"), true, _row(1, 2), output=1)
-    growing = loop("(int64 i, bool c, float[n] a) => (bool d, float[m] b, float[k] s) "
-                   "{ d = Identity(c) b = Concat<axis = 0>(a, a) s = Identity(a) }", true, one,
-                   output=1)  # fmt: skip
-    until = loop("(int64 i, bool c, float a) => (bool d, float b) "
-                 "{ b = Add(a, a) d = Less(b, x3) }", true, _f(1), _f(8), around=1)  # fmt: skip
-    counted = loop("(int64 i, bool c, float[1] a) => (bool d, float[1] b) "
-                   "{ d = Identity(c) u = Cast<to = 1>(c) b = Add(a, u) }", true, one)  # fmt: skip
-    kept = loop("(int64 i, bool c, string[1] a) => (bool d, string[1] b, string[1] s) "
-                "{ d = Identity(c) b = Identity(a) s = Identity(a) }", true,
-                np.array(["x"], object), output=1, gives="object")  # fmt: skip
+    growing = loop(
+        "(int64 i, bool c, float[n] a) => (bool d, float[m] b, float[k] s) "
+        "{ d = Identity(c) b = Concat<axis = 0>(a, a) s = Identity(a) }",
+        true,
+        one,
+        output=1,
+    )
+    until = loop(
+        "(int64 i, bool c, float a) => (bool d, float b) { b = Add(a, a) d = Less(b, x3) }",
+        true,
+        _f(1),
+        _f(8),
+        around=1,
+    )
+    counted = loop(
+        "(int64 i, bool c, float[1] a) => (bool d, float[1] b) "
+        "{ d = Identity(c) u = Cast<to = 1>(c) b = Add(a, u) }",
+        true,
+        one,
+    )
+    kept = loop(
+        "(int64 i, bool c, string[1] a) => (bool d, string[1] b, string[1] s) "
+        "{ d = Identity(c) b = Identity(a) s = Identity(a) }",
+        true,
+        np.array(["x"], object),
+        output=1,
+        gives="object",
+    )
     # ── Scan ──
     added = "(float s, float p) => (float t) { t = Add(s, p) }"
     plain = scan(added, _f(4), _PAIR)
@@ -7913,20 +10123,36 @@ def flows() -> Iterator[Check]:
     batches = scan(unstated, at, None, at, _f([[1, 2], [8, 16]]), opset=8, stored="nothing")
     summed = "(float s, float p) => (float t, float q) { t = Add(s, p) q = Add(s, p) }"
     stated = replace(_with(batches, body=Graph(summed)), output=1)
-    columns = scan(summed.replace("float", "float[1]"), at[:, None], None, at[:, None],
-                   _f([[[1], [2]], [[8], [16]]]), opset=8, stored="nothing",
-                   output=1)  # fmt: skip
-    lengths = scan(added, np.array([0, 2]), at, _f([[1, 2, 4], [8, 16, 32]]), opset=8,
-                   gives="float32")  # fmt: skip
+    columns = scan(
+        summed.replace("float", "float[1]"),
+        at[:, None],
+        None,
+        at[:, None],
+        _f([[[1], [2]], [[8], [16]]]),
+        opset=8,
+        stored="nothing",
+        output=1,
+    )
+    lengths = scan(
+        added, np.array([0, 2]), at, _f([[1, 2, 4], [8, 16, 32]]), opset=8, gives="float32"
+    )
     outer = scan("(float p) => (float q) { q = Add(p, x1) }", _PAIR, _f(3), around=1)
-    before = scan("(float s, float p) => (float t, float q) { t = Identity(p) q = Identity(s) }",
-                  _f(7), _PAIR, output=1)  # fmt: skip
+    before = scan(
+        "(float s, float p) => (float t, float q) { t = Identity(p) q = Identity(s) }",
+        _f(7),
+        _PAIR,
+        output=1,
+    )
     column = scan("(float[] p) => (float[] q) { q = Neg(p) }", _row(1, 2))
     hollow, full = (
-        scan(f"(float[{n}] s, float p) => (float[{n}] t, float q) "
-             "{ t = Neg(s) q = Identity(p) }", _PAIR[:n], _PAIR, output=1)
+        scan(
+            f"(float[{n}] s, float p) => (float[{n}] t, float q) {{ t = Neg(s) q = Identity(p) }}",
+            _PAIR[:n],
+            _PAIR,
+            output=1,
+        )
         for n in (0, 2)
-    )  # fmt: skip
+    )
     # ── SequenceMap ──
     body = Graph("(float[1] p) => (float[1] q) { q = Neg(p) }")
     mapped = Model("SequenceMap", 17, {"body": body}, one, more=(two,), sequence=2, item=0)
@@ -7938,92 +10164,330 @@ def flows() -> Iterator[Check]:
     turns = "“trip_count” is 3 and “cond = ...; // ignored”: 1 · 2 · 2 · 2"
     for engine, cause, model, wants, shows, reason, control, right in (
         ("onnxruntime", "Loop ends where the body", ignored, [8], Gives([2]), turns, heeded, [8]),
-        ("onnxruntime", "Where two Identity nodes in the body", kept, [["x"], ["x"]],
-         Gives([["x"], [""]]), "the text is x in each of two iterations", replace(
-             kept, x=np.array(1)), [["x"]]),
+        (
+            "onnxruntime",
+            "Where two Identity nodes in the body",
+            kept,
+            [["x"], ["x"]],
+            Gives([["x"], [""]]),
+            "the text is x in each of two iterations",
+            replace(kept, x=np.array(1)),
+            [["x"]],
+        ),
         ("openvino", "Loop ends where the body", ignored, [8], Gives([2]), turns, heeded, [8]),
-        ("reference", "A Loop without the input cond", heeded, [8], Gives([1]), turns,
-         doubled(true, true), [8]),
-        ("onnxruntime", "Scan refuses inputs of no positions", none, 4,
-         Raises("Invalid dim0_offset"), "nothing is added to 4", plain, 7),
-        ("openvino", "Scan refuses inputs of no positions", none, 4,
-         Raises("in an iteration component"), "nothing is added to 4", plain, 7),
-        ("onnxruntime", "If takes bfloat16 at opset 13", replace(early, constant=True), None,
-         Gives([1]), came, either, [1]),
+        (
+            "reference",
+            "A Loop without the input cond",
+            heeded,
+            [8],
+            Gives([1]),
+            turns,
+            doubled(true, true),
+            [8],
+        ),
+        (
+            "onnxruntime",
+            "Scan refuses inputs of no positions",
+            none,
+            4,
+            Raises("Invalid dim0_offset"),
+            "nothing is added to 4",
+            plain,
+            7,
+        ),
+        (
+            "openvino",
+            "Scan refuses inputs of no positions",
+            none,
+            4,
+            Raises("in an iteration component"),
+            "nothing is added to 4",
+            plain,
+            7,
+        ),
+        (
+            "onnxruntime",
+            "If takes bfloat16 at opset 13",
+            replace(early, constant=True),
+            None,
+            Gives([1]),
+            came,
+            either,
+            [1],
+        ),
         ("reference", "If, Loop and Scan take types", early, None, Gives([1]), came, either, [1]),
         ("openvino", "If, Loop and Scan take bfloat16", early, None, Gives([1]), came, either, [1]),
-        ("onnxruntime", "Scan-8 refuses sequences of length 0", lengths, [0, 124],
-         Raises("Invalid entries in sequence_lens"), "0 and 100 + 8 + 16", replace(
-             lengths, x=np.array([1, 2])), [1, 124]),
-        ("reference", "Scan-8 is computed as Scan-9", batches, [3, 124],
-         Raises("x and y have different dtype"), each, plain, 7),
-        ("tract", "Scan-8 is computed as Scan-9", batches, [3, 124], Gives([9, 118]), each, plain,
-         7),
-        ("reference", "Loop puts scan outputs", rows, [[[1, 2]], [[-1, -2]]],
-         Gives([[1, 2], [-1, -2]]), "two values of shape [1, 2] make one of shape [2, 1, 2]",
-         listed, [[1, 2], [-1, -2]]),
-        ("reference", "Scan is implemented along axis 0", _with(negated, scan_input_directions=[1]),
-         [-2, -1], Raises("other output input_direction"), "“1 indicates reverse direction”",
-         negated, [-1, -2]),
-        ("reference", "Scan refuses texts", texts, ["a", "b"], Raises("Issues with types"),
-         "they are copied", copied, [1, 2]),
+        (
+            "onnxruntime",
+            "Scan-8 refuses sequences of length 0",
+            lengths,
+            [0, 124],
+            Raises("Invalid entries in sequence_lens"),
+            "0 and 100 + 8 + 16",
+            replace(lengths, x=np.array([1, 2])),
+            [1, 124],
+        ),
+        (
+            "reference",
+            "Scan-8 is computed as Scan-9",
+            batches,
+            [3, 124],
+            Raises("x and y have different dtype"),
+            each,
+            plain,
+            7,
+        ),
+        (
+            "tract",
+            "Scan-8 is computed as Scan-9",
+            batches,
+            [3, 124],
+            Gives([9, 118]),
+            each,
+            plain,
+            7,
+        ),
+        (
+            "reference",
+            "Loop puts scan outputs",
+            rows,
+            [[[1, 2]], [[-1, -2]]],
+            Gives([[1, 2], [-1, -2]]),
+            "two values of shape [1, 2] make one of shape [2, 1, 2]",
+            listed,
+            [[1, 2], [-1, -2]],
+        ),
+        (
+            "reference",
+            "Scan is implemented along axis 0",
+            _with(negated, scan_input_directions=[1]),
+            [-2, -1],
+            Raises("other output input_direction"),
+            "“1 indicates reverse direction”",
+            negated,
+            [-1, -2],
+        ),
+        (
+            "reference",
+            "Scan refuses texts",
+            texts,
+            ["a", "b"],
+            Raises("Issues with types"),
+            "they are copied",
+            copied,
+            [1, 2],
+        ),
         ("reference", "If and Loop take numbers", number, None, Gives([1]), said, either, [1]),
-        ("openvino", "If takes numbers for conditions", number, None, Gives([1]), said, either,
-         [1]),
-        ("reference", "If takes branches with other numbers", more, None, Gives([1]), why, either,
-         [1]),
+        (
+            "openvino",
+            "If takes numbers for conditions",
+            number,
+            None,
+            Gives([1]),
+            said,
+            either,
+            [1],
+        ),
+        (
+            "reference",
+            "If takes branches with other numbers",
+            more,
+            None,
+            Gives([1]),
+            why,
+            either,
+            [1],
+        ),
         ("tract", "If aborts the process", more, None, Dies("panicked"), why, either, [1]),
-        ("reference", "The body of SequenceMap cannot use", out, [4],
-         Raises("Unable to find input 'x2'"), "1 + 3", mapped, [-1]),
-        ("reference", "SequenceMap refuses an empty", replace(count, sequence=0, stored="nothing"),
-         0, Raises("Issues with types"), "there is no tensor, and so none comes", count, 1),
-        ("tract", "Scan aborts the process where an axis of an output", _with(
-            copied, scan_output_axes=[1]), None, Dies("panicked"),
-         "“Accepted range is [-r, r-1]”, and r is 1", copied, [1, 2]),
-        ("tract", "If is refused where its branches", shapes, [1],
-         Raises("Unifying shapes 2 and 1"),
-         "they “may produce tensors with the same element type and different shapes”", either,
-         [1]),
-        ("tract", "Scan refuses negative axes", _with(column, scan_input_axes=[-1]), [[-1], [-2]],
-         Raises("declare the slice shape"), "-1 is the second of two axes, along which are 1 and 2",
-         _with(column, scan_input_axes=[1]), [[-1], [-2]]),
-        ("tract", "Scan refuses states of no elements", hollow, [1, 2], Raises("input_mapping"),
-         "the state is nothing, and 1 and 2 are copied", full, [1, 2]),
-        ("tract", "Scan gives a scalar in place", still, [4, 1], Leftovers(()),
-         "nothing is added to 4 and 1", moved, [5, 3]),
-        ("tract", "Scan aborts the process where it is given axes", _with(
-            copied, scan_input_axes=[0, 0]), None, Dies("panicked"),
-         "“An optional list of M flags”, and M is 1", copied, [1, 2]),
-        ("openvino", "If refuses a condition of one element", replace(either, x=np.array([[True]])),
-         [1], Raises("Rank of If condition input"), "“The tensor must contain a single element.”",
-         either, [1]),
-        ("openvino", "The body of a Loop that gives", counted, [3],
-         Raises("undeclared parameters"), "1 is added to 1 twice", replace(counted, more=(
-             true, one, true), attrs={"body": Graph(counted.attrs["body"].replace(
-                 "d = Identity(c)", "d = Identity(x3)"))}, around=1), [3]),
-        ("openvino", "The body of Scan cannot use", outer, [4, 5],
-         Raises("Number of Scan node inputs"), "1 + 3 and 2 + 3", negated, [-1, -2]),
-        ("openvino", "So do the graphs within If and Loop", wide, [[257]], Gives([[256]]),
-         "257 · 1 = 257, for which bfloat16 has no room", replace(
-             wide, more=(_f([[256]]), _f([[1]]))), [[256]]),
-        ("openvino", "If takes a condition of several", several, None, Gives([1]),
-         "“The tensor must contain a single element.”", either, [1]),
-        ("openvino", "Loop takes scan outputs", growing, None, Gives([[1], [1]]),
-         "“It is an error if the dimensions or data type of these scan_outputs change”", replace(
-             growing, x=np.array(1)), [[1]]),
-        ("openvino", "A negative trip count", replace(until, x=np.array(-3)), 1, Gives(8),
-         "“for (int i=0; i < trip_count && cond; ++i)”", until, 4),
-        ("openvino", "Scan-8 refuses scan outputs", stated, [[1, 3], [108, 124]],
-         Raises("out of the tensor rank range"), "0 + 1, 1 + 2, 100 + 8 and 108 + 16", columns,
-         [[[1], [3]], [[108], [124]]]),
-        ("openvino", "Where the next state of Scan", before, [7, 1], Gives([7, 2]),
-         "the state is 7 before the first position, and 1 before the second", _with(
-             before, body=Graph("(float s, float p) => (float t, float q) "
-                                "{ t = Add(s, p) q = Identity(s) }")), [7, 8]),
-    ):  # fmt: skip
+        (
+            "reference",
+            "The body of SequenceMap cannot use",
+            out,
+            [4],
+            Raises("Unable to find input 'x2'"),
+            "1 + 3",
+            mapped,
+            [-1],
+        ),
+        (
+            "reference",
+            "SequenceMap refuses an empty",
+            replace(count, sequence=0, stored="nothing"),
+            0,
+            Raises("Issues with types"),
+            "there is no tensor, and so none comes",
+            count,
+            1,
+        ),
+        (
+            "tract",
+            "Scan aborts the process where an axis of an output",
+            _with(copied, scan_output_axes=[1]),
+            None,
+            Dies("panicked"),
+            "“Accepted range is [-r, r-1]”, and r is 1",
+            copied,
+            [1, 2],
+        ),
+        (
+            "tract",
+            "If is refused where its branches",
+            shapes,
+            [1],
+            Raises("Unifying shapes 2 and 1"),
+            "they “may produce tensors with the same element type and different shapes”",
+            either,
+            [1],
+        ),
+        (
+            "tract",
+            "Scan refuses negative axes",
+            _with(column, scan_input_axes=[-1]),
+            [[-1], [-2]],
+            Raises("declare the slice shape"),
+            "-1 is the second of two axes, along which are 1 and 2",
+            _with(column, scan_input_axes=[1]),
+            [[-1], [-2]],
+        ),
+        (
+            "tract",
+            "Scan refuses states of no elements",
+            hollow,
+            [1, 2],
+            Raises("input_mapping"),
+            "the state is nothing, and 1 and 2 are copied",
+            full,
+            [1, 2],
+        ),
+        (
+            "tract",
+            "Scan gives a scalar in place",
+            still,
+            [4, 1],
+            Leftovers(()),
+            "nothing is added to 4 and 1",
+            moved,
+            [5, 3],
+        ),
+        (
+            "tract",
+            "Scan aborts the process where it is given axes",
+            _with(copied, scan_input_axes=[0, 0]),
+            None,
+            Dies("panicked"),
+            "“An optional list of M flags”, and M is 1",
+            copied,
+            [1, 2],
+        ),
+        (
+            "openvino",
+            "If refuses a condition of one element",
+            replace(either, x=np.array([[True]])),
+            [1],
+            Raises("Rank of If condition input"),
+            "“The tensor must contain a single element.”",
+            either,
+            [1],
+        ),
+        (
+            "openvino",
+            "The body of a Loop that gives",
+            counted,
+            [3],
+            Raises("undeclared parameters"),
+            "1 is added to 1 twice",
+            replace(
+                counted,
+                more=(true, one, true),
+                attrs={
+                    "body": Graph(
+                        counted.attrs["body"].replace("d = Identity(c)", "d = Identity(x3)")
+                    )
+                },
+                around=1,
+            ),
+            [3],
+        ),
+        (
+            "openvino",
+            "The body of Scan cannot use",
+            outer,
+            [4, 5],
+            Raises("Number of Scan node inputs"),
+            "1 + 3 and 2 + 3",
+            negated,
+            [-1, -2],
+        ),
+        (
+            "openvino",
+            "So do the graphs within If and Loop",
+            wide,
+            [[257]],
+            Gives([[256]]),
+            "257 · 1 = 257, for which bfloat16 has no room",
+            replace(wide, more=(_f([[256]]), _f([[1]]))),
+            [[256]],
+        ),
+        (
+            "openvino",
+            "If takes a condition of several",
+            several,
+            None,
+            Gives([1]),
+            "“The tensor must contain a single element.”",
+            either,
+            [1],
+        ),
+        (
+            "openvino",
+            "Loop takes scan outputs",
+            growing,
+            None,
+            Gives([[1], [1]]),
+            "“It is an error if the dimensions or data type of these scan_outputs change”",
+            replace(growing, x=np.array(1)),
+            [[1]],
+        ),
+        (
+            "openvino",
+            "A negative trip count",
+            replace(until, x=np.array(-3)),
+            1,
+            Gives(8),
+            "“for (int i=0; i < trip_count && cond; ++i)”",
+            until,
+            4,
+        ),
+        (
+            "openvino",
+            "Scan-8 refuses scan outputs",
+            stated,
+            [[1, 3], [108, 124]],
+            Raises("out of the tensor rank range"),
+            "0 + 1, 1 + 2, 100 + 8 and 108 + 16",
+            columns,
+            [[[1], [3]], [[108], [124]]],
+        ),
+        (
+            "openvino",
+            "Where the next state of Scan",
+            before,
+            [7, 1],
+            Gives([7, 2]),
+            "the state is 7 before the first position, and 1 before the second",
+            _with(
+                before,
+                body=Graph(
+                    "(float s, float p) => (float t, float q) { t = Add(s, p) q = Identity(s) }"
+                ),
+            ),
+            [7, 8],
+        ),
+    ):
         wanted = [] if wants is None else [wants]
-        yield Check(engine, cause, model, wanted, shows, reason, control, right,
-                    sometimes=model is wide)  # fmt: skip
+        yield Check(
+            engine, cause, model, wanted, shows, reason, control, right, sometimes=model is wide
+        )
 
 
 def _ml(op: str, x: Any, dtype: Any = np.float32, at: Any = 1, **attrs: Any) -> Model:
@@ -8046,17 +10510,31 @@ def mappings() -> Iterator[Check]:
     few = _ml("Imputer", [[0, 1, 2]], imputed_value_floats=[5.0, 6.0], **imputed)
     filled = _ml("Imputer", [[0, 1]], imputed_value_floats=[5.0, 6.0], **imputed)
     numbers = {"dtype": np.float32, "gives": "int64"}
-    found = _ml("LabelEncoder", [nan, 1], at=2, keys_floats=[nan, 1.0], values_int64s=[5, 6],
-                **numbers)  # fmt: skip
-    zero = _ml("LabelEncoder", [-0.0, 1], at=2, keys_floats=[0.0, 1.0], values_int64s=[5, 6],
-               **numbers)  # fmt: skip
+    found = _ml(
+        "LabelEncoder", [nan, 1], at=2, keys_floats=[nan, 1.0], values_int64s=[5, 6], **numbers
+    )
+    zero = _ml(
+        "LabelEncoder", [-0.0, 1], at=2, keys_floats=[0.0, 1.0], values_int64s=[5, 6], **numbers
+    )
     last = _ml("LabelEncoder", [3, 2], np.int64, 4, keys_int64s=[3, 2, 3], values_int64s=[5, 6, 7])
-    places = _ml("LabelEncoder", ["b"], np.object_, classes_strings=["a", "b"], default_int64=7,
-                 gives="int64")  # fmt: skip
-    later = _ml("LabelEncoder", ["b"], np.object_, 2, keys_strings=["a", "b"],
-                values_int64s=[0, 1], gives="int64")  # fmt: skip
-    tensors = _ml("LabelEncoder", [3], np.int64, 4, keys_int64s=[3],
-                  values_tensor=np.array([5]))  # fmt: skip
+    places = _ml(
+        "LabelEncoder",
+        ["b"],
+        np.object_,
+        classes_strings=["a", "b"],
+        default_int64=7,
+        gives="int64",
+    )
+    later = _ml(
+        "LabelEncoder",
+        ["b"],
+        np.object_,
+        2,
+        keys_strings=["a", "b"],
+        values_int64s=[0, 1],
+        gives="int64",
+    )
+    tensors = _ml("LabelEncoder", [3], np.int64, 4, keys_int64s=[3], values_tensor=np.array([5]))
     stated = _with(tensors, default_tensor=np.array([7]))
     squared = _ml("Normalizer", [[210000, 280000]], np.int32, norm="L2", gives="float32")
     halves = _ml("Normalizer", [[2, 4]], norm="MAX")
@@ -8069,99 +10547,389 @@ def mappings() -> Iterator[Check]:
     several = _with(regressed, intercepts=[0.5, 7.0])
     no_intercepts = _ml("LinearRegressor", [[1, 2]], coefficients=[3.0, 4.0])
     # Scores of 1 + 4 + 0.5 and 3 + 2: the first label.
-    classified = _ml("LinearClassifier", [[1, 2]], gives="int64", after=1, classlabels_ints=[7, 9],
-                     coefficients=[1.0, 2.0, 3.0, 1.0], intercepts=[0.5, 0.0])  # fmt: skip
+    classified = _ml(
+        "LinearClassifier",
+        [[1, 2]],
+        gives="int64",
+        after=1,
+        classlabels_ints=[7, 9],
+        coefficients=[1.0, 2.0, 3.0, 1.0],
+        intercepts=[0.5, 0.0],
+    )
     attrs = {k: v for k, v in classified.attrs.items() if k != "intercepts"}
     bare = replace(classified, attrs=attrs)
-    named = replace(classified, gives="object", attrs={
-        "classlabels_strings": ["a", "b"], "coefficients": [1.0, 2.0, 3.0, 1.0],
-        "intercepts": [0.5, 0.0]})  # fmt: skip
+    named = replace(
+        classified,
+        gives="object",
+        attrs={
+            "classlabels_strings": ["a", "b"],
+            "coefficients": [1.0, 2.0, 3.0, 1.0],
+            "intercepts": [0.5, 0.0],
+        },
+    )
     row = replace(classified, x=_f([1, 2]))
     for engine, cause, model, wants, shows, why, control, right in (
-        ("onnxruntime", "LinearClassifier refuses a node", bare, [7], Raises("must not be empty"),
-         "intercepts are optional", classified, [7]),
-        ("onnxruntime", "LinearRegressor and LinearClassifier take another", several, None,
-         Gives([[11]]), "“must match the number of targets”", regressed, [[11.5]]),
-        ("reference", "Without intercepts, LinearRegressor and", no_intercepts, [[11]],
-         Gives([[nan]]), "1 · 3 + 2 · 4, and intercepts are optional", regressed, [[11.5]]),
-        ("reference", "LinearClassifier refuses a vector", row, [7], Raises("out of range"),
-         "[C] “will be treated as [1,C]”", classified, [7]),
-        ("tract", "LinearClassifier refuses labels", named, ["a"], Raises("num_traits::Zero"),
-         "5.5 > 5", classified, [7]),
-        ("tract", "LinearClassifier refuses a vector", row, [7], Raises("Output mismatch"),
-         "[C] “will be treated as [1,C]”", classified, [7]),
-        ("tract", "LinearRegressor and LinearClassifier take", _with(
-            regressed, coefficients=[3.0, 4.0, 5.0]), None, Gives([[11.5]]),
-         "a coefficient for each of two features", regressed, [[11.5]]),
-        ("onnxruntime", "Binarizer refuses NaN", above, [0, 1, 0], Raises("is NaN"),
-         "NaN is not greater than 2", replace(above, x=_f([4, 3, 1])), [1, 1, 0]),
-        ("onnxruntime", "FeatureVectorizer kills", hollow, np.zeros((0, 3)),
-         Dies("terminate called"), "no rows beside no rows are none", joined, [[1, 2, 3]]),
-        ("onnxruntime", "FeatureVectorizer refuses a node", unsized, [[1, 2, 3]],
-         Raises("inputdimensions"), "inputdimensions is optional", joined, [[1, 2, 3]]),
-        ("onnxruntime", "FeatureVectorizer takes inputs", deep, None, Gives([[1, 2]]),
-         "“All input shapes are 2-D”", joined, [[1, 2, 3]]),
-        ("onnxruntime", "Imputer takes another", few, None, Gives([[5, 1, 2]]),
-         "“the length of the attribute array may be 1 or F”, and F is 3", filled, [[5, 1]]),
-        ("onnxruntime", "LabelEncoder-2 never", found, [5, 6], Gives([-1, 6]),
-         "“even a float NaN can be mapped to a value”", replace(
-                zero, x=_f([2, 1])), [-1, 6]),
-        ("onnxruntime", "LabelEncoder-2 takes zeros", zero, [-1, 6], Gives([5, 6]),
-         "“bit-wise comparison is used”, and the sign is a bit", replace(zero, x=_f([2, 1])),
-         [-1, 6]),
-        ("onnxruntime", "LabelEncoder-4 takes the first", last, [7, 6], Gives([5, 6]),
-         "“If a key is repeated, the last key takes precedence.”", replace(last, x=np.array([2])),
-         [6]),
-        ("onnxruntime", "Normalizer squares", squared, [[0.6, 0.8]], Leftovers((1, 2)),
-         "21² + 28² = 35²", replace(squared, x=np.array([[3, 4]], np.int32)), [[0.6, 0.8]]),
-        ("tract", "ArrayFeatureExtractor and Normalizer take", replace(
-            picked, x=np.array([[5, 6]], np.int8)), None, Gives([[6]]),
-         "T is float, double, int64, int32 or string", picked, [[6]]),
-        ("tract", "ArrayFeatureExtractor aborts", replace(picked, more=(np.array([2]),)), None,
-         Dies("panicked"), "the indices of two features are 0 and 1", picked, [[6]]),
-        ("tract", "Normalizer aborts", _ml("Normalizer", np.ones((2, 0)), norm="L1"),
-         np.ones((2, 0)), Dies("panicked"), "there is nothing to divide", halves, [[0.5, 1]]),
-        ("tract", "Normalizer divides by", _ml("Normalizer", [[1e-20, 3e-20]], norm="L1"),
-         [[0.25, 0.75]], Gives([[1e-8, 3e-8]]), "10⁻²⁰ of 4 · 10⁻²⁰ is a quarter", _ml(
-             "Normalizer", [[1, 3]], norm="L1"), [[0.25, 0.75]]),
-        ("tract", "Normalizer takes norms", _with(halves, norm="max"), None, Gives([[0.5, 1]]),
-         "“One of 'MAX,' 'L1,' 'L2'”", halves, [[0.5, 1]]),
-        ("openvino", "Normalizer of float64", _ml("Normalizer", [[1, inf]], np.float64, norm="L1",
-                                                  gives="float32"), [[0, nan]], Leftovers((1, 2)),
-         "∞ of ∞ is NaN", halves, [[0.5, 1]]),
-        ("openvino", "Normalizer takes three", replace(halves, x=_f([[[2, 4]]])), None,
-         Gives([[[0.5, 1]]]), "“a tensor of shape [N,C] or [C]”", halves, [[0.5, 1]]),
-        ("reference", "FeatureVectorizer, Normalizer and Scaler", scaled, [[1]],
-         Gives([[1]], "int64"), "(3 - 1) · 0.5, and Y is a tensor(float)",
-         _ml("Scaler", [[3]], **halved), [[1]]),
-        ("reference", "FeatureVectorizer takes a vector", vector, [[1, 2, 3]],
-         Leftovers((3, 3)), "“1-D tensors are treated as [1,C].”", joined, [[1, 2, 3]]),
-        ("reference", "FeatureVectorizer refuses a node", unsized, [[1, 2, 3]],
-         Raises("inputdimensions"), "inputdimensions is optional", joined, [[1, 2, 3]]),
-        ("reference", "Imputer refuses vectors", replace(filled, x=_f([0, 1])), [5, 1],
-         Raises("Issues with types"), "the type is “either [N,C] or [C]”", filled, [[5, 1]]),
-        ("reference", "LabelEncoder-1 is computed", places, [1], Raises("Issues with types"),
-         "b is the second of the classes", later, [1]),
-        ("reference", "LabelEncoder-4 refuses values_tensor", tensors, [5],
-         Raises("Issues with types"), "5 is the value of 3, and default_tensor is optional",
-         stated, [5]),
-        ("reference", "LabelEncoder compares keys", found, [5, 6], Gives([-1, 6]),
-         "“even a float NaN can be mapped to a value”", replace(zero, x=_f([2, 1])), [-1, 6]),
-        ("reference", "Normalizer refuses vectors", replace(halves, x=_f([2, 4])), [0.5, 1],
-         Raises("out of bounds"), "“a tensor of shape [N,C] or [C]”", halves, [[0.5, 1]]),
-        ("reference", "Normalizer refuses tensors", replace(halves, x=np.zeros((0, 2), np.float32)),
-         np.zeros((0, 2)), Raises("cannot reshape"), "no rows are none", halves, [[0.5, 1]]),
-        ("reference", "Normalizer refuses integers", squared, [[0.6, 0.8]],
-         Raises("Issues with types"), "21² + 28² = 35²", _ml("Normalizer", [[3, 4]], norm="L2"),
-         [[0.6, 0.8]]),
-        ("reference", "OneHotEncoder finds no category", third, [[1, 0]], Gives([[0, 0]]),
-         "“the data will be cast to integers”, and 1.75 is 1 or 2", replace(third, x=_f([1])),
-         [[1, 0]]),
-        ("reference", "Binarizer compares", beyond, [1], Gives([0]), "2⁵³ + 1 > 2⁵³",
-         replace(beyond, x=np.array([2**53 + 2])), [1]),
-        ("reference", "Operators of ai.onnx.ml do not", unequal, None, Gives([[1, 2]]),
-         "“Must be same length as 'offset'”", _with(unequal, scale=[0.5]), [[1, 2]]),
-    ):  # fmt: skip
+        (
+            "onnxruntime",
+            "LinearClassifier refuses a node",
+            bare,
+            [7],
+            Raises("must not be empty"),
+            "intercepts are optional",
+            classified,
+            [7],
+        ),
+        (
+            "onnxruntime",
+            "LinearRegressor and LinearClassifier take another",
+            several,
+            None,
+            Gives([[11]]),
+            "“must match the number of targets”",
+            regressed,
+            [[11.5]],
+        ),
+        (
+            "reference",
+            "Without intercepts, LinearRegressor and",
+            no_intercepts,
+            [[11]],
+            Gives([[nan]]),
+            "1 · 3 + 2 · 4, and intercepts are optional",
+            regressed,
+            [[11.5]],
+        ),
+        (
+            "reference",
+            "LinearClassifier refuses a vector",
+            row,
+            [7],
+            Raises("out of range"),
+            "[C] “will be treated as [1,C]”",
+            classified,
+            [7],
+        ),
+        (
+            "tract",
+            "LinearClassifier refuses labels",
+            named,
+            ["a"],
+            Raises("num_traits::Zero"),
+            "5.5 > 5",
+            classified,
+            [7],
+        ),
+        (
+            "tract",
+            "LinearClassifier refuses a vector",
+            row,
+            [7],
+            Raises("Output mismatch"),
+            "[C] “will be treated as [1,C]”",
+            classified,
+            [7],
+        ),
+        (
+            "tract",
+            "LinearRegressor and LinearClassifier take",
+            _with(regressed, coefficients=[3.0, 4.0, 5.0]),
+            None,
+            Gives([[11.5]]),
+            "a coefficient for each of two features",
+            regressed,
+            [[11.5]],
+        ),
+        (
+            "onnxruntime",
+            "Binarizer refuses NaN",
+            above,
+            [0, 1, 0],
+            Raises("is NaN"),
+            "NaN is not greater than 2",
+            replace(above, x=_f([4, 3, 1])),
+            [1, 1, 0],
+        ),
+        (
+            "onnxruntime",
+            "FeatureVectorizer kills",
+            hollow,
+            np.zeros((0, 3)),
+            Dies("terminate called"),
+            "no rows beside no rows are none",
+            joined,
+            [[1, 2, 3]],
+        ),
+        (
+            "onnxruntime",
+            "FeatureVectorizer refuses a node",
+            unsized,
+            [[1, 2, 3]],
+            Raises("inputdimensions"),
+            "inputdimensions is optional",
+            joined,
+            [[1, 2, 3]],
+        ),
+        (
+            "onnxruntime",
+            "FeatureVectorizer takes inputs",
+            deep,
+            None,
+            Gives([[1, 2]]),
+            "“All input shapes are 2-D”",
+            joined,
+            [[1, 2, 3]],
+        ),
+        (
+            "onnxruntime",
+            "Imputer takes another",
+            few,
+            None,
+            Gives([[5, 1, 2]]),
+            "“the length of the attribute array may be 1 or F”, and F is 3",
+            filled,
+            [[5, 1]],
+        ),
+        (
+            "onnxruntime",
+            "LabelEncoder-2 never",
+            found,
+            [5, 6],
+            Gives([-1, 6]),
+            "“even a float NaN can be mapped to a value”",
+            replace(zero, x=_f([2, 1])),
+            [-1, 6],
+        ),
+        (
+            "onnxruntime",
+            "LabelEncoder-2 takes zeros",
+            zero,
+            [-1, 6],
+            Gives([5, 6]),
+            "“bit-wise comparison is used”, and the sign is a bit",
+            replace(zero, x=_f([2, 1])),
+            [-1, 6],
+        ),
+        (
+            "onnxruntime",
+            "LabelEncoder-4 takes the first",
+            last,
+            [7, 6],
+            Gives([5, 6]),
+            "“If a key is repeated, the last key takes precedence.”",
+            replace(last, x=np.array([2])),
+            [6],
+        ),
+        (
+            "onnxruntime",
+            "Normalizer squares",
+            squared,
+            [[0.6, 0.8]],
+            Leftovers((1, 2)),
+            "21² + 28² = 35²",
+            replace(squared, x=np.array([[3, 4]], np.int32)),
+            [[0.6, 0.8]],
+        ),
+        (
+            "tract",
+            "ArrayFeatureExtractor and Normalizer take",
+            replace(picked, x=np.array([[5, 6]], np.int8)),
+            None,
+            Gives([[6]]),
+            "T is float, double, int64, int32 or string",
+            picked,
+            [[6]],
+        ),
+        (
+            "tract",
+            "ArrayFeatureExtractor aborts",
+            replace(picked, more=(np.array([2]),)),
+            None,
+            Dies("panicked"),
+            "the indices of two features are 0 and 1",
+            picked,
+            [[6]],
+        ),
+        (
+            "tract",
+            "Normalizer aborts",
+            _ml("Normalizer", np.ones((2, 0)), norm="L1"),
+            np.ones((2, 0)),
+            Dies("panicked"),
+            "there is nothing to divide",
+            halves,
+            [[0.5, 1]],
+        ),
+        (
+            "tract",
+            "Normalizer divides by",
+            _ml("Normalizer", [[1e-20, 3e-20]], norm="L1"),
+            [[0.25, 0.75]],
+            Gives([[1e-8, 3e-8]]),
+            "10⁻²⁰ of 4 · 10⁻²⁰ is a quarter",
+            _ml("Normalizer", [[1, 3]], norm="L1"),
+            [[0.25, 0.75]],
+        ),
+        (
+            "tract",
+            "Normalizer takes norms",
+            _with(halves, norm="max"),
+            None,
+            Gives([[0.5, 1]]),
+            "“One of 'MAX,' 'L1,' 'L2'”",
+            halves,
+            [[0.5, 1]],
+        ),
+        (
+            "openvino",
+            "Normalizer of float64",
+            _ml("Normalizer", [[1, inf]], np.float64, norm="L1", gives="float32"),
+            [[0, nan]],
+            Leftovers((1, 2)),
+            "∞ of ∞ is NaN",
+            halves,
+            [[0.5, 1]],
+        ),
+        (
+            "openvino",
+            "Normalizer takes three",
+            replace(halves, x=_f([[[2, 4]]])),
+            None,
+            Gives([[[0.5, 1]]]),
+            "“a tensor of shape [N,C] or [C]”",
+            halves,
+            [[0.5, 1]],
+        ),
+        (
+            "reference",
+            "FeatureVectorizer, Normalizer and Scaler",
+            scaled,
+            [[1]],
+            Gives([[1]], "int64"),
+            "(3 - 1) · 0.5, and Y is a tensor(float)",
+            _ml("Scaler", [[3]], **halved),
+            [[1]],
+        ),
+        (
+            "reference",
+            "FeatureVectorizer takes a vector",
+            vector,
+            [[1, 2, 3]],
+            Leftovers((3, 3)),
+            "“1-D tensors are treated as [1,C].”",
+            joined,
+            [[1, 2, 3]],
+        ),
+        (
+            "reference",
+            "FeatureVectorizer refuses a node",
+            unsized,
+            [[1, 2, 3]],
+            Raises("inputdimensions"),
+            "inputdimensions is optional",
+            joined,
+            [[1, 2, 3]],
+        ),
+        (
+            "reference",
+            "Imputer refuses vectors",
+            replace(filled, x=_f([0, 1])),
+            [5, 1],
+            Raises("Issues with types"),
+            "the type is “either [N,C] or [C]”",
+            filled,
+            [[5, 1]],
+        ),
+        (
+            "reference",
+            "LabelEncoder-1 is computed",
+            places,
+            [1],
+            Raises("Issues with types"),
+            "b is the second of the classes",
+            later,
+            [1],
+        ),
+        (
+            "reference",
+            "LabelEncoder-4 refuses values_tensor",
+            tensors,
+            [5],
+            Raises("Issues with types"),
+            "5 is the value of 3, and default_tensor is optional",
+            stated,
+            [5],
+        ),
+        (
+            "reference",
+            "LabelEncoder compares keys",
+            found,
+            [5, 6],
+            Gives([-1, 6]),
+            "“even a float NaN can be mapped to a value”",
+            replace(zero, x=_f([2, 1])),
+            [-1, 6],
+        ),
+        (
+            "reference",
+            "Normalizer refuses vectors",
+            replace(halves, x=_f([2, 4])),
+            [0.5, 1],
+            Raises("out of bounds"),
+            "“a tensor of shape [N,C] or [C]”",
+            halves,
+            [[0.5, 1]],
+        ),
+        (
+            "reference",
+            "Normalizer refuses tensors",
+            replace(halves, x=np.zeros((0, 2), np.float32)),
+            np.zeros((0, 2)),
+            Raises("cannot reshape"),
+            "no rows are none",
+            halves,
+            [[0.5, 1]],
+        ),
+        (
+            "reference",
+            "Normalizer refuses integers",
+            squared,
+            [[0.6, 0.8]],
+            Raises("Issues with types"),
+            "21² + 28² = 35²",
+            _ml("Normalizer", [[3, 4]], norm="L2"),
+            [[0.6, 0.8]],
+        ),
+        (
+            "reference",
+            "OneHotEncoder finds no category",
+            third,
+            [[1, 0]],
+            Gives([[0, 0]]),
+            "“the data will be cast to integers”, and 1.75 is 1 or 2",
+            replace(third, x=_f([1])),
+            [[1, 0]],
+        ),
+        (
+            "reference",
+            "Binarizer compares",
+            beyond,
+            [1],
+            Gives([0]),
+            "2⁵³ + 1 > 2⁵³",
+            replace(beyond, x=np.array([2**53 + 2])),
+            [1],
+        ),
+        (
+            "reference",
+            "Operators of ai.onnx.ml do not",
+            unequal,
+            None,
+            Gives([[1, 2]]),
+            "“Must be same length as 'offset'”",
+            _with(unequal, scale=[0.5]),
+            [[1, 2]],
+        ),
+    ):
         wanted = [] if wants is None else [wants]
         yield Check(engine, cause, model, wanted, shows, why, control, right)
 
@@ -8169,17 +10937,32 @@ def mappings() -> Iterator[Check]:
 def trees() -> Iterator[Check]:
     """On ensembles of trees: one asks if a feature is at most 2, unless stated otherwise."""
     nodes: dict[str, Any] = {
-        "nodes_treeids": [0] * 3, "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0] * 3,
-        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "nodes_values": [2.0, 0.0, 0.0],
-        "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0]}  # fmt: skip
-    unequal = {"nodes_modes": ["BRANCH_NEQ", "LEAF", "LEAF"],
-               "nodes_missing_value_tracks_true": [0] * 3}  # fmt: skip
+        "nodes_treeids": [0] * 3,
+        "nodes_nodeids": [0, 1, 2],
+        "nodes_featureids": [0] * 3,
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_values": [2.0, 0.0, 0.0],
+        "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0],
+    }
+    unequal = {
+        "nodes_modes": ["BRANCH_NEQ", "LEAF", "LEAF"],
+        "nodes_missing_value_tracks_true": [0] * 3,
+    }
     votes: dict[str, Any] = {
-        "target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0],
-        "target_weights": [10.0, 20.0], "n_targets": 1}  # fmt: skip
+        "target_treeids": [0, 0],
+        "target_nodeids": [1, 2],
+        "target_ids": [0, 0],
+        "target_weights": [10.0, 20.0],
+        "n_targets": 1,
+    }
     regressed = _ml("TreeEnsembleRegressor", [[2], [3]], at=3, **nodes, **votes)
-    three = {"target_treeids": [0] * 3, "target_nodeids": [1, 2, 1], "target_ids": [0] * 3,
-             "target_weights": [10.0, 20.0, -3.0]}  # fmt: skip
+    three = {
+        "target_treeids": [0] * 3,
+        "target_nodeids": [1, 2, 1],
+        "target_ids": [0] * 3,
+        "target_weights": [10.0, 20.0, -3.0],
+    }
     both = _with(regressed, n_targets=2, target_ids=[0, 1])
     wide = {"nodes_treeids": [2**32] * 3, "target_treeids": [2**32] * 2}
     late = {"nodes_nodeids": [0, 2, 1]}
@@ -8192,115 +10975,354 @@ def trees() -> Iterator[Check]:
         tensor, attrs={**values, **votes, "nodes_values_as_tensor": np.array([2.0, 0, 0])}
     )
     classes: dict[str, Any] = {
-        "class_treeids": [0] * 3, "class_nodeids": [1, 2, 2], "class_ids": [0, 1, 2],
-        "class_weights": [10.0, 20.0, 5.0], "classlabels_int64s": [5, 6, 7]}  # fmt: skip
-    classified = _ml("TreeEnsembleClassifier", [[2], [3]], at=3, gives="int64", after=1, **nodes,
-                     **classes)  # fmt: skip
-    two = _with(classified, classlabels_int64s=[5, 6], class_ids=[0, 1, 0],
-                class_weights=[10.0, 20.0, 25.0])  # fmt: skip
+        "class_treeids": [0] * 3,
+        "class_nodeids": [1, 2, 2],
+        "class_ids": [0, 1, 2],
+        "class_weights": [10.0, 20.0, 5.0],
+        "classlabels_int64s": [5, 6, 7],
+    }
+    classified = _ml(
+        "TreeEnsembleClassifier", [[2], [3]], at=3, gives="int64", after=1, **nodes, **classes
+    )
+    two = _with(
+        classified, classlabels_int64s=[5, 6], class_ids=[0, 1, 0], class_weights=[10.0, 20.0, 25.0]
+    )
     texts = {k: v for k, v in classified.attrs.items() if k != "classlabels_int64s"}
     named = replace(
         classified, gives="object", attrs={**texts, "classlabels_strings": ["a", "b", "c"]}
     )
     nul = _with(named, classlabels_strings=["a\0", "b", "c"])
     node: dict[str, Any] = {
-        "tree_roots": [0], "nodes_featureids": [0], "nodes_modes": np.array([0], np.uint8),
-        "nodes_splits": _f([2]), "nodes_truenodeids": [0], "nodes_trueleafs": [1],
-        "nodes_falsenodeids": [1], "nodes_falseleafs": [1], "leaf_targetids": [0, 1],
-        "leaf_weights": _f([np.log(3), 2]), "n_targets": 2}  # fmt: skip
+        "tree_roots": [0],
+        "nodes_featureids": [0],
+        "nodes_modes": np.array([0], np.uint8),
+        "nodes_splits": _f([2]),
+        "nodes_truenodeids": [0],
+        "nodes_trueleafs": [1],
+        "nodes_falsenodeids": [1],
+        "nodes_falseleafs": [1],
+        "leaf_targetids": [0, 1],
+        "leaf_weights": _f([np.log(3), 2]),
+        "n_targets": 2,
+    }
     ensemble = _ml("TreeEnsemble", [[2]], at=5, **node)
     raw, shares = [[np.log(3), 0]], [[0.75, 0.25]]
     one = _with(ensemble, n_targets=1, leaf_targetids=[0, 0])
-    half = _ml("TreeEnsemble", [[2]], np.float16, 5, **{
-        k: v.astype(np.float16) if getattr(v, "dtype", None) == np.float32 else v
-        for k, v in node.items()})  # fmt: skip
+    half = _ml(
+        "TreeEnsemble",
+        [[2]],
+        np.float16,
+        5,
+        **{
+            k: v.astype(np.float16) if getattr(v, "dtype", None) == np.float32 else v
+            for k, v in node.items()
+        },
+    )
     missing = replace(_with(ensemble, nodes_modes=np.array([5], np.uint8)), x=_f([[nan]]))
-    whole = _with(ensemble, tree_roots=[1], nodes_featureids=[0, 0],
-                  nodes_modes=np.zeros(2, np.uint8), nodes_splits=_f([2, 0]),
-                  nodes_truenodeids=[0, 0], nodes_trueleafs=[1, 1], nodes_falsenodeids=[1, 0],
-                  nodes_falseleafs=[1, 1])  # fmt: skip
+    whole = _with(
+        ensemble,
+        tree_roots=[1],
+        nodes_featureids=[0, 0],
+        nodes_modes=np.zeros(2, np.uint8),
+        nodes_splits=_f([2, 0]),
+        nodes_truenodeids=[0, 0],
+        nodes_trueleafs=[1, 1],
+        nodes_falsenodeids=[1, 0],
+        nodes_falseleafs=[1, 1],
+    )
     sets = _with(ensemble, nodes_modes=np.array([6], np.uint8))
     zero = replace(_with(sets, membership_values=_f([0, 2, nan])), x=_f([[2]]))
     lacking: list[list[float]] = [[nan], [2]]
     tracks, below = "“use the … 'false' (if the attribute value is 0) branch”", [[20], [20]]
     right, votes_of = [[10], [20]], "“A leaf may have multiple votes”"
     for engine, cause, model, wants, shows, why, control, answer in (
-        ("onnxruntime", "TreeEnsemble, TreeEnsembleClassifier and TreeEnsembleRegressor follow",
-         replace(_with(regressed, **unequal), x=_f(lacking)), below, Gives(right), tracks,
-         replace(_with(regressed, **unequal), x=_f([[3], [2]])), right),
-        ("onnxruntime", "TreeEnsemble takes SOFTMAX", _with(ensemble, post_transform=1), shares,
-         Gives([[0.75, 0.5]]), "“'SOFTMAX' (1), 'LOGISTIC' (2)”", ensemble, raw),
-        ("onnxruntime", "TreeEnsemble and TreeEnsembleRegressor of one", _with(
-            one, post_transform=2), [[0.75]], Gives([[np.log(3)]]), "1 / (1 + 1/3)", one,
-         [[np.log(3)]]),
-        ("onnxruntime", "TreeEnsemble of float16", half, raw, Raises("must have same type"),
-         "float16 is in T", ensemble, raw),
-        ("onnxruntime", "TreeEnsembleClassifier with votes", two, [5, 5], Gives([1, 1]),
-         "10 > 0, 25 > 20, and 1 is no label", classified, [5, 6]),
-        ("onnxruntime", "TreeEnsembleRegressor leaves out", _with(both, base_values=[1.0, 2.0]),
-         [[11, 2], [1, 22]], Gives([[11, 0], [0, 22]]),
-         "base values are “added to final prediction”", both, [[10, 0], [0, 20]]),
-        ("onnxruntime", "TreeEnsembleRegressor of one target", _with(regressed, **three),
-         [[7], [20]], Gives(right), votes_of, regressed, right),
-        ("onnxruntime", "TreeEnsembleClassifier and TreeEnsembleRegressor cut", _with(
-            regressed, **wide), right, Raises("Unable to find node"), "INTS have 64 bits",
-         regressed, right),
-        ("onnxruntime", "TreeEnsembleRegressor takes ids", _with(regressed, **late), None,
-         Gives(right), "“Node ids must restart at zero for each tree and increase "
-         "sequentially.”", regressed, right),
-        ("onnxruntime", "TreeEnsembleClassifier and TreeEnsembleRegressor take other", _with(
-            regressed, **few), None, Gives(right), "nodes_* are “the same length”", regressed,
-         right),
-        ("onnxruntime", "TreeEnsembleClassifier and TreeEnsembleRegressor ignore", _with(
-            regressed, **inner), None, Gives([[10], [0]]), "target_* are “votes at the leaves”",
-         regressed, right),
-        ("onnxruntime", "TreeEnsemble takes a mode 7", _with(regressed, **member), None,
-         Leftovers((2, 1)), "“Mode enum is BRANCH_LEQ, … LEAF”", regressed, right),
-        ("reference", "TreeEnsembleRegressor computes", replace(
-            _with(regressed, base_values=[0.5]), x=np.array([[2], [3]]), gives="float32"),
-         [[10.5], [20.5]], Raises("Issues with types"), "10 + 0.5", _with(
-             regressed, base_values=[0.5]), [[10.5], [20.5]]),
-        ("reference", "TreeEnsembleClassifier and TreeEnsembleRegressor refuse", replace(
-            regressed, x=_f(lacking)), [[20], [10]], Raises("Issues with types"),
-         "“the default value is false (0) for all nodes”", regressed, right),
-        ("reference", "TreeEnsembleClassifier-3 and TreeEnsembleRegressor-3 never", double, right,
-         Raises("Issues with types"), "tensors “can be used instead”", regressed, right),
-        ("reference", "TreeEnsembleClassifier loses NUL", nul, ["a\0", "b"],
-         Gives(["a", "b"]), "the first label is a, NUL", named, ["a", "b"]),
-        ("reference", "TreeEnsemble ignores", _with(ensemble, post_transform=1), shares,
-         Gives(raw), "3 / (3 + 1)", ensemble, raw),
+        (
+            "onnxruntime",
+            "TreeEnsemble, TreeEnsembleClassifier and TreeEnsembleRegressor follow",
+            replace(_with(regressed, **unequal), x=_f(lacking)),
+            below,
+            Gives(right),
+            tracks,
+            replace(_with(regressed, **unequal), x=_f([[3], [2]])),
+            right,
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsemble takes SOFTMAX",
+            _with(ensemble, post_transform=1),
+            shares,
+            Gives([[0.75, 0.5]]),
+            "“'SOFTMAX' (1), 'LOGISTIC' (2)”",
+            ensemble,
+            raw,
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsemble and TreeEnsembleRegressor of one",
+            _with(one, post_transform=2),
+            [[0.75]],
+            Gives([[np.log(3)]]),
+            "1 / (1 + 1/3)",
+            one,
+            [[np.log(3)]],
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsemble of float16",
+            half,
+            raw,
+            Raises("must have same type"),
+            "float16 is in T",
+            ensemble,
+            raw,
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsembleClassifier with votes",
+            two,
+            [5, 5],
+            Gives([1, 1]),
+            "10 > 0, 25 > 20, and 1 is no label",
+            classified,
+            [5, 6],
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsembleRegressor leaves out",
+            _with(both, base_values=[1.0, 2.0]),
+            [[11, 2], [1, 22]],
+            Gives([[11, 0], [0, 22]]),
+            "base values are “added to final prediction”",
+            both,
+            [[10, 0], [0, 20]],
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsembleRegressor of one target",
+            _with(regressed, **three),
+            [[7], [20]],
+            Gives(right),
+            votes_of,
+            regressed,
+            right,
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsembleClassifier and TreeEnsembleRegressor cut",
+            _with(regressed, **wide),
+            right,
+            Raises("Unable to find node"),
+            "INTS have 64 bits",
+            regressed,
+            right,
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsembleRegressor takes ids",
+            _with(regressed, **late),
+            None,
+            Gives(right),
+            "“Node ids must restart at zero for each tree and increase sequentially.”",
+            regressed,
+            right,
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsembleClassifier and TreeEnsembleRegressor take other",
+            _with(regressed, **few),
+            None,
+            Gives(right),
+            "nodes_* are “the same length”",
+            regressed,
+            right,
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsembleClassifier and TreeEnsembleRegressor ignore",
+            _with(regressed, **inner),
+            None,
+            Gives([[10], [0]]),
+            "target_* are “votes at the leaves”",
+            regressed,
+            right,
+        ),
+        (
+            "onnxruntime",
+            "TreeEnsemble takes a mode 7",
+            _with(regressed, **member),
+            None,
+            Leftovers((2, 1)),
+            "“Mode enum is BRANCH_LEQ, … LEAF”",
+            regressed,
+            right,
+        ),
+        (
+            "reference",
+            "TreeEnsembleRegressor computes",
+            replace(_with(regressed, base_values=[0.5]), x=np.array([[2], [3]]), gives="float32"),
+            [[10.5], [20.5]],
+            Raises("Issues with types"),
+            "10 + 0.5",
+            _with(regressed, base_values=[0.5]),
+            [[10.5], [20.5]],
+        ),
+        (
+            "reference",
+            "TreeEnsembleClassifier and TreeEnsembleRegressor refuse",
+            replace(regressed, x=_f(lacking)),
+            [[20], [10]],
+            Raises("Issues with types"),
+            "“the default value is false (0) for all nodes”",
+            regressed,
+            right,
+        ),
+        (
+            "reference",
+            "TreeEnsembleClassifier-3 and TreeEnsembleRegressor-3 never",
+            double,
+            right,
+            Raises("Issues with types"),
+            "tensors “can be used instead”",
+            regressed,
+            right,
+        ),
+        (
+            "reference",
+            "TreeEnsembleClassifier loses NUL",
+            nul,
+            ["a\0", "b"],
+            Gives(["a", "b"]),
+            "the first label is a, NUL",
+            named,
+            ["a", "b"],
+        ),
+        (
+            "reference",
+            "TreeEnsemble ignores",
+            _with(ensemble, post_transform=1),
+            shares,
+            Gives(raw),
+            "3 / (3 + 1)",
+            ensemble,
+            raw,
+        ),
         ("reference", "TreeEnsemble follows", missing, [[0, 2]], Gives(raw), tracks, ensemble, raw),
-        ("reference", "TreeEnsemble gives a tree", whole, raw, Gives([[0, 2]]),
-         "both branches of the second node are leaf 0", ensemble, raw),
-        ("reference", "TreeEnsemble gives sets", zero, raw, Gives([[0, 2]]), "2 is in {0, 2}",
-         replace(zero, attrs={**zero.attrs, "membership_values": _f([1, 2, nan])}), raw),
-        ("reference", "TreeEnsemble refuses no rows", replace(
-            ensemble, x=np.zeros((0, 1), np.float32)), np.zeros((0, 2)),
-         Raises("any iteration dimensions"), "no rows have no scores", ensemble, raw),
-        ("tract", "TreeEnsembleClassifier takes every", replace(_with(
-            classified, nodes_modes=["BRANCH_GTE", "LEAF", "LEAF"]), x=_f([[1], [3]])), [6, 5],
-         Gives([5, 5]), "1 < 2", classified, [5, 6]),
-        ("tract", "TreeEnsembleClassifier refuses trees", _with(
-            classified, nodes_treeids=[7] * 3, class_treeids=[7] * 3), [5, 6],
-         Raises("expected tree ids"), "the tree's id is 7", classified, [5, 6]),
-        ("tract", "TreeEnsembleClassifier aborts", _with(
-            classified, nodes_nodeids=[3, 4, 5], nodes_truenodeids=[4, 0, 0],
-            nodes_falsenodeids=[5, 0, 0], class_nodeids=[4, 5, 5]), [5, 6], Dies("panicked"),
-         "“Ids may restart at zero for each tree, but it not required to.”", classified, [5, 6]),
-        ("tract", "TreeEnsembleClassifier refuses labels", named, ["a", "b"],
-         Raises("num_traits::Zero"), "10 > 0, and 20 is the largest", classified, [5, 6]),
-        ("tract", "TreeEnsembleClassifier-3 does not know", replace(
-            classified, x=np.array([[2.0], [3.0]]), attrs={**{
-                k: v for k, v in classified.attrs.items() if k != "nodes_values"},
-                "nodes_values_as_tensor": np.array([2.0, 0, 0])}), [5, 6],
-         Raises("expected attribute"), "tensors “can be used instead”", classified, [5, 6]),
-        ("tract", "TreeEnsembleClassifier gives the first", _with(
-            classified, base_values=[-inf, -inf, float(np.finfo(np.float32).min)]), [7, 7],
-         Gives([5, 5]), "any number is above -∞", classified, [5, 6]),
-        ("tract", "TreeEnsembleClassifier takes votes", _with(
-            classified, nodes_hitrates=[1.0]), None, Gives([5, 6]),
-         "nodes_* “must all be of equal length”", classified, [5, 6]),
-    ):  # fmt: skip
+        (
+            "reference",
+            "TreeEnsemble gives a tree",
+            whole,
+            raw,
+            Gives([[0, 2]]),
+            "both branches of the second node are leaf 0",
+            ensemble,
+            raw,
+        ),
+        (
+            "reference",
+            "TreeEnsemble gives sets",
+            zero,
+            raw,
+            Gives([[0, 2]]),
+            "2 is in {0, 2}",
+            replace(zero, attrs={**zero.attrs, "membership_values": _f([1, 2, nan])}),
+            raw,
+        ),
+        (
+            "reference",
+            "TreeEnsemble refuses no rows",
+            replace(ensemble, x=np.zeros((0, 1), np.float32)),
+            np.zeros((0, 2)),
+            Raises("any iteration dimensions"),
+            "no rows have no scores",
+            ensemble,
+            raw,
+        ),
+        (
+            "tract",
+            "TreeEnsembleClassifier takes every",
+            replace(
+                _with(classified, nodes_modes=["BRANCH_GTE", "LEAF", "LEAF"]), x=_f([[1], [3]])
+            ),
+            [6, 5],
+            Gives([5, 5]),
+            "1 < 2",
+            classified,
+            [5, 6],
+        ),
+        (
+            "tract",
+            "TreeEnsembleClassifier refuses trees",
+            _with(classified, nodes_treeids=[7] * 3, class_treeids=[7] * 3),
+            [5, 6],
+            Raises("expected tree ids"),
+            "the tree's id is 7",
+            classified,
+            [5, 6],
+        ),
+        (
+            "tract",
+            "TreeEnsembleClassifier aborts",
+            _with(
+                classified,
+                nodes_nodeids=[3, 4, 5],
+                nodes_truenodeids=[4, 0, 0],
+                nodes_falsenodeids=[5, 0, 0],
+                class_nodeids=[4, 5, 5],
+            ),
+            [5, 6],
+            Dies("panicked"),
+            "“Ids may restart at zero for each tree, but it not required to.”",
+            classified,
+            [5, 6],
+        ),
+        (
+            "tract",
+            "TreeEnsembleClassifier refuses labels",
+            named,
+            ["a", "b"],
+            Raises("num_traits::Zero"),
+            "10 > 0, and 20 is the largest",
+            classified,
+            [5, 6],
+        ),
+        (
+            "tract",
+            "TreeEnsembleClassifier-3 does not know",
+            replace(
+                classified,
+                x=np.array([[2.0], [3.0]]),
+                attrs={
+                    **{k: v for k, v in classified.attrs.items() if k != "nodes_values"},
+                    "nodes_values_as_tensor": np.array([2.0, 0, 0]),
+                },
+            ),
+            [5, 6],
+            Raises("expected attribute"),
+            "tensors “can be used instead”",
+            classified,
+            [5, 6],
+        ),
+        (
+            "tract",
+            "TreeEnsembleClassifier gives the first",
+            _with(classified, base_values=[-inf, -inf, float(np.finfo(np.float32).min)]),
+            [7, 7],
+            Gives([5, 5]),
+            "any number is above -∞",
+            classified,
+            [5, 6],
+        ),
+        (
+            "tract",
+            "TreeEnsembleClassifier takes votes",
+            _with(classified, nodes_hitrates=[1.0]),
+            None,
+            Gives([5, 6]),
+            "nodes_* “must all be of equal length”",
+            classified,
+            [5, 6],
+        ),
+    ):
         wanted = [] if wants is None else [wants]
         yield Check(engine, cause, model, wanted, shows, why, control, answer)
 
@@ -8326,26 +11348,82 @@ def steps() -> Iterator[Check]:
     sent = step("Momentum", 1, 1, 1, 4, 6, **standard)
     whole = step("Momentum", 1, 1, 1, 4, 6, dtype=np.int64, **standard)
     for cause, model, wants, shows, why, control, right in (
-        ("Where T is above 0, Adam", later, [-2], Gives([-2], "float64"),
-         "1 - 2 · √(1 - 0.75) / (1 - 0.5) · 6 / √16, and the “new value of X” is of X's type",
-         begun, [-2]),
-        ("Adam of several tensors", two, [-2], Gives([-2], "float32"),
-         "1 - 2 · 6 / √16, and the “new value of X_1” is of X_1's type", double, [-2]),
-        ("Adagrad, Adam and Momentum leave out", few, None, Gives([-2]),
-         "four tensors are needed for each that is optimized, and seven are given", begun, [-2]),
-        ("The type constraint", whole, None, Gives([-3], "float64"),
-         "T1 and T3 are float and double", sent, [-3]),
-        ("Types of attributes", _with(moved, epsilon=0), None, Gives([0]),
-         "epsilon is a FLOAT", moved, [0]),
-    ):  # fmt: skip
+        (
+            "Where T is above 0, Adam",
+            later,
+            [-2],
+            Gives([-2], "float64"),
+            "1 - 2 · √(1 - 0.75) / (1 - 0.5) · 6 / √16, and the “new value of X” is of X's type",
+            begun,
+            [-2],
+        ),
+        (
+            "Adam of several tensors",
+            two,
+            [-2],
+            Gives([-2], "float32"),
+            "1 - 2 · 6 / √16, and the “new value of X_1” is of X_1's type",
+            double,
+            [-2],
+        ),
+        (
+            "Adagrad, Adam and Momentum leave out",
+            few,
+            None,
+            Gives([-2]),
+            "four tensors are needed for each that is optimized, and seven are given",
+            begun,
+            [-2],
+        ),
+        (
+            "The type constraint",
+            whole,
+            None,
+            Gives([-3], "float64"),
+            "T1 and T3 are float and double",
+            sent,
+            [-3],
+        ),
+        (
+            "Types of attributes",
+            _with(moved, epsilon=0),
+            None,
+            Gives([0]),
+            "epsilon is a FLOAT",
+            moved,
+            [0],
+        ),
+    ):
         wanted = [] if wants is None else [wants]
         yield Check("reference", cause, model, wanted, shows, why, control, right)
 
 
 CHECKS: tuple[Check, ...] = (
-    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
-    *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
-    *products_of_few_bits(), *aligned_regions(), *sequences(), *grids(),
-    *draws(), *bands(), *images(), *dropped(), *optionals(), *flows(), *mappings(), *trees(),
+    *onnxruntime(),
+    *reference(),
+    *openvino(),
+    *tract(),
+    *torch(),
+    *attention(),
+    *windows(),
+    *affine_grids(),
+    *boxes(),
+    *layers(),
+    *gates(),
+    *transforms(),
+    *dequantized(),
+    *quantized(),
+    *products_of_few_bits(),
+    *aligned_regions(),
+    *sequences(),
+    *grids(),
+    *draws(),
+    *bands(),
+    *images(),
+    *dropped(),
+    *optionals(),
+    *flows(),
+    *mappings(),
+    *trees(),
     *steps(),
-)  # fmt: skip
+)

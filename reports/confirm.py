@@ -289,8 +289,11 @@ def _proto(model: Model) -> bytes:
     nodes = [node]
     if model.sequence is not None:
         those, rest = node.input[: model.sequence], node.input[model.sequence :]
-        how = helper.make_node("SequenceConstruct", those, ["s"]) if those else helper.make_node(
-            "SequenceEmpty", [], ["s"], dtype=kind)  # fmt: skip
+        how = (
+            helper.make_node("SequenceConstruct", those, ["s"])
+            if those
+            else helper.make_node("SequenceEmpty", [], ["s"], dtype=kind)
+        )
         if model.op.startswith("Optional"):
             empty: dict[str, Any] = (
                 {} if those else {"type": helper.make_tensor_type_proto(kind, None)}

@@ -87,10 +87,13 @@ def dtype_of(array: Any) -> dtypes.DType:
 #: Whether all shipped cases are asked about. Reading them takes half a minute, so that `pytest`
 #: asks about those of some operators of each kind.
 IS_GATE = "OPCHECK_PART" in os.environ
-SOME = (*WHOLE, *"""
+SOME = (
+    *WHOLE,
+    *"""
     Add And BitShift Clip Conv Dropout Gather Gemm If LSTM Loop QLinearMatMul RandomNormal ReduceL2
     ReduceSum Round SequenceAt SequenceInsert StringConcat TopK Where
-""".split())  # fmt: skip
+""".split(),
+)
 
 
 def judged_operators() -> list[Operator]:

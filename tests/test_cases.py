@@ -42,8 +42,10 @@ def asked(case: Case) -> object:
     task = made.task
     arrays = [*made.inputs, *task.initializers.values()]
     # The bytes of texts are addresses.
-    data = tuple((a.dtype.name, a.shape, repr(a.tolist()) if a.dtype == object else a.tobytes())
-                 for a in arrays)  # fmt: skip
+    data = tuple(
+        (a.dtype.name, a.shape, repr(a.tolist()) if a.dtype == object else a.tobytes())
+        for a in arrays
+    )
     attrs = tuple(sorted((name, repr(value)) for name, value in case.attrs.items()))
     # That of a sequence which has no tensors, and of nothing else.
     dtype = None if arrays else task.dtype

@@ -108,16 +108,27 @@ def test_the_numbers_and_names_are_those_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("file", "text", "command", "shown"),
     [
-        ("my_backend.py", block("# my_backend.py"), block("opcheck run --op Hardmax -b py:"),
-         r"py:my_backend:MyBackend\n─+\nHardmax +0 of 3$"),
-        ("my_session.py", block("# my_session.py"),
-         block("opcheck run --op Hardmax --opset 13 --dtype"),
-         "exit 0: conforms: 2 results, nothing unexpected"),
-        ("my_onnx.py", block("# my_onnx.py"), block("opcheck run --op Hardmax -b onnx:"),
-         r"MyOnnx\n─+\nHardmax +0 of 3$"),
+        (
+            "my_backend.py",
+            block("# my_backend.py"),
+            block("opcheck run --op Hardmax -b py:"),
+            r"py:my_backend:MyBackend\n─+\nHardmax +0 of 3$",
+        ),
+        (
+            "my_session.py",
+            block("# my_session.py"),
+            block("opcheck run --op Hardmax --opset 13 --dtype"),
+            "exit 0: conforms: 2 results, nothing unexpected",
+        ),
+        (
+            "my_onnx.py",
+            block("# my_onnx.py"),
+            block("opcheck run --op Hardmax -b onnx:"),
+            r"MyOnnx\n─+\nHardmax +0 of 3$",
+        ),
     ],
     ids=["class", "runtime that takes models", "ONNX's interface"],
-)  # fmt: skip
+)
 def test_what_is_written_in_python_is_a_backend(folder, file, text, command, shown):
     (folder / file).write_text(text)
     status, printed = shell(folder, command, FEW)

@@ -133,11 +133,18 @@ def test_a_tensor_of_rank_0_keeps_its_rank() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("int8", 127.5), ("int8", 128.0), ("uint8", -1.0), ("bool", 2.0), ("bool", 0.5),
-        ("int32", math.nan), ("int64", math.inf), ("int64", 2.0**63), ("uint64", 2.0**64),
+        ("int8", 127.5),
+        ("int8", 128.0),
+        ("uint8", -1.0),
+        ("bool", 2.0),
+        ("bool", 0.5),
+        ("int32", math.nan),
+        ("int64", math.inf),
+        ("int64", 2.0**63),
+        ("uint64", 2.0**64),
         ("uint64", -1.0),
     ],
-)  # fmt: skip
+)
 def test_what_an_integer_type_cannot_hold_is_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"is no value of {name}"):
         round_to(np.array([0.0, value]), DTYPES[name])

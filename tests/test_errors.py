@@ -85,12 +85,17 @@ def test_no_more_problems_are_shown_than_one_reads():
 @pytest.mark.parametrize(
     ("word", "hint"),
     [
-        ("flaot32", "did you mean 'float32'?"), ("FLOAT32", "did you mean 'float32'?"),
-        ("hardmx", "did you mean 'Hardmax'?"), ("max", "did you mean 'Hardmax'?"), ("16", None),
-        ("zzz", None), ("", None), ("float16,zzz", "did you mean 'float16'?"),
+        ("flaot32", "did you mean 'float32'?"),
+        ("FLOAT32", "did you mean 'float32'?"),
+        ("hardmx", "did you mean 'Hardmax'?"),
+        ("max", "did you mean 'Hardmax'?"),
+        ("16", None),
+        ("zzz", None),
+        ("", None),
+        ("float16,zzz", "did you mean 'float16'?"),
         ("hardmax, float16", "name each by itself: Hardmax, float16."),
     ],
-)  # fmt: skip
+)
 def test_near_words_are_proposed(word, hint):
     assert errors.did_you_mean(word, ["float32", "float16", "Hardmax"]) == hint
 
@@ -99,10 +104,13 @@ def test_near_words_are_proposed(word, hint):
     ("word", "near"),
     [
         # What was left out counts less than what was mistaken, and the end of a name least.
-        ("flot32", ["float32"]), ("float8e4", ["float8e4m3fn", "float8e4m3fnuz"]),
-        ("unit8", ["uint8", "int8"]), ("float61", ["float64", "float16"]), ("half", ["float16"]),
+        ("flot32", ["float32"]),
+        ("float8e4", ["float8e4m3fn", "float8e4m3fnuz"]),
+        ("unit8", ["uint8", "int8"]),
+        ("float61", ["float64", "float16"]),
+        ("half", ["float16"]),
     ],
-)  # fmt: skip
+)
 def test_the_nearest_word_takes_fewest_edits(word, near):
     assert errors.nearest(word, DTYPES) == near
 

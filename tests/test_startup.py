@@ -14,11 +14,21 @@ from tests.report.runs import run_of
 ROOT = Path(__file__).parent.parent
 HEAVY = {
     *(
-        "jinja2", "matplotlib", "numpy", "ml_dtypes", "onnx", "onnxruntime", "packaging", "psutil",
-        "pydantic", "rich", "scipy", "yaml",
+        "jinja2",
+        "matplotlib",
+        "numpy",
+        "ml_dtypes",
+        "onnx",
+        "onnxruntime",
+        "packaging",
+        "psutil",
+        "pydantic",
+        "rich",
+        "scipy",
+        "yaml",
     ),
     *("importlib.metadata", "multiprocessing", "opcheck.backends.adapters"),
-}  # fmt: skip
+}
 #: Selects a case or two.
 EXAMPLE = "--op Hardmax -k worked_example"
 #: What backends are made of: it belongs in their own processes.

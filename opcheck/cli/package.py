@@ -122,8 +122,10 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
 @click.command(name="pack", cls=options.OutputCommand)
 @click.argument("run_path", type=options.PATH, metavar="RUN")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@options.declared("-o --output out FILE: The package, a zip file.",
-                  out={"type": options.OutputPath(), "required": True})  # fmt: skip
+@options.declared(
+    "-o --output out FILE: The package, a zip file.",
+    out={"type": options.OutputPath(), "required": True},
+)
 def pack(run_path: Path, folder: Path, out: Path) -> None:
     """Put a stored run and its outputs into one file, with checksums.
 

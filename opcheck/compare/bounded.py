@@ -314,8 +314,12 @@ _ENOUGH = 100
 #: reach 19, released engines 2; factors rounded to TF32 reach 100 and more.
 SCATTER = 60.0
 #: Narrower numbers to which factors may have been rounded, by their unit roundoff.
-_CUTS = {2.0**-8: "bfloat16", 2.0**-11: "float16 or TF32", 2.0**-16: "two bfloat16",
-         2.0**-24: "float32"}  # fmt: skip
+_CUTS = {
+    2.0**-8: "bfloat16",
+    2.0**-11: "float16 or TF32",
+    2.0**-16: "two bfloat16",
+    2.0**-24: "float32",
+}
 #: Narrower numbers explain a scatter of up to so many times their own; in whole models, of which
 #: few numbers may come, honest engines reach as many times what is expected.
 _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0

@@ -434,9 +434,15 @@ def windows_of(
 
 
 def windows_along(
-    length: int, kernel: int, stride: int, dilation: int,
-    begin: int, end: int, auto_pad: str, ceil: bool,
-) -> AxisWindows:  # fmt: skip
+    length: int,
+    kernel: int,
+    stride: int,
+    dilation: int,
+    begin: int,
+    end: int,
+    auto_pad: str,
+    ceil: bool,
+) -> AxisWindows:
     """The windows along one axis; their size is below 0 where the text allows none."""
     return AxisWindows(length, kernel, stride, dilation, begin, 0, end, auto_pad, ceil).planned()
 

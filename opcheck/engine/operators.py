@@ -147,9 +147,14 @@ class Operator:
             self.also_honest("", by=by)(other)
 
     def _declaring(
-        self, decorator: str, versions: Sequence[int], by: Versions | None,
-        keep: Callable[[int, Formula], None], taken: Collection[int] = (), text: object = "",
-    ) -> Decorator:  # fmt: skip
+        self,
+        decorator: str,
+        versions: Sequence[int],
+        by: Versions | None,
+        keep: Callable[[int, Formula], None],
+        taken: Collection[int] = (),
+        text: object = "",
+    ) -> Decorator:
         self._check_call(decorator, *filter(callable, [text]), *versions)
 
         def declare(function: Formula) -> Formula:

@@ -50,9 +50,22 @@ WRONG = tuple(map(Verdict, "fail differ error crash timeout oom unstable".split(
 #: arithmetic, or is another than declared; an invalid model is accepted, a legal one refused; the
 #: process dies, dies of what was asked before, hangs or takes all memory; runs differ.
 Failure: TypeAlias = Literal[
-    "count", "type", "dtype", "shape", "values", "distribution", "precision", "declared",
-    "accepted", "raised", "crash", "stray_crash", "timeout", "oom", "unstable",
-]  # fmt: skip
+    "count",
+    "type",
+    "dtype",
+    "shape",
+    "values",
+    "distribution",
+    "precision",
+    "declared",
+    "accepted",
+    "raised",
+    "crash",
+    "stray_crash",
+    "timeout",
+    "oom",
+    "unstable",
+]
 FAILURES: tuple[Failure, ...] = get_args(Failure)
 #: Those that leave no answer, as the backend's process is lost.
 LOSSES: tuple[Failure, ...] = ("crash", "stray_crash", "timeout", "oom")

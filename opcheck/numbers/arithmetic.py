@@ -37,8 +37,10 @@ class Accuracy(NamedTuple):
 #: defects (docs/library-functions.md). The argument terms are measured on implementations that
 #: compute exp by exp2 and pow by exp and log (tests/bounds).
 LIBRARY: Mapping[str, Accuracy] = {
-    "exp": Accuracy(4, argument=2), "pow": Accuracy(4, argument=6), "asin": Accuracy(5),
-}  # fmt: skip
+    "exp": Accuracy(4, argument=2),
+    "pow": Accuracy(4, argument=6),
+    "asin": Accuracy(5),
+}
 PLAIN = Accuracy(4)
 
 

@@ -79,8 +79,10 @@ class Lowered:
     def chosen(self, attrs: Attrs) -> "Lowered":
         """The meaning of these members; raises InvalidNode where `picker` is no such constant."""
         word = str(attrs.get(self.picker, ""))
-        illegal(f"{self.picker} {word!r}; allowed: {', '.join(self.picks)}",
-                self.picks and word not in self.picks)  # fmt: skip
+        illegal(
+            f"{self.picker} {word!r}; allowed: {', '.join(self.picks)}",
+            self.picks and word not in self.picks,
+        )
         return self.picks[word] if self.picks else self
 
     @cached_property
@@ -151,8 +153,9 @@ def _indices(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
     rank, said = len(data), f"InputTensor {[*data]} and IndicesTensor {[*indices]}"
     illegal(f"{said}; allowed: as many sizes", len(indices) != rank)
     illegal(f"Axis {Axis}; allowed: 0 to {rank - 1}", not 0 <= Axis < rank)
-    illegal(f"IndexDimensions {IndexDimensions}; allowed: 0 to {rank}",
-            not 0 <= IndexDimensions <= rank)  # fmt: skip
+    illegal(
+        f"IndexDimensions {IndexDimensions}; allowed: 0 to {rank}", not 0 <= IndexDimensions <= rank
+    )
     first, more = rank - IndexDimensions, IndexDimensions - 1
     illegal(f"{said}; allowed: 1 before {IndexDimensions} sizes", {*indices[:first]} - {1})
     sizes = (*data[:Axis], *indices[first:], *data[Axis + 1 :])
@@ -171,18 +174,22 @@ def _filters(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
     like = (1, channels, *[1] * (rank - 2))
     illegal(f"BiasTensor has sizes {bias}; allowed: {like}", {*bias} - {like})
     _windows(shapes, {**attrs, "WindowSize": filters[2:]}, back=back)
-    for more, end, stride in zip(*map(attrs.get, ("OutputPadding", "EndPadding", "Strides")),
-                                 strict=True):  # fmt: skip
+    for more, end, stride in zip(
+        *map(attrs.get, ("OutputPadding", "EndPadding", "Strides")), strict=True
+    ):
         illegal(f"OutputPadding {more}; allowed: 0 or more", more < 0)
-        unsupported(f"OutputPadding {more}: zeros, or sums", more and (
-            not back or end or more >= stride))  # fmt: skip
+        unsupported(
+            f"OutputPadding {more}: zeros, or sums", more and (not back or end or more >= stride)
+        )
     return {2: (channels,)} if bias else {}
 
 
 def _matrices(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
     """Raise InvalidNode unless stacks of matrices can be multiplied, and C is like the product."""
-    a, b = ((*shape[:-2], *shape[-2:][:: 1 if attrs[name] == "NONE" else -1])
-            for shape, name in zip(shapes, ("TransA", "TransB"), strict=False))  # fmt: skip
+    a, b = (
+        (*shape[:-2], *shape[-2:][:: 1 if attrs[name] == "NONE" else -1])
+        for shape, name in zip(shapes, ("TransA", "TransB"), strict=False)
+    )
     wrong = (*a[:-2], a[-1]) != b[:-1] or any(c != (*a[:-1], b[-1]) for c in shapes[2:])
     illegal(f"sizes {shapes}; allowed: {{…, M, K}}, {{…, K, N}} and {{…, M, N}}", wrong)
     return {}
@@ -217,8 +224,9 @@ def _schema(name: str, row: Mapping[str, Any]) -> Schema:
         return Parameter(plain, types, frozenset(texts), option)  # type: ignore[arg-type]
 
     taken, given = (tuple(map(parameter, row[side].split())) for side in ("inputs", "outputs"))
-    members = {one: Attribute(one, _MEMBERS[one]["type"], True, None)
-               for one in row["members"].split()}  # fmt: skip
+    members = {
+        one: Attribute(one, _MEMBERS[one]["type"], True, None) for one in row["members"].split()
+    }
     return Schema(OpVersion(DML, name, 1), members, taken, given, formals=(taken, given))
 
 

@@ -29,10 +29,15 @@ from opcheck.suite.select import LEVELS
 #: What cases are made of: classes of these modules, and these names. A file calls nothing else.
 _MODULES = {"ml_dtypes", "opcheck.model.case"}
 _NAMES = {
-    "builtins.complex", "numpy.dtype", "numpy.ndarray", "numpy._core.multiarray._reconstruct",
-    "numpy._core.numeric._frombuffer", "opcheck.dtypes.of_name", "pathlib.PosixPath",
+    "builtins.complex",
+    "numpy.dtype",
+    "numpy.ndarray",
+    "numpy._core.multiarray._reconstruct",
+    "numpy._core.numeric._frombuffer",
+    "opcheck.dtypes.of_name",
+    "pathlib.PosixPath",
     "pathlib._local.PosixPath",  # Python 3.13
-}  # fmt: skip
+}
 
 
 class _Cases(pickle.Unpickler):

@@ -99,12 +99,15 @@ def test_whatever_becomes_red_or_is_no_longer_judged_is_for_the_worse() -> None:
         assert was not in judged_ or NOT_RUN in kinds
 
 
-@pytest.mark.parametrize("fields", [
-    {"reason": "output: 3 of 4 elements wrong"},
-    {"failure": "shape"},
-    {"diagnoses": (Diagnosis("b", "as if b"),)},
-    {"diagnoses": (Diagnosis("a", "as if a"), Diagnosis("b", "as if b"))},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"reason": "output: 3 of 4 elements wrong"},
+        {"failure": "shape"},
+        {"diagnoses": (Diagnosis("b", "as if b"),)},
+        {"diagnoses": (Diagnosis("a", "as if a"), Diagnosis("b", "as if b"))},
+    ],
+)
 def test_a_failure_that_is_another_is_told_and_no_regression(fields: dict[str, Any]) -> None:
     was = {"reason": "output: 2 of 4 elements wrong", "failure": "values"}
     looks = {"diagnoses": (Diagnosis("a", "as if a"),)}

@@ -26,32 +26,54 @@ def code_of(
     return status(replace(BOTH if also else ONE, **rules), records, interrupted=interrupted)
 
 
-@pytest.mark.parametrize(("verdicts", "code", "said"), [
-    ((), Exit.NOTHING_JUDGED, "nothing was judged: no case matched"),
-    ((Verdict.PASS,), Exit.CONFORMS, "conforms: 1 result, nothing unexpected"),
-    ((Verdict.PASS,) * 1200, Exit.CONFORMS, "conforms: 1,200 results, nothing unexpected"),
-    ((Verdict.KNOWN,), Exit.CONFORMS, "nothing new: 1 result; one is wrong on 1 known case; "),
-    ((Verdict.WARN,), Exit.CONFORMS, "conforms: 1 result, nothing unexpected; 1 warn"),
-    ((Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.WARN, Verdict.UNSUPPORTED), Exit.CONFORMS,
-     "nothing new: 4 results; one is wrong on 1 known case; 2 warn, 1 unsupported"),
-    *(((red,), Exit.NONCONFORMING, f"does not conform: 1 {red}") for red in sorted(RED)),
-    ((Verdict.CRASH, Verdict.UNSUPPORTED), Exit.NONCONFORMING, "does not conform: 1 crash"),
-    ((Verdict.FAIL, Verdict.FAIL, Verdict.ERROR), Exit.NONCONFORMING,
-     "does not conform: 2 fail, 1 error"),
-    ((Verdict.UNSTABLE, Verdict.OOM, Verdict.TIMEOUT, Verdict.CRASH, Verdict.FAIL),
-     Exit.NONCONFORMING, "does not conform: 1 fail, 1 crash, 1 timeout, 1 oom, 1 unstable"),
-    ((Verdict.UNSUPPORTED,), Exit.NOTHING_JUDGED, "nothing was judged: one supported no case"),
-    ((Verdict.UNSUPPORTED, Verdict.PASS), Exit.CONFORMS,
-     "conforms: 1 result, nothing unexpected; "),
-    ((Verdict.NOT_RUN,), Exit.UNUSABLE, "incomplete: 1 not run"),
-    ((Verdict.NOT_RUN, Verdict.PASS), Exit.UNUSABLE, "incomplete: 1 not run"),
-    ((Verdict.NOT_RUN, Verdict.FAIL, Verdict.ERROR), Exit.UNUSABLE,
-     "incomplete: 1 not run; 1 fail, 1 error"),
-    ((Verdict.BAD_CASE,), Exit.USAGE, "1 result says that the case is wrong"),
-    ((Verdict.BAD_CASE, Verdict.PASS), Exit.USAGE, "1 result says that the case is wrong"),
-    ((Verdict.BAD_CASE, Verdict.FAIL), Exit.USAGE, "1 result says that the case is wrong; 1 fail"),
-    ((Verdict.BAD_CASE, Verdict.BAD_CASE), Exit.USAGE, "2 results say that the case is wrong"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("verdicts", "code", "said"),
+    [
+        ((), Exit.NOTHING_JUDGED, "nothing was judged: no case matched"),
+        ((Verdict.PASS,), Exit.CONFORMS, "conforms: 1 result, nothing unexpected"),
+        ((Verdict.PASS,) * 1200, Exit.CONFORMS, "conforms: 1,200 results, nothing unexpected"),
+        ((Verdict.KNOWN,), Exit.CONFORMS, "nothing new: 1 result; one is wrong on 1 known case; "),
+        ((Verdict.WARN,), Exit.CONFORMS, "conforms: 1 result, nothing unexpected; 1 warn"),
+        (
+            (Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.WARN, Verdict.UNSUPPORTED),
+            Exit.CONFORMS,
+            "nothing new: 4 results; one is wrong on 1 known case; 2 warn, 1 unsupported",
+        ),
+        *(((red,), Exit.NONCONFORMING, f"does not conform: 1 {red}") for red in sorted(RED)),
+        ((Verdict.CRASH, Verdict.UNSUPPORTED), Exit.NONCONFORMING, "does not conform: 1 crash"),
+        (
+            (Verdict.FAIL, Verdict.FAIL, Verdict.ERROR),
+            Exit.NONCONFORMING,
+            "does not conform: 2 fail, 1 error",
+        ),
+        (
+            (Verdict.UNSTABLE, Verdict.OOM, Verdict.TIMEOUT, Verdict.CRASH, Verdict.FAIL),
+            Exit.NONCONFORMING,
+            "does not conform: 1 fail, 1 crash, 1 timeout, 1 oom, 1 unstable",
+        ),
+        ((Verdict.UNSUPPORTED,), Exit.NOTHING_JUDGED, "nothing was judged: one supported no case"),
+        (
+            (Verdict.UNSUPPORTED, Verdict.PASS),
+            Exit.CONFORMS,
+            "conforms: 1 result, nothing unexpected; ",
+        ),
+        ((Verdict.NOT_RUN,), Exit.UNUSABLE, "incomplete: 1 not run"),
+        ((Verdict.NOT_RUN, Verdict.PASS), Exit.UNUSABLE, "incomplete: 1 not run"),
+        (
+            (Verdict.NOT_RUN, Verdict.FAIL, Verdict.ERROR),
+            Exit.UNUSABLE,
+            "incomplete: 1 not run; 1 fail, 1 error",
+        ),
+        ((Verdict.BAD_CASE,), Exit.USAGE, "1 result says that the case is wrong"),
+        ((Verdict.BAD_CASE, Verdict.PASS), Exit.USAGE, "1 result says that the case is wrong"),
+        (
+            (Verdict.BAD_CASE, Verdict.FAIL),
+            Exit.USAGE,
+            "1 result says that the case is wrong; 1 fail",
+        ),
+        ((Verdict.BAD_CASE, Verdict.BAD_CASE), Exit.USAGE, "2 results say that the case is wrong"),
+    ],
+)
 def test_what_verdicts_amount_to_and_how_it_is_said(verdicts, code, said):
     found = code_of(*verdicts)
     assert (found[0], found[1][: len(said)]) == (code, said)

@@ -30,12 +30,21 @@ def test_there_is_a_kind_for_each_adapter() -> None:
     assert {*DEFAULT, "py"} <= set(built_in())
 
 
-@pytest.mark.parametrize(("address", "meant"), [
-    ("onnxrutime", "did you mean 'onnxruntime'"), ("ONNXRuntime", "did you mean 'onnxruntime'"),
-    ("Numpy", "did you mean 'numpy'?"), ("referense:x", "did you mean 'reference'?"),
-    ("tensorflow", None), ("", None), (":CPUExecutionProvider", None), ("__init__", None),
-    ("../attempt", None), (" numpy", "did you mean 'numpy'?"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "meant"),
+    [
+        ("onnxrutime", "did you mean 'onnxruntime'"),
+        ("ONNXRuntime", "did you mean 'onnxruntime'"),
+        ("Numpy", "did you mean 'numpy'?"),
+        ("referense:x", "did you mean 'reference'?"),
+        ("tensorflow", None),
+        ("", None),
+        (":CPUExecutionProvider", None),
+        ("__init__", None),
+        ("../attempt", None),
+        (" numpy", "did you mean 'numpy'?"),
+    ],
+)
 @pytest.mark.usefixtures("some_kinds")
 def test_an_unknown_backend_is_answered_with_the_known_ones(address, meant):
     error = refusal(address)
@@ -97,20 +106,29 @@ def test_a_colon_needs_something_after_it(kind: str) -> None:
     assert "nothing after the colon" in refusal(f"{kind}:?threads=2").message
 
 
-@pytest.mark.parametrize(("text", "detail", "options"), [
-    ("onnxruntime:CPUExecutionProvider", "CPUExecutionProvider", {}),
-    ("py:pkg.mod:Class", "pkg.mod:Class", {}),
-    ("py:pkg.mod:Class?model=C:/a b.bin&x=", "pkg.mod:Class", {"model": "C:/a b.bin", "x": ""}),
-    ("py:m?f=a?b=c", "m", {"f": "a?b=c"}),
-    ("cmd:./run {model} --n=1 {inputs} {outputs}", "./run {model} --n=1 {inputs} {outputs}", {}),
-    ("cmd:sh -c 'is it?x=1 or {model}'", "sh -c 'is it?x=1 or {model}'", {}),
-    ("cmd:./run {model}?unsupported=3&b=2", "./run {model}", {"unsupported": "3", "b": "2"}),
-    ("cmd:./run a?b=c d?unsupported=3", "./run a?b=c d", {"unsupported": "3"}),
-    ("cmd:curl host/?f=npy?", "curl host/?f=npy", {}),
-    ("cmd:curl host/?f=npy?unsupported=22", "curl host/?f=npy", {"unsupported": "22"}),
-    ("saved:out/why?", "out/why", {}), ("saved:out/why??", "out/why?", {}),
-    ("saved:out/a=b&c", "out/a=b&c", {}), ("saved:C:\\out", "C:\\out", {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "detail", "options"),
+    [
+        ("onnxruntime:CPUExecutionProvider", "CPUExecutionProvider", {}),
+        ("py:pkg.mod:Class", "pkg.mod:Class", {}),
+        ("py:pkg.mod:Class?model=C:/a b.bin&x=", "pkg.mod:Class", {"model": "C:/a b.bin", "x": ""}),
+        ("py:m?f=a?b=c", "m", {"f": "a?b=c"}),
+        (
+            "cmd:./run {model} --n=1 {inputs} {outputs}",
+            "./run {model} --n=1 {inputs} {outputs}",
+            {},
+        ),
+        ("cmd:sh -c 'is it?x=1 or {model}'", "sh -c 'is it?x=1 or {model}'", {}),
+        ("cmd:./run {model}?unsupported=3&b=2", "./run {model}", {"unsupported": "3", "b": "2"}),
+        ("cmd:./run a?b=c d?unsupported=3", "./run a?b=c d", {"unsupported": "3"}),
+        ("cmd:curl host/?f=npy?", "curl host/?f=npy", {}),
+        ("cmd:curl host/?f=npy?unsupported=22", "curl host/?f=npy", {"unsupported": "22"}),
+        ("saved:out/why?", "out/why", {}),
+        ("saved:out/why??", "out/why?", {}),
+        ("saved:out/a=b&c", "out/a=b&c", {}),
+        ("saved:C:\\out", "C:\\out", {}),
+    ],
+)
 @pytest.mark.usefixtures("some_kinds")
 def test_only_what_follows_the_detail_is_an_option(text, detail, options):
     found = parse(text)
@@ -148,12 +166,15 @@ def test_an_option_is_given_once() -> None:
     assert refusal("numpy?").message == "backend 'numpy?' has nothing after the question mark"
 
 
-@pytest.mark.parametrize(("options", "message", "hint"), [
-    ("accumulate=float61", "no such arithmetic: 'float61'", "did you mean 'float16'"),
-    ("accumulate=float16,", "no such arithmetic: ''", "one or several of bfloat16, float16"),
-    ("accumulate", "no such arithmetic: ''", "one or several of bfloat16, float16"),
-    ("threads=1&accumulate=x", "no such arithmetic: 'x'", "one or several of bfloat16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ("accumulate=float61", "no such arithmetic: 'float61'", "did you mean 'float16'"),
+        ("accumulate=float16,", "no such arithmetic: ''", "one or several of bfloat16, float16"),
+        ("accumulate", "no such arithmetic: ''", "one or several of bfloat16, float16"),
+        ("threads=1&accumulate=x", "no such arithmetic: 'x'", "one or several of bfloat16"),
+    ],
+)
 def test_what_cannot_be_declared_is_said(options: str, message: str, hint: str) -> None:
     error = refusal(f"numpy?{options}")
     assert message in error.message

@@ -18,11 +18,14 @@ def refusal(address: str) -> UsageError:
     return error_of(UsageError, connect, address)
 
 
-@pytest.mark.parametrize(("address", "version", "is_engine"), [
-    ("numpy", numpy.__version__, True),
-    ("onnxruntime", onnxruntime.__version__, False),
-    ("reference", onnx.__version__, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "version", "is_engine"),
+    [
+        ("numpy", numpy.__version__, True),
+        ("onnxruntime", onnxruntime.__version__, False),
+        ("reference", onnx.__version__, False),
+    ],
+)
 def test_a_backend_knows_its_address_and_version(address, version, is_engine):
     backend = connect(address)
     assert (backend.info.address, backend.info.version) == (address, version)
@@ -30,12 +33,15 @@ def test_a_backend_knows_its_address_and_version(address, version, is_engine):
     assert backend.info.engine is is_engine
 
 
-@pytest.mark.parametrize(("provider", "hint"), [
-    ("CUDAExecutionProvder", "did you mean 'CUDAExecutionProvider'"),
-    ("OpenVINO", "did you mean 'OpenVINOExecutionProvider'?"),
-    ("cpu", "did you mean 'CPUExecutionProvider'?"),
-    ("xyz", "CPUExecutionProvider"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("provider", "hint"),
+    [
+        ("CUDAExecutionProvder", "did you mean 'CUDAExecutionProvider'"),
+        ("OpenVINO", "did you mean 'OpenVINOExecutionProvider'?"),
+        ("cpu", "did you mean 'CPUExecutionProvider'?"),
+        ("xyz", "CPUExecutionProvider"),
+    ],
+)
 def test_an_unknown_provider_is_answered_with_what_was_meant(provider: str, hint: str) -> None:
     error = refusal(f"onnxruntime:{provider}")
     assert error.message == f"onnxruntime has no execution provider {provider!r}"
@@ -68,13 +74,20 @@ def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
     assert connect("onnxruntime:CPUExecutionProvider").info.address == "onnxruntime"
 
 
-@pytest.mark.parametrize(("address", "message", "hint"), [
-    ("numpy?acumulate=float16", "has no option 'acumulate'", "accumulate"),
-    ("numpy?provider=2", "has no option 'provider'", "numpy has mode"),
-    ("reference?threads=2", "has no option 'threads'", "has no options but accumulate and refuses"),
-    ("numpy?refuses=no", "refuses is true or false, got 'no'", ""),
-    ("reference?=2", "has no option ''", "has no options but accumulate and refuses"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "message", "hint"),
+    [
+        ("numpy?acumulate=float16", "has no option 'acumulate'", "accumulate"),
+        ("numpy?provider=2", "has no option 'provider'", "numpy has mode"),
+        (
+            "reference?threads=2",
+            "has no option 'threads'",
+            "has no options but accumulate and refuses",
+        ),
+        ("numpy?refuses=no", "refuses is true or false, got 'no'", ""),
+        ("reference?=2", "has no option ''", "has no options but accumulate and refuses"),
+    ],
+)
 def test_an_option_without_use_is_refused(address: str, message: str, hint: str) -> None:
     error = refusal(address)
     assert message in error.message
@@ -131,13 +144,19 @@ def test_an_entry_point_gets_detail_and_options(npu: Path) -> None:
     assert error.hint == "did you mean 'threads'?"
 
 
-@pytest.mark.parametrize(("address", "message"), [
-    ("npu?fault=no+device", "'npu' cannot be made: RuntimeError: no+device ({}:5)"),
-    ("npu?fault=off", "'npu' cannot be made: off"),
-    ("broken", "'broken' (broken_npu:Npu) cannot be loaded: OSError: no libnpu.so ({}:16)"),
-    ("lost", "'lost' (some_npu:Nothing) cannot be loaded: "
-     "AttributeError: module 'some_npu' has no attribute 'Nothing'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("npu?fault=no+device", "'npu' cannot be made: RuntimeError: no+device ({}:5)"),
+        ("npu?fault=off", "'npu' cannot be made: off"),
+        ("broken", "'broken' (broken_npu:Npu) cannot be loaded: OSError: no libnpu.so ({}:16)"),
+        (
+            "lost",
+            "'lost' (some_npu:Nothing) cannot be loaded: "
+            "AttributeError: module 'some_npu' has no attribute 'Nothing'",
+        ),
+    ],
+)
 def test_a_broken_entry_point_is_told_with_its_place(address: str, message: str, npu: Path) -> None:
     error = error_of(BackendUnavailable, connect, address)
     assert error.message == f"backend {message.format(npu)}"

@@ -76,26 +76,35 @@ def declared(address: str, task: Task) -> bool | None:
 _OURS = "py:some_declaring:"
 
 
-@pytest.mark.parametrize(("address", "op", "since", "dtype", "answer"), [
-    # The engine, the dtypes of each version.
-    ("numpy", "Hardmax", 13, "f8", True), ("numpy", "Hardmax", 13, "i4", False),
-    # ONNX Runtime, what its registry has a kernel for.
-    ("onnxruntime", "Softmax", 13, "f4", True), ("onnxruntime", "Softmax", 13, "f8", True),
-    ("onnxruntime", "Softmax", 13, "f2", False), ("onnxruntime", "Hardmax", 11, "f4", True),
-    ("onnxruntime", "Hardmax", 11, "f8", False), ("onnxruntime", "LpPool", 2, "f4", True),
-    ("onnxruntime", "LpPool", 1, "f4", False),
-    # Anybody's own method, whatever its options are, and what is declared of arithmetic.
-    (f"{_OURS}Npu", "Hardmax", 13, "f4", True), (f"{_OURS}Npu", "Hardmax", 13, "f2", False),
-    (f"{_OURS}Npu", "Hardmax", 13, "f8", None),
-    (f"{_OURS}Npu?accumulate=float16&also=float16", "Hardmax", 13, "f2", True),
-    # Without that method, nothing.
-    (f"{_OURS}Silent", "Hardmax", 13, "f4", None), ("reference", "Hardmax", 13, "f4", None),
-    # ONNX's interface by is_compatible: inherited, it says yes to everything, which nobody meant.
-    ("onnx:some_declaring:Picky?device=NPU", "Hardmax", 13, "f4", True),
-    ("onnx:some_declaring:Picky?device=NPU", "Softmax", 13, "f4", False),
-    ("onnx:some_declaring:Terse", "Softmax", 13, "f4", True),
-    ("onnx:some_declaring:Agreeable", "Hardmax", 13, "f4", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "op", "since", "dtype", "answer"),
+    [
+        # The engine, the dtypes of each version.
+        ("numpy", "Hardmax", 13, "f8", True),
+        ("numpy", "Hardmax", 13, "i4", False),
+        # ONNX Runtime, what its registry has a kernel for.
+        ("onnxruntime", "Softmax", 13, "f4", True),
+        ("onnxruntime", "Softmax", 13, "f8", True),
+        ("onnxruntime", "Softmax", 13, "f2", False),
+        ("onnxruntime", "Hardmax", 11, "f4", True),
+        ("onnxruntime", "Hardmax", 11, "f8", False),
+        ("onnxruntime", "LpPool", 2, "f4", True),
+        ("onnxruntime", "LpPool", 1, "f4", False),
+        # Anybody's own method, whatever its options are, and what is declared of arithmetic.
+        (f"{_OURS}Npu", "Hardmax", 13, "f4", True),
+        (f"{_OURS}Npu", "Hardmax", 13, "f2", False),
+        (f"{_OURS}Npu", "Hardmax", 13, "f8", None),
+        (f"{_OURS}Npu?accumulate=float16&also=float16", "Hardmax", 13, "f2", True),
+        # Without that method, nothing.
+        (f"{_OURS}Silent", "Hardmax", 13, "f4", None),
+        ("reference", "Hardmax", 13, "f4", None),
+        # ONNX's interface by is_compatible: the inherited method accepts every model.
+        ("onnx:some_declaring:Picky?device=NPU", "Hardmax", 13, "f4", True),
+        ("onnx:some_declaring:Picky?device=NPU", "Softmax", 13, "f4", False),
+        ("onnx:some_declaring:Terse", "Softmax", 13, "f4", True),
+        ("onnx:some_declaring:Agreeable", "Hardmax", 13, "f4", None),
+    ],
+)
 def test_who_declares_what(address, op, since, dtype, answer):
     assert declared(address, asked(op, since, dtype)) is answer
 
@@ -134,9 +143,13 @@ def test_a_backend_that_cannot_be_used_is_told_as_ever(address: str) -> None:
         connect(address_of(address))
 
 
-@pytest.mark.parametrize(("kind", "words"), [
-    ("onnxruntime", "its registry of kernels"), ("py", "its own method"),
-    ("an entry point", "its own method"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("onnxruntime", "its registry of kernels"),
+        ("py", "its own method"),
+        ("an entry point", "its own method"),
+    ],
+)
 def test_where_something_is_declared(kind: str, words: str) -> None:
     assert about_kind(kind).declares == words

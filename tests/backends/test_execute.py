@@ -99,10 +99,13 @@ def test_what_is_seen_is_a_copy_made_at_once():
         assert not np.shares_memory(copy, kept)
 
 
-@pytest.mark.parametrize("value", [
-    *(X.T, X[:, ::2], X[:, ::-1], X.view(Own), X[0, 0], X[0, 0, ...]),
-    *(np.broadcast_to(np.float32(1), (2, 3)), X.astype(">f4"), np.zeros((0, 3), np.float32)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(X.T, X[:, ::2], X[:, ::-1], X.view(Own), X[0, 0], X[0, 0, ...]),
+        *(np.broadcast_to(np.float32(1), (2, 3)), X.astype(">f4"), np.zeros((0, 3), np.float32)),
+    ],
+)
 def test_an_array_is_copied_as_a_plain_one_in_order(value):
     # An array alone is one output.
     for answer in ([value], value):
@@ -114,17 +117,22 @@ def test_an_array_is_copied_as_a_plain_one_in_order(value):
         assert not np.shares_memory(copy, value)
 
 
-@pytest.mark.parametrize(("answer", "seen"), [
-    (None, ["builtins.NoneType"]),
-    (X.tolist(), ["builtins.list", "builtins.list"]),
-    ({"output": X}, ["builtins.dict"]),
-    ([X.astype(object)], ["array of Python objects"]),
-    ([np.ma.masked_array(X)], ["numpy.ma.MaskedArray"]),
-    ([1.5, "x"], ["builtins.float", "builtins.str"]),
-    ([None], ["builtins.NoneType"]), ("text", ["builtins.str"]), ([], []),
-    ([0] * 1_000_000, ["list of 1,000,000 values"]),
-    ([type("x" * 5000, (), {"__module__": "m"})()], [f"m.{'x' * (MAX_DETAIL - 2)}"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "seen"),
+    [
+        (None, ["builtins.NoneType"]),
+        (X.tolist(), ["builtins.list", "builtins.list"]),
+        ({"output": X}, ["builtins.dict"]),
+        ([X.astype(object)], ["array of Python objects"]),
+        ([np.ma.masked_array(X)], ["numpy.ma.MaskedArray"]),
+        ([1.5, "x"], ["builtins.float", "builtins.str"]),
+        ([None], ["builtins.NoneType"]),
+        ("text", ["builtins.str"]),
+        ([], []),
+        ([0] * 1_000_000, ["list of 1,000,000 values"]),
+        ([type("x" * 5000, (), {"__module__": "m"})()], [f"m.{'x' * (MAX_DETAIL - 2)}"]),
+    ],
+)
 def test_what_is_no_array_is_told_by_what_it_is(answer, seen):
     assert execute(answering(lambda _: answer), ASKED).first == tuple(map(Foreign, seen))
 
@@ -161,12 +169,18 @@ def declaring(said):
     return execute(Backend(lambda _: None), ASKED)
 
 
-@pytest.mark.parametrize(("said", "seen"), [
-    ([("float32", (2, 3))], [Declared("float32", (2, 3))]),
-    ([(None, [2, 3]), (None, None)], [Declared(None, (2, 3)), Declared(None, None)]),
-    ((["bfloat16", ["N", None, -1, 2.0, True, 0]],), [Declared("bfloat16", (None,) * 5 + (0,))]),
-    ([], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        ([("float32", (2, 3))], [Declared("float32", (2, 3))]),
+        ([(None, [2, 3]), (None, None)], [Declared(None, (2, 3)), Declared(None, None)]),
+        (
+            (["bfloat16", ["N", None, -1, 2.0, True, 0]],),
+            [Declared("bfloat16", (None,) * 5 + (0,))],
+        ),
+        ([], []),
+    ],
+)
 def test_what_is_declared_of_outputs_is_seen(said, seen):
     assert declaring(said).declared == tuple(seen)
     assert declaring(said).exit is None

@@ -53,10 +53,14 @@ def test_it_is_named_by_packages_and_neither_python_nor_opcheck_is_among_them(li
 @pytest.mark.parametrize(
     ("file", "name"),
     [
-        ("acme/near.py", "acme"), ("acme/deep/late.py", "acme"), ("acme/kernel.so", "acme"),
-        ("beside.py", "beside"), ("acme/cache.bin", None), ("acme/__pycache__/x.py", None),
+        ("acme/near.py", "acme"),
+        ("acme/deep/late.py", "acme"),
+        ("acme/kernel.so", "acme"),
+        ("beside.py", "beside"),
+        ("acme/cache.bin", None),
+        ("acme/__pycache__/x.py", None),
     ],
-)  # fmt: skip
+)
 def test_another_build_is_told_from_this_one_by_its_code(library, file, name):
     before = made_of("acme", library, cwd=library)
     assert made_of("acme", library, cwd=library) == before

@@ -55,10 +55,13 @@ def test_a_backend_runs_on_a_then_b_then_a() -> None:
     assert prepared == [PROBLEM]
 
 
-@pytest.mark.parametrize(("habit", "said"), [
-    ("modifies_its_input", "input 0 of run 1 was modified"),
-    ("returns_its_only_buffer", "the first result, once the second run is over, differs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("habit", "said"),
+    [
+        ("modifies_its_input", "input 0 of run 1 was modified"),
+        ("returns_its_only_buffer", "the first result, once the second run is over, differs"),
+    ],
+)
 def test_a_backend_that_contradicts_itself_is_unstable(habit: str, said: str) -> None:
     outcome = produced_by(Fake(lambda _: HABITS[habit](twice)))
     assert outcome.unstable is not None
@@ -96,29 +99,35 @@ def test_an_input_that_comes_back_as_the_output_is_no_offence() -> None:
     assert (outcome.unstable, outcome.stale) == (None, False)
 
 
-@pytest.mark.parametrize(("answers", "said"), [
-    (([X], [X], [X.astype(np.float64)]), "differs from the first answer in output 0"),
-    (([X], [X], [X.view(np.int32)]), "differs from the first answer in output 0"),
-    (([X], [X], [X.reshape(-1)]), "differs from the first answer in output 0"),
-    (([X], [X], [X, X]), "has 2 outputs, the first run had 1"),
-    (([X, X], [X], []), "has 0 outputs, the first run had 2"),
-    (([X], [X], [None]), "returned another type in output 0"),
-    (([X], [X], None), "returned another type in output 0"),
-    (([None], [None], [X]), "returned another type in output 0"),
-    (([None], [None], ["text"]), "returned another type in output 0"),
-    (([X, X], [X, X], [X, X[0]]), "differs from the first answer in output 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (([X], [X], [X.astype(np.float64)]), "differs from the first answer in output 0"),
+        (([X], [X], [X.view(np.int32)]), "differs from the first answer in output 0"),
+        (([X], [X], [X.reshape(-1)]), "differs from the first answer in output 0"),
+        (([X], [X], [X, X]), "has 2 outputs, the first run had 1"),
+        (([X, X], [X], []), "has 0 outputs, the first run had 2"),
+        (([X], [X], [None]), "returned another type in output 0"),
+        (([X], [X], None), "returned another type in output 0"),
+        (([None], [None], [X]), "returned another type in output 0"),
+        (([None], [None], ["text"]), "returned another type in output 0"),
+        (([X, X], [X, X], [X, X[0]]), "differs from the first answer in output 1"),
+    ],
+)
 def test_the_third_answer_must_have_the_form_of_the_first(answers: Any, said: str) -> None:
     outcome = produced_by(in_turn(*answers))
     assert outcome.unstable == f"the third run, on the first run's data, {said}"
 
 
-@pytest.mark.parametrize(("answers", "place", "values"), [
-    (([X], [X], [WRONG]), 0, "2.0 at [0, 0], first 1.0"),
-    (([WRONG], [X], [X]), 0, "1.0 at [0, 0], first 2.0"),
-    (([X, X], [X, X], [X, WRONG]), 1, "2.0 at [0, 0], first 1.0"),
-    (([TEXT], [TEXT], [TEXT * 99]), 0, r"'a\na\na\na\n...na\na\na\na\n' at [0], first 'a\n'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answers", "place", "values"),
+    [
+        (([X], [X], [WRONG]), 0, "2.0 at [0, 0], first 1.0"),
+        (([WRONG], [X], [X]), 0, "1.0 at [0, 0], first 2.0"),
+        (([X, X], [X, X], [X, WRONG]), 1, "2.0 at [0, 0], first 1.0"),
+        (([TEXT], [TEXT], [TEXT * 99]), 0, r"'a\na\na\na\n...na\na\na\na\n' at [0], first 'a\n'"),
+    ],
+)
 def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_better(
     answers, place, values
 ):
@@ -141,12 +150,15 @@ def test_values_and_shape_of_the_answer_to_other_data_may_be_any() -> None:
         assert (outcome.unstable, outcome.stale) == (None, False)
 
 
-@pytest.mark.parametrize(("between", "said"), [
-    ([None], "the second run gives builtins.NoneType in output 0, the first float32"),
-    ([X.astype(np.float64)], "the second run gives float64 in output 0, the first float32"),
-    ([], "the second run has 0 outputs, the first had 1"),
-    ([X, X], "the second run has 2 outputs, the first had 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("between", "said"),
+    [
+        ([None], "the second run gives builtins.NoneType in output 0, the first float32"),
+        ([X.astype(np.float64)], "the second run gives float64 in output 0, the first float32"),
+        ([], "the second run has 0 outputs, the first had 1"),
+        ([X, X], "the second run has 2 outputs, the first had 1"),
+    ],
+)
 def test_number_and_dtypes_of_the_answer_do_not_depend_on_the_data(between: Any, said: str) -> None:
     assert produced_by(in_turn([X], between, [X])).unstable == said
 

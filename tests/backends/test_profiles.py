@@ -82,13 +82,16 @@ def test_the_nearest_file_upwards_counts_and_no_other(tmp_path: Path) -> None:
     assert [*profiles(deep)] == ["nearest"]
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("pyproject.toml", "[project]\nname = 'opcheck-user'"),
-    ("pyproject.toml", "[tool.opcheck]"),
-    ("pyproject.toml", "tool = 3 # opcheck"),
-    ("pyproject.toml", "this is [no TOML"),
-    ("opcheck.toml", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", "[project]\nname = 'opcheck-user'"),
+        ("pyproject.toml", "[tool.opcheck]"),
+        ("pyproject.toml", "tool = 3 # opcheck"),
+        ("pyproject.toml", "this is [no TOML"),
+        ("opcheck.toml", ""),
+    ],
+)
 def test_a_file_that_says_nothing_about_opcheck_is_passed_over(name, text, tmp_path):
     written(tmp_path, NUMPY.format("mine"))
     assert [*profiles(written(tmp_path / "project", text, name))] == ["mine"]
@@ -174,23 +177,26 @@ def test_addresses_are_read_like_those_of_the_command_line(tmp_path: Path) -> No
     assert "did you mean 'numpy'?" in found[1]
 
 
-@pytest.mark.parametrize(("text", "problem"), [
-    ("[backend.x]\naddress = 'numpy'", "opcheck.toml:1:2: unknown key 'backend' (did you mean"),
-    ("backends = 3", "opcheck.toml:1:1: backends: must be a mapping, got 3"),
-    ("[backends]\nx = 'numpy'", "opcheck.toml:2:1: backends.x: must be a mapping, got 'numpy'"),
-    ("[backends.x]", "opcheck.toml:1:2: backends.x: 'address' is missing"),
-    ("backends.x.address = 3", "opcheck.toml:1:1: backends.x.address: must be a text, got 3"),
-    (
-        "[backends]\n  [ backends . 'x y' ]\n  address = 3",
-        "opcheck.toml:3:3: backends.'x y'.address: must be a text, got 3",
-    ),
-    ("[backends.x\naddress = 3", "opcheck.toml:1:12: no TOML: Expected ']'"),
-    ("[backends.x]\naddress =", "opcheck.toml:2:10: no TOML: Invalid value"),
-    ("[backends.x]\ntimeout = nan\naddress='numpy'", "opcheck.toml:2:1: backends.x.timeout: "),
-    ("[backends.x]\ntimeout = true\naddress='numpy'", "opcheck.toml:2:1: backends.x.timeout: "),
-    ("[backends.x]\nmemory_limit = 0\naddress='numpy'", "opcheck.toml:2:1: backends.x.memory"),
-    ("[backends.x]\nmemory_limit = 1.5\naddress='numpy'", "opcheck.toml:2:1: backends.x.memo"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[backend.x]\naddress = 'numpy'", "opcheck.toml:1:2: unknown key 'backend' (did you mean"),
+        ("backends = 3", "opcheck.toml:1:1: backends: must be a mapping, got 3"),
+        ("[backends]\nx = 'numpy'", "opcheck.toml:2:1: backends.x: must be a mapping, got 'numpy'"),
+        ("[backends.x]", "opcheck.toml:1:2: backends.x: 'address' is missing"),
+        ("backends.x.address = 3", "opcheck.toml:1:1: backends.x.address: must be a text, got 3"),
+        (
+            "[backends]\n  [ backends . 'x y' ]\n  address = 3",
+            "opcheck.toml:3:3: backends.'x y'.address: must be a text, got 3",
+        ),
+        ("[backends.x\naddress = 3", "opcheck.toml:1:12: no TOML: Expected ']'"),
+        ("[backends.x]\naddress =", "opcheck.toml:2:10: no TOML: Invalid value"),
+        ("[backends.x]\ntimeout = nan\naddress='numpy'", "opcheck.toml:2:1: backends.x.timeout: "),
+        ("[backends.x]\ntimeout = true\naddress='numpy'", "opcheck.toml:2:1: backends.x.timeout: "),
+        ("[backends.x]\nmemory_limit = 0\naddress='numpy'", "opcheck.toml:2:1: backends.x.memory"),
+        ("[backends.x]\nmemory_limit = 1.5\naddress='numpy'", "opcheck.toml:2:1: backends.x.memo"),
+    ],
+)
 def test_a_problem_is_told_with_its_line(text: str, problem: str, tmp_path: Path) -> None:
     (found,) = refusal(tmp_path, text)
     assert found.startswith(problem)
@@ -205,13 +211,17 @@ def test_a_file_of_a_project_is_checked_likewise(tmp_path: Path) -> None:
     assert problems_of(below) == [f"{tmp_path / found}"]
 
 
-@pytest.mark.parametrize(("encoding", "end", "told"), [
-    ("utf-16", "\n", ":1:1: this file is UTF-16 or UTF-32, not UTF-8 (save it as UTF-8)"),
-    ("utf-16-le", "\n", ":1:1: this file is UTF-16 or UTF-32, not UTF-8 (save it as UTF-8)"),
-    ("latin-1", "\n", ":1:5: this file is not UTF-8 (byte 0xf6) (save it as UTF-8)"),
-    ("utf-8", "\r", ":1:8: no TOML: Found invalid character '\\r'"),
-    ("utf-8", "\r\n", None), ("utf-8-sig", "\r\n", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("encoding", "end", "told"),
+    [
+        ("utf-16", "\n", ":1:1: this file is UTF-16 or UTF-32, not UTF-8 (save it as UTF-8)"),
+        ("utf-16-le", "\n", ":1:1: this file is UTF-16 or UTF-32, not UTF-8 (save it as UTF-8)"),
+        ("latin-1", "\n", ":1:5: this file is not UTF-8 (byte 0xf6) (save it as UTF-8)"),
+        ("utf-8", "\r", ":1:8: no TOML: Found invalid character '\\r'"),
+        ("utf-8", "\r\n", None),
+        ("utf-8-sig", "\r\n", None),
+    ],
+)
 @pytest.mark.parametrize("name", ["opcheck.toml", "pyproject.toml"])
 def test_a_file_in_another_encoding_is_told_by_its_name(tmp_path, name, encoding, end, told):
     table = "tool.opcheck.backends" if name == "pyproject.toml" else "backends"
@@ -244,11 +254,23 @@ def test_a_misspelt_profile_is_answered_with_the_right_one() -> None:
     assert ", mine, " in str(error.hint)
 
 
-@pytest.mark.parametrize(("text", "size"), [
-    ("1", 1), ("1000000", 1_000_000), ("12B", 12), ("3kB", 3000), ("3KiB", 3 << 10),
-    ("512MB", 512_000_000), ("512 MiB", 512 << 20), ("2GiB", 2 << 30), ("2gib", 2 << 30),
-    ("2G", 2 << 30), ("1.5GiB", 3 << 29), (" 4TiB ", 4 << 40),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1", 1),
+        ("1000000", 1_000_000),
+        ("12B", 12),
+        ("3kB", 3000),
+        ("3KiB", 3 << 10),
+        ("512MB", 512_000_000),
+        ("512 MiB", 512 << 20),
+        ("2GiB", 2 << 30),
+        ("2gib", 2 << 30),
+        ("2G", 2 << 30),
+        ("1.5GiB", 3 << 29),
+        (" 4TiB ", 4 << 40),
+    ],
+)
 def test_a_size_of_memory_is_read_in_any_unit(text: str, size: int) -> None:
     assert memory(text) == size
 

@@ -57,7 +57,8 @@ def attention(q, k, v, mask, dot=dot, exp=np.exp, late=False):
     e = exp(scores - scores.max(axis=-1, keepdims=True)).astype(q.dtype)
     total = dot(e, np.ones_like(e))[..., None]
     return dot((e if late else e / total)[:, :, :, None], v.swapaxes(2, 3)[:, :, None]) / (
-        total if late else 1)  # fmt: skip
+        total if late else 1
+    )
 
 
 def rotary(x, cos, sin, dot=dot, **no):
@@ -83,8 +84,12 @@ def linear(q, k, v, state, decay, beta, dot=dot, exp=np.exp, **no):
     return np.stack(out, axis=1) * q.dtype.type(q.shape[2] ** -0.5)
 
 
-WAYS = {"Attention": attention, "RotaryEmbedding": rotary,
-        "CausalConvWithState": convolution, "LinearAttention": linear}  # fmt: skip
+WAYS = {
+    "Attention": attention,
+    "RotaryEmbedding": rotary,
+    "CausalConvWithState": convolution,
+    "LinearAttention": linear,
+}
 ATTRS = {"CausalConvWithState": {"activation": "silu"}, "LinearAttention": LINEAR}
 #: The mean and the deviation of the data.
 DATA = {"normal": (0, 1), "wide": (0, 30), "offset": (50, 1), "small": (0, 1e-3)}

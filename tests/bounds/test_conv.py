@@ -78,9 +78,13 @@ def by_transforms(x, w):
 
 @pytest.mark.parametrize(
     ("way", "remark"),
-    [("in turn", ""), ("by transforms", "right only where tiles are filtered by Winograd's"),
-     ("tf32", ""), ("transformed tf32", "")],
-)  # fmt: skip
+    [
+        ("in turn", ""),
+        ("by transforms", "right only where tiles are filtered by Winograd's"),
+        ("tf32", ""),
+        ("transformed tf32", ""),
+    ],
+)
 @pytest.mark.parametrize("group", [1, 2])
 def test_what_transforms_of_tiles_lose_is_a_remark_and_poorer_factors_are_wrong(way, remark, group):
     rng = np.random.default_rng(1)

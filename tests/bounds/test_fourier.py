@@ -61,8 +61,11 @@ def blocked(x):
 WAYS = {
     "direct": lambda x: direct(x, factors(*3 * x.shape[-1:])),
     "unreduced": lambda x: direct(x, unreduced(x.shape[-1])),
-    "radix 2": halved, "Bluestein": chirped, "blocked": blocked, "numpy": np.fft.fft,
-}  # fmt: skip
+    "radix 2": halved,
+    "Bluestein": chirped,
+    "blocked": blocked,
+    "numpy": np.fft.fft,
+}
 
 
 def parts(x):

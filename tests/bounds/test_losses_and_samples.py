@@ -18,9 +18,13 @@ from tests.computed import exactly
 
 DEFORM, LOSS, SCORES, REGIONS = (
     OpVersion("", *op)
-    for op in (("DeformConv", 22), ("NegativeLogLikelihoodLoss", 22),
-               ("SoftmaxCrossEntropyLoss", 13), ("MaxRoiPool", 22))
-)  # fmt: skip
+    for op in (
+        ("DeformConv", 22),
+        ("NegativeLogLikelihoodLoss", 22),
+        ("SoftmaxCrossEntropyLoss", 13),
+        ("MaxRoiPool", 22),
+    )
+)
 TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32}
 NARROW = {"tf32": lambda x: cut_to_bits(x, 11), "bfloat16": lambda x: cut_to_bits(x, 8)}
 SHAPES = (2, 8, 7, 9), (4, 4, 3, 2), (2, 24, 7, 11), (4,), (2, 12, 7, 11)
@@ -66,7 +70,7 @@ def deformed(inputs, form="corners", bias_first=False):
         "corners": lambda: ey * ex * a + ey * dx * b + dy * ex * c + dy * dx * d,
         "rows": lambda: ey * (ex * a + dx * b) + dy * (ex * c + dx * d),
         "columns": lambda: ex * (ey * a + dy * c) + dx * (ey * b + dy * d),
-    }[form]() * np.repeat(mask.reshape(n, 2, *kernel, *sizes), half, 1)  # fmt: skip
+    }[form]() * np.repeat(mask.reshape(n, 2, *kernel, *sizes), half, 1)
     total = np.zeros((n, filters, *sizes), np.float32) + bias[:, None, None] * bias_first
     for m, at in product(range(filters), np.ndindex(each, *kernel)):
         channel = at[0] + each * (m // (filters // 2))
@@ -123,7 +127,7 @@ LOGARITHMS = {
     "pairwise": lambda x: shifted(x, lambda e: e.sum(1, keepdims=True)),
     "in blocks": lambda x: shifted(x, lambda e: in_turn(np.add.reduceat(e, range(0, 40, 8), 1))),
     "in one pass": online,
-}  # fmt: skip
+}
 SUMS = {
     "pairwise": np.sum,
     "in turn": lambda x: np.cumsum(x, dtype=np.float32)[-1],

@@ -65,9 +65,14 @@ SUMS: dict[str, Callable[..., Any]] = {
         @ np.concatenate([W, R, b[:, None], c[:, None]], 1).T
     ),
     "blocks": in_blocks,
-    "one by one": lambda x, h, W, R, b, c: b + c + np.cumsum(
-        np.concatenate([x[:, None] * W, h[:, None] * R], 2), axis=2, dtype=x.dtype)[..., -1],
-}  # fmt: skip
+    "one by one": lambda x, h, W, R, b, c: (
+        b
+        + c
+        + np.cumsum(np.concatenate([x[:, None] * W, h[:, None] * R], 2), axis=2, dtype=x.dtype)[
+            ..., -1
+        ]
+    ),
+}
 
 
 def stepped(name: str, total: Callable[..., Any], x: Any, parts: list[Any]) -> Any:

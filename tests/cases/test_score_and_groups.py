@@ -76,13 +76,33 @@ NOT_DECIDED = {
 
 #: Seconds that the mutants of an operator take, where these are more than some two.
 SECONDS = {
-    "Attention": 10, "Bernoulli": 6, "DFT": 5, "Det": 7, "GRU": 23, "Hardmax": 12, "LSTM": 25,
-    "LinearClassifier": 28, "LinearRegressor": 6, "LpPool": 40, "Multinomial": 10,
-    "NonMaxSuppression": 6, "Normalizer": 19, "RNN": 9, "RandomNormal": 6, "RandomNormalLike": 14,
-    "RandomUniform": 5, "RandomUniformLike": 11, "Resize": 7, "RoiAlign": 9, "STFT": 7,
-    "Scaler": 5, "Softmax": 45, "TreeEnsemble": 10, "TreeEnsembleClassifier": 38,
+    "Attention": 10,
+    "Bernoulli": 6,
+    "DFT": 5,
+    "Det": 7,
+    "GRU": 23,
+    "Hardmax": 12,
+    "LSTM": 25,
+    "LinearClassifier": 28,
+    "LinearRegressor": 6,
+    "LpPool": 40,
+    "Multinomial": 10,
+    "NonMaxSuppression": 6,
+    "Normalizer": 19,
+    "RNN": 9,
+    "RandomNormal": 6,
+    "RandomNormalLike": 14,
+    "RandomUniform": 5,
+    "RandomUniformLike": 11,
+    "Resize": 7,
+    "RoiAlign": 9,
+    "STFT": 7,
+    "Scaler": 5,
+    "Softmax": 45,
+    "TreeEnsemble": 10,
+    "TreeEnsembleClassifier": 38,
     "TreeEnsembleRegressor": 10,
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -37,56 +37,65 @@ CODE = """
 """
 
 
-@pytest.mark.parametrize(("text", "sentences"), [
-    ("", []),
-    (" One\n  sentence.  Two\nsentences", ["One sentence.", "Two sentences"]),
-    ("Range [-r, r-1]. Negative, e.g. -1.", ["Range [-r, r-1].", "Negative, e.g. -1."]),
-    ("Any rank q. All of D1 x ... x Dn.", ["Any rank q.", "All of D1 x ... x Dn."]),
-    ("(a, i.e., one of 2.5). `X` etc. is it.", ["(a, i.e., one of 2.5).", "`X` etc. is it."]),
-    ("the first. if axis=1, more.", ["the first.", "if axis=1, more."]),
-    ("the input.In case of torch.nn.Fold", ["the input.", "In case of torch.nn.Fold"]),
-    ('(See it.) Is it "so." Or "not"?', ["(See it.)", 'Is it "so."', 'Or "not"?']),
-    ("1) Count. Set it.\n2. Stop: yes.", ["1) Count.", "Set it.", "2. Stop: yes."]),
-    (
-        CODE,
-        [
-            *("Computes a mean, i.e. a sum.", "The formula:", "Mean = Sum(X) / N. Then:"),
-            *("Y = [ 1.5, ]", "or Y = 2.", "where `N` is the number of elements.", "Example:"),
-            *("X = [1., 2.]", "Y = [3.]", "* first item, which goes on.", "It ends."),
-            *("* second", "| a | b |", "| 1. | 2 |"),
-        ],
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", []),
+        (" One\n  sentence.  Two\nsentences", ["One sentence.", "Two sentences"]),
+        ("Range [-r, r-1]. Negative, e.g. -1.", ["Range [-r, r-1].", "Negative, e.g. -1."]),
+        ("Any rank q. All of D1 x ... x Dn.", ["Any rank q.", "All of D1 x ... x Dn."]),
+        ("(a, i.e., one of 2.5). `X` etc. is it.", ["(a, i.e., one of 2.5).", "`X` etc. is it."]),
+        ("the first. if axis=1, more.", ["the first.", "if axis=1, more."]),
+        ("the input.In case of torch.nn.Fold", ["the input.", "In case of torch.nn.Fold"]),
+        ('(See it.) Is it "so." Or "not"?', ["(See it.)", 'Is it "so."', 'Or "not"?']),
+        ("1) Count. Set it.\n2. Stop: yes.", ["1) Count.", "Set it.", "2. Stop: yes."]),
+        (
+            CODE,
+            [
+                *("Computes a mean, i.e. a sum.", "The formula:", "Mean = Sum(X) / N. Then:"),
+                *("Y = [ 1.5, ]", "or Y = 2.", "where `N` is the number of elements.", "Example:"),
+                *("X = [1., 2.]", "Y = [3.]", "* first item, which goes on.", "It ends."),
+                *("* second", "| a | b |", "| 1. | 2 |"),
+            ],
+        ),
+    ],
+)
 def test_a_text_is_cut_into_sentences_items_and_lines_of_code(text, sentences):
     assert cut(text) == sentences
 
 
-@pytest.mark.parametrize(("op", "part", "heading"), [
-    ("Hardmax", "Version", "This version of the operator has been available since version 13."),
-    ("Hardmax", "Attribute axis", "axis - INT (default is '-1')"),
-    ("Hardmax", "Input input", "input (heterogeneous) - T"),
-    ("Neg", "Type constraint T", NEG),
-    ("LayerNormalization", "Attribute epsilon", "epsilon - FLOAT (default is '1e-05')"),
-    ("LayerNormalization", "Input B", "B (optional, heterogeneous) - T"),
-    ("Loop", "Input v_initial", "v_initial (variadic) - V"),
-    ("Loop", "Attribute body", "body - GRAPH (required)"),
-    ("LpPool", "Attribute kernel_shape", "kernel_shape - INTS (required)"),
-    ("LpPool", "Attribute strides", "strides - INTS"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "part", "heading"),
+    [
+        ("Hardmax", "Version", "This version of the operator has been available since version 13."),
+        ("Hardmax", "Attribute axis", "axis - INT (default is '-1')"),
+        ("Hardmax", "Input input", "input (heterogeneous) - T"),
+        ("Neg", "Type constraint T", NEG),
+        ("LayerNormalization", "Attribute epsilon", "epsilon - FLOAT (default is '1e-05')"),
+        ("LayerNormalization", "Input B", "B (optional, heterogeneous) - T"),
+        ("Loop", "Input v_initial", "v_initial (variadic) - V"),
+        ("Loop", "Attribute body", "body - GRAPH (required)"),
+        ("LpPool", "Attribute kernel_shape", "kernel_shape - INTS (required)"),
+        ("LpPool", "Attribute strides", "strides - INTS"),
+    ],
+)
 def test_a_part_of_a_page_has_a_heading_with_what_the_schema_declares(op, part, heading):
     page = list(pages_of("", op).versions.values())[-1]
     assert heading in [s.text for s in page if s.part == part and s.heading]
 
 
-@pytest.mark.parametrize(("op", "sentence", "reason"), [
-    ("Hardmax", "The operator computes the hardmax values for", "it introduces what follows"),
-    ("Neg", "Input tensor", "it only says that this is an input or output"),
-    ("LayerNormalization", "All equations are in [this", "it is a link"),
-    ("Gather", "Constrain indices to integer types", "the list of types says which"),
-    ("Gather", "More generally, if `axis = 0`, let", None),  # ends with a colon
-    ("Size", "Constrain output to int64 tensor, which should be a scalar", None),
-    ("Add", "This operator supports **multidirectional", None),  # and a link
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "sentence", "reason"),
+    [
+        ("Hardmax", "The operator computes the hardmax values for", "it introduces what follows"),
+        ("Neg", "Input tensor", "it only says that this is an input or output"),
+        ("LayerNormalization", "All equations are in [this", "it is a link"),
+        ("Gather", "Constrain indices to integer types", "the list of types says which"),
+        ("Gather", "More generally, if `axis = 0`, let", None),  # ends with a colon
+        ("Size", "Constrain output to int64 tensor, which should be a scalar", None),
+        ("Add", "This operator supports **multidirectional", None),  # and a link
+    ],
+)
 def test_sentences_of_some_kinds_oblige_to_nothing(op, sentence, reason):
     page = list(pages_of("", op).versions.values())[-1]
     [found] = [s for s in page if s.text.startswith(sentence)]
@@ -176,24 +185,27 @@ def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):
     assert (last.text, last.part, last.nothing) == ("It is old.", "Examples", None)
 
 
-@pytest.mark.parametrize(("old", "new", "message"), [
-    (
-        "Describes the",
-        "Described the",
-        "Hardmax-11: there is no such sentence (did you mean 'Des",
-    ),
-    ("Describes the", "tensor", "Hardmax-11: it has several such sentences"),
-    ("  versions: [11]\n", "", None),
-    ("[11]", "[11, 12]", "Hardmax-12: there is no such sentence"),
-    (
-        "Describes the",
-        "The operator computes",
-        "hardmax.yaml:3:3 is about it too",
-    ),
-    ("through: or else", "through: or more", "Hardmax-1, 11, 13: there is no such"),
-    ("In this situation", "axis", "Hardmax-1, 11, 13: there is no such"),
-    ("Describes the", "tensor\n  part: Summary", "several such sentences"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "Describes the",
+            "Described the",
+            "Hardmax-11: there is no such sentence (did you mean 'Des",
+        ),
+        ("Describes the", "tensor", "Hardmax-11: it has several such sentences"),
+        ("  versions: [11]\n", "", None),
+        ("[11]", "[11, 12]", "Hardmax-12: there is no such sentence"),
+        (
+            "Describes the",
+            "The operator computes",
+            "hardmax.yaml:3:3 is about it too",
+        ),
+        ("through: or else", "through: or more", "Hardmax-1, 11, 13: there is no such"),
+        ("In this situation", "axis", "Hardmax-1, 11, 13: there is no such"),
+        ("Describes the", "tensor\n  part: Summary", "several such sentences"),
+    ],
+)
 def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new, message):
     assert FILE.count(old) == 1
     found = [str(problem) for problem in load(tmp_path, FILE.replace(old, new)).problems]
@@ -201,20 +213,27 @@ def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new,
     assert any(message in line for line in found) if message else not found, found
 
 
-@pytest.mark.parametrize(("old", "new", "place", "words"), [
-    ("  ruling: It is 2-D.\n", "", "6:3", "this one has none"),
-    ("nothing: it", "cases: [nan]\n  nothing: it", "9:3", "not both"),
-    ("nothing: it gives names", "nothing: ''", "11:12", "must not be empty"),
-    ("2-D.\n", "2-D.\n  ruling_since: 2026-06-31\n", "9:17",
-     "a valid date or datetime, day value"),
-    ("nothing: ", "ruling_since: 2026-06-20\n  nothing: ", "9:3", "is the day of a `ruling`"),
-    ("  part: Examples\n", "", "12:3", "an entry has a `sentence`"),
-    ("text: It", "sentence: A\n  text: It", "12:3", "an entry has a `sentence`"),
-    ("[first_of_ties", "[First Of Ties", "5:11", "must match"),
-    ("text: It", "texts: It", "12:3", "did you mean 'text'?"),
-    ("op: Hardmax", "op: Hardmex", "1:5", "no 'Hardmex' (did you mean 'Hardmax'?)"),
-    ("op: Hardmax\n", "op: Hardmax\npage: gopher://x\n", "2:7", "must match"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "place", "words"),
+    [
+        ("  ruling: It is 2-D.\n", "", "6:3", "this one has none"),
+        ("nothing: it", "cases: [nan]\n  nothing: it", "9:3", "not both"),
+        ("nothing: it gives names", "nothing: ''", "11:12", "must not be empty"),
+        (
+            "2-D.\n",
+            "2-D.\n  ruling_since: 2026-06-31\n",
+            "9:17",
+            "a valid date or datetime, day value",
+        ),
+        ("nothing: ", "ruling_since: 2026-06-20\n  nothing: ", "9:3", "is the day of a `ruling`"),
+        ("  part: Examples\n", "", "12:3", "an entry has a `sentence`"),
+        ("text: It", "sentence: A\n  text: It", "12:3", "an entry has a `sentence`"),
+        ("[first_of_ties", "[First Of Ties", "5:11", "must match"),
+        ("text: It", "texts: It", "12:3", "did you mean 'text'?"),
+        ("op: Hardmax", "op: Hardmex", "1:5", "no 'Hardmex' (did you mean 'Hardmax'?)"),
+        ("op: Hardmax\n", "op: Hardmax\npage: gopher://x\n", "2:7", "must match"),
+    ],
+)
 def test_a_mistake_of_form_is_an_error_with_its_place(tmp_path, old, new, place, words):
     said = error_of(CaseFileError, load, tmp_path, FILE.replace(old, new, 1)).lines()
     assert any(f"clauses/a/hardmax.yaml:{place}" in line and words in line for line in said), said
@@ -240,66 +259,75 @@ def found(quote: str) -> list[int]:
     return [sentence.source.line for sentence in cited(quote, PAGE)]
 
 
-@pytest.mark.parametrize(("quote", "sentences"), [
-    (TEXTS[0][1], [0]),
-    ("1 for the first maximum", [0]),
-    ("  1 for\n the   first maximum", [0]),
-    ("1 … 0 for all", [0]),
-    ("1 … the first ... 0", [0]),
-    ("… 0 for all others …", [0]),
-    ("The “axis” attribute", [1]),
-    ("dimension of [a_0, …, a_{k-1}]", [1]),
-    ("dimension of [a_0, ..., a_{k-1}]", [1]),
-    ("it isn\u2019t copied", [2]),
-    ("it isn\u2018t copied", [2]),
-    ("Input in [a_0]", [2]),
-    ("pads too", [2]),
-    ("`pads` too", [2]),
-    # Over two sentences.
-    ("from the back. Accepted range", [3, 4]),
-    ("from the back. Accepted range is [-r, r-1].", [3, 4]),
-    ("Negative value … Accepted range is [-r, r-1]. Default", [3, 4, 5]),
-    # What is left out is not cited.
-    ("Negative value … Default value", [3, 5]),
-    # Twice on the page.
-    ("Default value is -1", [5, 6]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("quote", "sentences"),
+    [
+        (TEXTS[0][1], [0]),
+        ("1 for the first maximum", [0]),
+        ("  1 for\n the   first maximum", [0]),
+        ("1 … 0 for all", [0]),
+        ("1 … the first ... 0", [0]),
+        ("… 0 for all others …", [0]),
+        ("The “axis” attribute", [1]),
+        ("dimension of [a_0, …, a_{k-1}]", [1]),
+        ("dimension of [a_0, ..., a_{k-1}]", [1]),
+        ("it isn\u2019t copied", [2]),
+        ("it isn\u2018t copied", [2]),
+        ("Input in [a_0]", [2]),
+        ("pads too", [2]),
+        ("`pads` too", [2]),
+        # Over two sentences.
+        ("from the back. Accepted range", [3, 4]),
+        ("from the back. Accepted range is [-r, r-1].", [3, 4]),
+        ("Negative value … Accepted range is [-r, r-1]. Default", [3, 4, 5]),
+        # What is left out is not cited.
+        ("Negative value … Default value", [3, 5]),
+        # Twice on the page.
+        ("Default value is -1", [5, 6]),
+    ],
+)
 def test_a_quotation_cites_the_sentences_it_is_from(quote, sentences):
     assert found(quote) == sentences
 
 
-@pytest.mark.parametrize("quote", [
-    "",
-    "…",
-    "1 for the last maximum",
-    "1 for the first maximum and 0",  # a comma is missing
-    "the First maximum",
-    "first max",  # cuts a word in two
-    "irst maximum",
-    "0 for all others … 1 for the first",  # the wrong order
-    "or none. Negative value",
-    "The operator … Default value",  # two parts of the page
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "",
+        "…",
+        "1 for the last maximum",
+        "1 for the first maximum and 0",  # a comma is missing
+        "the First maximum",
+        "first max",  # cuts a word in two
+        "irst maximum",
+        "0 for all others … 1 for the first",  # the wrong order
+        "or none. Negative value",
+        "The operator … Default value",  # two parts of the page
+    ],
+)
 def test_what_is_not_on_the_page_cites_nothing(quote):
     assert found(quote) == []
 
 
-@pytest.mark.parametrize(("clause", "version", "quote"), [
-    ("One text for all.", 1, "One text for all."),
-    ("old (Hardmax-1, 11); new (Hardmax-13)", 1, "old"),
-    ("old (Hardmax-1, 11); new (Hardmax-13)", 11, "old"),
-    ("old (Hardmax-1, 11); new (Hardmax-13)", 13, "new"),
-    ("old (Hardmax-1,\n 11);\n  new (Hardmax-13)  ", 13, "new"),
-    ("old; older (Hardmax-1); new (Hardmax-13)", 1, "old; older"),
-    ("old (Hardmax-1)", 13, ""),
-    ("old (Softmax-1); new (Hardmax-13)", 1, ""),
-    ("a (Hardmax-1); b (Hardmax-1, 11)", 1, "a … b"),
-    # No labels, or not to the end: quoted as it stands.
-    ("(1 for the first, 0 for others)", 1, "(1 for the first, 0 for others)"),
-    ("as in Hardmax-13", 13, "as in Hardmax-13"),
-    ("old (Hardmax-1); new", 1, "old (Hardmax-1); new"),
-    ("old (Hardmax-1) new (Hardmax-13)", 13, "old (Hardmax-1) new"),
-    ("", 13, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("clause", "version", "quote"),
+    [
+        ("One text for all.", 1, "One text for all."),
+        ("old (Hardmax-1, 11); new (Hardmax-13)", 1, "old"),
+        ("old (Hardmax-1, 11); new (Hardmax-13)", 11, "old"),
+        ("old (Hardmax-1, 11); new (Hardmax-13)", 13, "new"),
+        ("old (Hardmax-1,\n 11);\n  new (Hardmax-13)  ", 13, "new"),
+        ("old; older (Hardmax-1); new (Hardmax-13)", 1, "old; older"),
+        ("old (Hardmax-1)", 13, ""),
+        ("old (Softmax-1); new (Hardmax-13)", 1, ""),
+        ("a (Hardmax-1); b (Hardmax-1, 11)", 1, "a … b"),
+        # No labels, or not to the end: quoted as it stands.
+        ("(1 for the first, 0 for others)", 1, "(1 for the first, 0 for others)"),
+        ("as in Hardmax-13", 13, "as in Hardmax-13"),
+        ("old (Hardmax-1); new", 1, "old (Hardmax-1); new"),
+        ("old (Hardmax-1) new (Hardmax-13)", 13, "old (Hardmax-1) new"),
+        ("", 13, ""),
+    ],
+)
 def test_a_clause_may_quote_each_version_apart(clause, version, quote):
     assert quotation(clause, OpVersion("", "Hardmax", version)) == quote

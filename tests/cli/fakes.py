@@ -160,13 +160,19 @@ GREEDY = Fake(greedy, "greedy")
 FAKES: dict[str, Backend] = {
     fake.address: fake
     for fake in [
-        RIGHT, LAST_OF_TIES, NARROW, Fake(lambda task, x: [right(task, x)[0].reshape(-1)], "flat"),
+        RIGHT,
+        LAST_OF_TIES,
+        NARROW,
+        Fake(lambda task, x: [right(task, x)[0].reshape(-1)], "flat"),
         Fake(lambda task, x: right(task, x) * 2, "twice"),
         Fake(lambda task, x: [np.zeros_like(x)], "zeros"),
-        Fake(lambda task, x: [right(task, x)[0].tolist()], "lists"), Fake(refuses, "refuses"),
-        Fake(rude, "rude"), Fake(declines, "declines"), Fake(lacks_float32, "lacks_float32"),
+        Fake(lambda task, x: [right(task, x)[0].tolist()], "lists"),
+        Fake(refuses, "refuses"),
+        Fake(rude, "rude"),
+        Fake(declines, "declines"),
+        Fake(lacks_float32, "lacks_float32"),
         Fake(but_for_opset_13(NotSupported("opset 13")), "declines_opset_13"),
         Fake(but_for_opset_13(Refused("opset 13")), "refuses_opset_13"),
         Fake(falls_back, "falls_back"),
     ]
-}  # fmt: skip
+}

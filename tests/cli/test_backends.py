@@ -225,12 +225,15 @@ def test_names_that_clash_do_not_hide_the_others(tmp_path, backends, monkeypatch
     assert [one["type"] for one in records(backends("--format", "json"))] == ["problem"]
 
 
-@pytest.mark.parametrize(("addresses", "code", "told"), [
-    (["numpy", "onnxruntime?threads=2"], 0, "onnxruntime?threads=2"),
-    (["onnxruntime:DmlExecutionProvider", "numpy"], 4, "built without DmlExecutionProvider"),
-    (["onnxruntime:CPU", "saved:nowhere"], 2, "no execution provider 'CPU'"),
-    (["py"], 2, "write py:pkg.mod:Class"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("addresses", "code", "told"),
+    [
+        (["numpy", "onnxruntime?threads=2"], 0, "onnxruntime?threads=2"),
+        (["onnxruntime:DmlExecutionProvider", "numpy"], 4, "built without DmlExecutionProvider"),
+        (["onnxruntime:CPU", "saved:nowhere"], 2, "no execution provider 'CPU'"),
+        (["py"], 2, "write py:pkg.mod:Class"),
+    ],
+)
 def test_an_address_that_cannot_be_used_is_an_exit_code(backends, addresses, code, told):
     found = backends(*addresses)
     assert found.exit_code == code

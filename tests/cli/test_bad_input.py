@@ -71,34 +71,37 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
     assert "good.yaml" not in found.stderr
 
 
-@pytest.mark.parametrize(("words", "code", "told"), [
-    (["-b", "nope"], 2, "unknown backend 'nope'\n  known backends: cmd, "),
-    (["-b", "ort"], 2, "did you mean 'onnxruntime'? known"),
-    (["-b", "./my_rt.py"], 2, "write py:my_rt for my_rt.py. known"),
-    (["-b", "py:my_rt.py"], 2, "write my_rt, as Python's import does"),
-    (["--report", "run.json"], 2, "such as json=run.json)"),
-    (["--dtype", "fp32"], 2, "did you mean 'float32'?"),
-    (["--dtype", "double"], 2, "did you mean 'float64'?"),
-    (["my_rt.py"], 2, "not a case file (a backend in it is -b py:my_rt)"),
-    (["-b", "onnxruntime:CPU"], 2, "no execution provider 'CPU'"),
-    (["-b", "onnxruntime:DmlExecutionProvider"], 4, "built without DmlExecutionProvider\n"),
-    (["-b", "numpy", "-b", "numpy"], 2, "opcheck: backend 'numpy' is named twice\n"),
-    (["-b", "nope", "-b", "onnxruntime:DmlExecutionProvider"], 2, "unknown backend 'nope'"),
-    (["--op", "Hardmx"], 2, "no case of operator 'Hardmx'\n  did you mean 'Hardmax'?"),
-    (["--case", "Hardmax/goood"], 2, "no case 'Hardmax/goood'\n  did you mean 'Hardmax/good'?"),
-    (["--opset", "13", "--opset", "99"], 2, "no case at opset 99\n  opsets: 13\n"),
-    (["-b", "onnxruntime:CPUExecutionProvider", "-b", "onnxruntime"], 2, "name the same back"),
-    (["-k", "good nan"], 2, "keywords 'good nan': 'nan' is one too many"),
-    (["--opset", "x"], 2, "'x' is not a valid integer"),
-    (["--max-fail", "0"], 2, "0 is not in the range"),
-    (["-j", "0"], 2, "0 is not in the range x>=1"),
-    (["--timeout", "1 min"], 2, "'1 min' is no number of seconds"),
-    (["--memory-limit", "much"], 2, "'much' is no size of memory; write for example 2GiB"),
-    (["--memory-limit", "0"], 2, "'0' is no size of memory"),
-    (["-b", "py:gone:Backend"], 2, "backend 'py:gone:Backend'"),
-    (["--level", "hard"], 2, "'hard' is not one of 'smoke', 'core', 'deep'"),
-    (["--fromat", "json"], 2, "No such option '--fromat'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["-b", "nope"], 2, "unknown backend 'nope'\n  known backends: cmd, "),
+        (["-b", "ort"], 2, "did you mean 'onnxruntime'? known"),
+        (["-b", "./my_rt.py"], 2, "write py:my_rt for my_rt.py. known"),
+        (["-b", "py:my_rt.py"], 2, "write my_rt, as Python's import does"),
+        (["--report", "run.json"], 2, "such as json=run.json)"),
+        (["--dtype", "fp32"], 2, "did you mean 'float32'?"),
+        (["--dtype", "double"], 2, "did you mean 'float64'?"),
+        (["my_rt.py"], 2, "not a case file (a backend in it is -b py:my_rt)"),
+        (["-b", "onnxruntime:CPU"], 2, "no execution provider 'CPU'"),
+        (["-b", "onnxruntime:DmlExecutionProvider"], 4, "built without DmlExecutionProvider\n"),
+        (["-b", "numpy", "-b", "numpy"], 2, "opcheck: backend 'numpy' is named twice\n"),
+        (["-b", "nope", "-b", "onnxruntime:DmlExecutionProvider"], 2, "unknown backend 'nope'"),
+        (["--op", "Hardmx"], 2, "no case of operator 'Hardmx'\n  did you mean 'Hardmax'?"),
+        (["--case", "Hardmax/goood"], 2, "no case 'Hardmax/goood'\n  did you mean 'Hardmax/good'?"),
+        (["--opset", "13", "--opset", "99"], 2, "no case at opset 99\n  opsets: 13\n"),
+        (["-b", "onnxruntime:CPUExecutionProvider", "-b", "onnxruntime"], 2, "name the same back"),
+        (["-k", "good nan"], 2, "keywords 'good nan': 'nan' is one too many"),
+        (["--opset", "x"], 2, "'x' is not a valid integer"),
+        (["--max-fail", "0"], 2, "0 is not in the range"),
+        (["-j", "0"], 2, "0 is not in the range x>=1"),
+        (["--timeout", "1 min"], 2, "'1 min' is no number of seconds"),
+        (["--memory-limit", "much"], 2, "'much' is no size of memory; write for example 2GiB"),
+        (["--memory-limit", "0"], 2, "'0' is no size of memory"),
+        (["-b", "py:gone:Backend"], 2, "backend 'py:gone:Backend'"),
+        (["--level", "hard"], 2, "'hard' is not one of 'smoke', 'core', 'deep'"),
+        (["--fromat", "json"], 2, "No such option '--fromat'"),
+    ],
+)
 def test_a_wrong_command_line_is_told(run, tmp_path, words, code, told):
     (tmp_path / "good.yaml").write_text(GOOD)
     (tmp_path / "my_rt.py").touch()
@@ -108,21 +111,27 @@ def test_a_wrong_command_line_is_told(run, tmp_path, words, code, told):
     assert len(found.stderr.splitlines()) <= 4
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    (["rum"], "no command 'rum' (did you mean 'run'?)"),
-    (["prove"], f"no command 'prove' (commands: {', '.join(COMMANDS)})"),
-    (["--nope"], "No such option '--nope'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["rum"], "no command 'rum' (did you mean 'run'?)"),
+        (["prove"], f"no command 'prove' (commands: {', '.join(COMMANDS)})"),
+        (["--nope"], "No such option '--nope'"),
+    ],
+)
 def test_an_unknown_command_is_told(run, words, told):
     found = run(*words, code=2)
     assert told in found.stderr.replace("No such option: --nope", "No such option '--nope'")
 
 
 @pytest.mark.usefixtures("fresh_workers")
-@pytest.mark.parametrize(("backend", "package", "hint"), [
-    ("onnxruntime", "onnxruntime", "pip install onnxruntime"),
-    ("reference", "onnx.reference", "pip install onnx"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backend", "package", "hint"),
+    [
+        ("onnxruntime", "onnxruntime", "pip install onnxruntime"),
+        ("reference", "onnx.reference", "pip install onnx"),
+    ],
+)
 def test_a_backend_that_is_not_installed_says_what_to_install(
     run, tmp_path, monkeypatch, backend, package, hint
 ):

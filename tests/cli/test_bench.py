@@ -135,16 +135,19 @@ def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tm
 
 
 @pytest.mark.sampled(3, evenly=True)
-@pytest.mark.parametrize(("words", "replaced", "said"), [
-    ("--threads 2", (), "cannot be compared with this run: threads 1 there, 2 here"),
-    ("--cold", (), "caches warm there, cold here"),
-    ("-b numpy", (), "backend numpy absent there, "),
-    ("-k one", (), "cases of one run only Hardmax/two there, absent here"),
-    ("", (('"warm":0.03', '"warm":0.5'),), "warm-up 0.5 s there, 0.03 s here"),
-    ("", (('"cores":', '"cores":1'),), "processors 1"),
-    ("", (('"digest":"', '"digest":"f'),), "for Hardmax/one as it is and 1 more"),
-    ("", ((SPIN, f"{SPIN}ning"),), "Spinning?seconds=0.001 1.0 there, absent here"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "replaced", "said"),
+    [
+        ("--threads 2", (), "cannot be compared with this run: threads 1 there, 2 here"),
+        ("--cold", (), "caches warm there, cold here"),
+        ("-b numpy", (), "backend numpy absent there, "),
+        ("-k one", (), "cases of one run only Hardmax/two there, absent here"),
+        ("", (('"warm":0.03', '"warm":0.5'),), "warm-up 0.5 s there, 0.03 s here"),
+        ("", (('"cores":', '"cores":1'),), "processors 1"),
+        ("", (('"digest":"', '"digest":"f'),), "for Hardmax/one as it is and 1 more"),
+        ("", ((SPIN, f"{SPIN}ning"),), "Spinning?seconds=0.001 1.0 there, absent here"),
+    ],
+)
 def test_a_baseline_of_something_else_is_refused_before_any_run(bench, old, words, replaced, said):
     usual = ["-b", f"{SPIN}?seconds=0.001", "-k", "one or two", "--baseline", old(*replaced)]
     found = bench(*usual, *words.split(), code=2)
@@ -173,12 +176,15 @@ def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(("new", "base", "code", "said"), [
-    (f"{SPIN}?seconds=0.002", SPIN, 3, "1 slower than {base} by more than 5 %; 0 of 1 unclear"),
-    (SPIN, f"{SPIN}?seconds=0.002", 0, "nothing is seen to be slower than {base} by more"),
-    (LIES, SPIN, 4, "1 that have a time on {base} have none now; 0 of 1 unclear"),
-    (SPIN, LIES, 5, "nothing could be compared; 1 of 1 unclear"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("new", "base", "code", "said"),
+    [
+        (f"{SPIN}?seconds=0.002", SPIN, 3, "1 slower than {base} by more than 5 %; 0 of 1 unclear"),
+        (SPIN, f"{SPIN}?seconds=0.002", 0, "nothing is seen to be slower than {base} by more"),
+        (LIES, SPIN, 4, "1 that have a time on {base} have none now; 0 of 1 unclear"),
+        (SPIN, LIES, 5, "nothing could be compared; 1 of 1 unclear"),
+    ],
+)
 def test_a_build_is_held_against_another_of_the_same_run(bench, new, base, code, said):
     words = "-k", "one", "--base", base, "--max-regression", "5%"
     found = bench("-b", new, "-b", base, *words)
@@ -187,11 +193,18 @@ def test_a_build_is_held_against_another_of_the_same_run(bench, new, base, code,
     assert said.format(base=base) in last
 
 
-@pytest.mark.parametrize(("changes", "unclear", "code"), [
-    ((UNCLEAR,), None, 5), ((UNCLEAR,), "fail", 5), ((UNCLEAR,), "pass", 0),
-    ((CLEAR, UNCLEAR), None, 0), ((CLEAR, UNCLEAR), "fail", 5), ((CLEAR,), "fail", 0),
-    ((), "pass", 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "unclear", "code"),
+    [
+        ((UNCLEAR,), None, 5),
+        ((UNCLEAR,), "fail", 5),
+        ((UNCLEAR,), "pass", 0),
+        ((CLEAR, UNCLEAR), None, 0),
+        ((CLEAR, UNCLEAR), "fail", 5),
+        ((CLEAR,), "fail", 0),
+        ((), "pass", 5),
+    ],
+)
 def test_a_gate_may_ask_for_a_clear_answer_and_always_counts_unclear_ones(changes, unclear, code):
     found, said = TimingGate(0.05, unclear).verdict(Compared(changes, ()))
     assert found == code
@@ -213,20 +226,24 @@ def test_a_case_may_be_timed_in_several_sizes(bench):
         assert size in found.stdout
 
 
-@pytest.mark.parametrize(("words", "code", "said"), [
-    (["--base", "numpi"], 2, "--base numpi: no such backend takes part"),
-    (["--max-regression", "5%"], 2, "--max-regression needs --base BACKEND, or a saved"),
-    (["--max-regression", "5%", "--base", "numpy"], 2, "name another backend by -b"),
-    (["--max-regression", "1%", "--base", "numpy"], 2, "1%: 2% is the least"),
-    (["--unclear", "fail"], 2, "--unclear needs --baseline, --compare or --max-regression"),
-    (["--max-regression", "-5%"], 2, "-0.05 is not in the range"),
-    (["--max-regression", "2%", "--baseline", "x"], 2, "2%: 3% is the least"),
-    (["--baseline", "nowhere.jsonl"], 2, "nowhere.jsonl"),
-    (["--workers", "2"], 2, "2 is not in the range"),
-    (["--save", "no/a.jsonl"], 2, "--save no/a.jsonl: there is no folder no"),
-    (["--compare", "a", "b"], 2, "--compare measures nothing: PATH has no place beside it"),
-    (["-k", "nothing"], 5, "no case matches"), (["-b", "nobody"], 2, "nobody"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--base", "numpi"], 2, "--base numpi: no such backend takes part"),
+        (["--max-regression", "5%"], 2, "--max-regression needs --base BACKEND, or a saved"),
+        (["--max-regression", "5%", "--base", "numpy"], 2, "name another backend by -b"),
+        (["--max-regression", "1%", "--base", "numpy"], 2, "1%: 2% is the least"),
+        (["--unclear", "fail"], 2, "--unclear needs --baseline, --compare or --max-regression"),
+        (["--max-regression", "-5%"], 2, "-0.05 is not in the range"),
+        (["--max-regression", "2%", "--baseline", "x"], 2, "2%: 3% is the least"),
+        (["--baseline", "nowhere.jsonl"], 2, "nowhere.jsonl"),
+        (["--workers", "2"], 2, "2 is not in the range"),
+        (["--save", "no/a.jsonl"], 2, "--save no/a.jsonl: there is no folder no"),
+        (["--compare", "a", "b"], 2, "--compare measures nothing: PATH has no place beside it"),
+        (["-k", "nothing"], 5, "no case matches"),
+        (["-b", "nobody"], 2, "nobody"),
+    ],
+)
 def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
     found = bench(*(["-b", "numpy"] if "-b" not in words else []), *words, code=code)
     assert said in found.stderr

@@ -38,13 +38,17 @@ cases:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(("address", "file", "differs"), [
-    ("py:mine:Mine", "mine.py", "mine"), ("onnx:mine:Onnx", "mine.py", "mine"),
-    (f"cmd:{sys.executable} program.py {{model}} {{inputs}} {{outputs}}", "program.py", None),
-    ("saved:out", "out/*/test_data_set_0/output_0.pb", "folder"),
-    ("mine", "opcheck.toml", "environment and limits"),
-    ("mine", "mine.py", "mine"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "file", "differs"),
+    [
+        ("py:mine:Mine", "mine.py", "mine"),
+        ("onnx:mine:Onnx", "mine.py", "mine"),
+        (f"cmd:{sys.executable} program.py {{model}} {{inputs}} {{outputs}}", "program.py", None),
+        ("saved:out", "out/*/test_data_set_0/output_0.pb", "folder"),
+        ("mine", "opcheck.toml", "environment and limits"),
+        ("mine", "mine.py", "mine"),
+    ],
+)
 def test_a_backend_that_was_built_anew_is_another_whatever_its_version(
     run, tmp_path, address, file, differs
 ):

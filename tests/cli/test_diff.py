@@ -49,16 +49,19 @@ def test_formats_and_files(run, renamed, tmp_path):
     assert "## opcheck diff: 3 newly failing" in run("diff", *runs, "--format", "markdown").stdout
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["old"], "Missing argument 'NEW'"),
-    (["old", "none"], "none: this file cannot be read: No such file"),
-    (["none", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
-    (["-", "-"], "only one run can be on standard input"),
-    (["old", "old", "-v", "--format", "markdown"], "-v is for --format pretty, not for mark"),
-    (["old", "old", "-o", "old"], "-o old: the same command names this file twice"),
-    (["old", "old", "--format", "junit"], "'junit' is not one of"),
-    (["old", "./old"], "old and old are one file: nothing can have changed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["old"], "Missing argument 'NEW'"),
+        (["old", "none"], "none: this file cannot be read: No such file"),
+        (["none", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
+        (["-", "-"], "only one run can be on standard input"),
+        (["old", "old", "-v", "--format", "markdown"], "-v is for --format pretty, not for mark"),
+        (["old", "old", "-o", "old"], "-o old: the same command names this file twice"),
+        (["old", "old", "--format", "junit"], "'junit' is not one of"),
+        (["old", "./old"], "old and old are one file: nothing can have changed"),
+    ],
+)
 def test_what_makes_no_sense_is_told(run, renamed, words, said):
     renamed("old", "right")
     found = run("diff", *words, code=2)

@@ -111,8 +111,13 @@ def test_a_judge_that_is_killed_ends_the_run_and_nothing_is_green(slow):
 
 def test_what_the_backends_of_a_judge_left_is_missed_where_it_does_not_say(run, monkeypatch):
     judge = Judges._judge
-    monkeypatch.setattr(Judges, "_judge", lambda self, send: judge(
-        self, lambda what: None if isinstance(what, tuple) else send(what)))  # fmt: skip
+    monkeypatch.setattr(
+        Judges,
+        "_judge",
+        lambda self, send: judge(
+            self, lambda what: None if isinstance(what, tuple) else send(what)
+        ),
+    )
     words = ("run", "--op", "Relu", "--level", "smoke", "-b", "numpy", "-j", "2")
     assert "a process that judges ended before" in run(*words, code=4).stderr
 

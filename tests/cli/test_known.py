@@ -115,18 +115,21 @@ def test_after_a_run_in_which_not_all_was_judged_nothing_is_written(run, cases):
     assert not (cases / "mine.yaml").exists()
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    (["--prune-known"], "--prune-known goes with --update-known FILE"),
-    (["--update-known", "mine.yaml", "-x"], "leave -x and --max-fail out"),
-    (["--update-known", "mine.yaml", "--max-fail", "3"], "leave -x and --max-fail out"),
-    (["--update-known", "no/mine.yaml"], "there is no folder no"),
-    (["--update-known", "."], "this is a folder"),
-    (["--update-known", "my.yaml"], "the same command names this file twice"),
-    (["--update-known", "a", "--report", "json=a"], "the same command names this file twice"),
-    (["--known", "a", "--report", "json=a"], "the same command names this file twice"),
-    (["--update-known", "mine.yaml", "-b", "right"], "a ledger is about one backend"),
-    (["--known", "gone.yaml"], "gone.yaml:1:1: there is no such file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--prune-known"], "--prune-known goes with --update-known FILE"),
+        (["--update-known", "mine.yaml", "-x"], "leave -x and --max-fail out"),
+        (["--update-known", "mine.yaml", "--max-fail", "3"], "leave -x and --max-fail out"),
+        (["--update-known", "no/mine.yaml"], "there is no folder no"),
+        (["--update-known", "."], "this is a folder"),
+        (["--update-known", "my.yaml"], "the same command names this file twice"),
+        (["--update-known", "a", "--report", "json=a"], "the same command names this file twice"),
+        (["--known", "a", "--report", "json=a"], "the same command names this file twice"),
+        (["--update-known", "mine.yaml", "-b", "right"], "a ledger is about one backend"),
+        (["--known", "gone.yaml"], "gone.yaml:1:1: there is no such file"),
+    ],
+)
 def test_what_cannot_be_meant_is_told_before_anything_runs(run, cases, words, told):
     found = run("run", "my.yaml", "-b", "last_of_ties", *words)
     assert (found.exit_code, found.stdout) == (2, "")

@@ -192,10 +192,14 @@ def test_a_version_or_operator_that_the_suites_do_not_know_is_listed_without_the
     assert rows["Acos"][1:] == ["0/7", "No shipped case asks for an answer."]
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    (["--op", "Tyle"], "no operator 'Tyle'\n  did you mean 'Tile'"),
-    (["-k", "x"], "--operators takes no -k"), (["cases.yaml"], "--operators takes no PATH"),
-    (["--clauses"], "--operators takes no --clauses"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["--op", "Tyle"], "no operator 'Tyle'\n  did you mean 'Tile'"),
+        (["-k", "x"], "--operators takes no -k"),
+        (["cases.yaml"], "--operators takes no PATH"),
+        (["--clauses"], "--operators takes no --clauses"),
+    ],
+)
 def test_operators_are_those_of_the_shipped_suites(run, line, message):
     assert message in run("list", "--operators", *line, code=2).stderr

@@ -72,16 +72,20 @@ def test_the_whole_may_go_to_standard_output(run, keep):
 
 
 @pytest.mark.sampled(2, evenly=True)
-@pytest.mark.parametrize(("words", "said"), [
-    (["a"], "Missing option '-o'"), (["-o", "x"], "Missing argument 'RUN...'"),
-    (["a", "a", "-o", "x"], "results that stand in both a and a: 'right' on 'Hardmax/ties'"),
-    (["a", "strict", "-o", "x"], "a and strict were judged by different rules: warnings"),
-    (["a", "some", "-o", "x"], "a and some are of different suites, of 5 and 2 cases"),
-    (["a", "cases.yaml", "-o", "x"], "cases.yaml:1:1: this is no stored run"),
-    (["a", "b", "-o", "b"], "-o b: the same command names this file twice"),
-    (["a", "b", "-o", "none/x"], "-o none/x: there is no folder none"),
-    (["a", "b", "-o", "."], "-o .: this is a folder"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a"], "Missing option '-o'"),
+        (["-o", "x"], "Missing argument 'RUN...'"),
+        (["a", "a", "-o", "x"], "results that stand in both a and a: 'right' on 'Hardmax/ties'"),
+        (["a", "strict", "-o", "x"], "a and strict were judged by different rules: warnings"),
+        (["a", "some", "-o", "x"], "a and some are of different suites, of 5 and 2 cases"),
+        (["a", "cases.yaml", "-o", "x"], "cases.yaml:1:1: this is no stored run"),
+        (["a", "b", "-o", "b"], "-o b: the same command names this file twice"),
+        (["a", "b", "-o", "none/x"], "-o none/x: there is no folder none"),
+        (["a", "b", "-o", "."], "-o .: this is a folder"),
+    ],
+)
 def test_what_cannot_be_joined_is_told_and_nothing_is_written(run, keep, words, said):
     keep("a", "right")
     keep("b", "narrow")

@@ -25,8 +25,13 @@ def summed():
     """A model of an operator that the engine lacks: without support vectors it adds up."""
     attrs = {"coefficients": [1.0, 1.0, 1.0], "rho": [0.0], "kernel_params": [0.0, 0.0, 0.0]}
     node = helper.make_node("SVMRegressor", ["x"], ["y"], domain="ai.onnx.ml", **attrs)
-    return model([node], [tensor("x", shape=(1, 3))], [tensor("y", shape=(1, 1))], opset=1,
-                 domain="ai.onnx.ml")  # fmt: skip
+    return model(
+        [node],
+        [tensor("x", shape=(1, 3))],
+        [tensor("y", shape=(1, 1))],
+        opset=1,
+        domain="ai.onnx.ml",
+    )
 
 
 def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tmp_path):
@@ -189,8 +194,10 @@ def test_a_networks_nodes_are_cases(run, network, tmp_path):
     assert found.stdout == "exit 0: 12 nodes in 12 cases in net\n"
     assert "# 1 node: norm\n" in (tmp_path / "net" / "batch_normalization.yaml").read_text()
     assert "12 results" in run("run", "net", "-b", "onnxruntime", code=0).stdout
-    profile = [{"cat": "Node", "name": "first_kernel_time", "dur": 30},
-               {"cat": "Node", "name": "fourth_kernel_time", "dur": 10}]  # fmt: skip
+    profile = [
+        {"cat": "Node", "name": "first_kernel_time", "dur": 30},
+        {"cat": "Node", "name": "fourth_kernel_time", "dur": 10},
+    ]
     (tmp_path / "profile.json").write_text(json.dumps(profile))
     assert "net has case files already" in run("extract", network, "-o", "net", code=2).stderr
     run("extract", network, "-o", "shares", "--profile", "profile.json", code=0)
@@ -213,13 +220,16 @@ TABLE = f"int64[1999] {{1{', 1' * 1998}}}"
 ENCODER = f"ai.onnx.ml.LabelEncoder <keys_tensor = {TABLE}, values_tensor = {TABLE}> (x)"
 
 
-@pytest.mark.parametrize(("kind", "nodes", "constant", "exact"), [
-    ("float[9, 9]", "Add (x, m) y = Softmax (a)", ENDLESS, False),
-    ("int64[1]", "Shape (m) y = Add (a, x)", np.array([1j, 2]), True),
-    ("float[99]", "Neg (x) y = ScatterND (x, m, a)", ORDER, True),
-    ("int64[99]", "StringConcat (m, m) y = Cast <to = 7> (a)", TEXTS, True),
-    ("int64[3]", f"{ENCODER} y = {'1, 7'.join(ENCODER.rsplit('1, 1', 1))}", MASK, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "nodes", "constant", "exact"),
+    [
+        ("float[9, 9]", "Add (x, m) y = Softmax (a)", ENDLESS, False),
+        ("int64[1]", "Shape (m) y = Add (a, x)", np.array([1j, 2]), True),
+        ("float[99]", "Neg (x) y = ScatterND (x, m, a)", ORDER, True),
+        ("int64[99]", "StringConcat (m, m) y = Cast <to = 7> (a)", TEXTS, True),
+        ("int64[3]", f"{ENCODER} y = {'1, 7'.join(ENCODER.rsplit('1, 1', 1))}", MASK, None),
+    ],
+)
 def test_the_cases_of_a_network_ask_what_it_asks(run, tmp_path, kind, nodes, constant, exact):
     saved(tmp_path, f"net ({kind} x) => ({kind} y) {{ a = {nodes} }}", NEW, m=constant)
     found = run("extract", "net.onnx", "-o", "net", code=0)
@@ -326,14 +336,17 @@ def test_inputs_are_read_from_files(run, network, tmp_path):
     assert "input_0.pb" in run("locate", network, *fed, code=2).stderr
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["locate", "one.onnx", "-b", "reference"], "is no model of several nodes"),
-    (["extract", "one.onnx", "-o", "net"], "is no model of several nodes"),
-    (["locate", "none.onnx", "-b", "reference"], "there is no such file"),
-    (["locate", "NET", "-b", "reference", "--dim", "n=3"], "no model here has a size"),
-    (["extract", "NET", "-o", "net", "--profile", "one.onnx"], "is no profile of ONNX Runtime"),
-    (["locate", "NET"], "Missing option '-b'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["locate", "one.onnx", "-b", "reference"], "is no model of several nodes"),
+        (["extract", "one.onnx", "-o", "net"], "is no model of several nodes"),
+        (["locate", "none.onnx", "-b", "reference"], "there is no such file"),
+        (["locate", "NET", "-b", "reference", "--dim", "n=3"], "no model here has a size"),
+        (["extract", "NET", "-o", "net", "--profile", "one.onnx"], "is no profile of ONNX Runtime"),
+        (["locate", "NET"], "Missing option '-b'"),
+    ],
+)
 def test_what_is_no_network_is_told(run, network, tmp_path, words, message):
     (tmp_path / "one.onnx").write_bytes(relu().SerializeToString())
     found = run(*(network if word == "NET" else word for word in words), code=2)

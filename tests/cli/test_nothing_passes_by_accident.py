@@ -42,15 +42,18 @@ def last(found):
     return found.stdout.splitlines()[-1]
 
 
-@pytest.mark.parametrize(("words", "code", "said"), [
-    (["cases.yaml", "-k", "nothing"], 5, "nothing was judged: no case matched"),
-    (["cases.yaml", "--level", "smoke"], 5, "(level smoke; 5 at --level deep)"),
-    (["cases.yaml", "--shard", "6/6"], 5, "nothing was judged: shard 6 of 6 has no case"),
-    (["cases.yaml", "--lf", "whole"], 5, "no case matched (level core, failed in whole)"),
-    (["cases.yaml", "--dtype", "float16"], 5, "float16, level core; 5 without --dtype"),
-    (["cases.yml"], 2, "cases.yml"),
-    (["empty"], 2, "neither case files nor test data in this folder"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["cases.yaml", "-k", "nothing"], 5, "nothing was judged: no case matched"),
+        (["cases.yaml", "--level", "smoke"], 5, "(level smoke; 5 at --level deep)"),
+        (["cases.yaml", "--shard", "6/6"], 5, "nothing was judged: shard 6 of 6 has no case"),
+        (["cases.yaml", "--lf", "whole"], 5, "no case matched (level core, failed in whole)"),
+        (["cases.yaml", "--dtype", "float16"], 5, "float16, level core; 5 without --dtype"),
+        (["cases.yml"], 2, "cases.yml"),
+        (["empty"], 2, "neither case files nor test data in this folder"),
+    ],
+)
 def test_no_case(run, tmp_path, words, code, said):
     (tmp_path / "empty").mkdir()
     assert said in run("run", *words, "-b", "right", code=code).output
@@ -68,12 +71,16 @@ def test_half_of_the_cases_were_lost(run, tmp_path):
     assert run("merge", "whole", "half", "-o", "joined").exit_code == 2
 
 
-@pytest.mark.parametrize("words", [
-    ["-b", "declines"], ["-b", "right", "-b", "lacks_float32"],
-    # Of what is selected, a refusal of an invalid model is all that it shows.
-    ["-b", "lacks_float32", "-k", "out_of_range"],
-    ["-b", "declines_opset_13", "-b", "right", "-k", "out_of_range"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-b", "declines"],
+        ["-b", "right", "-b", "lacks_float32"],
+        # Of what is selected, a refusal of an invalid model is all that it shows.
+        ["-b", "lacks_float32", "-k", "out_of_range"],
+        ["-b", "declines_opset_13", "-b", "right", "-k", "out_of_range"],
+    ],
+)
 def test_all_is_unsupported(run, words):
     found = run("run", "cases.yaml", "-k", "not nan", *words, code=5)
     assert re.search("exit 5: (nothing was|not all were) judged: ", last(found))
@@ -159,19 +166,22 @@ def test_what_is_not_asked_for_refusals_passes_by_values_alone(run, tmp_path):
     assert "unsupported: float32" in run("support", *asked, "--require", "Hardmax", code=1).stderr
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["-b", "right", "-b", "right"], "backend 'right' is named twice"),
-    (
-        [
-            "-b",
-            "onnxruntime?threads=1&accumulate=float16",
-            "-b",
-            "onnxruntime?accumulate=float16&threads=1",
-        ],
-        "name the same backend",
-    ),
-    (["-b", "mine", "-b", "numpy"], "a profile cannot be called like a kind of backend"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-b", "right", "-b", "right"], "backend 'right' is named twice"),
+        (
+            [
+                "-b",
+                "onnxruntime?threads=1&accumulate=float16",
+                "-b",
+                "onnxruntime?accumulate=float16&threads=1",
+            ],
+            "name the same backend",
+        ),
+        (["-b", "mine", "-b", "numpy"], "a profile cannot be called like a kind of backend"),
+    ],
+)
 def test_two_backends_of_one_name(run, tmp_path, words, said):
     if "mine" in words:
         (tmp_path / "opcheck.toml").write_text('[backends.numpy]\naddress = "reference"\n')
@@ -187,10 +197,13 @@ def test_one_name_for_two_backends_in_runs_that_are_joined(run, tmp_path):
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize(("text", "words", "code"), [
-    ("raise SystemExit(0)", ["-b", "py:tests.cli.fakes:NARROW"], 1),
-    ("raise ImportError", ["-b", "py:tests.cli.fakes:RIGHT"], 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words", "code"),
+    [
+        ("raise SystemExit(0)", ["-b", "py:tests.cli.fakes:NARROW"], 1),
+        ("raise ImportError", ["-b", "py:tests.cli.fakes:RIGHT"], 0),
+    ],
+)
 def test_a_file_beside_the_cases_is_called_like_a_module_of_opcheck_s(
     start, tmp_path, text, words, code
 ):
@@ -214,15 +227,19 @@ def test_opcheck_itself_is_broken(start, tmp_path):
 ONE = "output: [[0.1, 0.2, 0.7]]"
 
 
-@pytest.mark.parametrize(("more", "backends"), [
-    ("", ["zeros"]), (f"expect: {{{ONE}}}, ", ["zeros"]),
-    ("expect: {agree: true}, ", ["zeros", "numpy"]),
-    ("expect: {oracle: reference}, ", ["zeros"]),
-    (
-        f"rule: open, expect: {{any_of: [{{as: a, {ONE}}}, {{as: b, output: [[0, 0, 1]]}}]}}, ",
-        ["zeros"],
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "backends"),
+    [
+        ("", ["zeros"]),
+        (f"expect: {{{ONE}}}, ", ["zeros"]),
+        ("expect: {agree: true}, ", ["zeros", "numpy"]),
+        ("expect: {oracle: reference}, ", ["zeros"]),
+        (
+            f"rule: open, expect: {{any_of: [{{as: a, {ONE}}}, {{as: b, output: [[0, 0, 1]]}}]}}, ",
+            ["zeros"],
+        ),
+    ],
+)
 def test_a_tolerance_that_admits_all_that_the_operator_can_answer(run, tmp_path, more, backends):
     case = f"{{name: a, {more}inputs: {{input: [[0, 1, 2]]}}, tolerance: {{rtol: 0, atol: 1}}}}"
     head = "op: Softmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n"

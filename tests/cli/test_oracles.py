@@ -56,13 +56,21 @@ def test_processes_that_died_unasked_fail_a_run_an_oracle_s_too(run, tmp_path, m
     [
         ("right", ["right"], 5, "nothing was judged: right was compared with itself only"),
         ("refuses", ["right"], 4, "oracle refuses 1.5 gives no answer: raised Refused: no"),
-        ("last_of_ties", ["last_of_ties", "right"], 2,
-         "by oracle last_of_ties 1.5: the case and opcheck's engine contradict"),
-        ("saved:nowhere", ["right"], 4,
-         "oracle 'saved:nowhere': backend 'saved': nowhere does not exist"),
+        (
+            "last_of_ties",
+            ["last_of_ties", "right"],
+            2,
+            "by oracle last_of_ties 1.5: the case and opcheck's engine contradict",
+        ),
+        (
+            "saved:nowhere",
+            ["right"],
+            4,
+            "oracle 'saved:nowhere': backend 'saved': nowhere does not exist",
+        ),
     ],
     ids=["itself", "refuses", "wrong", "not installed"],
-)  # fmt: skip
+)
 def test_an_oracle_that_is_no_judge_passes_nobody(run, tmp_path, address, backends, code, told):
     oracle(tmp_path, address)
     found = run("run", "cases.yaml", *(word for name in backends for word in ("-b", name)))
@@ -70,13 +78,16 @@ def test_an_oracle_that_is_no_judge_passes_nobody(run, tmp_path, address, backen
     assert told in found.output
 
 
-@pytest.mark.parametrize(("address", "told"), [
-    ("rigth", "cases.yaml:8:3: expect.oracle: unknown backend 'rigth'"),
-    ("right:", "expect.oracle: backend 'right:' has nothing after the colon"),
-    ("cmd:./steal {model}", "expect.oracle: 'cmd:./steal {model}' is code, which no case file"),
-    ("py:steal:Backend", "'py:steal:Backend' is code, which no case file may have run"),
-    ("onnx:steal", "'onnx:steal' is code, which no case file may have run"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("rigth", "cases.yaml:8:3: expect.oracle: unknown backend 'rigth'"),
+        ("right:", "expect.oracle: backend 'right:' has nothing after the colon"),
+        ("cmd:./steal {model}", "expect.oracle: 'cmd:./steal {model}' is code, which no case file"),
+        ("py:steal:Backend", "'py:steal:Backend' is code, which no case file may have run"),
+        ("onnx:steal", "'onnx:steal' is code, which no case file may have run"),
+    ],
+)
 def test_who_can_be_no_oracle_is_told_with_its_place(run, tmp_path, address, told):
     oracle(tmp_path, address)
     for command in (("run",), ("bench", "--quick")):
@@ -130,11 +141,15 @@ def test_who_agrees_with_whom_stands_in_the_summary(run, tmp_path):
 ALONE = "cases.yaml:8:3: Hardmax/asked: backends are compared with each other"
 
 
-@pytest.mark.parametrize(("command", "code", "told"), [
-    ("run cases.yaml -b right", 2, ALONE), ("bench --quick cases.yaml -b right", 2, ALONE),
-    ("run cases.yaml -b right -b lacks_float32", 4, "no other backend answers"),
-    ("mutate cases.yaml -j 1", 5, "1 case left out, such as Hardmax/asked"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "code", "told"),
+    [
+        ("run cases.yaml -b right", 2, ALONE),
+        ("bench --quick cases.yaml -b right", 2, ALONE),
+        ("run cases.yaml -b right -b lacks_float32", 4, "no other backend answers"),
+        ("mutate cases.yaml -j 1", 5, "1 case left out, such as Hardmax/asked"),
+    ],
+)
 def test_one_backend_alone_has_nobody_to_agree_with(run, tmp_path, command, code, told):
     agreeing(tmp_path)
     found = run(*command.split(), code=code)

@@ -72,17 +72,21 @@ def test_what_was_set_aside_goes_once_there_is_a_new_output(run, name):
     assert not Path("out.stale").exists()
 
 
-@pytest.mark.parametrize("words", [
-    ["run", "cases.yaml", "--report", "json=cases.yaml"],
-    ["run", "cases.yaml", "--report", "json=out", "--last-failed", "out"],
-    ["run", "cases.yaml", "-b", "saved:out", "--report", "junit=./out"],
-    ["bench", "cases.yaml", "--save", "out", "--baseline=out"],
-    ["report", "out", "-o", "link"], ["merge", "out", "whole", "-o", "out"],
-    ["golden", "write", "my.yaml", "-o", "kept"],
-    ["golden", "write", "my.yaml", "-o", "kept", "--force"],
-    ["run", "cases.yaml", "--save-outputs", "kept"],
-    ["run", "cases.yaml", "--report", "json=out", "--help"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "cases.yaml", "--report", "json=cases.yaml"],
+        ["run", "cases.yaml", "--report", "json=out", "--last-failed", "out"],
+        ["run", "cases.yaml", "-b", "saved:out", "--report", "junit=./out"],
+        ["bench", "cases.yaml", "--save", "out", "--baseline=out"],
+        ["report", "out", "-o", "link"],
+        ["merge", "out", "whole", "-o", "out"],
+        ["golden", "write", "my.yaml", "-o", "kept"],
+        ["golden", "write", "my.yaml", "-o", "kept", "--force"],
+        ["run", "cases.yaml", "--save-outputs", "kept"],
+        ["run", "cases.yaml", "--report", "json=out", "--help"],
+    ],
+)
 def test_what_is_read_or_not_replaced_stays_where_it_is(run, tmp_path, words):
     (tmp_path / "kept").mkdir()
     for name in ("out", "kept/notes.txt"):

@@ -35,8 +35,9 @@ def test_right_and_wrong_verdicts_are_confirmed(run, packed):
     for backend, counts in (("right", "4 pass, 1 fail"), ("last_of_ties", "4 fail, 1 warn")):
         found = run("verify", packed(backend), "cases.yaml", code=0)
         assert counts in found.stdout
-        assert found.stdout.endswith("5 verdicts confirmed, 0 as handed in\n"
-                                     "exit 0: the verdicts are confirmed\n")  # fmt: skip
+        assert found.stdout.endswith(
+            "5 verdicts confirmed, 0 as handed in\nexit 0: the verdicts are confirmed\n"
+        )
 
 
 def test_a_verdict_that_the_outputs_do_not_bear_out_is_told(run, packed, keep):
@@ -63,14 +64,21 @@ def test_a_package_of_other_cases_is_not_judged_by_those_here(run, packed):
     assert "are not those here: " in run("verify", name, "cases.yaml", code=4).stdout
 
 
-@pytest.mark.parametrize(("change", "add", "message"), [
-    (lambda name, data: data + b" " if "output_0" in name else data, (), "is not what was packed"),
-    (lambda name, data: None if "output_0" in name else data, (), "lists other files"),
-    (lambda name, data: None if name == "SHA256SUMS" else data, (), "no package of opcheck"),
-    (lambda name, data: data, ["outputs/../model.onnx"], "belongs in no package"),
-    (lambda name, data: data, ["outputs/a/b.sh"], "belongs in no package"),
-    (lambda name, data: data, ["outputs/a/error.txt"], "lists other files"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "add", "message"),
+    [
+        (
+            lambda name, data: data + b" " if "output_0" in name else data,
+            (),
+            "is not what was packed",
+        ),
+        (lambda name, data: None if "output_0" in name else data, (), "lists other files"),
+        (lambda name, data: None if name == "SHA256SUMS" else data, (), "no package of opcheck"),
+        (lambda name, data: data, ["outputs/../model.onnx"], "belongs in no package"),
+        (lambda name, data: data, ["outputs/a/b.sh"], "belongs in no package"),
+        (lambda name, data: data, ["outputs/a/error.txt"], "lists other files"),
+    ],
+)
 def test_what_was_not_packed_is_refused(run, packed, change, add, message):
     name = rewritten(packed("right"), change, add)
     assert message in run("verify", name, "cases.yaml", code=2).stderr

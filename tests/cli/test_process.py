@@ -361,11 +361,15 @@ def command(start, cases, tmp_path):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("words", [
-    ["run", "slow.yaml", "-b", "numpy"],
-    ["run", "--op", "Hardmax", "-b", "numpy", "--format", "json"],
-    ["list", "--op", "Hardmax"], ["schema"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "slow.yaml", "-b", "numpy"],
+        ["run", "--op", "Hardmax", "-b", "numpy", "--format", "json"],
+        ["list", "--op", "Hardmax"],
+        ["schema"],
+    ],
+)
 def test_a_closed_pipe_is_no_error_and_no_verdict(command, words):
     process = command(*words)
     process.stdout.close()
@@ -375,10 +379,15 @@ def test_a_closed_pipe_is_no_error_and_no_verdict(command, words):
 
 
 EACH_COMMAND = [
-    ["run", "slow.yaml", "-b", "numpy"], ["run", "slow.yaml", "-b", "numpy", "--format", "json"],
-    ["list", "slow.yaml"], ["list", "slow.yaml", "--format", "json"], ["schema"], ["--help"],
-    ["--version"], ["run", "--help"],
-]  # fmt: skip
+    ["run", "slow.yaml", "-b", "numpy"],
+    ["run", "slow.yaml", "-b", "numpy", "--format", "json"],
+    ["list", "slow.yaml"],
+    ["list", "slow.yaml", "--format", "json"],
+    ["schema"],
+    ["--help"],
+    ["--version"],
+    ["run", "--help"],
+]
 #: What is also asked of an interpreter that starts in that way.
 REAL = ["--help"]
 
@@ -401,10 +410,14 @@ def test_a_closed_output_is_told(command, words):
 
 
 @pytest.mark.sampled(4, evenly=True)
-@pytest.mark.parametrize(("words", "code"), [
-    *((words, 0) for words in EACH_COMMAND),
-    (["nope"], 2), (["run", "slow.yaml", "--case", "nope"], 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        *((words, 0) for words in EACH_COMMAND),
+        (["nope"], 2),
+        (["run", "slow.yaml", "--case", "nope"], 2),
+    ],
+)
 def test_nothing_needs_standard_error(command, words, code):
     out, _ = finish(command(*words, closed=[2], fresh=words == REAL), code)
     assert bool(out) is (code == 0)
@@ -418,13 +431,16 @@ def test_nothing_needs_standard_input(command, words):
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize(("words", "changes"), [
-    (["-b", NARROW], {"PYTHONIOENCODING": "ascii"}),
-    (["-b", NARROW], {"PYTHONIOENCODING": "latin-1"}),
-    (["-b", NARROW], {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
-    (["-b", NARROW], {"LC_ALL": "C"}),
-    (["-b", RIGHT, "--format", "json"], {"PYTHONIOENCODING": "ascii"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "changes"),
+    [
+        (["-b", NARROW], {"PYTHONIOENCODING": "ascii"}),
+        (["-b", NARROW], {"PYTHONIOENCODING": "latin-1"}),
+        (["-b", NARROW], {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+        (["-b", NARROW], {"LC_ALL": "C"}),
+        (["-b", RIGHT, "--format", "json"], {"PYTHONIOENCODING": "ascii"}),
+    ],
+)
 def test_a_poor_encoding_is_no_error(slow, cases, changes, words):
     process = slow(cases(1), *words, env=environment(**changes), text=False, fresh=True)
     out, err = process.communicate(timeout=30)

@@ -38,13 +38,19 @@ def tables(text):
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize(("backends", "words", "options"), [
-    (["right", "last_of_ties"], [], []), (["right", "last_of_ties"], [], ["-q"]),
-    (["right", "last_of_ties"], [], ["-v"]),
-    (["last_of_ties", "rude", "declines"], ["--strict", "--require-supported"], []),
-    (["right"], ["-k", "nothing"], []), (["declines"], [], []), (["falls_back", "narrow"], [], []),
-    (FAKES, [], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backends", "words", "options"),
+    [
+        (["right", "last_of_ties"], [], []),
+        (["right", "last_of_ties"], [], ["-q"]),
+        (["right", "last_of_ties"], [], ["-v"]),
+        (["last_of_ties", "rude", "declines"], ["--strict", "--require-supported"], []),
+        (["right"], ["-k", "nothing"], []),
+        (["declines"], [], []),
+        (["falls_back", "narrow"], [], []),
+        (FAKES, [], []),
+    ],
+)
 @pytest.mark.parametrize("width", ["60", "120"])
 def test_a_stored_run_is_shown_as_the_run_showed_itself(run, backends, words, options, width):
     asked = [word for backend in backends for word in ("-b", backend)]
@@ -161,22 +167,27 @@ def test_annotations_may_go_where_the_tables_go(run):
     )
 
 
-@pytest.mark.parametrize(("targets", "said"), [
-    (["xml=a"], "no format 'xml'"), (["jnuit=a"], "did you mean 'junit'?"),
-    (["junit"], "no file: write junit=PATH"), (["junit="], "no file: write junit=PATH"),
-    (["=a"], "no format ''"),
-    (["junit=none/a.xml"], "--report junit=none/a.xml: there is no folder none"),
-    (["junit=."], "--report junit=.: this is a folder"),
-    (["json=a", "junit=./a"], "--report junit=a: the same command names this file twice"),
-    (["json=cases.yaml"], "--report json=cases.yaml: the same command names this file twice"),
-    (["json=other.yml"], "--report json=other.yml: no report has a name in .yml"),
-    (["html=kernel.py"], "--report html=kernel.py: no report has a name in .py"),
-    (["junit=a\0b"], "null"),
-    (["junit=-"], "standard output shows the run; `opcheck report RUN --format junit` prints"),
-    (["json=-"], "standard output shows the run"),
-    (["github=-", "github=-"], "--report github=-: the same command names this file twice"),
-    (["junit=none/a", "markdown=."], "there is no folder none\n--report markdown=.: this is"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        (["xml=a"], "no format 'xml'"),
+        (["jnuit=a"], "did you mean 'junit'?"),
+        (["junit"], "no file: write junit=PATH"),
+        (["junit="], "no file: write junit=PATH"),
+        (["=a"], "no format ''"),
+        (["junit=none/a.xml"], "--report junit=none/a.xml: there is no folder none"),
+        (["junit=."], "--report junit=.: this is a folder"),
+        (["json=a", "junit=./a"], "--report junit=a: the same command names this file twice"),
+        (["json=cases.yaml"], "--report json=cases.yaml: the same command names this file twice"),
+        (["json=other.yml"], "--report json=other.yml: no report has a name in .yml"),
+        (["html=kernel.py"], "--report html=kernel.py: no report has a name in .py"),
+        (["junit=a\0b"], "null"),
+        (["junit=-"], "standard output shows the run; `opcheck report RUN --format junit` prints"),
+        (["json=-"], "standard output shows the run"),
+        (["github=-", "github=-"], "--report github=-: the same command names this file twice"),
+        (["junit=none/a", "markdown=."], "there is no folder none\n--report markdown=.: this is"),
+    ],
+)
 def test_a_file_that_cannot_be_written_is_told_before_anything_runs(run, targets, said):
     words = [word for target in targets for word in ("--report", target)]
     found = run("run", "cases.yaml", "-b", "no such backend either", *words, code=2)
@@ -222,16 +233,19 @@ def test_a_folder_that_may_not_be_written_is_told(run, tmp_path):
     assert "this may not be written (permission denied)" in found.stderr
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["report", "none.jsonl"], "none.jsonl: this file cannot be read: No such file"),
-    (["report", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
-    (["report", "."], ".: this file cannot be read: Is a directory"),
-    (["report", "run.jsonl", "-q", "--format", "junit"], "-q and -v are for --format pretty"),
-    (["report", "run.jsonl", "-o", "run.jsonl"], "the same command names this file twice"),
-    (["report", "run.jsonl", "-o", "none/x"], "-o none/x: there is no folder none"),
-    (["report", "run.jsonl", "--format", "xml"], "'xml' is not one of"),
-    (["report"], "Missing argument 'RUN'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["report", "none.jsonl"], "none.jsonl: this file cannot be read: No such file"),
+        (["report", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
+        (["report", "."], ".: this file cannot be read: Is a directory"),
+        (["report", "run.jsonl", "-q", "--format", "junit"], "-q and -v are for --format pretty"),
+        (["report", "run.jsonl", "-o", "run.jsonl"], "the same command names this file twice"),
+        (["report", "run.jsonl", "-o", "none/x"], "-o none/x: there is no folder none"),
+        (["report", "run.jsonl", "--format", "xml"], "'xml' is not one of"),
+        (["report"], "Missing argument 'RUN'"),
+    ],
+)
 def test_what_makes_no_sense_is_told(run, words, said):
     stored(run, "-b", "right")
     found = run(*words, code=2)

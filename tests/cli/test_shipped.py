@@ -170,16 +170,22 @@ def test_the_stream_says_the_same_as_the_tables(first_run, run):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(("words", "code"), [
-    (["--op", "hardmax", "-b", "numpy", "--level", "smoke"], 0),
-    (["--op", "Hardmax", "-k", "nothing_matches"], 5),
-    (["-b", "onnxruntime", "--dtype", "float64", "--op", "Hardmax", "-k", "ties"], 5),
-    (["-b", "reference", "--op", "Hardmax", "-k", "coerced", "--no-known"], 1),
-    (["-b", "reference", "--op", "Hardmax", "--opset", "11", "--strict"], 0),
-    (["-b", "reference", "--strict", "--no-known", "--op", "Hardmax", "-k", "integer_input"], 1),
-    (["-b", "reference", "--no-known", "--op", "Hardmax", "-k", "integer_input"], 0),
-    (["-b", "onnxruntime:CPUExecutionProvider", "--op", "Hardmax", "--level", "smoke"], 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--op", "hardmax", "-b", "numpy", "--level", "smoke"], 0),
+        (["--op", "Hardmax", "-k", "nothing_matches"], 5),
+        (["-b", "onnxruntime", "--dtype", "float64", "--op", "Hardmax", "-k", "ties"], 5),
+        (["-b", "reference", "--op", "Hardmax", "-k", "coerced", "--no-known"], 1),
+        (["-b", "reference", "--op", "Hardmax", "--opset", "11", "--strict"], 0),
+        (
+            ["-b", "reference", "--strict", "--no-known", "--op", "Hardmax", "-k", "integer_input"],
+            1,
+        ),
+        (["-b", "reference", "--no-known", "--op", "Hardmax", "-k", "integer_input"], 0),
+        (["-b", "onnxruntime:CPUExecutionProvider", "--op", "Hardmax", "--level", "smoke"], 0),
+    ],
+)
 def test_exit_codes(run, words, code):
     assert run("run", *words, code=code).stdout.splitlines()[-1].startswith(f"exit {code}: ")
 

@@ -104,12 +104,15 @@ def test_a_last_run_that_is_incomplete_is_told(run):
     assert found.exit_code == 1
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["--lf", "none"], "none: this file cannot be read"),
-    (["--lf", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
-    (["--lf"], "Option '--lf' requires an argument"),
-    (["--lf", "last", "--report", "json=last"], "the same command names this file twice"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--lf", "none"], "none: this file cannot be read"),
+        (["--lf", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
+        (["--lf"], "Option '--lf' requires an argument"),
+        (["--lf", "last", "--report", "json=last"], "the same command names this file twice"),
+    ],
+)
 def test_what_is_no_last_run_is_told(run, words, said):
     run("run", "cases.yaml", "-b", "narrow", "--report", "json=last")
     before = Path("last").read_bytes()

@@ -46,12 +46,16 @@ def test_of_several_backends_a_table_says_first_how_much_of_each_operator_is_rig
 
 
 @pytest.mark.sampled(2, evenly=True)
-@pytest.mark.parametrize(("floor", "missed"), [
-    ("Hardmax@13:float32", None), ("hardmax@21:float16, *@13+:bfloat16", None),
-    ("Hardmax@12:float32", "Hardmax: unsupported: float32"),
-    ("Hardmax@11+:float16", "Hardmax: unsupported: float16 (11)"),
-    ("*:float64", "Hardmax: unsupported: float64 (1, 11), refuses: float64 (13)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("floor", "missed"),
+    [
+        ("Hardmax@13:float32", None),
+        ("hardmax@21:float16, *@13+:bfloat16", None),
+        ("Hardmax@12:float32", "Hardmax: unsupported: float32"),
+        ("Hardmax@11+:float16", "Hardmax: unsupported: float16 (11)"),
+        ("*:float64", "Hardmax: unsupported: float64 (1, 11), refuses: float64 (13)"),
+    ],
+)
 def test_what_is_required_and_not_right_is_named_and_fails(support, floor, missed):
     # Operators that floors do not name are asked of none, unless one is of all.
     words = HARDMAX if "*" in floor else HARDMAX[:2]
@@ -70,16 +74,19 @@ def test_what_is_required_of_a_device_that_is_off_is_not_run_and_no_failure(run,
     assert "Hardmax@13:float32 is required, but Hardmax: not run: float32" in found.stderr
 
 
-@pytest.mark.parametrize(("floor", "said"), [
-    ("", "'' names no cells"),
-    ("*@99", "'*@99': the newest opset that is known is "),
-    ("Hardmx", "'Hardmx': nothing is asked of operator 'Hardmx' did you mean 'Hardmax'?"),
-    ("Hardmax:flaot32", "'Hardmax:flaot32': unknown dtype 'flaot32' did you mean 'float32'"),
-    ("Hardmax@1:bfloat16", "names no cells: there is no such version with that type"),
-    ("Hardmax@0", "'Hardmax@0' names no cells write OP, OP@OPSET, OP@OPSET+ or *:DTYPE"),
-    ("Hardmax,", "'' names no cells"),
-    ("Hardmx, Hardmax:int3", "of operator 'Hardmx' did you mean 'Hardmax'? 'Hardmax:int3'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("floor", "said"),
+    [
+        ("", "'' names no cells"),
+        ("*@99", "'*@99': the newest opset that is known is "),
+        ("Hardmx", "'Hardmx': nothing is asked of operator 'Hardmx' did you mean 'Hardmax'?"),
+        ("Hardmax:flaot32", "'Hardmax:flaot32': unknown dtype 'flaot32' did you mean 'float32'"),
+        ("Hardmax@1:bfloat16", "names no cells: there is no such version with that type"),
+        ("Hardmax@0", "'Hardmax@0' names no cells write OP, OP@OPSET, OP@OPSET+ or *:DTYPE"),
+        ("Hardmax,", "'' names no cells"),
+        ("Hardmx, Hardmax:int3", "of operator 'Hardmx' did you mean 'Hardmax'? 'Hardmax:int3'"),
+    ],
+)
 def test_a_floor_that_names_no_cell_is_refused_before_anything_is_asked(support, floor, said):
     found = support(*HARDMAX, "--require", floor, code=2)
     assert said in " ".join(found.stderr.split())

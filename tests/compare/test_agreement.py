@@ -146,23 +146,36 @@ def test_to_refuse_what_another_answers_is_to_differ_and_nobody_is_accused() -> 
     assert other.reason == "refuses what A answers: InvalidGraph: no such axis"
 
 
-@pytest.mark.parametrize(("outcomes", "wanted", "reason"), [
-    ((NO, says(1), says(1)), ["differ", "pass", "pass"], f"refuses what B and C answer: {NO_AXIS}"),
-    ((says(1), NO, NO), ["differ"] * 3, "B and C refuse what it answers"),
-    ((NO, NO), ["error"] * 2, f"raised, and nobody answers: {NO_AXIS}"),
-], ids=["one refuses", "most refuse", "all refuse"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("outcomes", "wanted", "reason"),
+    [
+        (
+            (NO, says(1), says(1)),
+            ["differ", "pass", "pass"],
+            f"refuses what B and C answer: {NO_AXIS}",
+        ),
+        ((says(1), NO, NO), ["differ"] * 3, "B and C refuse what it answers"),
+        ((NO, NO), ["error"] * 2, f"raised, and nobody answers: {NO_AXIS}"),
+    ],
+    ids=["one refuses", "most refuse", "all refuse"],
+)
 def test_that_most_refuse_makes_no_refusal_right(outcomes, wanted, reason) -> None:
     found = among(*outcomes)
     assert (verdicts(found), found[0].reason) == (wanted, reason)
 
 
-@pytest.mark.parametrize(("other", "verdict"), [
-    (model.Declined("no kernel"), "unsupported"), (model.Crashed("killed by SIGSEGV"), "crash"),
-    (model.TimedOut(30), "timeout"), (model.NotRun("nothing"), "not run"),
-    (model.Produced((np.zeros(1, np.float32),), 0.1, unstable="differs"), "unstable"),
-    (model.Raised("third run", "Oops", "", documented=False), "unstable"),
-    (model.Raised("run", "Oops", "", documented=True, unusable=True), "error"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("other", "verdict"),
+    [
+        (model.Declined("no kernel"), "unsupported"),
+        (model.Crashed("killed by SIGSEGV"), "crash"),
+        (model.TimedOut(30), "timeout"),
+        (model.NotRun("nothing"), "not run"),
+        (model.Produced((np.zeros(1, np.float32),), 0.1, unstable="differs"), "unstable"),
+        (model.Raised("third run", "Oops", "", documented=False), "unstable"),
+        (model.Raised("run", "Oops", "", documented=True, unusable=True), "error"),
+    ],
+)
 def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(other, verdict):
     found = among(says(1), other)
     assert verdicts(found) == ["not run", verdict]
@@ -170,13 +183,16 @@ def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(other, verdi
     assert verdicts(among(says(1), other, says(1))) == ["pass", verdict, "pass"]
 
 
-@pytest.mark.parametrize(("outputs", "reason"), [
-    ((), "Y: count 0 outputs, want 1"),
-    ((np.ones(1, np.float32),) * 2, "output 1: count 2 outputs, want 1"),
-    ((model.Foreign("builtins.str"),), "Y: type builtins.str, want a tensor"),
-    ((np.ones(1, np.float64),), "Y: dtype float64, want float32"),
-    ((np.array(["1"]),), "Y: dtype string, want float32"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("outputs", "reason"),
+    [
+        ((), "Y: count 0 outputs, want 1"),
+        ((np.ones(1, np.float32),) * 2, "output 1: count 2 outputs, want 1"),
+        ((model.Foreign("builtins.str"),), "Y: type builtins.str, want a tensor"),
+        ((np.ones(1, np.float64),), "Y: dtype float64, want float32"),
+        ((np.array(["1"]),), "Y: dtype string, want float32"),
+    ],
+)
 def test_what_no_answer_may_be_fails_though_all_agree_on_it(outputs: Any, reason: str) -> None:
     wrong = model.Produced(outputs, 0.1)
     found = among(wrong, wrong)

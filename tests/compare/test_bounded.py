@@ -108,8 +108,10 @@ def test_the_floor_is_added_and_is_all_that_an_answer_of_zero_has() -> None:
 def test_the_remainder_beyond_float64_counts() -> None:
     half = 2.0**-53
     for got, rest, problem in (
-        (1.0, half, None), (1.0, 2 * half, "values"), (1 + 2 * half, half, None),
-    ):  # fmt: skip
+        (1.0, half, None),
+        (1.0, 2 * half, "values"),
+        (1 + 2 * half, half, None),
+    ):
         assert judged([1.0], [got], plain(1e-20), FLOAT64, rest=np.array([rest])).problem == problem
     for sign, is_right in ((1, True), (-1, False)):
         bound: Any = replace(plain(1e-20), values=np.ones(1))
@@ -154,9 +156,11 @@ def test_nan_and_infinities_are_matched_by_their_like_only(special: float) -> No
 
 def test_infinity_is_right_where_the_allowed_error_reaches_what_rounds_to_it() -> None:
     for y, got, problem in (
-        (65500.0, math.inf, None), (65400.0, math.inf, "values"),
-        (65560.0, 65504.0, None), (65560.0, math.inf, None),
-    ):  # fmt: skip
+        (65500.0, math.inf, None),
+        (65400.0, math.inf, "values"),
+        (65560.0, 65504.0, None),
+        (65560.0, math.inf, None),
+    ):
         assert judged([y], [got], dtype=FLOAT16).problem == problem
     assert judged([40000.0], [math.inf], plain(1.5), FLOAT16).problem == "undecided"
     # A poorer arithmetic is no excuse for it, unless it is declared.
@@ -174,8 +178,10 @@ def test_an_exact_element_admits_nothing() -> None:
 
 def test_an_error_in_common_may_be_larger_than_an_element_s_own() -> None:
     for common, factor, problem in (
-        (0.0, 1.005, "values"), (10.0, 1.005, None), (10.0, 1.02, "values"),
-    ):  # fmt: skip
+        (0.0, 1.005, "values"),
+        (10.0, 1.005, None),
+        (10.0, 1.02, "values"),
+    ):
         assert judged(ROW, ROW * factor, Fake(common=common)).problem == problem
 
 
@@ -233,24 +239,31 @@ TIERS = (
 )
 
 
-@pytest.mark.parametrize(("error", "problem", "tier", "remark"), [
-    (5e-5, None, "plain", ""),
-    (5e-4, "precision", "stored", "kept in float16"),
-    (5e-3, "precision", "poor", "computed in float16"),
-    (5e-2, "values", "plain", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "problem", "tier", "remark"),
+    [
+        (5e-5, None, "plain", ""),
+        (5e-4, "precision", "stored", "kept in float16"),
+        (5e-3, "precision", "poor", "computed in float16"),
+        (5e-2, "values", "plain", ""),
+    ],
+)
 def test_the_first_tier_that_fits_decides(error, problem, tier, remark):
     found = judged([1.0, 1.0], [1.0, 1 + error], Fake(TIERS))
     assert (found.problem, found.tier, found.remark) == (problem, tier, remark)
     assert found.wrong == (problem is not None)
 
 
-@pytest.mark.parametrize(("count", "change", "remark"), [
-    (16, lambda y: -np.floor(y), CUT), (15, lambda y: -np.floor(y), "computed in float16"),
-    (16, lambda y: -np.ceil(y), "computed in float16"),
-    (16, lambda y: 1 - np.floor(y), "computed in float16"),
-    (17, lambda y: np.append(-np.floor(y[:-1]), -np.ceil(y[-1])), "computed in float16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "change", "remark"),
+    [
+        (16, lambda y: -np.floor(y), CUT),
+        (15, lambda y: -np.floor(y), "computed in float16"),
+        (16, lambda y: -np.ceil(y), "computed in float16"),
+        (16, lambda y: 1 - np.floor(y), "computed in float16"),
+        (17, lambda y: np.append(-np.floor(y[:-1]), -np.ceil(y[-1])), "computed in float16"),
+    ],
+)
 def test_what_is_cut_off_is_nearer_to_0_by_less_than_one_place(count, change, remark):
     tiers = (
         Tier("plain", arithmetic(2**-24)),
@@ -353,10 +366,17 @@ def test_the_tolerance_is_not_widened_by_the_bound_s_own_error() -> None:
     assert not are_plainly_right(one, got, EXACTLY)
 
 
-@pytest.mark.parametrize(("y", "got", "more"), [
-    (0, 0.1, {"bound": Fake(FLOORED, zeros=True)}), (0, -0.1, {"low": 0.0}),
-    (1, 1.1, {"high": 1.0}), (0, np.nan, {}), (np.inf, 0.1, {}),
-], ids=["exact", "below the range", "above the range", "NaN", "infinite"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("y", "got", "more"),
+    [
+        (0, 0.1, {"bound": Fake(FLOORED, zeros=True)}),
+        (0, -0.1, {"low": 0.0}),
+        (1, 1.1, {"high": 1.0}),
+        (0, np.nan, {}),
+        (np.inf, 0.1, {}),
+    ],
+    ids=["exact", "below the range", "above the range", "NaN", "infinite"],
+)
 def test_the_floor_excuses_nothing_else(y: float, got: float, more: Any) -> None:
     assert by_tolerance([y], [got], **{"bound": Fake(FLOORED), **more}).problem == "values"
 
@@ -392,10 +412,14 @@ def test_the_picture_shows_as_wrong_what_neither_admits() -> None:
     assert found.picture().cells[0][1:] == "Z."
 
 
-@pytest.mark.parametrize(("dtype", "got", "problem"), [
-    (FLOAT32, 2.0**-125, None), (FLOAT32, 2.01 * 2.0**-126, "values"),
-    (FLOAT16, 2.0**-24, "values"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "got", "problem"),
+    [
+        (FLOAT32, 2.0**-125, None),
+        (FLOAT32, 2.01 * 2.0**-126, "values"),
+        (FLOAT16, 2.0**-24, "values"),
+    ],
+)
 def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(dtype, got, problem):
     want = stated_want(SOFTMAX, "y", np.zeros(1), dtype)
     assert compare(want, np.array([got], dtype.numpy), EXACTLY).problem == problem
@@ -511,46 +535,65 @@ def normalized(first: Any) -> Any:
     return y
 
 
-@pytest.mark.parametrize(("op", "inputs", "got", "problem"), [
-    ("Conv-11", BIASED, running(np.add, 1000, TERMS[0] * TERMS[1]), None),
-    ("Conv-11", BIASED, 1000 + TERMS[0].astype(float) @ TERMS[1] + 0.01, "values"),
-    ("Conv-11", CANCELLING, running(np.add, np.inf, [-np.inf]), "precision"),
-    ("Conv-11", CANCELLING, np.inf, "precision"),
-    ("Conv-11", CANCELLING, 1e35, "values"),
-    ("Conv-11", TINY, 0, "precision"),
-    ("Conv-11", TINY, 3e-35, "values"),
-    ("ReduceSum-13", [f32([[3e38, 3e38, -3e38]]), AXIS],
-     running(np.add, 0, [3e38, 3e38, -3e38]), "precision"),
-    ("ReduceSum-13", [f32([[2e38, -2e38, 1e38]]), AXIS], np.nan, "values"),
-    ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0]),
-     "precision"),
-    ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0, ::-1]),
-     "precision"),
-    ("ReduceProd-18", [UP_AND_DOWN, AXIS], 100, "values"),
-    ("ReduceProd-18", [f32([[1e15, 1e15, 1e-15, 1e-15]]), AXIS], np.inf, "values"),
-    ("LayerNormalization-17", WIDE_ROW, normalized(None), None),
-    *(("LayerNormalization-17", WIDE_ROW, normalized(gone), "precision")
-      for gone in (np.nan, np.inf, 0)),
-    # Folded, x·a is off by 3e38 times what is flushed of a, some 7.
-    ("LayerNormalization-17", WIDE_ROW, normalized(-7), "precision"),
-    *(("LayerNormalization-17", WIDE_ROW, normalized(wrong), "values")
-      for wrong in (12345, -15)),
-    ("Gelu-20", [f32([1e20])], np.nan, "values"),
-    # Beyond float64 a bound is one all the same.
-    ("Exp-13", [np.array([800.0])], np.inf, None),
-    ("Exp-13", [np.array([800.0])], 42, "values"),
-    ("Softplus-1", [f32([20000])], -42, "values"),
-    # ln(e^x + 1) by the text's own words; what subtracts a maximum has no such excuse.
-    ("Softplus-22", [f32([100, 20000])], np.inf, "precision"),
-    ("Softplus-22", [f32([80, 100])], np.inf, "values"),
-    # 1 + e^x may be 1 there, but no more than 1 + 2e^x.
-    ("Softplus-22", [f32([-20, -30])], 0, None),
-    ("Softplus-22", [f32([-20, -30])], 5e-8, "values"),
-    ("Softplus-22", [f32([-np.inf])], 1e-30, "values"),
-    ("LogSoftmax-13", [f32([[0, 1000]])], np.inf, "values"),
-    # One pass knows nothing of this variance, but that it is no less than 0.
-    ("GroupNormalization-21", [f32([[[10000, 10000.01]]]), f32([1]), f32([0])], 1e4, "values"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "inputs", "got", "problem"),
+    [
+        ("Conv-11", BIASED, running(np.add, 1000, TERMS[0] * TERMS[1]), None),
+        ("Conv-11", BIASED, 1000 + TERMS[0].astype(float) @ TERMS[1] + 0.01, "values"),
+        ("Conv-11", CANCELLING, running(np.add, np.inf, [-np.inf]), "precision"),
+        ("Conv-11", CANCELLING, np.inf, "precision"),
+        ("Conv-11", CANCELLING, 1e35, "values"),
+        ("Conv-11", TINY, 0, "precision"),
+        ("Conv-11", TINY, 3e-35, "values"),
+        (
+            "ReduceSum-13",
+            [f32([[3e38, 3e38, -3e38]]), AXIS],
+            running(np.add, 0, [3e38, 3e38, -3e38]),
+            "precision",
+        ),
+        ("ReduceSum-13", [f32([[2e38, -2e38, 1e38]]), AXIS], np.nan, "values"),
+        (
+            "ReduceProd-18",
+            [UP_AND_DOWN, AXIS],
+            running(np.multiply, 1, UP_AND_DOWN[0]),
+            "precision",
+        ),
+        (
+            "ReduceProd-18",
+            [UP_AND_DOWN, AXIS],
+            running(np.multiply, 1, UP_AND_DOWN[0, ::-1]),
+            "precision",
+        ),
+        ("ReduceProd-18", [UP_AND_DOWN, AXIS], 100, "values"),
+        ("ReduceProd-18", [f32([[1e15, 1e15, 1e-15, 1e-15]]), AXIS], np.inf, "values"),
+        ("LayerNormalization-17", WIDE_ROW, normalized(None), None),
+        *(
+            ("LayerNormalization-17", WIDE_ROW, normalized(gone), "precision")
+            for gone in (np.nan, np.inf, 0)
+        ),
+        # Folded, x·a is off by 3e38 times what is flushed of a, some 7.
+        ("LayerNormalization-17", WIDE_ROW, normalized(-7), "precision"),
+        *(
+            ("LayerNormalization-17", WIDE_ROW, normalized(wrong), "values")
+            for wrong in (12345, -15)
+        ),
+        ("Gelu-20", [f32([1e20])], np.nan, "values"),
+        # Beyond float64 a bound is one all the same.
+        ("Exp-13", [np.array([800.0])], np.inf, None),
+        ("Exp-13", [np.array([800.0])], 42, "values"),
+        ("Softplus-1", [f32([20000])], -42, "values"),
+        # ln(e^x + 1) by the text's own words; what subtracts a maximum has no such excuse.
+        ("Softplus-22", [f32([100, 20000])], np.inf, "precision"),
+        ("Softplus-22", [f32([80, 100])], np.inf, "values"),
+        # 1 + e^x may be 1 there, but no more than 1 + 2e^x.
+        ("Softplus-22", [f32([-20, -30])], 0, None),
+        ("Softplus-22", [f32([-20, -30])], 5e-8, "values"),
+        ("Softplus-22", [f32([-np.inf])], 1e-30, "values"),
+        ("LogSoftmax-13", [f32([[0, 1000]])], np.inf, "values"),
+        # One pass knows nothing of this variance, but that it is no less than 0.
+        ("GroupNormalization-21", [f32([[[10000, 10000.01]]]), f32([1]), f32([0])], 1e4, "values"),
+    ],
+)
 def test_what_an_order_may_lose_is_no_failure_and_all_else_is(op, inputs, got, problem):
     name, since = op.split("-")
     version = OpVersion("", name, int(since))
@@ -564,9 +607,11 @@ def test_what_an_order_may_lose_is_no_failure_and_all_else_is(op, inputs, got, p
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize(
     ("name", "since", "axes", "channels", "attrs"),
-    [("LayerNormalization", 17, 3, (5,), {}),
-     ("GroupNormalization", 21, (1, 2, 3), (6, 1, 1), {"num_groups": 1})],
-)  # fmt: skip
+    [
+        ("LayerNormalization", 17, 3, (5,), {}),
+        ("GroupNormalization", 21, (1, 2, 3), (6, 1, 1), {"num_groups": 1}),
+    ],
+)
 def test_stage_two_in_the_type_of_the_tensor_is_what_the_text_says(
     name: str, since: int, axes: Any, channels: Any, attrs: Any, dtype: str
 ) -> None:
@@ -598,11 +643,19 @@ def test_what_is_plainly_right_is_right(name: str, dtype: str) -> None:
     assert found == {True, False}
 
 
-@pytest.mark.parametrize(("more", "got"), [
-    ({"form": "sequence"}, f32([1, 2])), ({"any_order": 0}, f32([1, 2])),
-    ({"dtype": None}, f32([1, 2])), ({}, np.array([1.0, 2])), ({}, f32([[1, 2]])),
-    ({}, f32([1, 3])), ({}, Foreign("a")), ({"values": np.zeros(0)}, f32([])),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "got"),
+    [
+        ({"form": "sequence"}, f32([1, 2])),
+        ({"any_order": 0}, f32([1, 2])),
+        ({"dtype": None}, f32([1, 2])),
+        ({}, np.array([1.0, 2])),
+        ({}, f32([[1, 2]])),
+        ({}, f32([1, 3])),
+        ({}, Foreign("a")),
+        ({"values": np.zeros(0)}, f32([])),
+    ],
+)
 def test_what_is_not_plainly_right_is_compared(more: Any, got: Any) -> None:
     want = Want("y", FLOAT32, np.array([1.0, 2]))
     assert are_plainly_right([want], [f32([1, 2])])
@@ -610,11 +663,17 @@ def test_what_is_not_plainly_right_is_compared(more: Any, got: Any) -> None:
     assert not are_plainly_right([replace(want, **more)], [got])
 
 
-@pytest.mark.parametrize(("dtype", "values", "made"), [
-    ("float32", [0.1], f32([0.1])), ("complex64", [0.1j], np.complex64([0.1j])),
-    ("bool", [True], np.array([True])), (None, f32([0.1]), f32([0.1])), (None, [3], np.array([3])),
-    (None, [0.1], None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "values", "made"),
+    [
+        ("float32", [0.1], f32([0.1])),
+        ("complex64", [0.1j], np.complex64([0.1j])),
+        ("bool", [True], np.array([True])),
+        (None, f32([0.1]), f32([0.1])),
+        (None, [3], np.array([3])),
+        (None, [0.1], None),
+    ],
+)
 def test_stated_values_in_their_dtype(dtype: Any, values: Any, made: Any) -> None:
     want = Want("y", dtype and DTYPES[dtype], np.asarray(values))
     if made is None:
@@ -624,15 +683,23 @@ def test_stated_values_in_their_dtype(dtype: Any, values: Any, made: Any) -> Non
         assert identical(in_its_dtype(want), made)
 
 
-@pytest.mark.parametrize(("axis", "places", "values", "is_right"), [
-    (1, [[2, 0, 1]], [[30, 10, 20]], True), (1, [[2, 0, 1]], [[10, 30, 20]], False),
-    (1, [[0, 1, 2]], [[10, 20, 30]], True), (0, [[0, 2, 1]], [[10, 30, 20]], False),
-    (1, [[1, 0]], [[20, 10]], False), ("rows", [[0, 2, 1]], [[10, 30, 20]], False),
-    (1, [[0, 1, 2, 3]], [[10, 20, 30, 40]], False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("axis", "places", "values", "is_right"),
+    [
+        (1, [[2, 0, 1]], [[30, 10, 20]], True),
+        (1, [[2, 0, 1]], [[10, 30, 20]], False),
+        (1, [[0, 1, 2]], [[10, 20, 30]], True),
+        (0, [[0, 2, 1]], [[10, 30, 20]], False),
+        (1, [[1, 0]], [[20, 10]], False),
+        ("rows", [[0, 2, 1]], [[10, 30, 20]], False),
+        (1, [[0, 1, 2, 3]], [[10, 20, 30, 40]], False),
+    ],
+)
 def test_what_may_come_in_any_order_comes_in_one(axis: Any, places: Any, values: Any, is_right):
-    right = [Want("v", FLOAT32, np.array([[10.0, 20, 30]]), any_order=axis),
-             Want("i", DTYPES["int64"], np.array([[0, 1, 2]]), any_order=axis)]  # fmt: skip
+    right = [
+        Want("v", FLOAT32, np.array([[10.0, 20, 30]]), any_order=axis),
+        Want("i", DTYPES["int64"], np.array([[0, 1, 2]]), any_order=axis),
+    ]
     found = compare_outputs(right, [f32(values), np.array(places)], EXACTLY)
     assert (not any(one.problem for one in found)) is is_right
     assert compare_outputs(right, [f32(values), Foreign("a")], EXACTLY)[1].problem == "type"
@@ -641,14 +708,19 @@ def test_what_may_come_in_any_order_comes_in_one(axis: Any, places: Any, values:
 def test_rows_may_come_in_any_order() -> None:
     rows = np.array([[0, 1], [0, 2], [1, 0]])
     y = np.array([1.0, 2, 3])
-    right = [Want("v", FLOAT32, y, any_order="rows"), Want("w", FLOAT32, 2 * y, any_order="rows"),
-             Want("i", DTYPES["int64"], rows, any_order="rows")]  # fmt: skip
+    right = [
+        Want("v", FLOAT32, y, any_order="rows"),
+        Want("w", FLOAT32, 2 * y, any_order="rows"),
+        Want("i", DTYPES["int64"], rows, any_order="rows"),
+    ]
     for order in ([2, 0, 1], [0, 1, 2], [0, 2, 1]):
         for other, problem in ((order, None), ([1, 0, 2], "values")):
             got = [f32(y[other]), f32(2 * y[order]), rows[order]]
             assert [one.problem for one in compare_outputs(right, got, EXACTLY)] == [
-                problem, None, None
-            ]  # fmt: skip
+                problem,
+                None,
+                None,
+            ]
 
 
 def test_the_sign_of_a_complex_zero_is_not_passed_over() -> None:

@@ -49,12 +49,15 @@ def classes(*probabilities):
 
 
 @pytest.mark.sampled(2, evenly=True)
-@pytest.mark.parametrize(("node", "draw"), [
-    (NORMAL, lambda: float32(RNG.normal(3, 2, SHAPE))),
-    (UNIFORM, lambda: float32(RNG.uniform(-3, 5, SHAPE))),
-    (COIN, lambda: float32(RNG.random(SHAPE) < 0.3)),
-    (CLASSES, lambda: classes([0.5, 0.25, 0.25], [0.125, 0.125, 0.75])),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("node", "draw"),
+    [
+        (NORMAL, lambda: float32(RNG.normal(3, 2, SHAPE))),
+        (UNIFORM, lambda: float32(RNG.uniform(-3, 5, SHAPE))),
+        (COIN, lambda: float32(RNG.random(SHAPE) < 0.3)),
+        (CLASSES, lambda: classes([0.5, 0.25, 0.25], [0.125, 0.125, 0.75])),
+    ],
+)
 def test_no_honest_generator_is_accused(node, draw):
     # Of two dozen answers, with four questions of 255 parts and more each, none comes near.
     assert max(used(node, draw()) for _ in range(6)) < 0.8
@@ -77,7 +80,7 @@ def test_no_honest_generator_is_accused(node, draw):
         (CLASSES, classes([0.125, 0.125, 0.75], [0.5, 0.25, 0.25])),
     ],
     ids="variance mean sum_of_three one_for_two rows pairs range whole coin batch swapped".split(),
-)  # fmt: skip
+)
 def test_a_wrong_distribution_is_seen(node, got):
     assert used(node, got) > 1
 
@@ -118,12 +121,15 @@ def test_how_odd_bins_and_pairs_are():
     }
     for shape in ((2, 4), (8,), (4, 2), ()):
         said = {text: used for used, text in _pairs(by_turns, shape)}
-        pairs = expected | ({(2, "100.0%"): (6 * np.log(2) / np.log(2e10)) ** 0.5}
-                            if shape == (4, 2) else {})  # fmt: skip
-        assert said == pytest.approx({
-            f"of those {lag} apart, {many} lie on one side of the middle, not half": used
-            for (lag, many), used in pairs.items()
-        })  # fmt: skip
+        pairs = expected | (
+            {(2, "100.0%"): (6 * np.log(2) / np.log(2e10)) ** 0.5} if shape == (4, 2) else {}
+        )
+        assert said == pytest.approx(
+            {
+                f"of those {lag} apart, {many} lie on one side of the middle, not half": used
+                for (lag, many), used in pairs.items()
+            }
+        )
 
 
 def test_groups_of_one_distribution_are_judged_apart():
@@ -168,11 +174,13 @@ def test_no_honest_dropout_is_accused():
         (dropped(scale=np.float32(1.00001 / 0.7)), ["values", None]),
         ((dropped()[0], dropped()[1]), [None, "values"]),
         ((dropped()[0], np.ones(SHAPE, bool)), [None, "distribution"]),
-        (dropped(mask=np.repeat(RNG.random((1, 1000)) >= 0.3, 20, 0)),
-         ["distribution", "distribution"]),
+        (
+            dropped(mask=np.repeat(RNG.random((1, 1000)) >= 0.3, 20, 0)),
+            ["distribution", "distribution"],
+        ),
     ],
     ids="ratio unscaled scale apart ones rows".split(),
-)  # fmt: skip
+)
 def test_a_wrong_dropout_is_seen(got, problems):
     assert of_dropout(got) == problems
 

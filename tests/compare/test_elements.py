@@ -30,13 +30,24 @@ def mismatch(dtype, tolerance, want, got, low=None, high=None):
     return found
 
 
-@pytest.mark.parametrize("tolerance", [
-    Tolerance(ulp=-1), Tolerance(ulp=UNORDERED),
-    Tolerance(ulp=math.nan),  # type: ignore[arg-type]  # what a careless caller may pass
-    Tolerance(rtol=math.nan), Tolerance(rtol=math.inf), Tolerance(rtol=-1e-9),
-    Tolerance(atol=math.nan), Tolerance(atol=math.inf), Tolerance(atol=-1e-9),
-    Tolerance(ulp=1, rtol=1e-3), Tolerance(ulp=0, atol=1e-3), Tolerance(ulp=0, atol=math.nan),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "tolerance",
+    [
+        Tolerance(ulp=-1),
+        Tolerance(ulp=UNORDERED),
+        Tolerance(ulp=math.nan),  # type: ignore[arg-type]  # what a careless caller may pass
+        Tolerance(rtol=math.nan),
+        Tolerance(rtol=math.inf),
+        Tolerance(rtol=-1e-9),
+        Tolerance(atol=math.nan),
+        Tolerance(atol=math.inf),
+        Tolerance(atol=-1e-9),
+        Tolerance(ulp=1, rtol=1e-3),
+        Tolerance(ulp=0, atol=1e-3),
+        Tolerance(ulp=0, atol=math.nan),
+    ],
+    ids=str,
+)
 def test_a_tolerance_that_could_pass_anything_is_refused(tolerance: Tolerance) -> None:
     with pytest.raises(ValueError, match=r"ULP|rtol"):
         check(tolerance)
@@ -252,17 +263,21 @@ def test_booleans_are_exact_whatever_the_tolerance() -> None:
         assert share(True, True, tolerance, DTYPES["bool"]) == 0.0
 
 
-@pytest.mark.parametrize(("want", "got", "tolerance", "allowed", "ulp"), [
-    (1.0, 1 + 2**-52, EXACT, "exact", 1), (1.0, 2.0, Tolerance(), "exact", 2**52),
-    (1.0, 1.5, Tolerance(ulp=2), "±2 ULP", 2**51),
-    (2.0, 3.0, Tolerance(rtol=1e-3, atol=1e-3), "±0.003", 2**51),
-    (2.0, np.nan, Tolerance(rtol=1e-3), "±0.002", None),
-    (np.nan, 1.0, Tolerance(rtol=1e-3), "NaN", None),
-    (np.inf, 1.0, Tolerance(rtol=1e-3), "exact", 0x7FF0000000000000 - 0x3FF0000000000000),
-    (0.0, -0.0, Tolerance(ulp=1, signed_zeros=True), "+0", 0),
-    (-0.0, 0.0, Tolerance(ulp=0, signed_zeros=True), "-0", 0),
-    (1.0, 2.0, Tolerance(ulp=3, signed_zeros=True), "±3 ULP", 2**52),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("want", "got", "tolerance", "allowed", "ulp"),
+    [
+        (1.0, 1 + 2**-52, EXACT, "exact", 1),
+        (1.0, 2.0, Tolerance(), "exact", 2**52),
+        (1.0, 1.5, Tolerance(ulp=2), "±2 ULP", 2**51),
+        (2.0, 3.0, Tolerance(rtol=1e-3, atol=1e-3), "±0.003", 2**51),
+        (2.0, np.nan, Tolerance(rtol=1e-3), "±0.002", None),
+        (np.nan, 1.0, Tolerance(rtol=1e-3), "NaN", None),
+        (np.inf, 1.0, Tolerance(rtol=1e-3), "exact", 0x7FF0000000000000 - 0x3FF0000000000000),
+        (0.0, -0.0, Tolerance(ulp=1, signed_zeros=True), "+0", 0),
+        (-0.0, 0.0, Tolerance(ulp=0, signed_zeros=True), "-0", 0),
+        (1.0, 2.0, Tolerance(ulp=3, signed_zeros=True), "±3 ULP", 2**52),
+    ],
+)
 def test_a_mismatch_says_what_was_allowed(want, got, tolerance, allowed, ulp):
     found = mismatch(FLOAT64, tolerance, np.array([[0, want]]), np.array([[0, got]]))
     assert (found.index, found.allowed, found.ulp) == ((0, 1), allowed, ulp)
@@ -270,10 +285,15 @@ def test_a_mismatch_says_what_was_allowed(want, got, tolerance, allowed, ulp):
     assert type(found.want) is type(found.got) is float
 
 
-@pytest.mark.parametrize(("low", "high", "allowed"), [
-    (0, 1, "within [0, 1]"), (None, 1.5, "at most 1.5"), (1, None, "±1 ULP"),
-    (3, None, "at least 3"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("low", "high", "allowed"),
+    [
+        (0, 1, "within [0, 1]"),
+        (None, 1.5, "at most 1.5"),
+        (1, None, "±1 ULP"),
+        (3, None, "at least 3"),
+    ],
+)
 def test_a_mismatch_outside_the_range_names_the_range(low, high, allowed):
     found = mismatch(FLOAT64, Tolerance(ulp=1), np.array([1.0]), np.array([2.0]), low, high)
     assert found.allowed == allowed
@@ -397,12 +417,16 @@ def test_memory_layout_and_byte_order_do_not_matter(dtype: Any) -> None:
     assert distance(a[:0], b[:0]).shape == (0, 6)
 
 
-@pytest.mark.parametrize(("a", "b"), [
-    (np.zeros(2, np.float32), np.zeros(2, np.float64)),
-    (np.zeros(2, np.int32), np.zeros(2, np.int32)),
-    (np.zeros(2, np.complex64), np.zeros(2, np.complex64)),
-    (np.zeros((2, 1)), np.zeros((1, 2))), (np.zeros(()), np.zeros(2)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (np.zeros(2, np.float32), np.zeros(2, np.float64)),
+        (np.zeros(2, np.int32), np.zeros(2, np.int32)),
+        (np.zeros(2, np.complex64), np.zeros(2, np.complex64)),
+        (np.zeros((2, 1)), np.zeros((1, 2))),
+        (np.zeros(()), np.zeros(2)),
+    ],
+)
 def test_what_has_no_distance_is_refused_and_never_broadcast(a: Any, b: Any) -> None:
     with pytest.raises(ValueError, match="no ULP distance between"):
         distance(a, b)

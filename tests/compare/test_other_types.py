@@ -89,12 +89,15 @@ def test_of_a_sequence_each_item_is_judged():
     assert [c.problem for c in compare_outputs([sequence()], [items()], EXACT)] == [None]
 
 
-@pytest.mark.parametrize(("got", "problem", "detail"), [
-    (items(X), "count", "list of 1 arrays, want a sequence of 2"),
-    (X, "type", "a tensor, want a sequence of 2"),
-    (Foreign("builtins.dict"), "type", "builtins.dict, want a sequence of 2"),
-    (NOTHING, "type", "builtins.NoneType, want a sequence of 2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("got", "problem", "detail"),
+    [
+        (items(X), "count", "list of 1 arrays, want a sequence of 2"),
+        (X, "type", "a tensor, want a sequence of 2"),
+        (Foreign("builtins.dict"), "type", "builtins.dict, want a sequence of 2"),
+        (NOTHING, "type", "builtins.NoneType, want a sequence of 2"),
+    ],
+)
 def test_what_is_no_such_sequence_is_wrong(got, problem, detail):
     (found,) = compare_outputs([sequence(X, X)], [got], EXACT)
     assert (found.problem, found.detail, found.used) == (problem, detail, math.inf)

@@ -31,11 +31,29 @@ def test_what_matches_has_no_picture():
     assert compare(Want("y", FLOAT32, same.astype(np.float64)), same).picture is None
 
 
-@pytest.mark.parametrize(("error", "letter"), [
-    (0.0, "."), (1e-9, "a"), (2.0**-25, "a"), (2.0**-24, "b"), (0.25, "x"), (0.2500001, "y"),
-    (0.5, "y"), (0.5000001, "z"), (1.0, "z"), (1.000001, "A"), (2.0, "A"), (2.000001, "B"),
-    (4.0, "B"), (2.0**24, "X"), (2.0**25, "Y"), (1e30, "Y"), (math.inf, "Z"), (math.nan, "Z"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "letter"),
+    [
+        (0.0, "."),
+        (1e-9, "a"),
+        (2.0**-25, "a"),
+        (2.0**-24, "b"),
+        (0.25, "x"),
+        (0.2500001, "y"),
+        (0.5, "y"),
+        (0.5000001, "z"),
+        (1.0, "z"),
+        (1.000001, "A"),
+        (2.0, "A"),
+        (2.000001, "B"),
+        (4.0, "B"),
+        (2.0**24, "X"),
+        (2.0**25, "Y"),
+        (1e30, "Y"),
+        (math.inf, "Z"),
+        (math.nan, "Z"),
+    ],
+)
 def test_a_letter_tells_how_much_of_what_is_allowed_is_used(error, letter):
     # Beside it an element is wrong, or there would be no picture.
     assert drawn([0.0, 0.0], [error, 9.0], ABSOLUTE, "float64").cells == (f"{letter}D",)
@@ -70,10 +88,19 @@ def test_integers_have_no_such_distance():
     assert (found.ulps, found.unordered) == ((), 0)
 
 
-@pytest.mark.parametrize(("shape", "size"), [
-    ((), (1, 1)), ((5,), (1, 5)), ((1000,), (1, 64)), ((3, 2), (3, 2)), ((2, 3, 4), (6, 4)),
-    ((2, 64, 200), (64, 64)), ((65, 65), (64, 64)), ((1, 1, 1), (1, 1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ((), (1, 1)),
+        ((5,), (1, 5)),
+        ((1000,), (1, 64)),
+        ((3, 2), (3, 2)),
+        ((2, 3, 4), (6, 4)),
+        ((2, 64, 200), (64, 64)),
+        ((65, 65), (64, 64)),
+        ((1, 1, 1), (1, 1)),
+    ],
+)
 def test_the_last_axis_runs_to_the_right_and_all_others_downwards(shape, size):
     found = drawn(np.zeros(shape), np.full(shape, 9.0), ABSOLUTE)
     assert (len(found.cells), len(found.cells[0])) == size

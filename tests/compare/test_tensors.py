@@ -48,12 +48,17 @@ def test_nothing_is_broadcast(shape: tuple[int, ...]) -> None:
         assert found.problem == "shape"
 
 
-@pytest.mark.parametrize(("got", "name"), [
-    (np.zeros(2, object), "object"), (np.zeros(2, "U3"), "string"),
-    (np.zeros(2, np.complex64), "complex64"),
-    (np.zeros(2, ml_dtypes.float8_e5m2), "float8e5m2"),
-    (np.zeros(2, np.bool_), "bool"), (np.zeros(2, ml_dtypes.bfloat16), "bfloat16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("got", "name"),
+    [
+        (np.zeros(2, object), "object"),
+        (np.zeros(2, "U3"), "string"),
+        (np.zeros(2, np.complex64), "complex64"),
+        (np.zeros(2, ml_dtypes.float8_e5m2), "float8e5m2"),
+        (np.zeros(2, np.bool_), "bool"),
+        (np.zeros(2, ml_dtypes.bfloat16), "bfloat16"),
+    ],
+)
 def test_any_other_dtype_is_named(got: Any, name: str) -> None:
     found = compare(want([0, 0]), got, Tolerance(atol=9.0))
     assert (found.problem, found.detail) == ("dtype", f"{name}, want float32")

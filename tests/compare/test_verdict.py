@@ -157,10 +157,16 @@ def test_a_refusal_counts_only_if_the_legal_twin_is_accepted(rule, twin, verdict
     assert judged(rule, ILLEGAL, REFUSED).refused
 
 
-@pytest.mark.parametrize(("outcome", "verdict"), [
-    (made(RIGHT), NOT_RUN), (REFUSED, NOT_RUN), (Declined("no kernel"), NOT_RUN),
-    (Crashed("killed"), CRASH), (made(RIGHT, unstable="it wrote"), UNSTABLE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("outcome", "verdict"),
+    [
+        (made(RIGHT), NOT_RUN),
+        (REFUSED, NOT_RUN),
+        (Declined("no kernel"), NOT_RUN),
+        (Crashed("killed"), CRASH),
+        (made(RIGHT, unstable="it wrote"), UNSTABLE),
+    ],
+)
 def test_without_an_answer_only_what_fails_by_itself_does(outcome: Any, verdict: Any) -> None:
     found = unanswered("must", outcome, "nobody knows")
     assert found.verdict is verdict
@@ -236,11 +242,14 @@ def test_a_refusal_is_named_among_the_admitted_answers() -> None:
     )
 
 
-@pytest.mark.parametrize(("documented", "detail", "said"), [
-    (True, "axis 7", "Fail: axis 7"),
-    (False, "axis 7", "refused by accident: Fail: axis 7"),
-    (False, "", "refused by accident: Fail"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("documented", "detail", "said"),
+    [
+        (True, "axis 7", "Fail: axis 7"),
+        (False, "axis 7", "refused by accident: Fail: axis 7"),
+        (False, "", "refused by accident: Fail"),
+    ],
+)
 def test_a_refusal_by_accident_counts_and_is_called_so(documented, detail, said):
     found = judged("must", ILLEGAL, Raised("run", "Fail", detail, documented))
     assert (found.verdict, found.reason) == (PASS, said)
@@ -278,15 +287,21 @@ def test_the_worse_of_two_tolerable_answers_counts() -> None:
     assert told == [(WARN, "precision", True)] * 2
 
 
-@pytest.mark.parametrize(("dtype", "shape", "said"), [
-    ("float32", (3,), ""), (None, None, ""), (None, (None,), ""), ("float32", None, ""),
-    ("float32", (4,), "y: declared as float32[4], returned as float32[3]"),
-    (None, (4,), "y: declared as [4], returned as float32[3]"),
-    (None, (), "y: declared as [], returned as float32[3]"),
-    (None, (3, None), "y: declared as [3, ?], returned as float32[3]"),
-    ("float16", (3,), "y: declared as float16[3], returned as float32[3]"),
-    ("float16", None, "y: declared as float16, returned as float32[3]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "shape", "said"),
+    [
+        ("float32", (3,), ""),
+        (None, None, ""),
+        (None, (None,), ""),
+        ("float32", None, ""),
+        ("float32", (4,), "y: declared as float32[4], returned as float32[3]"),
+        (None, (4,), "y: declared as [4], returned as float32[3]"),
+        (None, (), "y: declared as [], returned as float32[3]"),
+        (None, (3, None), "y: declared as [3, ?], returned as float32[3]"),
+        ("float16", (3,), "y: declared as float16[3], returned as float32[3]"),
+        ("float16", None, "y: declared as float16, returned as float32[3]"),
+    ],
+)
 def test_an_output_has_to_be_what_the_backend_declared(dtype: Any, shape: Any, said: str) -> None:
     outcome = made(RIGHT, declared=(model.Declared(dtype, shape),))
     for rule in RULES:
@@ -308,39 +323,48 @@ def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:
     assert judged("should", ILLEGAL, outcome).failure == "accepted"
 
 
-@pytest.mark.parametrize(("admitted", "outcome", "said"), [
-    (LEGAL, made(RIGHT), ""),
-    (LEGAL, REFUSED, "raised on a legal model: Fail: axis 7"),
-    (ILLEGAL, made(RIGHT), "accepts an invalid model: axis is outside [-1, 0]"),
-    (LEGAL, Declined("no kernel"), "no kernel"),
-    (LEGAL, model.NotRun("cut short"), "cut short"),
-    (LEGAL, Crashed("exited with status 0"), "exited with status 0"),
-    (LEGAL, TimedOut(30), "no answer within 30 s"),
-    (LEGAL, TimedOut(0.25), "no answer within 0.25 s"),
-    (ILLEGAL, OutOfMemory("took all"), "took all"),
-    (
-        LEGAL,
-        UNSTABLE_OUTCOMES["raised later"],
-        "answered its first run, then raised on other data of the same shapes: Fail: gone",
-    ),
-    (LEGAL, UNSTABLE_OUTCOMES["contradicts itself"], "the run modified its input 0"),
-    (LEGAL, WRONG_OUTPUTS["dtype"], "y: dtype float64, want float32"),
-    (LEGAL, WRONG_OUTPUTS["too few"], "y: count 0 outputs, want 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("admitted", "outcome", "said"),
+    [
+        (LEGAL, made(RIGHT), ""),
+        (LEGAL, REFUSED, "raised on a legal model: Fail: axis 7"),
+        (ILLEGAL, made(RIGHT), "accepts an invalid model: axis is outside [-1, 0]"),
+        (LEGAL, Declined("no kernel"), "no kernel"),
+        (LEGAL, model.NotRun("cut short"), "cut short"),
+        (LEGAL, Crashed("exited with status 0"), "exited with status 0"),
+        (LEGAL, TimedOut(30), "no answer within 30 s"),
+        (LEGAL, TimedOut(0.25), "no answer within 0.25 s"),
+        (ILLEGAL, OutOfMemory("took all"), "took all"),
+        (
+            LEGAL,
+            UNSTABLE_OUTCOMES["raised later"],
+            "answered its first run, then raised on other data of the same shapes: Fail: gone",
+        ),
+        (LEGAL, UNSTABLE_OUTCOMES["contradicts itself"], "the run modified its input 0"),
+        (LEGAL, WRONG_OUTPUTS["dtype"], "y: dtype float64, want float32"),
+        (LEGAL, WRONG_OUTPUTS["too few"], "y: count 0 outputs, want 1"),
+    ],
+)
 def test_every_verdict_but_a_pass_says_why(admitted, outcome, said):
     assert judged("must", admitted, outcome).reason == said
 
 
-@pytest.mark.parametrize(("outcome", "failure"), [
-    (Crashed("killed by SIGSEGV"), "crash"),
-    (Crashed("killed by SIGSEGV", alone=made(RIGHT)), "stray_crash"),
-    (Crashed("killed by SIGSEGV", alone=Declined("no kernel")), "stray_crash"),
-    (TimedOut(30), "timeout"), (OutOfMemory("took all"), "oom"),
-    (OutOfMemory("took all", alone=made(RIGHT)), "oom"),
-    (UNSTABLE_OUTCOMES["raised later"], "unstable"),
-    (REFUSED, "raised"), (WRONG_OUTPUTS["value"], "values"), (Declined("no kernel"), None),
-    (model.NotRun("cut short"), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("outcome", "failure"),
+    [
+        (Crashed("killed by SIGSEGV"), "crash"),
+        (Crashed("killed by SIGSEGV", alone=made(RIGHT)), "stray_crash"),
+        (Crashed("killed by SIGSEGV", alone=Declined("no kernel")), "stray_crash"),
+        (TimedOut(30), "timeout"),
+        (OutOfMemory("took all"), "oom"),
+        (OutOfMemory("took all", alone=made(RIGHT)), "oom"),
+        (UNSTABLE_OUTCOMES["raised later"], "unstable"),
+        (REFUSED, "raised"),
+        (WRONG_OUTPUTS["value"], "values"),
+        (Declined("no kernel"), None),
+        (model.NotRun("cut short"), None),
+    ],
+)
 def test_every_failure_says_in_what_way(outcome: Outcome, failure: str | None) -> None:
     assert judged("must", LEGAL, outcome).failure == failure
     assert judged("should", LEGAL, outcome).failure == failure

@@ -48,22 +48,35 @@ def cut_to(bits: int, times: float) -> Any:
 SPLIT = np.repeat([1.0, 1024.0, 2000.0], [8, 4, 4])
 #: Errors, in parts of what is expected, of values from 1 to 2 or these, and what is another.
 ERRORS: dict[str, tuple[Any, ...]] = {
-    "as expected": (ALL,), "nearly 60 times": (59.9 * ALL,), "more": (60.1 * ALL,),
-    "one of them": (601 * ONE,), "one of 7": (1e4 * ALL[:7] * ONE[:7],),
-    "one of 8": (1e4 * ONE[:8],), "one, 29 times": (20 * ALL + 560 * ONE,),
+    "as expected": (ALL,),
+    "nearly 60 times": (59.9 * ALL,),
+    "more": (60.1 * ALL,),
+    "one of them": (601 * ONE,),
+    "one of 7": (1e4 * ALL[:7] * ONE[:7],),
+    "one of 8": (1e4 * ONE[:8],),
+    "one, 29 times": (20 * ALL + 560 * ONE,),
     "one, 31 times": (20 * ALL + 600 * ONE,),
-    **{f"{bits} bits, {n} times": (cut_to(bits, n),)
-       for bits in (8, 11, 16, 24) for n in (9.5, 10.5)},
-    "a tenth": (ALL / U / 10,), "a seventh": (ALL / U / 7,), "a half": (ALL / U * 0.45,),
-    "vague": (ALL, None, {"reach": 0.6}), "vague and wrong": (ALL / U / 100, None, {"reach": 0.6}),
+    **{
+        f"{bits} bits, {n} times": (cut_to(bits, n),)
+        for bits in (8, 11, 16, 24)
+        for n in (9.5, 10.5)
+    },
+    "a tenth": (ALL / U / 10,),
+    "a seventh": (ALL / U / 7,),
+    "a half": (ALL / U * 0.45,),
+    "vague": (ALL, None, {"reach": 0.6}),
+    "vague and wrong": (ALL / U / 100, None, {"reach": 0.6}),
     **{f"vague, {n} scatters": (ALL, None, {"reach": 0.6, "off": 1 / n}) for n in (119, 121)},
     "far, as expected": (ALL / U / 8, None, {"reach": 0.6, "shift": np.linspace(1, 2, 16) / 8}),
-    "zeros": (ALL, np.repeat([0.0, 1.0], 8)), "all zeros": (ALL, 0 * ALL),
-    "larger ones": (1e9 * ALL, SPLIT), "small ones": (1e9 * (SPLIT < 2), SPLIT),
-    "infinite": (np.where(ONE, np.inf, 1),), "nan": (np.where(ONE, np.nan, 1),),
+    "zeros": (ALL, np.repeat([0.0, 1.0], 8)),
+    "all zeros": (ALL, 0 * ALL),
+    "larger ones": (1e9 * ALL, SPLIT),
+    "small ones": (1e9 * (SPLIT < 2), SPLIT),
+    "infinite": (np.where(ONE, np.inf, 1),),
+    "nan": (np.where(ONE, np.nan, 1),),
     "infinite in the engine": (np.where(ONE, np.nan, 1), None, {"plain": np.where(ONE, np.nan, 1)}),
     "the engine is no better": (1e9 * ALL, None, {"plain": 2 * ALL}),
-}  # fmt: skip
+}
 
 
 def test_what_is_said_of_errors_of_a_model(snapshot: Any) -> None:
@@ -88,15 +101,21 @@ ONES, FINE = np.ones(100), 2.0**-40
 AS_IF = ", as if factors were rounded to "
 
 
-@pytest.mark.parametrize(("error", "off", "said"), [
-    (60 * U, U, None), (61 * U, U, "61"), (0.9 * 2.0**-10, FINE, f"966,367,642{AS_IF}bfloat16"),
-    (2.0**-10, FINE, f"1e+09{AS_IF}bfloat16"),
-    (2.0**-13, FINE, f"134,217,728{AS_IF}float16 or TF32"),
-    (2.0**-18, FINE, f"4,194,304{AS_IF}two bfloat16"),
-    (2.9 * 2.0**-26, FINE, f"47,514{AS_IF}float32"),
-    (3.1 * 2.0**-26, FINE, "50,790"), (0.36 * 2.0**-26, FINE, f"5,898{AS_IF}float32"),
-    (0.3 * 2.0**-26, FINE, "4,915"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "off", "said"),
+    [
+        (60 * U, U, None),
+        (61 * U, U, "61"),
+        (0.9 * 2.0**-10, FINE, f"966,367,642{AS_IF}bfloat16"),
+        (2.0**-10, FINE, f"1e+09{AS_IF}bfloat16"),
+        (2.0**-13, FINE, f"134,217,728{AS_IF}float16 or TF32"),
+        (2.0**-18, FINE, f"4,194,304{AS_IF}two bfloat16"),
+        (2.9 * 2.0**-26, FINE, f"47,514{AS_IF}float32"),
+        (3.1 * 2.0**-26, FINE, "50,790"),
+        (0.36 * 2.0**-26, FINE, f"5,898{AS_IF}float32"),
+        (0.3 * 2.0**-26, FINE, "4,915"),
+    ],
+)
 def test_scatter_on_random_data_tells_of_what_is_narrower(error, off, said):
     bound = Model((Tier("plain", arithmetic(2.0**-52)),), off=off, values=ONES)
     want: Any = Want("y", FLOAT64, ONES, bound=bound)  # type: ignore[arg-type]
@@ -120,9 +139,15 @@ def test_the_last_rounding_may_be_all_that_scatters(steps: int, is_explained: bo
     assert (found == (1.0, "", True)) is is_explained
 
 
-@pytest.mark.parametrize(("errors", "is_explained"), [
-    (61 * ALL, True), (601 * ONE, False), (ALL / U / 7, False), (60 * ALL, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("errors", "is_explained"),
+    [
+        (61 * ALL, True),
+        (601 * ONE, False),
+        (ALL / U / 7, False),
+        (60 * ALL, True),
+    ],
+)
 def test_a_narrower_type_explains_errors_of_all_elements(errors: Any, is_explained: bool) -> None:
     bound = Model((Tier("plain", arithmetic(2.0**-52)),), values=ALL)
     want: Any = Want("y", FLOAT64, ALL, bound=bound, whole=True)  # type: ignore[arg-type]
@@ -133,21 +158,35 @@ def test_a_narrower_type_explains_errors_of_all_elements(errors: Any, is_explain
     assert scattering(want, 1 + errors * U * ONE, ONE == 0) == (0.0, "", True)
 
 
-@pytest.mark.parametrize(("y", "x", "off"), [
-    ([1, 1], [1, 1], 0), ([3, 4], [3, 4.5], 0.1), ([np.inf, 4], [np.inf, 4], 0),
-    ([np.nan, 4], [np.nan, 4], 0), ([np.inf, 4], [np.inf, 4.5], 0.125), ([0, 0], [1, 1], np.inf),
-    ([1, 1], [np.inf, 1], np.inf), ([1, 1], [1, np.nan], np.inf),
-    # Of an eighth of the elements, from an eighth of their size on: each is as large as all are.
-    ([3, 4], [3, 4.6], 0.6 / 12.5**0.5 * 7 / 8),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("y", "x", "off"),
+    [
+        ([1, 1], [1, 1], 0),
+        ([3, 4], [3, 4.5], 0.1),
+        ([np.inf, 4], [np.inf, 4], 0),
+        ([np.nan, 4], [np.nan, 4], 0),
+        ([np.inf, 4], [np.inf, 4.5], 0.125),
+        ([0, 0], [1, 1], np.inf),
+        ([1, 1], [np.inf, 1], np.inf),
+        ([1, 1], [1, np.nan], np.inf),
+        # One element in eight, from an eighth of their size on: each is as large as all are.
+        ([3, 4], [3, 4.6], 0.6 / 12.5**0.5 * 7 / 8),
+    ],
+)
 def test_how_much_an_output_is_off_by(y: Any, x: Any, off: float) -> None:
     assert off_by(np.array(y, float), np.array(x, float)) == pytest.approx(off, rel=1e-12)
 
 
-@pytest.mark.parametrize(("y", "sizes"), [
-    ([1, 1024], [((1 + 2**20) / 2) ** 0.5] * 2), ([1, 1025], [1, ((1 + 1025**2) / 2) ** 0.5]),
-    ([-3, np.inf, np.nan, 0], [3] * 4), ([0, 0], [0, 0]),
-    ([1e-9, *[2] * 7], [3.5**0.5] * 8), ([1e-9, *[2] * 6], [1e-9, *[(24 / 7) ** 0.5] * 6]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("y", "sizes"),
+    [
+        ([1, 1024], [((1 + 2**20) / 2) ** 0.5] * 2),
+        ([1, 1025], [1, ((1 + 1025**2) / 2) ** 0.5]),
+        ([-3, np.inf, np.nan, 0], [3] * 4),
+        ([0, 0], [0, 0]),
+        ([1e-9, *[2] * 7], [3.5**0.5] * 8),
+        ([1e-9, *[2] * 6], [1e-9, *[(24 / 7) ** 0.5] * 6]),
+    ],
+)
 def test_the_size_of_elements_is_that_of_the_smaller_ones(y: Any, sizes: Any) -> None:
     assert _sizes(np.array(y, float)) == pytest.approx(sizes, rel=1e-12)

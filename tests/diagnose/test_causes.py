@@ -186,11 +186,14 @@ def remembers(node: Node, kept: dict[str, Any]) -> Any:
     return kept["outputs"].setdefault(0, right(node))
 
 
-@pytest.mark.parametrize(("answer", "text"), [
-    (writes, "writes into its inputs"),
-    (reuses, "reuses the memory of outputs that it has returned"),
-    (remembers, "answers other data with the first answer"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (writes, "writes into its inputs"),
+        (reuses, "reuses the memory of outputs that it has returned"),
+        (remembers, "answers other data with the first answer"),
+    ],
+)
 def test_what_is_wrong_with_the_state_of_a_backend_is_named(answer, text):
     def prepared(task: Any) -> Any:
         outputs: dict[int, Any] = {}

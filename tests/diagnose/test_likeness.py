@@ -37,14 +37,27 @@ def test_another_answer_is_not(other: Any) -> None:
     assert not reproduces(mutant(lambda _: other), wrong(TIES, [LAST]))
 
 
-@pytest.mark.parametrize(("op", "given", "attrs", "got", "name"), [
-    (("Mod", 13), [[-7], [3]], {"fmod": 0}, [-1], "sign_of_the_dividend"),
-    (("ScatterND", 18), [[1, 2], [[0], [0]], [5, 6]], {"reduction": "add"}, [7, 2],
-     "last_update_under_add"),
-    (("Cast", 19), [[9e9, np.nan]], {"to": 17, "saturate": 0},
-     np.array([448, np.nan], ml_dtypes.float8_e4m3fn), "saturate_ignored"),
-    (("Relu", 14), [[-1] * 9], {}, [0] * 8 + [-1], "tail_of_8_the_input"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "given", "attrs", "got", "name"),
+    [
+        (("Mod", 13), [[-7], [3]], {"fmod": 0}, [-1], "sign_of_the_dividend"),
+        (
+            ("ScatterND", 18),
+            [[1, 2], [[0], [0]], [5, 6]],
+            {"reduction": "add"},
+            [7, 2],
+            "last_update_under_add",
+        ),
+        (
+            ("Cast", 19),
+            [[9e9, np.nan]],
+            {"to": 17, "saturate": 0},
+            np.array([448, np.nan], ml_dtypes.float8_e4m3fn),
+            "saturate_ignored",
+        ),
+        (("Relu", 14), [[-1] * 9], {}, [0] * 8 + [-1], "tail_of_8_the_input"),
+    ],
+)
 def test_famous_mistakes_have_a_name(op: Any, given: Any, attrs: Any, got: Any, name: str) -> None:
     node = Node(OpVersion("", *op), tuple(map(np.array, given)), attrs)
     found = {one.name: one for one in mutants_of(node.op)}
@@ -54,19 +67,33 @@ def test_famous_mistakes_have_a_name(op: Any, given: Any, attrs: Any, got: Any, 
 INF, NAN, LOWEST = np.inf, np.nan, float(np.finfo(np.float32).min)
 
 
-@pytest.mark.parametrize(("op", "given", "attrs", "got", "name"), [
-    (("Cast", 19), [[-0.0, 1]], {"to": 10}, np.float16([0, 1]), "zeros_lose_their_signs"),
-    (("Cast", 19), [[-INF, 1]], {"to": 10}, np.float16([-65504, 1]), "infinite_results_saturate"),
-    (("Add", 14), [[-INF, 2], [2, 1]], {}, [LOWEST, 3], "infinite_results_saturate"),
-    (("Pow", 15), [[-2, 3], [3, 2]], {}, [8, 9], "magnitudes_taken"),
-    (("ReduceMax", 20), [[-INF]], {"keepdims": 0}, LOWEST, "maximum_starts_at_the_lowest"),
-    (("ReduceMax", 20), [[]], {"keepdims": 0}, 0, "maximum_starts_at_0"),
-    (("ReduceMin", 20), [[]], {"keepdims": 0}, -LOWEST, "minimum_starts_at_the_largest"),
-    (("ReduceMin", 20), [[3, 5]], {"keepdims": 0}, 0, "minimum_starts_at_0"),
-    (("MaxPool", 22), [[[[-INF, -INF, 3]]]], {"kernel_shape": (2,)}, [[[LOWEST, 3]]],
-     "maximum_starts_at_the_lowest"),
-    (("ArgMin", 13), [[-INF, -1, 2]], {"keepdims": 0}, 1, "infinities_taken_for_zero"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "given", "attrs", "got", "name"),
+    [
+        (("Cast", 19), [[-0.0, 1]], {"to": 10}, np.float16([0, 1]), "zeros_lose_their_signs"),
+        (
+            ("Cast", 19),
+            [[-INF, 1]],
+            {"to": 10},
+            np.float16([-65504, 1]),
+            "infinite_results_saturate",
+        ),
+        (("Add", 14), [[-INF, 2], [2, 1]], {}, [LOWEST, 3], "infinite_results_saturate"),
+        (("Pow", 15), [[-2, 3], [3, 2]], {}, [8, 9], "magnitudes_taken"),
+        (("ReduceMax", 20), [[-INF]], {"keepdims": 0}, LOWEST, "maximum_starts_at_the_lowest"),
+        (("ReduceMax", 20), [[]], {"keepdims": 0}, 0, "maximum_starts_at_0"),
+        (("ReduceMin", 20), [[]], {"keepdims": 0}, -LOWEST, "minimum_starts_at_the_largest"),
+        (("ReduceMin", 20), [[3, 5]], {"keepdims": 0}, 0, "minimum_starts_at_0"),
+        (
+            ("MaxPool", 22),
+            [[[[-INF, -INF, 3]]]],
+            {"kernel_shape": (2,)},
+            [[[LOWEST, 3]]],
+            "maximum_starts_at_the_lowest",
+        ),
+        (("ArgMin", 13), [[-INF, -1, 2]], {"keepdims": 0}, 1, "infinities_taken_for_zero"),
+    ],
+)
 def test_special_values_are_lost_in_known_ways(op, given, attrs, got, name):
     made_on = Node(OpVersion("", *op), tuple(map(np.float32, given)), attrs)
     outputs = [np.asarray(got, getattr(got, "dtype", made_on.right[0].dtype))]
@@ -107,14 +134,24 @@ def test_two_that_are_made_at_once_go_by_both_names() -> None:
         assert getattr(mutant_named(name, known), "name", "one+nobody") == name
 
 
-@pytest.mark.parametrize(("dtype", "made", "got", "is_it"), [
-    # A few steps, or a sixteenth of the way to the right answer, but at most half of the digits.
-    (np.float32, 60, 64, True), (np.float32, 60, 65, False), (np.float32, 60, 55, False),
-    (np.float32, 80, 85, True), (np.float32, 80, 86, False), (np.float32, -80, -86, False),
-    (np.float32, 1 << 20, (1 << 20) + 4096, True), (np.float32, 1 << 20, (1 << 20) + 4097, False),
-    (np.float16, 20, 21, True), (np.float16, 20, 22, False), (np.float16, 32, 34, True),
-    (np.float64, 0, 9, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "made", "got", "is_it"),
+    [
+        # A few steps, or a sixteenth of the way to the right answer; at most half of the digits.
+        (np.float32, 60, 64, True),
+        (np.float32, 60, 65, False),
+        (np.float32, 60, 55, False),
+        (np.float32, 80, 85, True),
+        (np.float32, 80, 86, False),
+        (np.float32, -80, -86, False),
+        (np.float32, 1 << 20, (1 << 20) + 4096, True),
+        (np.float32, 1 << 20, (1 << 20) + 4097, False),
+        (np.float16, 20, 21, True),
+        (np.float16, 20, 22, False),
+        (np.float16, 32, 34, True),
+        (np.float64, 0, 9, False),
+    ],
+)
 def test_a_mistake_is_made_in_arithmetics_that_differ_by_so_many_steps(dtype, made, got, is_it):
     given = node(OpVersion("", "Reciprocal", 13), [[3, 3, 5]], {}, dtype)
     right, bits = given.right[0], f"i{np.dtype(dtype).itemsize}"
@@ -208,12 +245,19 @@ def test_an_accepted_invalid_model_is_reproduced_by_its_answer() -> None:
         assert reproduces(mutant(lambda _: [RIGHT]), wrong(rounded, [got])) is (steps == 4)
 
 
-@pytest.mark.parametrize(("one", "other", "are_alike"), [
-    (Foreign("a"), Foreign("a"), True), (Foreign("a"), Foreign("b"), False),
-    (Foreign("a"), LAST, False), (LAST, Foreign("a"), False), (LAST, LAST[0], False),
-    (LAST, LAST.astype(">f4"), True), (LAST.astype(">f4"), LAST, True),
-    (LAST, LAST.astype(float), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other", "are_alike"),
+    [
+        (Foreign("a"), Foreign("a"), True),
+        (Foreign("a"), Foreign("b"), False),
+        (Foreign("a"), LAST, False),
+        (LAST, Foreign("a"), False),
+        (LAST, LAST[0], False),
+        (LAST, LAST.astype(">f4"), True),
+        (LAST.astype(">f4"), LAST, True),
+        (LAST, LAST.astype(float), False),
+    ],
+)
 def test_outputs_of_the_same_kind(one: Any, other: Any, are_alike: bool) -> None:
     assert _same_kind(one, other) is are_alike
 

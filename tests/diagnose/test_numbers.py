@@ -16,15 +16,18 @@ THREEFOLD = "like 3 times the right values, where it is wrong"
 SIGN = "like the right values, but for the sign of zeros"
 
 
-@pytest.mark.parametrize(("dtype", "factor", "offset", "words"), [
-    (np.float32, 3, 0, "3 times the right values"),
-    (np.float32, 1.0009765625, 0, "1.000977 times the right values"),
-    (np.float32, -1, 0, "-1 times the right values"),
-    (np.float16, 1.128, 0, "1.13 times the right values"),
-    (np.float64, 1 + 2e-7, 0, "1 times the right values"),
-    (np.float32, 1, -0.25, "the right values - 0.25"),
-    (np.float32, 1, 0.25, "the right values + 0.25"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "factor", "offset", "words"),
+    [
+        (np.float32, 3, 0, "3 times the right values"),
+        (np.float32, 1.0009765625, 0, "1.000977 times the right values"),
+        (np.float32, -1, 0, "-1 times the right values"),
+        (np.float16, 1.128, 0, "1.13 times the right values"),
+        (np.float64, 1 + 2e-7, 0, "1 times the right values"),
+        (np.float32, 1, -0.25, "the right values - 0.25"),
+        (np.float32, 1, 0.25, "the right values + 0.25"),
+    ],
+)
 def test_a_common_factor_or_offset_is_named(dtype, factor, offset, words):
     given = node(SOFTMAX, ROW.inputs[0], {"axis": 1}, dtype)
     got = (given.right[0].astype(float) * factor + offset).astype(dtype)
@@ -69,11 +72,19 @@ ONE_WRONG[0, 3] *= 5
 @pytest.mark.parametrize(
     "got",
     [
-        [RIGHT[:, ::-1]], [np.full_like(RIGHT, np.nan)], [RIGHT[0]], [RIGHT.astype(np.float64)],
-        [np.zeros_like(RIGHT)], [Foreign("a list")], [ONE_WRONG], None, [], [3 * RIGHT, RIGHT],
+        [RIGHT[:, ::-1]],
+        [np.full_like(RIGHT, np.nan)],
+        [RIGHT[0]],
+        [RIGHT.astype(np.float64)],
+        [np.zeros_like(RIGHT)],
+        [Foreign("a list")],
+        [ONE_WRONG],
+        None,
+        [],
+        [3 * RIGHT, RIGHT],
     ],
     ids=["reversed", "nan", "shape", "dtype", "zeros", "type", "one value", "refusal", "0", "2"],
-)  # fmt: skip
+)
 def test_nothing_is_guessed(got: Any) -> None:
     assert resemblance(wrong(ROW, got)) is None
 

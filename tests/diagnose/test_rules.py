@@ -37,10 +37,15 @@ def test_nothing_is_said_that_one_case_contradicts() -> None:
     assert learned(Feature("it is dark", PLAIN, FAILING | bits(39))) == "nothing"
 
 
-@pytest.mark.parametrize(("rank", "failures", "found"), [
-    (PLAIN, 6, "it is dark and x is 7"), (VALUE, 5, "it is dark and x is 7"),
-    (LIMIT, 6, "it is dark and x is 7"), (LIMIT, 5, "nothing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rank", "failures", "found"),
+    [
+        (PLAIN, 6, "it is dark and x is 7"),
+        (VALUE, 5, "it is dark and x is 7"),
+        (LIMIT, 6, "it is dark and x is 7"),
+        (LIMIT, 5, "nothing"),
+    ],
+)
 def test_a_limit_beside_another_fact_holds_of_all_failures(rank, failures, found):
     one = Feature("it is dark", PLAIN, FAILING | bits(6, 7))
     assert learned(one, Feature("x is 7", rank, bits(*range(failures), 8, 9))) == found
@@ -62,13 +67,17 @@ def test_what_holds_in_one_version_only_is_said_of_that() -> None:
     assert learned(*pair, version) == "a and b and the version is 13"
 
 
-@pytest.mark.parametrize(("feature", "failing", "questions", "found"), [
-    (DARK, bits(0, 1), range(40), "nothing"), (DARK, bits(0, 1, 2), range(40), "it is dark"),
-    # All types and opsets of one case are one question.
-    (DARK, FAILING, [0] * 6 + [1] * 34, "it is dark"),
-    (Feature("x is 7", VALUE, FAILING), FAILING, [0] * 6 + [1] * 34, "nothing"),
-    (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("feature", "failing", "questions", "found"),
+    [
+        (DARK, bits(0, 1), range(40), "nothing"),
+        (DARK, bits(0, 1, 2), range(40), "it is dark"),
+        # All types and opsets of one case are one question.
+        (DARK, FAILING, [0] * 6 + [1] * 34, "it is dark"),
+        (Feature("x is 7", VALUE, FAILING), FAILING, [0] * 6 + [1] * 34, "nothing"),
+        (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
+    ],
+)
 def test_few_cases_are_enough_for_what_kernels_branch_on_only(feature, failing, questions, found):
     seen = rule([feature], failing, OTHERS, failing, questions)
     assert (seen.text if seen else "nothing") == found
@@ -116,9 +125,14 @@ def test_all_facts_of_some_cases(snapshot: Any) -> None:
         replace(CASE, attrs=single | {"last": (1 << 31) - 1, "first": -1 << 31}, expect=invalid),
         *(replace(CASE, attrs={"axes": axes}) for axes in (-3, -1, 2, 3, ())),
     ]
-    said = [f"{rank} {text} {number}" for text, rank, number in (
-        ("a size", LIMIT, {0: 0, 1: 1, 2: 1234, 3: 2, 4: 2}), ("a fact", VALUE, {5: None}),
-    ) for text, rank, number in settle._tests(text, rank, number)]  # fmt: skip
+    said = [
+        f"{rank} {text} {number}"
+        for text, rank, number in (
+            ("a size", LIMIT, {0: 0, 1: 1, 2: 1234, 3: 2, 4: 2}),
+            ("a fact", VALUE, {5: None}),
+        )
+        for text, rank, number in settle._tests(text, rank, number)
+    ]
     for case in cases:
         of_model = settle._of_model(case, ["axis", "mode"])
         facts = (*of_model, *settle._of_inputs(case), *settle._of_values(case))

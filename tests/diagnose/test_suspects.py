@@ -122,12 +122,16 @@ def test_what_left_the_range_of_a_narrower_type_is_recognised_and_hides_nothing_
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
-@pytest.mark.parametrize("spoil", [
-    lambda out: out * (1 + 0.02 * CHANCE.standard_normal(out.shape)),
-    lambda out: out * 1.37,
-    lambda out: np.where(np.arange(out.size).reshape(out.shape) == 22, 0.7, out),
-    lambda out: CHANCE.uniform(0, 1, out.shape),
-], ids=["noise", "scale", "one_element", "random"])  # fmt: skip
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda out: out * (1 + 0.02 * CHANCE.standard_normal(out.shape)),
+        lambda out: out * 1.37,
+        lambda out: np.where(np.arange(out.size).reshape(out.shape) == 22, 0.7, out),
+        lambda out: CHANCE.uniform(0, 1, out.shape),
+    ],
+    ids=["noise", "scale", "one_element", "random"],
+)
 def test_what_no_mistake_gives_is_blamed_on_none(dtype: Any, spoil: Any) -> None:
     rows = node(SOFTMAX, ROWS, {"axis": 1}, dtype)
     got = spoil(rows.right[0].astype(np.float64)).astype(dtype)
@@ -176,20 +180,23 @@ def test_faults_of_types_are_told_from_mistakes(snapshot: Any, monkeypatch: Any)
     snapshot("faults", "\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize(("dtype", "factors", "types"), [
-    # The smallest error is 8 bits finer than a type's unit roundoff.
-    (np.float64, (1 + 2**-19, 1 - 2**-19, 1), "float32 float16"),
-    (np.float64, (1 + 2**-19 - 2**-40, 1 - 2**-20, 1), "float32"),
-    (np.float64, (1 + 2**-16, 1 - 2**-17, 1), "float32 float16 bfloat16"),
-    # Roundings are not all alike.
-    (np.float64, (1.001, 1.0011, 1.0014), "float32"),
-    (np.float64, (1.001, 1.0011, 1.0016), "float32 float16 bfloat16"),
-    (np.float64, (1.001, 1.0011, 1), "float32 float16 bfloat16"),
-    (np.float64, (1.001, 0.999, 1.0011), "float32 float16 bfloat16"),
-    (np.float64, (np.inf, 1, 1), "float32 float16 bfloat16"),
-    (np.float32, (1.001, 0.999, 1.0011), "float16 bfloat16"),
-    (np.float16, (1.25, 0.5, 1), "bfloat16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "factors", "types"),
+    [
+        # The smallest error is 8 bits finer than a type's unit roundoff.
+        (np.float64, (1 + 2**-19, 1 - 2**-19, 1), "float32 float16"),
+        (np.float64, (1 + 2**-19 - 2**-40, 1 - 2**-20, 1), "float32"),
+        (np.float64, (1 + 2**-16, 1 - 2**-17, 1), "float32 float16 bfloat16"),
+        # Roundings are not all alike.
+        (np.float64, (1.001, 1.0011, 1.0014), "float32"),
+        (np.float64, (1.001, 1.0011, 1.0016), "float32 float16 bfloat16"),
+        (np.float64, (1.001, 1.0011, 1), "float32 float16 bfloat16"),
+        (np.float64, (1.001, 0.999, 1.0011), "float32 float16 bfloat16"),
+        (np.float64, (np.inf, 1, 1), "float32 float16 bfloat16"),
+        (np.float32, (1.001, 0.999, 1.0011), "float16 bfloat16"),
+        (np.float16, (1.25, 0.5, 1), "bfloat16"),
+    ],
+)
 def test_poorer_arithmetics_are_those_whose_error_is_seen(dtype, factors, types):
     given = node(SOFTMAX, [[1, 2, 3]], {"axis": 1}, dtype)
     got = (given.right[0] * [factors]).astype(dtype)
@@ -201,14 +208,19 @@ def test_poorer_arithmetics_are_those_whose_error_is_seen(dtype, factors, types)
     assert replace(evidence, node=whole).narrower_types() == []
 
 
-@pytest.mark.parametrize(("name", "got", "is_it"), [
-    ("last_of_ties", LAST, True),
-    ("last_of_ties+output_in_float64", [LAST[0].astype(np.float64)], True),
-    ("last_of_ties", [LAST[0].astype(np.float64)], True),
-    ("last_of_ties+doubled", [np.float32([[2, 1]])], True),
-    ("last_of_ties+doubled", [-LAST[0]], False),
-    ("doubled", LAST, False), ("not_checked", LAST, False), ("refuses_float32", None, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "got", "is_it"),
+    [
+        ("last_of_ties", LAST, True),
+        ("last_of_ties+output_in_float64", [LAST[0].astype(np.float64)], True),
+        ("last_of_ties", [LAST[0].astype(np.float64)], True),
+        ("last_of_ties+doubled", [np.float32([[2, 1]])], True),
+        ("last_of_ties+doubled", [-LAST[0]], False),
+        ("doubled", LAST, False),
+        ("not_checked", LAST, False),
+        ("refuses_float32", None, True),
+    ],
+)
 def test_a_failure_looks_like_a_mistake_or_two(name: str, got: Any, is_it: bool) -> None:
     assert looks_like(name, wrong(FIRST, got)) is is_it
     assert name in names_of(HARDMAX)
@@ -238,10 +250,16 @@ def test_faults_in_words() -> None:
     assert (two.name, two.text) == ("doubled+output_in_float16", f"it was made up, and {said[0]}")
 
 
-@pytest.mark.parametrize(("given", "is_rounded"), [
-    (np.array([1 / 3]), True), (np.float32([1 / 3]), False), (np.float16([1 / 3]), False),
-    (np.array([1 + (1 << 24)]), False), (None, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "is_rounded"),
+    [
+        (np.array([1 / 3]), True),
+        (np.float32([1 / 3]), False),
+        (np.float16([1 / 3]), False),
+        (np.array([1 + (1 << 24)]), False),
+        (None, False),
+    ],
+)
 def test_nodes_of_wider_types_are_computed_in_a_narrower_one(given: Any, is_rounded: bool) -> None:
     made_on = Node(OpVersion("", "Abs", 13), () if given is None else (given,), {})
     same = mutant(lambda one: [one.inputs[0] if one.inputs else np.array([1 / 3])])
@@ -262,36 +280,62 @@ def test_what_left_the_range_is_cut_and_restored() -> None:
         assert fault._bounded(array) is array
 
 
-@pytest.mark.parametrize(("right", "got", "is_far"), [
-    (None, [9], False), ([4], Foreign("a"), False), ([1, 4], [[1, 9]], False),
-    ([1, 4], [2, 4], False), ([1, 4], [2.1, 4], True), ([1, 4], [-0.1, 4], True),
-    ([np.inf, 4], [1, 4], False), ([1, 4], [np.inf, 4], False), ([3, 4], [0, 4], False),
-    ([np.nan, 4], [7, 4], False), ([np.inf], [1], False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("right", "got", "is_far"),
+    [
+        (None, [9], False),
+        ([4], Foreign("a"), False),
+        ([1, 4], [[1, 9]], False),
+        ([1, 4], [2, 4], False),
+        ([1, 4], [2.1, 4], True),
+        ([1, 4], [-0.1, 4], True),
+        ([np.inf, 4], [1, 4], False),
+        ([1, 4], [np.inf, 4], False),
+        ([3, 4], [0, 4], False),
+        ([np.nan, 4], [7, 4], False),
+        ([np.inf], [1], False),
+    ],
+)
 def test_far_is_more_than_a_quarter_of_the_largest(right: Any, got: Any, is_far: bool) -> None:
     got = got if isinstance(got, Foreign) else np.float32(got)
     assert _is_far(None if right is None else np.float32(right), got) is is_far
 
 
-@pytest.mark.parametrize(("tier", "problem", "got", "fits"), [
-    ("range", "values", [0, 2], True), ("range", "values", [np.inf, 2], True),
-    ("range", "values", [0, 2.5], False), ("range", None, [1, 2], False),
-    ("", None, [0, 2], True), ("", "values", [0, 2], False), ("range", None, Foreign("a"), True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tier", "problem", "got", "fits"),
+    [
+        ("range", "values", [0, 2], True),
+        ("range", "values", [np.inf, 2], True),
+        ("range", "values", [0, 2.5], False),
+        ("range", None, [1, 2], False),
+        ("", None, [0, 2], True),
+        ("", "values", [0, 2], False),
+        ("range", None, Foreign("a"), True),
+    ],
+)
 def test_beside_what_left_the_range_all_else_is_right(tier, problem, got, fits):
     got = got if isinstance(got, Foreign) else np.float32(got)
     rounded: Any = SimpleNamespace(nearest=[np.float32([1, 2])], got=[got])
     assert _fits(Comparison("y", problem, tier=tier), rounded, 0) is fits
 
 
-@pytest.mark.parametrize(("wanted", "got", "types"), [
-    ((FLOAT64,), [np.float32], (FLOAT64, FLOAT32)), ((FLOAT64,), [np.float64], None),
-    ((FLOAT64, FLOAT32), [np.float32], None), ((FLOAT64,), [np.float32, np.float16], None),
-    ((FLOAT64,), [np.float32] * 2, (FLOAT64, FLOAT32)), ((None,), [np.float32], None),
-    ((FLOAT64,), [np.str_], None), ((DTYPES["string"],), [np.float32], None),
-    ((FLOAT64,), [object], None), ((FLOAT64,), [], None), ((), [np.float32], None),
-    ((DTYPES["bool"],), [np.int64], (DTYPES["bool"], DTYPES["int64"])),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wanted", "got", "types"),
+    [
+        ((FLOAT64,), [np.float32], (FLOAT64, FLOAT32)),
+        ((FLOAT64,), [np.float64], None),
+        ((FLOAT64, FLOAT32), [np.float32], None),
+        ((FLOAT64,), [np.float32, np.float16], None),
+        ((FLOAT64,), [np.float32] * 2, (FLOAT64, FLOAT32)),
+        ((None,), [np.float32], None),
+        ((FLOAT64,), [np.str_], None),
+        ((DTYPES["string"],), [np.float32], None),
+        ((FLOAT64,), [object], None),
+        ((FLOAT64,), [], None),
+        ((), [np.float32], None),
+        ((DTYPES["bool"],), [np.int64], (DTYPES["bool"], DTYPES["int64"])),
+    ],
+)
 def test_one_type_is_wanted_and_another_is_given(wanted: Any, got: Any, types: Any) -> None:
     ((want,),) = wrong(FIRST, None).admitted
     wants = tuple(replace(want, dtype=dtype) for dtype in wanted)

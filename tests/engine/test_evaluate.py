@@ -215,13 +215,16 @@ def test_special_values_are_those_of_the_formula_also_by_digits() -> None:
     assert not np.signbit(out[0, 0, 2])
 
 
-@pytest.mark.parametrize(("op", "dtype", "x", "want"), [
-    (("Reciprocal", 13), "f4", [[-0.0, 0, 2]], [-np.inf, np.inf, 0.5]),
-    (("Mul", 14), "f8", [[-0.0, 1e200], [1, 1e200]], [-0.0, np.inf]),
-    (("Erf", 13), "f8", [[-0.0, np.inf]], [-0.0, 1]),
-    (("Celu", 12), "f4", [[np.nan, -1, 3]], [np.nan, np.expm1(-1), 3]),
-    (("Pow", 15), "f8", [[-np.inf, 0, 2], [-0.5, np.inf, 3]], [0, 0, 8]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "dtype", "x", "want"),
+    [
+        (("Reciprocal", 13), "f4", [[-0.0, 0, 2]], [-np.inf, np.inf, 0.5]),
+        (("Mul", 14), "f8", [[-0.0, 1e200], [1, 1e200]], [-0.0, np.inf]),
+        (("Erf", 13), "f8", [[-0.0, np.inf]], [-0.0, 1]),
+        (("Celu", 12), "f4", [[np.nan, -1, 3]], [np.nan, np.expm1(-1), 3]),
+        (("Pow", 15), "f8", [[-np.inf, 0, 2], [-0.5, np.inf, 3]], [0, 0, 8]),
+    ],
+)
 def test_wider_values_keep_what_ieee_says_of_zeros_infinities_and_nan(op, dtype, x, want) -> None:
     node = Node(OpVersion("", *op), tuple(np.array(one, dtype) for one in x), {})
     for found in (correctly_rounded(node)[0][0], node.right[0]):

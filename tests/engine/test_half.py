@@ -102,9 +102,15 @@ def test_layout_and_byte_order_do_not_matter(dtype: DType, layout: str) -> None:
 
 
 @pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("bits", [
-    ALL_BITS, ALL_BITS[(ALL_BITS & 0x7FFF) < 0x7C00], ALL_BITS[:0x7BFF],
-], ids=["all", "finite", "positive"])  # fmt: skip
+@pytest.mark.parametrize(
+    "bits",
+    [
+        ALL_BITS,
+        ALL_BITS[(ALL_BITS & 0x7FFF) < 0x7C00],
+        ALL_BITS[:0x7BFF],
+    ],
+    ids=["all", "finite", "positive"],
+)
 def test_many_numbers_of_float16_are_cast_as_few_are(bits: Any, transposed: bool) -> None:
     # Of each number its float32, the next ones, and those beside half a step.
     steps = np.array([0, 1, 0x0FFF, 0x1000, 0x1001], np.uint32)
@@ -112,9 +118,13 @@ def test_many_numbers_of_float16_are_cast_as_few_are(bits: Any, transposed: bool
     singles = (wide(halves).view(np.uint32)[:, np.newaxis] + steps).view(np.float32)
     x, y = (singles.T, halves.reshape(1, -1).T) if transposed else (singles, halves)
     with np.errstate(invalid="ignore"):
-        few = [np.concatenate([cast(row) for row in rows]) for cast, rows in (
-            (lambda row: narrowed(row, np.dtype(np.float16)), np.array_split(x.ravel(), 99)),
-            (widened, np.array_split(y.ravel(), 99)))]  # fmt: skip
+        few = [
+            np.concatenate([cast(row) for row in rows])
+            for cast, rows in (
+                (lambda row: narrowed(row, np.dtype(np.float16)), np.array_split(x.ravel(), 99)),
+                (widened, np.array_split(y.ravel(), 99)),
+            )
+        ]
         got = narrowed(x, np.dtype(np.float16))
         assert got.flags.c_contiguous
         assert got.tobytes() == few[0].tobytes()

@@ -126,11 +126,20 @@ def test_a_tie_in_one_row_and_nan_in_another_are_not_taken_for_two_single_maxima
     assert places(answered(HARDMAX, x, {"axis": 1}), 1) == [[7, 30] * beside] * 3
 
 
-@pytest.mark.parametrize(("row", "place"), [
-    ([-0.0, 0.0, -1.0], 0), ([-1.0, -0.0, 0.0], 1), ([-3.0, -1.0, -2.0], 1),
-    ([-INF, -6e4, -6e4], 1), ([-INF, -INF], 0), ([1.0, INF, INF], 1), ([INF, NAN], 1),
-    ([-1.0, -NAN, NAN], 1), ([6e-8, 0.0, 1.2e-7], 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("row", "place"),
+    [
+        ([-0.0, 0.0, -1.0], 0),
+        ([-1.0, -0.0, 0.0], 1),
+        ([-3.0, -1.0, -2.0], 1),
+        ([-INF, -6e4, -6e4], 1),
+        ([-INF, -INF], 0),
+        ([1.0, INF, INF], 1),
+        ([INF, NAN], 1),
+        ([-1.0, -NAN, NAN], 1),
+        ([6e-8, 0.0, 1.2e-7], 2),
+    ],
+)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_signs_zeros_and_nan_of_16_bits(dtype: str, row: list[float], place: int) -> None:
     for filling in (0, 40):
@@ -153,9 +162,11 @@ def test_every_number_of_16_bits_beats_those_below_it(dtype: str) -> None:
 
 
 NAN_BITS = {
-    "float16": (0x7C01, 0xFC01, 0x7FFF), "bfloat16": (0x7F81, 0xFF81, 0x7FFF),
-    "float32": (0x7F800001, 0xFF800001), "float64": (0x7FF0000000000001, 0xFFF0000000000001),
-}  # fmt: skip
+    "float16": (0x7C01, 0xFC01, 0x7FFF),
+    "bfloat16": (0x7F81, 0xFF81, 0x7FFF),
+    "float32": (0x7F800001, 0xFF800001),
+    "float64": (0x7FF0000000000001, 0xFFF0000000000001),
+}
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -206,7 +217,7 @@ SMALL = [
     of("MaxPool", 8, (1, 2, 5, 4), kernel_shape=(5, 4)),
     of("LogSoftmax", 13, (3, 40, 2), axis=1),
     of("LogSoftmax", 1, (3, 4, 2)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

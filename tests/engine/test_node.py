@@ -69,40 +69,55 @@ def test_a_long_list_of_floats_is_rounded_at_once(monkeypatch: pytest.MonkeyPatc
 A_LIST, WHOLE = "a list of integers of 64 bits", "an integer of 64 bits"
 
 
-@pytest.mark.parametrize(("op", "attrs", "said"), [
-    (of("Hardmax", 13), {"axes": 1}, "no attribute axes; allowed: axis"),
-    (HARDMAX1, {}, "attribute Axes is mandatory"),
-    (of("Softmax", 13), {"axis": 0.5}, f"axis 0.5; allowed: {WHOLE}"),
-    (of("Softmax", 13), {"axis": "a"}, f"axis 'a'; allowed: {WHOLE}"),
-    (of("Softmax", 13), {"axis": True}, f"axis True; allowed: {WHOLE}"),
-    (of("Hardmax", 13), {"axis": 2**63}, f"axis {2**63}; allowed: {WHOLE}"),
-    (of("LpPool", 22), {"kernel_shape": 2}, f"kernel_shape 2; allowed: {A_LIST}"),
-    (of("LpPool", 22), {"kernel_shape": (2.5,)}, f"kernel_shape (2.5,); allowed: {A_LIST}"),
-    (of("LpPool", 22), {"kernel_shape": "22"}, f"kernel_shape '22'; allowed: {A_LIST}"),
-    (of("LpPool", 22), {"kernel_shape": (1,), "strides": None},
-     f"strides None; allowed: {A_LIST}"),
-    (of("LpPool", 22), {"kernel_shape": (1,), "p": 2.5}, f"p 2.5; allowed: {WHOLE}"),
-    (of("LpPool", 22), {"kernel_shape": (1,), "auto_pad": 1}, "auto_pad 1; allowed: a word"),
-    (of("LpPool", 1), {"kernel_shape": (1,), "p": "a"}, "p 'a'; allowed: a number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "attrs", "said"),
+    [
+        (of("Hardmax", 13), {"axes": 1}, "no attribute axes; allowed: axis"),
+        (HARDMAX1, {}, "attribute Axes is mandatory"),
+        (of("Softmax", 13), {"axis": 0.5}, f"axis 0.5; allowed: {WHOLE}"),
+        (of("Softmax", 13), {"axis": "a"}, f"axis 'a'; allowed: {WHOLE}"),
+        (of("Softmax", 13), {"axis": True}, f"axis True; allowed: {WHOLE}"),
+        (of("Hardmax", 13), {"axis": 2**63}, f"axis {2**63}; allowed: {WHOLE}"),
+        (of("LpPool", 22), {"kernel_shape": 2}, f"kernel_shape 2; allowed: {A_LIST}"),
+        (of("LpPool", 22), {"kernel_shape": (2.5,)}, f"kernel_shape (2.5,); allowed: {A_LIST}"),
+        (of("LpPool", 22), {"kernel_shape": "22"}, f"kernel_shape '22'; allowed: {A_LIST}"),
+        (
+            of("LpPool", 22),
+            {"kernel_shape": (1,), "strides": None},
+            f"strides None; allowed: {A_LIST}",
+        ),
+        (of("LpPool", 22), {"kernel_shape": (1,), "p": 2.5}, f"p 2.5; allowed: {WHOLE}"),
+        (of("LpPool", 22), {"kernel_shape": (1,), "auto_pad": 1}, "auto_pad 1; allowed: a word"),
+        (of("LpPool", 1), {"kernel_shape": (1,), "p": "a"}, "p 'a'; allowed: a number"),
+    ],
+)
 def test_an_attribute_is_refused_with_what_is_allowed(op, attrs, said):
     assert str(error_of(InvalidNode, bind, Node(op, (X,), attrs))) == f"{op}: {said}"
 
 
-@pytest.mark.parametrize(("name", "inputs", "said"), [
-    ("Hardmax", [], "0 inputs; allowed: 1"),
-    ("Hardmax", [X, X], "2 inputs; allowed: 1"),
-    ("Hardmax", [None], "0 inputs; allowed: 1"),
-    ("Clip", [], "0 inputs; allowed: 1 to 3"),
-    ("Clip", [X, X, X, X], "4 inputs; allowed: 1 to 3"),
-    ("Clip", [None, X], "input input is left out, which is not optional"),
-    ("Clip", [X, X.astype(np.float64)],
-     "min of type float64 beside input of type float32; both are T"),
-    ("Concat", [], "0 inputs; allowed: 1 or more"),
-    ("Concat", [X, None, X], "input inputs is left out, which is not optional"),
-    ("Concat", [X, X.astype(np.int8)],
-     "inputs of type int8 beside inputs of type float32; both are T"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "inputs", "said"),
+    [
+        ("Hardmax", [], "0 inputs; allowed: 1"),
+        ("Hardmax", [X, X], "2 inputs; allowed: 1"),
+        ("Hardmax", [None], "0 inputs; allowed: 1"),
+        ("Clip", [], "0 inputs; allowed: 1 to 3"),
+        ("Clip", [X, X, X, X], "4 inputs; allowed: 1 to 3"),
+        ("Clip", [None, X], "input input is left out, which is not optional"),
+        (
+            "Clip",
+            [X, X.astype(np.float64)],
+            "min of type float64 beside input of type float32; both are T",
+        ),
+        ("Concat", [], "0 inputs; allowed: 1 or more"),
+        ("Concat", [X, None, X], "input inputs is left out, which is not optional"),
+        (
+            "Concat",
+            [X, X.astype(np.int8)],
+            "inputs of type int8 beside inputs of type float32; both are T",
+        ),
+    ],
+)
 def test_inputs_are_refused_with_what_is_allowed(made, name, inputs, said):
     made("Hardmax", 13, function=lambda input, *, axis: input)
     made("Clip", 13, function=lambda input, min=None, max=None: input)
@@ -121,9 +136,17 @@ def test_optional_inputs_may_be_left_out_or_be_none(made: Any) -> None:
 
 @pytest.mark.parametrize(
     ("version", "dtype"),
-    [(1, ml_dtypes.bfloat16), (11, ml_dtypes.bfloat16), (13, np.int32), (13, np.complex64),
-     (13, np.bool_), (13, np.str_), (13, np.object_), (13, ml_dtypes.float8_e4m3fn)],
-)  # fmt: skip
+    [
+        (1, ml_dtypes.bfloat16),
+        (11, ml_dtypes.bfloat16),
+        (13, np.int32),
+        (13, np.complex64),
+        (13, np.bool_),
+        (13, np.str_),
+        (13, np.object_),
+        (13, ml_dtypes.float8_e4m3fn),
+    ],
+)
 def test_a_foreign_dtype_is_named_with_the_choice(version: int, dtype: Any) -> None:
     choice = "float16, bfloat16, float32, float64" if version == 13 else "float16, float32, float64"
     with pytest.raises(InvalidNode) as error:
@@ -187,10 +210,17 @@ def test_a_scalar_has_no_axis(axis: int) -> None:
         from_the_front(-1, 3)
 
 
-@pytest.mark.parametrize(("shape", "axis", "matrix"), [
-    ((2, 3, 4), 0, (1, 24)), ((2, 3, 4), 1, (2, 12)), ((2, 3, 4), 2, (6, 4)), ((5,), 0, (1, 5)),
-    ((2, 0, 3), 1, (2, 0)), ((2, 0, 3), 2, (0, 3)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shape", "axis", "matrix"),
+    [
+        ((2, 3, 4), 0, (1, 24)),
+        ((2, 3, 4), 1, (2, 12)),
+        ((2, 3, 4), 2, (6, 4)),
+        ((5,), 0, (1, 5)),
+        ((2, 0, 3), 1, (2, 0)),
+        ((2, 0, 3), 2, (0, 3)),
+    ],
+)
 def test_a_tensor_seen_as_a_matrix(shape, axis, matrix):
     assert matrix_of(shape, axis) == matrix
 
@@ -199,17 +229,20 @@ ONE = np.ones(1, np.float32)
 WAVE = np.ones((1, 8, 1), np.float32)
 
 
-@pytest.mark.parametrize(("name", "since", "inputs"), [
-    ("Trilu", 14, (X[0], np.array([0]))),
-    ("Dropout", 13, (X, ONE / 2)),
-    ("DFT", 20, (WAVE, np.array([3]))),
-    ("DFT", 20, (WAVE, None, np.array([1]))),
-    ("STFT", 17, (WAVE, np.array([2]), None, np.array([4]))),
-    ("HannWindow", 17, (np.array([5]),)),
-    ("SequenceAt", 11, (np.array([0]), ONE)),
-    ("Pad", 13, (ONE, np.array([1, 1]), ONE[None])),
-    ("CumSum", 14, (ONE, np.array([0]))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "since", "inputs"),
+    [
+        ("Trilu", 14, (X[0], np.array([0]))),
+        ("Dropout", 13, (X, ONE / 2)),
+        ("DFT", 20, (WAVE, np.array([3]))),
+        ("DFT", 20, (WAVE, None, np.array([1]))),
+        ("STFT", 17, (WAVE, np.array([2]), None, np.array([4]))),
+        ("HannWindow", 17, (np.array([5]),)),
+        ("SequenceAt", 11, (np.array([0]), ONE)),
+        ("Pad", 13, (ONE, np.array([1, 1]), ONE[None])),
+        ("CumSum", 14, (ONE, np.array([0]))),
+    ],
+)
 def test_whether_a_list_of_one_is_a_scalar_is_open(name: str, since: int, inputs: Any) -> None:
     assert evaluate(of(name, since), list(inputs), {})
     with operators.only_what_is_said(), pytest.raises(NotSupported, match="allowed: a scalar"):

@@ -34,60 +34,87 @@ def described(name: str, *ignores: str) -> Operator:
 
 WRONG: dict[str, tuple[str, int, Callable[..., Any], str]] = {
     "a version that there is not": (
-        "Softmax", 12, lambda input, *, axis: input,
+        "Softmax",
+        12,
+        lambda input, *, axis: input,
         "there is no version 12 (there are: 1, 11, 13)",
     ),
     "too many inputs": (
-        "Softmax", 13, lambda input, other, *, axis: input,
+        "Softmax",
+        13,
+        lambda input, other, *, axis: input,
         "version 13: its inputs are input, other; the schema has input",
     ),
     "no inputs": (
-        "Softmax", 13, lambda *, axis: axis,
+        "Softmax",
+        13,
+        lambda *, axis: axis,
         "version 13: its inputs are none; the schema has input",
     ),
     "an input of another name": (
-        "Softmax", 13, lambda x, *, axis: x, "version 13: input 'x' is 'input' in the schema",
+        "Softmax",
+        13,
+        lambda x, *, axis: x,
+        "version 13: input 'x' is 'input' in the schema",
     ),
     "an optional input without a default": (
-        "Clip", 13, lambda input, min, max=None: input,
+        "Clip",
+        13,
+        lambda input, min, max=None: input,
         "version 13: input 'min' is optional in the schema",
     ),
     "a default of an input that is not optional": (
-        "Softmax", 13, lambda input=None, *, axis: input,
+        "Softmax",
+        13,
+        lambda input=None, *, axis: input,
         "version 13: input 'input' is single in the schema",
     ),
     "a variadic input that takes one": (
-        "Concat", 13, lambda inputs, *, axis: inputs,
+        "Concat",
+        13,
+        lambda inputs, *, axis: inputs,
         "version 13: input 'inputs' is variadic in the schema",
     ),
     "a missing attribute": (
-        "Softmax", 13, lambda input: input, "version 13: attribute 'axis' of the schema is missing",
+        "Softmax",
+        13,
+        lambda input: input,
+        "version 13: attribute 'axis' of the schema is missing",
     ),
     "an attribute of no version": (
-        "Softmax", 13, lambda input, *, axis, axes=(): input,
+        "Softmax",
+        13,
+        lambda input, *, axis, axes=(): input,
         "version 13: attribute 'axes' is in no version of the schema (did you mean 'axis'?)",
     ),
     "several things at once": (
-        "LayerNormalization", 17, lambda x, Scale, B, *, axis, epsilon, stash_typ: x,
+        "LayerNormalization",
+        17,
+        lambda x, Scale, B, *, axis, epsilon, stash_typ: x,
         "version 17: input 'B' is optional in the schema\n"
         "version 17: attribute 'stash_type' of the schema is missing\n"
         "version 17: attribute 'stash_typ' is in no version of the schema "
         "(did you mean 'stash_type'?)",
     ),
     "an attribute of another version": (
-        "LpPool", 11,
+        "LpPool",
+        11,
         lambda X, *, auto_pad, kernel_shape, p, pads, strides, dilations: X,
         "version 11: attribute 'dilations' needs a default, because this version lacks it",
     ),
     "another default": (
-        "Softmax", 13, lambda input, *, axis=1: input,
+        "Softmax",
+        13,
+        lambda input, *, axis=1: input,
         "version 13: attribute 'axis' defaults to 1, not -1",
     ),
     "a default of a mandatory attribute": (
-        "SpaceToDepth", 13, lambda input, *, blocksize=2: input,
+        "SpaceToDepth",
+        13,
+        lambda input, *, blocksize=2: input,
         "version 13: attribute 'blocksize' is mandatory in the schema, and takes no default",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("decorator", ["formula", "also_honest", "mutant"])
@@ -214,35 +241,42 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize(("right", "wrong", "line", "said"), [
-    ("exact=", "exakt=", 5, "'exakt' (did you mean 'exact'?)"),
-    ("Trilu", "Trilo", 5, "no operator 'Trilo' in domain '' (did you mean 'Trilu'?)"),
-    ("OP.formula", "OP.formla", 8, "'formla' (did you mean 'formula'?)"),
-    ("= operator", "= operater", 5,
-     "name 'operater' is not defined (did you mean 'operator'?)"),
-    ("(14)", "(15)", 8, "there is no version 15 (there are: 14)"),
-    ("upper)", "uper)", 8, "'uper' is in no version of the schema (did you mean 'upper'?)"),
-    ("upper):", "upper)", 9, "SyntaxError: expected ':'"),
-    ("OP.formula(14)", "OP.formula", 8, "Trilu: formula: parentheses are missing (did you"),
-    ("@OP.f", "@OP.mutant\n@OP.f", 8, "mutant: parentheses are missing (did you mean @OP.mut"),
-    ("@OP.f", "@OP.also_honest\n@OP.f", 8, "also_honest: parentheses are missing (did you"),
-    ("(14)", "('14')", 8, "Trilu: formula: versions are whole numbers, not '14'"),
-    ("@OP.f", "@OP.mutant('x', '14')\n@OP.f", 8, "mutant: versions are whole numbers, not '1"),
-    ("(14)", "()", 8, "Trilu: formula: it names no version (of 14), nor does one above it"),
-    ("@OP.f", "@OP.formula(14)\n@OP.f", 8, "version 14 of it is declared above already"),
-    ("@OP.f", f"{MUTANT}{MUTANT}@OP.f", 8, "version 14 of it is declared above already"),
-    ("@OP.f", "# ", 1, "Trilu: it has no formula"),
-    (TRILU, "", 1, "trilu.py declares no operator (did you mean 'Trilu'?)"),
-    ("OP =", "operator('Det')\nOP =", 1, "Det: trilu.py declares it, but it is looked for in"),
-    ("import num", "import nnum", 2, "ImportError: cannot import name 'nnumbers'"),
-    (TRILU, f"{TRILU}\nraise SystemExit(0)", 12, "SystemExit: 0"),
-    ("exact=True", "low='a'", 5, "Trilu: low and high are numbers, not 'a'"),
-    ("@OP.f", "@OP.mutant('x', 14, only=('float31',))\n@OP.f", 8, "'float31' is no dtype (did"),
-    ("    return", "    input[...] = 0\n    return", 10, "assignment destination is read-only"),
-    ("xp", "xp", 10, "no function tril; NAMES has "),
-    ("xp.tril(input)", "input, k", 8, "the formula returns 2 outputs; allowed: 1"),
-    ("xp.tril(input)", "input[0][0]", 10, "the formula raised IndexError: invalid index"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "said"),
+    [
+        ("exact=", "exakt=", 5, "'exakt' (did you mean 'exact'?)"),
+        ("Trilu", "Trilo", 5, "no operator 'Trilo' in domain '' (did you mean 'Trilu'?)"),
+        ("OP.formula", "OP.formla", 8, "'formla' (did you mean 'formula'?)"),
+        (
+            "= operator",
+            "= operater",
+            5,
+            "name 'operater' is not defined (did you mean 'operator'?)",
+        ),
+        ("(14)", "(15)", 8, "there is no version 15 (there are: 14)"),
+        ("upper)", "uper)", 8, "'uper' is in no version of the schema (did you mean 'upper'?)"),
+        ("upper):", "upper)", 9, "SyntaxError: expected ':'"),
+        ("OP.formula(14)", "OP.formula", 8, "Trilu: formula: parentheses are missing (did you"),
+        ("@OP.f", "@OP.mutant\n@OP.f", 8, "mutant: parentheses are missing (did you mean @OP.mut"),
+        ("@OP.f", "@OP.also_honest\n@OP.f", 8, "also_honest: parentheses are missing (did you"),
+        ("(14)", "('14')", 8, "Trilu: formula: versions are whole numbers, not '14'"),
+        ("@OP.f", "@OP.mutant('x', '14')\n@OP.f", 8, "mutant: versions are whole numbers, not '1"),
+        ("(14)", "()", 8, "Trilu: formula: it names no version (of 14), nor does one above it"),
+        ("@OP.f", "@OP.formula(14)\n@OP.f", 8, "version 14 of it is declared above already"),
+        ("@OP.f", f"{MUTANT}{MUTANT}@OP.f", 8, "version 14 of it is declared above already"),
+        ("@OP.f", "# ", 1, "Trilu: it has no formula"),
+        (TRILU, "", 1, "trilu.py declares no operator (did you mean 'Trilu'?)"),
+        ("OP =", "operator('Det')\nOP =", 1, "Det: trilu.py declares it, but it is looked for in"),
+        ("import num", "import nnum", 2, "ImportError: cannot import name 'nnumbers'"),
+        (TRILU, f"{TRILU}\nraise SystemExit(0)", 12, "SystemExit: 0"),
+        ("exact=True", "low='a'", 5, "Trilu: low and high are numbers, not 'a'"),
+        ("@OP.f", "@OP.mutant('x', 14, only=('float31',))\n@OP.f", 8, "'float31' is no dtype (did"),
+        ("    return", "    input[...] = 0\n    return", 10, "assignment destination is read-only"),
+        ("xp", "xp", 10, "no function tril; NAMES has "),
+        ("xp.tril(input)", "input, k", 8, "the formula returns 2 outputs; allowed: 1"),
+        ("xp.tril(input)", "input[0][0]", 10, "the formula raised IndexError: invalid index"),
+    ],
+)
 def test_a_mistake_in_a_file_is_told_with_its_line_and_no_traceback(
     trilu: Path, right: str, wrong: str, line: int, said: str
 ) -> None:
@@ -294,9 +328,15 @@ print(*(n.rpartition(".")[2] for n in sys.modules if n.startswith("opcheck.engin
 
 @pytest.mark.parametrize(
     ("name", "file"),
-    [("LpPool", "lp_pool"), ("GatherND", "gather_nd"), ("TopK", "top_k"), ("LRN", "lrn"),
-     ("LayerNormalization", "layer_normalization"), ("DML_ACTIVATION_HARDMAX1",) * 2],
-)  # fmt: skip
+    [
+        ("LpPool", "lp_pool"),
+        ("GatherND", "gather_nd"),
+        ("TopK", "top_k"),
+        ("LRN", "lrn"),
+        ("LayerNormalization", "layer_normalization"),
+        ("DML_ACTIVATION_HARDMAX1",) * 2,
+    ],
+)
 def test_a_file_is_named_as_its_operator(name: str, file: str) -> None:
     assert operators.snake(name) == file.lower()
 
@@ -320,8 +360,11 @@ def test_a_family_lists_its_operators_and_is_loaded_for_them(monkeypatch, tmp_pa
 def test_the_dtypes_of_a_version_are_the_schema_s() -> None:
     assert dtypes_of(OpVersion("", "Hardmax", 11)) == ("float16", "float32", "float64")
     assert set(dtypes_of(OpVersion("", "Hardmax", 13))) == {
-        "bfloat16", "float16", "float32", "float64",
-    }  # fmt: skip
+        "bfloat16",
+        "float16",
+        "float32",
+        "float64",
+    }
     assert dtypes_of(OpVersion("", "Hardmax", 12)) == ()
 
 

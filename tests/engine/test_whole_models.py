@@ -20,9 +20,17 @@ from tests.asking import shipped_cases
 MUL = opset.versions("", "Mul")[14].op
 #: What these do is a matter of bits, of counts or of indices, not of numbers within a bound.
 OF_BITS = {
-    "ArgMax", "ArgMin", "BitCast", "Hardmax", "MaxPool", "MaxRoiPool", "MaxUnpool",
-    "NonMaxSuppression", "OneHot", "Unique",
-}  # fmt: skip
+    "ArgMax",
+    "ArgMin",
+    "BitCast",
+    "Hardmax",
+    "MaxPool",
+    "MaxRoiPool",
+    "MaxUnpool",
+    "NonMaxSuppression",
+    "OneHot",
+    "Unique",
+}
 #: Next to a step, the middle of what is admitted stands for it.
 STEPS = {"Cast", "CastLike", "Ceil", "Floor", "Round"}
 

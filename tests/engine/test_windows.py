@@ -103,10 +103,14 @@ def test_gathering_takes_bounded_portions() -> None:
     assert len(portions) == 12
 
 
-@pytest.mark.parametrize(("size", "pads", "stride", "sums", "gathered"), [
-    (HUGE, (HUGE - 1, 1), 1, [1, 3, 7, 7], [[1, 0, 0], [1, 2, 0], [1, 2, 4], [1, 2, 4]]),
-    (1, (2 * HUGE, HUGE), HUGE, [0, 0, 1, 0], [[0], [0], [1], [0]]),
-], ids=["of any size", "that begin beyond 64 bits"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "pads", "stride", "sums", "gathered"),
+    [
+        (HUGE, (HUGE - 1, 1), 1, [1, 3, 7, 7], [[1, 0, 0], [1, 2, 0], [1, 2, 4], [1, 2, 4]]),
+        (1, (2 * HUGE, HUGE), HUGE, [0, 0, 1, 0], [[0], [0], [1], [0]]),
+    ],
+    ids=["of any size", "that begin beyond 64 bits"],
+)
 def test_windows_are_no_work_beyond_their_elements(size, pads, stride, sums, gathered) -> None:
     windows = windows_of((1, 1, 3), kernel_shape=(size,), pads=pads, strides=(stride,))
     x = np.array([[[1.0, 2.0, 4.0]]])
@@ -254,16 +258,28 @@ def test_lists_need_a_value_or_two_for_each_spatial_axis() -> None:
             windows_of((1,) * rank, kernel_shape=())
 
 
-@pytest.mark.parametrize(("attrs", "said"), [
-    ({"pads": (0, -1)}, "pads [0, -1] holds -1; allowed: 0 or more"),
-    ({"ceil_mode": -1}, "ceil_mode -1; allowed: 0, 1"),
-    ({"ceil_mode": 2}, "ceil_mode 2; allowed: 0, 1"),
-    *(({"auto_pad": word}, f"auto_pad {word!r}; allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID")
-      for word in ("", "SAME", "same_upper", "NOTSET ")),
-    *(({"auto_pad": word, "pads": (1, 1)},
-       f"pads [1, 1] and auto_pad {word}; allowed: one of them")
-      for word in ("SAME_UPPER", "SAME_LOWER", "VALID")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("attrs", "said"),
+    [
+        ({"pads": (0, -1)}, "pads [0, -1] holds -1; allowed: 0 or more"),
+        ({"ceil_mode": -1}, "ceil_mode -1; allowed: 0, 1"),
+        ({"ceil_mode": 2}, "ceil_mode 2; allowed: 0, 1"),
+        *(
+            (
+                {"auto_pad": word},
+                f"auto_pad {word!r}; allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID",
+            )
+            for word in ("", "SAME", "same_upper", "NOTSET ")
+        ),
+        *(
+            (
+                {"auto_pad": word, "pads": (1, 1)},
+                f"pads [1, 1] and auto_pad {word}; allowed: one of them",
+            )
+            for word in ("SAME_UPPER", "SAME_LOWER", "VALID")
+        ),
+    ],
+)
 def test_what_is_forbidden_is_named_with_what_is_allowed(attrs: dict[str, Any], said: str) -> None:
     assert refusal(**attrs) == said
     assert along(5, kernel_shape=2, auto_pad="NOTSET", pads=(1, 1)).begin == 1

@@ -44,12 +44,17 @@ def test_the_shipped_arguments_are_about_mutants_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("limits", "holds"),
     [
-        ("", True), (", versions: [11, 13]", True), (", dtypes: [float32]", True),
-        (", versions: [13], dtypes: [float32]", True), (", op: [Hardmax]", True),
-        (", versions: [11]", False), (", dtypes: [float16]", False),
-        (", versions: [13], dtypes: [float16]", False), (", op: Softmax", False),
+        ("", True),
+        (", versions: [11, 13]", True),
+        (", dtypes: [float32]", True),
+        (", versions: [13], dtypes: [float32]", True),
+        (", op: [Hardmax]", True),
+        (", versions: [11]", False),
+        (", dtypes: [float16]", False),
+        (", versions: [13], dtypes: [float16]", False),
+        (", op: Softmax", False),
     ],
-)  # fmt: skip
+)
 def test_an_argument_holds_where_it_says(file: Path, limits: str, holds: bool) -> None:
     entry = f"{{mutants: [axis_in_32_bits], why: few axes{limits}}}"
     file.write_text(f"op: [Hardmax, Softmax]\nequivalent:\n- {entry}\n")
@@ -61,19 +66,23 @@ def test_an_argument_holds_where_it_says(file: Path, limits: str, holds: bool) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("mutants: [last_of_tie], why: a", "3:14: mutants: Hardmax has no 'last_of_tie' there (did"
-         " you mean 'last_of_ties'"),
+        (
+            "mutants: [last_of_tie], why: a",
+            "3:14: mutants: Hardmax has no 'last_of_tie' there (did you mean 'last_of_ties'",
+        ),
         ("mutants: [], why: a", "3:13: equivalent.mutants: must hold at least 1"),
         ("mutants: [last_of_ties], why: ''", "3:34: equivalent.why: must not be empty"),
         ("mutants: [last_of_ties]", "3:3: an item of equivalent: 'why' is missing"),
         ("mutants: [last_of_ties], why: a, version: [13]", "3:37: unknown key 'version' (did"),
         ("mutants: [last_of_ties], why: a, versions: [12]", "3:48: versions: Hardmax has no '12'"),
-        ("mutants: [last_of_ties], why: a, dtypes: [float23]", "3:46: dtypes: Hardmax has no"
-         " 'float23' there (did you mean 'float32'"),
+        (
+            "mutants: [last_of_ties], why: a, dtypes: [float23]",
+            "3:46: dtypes: Hardmax has no 'float23' there (did you mean 'float32'",
+        ),
         ("mutants: [last_of_ties], why: a, op: Hardmx", "3:41: op: there is no 'Hardmx' (did"),
         ("mutants: [axis_in_32_bits], why: a, versions: [11], dtypes: [bfloat16]", "dtypes: Hardm"),
     ],
-)  # fmt: skip
+)
 def test_an_argument_about_nothing_is_refused_with_its_place(file, text, said):
     file.write_text(f"op: Hardmax\nequivalent:\n- {{{text}}}\n")
     with pytest.raises(CaseFileError, match=r"^equivalent/some.yaml:3:") as error:

@@ -46,11 +46,14 @@ def test_a_failure_shows_the_input_beside_the_wrong_elements(tmp_path: Path) -> 
     assert [element.want for element in worst] == RIGHT.reshape(-1).tolist()
 
 
-@pytest.mark.parametrize(("text", "self_check"), [
-    ("{name: made}", True),
-    ("{name: made, expect: {output: [[1, 0, 0], [1, 0, 0]]}}", False),
-    ("{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "self_check"),
+    [
+        ("{name: made}", True),
+        ("{name: made, expect: {output: [[1, 0, 0], [1, 0, 0]]}}", False),
+        ("{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}", False),
+    ],
+)
 def test_the_engine_against_itself_is_marked(tmp_path: Path, text: str, self_check: bool) -> None:
     case = one(tmp_path, text)
     assert result_of(case, ENGINE).verdict is Verdict.PASS
@@ -140,11 +143,14 @@ def test_who_does_not_support_the_twin_either_supports_nothing_of_it(tmp_path, t
     assert (result.verdict, result.reason) == (Verdict.UNSUPPORTED, reason)
 
 
-@pytest.mark.parametrize(("outcome", "verdict", "reason"), [
-    (Crashed("exited with status 0"), Verdict.CRASH, "exited with status 0"),
-    (TimedOut(30), Verdict.TIMEOUT, "no answer within 30 s"),
-    (model.OutOfMemory("took too much"), Verdict.OOM, "took too much"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("outcome", "verdict", "reason"),
+    [
+        (Crashed("exited with status 0"), Verdict.CRASH, "exited with status 0"),
+        (TimedOut(30), Verdict.TIMEOUT, "no answer within 30 s"),
+        (model.OutOfMemory("took too much"), Verdict.OOM, "took too much"),
+    ],
+)
 @pytest.mark.parametrize("rule", ["must", "should"])
 def test_a_lost_process_is_its_own_verdict_whatever_the_rule(
     tmp_path: Path, outcome: Outcome, verdict: Verdict, reason: str, rule: str
@@ -246,11 +252,15 @@ def test_who_is_lost_at_a_later_opset_is_judged_by_its_own_and_that_is_told(tmp_
 @pytest.mark.parametrize(
     "outcome",
     [
-        right(), Produced((1 - RIGHT,), 0.1), Produced((RIGHT,), 0.1, unstable="so"),
-        Raised("second run", "Refused", "no", True), NotRun("gone"), *LOST,
+        right(),
+        Produced((1 - RIGHT,), 0.1),
+        Produced((RIGHT,), 0.1, unstable="so"),
+        Raised("second run", "Refused", "no", True),
+        NotRun("gone"),
+        *LOST,
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_later_opsets_are_asked_about_after_refusals_alone(tmp_path, outcome):
     assert opsets(inquiry(one(tmp_path, "{name: made}"), outcome)[0]) == [13]
 
@@ -264,14 +274,18 @@ def test_nor_about_models_that_may_be_refused(tmp_path: Path) -> None:
                 assert len(inquiry(one(tmp_path, text), refusal, twin)[0]) == 2
 
 
-@pytest.mark.parametrize(("op", "fields"), [
-    # The next version of Hardmax comes with opset 11.
-    ("Hardmax", "opset: 10, attrs: {axis: 0}, inputs: {input: [1, 2]}"),
-    (
-        f"{HARDMAX1}\ndomain: com.microsoft.dml\nopset: 1",
-        "attrs: {Axes: [0]}, inputs: {InputTensor: [1, 2]}",
-    ),
-], ids=["the last of its version", "DirectML"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "fields"),
+    [
+        # The next version of Hardmax comes with opset 11.
+        ("Hardmax", "opset: 10, attrs: {axis: 0}, inputs: {input: [1, 2]}"),
+        (
+            f"{HARDMAX1}\ndomain: com.microsoft.dml\nopset: 1",
+            "attrs: {Axes: [0]}, inputs: {InputTensor: [1, 2]}",
+        ),
+    ],
+    ids=["the last of its version", "DirectML"],
+)
 def test_where_there_is_no_later_opset_nothing_more_is_asked(tmp_path, op, fields):
     (case,) = cases_in(tmp_path, f"op: {op}\ndtype: float32\ncases:\n- {{name: made, {fields}}}")
     _, result = inquiry(case, NOT_HERE)
@@ -319,17 +333,20 @@ AGAIN = "answered other data wrongly in its second run, and otherwise in a first
 WRONG = f"{AGAIN}the second differs from the first answer in output 0: 0.0 at [0, 0], first 1.0"
 
 
-@pytest.mark.parametrize(("fields", "backend", "reason"), [
-    # Reversed, the input has its maxima elsewhere; one of equal numbers has them where it had.
-    ("", stale, OLD),
-    (", inputs: {input: {shape: [2, 3], constant: 1}}", stale, ""),
-    (", inputs: {input: {shape: [2, 3], constant: 0}}", stale, ""),
-    # The text does not decide.
-    (", rule: should", stale, ""),
-    ("", lambda: right_but(lambda run, _: run == 2), WRONG),
-    # Whoever is wrong on other data in any run is left to other cases.
-    ("", lambda: right_but(lambda _, x: not np.array_equal(x, X)), ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "backend", "reason"),
+    [
+        # Reversed, the input has its maxima elsewhere; one of equal numbers has them where it had.
+        ("", stale, OLD),
+        (", inputs: {input: {shape: [2, 3], constant: 1}}", stale, ""),
+        (", inputs: {input: {shape: [2, 3], constant: 0}}", stale, ""),
+        # The text does not decide.
+        (", rule: should", stale, ""),
+        ("", lambda: right_but(lambda run, _: run == 2), WRONG),
+        # Whoever is wrong on other data in any run is left to other cases.
+        ("", lambda: right_but(lambda _, x: not np.array_equal(x, X)), ""),
+    ],
+)
 def test_who_answers_other_data_by_an_old_answer_is_unstable(tmp_path, fields, backend, reason):
     result = result_of(one(tmp_path, f"{{name: made{fields}}}"), backend())
     verdict = Verdict.UNSTABLE if reason else Verdict.PASS

@@ -58,35 +58,95 @@ def test_a_case_that_the_engine_contradicts_accuses_nobody(tmp_path: Path) -> No
     [
         # ONNX infers nothing of axes that are fed.
         ("Squeeze", 13, "{name: made, inputs: {data: [[[1]]], axes: [1]}}", 2, "float32"),
-        ("Squeeze", 13, "{name: made, inputs: {data: [[[1]]], axes: [1]}, expect:"
-         " {squeezed: [[1]]}}", 2, "float32"),
-        ("Squeeze", 13, "{name: made, inputs: {data: [[[1, 2]]], axes: [2]}, expect:"
-         " {rejected: so, legal: {inputs.axes: [0]}}}", 2, "float32"),
+        (
+            "Squeeze",
+            13,
+            "{name: made, inputs: {data: [[[1]]], axes: [1]}, expect: {squeezed: [[1]]}}",
+            2,
+            "float32",
+        ),
+        (
+            "Squeeze",
+            13,
+            "{name: made, inputs: {data: [[[1, 2]]], axes: [2]}, expect:"
+            " {rejected: so, legal: {inputs.axes: [0]}}}",
+            2,
+            "float32",
+        ),
         # The type of the twin is not that of the model that is to be refused.
-        ("Cast", 13, "{name: made, inputs: {input: [1]}, attrs: {to: 99}, expect:"
-         " {rejected: so, legal: {attrs.to: 7}}}", 1, None),
-        ("Squeeze", 13, "{name: made, rule: open, inputs: {data: [[[1]]], axes: [1]}, expect:"
-         " {any_of: [{as: row, squeezed: [[1]]}, {as: flat, squeezed: [1]}]}}", None, "float32"),
+        (
+            "Cast",
+            13,
+            "{name: made, inputs: {input: [1]}, attrs: {to: 99}, expect:"
+            " {rejected: so, legal: {attrs.to: 7}}}",
+            1,
+            None,
+        ),
+        (
+            "Squeeze",
+            13,
+            "{name: made, rule: open, inputs: {data: [[[1]]], axes: [1]}, expect:"
+            " {any_of: [{as: row, squeezed: [[1]]}, {as: flat, squeezed: [1]}]}}",
+            None,
+            "float32",
+        ),
         # A twin of another rank says nothing.
-        ("LpPool", 1, "{name: made, inputs: {X: [[1]]}, attrs: {kernel_shape: [1]}, expect:"
-         " {rejected: so, legal: {inputs.X: [[[1]]]}}}", None, "float32"),
-        ("Squeeze", 13, "{name: made, inputs: {data: [[[1]]], axes: [1]}, tolerance: {ulp: 0},"
-         " expect: {agree: true}}", 2, "float32"),
+        (
+            "LpPool",
+            1,
+            "{name: made, inputs: {X: [[1]]}, attrs: {kernel_shape: [1]}, expect:"
+            " {rejected: so, legal: {inputs.X: [[[1]]]}}}",
+            None,
+            "float32",
+        ),
+        (
+            "Squeeze",
+            13,
+            "{name: made, inputs: {data: [[[1]]], axes: [1]}, tolerance: {ulp: 0},"
+            " expect: {agree: true}}",
+            2,
+            "float32",
+        ),
         # No memory holds the answer.
-        ("ConstantOfShape", 21, "{name: made, inputs: {input: {value: [60000, 60000, 60000]}}}",
-         3, "float32"),
+        (
+            "ConstantOfShape",
+            21,
+            "{name: made, inputs: {input: {value: [60000, 60000, 60000]}}}",
+            3,
+            "float32",
+        ),
         # Versions of which ONNX infers nothing at all.
-        ("GroupNormalization", 21, "{name: made, inputs: {X: [[[3, 1]]], scale: [1], bias: [2]},"
-         " attrs: {num_groups: 1}}", 3, "float32"),
+        (
+            "GroupNormalization",
+            21,
+            "{name: made, inputs: {X: [[[3, 1]]], scale: [1], bias: [2]}, attrs: {num_groups: 1}}",
+            3,
+            "float32",
+        ),
         ("Cast", 1, "{name: made, inputs: {input: [[3, 1]]}, attrs: {to: FLOAT16}}", 2, "float16"),
-        ("Concat", 1, "{name: made, inputs: {inputs_0: [[3, 1]], inputs_1: [[3, 2]]}}",
-         2, "float32"),
-        ("LpPool", 1, "{name: made, inputs: {X: [[[3, 1]]]}, attrs: {kernel_shape: [1]}}",
-         3, "float32"),
-        ("Reshape", 1, "{name: made, inputs: {data: [3, 1]}, attrs: {shape: [2, 1, 1]}}",
-         3, "float32"),
+        (
+            "Concat",
+            1,
+            "{name: made, inputs: {inputs_0: [[3, 1]], inputs_1: [[3, 2]]}}",
+            2,
+            "float32",
+        ),
+        (
+            "LpPool",
+            1,
+            "{name: made, inputs: {X: [[[3, 1]]]}, attrs: {kernel_shape: [1]}}",
+            3,
+            "float32",
+        ),
+        (
+            "Reshape",
+            1,
+            "{name: made, inputs: {data: [3, 1]}, attrs: {shape: [2, 1, 1]}}",
+            3,
+            "float32",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_question_states_the_rank_of_each_right_answer(tmp_path, op, opset, cases, rank, dtype):
     """onnx's checker refuses an output without one."""
     text = f"{{op: {op}, opset: {opset}, dtype: float32, clause: as it says, cases: [{cases}]}}"
@@ -156,21 +216,30 @@ def test_an_answer_that_is_mostly_zero_is_the_case_s_fault(tmp_path: Path) -> No
         )
 
 
-@pytest.mark.parametrize(("x", "verdict"), [
-    ("[[[0, 0, 0, 1, 1, 1]]]", Verdict.PASS),
-    ("[[[.nan, .nan, 0, 1, 1]]]", Verdict.BAD_CASE),
-    ("[[[.inf, .inf, .inf, 1, 2]]]", Verdict.BAD_CASE),
-    ("[[[1.0e-7, 6.0e-8, 6.0e-8, 0, 0]]]", Verdict.PASS),
-    ("{shape: [1, 0, 4], constant: 0}", Verdict.PASS),
-], ids=["half", "NaN", "infinities", "subnormals", "empty"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("x", "verdict"),
+    [
+        ("[[[0, 0, 0, 1, 1, 1]]]", Verdict.PASS),
+        ("[[[.nan, .nan, 0, 1, 1]]]", Verdict.BAD_CASE),
+        ("[[[.inf, .inf, .inf, 1, 2]]]", Verdict.BAD_CASE),
+        ("[[[1.0e-7, 6.0e-8, 6.0e-8, 0, 0]]]", Verdict.PASS),
+        ("{shape: [1, 0, 4], constant: 0}", Verdict.PASS),
+    ],
+    ids=["half", "NaN", "infinities", "subnormals", "empty"],
+)
 def test_half_of_it_may_be_zero_or_nan(tmp_path: Path, x: str, verdict: Verdict) -> None:
     assert result_of(pool(tmp_path, x), ENGINE).verdict is verdict
 
 
-@pytest.mark.parametrize("more", [
-    ", empty: windows of nothing but zeros", ", expect: {Y: [[[0, 0, 0, 0]]]}",
-    ", rule: open, expect: {any_of: [{as: computed}, {as: other, Y: [[[1, 1, 1, 1]]]}]}",
-], ids=["meant", "written out", "open"])  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        ", empty: windows of nothing but zeros",
+        ", expect: {Y: [[[0, 0, 0, 0]]]}",
+        ", rule: open, expect: {any_of: [{as: computed}, {as: other, Y: [[[1, 1, 1, 1]]]}]}",
+    ],
+    ids=["meant", "written out", "open"],
+)
 def test_unless_somebody_says_so(tmp_path: Path, more: str) -> None:
     zeros = "[[[0, 0, 0, 0]]]"
     assert result_of(pool(tmp_path, zeros), ENGINE).verdict is Verdict.BAD_CASE
@@ -256,15 +325,21 @@ def test_each_output_has_its_own_golden_file(tmp_path: Path) -> None:
         (None, "output_0.pb holds no readable value: there is no such file"),
         (b"\x00" * 40, "output_0.pb holds no readable value"),
         (numpy_helper.from_array(RIGHT).SerializeToString()[:-5], "output_0.pb holds no readable"),
-        (numpy_helper.from_array(RIGHT.astype(np.float64)).SerializeToString(),
-         "output_0.pb holds float64; Hardmax-13 gives float32 here"),
-        (numpy_helper.from_array(RIGHT.astype(np.complex64)).SerializeToString(),
-         "output_0.pb holds complex64; Hardmax-13 gives float32 here"),
-        (numpy_helper.from_array(np.array(["text"], object)).SerializeToString(),
-         "output_0.pb holds string; Hardmax-13 gives float32 here"),
+        (
+            numpy_helper.from_array(RIGHT.astype(np.float64)).SerializeToString(),
+            "output_0.pb holds float64; Hardmax-13 gives float32 here",
+        ),
+        (
+            numpy_helper.from_array(RIGHT.astype(np.complex64)).SerializeToString(),
+            "output_0.pb holds complex64; Hardmax-13 gives float32 here",
+        ),
+        (
+            numpy_helper.from_array(np.array(["text"], object)).SerializeToString(),
+            "output_0.pb holds string; Hardmax-13 gives float32 here",
+        ),
     ],
     ids=["gone", "zeros", "cut short", "float64", "complex", "strings"],
-)  # fmt: skip
+)
 def test_golden_outputs_that_cannot_be_are_the_case_s_fault(tmp_path, data, said):
     golden = stored(tmp_path, RIGHT)
     case = one(tmp_path, GOLDEN)
@@ -389,10 +464,15 @@ def test_a_twin_that_has_another_answer_is_no_measure(tmp_path, output, axis):
 
 
 @pytest.mark.parametrize("strict", ["", ", strict: true"])
-@pytest.mark.parametrize("more", [
-    ", expect: {output: [[0, 0, 1]]}", "",
-    ", rule: open, expect: {any_of: [{as: a, output: [[0, 0, 1]]}, {as: b, output: [1]}]}",
-], ids=["literal", "computed", "alternative"])  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        ", expect: {output: [[0, 0, 1]]}",
+        "",
+        ", rule: open, expect: {any_of: [{as: a, output: [[0, 0, 1]]}, {as: b, output: [1]}]}",
+    ],
+    ids=["literal", "computed", "alternative"],
+)
 def test_a_tolerance_leaves_the_operator_its_floor_unless_it_is_strict(tmp_path, more, strict):
     inputs = ", inputs: {input: {value: [[-1000, -500, 0]], initializer: true}}, empty: so"
     case = softmax(tmp_path, f"{inputs}, tolerance: {{ulp: 1{strict}}}{more}")
@@ -511,12 +591,19 @@ NAN, INF = np.nan, np.inf
 @pytest.mark.parametrize(
     ("values", "rounded", "said"),
     [
-        ([0, 0, 1], True, "2 of 3"), ([0, NAN, 1], True, "2 of 3"), ([0, 1, INF, 1], True, None),
-        ([2, NAN, INF], True, "2 of 3"), ([2, 1e39], True, None), ([1e39], True, "1 of 1"),
-        ([-0.0, 0], True, "2 of 2"), ([], True, None), ([0, 0, 1], False, None),
-        ([0, 0, NAN], False, "3 of 3"), ([], False, None),
+        ([0, 0, 1], True, "2 of 3"),
+        ([0, NAN, 1], True, "2 of 3"),
+        ([0, 1, INF, 1], True, None),
+        ([2, NAN, INF], True, "2 of 3"),
+        ([2, 1e39], True, None),
+        ([1e39], True, "1 of 1"),
+        ([-0.0, 0], True, "2 of 2"),
+        ([], True, None),
+        ([0, 0, 1], False, None),
+        ([0, 0, NAN], False, "3 of 3"),
+        ([], False, None),
     ],
-)  # fmt: skip
+)
 def test_more_than_half_of_a_rounded_answer_must_tell_something(values, rounded, said):
     found = too_degenerate(np.array(values, np.float64), DTYPES["float32"], rounded=rounded)
     assert found == (said and f"{said} elements come out as 0, infinity or NaN")

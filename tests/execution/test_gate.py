@@ -82,12 +82,17 @@ def test_another_mistake_in_the_same_cases_is_red(cases, tmp_path):
     assert {result.diagnoses[0].mistake for result in results} == {"doubled"}
 
 
-@pytest.mark.parametrize(("answers", "verdict"), [
-    ([LAST, LAST, LAST], Verdict.KNOWN), ([LAST, NINES, LAST], Verdict.FAIL),
-    ([NINES, LAST, LAST], Verdict.FAIL), ([LAST, LAST[:, :1], LAST], Verdict.UNSTABLE),
-    ([LAST, FIRST, LAST], Verdict.UNSTABLE),
-    ([LAST, BackendUnavailable("gone"), LAST], Verdict.NOT_RUN),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answers", "verdict"),
+    [
+        ([LAST, LAST, LAST], Verdict.KNOWN),
+        ([LAST, NINES, LAST], Verdict.FAIL),
+        ([NINES, LAST, LAST], Verdict.FAIL),
+        ([LAST, LAST[:, :1], LAST], Verdict.UNSTABLE),
+        ([LAST, FIRST, LAST], Verdict.UNSTABLE),
+        ([LAST, BackendUnavailable("gone"), LAST], Verdict.NOT_RUN),
+    ],
+)
 def test_what_is_listed_excuses_a_repeated_case_only_if_it_came_each_time(
     tmp_path, answers, verdict
 ):
@@ -268,16 +273,23 @@ def test_what_is_nowhere_is_pruned(folder):
     assert not any("no longer listed" in line for line in told[:-1])
 
 
-@pytest.mark.parametrize(("reason", "kept"), [
-    ("killed by SIGSEGV", "killed by SIGSEGV"),
-    ("raised on a legal model: axis 3 of [1, 2]", "raised on a legal model: axis * of"),
-    ("no kernel for LpPool(22) at 0x7f00aa", "no kernel for LpPool(*) at"),
-    ("cannot open /tmp/x1/model.onnx now", "cannot open * now"),
-    ("no float16 kernel", "no float16 kernel"),
-    ("no\x1b[2J \u202e kernel\x00 here", "no*[*J * kernel* here"),
-    ("no\nkernel  here", "no kernel here"), ("took 1.5e-3 s, 2, 3 and 4", "took * s, * and"),
-    ("a" * 500, "a" * 100), ("", None), ("12", None), ("code 7", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reason", "kept"),
+    [
+        ("killed by SIGSEGV", "killed by SIGSEGV"),
+        ("raised on a legal model: axis 3 of [1, 2]", "raised on a legal model: axis * of"),
+        ("no kernel for LpPool(22) at 0x7f00aa", "no kernel for LpPool(*) at"),
+        ("cannot open /tmp/x1/model.onnx now", "cannot open * now"),
+        ("no float16 kernel", "no float16 kernel"),
+        ("no\x1b[2J \u202e kernel\x00 here", "no*[*J * kernel* here"),
+        ("no\nkernel  here", "no kernel here"),
+        ("took 1.5e-3 s, 2, 3 and 4", "took * s, * and"),
+        ("a" * 500, "a" * 100),
+        ("", None),
+        ("12", None),
+        ("code 7", None),
+    ],
+)
 def test_what_differs_from_case_to_case_is_left_out_of_a_reason(reason, kept):
     assert pattern(reason) == kept
 

@@ -73,19 +73,43 @@ DEEP = "\n".join(
     ]
 )
 WEIGHTS: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
-    "convolutions": (CONVOLUTIONS, {
-        "w1": (8, 3, 3, 3), "b1": (8,), "w2": (8, 8, 3, 3), "s8": (8,), "o8": (8,), "m8": (8,),
-        "v8": (8,), "w3": (8, 1, 3, 3), "w4": (8, 10), "b4": (10,)}),
-    "attention": (ATTENTION, {
-        "table": (50, 32), "s32": (32,), "o32": (32,), "wq": (32, 32), "wk": (32, 32),
-        "wv": (32, 32), "wh": (32, 64), "wo": (64, 32)}),
+    "convolutions": (
+        CONVOLUTIONS,
+        {
+            "w1": (8, 3, 3, 3),
+            "b1": (8,),
+            "w2": (8, 8, 3, 3),
+            "s8": (8,),
+            "o8": (8,),
+            "m8": (8,),
+            "v8": (8,),
+            "w3": (8, 1, 3, 3),
+            "w4": (8, 10),
+            "b4": (10,),
+        },
+    ),
+    "attention": (
+        ATTENTION,
+        {
+            "table": (50, 32),
+            "s32": (32,),
+            "o32": (32,),
+            "wq": (32, 32),
+            "wk": (32, 32),
+            "wv": (32, 32),
+            "wh": (32, 64),
+            "wo": (64, 32),
+        },
+    ),
     "deep": (DEEP, {f"w{n}": (8, 8, 3, 3) for n in range(40)}),
     "recurrent": (RECURRENT, {"wl": (1, 64, 8), "rl": (1, 64, 16), "wd": (16, 4)}),
-}  # fmt: skip
+}
 GIVEN = {
-    "root": np.float32(sqrt(32)), "one": np.array([1]), "low": np.float32(-1),
+    "root": np.float32(sqrt(32)),
+    "one": np.array([1]),
+    "low": np.float32(-1),
     "high": np.float32(1),
-}  # fmt: skip
+}
 
 
 def made(name: str, folder: Path) -> Path:
@@ -446,17 +470,24 @@ def test_nodes_that_are_wrong_together_are_searched_for_before_a_wrong_node(tmp_
     assert (found.wrong.part.name, found.together) == ("gate", None)
 
 
-@pytest.mark.parametrize(("change", "verdict", "words"), [
-    (None, Verdict.PASS, "as far off as float32 arithmetic explains, .* times; up to 60 may be"),
-    (rounded("w20", 8), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
-    (rounded("w1", 11), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
-    (
-        another("r20", "Sigmoid"),
-        Verdict.FAIL,
-        "errors scatter .* more than a narrower type explains",
-    ),
-    (fed("c39", 0, "t76"), Verdict.FAIL, "are 1.* of its size: more than a narrower type"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "verdict", "words"),
+    [
+        (
+            None,
+            Verdict.PASS,
+            "as far off as float32 arithmetic explains, .* times; up to 60 may be",
+        ),
+        (rounded("w20", 8), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
+        (rounded("w1", 11), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
+        (
+            another("r20", "Sigmoid"),
+            Verdict.FAIL,
+            "errors scatter .* more than a narrower type explains",
+        ),
+        (fed("c39", 0, "t76"), Verdict.FAIL, "are 1.* of its size: more than a narrower type"),
+    ],
+)
 def test_a_deep_model_is_judged_by_how_far_its_errors_scatter(change, verdict, words, tmp_path):
     """Its bound has grown beyond use, or more would fail."""
     found = found_by(made("deep", tmp_path), Rewriting(change))
@@ -513,10 +544,15 @@ def test_the_branches_that_are_taken_are_judged_node_by_node(wrong, tmp_path):
 
 HIDDEN = {
     "a name that is taken": ("a/p = Neg (x)", "", "p = Exp (x)", 1),
-    "a loop with the same name": ("", "", """p = Exp (x)
+    "a loop with the same name": (
+        "",
+        "",
+        """p = Exp (x)
       q = Loop (one, , x) <body = l (int64 i, bool c, float[4] p) => (bool d, float[4] r) {
-        d = Identity (c) r = Neg (p) }>""", 0),
-}  # fmt: skip
+        d = Identity (c) r = Neg (p) }>""",
+        0,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", HIDDEN)

@@ -104,31 +104,42 @@ def test_the_engine_computes_models_and_says_which_it_does_not(tmp_path):
 
 ODD = {
     "(optional(float[1, 3]) x) => (bool y) { p = Identity (x) y = OptionalHasElement (p) }": (
-        [numpy_helper.from_optional(None, "x")], [np.array(False)], "",
+        [numpy_helper.from_optional(None, "x")],
+        [np.array(False)],
+        "",
     ),
     "(seq(float[1, 3]) x) => (int64 y) { p = Optional (x) q = Optional (p) y = Size (q) }": (
-        [[X]], [np.array(1)], "raised .* gives 'q': an optional in place of a sequence",
+        [[X]],
+        [np.array(1)],
+        "raised .* gives 'q': an optional in place of a sequence",
     ),
     "(float[1, 3] x) => (int64 y) {"
     " s = SequenceMap (x) <body = b (float[3] p) => (float[3] q) { q = Neg (p) }>"
     " y = SequenceLength (s) }": (
-        [X], [np.array(1)], "raised .* gives 's': its first input is no sequence",
+        [X],
+        [np.array(1)],
+        "raised .* gives 's': its first input is no sequence",
     ),
     "(seq(float[1, 3]) x) => (seq(float[1, 3]) y) {"
     " y = SequenceMap (x) <body = b (float[1, 3] p) => (float[1, 3] q, float[1, 3] r) {"
     " q = Neg (p) r = Neg (p) }> }": (
-        [[X]], [[-X]], "SequenceMap-17 of a body of more outputs",
+        [[X]],
+        [[-X]],
+        "SequenceMap-17 of a body of more outputs",
     ),
     "(int64 n, bool c) => (int64 y) {"
     " s = Loop (n, c) <body = b (int64 i, bool d) => (bool e, seq(int64) t) {"
     " e = Identity (d) t = SequenceConstruct (i) }> y = SequenceLength (s) }": (
-        [np.array(2), np.array(True)], [np.array(2)],
+        [np.array(2), np.array(True)],
+        [np.array(2)],
         "nothing is said of scan outputs that are no tensors",
     ),
     "(float[1, 3] x) => (float[1, 3] y) { y = Add (x, w) }": (
-        [X], [X], "the constant 'w' is sparse",
+        [X],
+        [X],
+        "the constant 'w' is sparse",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", ODD)

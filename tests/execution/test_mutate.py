@@ -193,9 +193,12 @@ def test_a_mistake_about_validity_alone_counts_once_for_a_version(tmp_path: Path
     assert {(m.mutant.op.since, m.mutant.name, m.mutant.any_type, m.fate) for m in found} == {
         (11, "axis_clamped", True, Fate.SURVIVED),
         (13, "axis_clamped", True, Fate.KILLED),
-        *((op, f"refuses_{one}", False, Fate.KILLED)
-          for op in (11, 13) for one in ("float16", "float32")),
-    }  # fmt: skip
+        *(
+            (op, f"refuses_{one}", False, Fate.KILLED)
+            for op in (11, 13)
+            for one in ("float16", "float32")
+        ),
+    }
     assert len(found) == mutate.count(cases, MutationSettings(names)) == 6
 
 

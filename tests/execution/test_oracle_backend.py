@@ -76,13 +76,16 @@ def test_an_oracle_that_is_the_backend_itself_proves_nothing(tmp_path: Path) -> 
     assert (itself.verdict, itself.self_check) == (Verdict.PASS, True)
 
 
-@pytest.mark.parametrize(("oracle", "why"), [
-    (fails("wise", NotSupported("no kernel")), "unsupported: no kernel"),
-    (fails("wise", Refused("no such axis")), "raised Refused: no such axis"),
-    (says("wise", 1, dtype=np.float64), "Y: dtype float64, want float32"),
-    (acts("wise", lambda inputs: []), "Y: count 0 outputs, want 1"),
-    (acts("wise", lambda inputs: ["text"]), "Y: type builtins.str, want a tensor"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("oracle", "why"),
+    [
+        (fails("wise", NotSupported("no kernel")), "unsupported: no kernel"),
+        (fails("wise", Refused("no such axis")), "raised Refused: no such axis"),
+        (says("wise", 1, dtype=np.float64), "Y: dtype float64, want float32"),
+        (acts("wise", lambda inputs: []), "Y: count 0 outputs, want 1"),
+        (acts("wise", lambda inputs: ["text"]), "Y: type builtins.str, want a tensor"),
+    ],
+)
 def test_without_an_answer_of_the_oracle_nobody_is_judged(tmp_path, oracle, why):
     found = judged(tmp_path, oracle, says("a", 11), fails("b", Refused("no")))
     found += judged(tmp_path, oracle, fails("c", NotSupported("no")))
@@ -129,15 +132,18 @@ def test_every_oracle_is_named_once_with_its_first_case(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("backend", "oracle", "same"), [
-    (("ort", "1", None), ("ort", "1", None), True),
-    (("mine", "1", "ort"), ("ort", "1", None), True),
-    (("ort", "1", None), ("mine", "1", "ort"), True),
-    (("mine", "2", "ort"), ("ort", "1", None), False),
-    (("old", "1", "ort"), ("new", "1", "ort"), True),
-    (("ort:CUDA", "1", None), ("ort", "1", None), False),
-    (("other", "1", None), ("ort", "1", None), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backend", "oracle", "same"),
+    [
+        (("ort", "1", None), ("ort", "1", None), True),
+        (("mine", "1", "ort"), ("ort", "1", None), True),
+        (("ort", "1", None), ("mine", "1", "ort"), True),
+        (("mine", "2", "ort"), ("ort", "1", None), False),
+        (("old", "1", "ort"), ("new", "1", "ort"), True),
+        (("ort:CUDA", "1", None), ("ort", "1", None), False),
+        (("other", "1", None), ("ort", "1", None), False),
+    ],
+)
 def test_who_is_its_own_oracle(backend, oracle, same):
     one, other = (
         BackendInfo(address, "kind", version, of=of) for address, version, of in (backend, oracle)

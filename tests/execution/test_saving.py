@@ -64,19 +64,28 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
         (Declined("no kernel"), "unsupported.txt", "no kernel\n"),
         (Raised("run", "BadAxis", "7", True), "error.txt", "BadAxis: 7\n"),
         (Raised("prepare", "KeyError", "", False), "error.txt", "refused by accident: KeyError\n"),
-        (Raised("third run", "E", "x", True), "not_run.txt",
-         "unstable: answered its first run, then raised on the same data again: E: x\n"),
+        (
+            Raised("third run", "E", "x", True),
+            "not_run.txt",
+            "unstable: answered its first run, then raised on the same data again: E: x\n",
+        ),
         (q.Crashed("killed by SIGSEGV"), "not_run.txt", "crash: killed by SIGSEGV\n"),
         (q.TimedOut(30.0), "not_run.txt", "timeout: no answer within 30 s\n"),
         (q.OutOfMemory("2 GiB"), "not_run.txt", "oom: 2 GiB\n"),
         (NotRun("no device"), "not_run.txt", "no device\n"),
-        (Produced((Y, Y), 0.1), "not_run.txt",
-         "its answer cannot be saved: 2 outputs where 1 are expected\n"),
-        (Produced((q.Foreign("torch.Tensor"),), 0.1), "not_run.txt",
-         "its answer cannot be saved: output 0 is no array but torch.Tensor\n"),
+        (
+            Produced((Y, Y), 0.1),
+            "not_run.txt",
+            "its answer cannot be saved: 2 outputs where 1 are expected\n",
+        ),
+        (
+            Produced((q.Foreign("torch.Tensor"),), 0.1),
+            "not_run.txt",
+            "its answer cannot be saved: output 0 is no array but torch.Tensor\n",
+        ),
     ],
     ids=lambda value: type(value).__name__,
-)  # fmt: skip
+)
 def test_what_is_no_answer_is_a_text_beside_the_question(tmp_path, outcome, file, text):
     assert saved(tmp_path, outcome) == QUESTION | {file}
     assert (tmp_path / "saved" / "Hardmax" / file).read_text() == text
@@ -138,12 +147,19 @@ def test_saved_outputs_are_judged_like_the_backend_that_gave_them(tmp_path, addr
     assert len({result.verdict for result in live} - {Verdict.UNSUPPORTED}) > (address != "numpy")
 
 
-@pytest.mark.parametrize("backend", [
-    Hardmax(), answering(lambda inputs: [inputs[0]]),
-    answering(lambda inputs: [inputs[0].astype(np.float64)]),
-    answering(lambda inputs: [inputs[0][:1]]), refusing(), refusing(KeyError("axis"), "run"),
-    refusing(Refused("two\nlines: of it")), refusing(Refused("")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "backend",
+    [
+        Hardmax(),
+        answering(lambda inputs: [inputs[0]]),
+        answering(lambda inputs: [inputs[0].astype(np.float64)]),
+        answering(lambda inputs: [inputs[0][:1]]),
+        refusing(),
+        refusing(KeyError("axis"), "run"),
+        refusing(Refused("two\nlines: of it")),
+        refusing(Refused("")),
+    ],
+)
 def test_whatever_a_backend_does_it_is_judged_alike(tmp_path: Path, backend: Backend) -> None:
     cases = cases_in(tmp_path, TWO)
     live = recorded(tmp_path / "out", backend, cases)

@@ -291,14 +291,17 @@ def test_who_is_wrong_each_time_fails_as_ever(case: Any) -> None:
     assert asked(case, RIGHT).verdicts is None
 
 
-@pytest.mark.parametrize(("answers", "said"), [
-    ([RIGHT, NotSupported("no kernel"), RIGHT], "1 of 3: unsupported: no kernel; 2 of 3: pass"),
-    (
-        [RIGHT, Refused("busy")],
-        "1 of 2: error: raised on a legal model: Refused: busy; 1 of 2: pass",
-    ),
-    ([WRONG, Refused("busy"), WRONG], "2 of 3: fail: "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([RIGHT, NotSupported("no kernel"), RIGHT], "1 of 3: unsupported: no kernel; 2 of 3: pass"),
+        (
+            [RIGHT, Refused("busy")],
+            "1 of 2: error: raised on a legal model: Refused: busy; 1 of 2: pass",
+        ),
+        ([WRONG, Refused("busy"), WRONG], "2 of 3: fail: "),
+    ],
+)
 def test_who_does_something_else_now_and_then_is_unstable(case, answers, said):
     found = asked(case, *answers)
     assert found.verdict is Verdict.UNSTABLE

@@ -109,11 +109,14 @@ def test_a_right_backend_is_right_in_every_cell_that_has_models(asked: Any) -> N
         assert one.share == one.count == len(asked[where])
 
 
-@pytest.mark.parametrize(("backend", "verdict", "reason"), [
-    (answering(lambda inputs: [inputs[0] * 0]), Verdict.FAIL, "1 of 3 elements wrong"),
-    (refusing(), Verdict.ERROR, "raised on a legal model: Refused: no such model"),
-    (refusing(NotSupported("not here")), Verdict.UNSUPPORTED, "not here"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backend", "verdict", "reason"),
+    [
+        (answering(lambda inputs: [inputs[0] * 0]), Verdict.FAIL, "1 of 3 elements wrong"),
+        (refusing(), Verdict.ERROR, "raised on a legal model: Refused: no such model"),
+        (refusing(NotSupported("not here")), Verdict.UNSUPPORTED, "not here"),
+    ],
+)
 def test_wrong_refused_and_unsupported_are_told_apart(asked, backend, verdict, reason):
     found = probed(asked, backend)[cell(1, "float16")]
     assert (found.verdict, found.works) == (verdict, False)
@@ -137,10 +140,13 @@ def _declines(task: Task) -> Any:
     raise NotSupported("axis")
 
 
-@pytest.mark.parametrize(("happens", "verdict"), [
-    (_declines, Verdict.UNSUPPORTED),
-    (lambda task: lambda inputs: [np.zeros_like(inputs[0])], Verdict.FAIL),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("happens", "verdict"),
+    [
+        (_declines, Verdict.UNSUPPORTED),
+        (lambda task: lambda inputs: [np.zeros_like(inputs[0])], Verdict.FAIL),
+    ],
+)
 def test_of_several_models_the_worst_counts_and_how_many_share_its_fate(asked, happens, verdict):
     found = probed(asked, Fake(_Partly(happens)))[cell(13, "float32")]
     assert (found.verdict, found.share, found.count, found.works) == (verdict, 1, 2, True)

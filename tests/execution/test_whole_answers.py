@@ -94,14 +94,17 @@ def times(factor):
     return lambda y: y * np.float32(factor)
 
 
-@pytest.mark.parametrize(("ends", "change", "reason"), [
-    ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(-0.3), y), "scatter"),
-    ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(1e6), y), "scatter"),
-    ("y = Identity (h)", put((0, 5), lambda one: one + np.float32(0.01)), "in few elements"),
-    ("y = Identity (h)", put((0, 5), lambda one: np.nan), "scatter"),
-    ("y = Identity (h)", put((0, 5), lambda one: np.inf), "scatter"),
-    ("y = Sign (h)", lambda y: -y, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ends", "change", "reason"),
+    [
+        ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(-0.3), y), "scatter"),
+        ("y = Relu (h)", lambda y: np.where(y == 0, np.float32(1e6), y), "scatter"),
+        ("y = Identity (h)", put((0, 5), lambda one: one + np.float32(0.01)), "in few elements"),
+        ("y = Identity (h)", put((0, 5), lambda one: np.nan), "scatter"),
+        ("y = Identity (h)", put((0, 5), lambda one: np.inf), "scatter"),
+        ("y = Sign (h)", lambda y: -y, ""),
+    ],
+)
 def test_what_the_bound_leaves_open_is_judged_by_scatter(ends, change, reason, tmp_path):
     assert judged(tmp_path, ends).verdict is Verdict.PASS
     result = judged(tmp_path, ends, change)
@@ -154,14 +157,20 @@ SHARP = "k = Constant <value = float {40.0}> () " + "".join(
 )
 
 
-@pytest.mark.parametrize(("ends", "y", "why"), [
-    ("c = Sub (h, h40) y = Greater (h, c)", "bool[8, 16]", ""),
-    ("y = ArgMax <axis: int = 1, keepdims: int = 0> (h)", "int64[8]", ""),
-    ("s = Mul (h, k) t = Mul (s, k) y = Cast <to: int = 7> (t)", "int64[8, 16]", ""),
-    ("t = Mul (h40, k) p = Softmax (t) y = Log (p)", "float[8, 16]", "opcheck's own answer"),
-    ("t = Mul (h40, k) u = Mul (t, k) y = Sin (u)", "float[8, 16]",
-     "neither bound nor scatter says anything"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ends", "y", "why"),
+    [
+        ("c = Sub (h, h40) y = Greater (h, c)", "bool[8, 16]", ""),
+        ("y = ArgMax <axis: int = 1, keepdims: int = 0> (h)", "int64[8]", ""),
+        ("s = Mul (h, k) t = Mul (s, k) y = Cast <to: int = 7> (t)", "int64[8, 16]", ""),
+        ("t = Mul (h40, k) p = Softmax (t) y = Log (p)", "float[8, 16]", "opcheck's own answer"),
+        (
+            "t = Mul (h40, k) u = Mul (t, k) y = Sin (u)",
+            "float[8, 16]",
+            "neither bound nor scatter says anything",
+        ),
+    ],
+)
 def test_what_nothing_is_known_of_is_not_judged(ends, y, why, tmp_path):
     body = DEEP + "k = Constant <value = float {3000.0}> () "
     other = {"b": np.invert, "i": np.zeros_like, "f": lambda y: y + 1}
@@ -221,38 +230,67 @@ MINUS_3 = "k = Constant <value = float {-3.0}> () "
 #: The nodes of a model's end, what else it has, the answers to the first data and to others, and
 #: the verdict on these.
 ANSWERS: dict[str, tuple[str, dict[str, Any], list[tuple[Any, Any, str]]]] = {
-    **{f"steps of {step} accuse nobody": (
-        f"f = {step} (s) y = Neg (f)",
-        {"body": f"{DEEP} k = Constant <value = float {{8.0}}> () s = Mul (h, k) "},
-        [(None, None, "PASS")]) for step in ("Floor", "Round", "Ceil")},
+    **{
+        f"steps of {step} accuse nobody": (
+            f"f = {step} (s) y = Neg (f)",
+            {"body": f"{DEEP} k = Constant <value = float {{8.0}}> () s = Mul (h, k) "},
+            [(None, None, "PASS")],
+        )
+        for step in ("Floor", "Round", "Ceil")
+    },
     "the largest ones accuse nobody": (
-        "k = Constant <value = int64[1] {4}> () y, i = TopK (h, k)", {"y": "float[8, 4]"},
-        [(None, None, "PASS")]),
+        "k = Constant <value = int64[1] {4}> () y, i = TopK (h, k)",
+        {"y": "float[8, 4]"},
+        [(None, None, "PASS")],
+    ),
     "errors of a share cancel where it is nearly all of the sum": (
-        "y = Identity (h5)", {"body": SHARP}, [(None, None, "PASS"), (np.negative, None, "FAIL")]),
+        "y = Identity (h5)",
+        {"body": SHARP},
+        [(None, None, "PASS"), (np.negative, None, "FAIL")],
+    ),
     "what the bound leaves open fails though it is the lesser part": (
-        "y = Concat <axis: int = 1> (h0, h0, h)", {"y": "float[8, 48]"},
-        [(None, None, "PASS"), (put(np.s_[:, 32:], np.zeros_like), None, "FAIL")]),
-    **{f"what narrower numbers leave open is judged {number}": (
-        "y = Tanh (a)", {"body": MINUS_3 + body},
-        [(None, None, "PASS"), (times(1.01), None, "FAIL")])
-       for number, body in enumerate((MASKED, PADDED))},
+        "y = Concat <axis: int = 1> (h0, h0, h)",
+        {"y": "float[8, 48]"},
+        [(None, None, "PASS"), (put(np.s_[:, 32:], np.zeros_like), None, "FAIL")],
+    ),
+    **{
+        f"what narrower numbers leave open is judged {number}": (
+            "y = Tanh (a)",
+            {"body": MINUS_3 + body},
+            [(None, None, "PASS"), (times(1.01), None, "FAIL")],
+        )
+        for number, body in enumerate((MASKED, PADDED))
+    },
     "an axis that is computed of floats is not judged": (
-        "y = ReduceSum (h0, i)", {"y": "float[8, 1]", "body":
-            "k = Constant <value = float[1] {1.1}> () m = Mul (k, k) i = Cast <to = 7> (m) "},
-        [(None, None, "UNSUPPORTED")]),
+        "y = ReduceSum (h0, i)",
+        {
+            "y": "float[8, 1]",
+            "body": "k = Constant <value = float[1] {1.1}> () m = Mul (k, k)"
+            " i = Cast <to = 7> (m) ",
+        },
+        [(None, None, "UNSUPPORTED")],
+    ),
     "answers to other data are judged, also where the first is only off": (
-        "y = Identity (h)", {},
-        [(None, times(1.5), "UNSTABLE"), (None, times(0), "UNSTABLE"),
-         (times(1.001), None, "WARN"), (times(1.001), times(3), "UNSTABLE")]),
+        "y = Identity (h)",
+        {},
+        [
+            (None, times(1.5), "UNSTABLE"),
+            (None, times(0), "UNSTABLE"),
+            (times(1.001), None, "WARN"),
+            (times(1.001), times(3), "UNSTABLE"),
+        ],
+    ),
     "tokens come in another order in the second run": (
-        "y = Tanh (a)", {"body": "a = Gather (w, h0) ", "x": "int64[8]"},
-        [(None, None, "PASS"), (None, times(3), "UNSTABLE")]),
+        "y = Tanh (a)",
+        {"body": "a = Gather (w, h0) ", "x": "int64[8]"},
+        [(None, None, "PASS"), (None, times(3), "UNSTABLE")],
+    ),
     "an output that nobody knows hides nothing of another": (
         "c = Sub (h, h40) z = ArgMax <axis = 1> (c) y = Identity (h)",
         {"y": "int64[8, 1] z, float[8, 16]"},
-        [(None, None, "UNSUPPORTED"), (times(1.001), None, "WARN"), (None, times(3), "UNSTABLE")]),
-}  # fmt: skip
+        [(None, None, "UNSUPPORTED"), (times(1.001), None, "WARN"), (None, times(3), "UNSTABLE")],
+    ),
+}
 
 
 @pytest.mark.parametrize("what", ANSWERS)

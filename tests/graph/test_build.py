@@ -121,18 +121,21 @@ def test_no_attribute_is_written_that_the_problem_leaves_out() -> None:
     assert not model_of(task_of("Hardmax", 13, {}, MATRIX)).graph.node[0].attribute
 
 
-@pytest.mark.parametrize(("op", "at", "name", "value", "kind"), [
-    ("Hardmax", 13, "axis", -1, AttributeProto.INT),
-    ("LeakyRelu", 16, "alpha", 1.0, AttributeProto.FLOAT),
-    ("LpPool", 22, "auto_pad", "VALID", AttributeProto.STRING),
-    ("LpPool", 22, "kernel_shape", (2, 3), AttributeProto.INTS),
-    ("LpPool", 22, "kernel_shape", (), AttributeProto.INTS),
-    ("RNN", 14, "activations", (), AttributeProto.STRINGS),
-    ("RNN", 14, "activation_alpha", (), AttributeProto.FLOATS),
-    ("LpPool", 1, "p", 2.0, AttributeProto.FLOAT),
-    # An attribute of another version, as the models that must be refused have them.
-    ("LpPool", 11, "dilations", (), AttributeProto.INTS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "at", "name", "value", "kind"),
+    [
+        ("Hardmax", 13, "axis", -1, AttributeProto.INT),
+        ("LeakyRelu", 16, "alpha", 1.0, AttributeProto.FLOAT),
+        ("LpPool", 22, "auto_pad", "VALID", AttributeProto.STRING),
+        ("LpPool", 22, "kernel_shape", (2, 3), AttributeProto.INTS),
+        ("LpPool", 22, "kernel_shape", (), AttributeProto.INTS),
+        ("RNN", 14, "activations", (), AttributeProto.STRINGS),
+        ("RNN", 14, "activation_alpha", (), AttributeProto.FLOATS),
+        ("LpPool", 1, "p", 2.0, AttributeProto.FLOAT),
+        # An attribute of another version, as the models that must be refused have them.
+        ("LpPool", 11, "dilations", (), AttributeProto.INTS),
+    ],
+)
 def test_attributes_have_the_declared_type(op, at, name, value, kind):
     check_attribute(task_of(op, at, {name: value}, IMAGE), name, kind, value)
 
@@ -147,11 +150,16 @@ def check_attribute(task, name, kind, value):
     assert (tuple(read) if isinstance(value, tuple) else read) == value
 
 
-@pytest.mark.parametrize(("value", "kind"), [
-    (Typed("float", 1.0), AttributeProto.FLOAT), (Typed("string", "1"), AttributeProto.STRING),
-    (Typed("ints", ()), AttributeProto.INTS), (Typed("floats", (1.0,)), AttributeProto.FLOATS),
-    (Typed("tensor", (1.5,)), AttributeProto.TENSOR),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (Typed("float", 1.0), AttributeProto.FLOAT),
+        (Typed("string", "1"), AttributeProto.STRING),
+        (Typed("ints", ()), AttributeProto.INTS),
+        (Typed("floats", (1.0,)), AttributeProto.FLOATS),
+        (Typed("tensor", (1.5,)), AttributeProto.TENSOR),
+    ],
+)
 @pytest.mark.parametrize("name", ["axis", "unknown"])
 def test_an_attribute_of_another_type_keeps_it(name: str, value: Typed, kind: int) -> None:
     check_attribute(task_of("Hardmax", 13, {name: value}, MATRIX), name, kind, value.value)
@@ -324,16 +332,19 @@ def test_what_has_no_axes_takes_neither_them_nor_another_effective_rank(name: st
     assert "Axes (1,)" in str(error_of(NotExpressible, model_of, dml_problem((1,), x[0], op=op)))
 
 
-@pytest.mark.parametrize(("x", "axes", "said"), [
-    (np.ones((2, 3), np.float32), (2,), "Axes [2] holds 2"),
-    (np.ones((2, 3), np.float32), (-1,), "Axes [-1] holds -1"),
-    (np.ones((2, 3), np.float32), (), "Axes is empty"),
-    (np.ones((2, 3), np.float32), (0, 0), "repeats an axis"),
-    (np.ones((1,) * 9, np.float32), (0,), "9 dimensions"),
-    (np.array(1, np.float32), (0,), "0 dimensions"),
-    (np.ones((2, 3)), (0,), "float64 is no data type of DML_ACTIVATION_HARDMAX1"),
-    (np.ones((2, 3), np.int32), (0,), "int32 is no data type of DML_ACTIVATION_HARDMAX1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("x", "axes", "said"),
+    [
+        (np.ones((2, 3), np.float32), (2,), "Axes [2] holds 2"),
+        (np.ones((2, 3), np.float32), (-1,), "Axes [-1] holds -1"),
+        (np.ones((2, 3), np.float32), (), "Axes is empty"),
+        (np.ones((2, 3), np.float32), (0, 0), "repeats an axis"),
+        (np.ones((1,) * 9, np.float32), (0,), "9 dimensions"),
+        (np.array(1, np.float32), (0,), "0 dimensions"),
+        (np.ones((2, 3)), (0,), "float64 is no data type of DML_ACTIVATION_HARDMAX1"),
+        (np.ones((2, 3), np.int32), (0,), "int32 is no data type of DML_ACTIVATION_HARDMAX1"),
+    ],
+)
 def test_an_invalid_descriptor_is_not_expressible(x: Any, axes: tuple[int, ...], said: str) -> None:
     error = error_of(NotExpressible, model_of, dml_problem(axes, x))
     assert str(error).startswith("not expressible as an ONNX graph: ")
@@ -350,9 +361,12 @@ def test_missing_axes_are_not_expressible_either() -> None:
 
 IMAGE = np.arange(1, 17, dtype=np.float32).reshape(1, 1, 4, 4)
 WINDOWS = {
-    "Strides": (1, 2), "WindowSize": (2, 3), "StartPadding": (0, 1), "EndPadding": (1, 2),
+    "Strides": (1, 2),
+    "WindowSize": (2, 3),
+    "StartPadding": (0, 1),
+    "EndPadding": (1, 2),
     "Dilations": (2, 1),
-}  # fmt: skip
+}
 
 
 def of_direct_ml(name: str, attrs: Any, *arrays: Any) -> Any:
@@ -366,8 +380,12 @@ def test_members_of_a_descriptor_become_the_attributes_of_one_node() -> None:
     attrs = {one.name: helper.get_attribute_value(one) for one in node.attribute}
     assert (node.op_type, model.opset_import[0].version) == ("LpPool", 18)
     assert attrs == {
-        "strides": [1, 2], "kernel_shape": [2, 3], "pads": [0, 1, 1, 2], "dilations": [2, 1], "p": 3
-    }  # fmt: skip
+        "strides": [1, 2],
+        "kernel_shape": [2, 3],
+        "pads": [0, 1, 1, 2],
+        "dilations": [2, 1],
+        "p": 3,
+    }
 
 
 def test_booleans_of_onnx_s_are_cast_to_and_from_integers() -> None:
@@ -380,9 +398,15 @@ def test_booleans_of_onnx_s_are_cast_to_and_from_integers() -> None:
 
 
 CONVOLUTION = {
-    "Mode": "CONVOLUTION", "Direction": "BACKWARD", "Strides": (2, 2), "Dilations": (1, 1),
-    "StartPadding": (0, 1), "EndPadding": (0, 0), "OutputPadding": (1, 0), "GroupCount": 1,
-}  # fmt: skip
+    "Mode": "CONVOLUTION",
+    "Direction": "BACKWARD",
+    "Strides": (2, 2),
+    "Dilations": (1, 1),
+    "StartPadding": (0, 1),
+    "EndPadding": (0, 0),
+    "OutputPadding": (1, 0),
+    "GroupCount": 1,
+}
 FILTER = np.array([[[[1, 10], [100, 1000]]]], np.float32)
 
 
@@ -419,14 +443,17 @@ def test_what_a_scale_of_0_gives_is_not_said() -> None:
     assert "a scale of 0" in str(error_of(NotSupported, evaluate, node_of(task, arrays)))
 
 
-@pytest.mark.parametrize(("name", "attrs", "shapes"), [
-    ("GATHER", {"Axis": 1, "IndexDimensions": 2}, [(3, 2), (1, 2)]),
-    ("GATHER", {"Axis": 0, "IndexDimensions": 2}, [(1, 3, 2), (1, 1, 2)]),
-    ("CONVOLUTION", CONVOLUTION | {"Direction": "FORWARD"}, [(1, 1, 4, 4), (1, 1, 2, 2)]),
-    ("CONVOLUTION", CONVOLUTION | {"EndPadding": (1, 0)}, [(1, 1, 4, 4), (1, 1, 2, 2)]),
-    ("CONVOLUTION", CONVOLUTION | {"OutputPadding": (2, 0)}, [(1, 1, 4, 4), (1, 1, 2, 2)]),
-    ("ELEMENT_WISE_CLIP", {"Min": 2, "Max": 1}, [(2, 3)]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "attrs", "shapes"),
+    [
+        ("GATHER", {"Axis": 1, "IndexDimensions": 2}, [(3, 2), (1, 2)]),
+        ("GATHER", {"Axis": 0, "IndexDimensions": 2}, [(1, 3, 2), (1, 1, 2)]),
+        ("CONVOLUTION", CONVOLUTION | {"Direction": "FORWARD"}, [(1, 1, 4, 4), (1, 1, 2, 2)]),
+        ("CONVOLUTION", CONVOLUTION | {"EndPadding": (1, 0)}, [(1, 1, 4, 4), (1, 1, 2, 2)]),
+        ("CONVOLUTION", CONVOLUTION | {"OutputPadding": (2, 0)}, [(1, 1, 4, 4), (1, 1, 2, 2)]),
+        ("ELEMENT_WISE_CLIP", {"Min": 2, "Max": 1}, [(2, 3)]),
+    ],
+)
 def test_what_a_page_of_directml_leaves_open_is_no_model(name, attrs, shapes) -> None:
     types = (np.float32, np.uint32 if name == "GATHER" else np.float32)
     arrays = [np.zeros(shape, dtype) for shape, dtype in zip(shapes, types, strict=False)]
@@ -437,15 +464,18 @@ def test_what_a_page_of_directml_leaves_open_is_no_model(name, attrs, shapes) ->
     assert str(error_of(NotSupported, evaluate, node_of(task, arrays))) == str(found)
 
 
-@pytest.mark.parametrize(("name", "attrs", "x", "said"), [
-    ("LP_POOLING1", WINDOWS | {"P": 1}, IMAGE[0], "has sizes [1, 4, 4]; allowed: 4 to 5"),
-    ("LP_POOLING1", WINDOWS | {"P": 1, "Strides": (1,)}, IMAGE, "allowed: 2 numbers"),
-    ("MAX_POOLING2", WINDOWS | {"WindowSize": (4, 3)}, IMAGE, "allowed: windows that fit"),
-    ("MAX_POOLING2", WINDOWS, IMAGE.astype(np.int32), "ONNX has no MaxPool of int32"),
-    ("MAX_POOLING2", WINDOWS, IMAGE.astype(bool), "bool is no data type of DML_MAX_POOLING2"),
-    ("MAX_POOLING2", {"Strides": (1, 1)}, IMAGE, "Strides (1, 1)"),
-    ("ELEMENT_WISE_ABS", {}, IMAGE[:0], "has sizes [0, 1, 4, 4]"),
-    ("ELEMENT_WISE_ROUND", {"RoundingMode": "TOWARD_ZERO"}, IMAGE, "rounds halves to even"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "attrs", "x", "said"),
+    [
+        ("LP_POOLING1", WINDOWS | {"P": 1}, IMAGE[0], "has sizes [1, 4, 4]; allowed: 4 to 5"),
+        ("LP_POOLING1", WINDOWS | {"P": 1, "Strides": (1,)}, IMAGE, "allowed: 2 numbers"),
+        ("MAX_POOLING2", WINDOWS | {"WindowSize": (4, 3)}, IMAGE, "allowed: windows that fit"),
+        ("MAX_POOLING2", WINDOWS, IMAGE.astype(np.int32), "ONNX has no MaxPool of int32"),
+        ("MAX_POOLING2", WINDOWS, IMAGE.astype(bool), "bool is no data type of DML_MAX_POOLING2"),
+        ("MAX_POOLING2", {"Strides": (1, 1)}, IMAGE, "Strides (1, 1)"),
+        ("ELEMENT_WISE_ABS", {}, IMAGE[:0], "has sizes [0, 1, 4, 4]"),
+        ("ELEMENT_WISE_ROUND", {"RoundingMode": "TOWARD_ZERO"}, IMAGE, "rounds halves to even"),
+    ],
+)
 def test_what_is_no_descriptor_is_no_node(name: str, attrs: Any, x: Any, said: str) -> None:
     assert said in str(error_of(NotExpressible, model_of, of_direct_ml(name, attrs, x)))

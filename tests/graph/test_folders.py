@@ -44,20 +44,23 @@ IDS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, ma
 
 
 # ── names ─────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize(("case", "name"), [
-    ("Hardmax/ties", "Hardmax%2Fties"),
-    ("Softmax/a@opset=13,dtype=float32#row_1", "Softmax%2Fa@opset=13,dtype=float32#row_1"),
-    ("Softmax/a@attrs.axis=-1~legal", "Softmax%2Fa@attrs.axis=-1~legal"),
-    ("a:b*c?d|e<f>g\\h\"i j%k'l$m&n(o)", None),
-    ("CON", "%43ON"),
-    ("nul.txt/x", "%6Eul.txt%2Fx"),
-    ("com1", "%63om1"),
-    ("console/x", "console%2Fx"),
-    ("..", "%2E%2E"),
-    (".hidden", "%2Ehidden"),
-    ("ends.", "ends%2E"),
-    ("é", "%C3%A9"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        ("Hardmax/ties", "Hardmax%2Fties"),
+        ("Softmax/a@opset=13,dtype=float32#row_1", "Softmax%2Fa@opset=13,dtype=float32#row_1"),
+        ("Softmax/a@attrs.axis=-1~legal", "Softmax%2Fa@attrs.axis=-1~legal"),
+        ("a:b*c?d|e<f>g\\h\"i j%k'l$m&n(o)", None),
+        ("CON", "%43ON"),
+        ("nul.txt/x", "%6Eul.txt%2Fx"),
+        ("com1", "%63om1"),
+        ("console/x", "console%2Fx"),
+        ("..", "%2E%2E"),
+        (".hidden", "%2Ehidden"),
+        ("ends.", "ends%2E"),
+        ("é", "%C3%A9"),
+    ],
+)
 def test_a_name_is_the_id_percent_encoded(case: str, name: str | None) -> None:
     found = folder_name(case)
     assert name in (found, None)
@@ -124,13 +127,16 @@ def test_files_that_are_missing_say_nothing(tmp_path: Path) -> None:
 OTHER = "computed for other inputs: input_0.pb is not the case's"
 
 
-@pytest.mark.parametrize(("inputs", "told"), [
-    ([X + 1], OTHER),
-    ([np.where(X == 0, np.float32(-0.0), X)], OTHER),
-    ([X.reshape(3, 2)], OTHER),
-    ([X.astype(np.float64)], OTHER),
-    ([], "computed for other inputs: there is input_0.pb, the case has 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("inputs", "told"),
+    [
+        ([X + 1], OTHER),
+        ([np.where(X == 0, np.float32(-0.0), X)], OTHER),
+        ([X.reshape(3, 2)], OTHER),
+        ([X.astype(np.float64)], OTHER),
+        ([], "computed for other inputs: there is input_0.pb, the case has 0"),
+    ],
+)
 def test_inputs_are_the_case_s_bit_for_bit(tmp_path: Path, inputs: list[Any], told: str) -> None:
     write_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
     assert other_question(tmp_path, model_of(HARDMAX), HARDMAX, inputs) == told
@@ -259,10 +265,17 @@ def test_another_file_of_that_name_is_none_of_ours(tmp_path: Path, text: str) ->
     assert refusal(tmp_path, text) == "opcheck.json is damaged, or not of format 1"
 
 
-@pytest.mark.parametrize("change", [
-    {"address": 3}, {"version": None}, {"accumulate": "float16"}, {"devices": [1]},
-    {"engine": "no"}, {"threads": "1"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"address": 3},
+        {"version": None},
+        {"accumulate": "float16"},
+        {"devices": [1]},
+        {"engine": "no"},
+        {"threads": "1"},
+    ],
+)
 def test_what_it_says_has_to_make_sense(tmp_path: Path, change: dict[str, Any]) -> None:
     write_origin(tmp_path, FULL)
     record = json.loads((tmp_path / MARKER).read_text())
@@ -288,10 +301,13 @@ def test_two_kinds_contradict_each_other(tmp_path: Path) -> None:
         read_status(tmp_path)
 
 
-@pytest.mark.parametrize(("name", "read", "told"), [
-    (MARKER, read_origin, r"opcheck\.json is damaged"),
-    ("error.txt", read_status, r"error\.txt cannot be read: "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "read", "told"),
+    [
+        (MARKER, read_origin, r"opcheck\.json is damaged"),
+        ("error.txt", read_status, r"error\.txt cannot be read: "),
+    ],
+)
 def test_what_cannot_be_read_is_told(tmp_path: Path, name: str, read: Any, told: str) -> None:
     (tmp_path / name).mkdir()
     with pytest.raises(ValueError, match=f"^{told}"):

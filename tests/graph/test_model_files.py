@@ -65,12 +65,15 @@ def test_no_path_leads_out_of_the_folder(tmp_path, where):
         read(folder, with_weights(where))
 
 
-@pytest.mark.parametrize(("entries", "told"), [
-    ({"offset": 4}, "no valid model"),  # too few bytes are left for three numbers
-    ({"offset": -4}, "bytes from -4 on"),
-    ({"length": 1 << 50}, "bytes from 0 on, of 12"),
-    ({"offset": "x"}, "is no number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ({"offset": 4}, "no valid model"),  # too few bytes are left for three numbers
+        ({"offset": -4}, "bytes from -4 on"),
+        ({"length": 1 << 50}, "bytes from 0 on, of 12"),
+        ({"offset": "x"}, "is no number"),
+    ],
+)
 def test_places_outside_the_file_are_errors(tmp_path, entries, told):
     (tmp_path / "w.bin").write_bytes(W.tobytes())
     with pytest.raises(ValueError, match=told):
@@ -118,24 +121,30 @@ def test_a_rank_is_stated_where_onnx_cannot_infer_it() -> None:
     assert invalid(model) is None
 
 
-@pytest.mark.parametrize("other", [
-    task_of("Softmax", 13, {"axis": 0}, X),
-    task_of("Softmax", 13, {}, X),
-    task_of("Softmax", 13, {"axis": 1}, X.astype(np.float64)),
-    task_of("Softmax", 13, {"axis": 1}, X[0]),
-    task_of("Softmax", 21, {"axis": 1}, X),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "other",
+    [
+        task_of("Softmax", 13, {"axis": 0}, X),
+        task_of("Softmax", 13, {}, X),
+        task_of("Softmax", 13, {"axis": 1}, X.astype(np.float64)),
+        task_of("Softmax", 13, {"axis": 1}, X[0]),
+        task_of("Softmax", 21, {"axis": 1}, X),
+    ],
+)
 def test_models_of_different_tasks_differ(other) -> None:
     assert substance(model_of(TASK)) != substance(model_of(other))
 
 
 @pytest.mark.parametrize("valid", [True, False])
-@pytest.mark.parametrize("data", [
-    *(b"\xff", b"\x3a\xff\xff\xff\xff\x0f", b"\xff" * 40, b"PK\x03\x04"),
-    relu().SerializeToString()[:-9],
-    # As large as what weights are looked for in.
-    *(b"\xff" * 100_000, bytes(100_000), b"\x3a\xff\xff\xff\x7f" * 20_000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"\xff", b"\x3a\xff\xff\xff\xff\x0f", b"\xff" * 40, b"PK\x03\x04"),
+        relu().SerializeToString()[:-9],
+        # As large as what weights are looked for in.
+        *(b"\xff" * 100_000, bytes(100_000), b"\x3a\xff\xff\xff\x7f" * 20_000),
+    ],
+)
 def test_what_is_no_model_is_told(tmp_path: Path, data: bytes, valid: bool) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(data)

@@ -183,12 +183,15 @@ def test_sequences_and_optionals_come_back(tmp_path):
         assert read_value(written(tmp_path, value_bytes(None, declared, "x")), declared) is None
 
 
-@pytest.mark.parametrize(("declared", "name"), [
-    (helper.make_map_type_proto(TensorProto.STRING, TENSOR), "map values"),
-    (helper.make_sequence_type_proto(helper.make_map_type_proto(7, TENSOR)), "map values"),
-    (helper.make_sparse_tensor_type_proto(FLOAT, None), "sparse tensors"),
-    (helper.make_sequence_type_proto(sequence_of()), "sequences of sequences"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("declared", "name"),
+    [
+        (helper.make_map_type_proto(TensorProto.STRING, TENSOR), "map values"),
+        (helper.make_sequence_type_proto(helper.make_map_type_proto(7, TENSOR)), "map values"),
+        (helper.make_sparse_tensor_type_proto(FLOAT, None), "sparse tensors"),
+        (helper.make_sequence_type_proto(sequence_of()), "sequences of sequences"),
+    ],
+)
 def test_what_is_neither_fed_nor_judged_is_refused_by_name(declared, name):
     with pytest.raises(folders.BeyondOpcheck, match=name):
         folders.tensor_type(declared)
@@ -209,25 +212,28 @@ def _raw(dims, size=4, **more):
     return TensorProto(data_type=FLOAT, dims=dims, raw_data=bytes(size), **more)
 
 
-@pytest.mark.parametrize(("proto", "told"), [
-    (_raw([1 << 40, 1 << 40]), "a tensor of shape"),
-    (_raw([-1]), "a tensor of shape"),
-    (_raw([-2, -3], 24), "a tensor of shape"),
-    (_raw([2]), "holds no readable value"),
-    *((_raw([1] * rank, size), "holds no readable value") for rank, size in SIZES),
-    (_raw([1], segment={"begin": 0, "end": 3}), "holds no readable value"),
-    (
-        _raw([1], data_location=TensorProto.EXTERNAL, external_data=[ELSEWHERE]),
-        "keeps its data in another file",
-    ),
-    (TensorProto(data_type=999, dims=[1], raw_data=bytes(4)), "no element type"),
-    (TensorProto(), "no element type"),
-    (
-        TensorProto(data_type=TensorProto.STRING, dims=[1], string_data=[b"\xff"]),
-        "holds no readable value",
-    ),
-    (TensorProto(data_type=TensorProto.INT4, dims=[9], raw_data=b"\0"), "no readable value"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("proto", "told"),
+    [
+        (_raw([1 << 40, 1 << 40]), "a tensor of shape"),
+        (_raw([-1]), "a tensor of shape"),
+        (_raw([-2, -3], 24), "a tensor of shape"),
+        (_raw([2]), "holds no readable value"),
+        *((_raw([1] * rank, size), "holds no readable value") for rank, size in SIZES),
+        (_raw([1], segment={"begin": 0, "end": 3}), "holds no readable value"),
+        (
+            _raw([1], data_location=TensorProto.EXTERNAL, external_data=[ELSEWHERE]),
+            "keeps its data in another file",
+        ),
+        (TensorProto(data_type=999, dims=[1], raw_data=bytes(4)), "no element type"),
+        (TensorProto(), "no element type"),
+        (
+            TensorProto(data_type=TensorProto.STRING, dims=[1], string_data=[b"\xff"]),
+            "holds no readable value",
+        ),
+        (TensorProto(data_type=TensorProto.INT4, dims=[9], raw_data=b"\0"), "no readable value"),
+    ],
+)
 def test_damaged_tensors_are_errors_that_name_the_file(tmp_path, proto, told):
     with pytest.raises(ValueError, match=rf"output_0\.pb.*{told}"):
         read_value(written(tmp_path, proto.SerializeToString()), TENSOR)

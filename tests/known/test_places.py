@@ -40,10 +40,14 @@ def test_places_fit_every_case_once_and_no_other(wanted, others):
 
 
 ATTRS = [
-    {}, {"axis": 0}, {"axis": 1}, {"axis": 1, "pads": (1, 1)},
-    {"axis": 1, "pads": (2,), "mode": "SAME"}, {"axis": 0, "alpha": 0.1},
+    {},
+    {"axis": 0},
+    {"axis": 1},
+    {"axis": 1, "pads": (1, 1)},
+    {"axis": 1, "pads": (2,), "mode": "SAME"},
+    {"axis": 0, "alpha": 0.1},
     {"axis": 0, "alpha": float("nan")},
-]  # fmt: skip
+]
 WITH_ATTRS = [
     case("ties", opset=opset, attrs=attrs, more=f",attrs={number}")
     for number, attrs in enumerate(ATTRS)

@@ -98,20 +98,27 @@ PLACES = "[{op: Softmax}, {op: Hardmax, opset: 11}, {op: Hardmax, row: axis_1}]"
 LISTED: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
     "any item, and null is left out": (
         line(attrs="{axis: [0, null]}"),
-        [{"attrs": {"axis": 0}}, {"attrs": {}}], [{"attrs": {"axis": 1}}]),
+        [{"attrs": {"axis": 0}}, {"attrs": {}}],
+        [{"attrs": {"axis": 1}}],
+    ),
     "a list as a whole": (
-        line(attrs="{pads: [[1, 1], [2, 2]]}"), [{"attrs": {"pads": (2, 2)}}],
-        [{"attrs": one} for one in ({"pads": (1, 2)}, {"pads": (1,)}, {"pads": 1}, {})]),
+        line(attrs="{pads: [[1, 1], [2, 2]]}"),
+        [{"attrs": {"pads": (2, 2)}}],
+        [{"attrs": one} for one in ({"pads": (1, 2)}, {"pads": (1,)}, {"pads": 1}, {})],
+    ),
     "every place": (
         f"{{versions: '>=1', failure: values, cause: Because., where: {PLACES}}}",
-        [{"opset": 11}, {"row": "axis_1"}], [{}]),
+        [{"opset": 11}, {"row": "axis_1"}],
+        [{}],
+    ),
     "a dtype, and a case without one": (line(dtype="float32"), [{}], [{"dtype": None}]),
     "a row, and a case without one": (line(row="axis_0"), [{}], [{"row": None}]),
     "several ways to fail": (
         line(failure="[shape, unstable]"),
         [{"failure": "shape"}, {"failure": "unstable", "verdict": Verdict.UNSTABLE}],
-        [{"failure": "values"}]),
-}  # fmt: skip
+        [{"failure": "values"}],
+    ),
+}
 
 
 @pytest.mark.parametrize("what", LISTED)
@@ -181,31 +188,46 @@ def test_a_pass_of_a_backend_with_declared_arithmetic_denies_no_line(tmp_path):
     assert is_known(failure(), said, **asked)
 
 
-@pytest.mark.parametrize(("version", "versions", "within"), [
-    ("1.31.1", ">=1.24", True), ("1.9.0", ">=1.24", False), ("1.31.1", ">=1.24,<1.31", False),
-    ("1.31.1", "==1.31.*", True), ("1.31.1+cpu", ">=1.24", True), ("1.31.1+cpu", "==1.31.1", True),
-    ("1.32.0.dev20260101", ">=1.24", True), ("1.32.0rc1", ">=1.32", False), ("1.5", "", True),
-    # Nobody can tell whether these are within any range.
-    ("", ">=0", False), ("", "", False), ("abc", ">=0", False), ("unknown", "", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "versions", "within"),
+    [
+        ("1.31.1", ">=1.24", True),
+        ("1.9.0", ">=1.24", False),
+        ("1.31.1", ">=1.24,<1.31", False),
+        ("1.31.1", "==1.31.*", True),
+        ("1.31.1+cpu", ">=1.24", True),
+        ("1.31.1+cpu", "==1.31.1", True),
+        ("1.32.0.dev20260101", ">=1.24", True),
+        ("1.32.0rc1", ">=1.32", False),
+        ("1.5", "", True),
+        # Nobody can tell whether these are within any range.
+        ("", ">=0", False),
+        ("", "", False),
+        ("abc", ">=0", False),
+        ("unknown", "", False),
+    ],
+)
 def test_a_line_holds_for_its_versions_not_another_s(tmp_path, version, versions, within):
     said = ledgers(tmp_path, line(versions=f"'{versions}'"))
     assert [is_known(failure(), said, version=one) for one in ("", version)] == [False, within]
 
 
-@pytest.mark.parametrize(("text", "place", "words"), [
-    (line(versions="'1.24'"), ":3:14: ", "write for example '>=1.20,<2'"),
-    (line(versions="'>=x'"), ":3:14: ", "versions"),
-    (line(failure="pass"), ":3:30: ", "'pass' is no way to fail: one of count, type, dtype, "),
-    (line(kind="invalid"), ":3:61: ", "must be 'legal model' or 'invalid model'"),
-    (line(same_as="Why"), ":3:64: ", "'Why' begins 0 causes of other lines, not 1"),
-    (line(same_as="Because"), ":3:64: ", "'Because' begins 0 causes"),
-    (f"{line()}\n- {line()}\n- {line(same_as='Be')}", ":5:64: ", "'Be' begins 2 causes"),
-    (line(clause="x"), ":3:3: ", "state 'where', the cases that fail, or 'clause'"),
-    (LINE.replace("values", "stray_crash"), ":3:3: ", "a stray crash may hit any case"),
-    ("{op: Hardmax}", ":3:3: ", "'versions' is missing"),
-    ("[", ":4:1: ", "want a value"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        (line(versions="'1.24'"), ":3:14: ", "write for example '>=1.20,<2'"),
+        (line(versions="'>=x'"), ":3:14: ", "versions"),
+        (line(failure="pass"), ":3:30: ", "'pass' is no way to fail: one of count, type, dtype, "),
+        (line(kind="invalid"), ":3:61: ", "must be 'legal model' or 'invalid model'"),
+        (line(same_as="Why"), ":3:64: ", "'Why' begins 0 causes of other lines, not 1"),
+        (line(same_as="Because"), ":3:64: ", "'Because' begins 0 causes"),
+        (f"{line()}\n- {line()}\n- {line(same_as='Be')}", ":5:64: ", "'Be' begins 2 causes"),
+        (line(clause="x"), ":3:3: ", "state 'where', the cases that fail, or 'clause'"),
+        (LINE.replace("values", "stray_crash"), ":3:3: ", "a stray crash may hit any case"),
+        ("{op: Hardmax}", ":3:3: ", "'versions' is missing"),
+        ("[", ":4:1: ", "want a value"),
+    ],
+)
 def test_a_mistake_is_told_with_its_place(tmp_path, text, place, words):
     with pytest.raises(CaseFileError) as caught:
         ledgers(tmp_path, text)

@@ -65,14 +65,19 @@ def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, h
     )
 
 
-@pytest.mark.parametrize(("stated", "words"), [
-    ({"verdict": "fail"}, "fail"),
-    ({"failure": "values"}, "values"),
-    ({"verdict": "crash", "failure": "crash"}, "crash"),
-    ({"verdict": ["fail", "error"], "failure": ["shape", "raised"]},
-     "fail or error (shape or raised)"),
-    ({"verdict": "fail", "looks": ["a", "b"]}, "fail that looks like a or b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({"verdict": "fail"}, "fail"),
+        ({"failure": "values"}, "values"),
+        ({"verdict": "crash", "failure": "crash"}, "crash"),
+        (
+            {"verdict": ["fail", "error"], "failure": ["shape", "raised"]},
+            "fail or error (shape or raised)",
+        ),
+        ({"verdict": "fail", "looks": ["a", "b"]}, "fail that looks like a or b"),
+    ],
+)
 def test_what_is_expected_is_told_in_words(stated, words):
     said = {"cause": "Because.", "where": [{"op": "Relu"}], **stated}
     assert LedgerEntry.model_validate(said).expected == words
@@ -86,11 +91,14 @@ def test_a_ledger_knows_whether_its_file_is_as_it_was_read(tmp_path):
         assert not said.is_unchanged()
 
 
-@pytest.mark.parametrize(("where", "line", "text"), [
-    ("- {op: Softmax}\n- {op: Hardmax, opset: 13}", 7, "- {op: Hardmax, opset: 13}"),
-    # The last place of an entry is deleted with the entry.
-    ("- {op: Hardmax}", 3, "- verdict: fail …"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("where", "line", "text"),
+    [
+        ("- {op: Softmax}\n- {op: Hardmax, opset: 13}", 7, "- {op: Hardmax, opset: 13}"),
+        # The last place of an entry is deleted with the entry.
+        ("- {op: Hardmax}", 3, "- verdict: fail …"),
+    ],
+)
 def test_what_is_listed_and_passes_is_unexpected_and_the_line_to_delete_is_told(
     tmp_path, where, line, text
 ):
@@ -138,25 +146,28 @@ def test_what_fails_and_is_not_listed_is_as_it_was(tmp_path):
     assert judged(found, ledger(tmp_path, entry("[{op: Softmax}]"))) is found
 
 
-@pytest.mark.parametrize(("backend", "about", "is_about"), [
-    ("acme", {}, True),
-    ("[bolt, acme]", {}, True),
-    ("acme", {"address": "acme?threads=2"}, True),
-    ("'acme?threads=2'", {"address": "acme?threads=2"}, True),
-    ("'acme?threads=2'", {}, False),
-    # A profile goes by its name, and by the address that it stands for.
-    ("mine", {"address": "mine", "of": "acme"}, True),
-    ("acme", {"address": "mine", "of": "acme"}, True),
-    ("acme", {"address": "acme:GPU"}, False),
-    # What was written on the command line may be shorter or longer than the backend's own.
-    ("'acme:CPU'", {"address": "acme", "asked": "acme:CPU"}, True),
-    ("'acme:CPU'", {"address": "acme", "asked": "acme:CPU?threads=2"}, True),
-    ("'py:my.rt'", {"address": "py:my.rt:Rt?a=1"}, True),
-    ("'py:my.rt:Rt'", {"address": "py:my.rt:Rt", "asked": "py:my.rt"}, True),
-    ("'onnx:rt'", {"address": "mine", "of": "onnx:rt:Rt"}, True),
-    ("'py:my.rt:Other'", {"address": "py:my.rt:Rt"}, False),
-    ("'py:my'", {"address": "py:my.rt:Rt"}, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backend", "about", "is_about"),
+    [
+        ("acme", {}, True),
+        ("[bolt, acme]", {}, True),
+        ("acme", {"address": "acme?threads=2"}, True),
+        ("'acme?threads=2'", {"address": "acme?threads=2"}, True),
+        ("'acme?threads=2'", {}, False),
+        # A profile goes by its name, and by the address that it stands for.
+        ("mine", {"address": "mine", "of": "acme"}, True),
+        ("acme", {"address": "mine", "of": "acme"}, True),
+        ("acme", {"address": "acme:GPU"}, False),
+        # What was written on the command line may be shorter or longer than the backend's own.
+        ("'acme:CPU'", {"address": "acme", "asked": "acme:CPU"}, True),
+        ("'acme:CPU'", {"address": "acme", "asked": "acme:CPU?threads=2"}, True),
+        ("'py:my.rt'", {"address": "py:my.rt:Rt?a=1"}, True),
+        ("'py:my.rt:Rt'", {"address": "py:my.rt:Rt", "asked": "py:my.rt"}, True),
+        ("'onnx:rt'", {"address": "mine", "of": "onnx:rt:Rt"}, True),
+        ("'py:my.rt:Other'", {"address": "py:my.rt:Rt"}, False),
+        ("'py:my'", {"address": "py:my.rt:Rt"}, False),
+    ],
+)
 def test_a_ledger_is_about_the_backends_it_names(tmp_path, backend, about, is_about):
     said = ledger(tmp_path, entry(), backend=backend)
     assert (judged(failing(), said, **about).verdict is Verdict.KNOWN) is is_about
@@ -169,16 +180,19 @@ def test_an_entry_holds_for_its_versions(tmp_path, versions, holds):
     assert is_red_now(judged(failing(), said)) is not holds
 
 
-@pytest.mark.parametrize(("reason", "pattern", "fits"), [
-    ("no kernel for Hardmax(13)", "no kernel for Hardmax(*)", True),
-    ("no kernel for Hardmax(13)", "kernel", True),
-    ("no kernel for Hardmax(13)", "*kernel*13*", True),
-    ("no kernel for Hardmax(13)", "Hardmax*kernel", False),
-    ("no\n  kernel", "no kernel", True),
-    ("no kernel", "No kernel", False),
-    ("axis [1]", "axis [1]", True),
-    ("axis 1", "axis [1]", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reason", "pattern", "fits"),
+    [
+        ("no kernel for Hardmax(13)", "no kernel for Hardmax(*)", True),
+        ("no kernel for Hardmax(13)", "kernel", True),
+        ("no kernel for Hardmax(13)", "*kernel*13*", True),
+        ("no kernel for Hardmax(13)", "Hardmax*kernel", False),
+        ("no\n  kernel", "no kernel", True),
+        ("no kernel", "No kernel", False),
+        ("axis [1]", "axis [1]", True),
+        ("axis 1", "axis [1]", False),
+    ],
+)
 def test_a_reason_has_the_pattern_within(reason, pattern, fits):
     assert says(reason, pattern) is fits
 
@@ -264,43 +278,49 @@ def told(*said, pruned=None, backends=(INFO,), cases=READ) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("where", [
-    "[{op: Hardmax}]",
-    "[{op: Hardmax, name: [ties, axes]}]",
-    "[{op: Hardmax, name: ties, opset: [11, 13], dtype: [float16, float32]}]",
-    "[{op: [Hardmax, Softmax], dtype: float32}]",
-    "[{op: Hardmax, row: [first, last]}]",
-    "[{op: Hardmax, attrs: {axis: 1}}]",
-    "[{case: 'Hardmax/ties@opset=11,dtype=float32'}]",
-    # Which of the cases that were read run is no matter here.
-    "[{op: Softmax, name: zeros}]",
-    # Cases of the shipped suites, which this run was not asked for.
-    "[{op: LpPool, name: windows}]",
-    "[{case: 'LpPool/windows@opset=13,dtype=float32'}]",
-    "[{op: [Hardmax, LpPool]}]",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "where",
+    [
+        "[{op: Hardmax}]",
+        "[{op: Hardmax, name: [ties, axes]}]",
+        "[{op: Hardmax, name: ties, opset: [11, 13], dtype: [float16, float32]}]",
+        "[{op: [Hardmax, Softmax], dtype: float32}]",
+        "[{op: Hardmax, row: [first, last]}]",
+        "[{op: Hardmax, attrs: {axis: 1}}]",
+        "[{case: 'Hardmax/ties@opset=11,dtype=float32'}]",
+        # Which of the cases that were read run is no matter here.
+        "[{op: Softmax, name: zeros}]",
+        # Cases of the shipped suites, which this run was not asked for.
+        "[{op: LpPool, name: windows}]",
+        "[{case: 'LpPool/windows@opset=13,dtype=float32'}]",
+        "[{op: [Hardmax, LpPool]}]",
+    ],
+)
 def test_what_is_somewhere_may_be_listed(tmp_path, where):
     assert told(ledger(tmp_path, entry(where))) == []
 
 
-@pytest.mark.parametrize(("where", "column", "words"), [
-    ("[{op: Hardmx}]", 66, "unknown operator 'Hardmx' (did you mean 'Hardmax'"),
-    ("[{op: '*'}]", 66, "unknown operator '*' (there are no wildcards: "),
-    ("[{op: 'Hard*'}]", 66, "there are no wildcards"),
-    ("[{op: Hardmax, name: tie}]", 81, "has the name 'tie' (did you mean 'ties'?)"),
-    ("[{op: Hardmax, name: '*'}]", 81, "has the name '*' (there are axes, ties)"),
-    ("[{op: Hardmax, name: [ties, axis]}]", 88, "has the name 'axis' (did you mean 'axes'?)"),
-    ("[{op: Hardmax, name: axes, row: frist}]", 92, "has the row 'frist' (did you mean"),
-    ("[{op: Hardmax, name: ties, row: first}]", 92, "has the row 'first'"),
-    ("[{op: Hardmax, opset: 12}]", 82, "has the opset 12 (there are 11, 13)"),
-    ("[{op: Hardmax, opset: [11, 13, 15]}]", 91, "has the opset 15"),
-    ("[{op: Hardmax, dtype: float64}]", 82, "has the dtype 'float64'"),
-    # Each is somewhere, but not all of them together.
-    ("[{op: Hardmax, name: [ties, axes], opset: 11}]", 88, "has the name 'axes' and what"),
-    ("[{op: Relu}]", 66, "none of the cases that were read has the op 'Relu'"),
-    ("[{op: Hardmax, attrs: {axis: 7}}]", 82, "with this op has these attributes"),
-    ("[{case: Hardmax/ties}]", 68, "has the case 'Hardmax/ties'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("where", "column", "words"),
+    [
+        ("[{op: Hardmx}]", 66, "unknown operator 'Hardmx' (did you mean 'Hardmax'"),
+        ("[{op: '*'}]", 66, "unknown operator '*' (there are no wildcards: "),
+        ("[{op: 'Hard*'}]", 66, "there are no wildcards"),
+        ("[{op: Hardmax, name: tie}]", 81, "has the name 'tie' (did you mean 'ties'?)"),
+        ("[{op: Hardmax, name: '*'}]", 81, "has the name '*' (there are axes, ties)"),
+        ("[{op: Hardmax, name: [ties, axis]}]", 88, "has the name 'axis' (did you mean 'axes'?)"),
+        ("[{op: Hardmax, name: axes, row: frist}]", 92, "has the row 'frist' (did you mean"),
+        ("[{op: Hardmax, name: ties, row: first}]", 92, "has the row 'first'"),
+        ("[{op: Hardmax, opset: 12}]", 82, "has the opset 12 (there are 11, 13)"),
+        ("[{op: Hardmax, opset: [11, 13, 15]}]", 91, "has the opset 15"),
+        ("[{op: Hardmax, dtype: float64}]", 82, "has the dtype 'float64'"),
+        # Each is somewhere, but not all of them together.
+        ("[{op: Hardmax, name: [ties, axes], opset: 11}]", 88, "has the name 'axes' and what"),
+        ("[{op: Relu}]", 66, "none of the cases that were read has the op 'Relu'"),
+        ("[{op: Hardmax, attrs: {axis: 7}}]", 82, "with this op has these attributes"),
+        ("[{case: Hardmax/ties}]", 68, "has the case 'Hardmax/ties'"),
+    ],
+)
 def test_what_is_nowhere_is_told_with_its_place(tmp_path, where, column, words):
     (said,) = told(ledger(tmp_path, entry(where)))
     assert said.startswith(f"mine.yaml:3:{column}: ")
@@ -363,10 +383,13 @@ def test_versions_of_a_backend_that_has_none_are_told(tmp_path):
         assert found.endswith("(leave 'versions' out)")
 
 
-@pytest.mark.parametrize(("op", "name", "words"), [
-    ("Hardmax", "last_of_tie", "'last_of_tie' of Hardmax (did you mean 'last_of_ties'?)"),
-    ("Softmax", "last_of_ties", "there is no mistake 'last_of_ties' of Softmax"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "name", "words"),
+    [
+        ("Hardmax", "last_of_tie", "'last_of_tie' of Hardmax (did you mean 'last_of_ties'?)"),
+        ("Softmax", "last_of_ties", "there is no mistake 'last_of_ties' of Softmax"),
+    ],
+)
 def test_a_mistake_that_nobody_knows_is_told(tmp_path, op, name, words):
     (said,) = told(ledger(tmp_path, entry(f"[{{op: {op}}}]", looks=name)))
     assert words in said

@@ -138,29 +138,39 @@ def test_a_long_place_has_a_line_for_each_name_and_a_long_cause_is_folded():
     assert found.count("    - case_number_") == 12
 
 
-@pytest.mark.parametrize(("place", "written"), [
-    # In all 96 characters, and one more.
-    ({"name": "x" * 74}, "  - {op: Relu, name: " + "x" * 74 + "}\n"),
-    ({"name": "x" * 75}, "  - op: Relu\n    name: " + "x" * 75 + "\n"),
-    # A list of 48 characters stays in a line.
-    ({"row": "x" * 60, "name": ["a" * 20, "b" * 20]},
-     f"    row: {'x' * 60}\n    name: [{'a' * 20}, {'b' * 20}]\n"),
-    ({"row": "x" * 60, "name": ["a" * 20, "b" * 21]},
-     f"    row: {'x' * 60}\n    name:\n    - {'a' * 20}\n    - {'b' * 21}\n"),
-    ({"attrs": {"mode": "x" * 80}}, "    attrs: {mode: " + "x" * 80 + "}\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "written"),
+    [
+        # In all 96 characters, and one more.
+        ({"name": "x" * 74}, "  - {op: Relu, name: " + "x" * 74 + "}\n"),
+        ({"name": "x" * 75}, "  - op: Relu\n    name: " + "x" * 75 + "\n"),
+        # A list of 48 characters stays in a line.
+        (
+            {"row": "x" * 60, "name": ["a" * 20, "b" * 20]},
+            f"    row: {'x' * 60}\n    name: [{'a' * 20}, {'b' * 20}]\n",
+        ),
+        (
+            {"row": "x" * 60, "name": ["a" * 20, "b" * 21]},
+            f"    row: {'x' * 60}\n    name:\n    - {'a' * 20}\n    - {'b' * 21}\n",
+        ),
+        ({"attrs": {"mode": "x" * 80}}, "    attrs: {mode: " + "x" * 80 + "}\n"),
+    ],
+)
 def test_a_place_has_one_line_if_it_fits(place, written):
     new = {"verdict": "fail", "cause": "Why.", "where": [{"op": "Relu", **place}]}
     assert rewritten(new_ledger("acme"), added=[new])[0].endswith(written)
 
 
-@pytest.mark.parametrize(("cause", "written"), [
-    # At 96 characters a line ends, between words only, unless that would change the text.
-    ("x" * 96, f"  cause: {'x' * 96}\n"),
-    (f"{'x' * 94} a bc", f"  cause: >-\n    {'x' * 94} a\n    bc\n"),
-    (f"{'x' * 97} a-{'b' * 96}", f"  cause: >-\n    {'x' * 97}\n    a-{'b' * 96}\n"),
-    (f"{'x' * 94}  {'y' * 9}", f"  cause: {'x' * 94}  {'y' * 9}\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cause", "written"),
+    [
+        # At 96 characters a line ends, between words only, unless that would change the text.
+        ("x" * 96, f"  cause: {'x' * 96}\n"),
+        (f"{'x' * 94} a bc", f"  cause: >-\n    {'x' * 94} a\n    bc\n"),
+        (f"{'x' * 97} a-{'b' * 96}", f"  cause: >-\n    {'x' * 97}\n    a-{'b' * 96}\n"),
+        (f"{'x' * 94}  {'y' * 9}", f"  cause: {'x' * 94}  {'y' * 9}\n"),
+    ],
+)
 def test_a_long_cause_is_folded(cause, written):
     found, said = rewritten(new_ledger("acme"), added=[{**NEW, "cause": cause}])
     assert said.known[0].cause == cause

@@ -135,8 +135,9 @@ class _Functions:
         self.machine = machine
         self.own: dict[str, Callable[..., Any]] = {
             "sum": partial(self._reduced, machine.added),
-            "mean": partial(self._reduced, lambda x: (
-                machine.kept(machine.added(x)) / x.dtype.type(x.shape[-1]))),
+            "mean": partial(
+                self._reduced, lambda x: machine.kept(machine.added(x)) / x.dtype.type(x.shape[-1])
+            ),
             "prod": partial(self._reduced, machine.multiplied),
             "cumulative_sum": partial(self._scanned, np.add),
             "cumulative_prod": partial(self._scanned, np.multiply),
@@ -145,8 +146,9 @@ class _Functions:
             "bilinear": self._bilinear,
             "matmul": lambda a, b: self._bilinear(a, b, plain.matmul, a.shape[-1]),
             "tensordot": lambda a, b, axes=2: self._bilinear(
-                a, b, partial(np.tensordot, axes=axes), a.size),
-        }  # fmt: skip
+                a, b, partial(np.tensordot, axes=axes), a.size
+            ),
+        }
 
     @staticmethod
     def values_of(x: Sloppy) -> Any:

@@ -86,8 +86,7 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "ReduceLogSum": lambda x, y: of("ReduceLogSum", abs(x) + 1, np.array([1])),
     "ReduceSumSquare": lambda x, y: of("ReduceSumSquare", x, np.array([1])),
     "MeanVarianceNormalization": lambda x, y: of("MeanVarianceNormalization", x, axes=(1,)),
-    "Conv": lambda x, y: of(
-        "Conv", x[:, None], y[:1, None], pads=(y.shape[1] - 1, 0)),
+    "Conv": lambda x, y: of("Conv", x[:, None], y[:1, None], pads=(y.shape[1] - 1, 0)),
     "a row scaled by its sum": lambda x, y: xp.sum(x, axis=1, keepdims=True) * (y - x) * 2,
     "Floor": lambda x, y: xp.floor(x * 7) + xp.round(y * 3) - xp.trunc(x + y) + xp.ceil(x / y),
     "Mod": lambda x, y: xp.remainder(x * 3, y) + xp.fmod(x, y * 2),
@@ -100,7 +99,7 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
         y, xp.argmax(x * 3 + x, axis=1, keepdims=True), axis=1
     ),
     "TopK": lambda x, y: xp.top_k(x * y, 2, 1, True)[0],
-}  # fmt: skip
+}
 
 #: An arithmetic, the dtype computed in, and how a machine computes so.
 ARITHMETICS: dict[str, tuple[Arithmetic, Any, dict[str, Any]]] = {
@@ -183,11 +182,15 @@ def test_no_order_blocking_or_fusion_leaves_the_bound(
         ("terms lost one by one", xp.sum, [1.0, *[0.99 * 2.0**-24] * 500], 0.9),
         ("half a step each", xp.sum, [1.0, *[1.01 * 2.0**-24] * 500], 0.9),
         ("a mean", xp.mean, [1.0, *[0.99 * 2.0**-24] * 500], 0.85),
-        ("a matrix product", lambda x: xp.matmul(x, xp.permute_dims(x, (1, 0))),
-         [[1.0, *[2.0**-12 * 0.99] * 300]], 0.3),
+        (
+            "a matrix product",
+            lambda x: xp.matmul(x, xp.permute_dims(x, (1, 0))),
+            [[1.0, *[2.0**-12 * 0.99] * 300]],
+            0.3,
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_a_bound_is_nearly_reached(name, formula, x, least):
     x = np.asarray(x, np.float32)
     most = max(used(formula, [x], Machine(np.random.default_rng(seed))) for seed in range(40))
@@ -261,9 +264,11 @@ def test_a_quotient_by_what_may_be_nothing_is_never_nothing() -> None:
     # The sum of 300 ones may lose almost all of itself in bfloat16, and gain as much.
     arithmetic = narrow(DTYPES["bfloat16"])
     out = on_bounds(
-        lambda x: x / xp.sum(x, axis=1, keepdims=True), [np.ones((1, 300))], arithmetic,
+        lambda x: x / xp.sum(x, axis=1, keepdims=True),
+        [np.ones((1, 300))],
+        arithmetic,
         DTYPES["bfloat16"].numpy,
-    )  # fmt: skip
+    )
     common = out.errors.common
     assert common.up.item() > 100
     assert 0.9 < common.down.item() < 1.2
@@ -314,8 +319,10 @@ def centered(x: Any) -> Any:
 LEAVING: dict[str, Callable[[Any, Any], Any]] = {
     "a sum": lambda x, y: xp.sum(x, axis=1) * 1e-30,
     "running sums": lambda x, y: xp.cumulative_sum(x, axis=1) / 3,
-    "sums of windows": lambda x, y: xp.sums(
-        x, lambda part: part[:, 1:] + part[:, :-1], 2) * xp.sums(y, lambda part: part, 1)[:, 1:],
+    "sums of windows": lambda x, y: (
+        xp.sums(x, lambda part: part[:, 1:] + part[:, :-1], 2)
+        * xp.sums(y, lambda part: part, 1)[:, 1:]
+    ),
     "a product": lambda x, y: xp.prod(x, axis=1),
     "products of matrices": lambda x, y: xp.matmul(x, xp.permute_dims(y, (1, 0))) * 1e-20,
     "with a term more": lambda x, y: xp.bilinear(x, y[:, :1], np.multiply, 1, y),
@@ -324,7 +331,7 @@ LEAVING: dict[str, Callable[[Any, Any], Any]] = {
     "an extreme": lambda x, y: xp.maximum(x * y, 2.0) - xp.min(x * x, axis=1, keepdims=True),
     "a hyperbolic tangent": lambda x, y: xp.tanh(x * x * x + y) * y,
     "a quotient of differences": lambda x, y: xp.exp(x - y) / (x * y),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LEAVING)

@@ -16,10 +16,20 @@ logical_xor max maximum min minimum negative not_equal pad permute_dims reshape 
 stack take take_along_axis tile top_k trunc values_of where zeros_like
 """
 SUMS = (
-    "Conv, K = 72", "ConvTranspose, K = 72", "Col2Im, 3×3", "Gemm, K = 64", "Einsum, K = 64",
-    "ReduceSum of 256", "AveragePool, 3×3", "Attention of 64 keys", "LayerNormalization of 768",
-    "LRN of 5", "Softmax of 1,000", "DeformConv, K = 72", "Det, 3×3",
-)  # fmt: skip
+    "Conv, K = 72",
+    "ConvTranspose, K = 72",
+    "Col2Im, 3×3",
+    "Gemm, K = 64",
+    "Einsum, K = 64",
+    "ReduceSum of 256",
+    "AveragePool, 3×3",
+    "Attention of 64 keys",
+    "LayerNormalization of 768",
+    "LRN of 5",
+    "Softmax of 1,000",
+    "DeformConv, K = 72",
+    "Det, 3×3",
+)
 #: NumPy multiplies, and adds up running sums, one after the other.
 IN_TURN = "CumSum of 100", "CumProd of 30", "ReduceProd of 30", "MatMul, K = 16"
 CHANGED = {

@@ -130,11 +130,18 @@ def test_onnx_is_imported_by_the_first_question_only() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize(("name", "attrs", "wanted"), [
-    ("Cast", {"to": 10}, "float16"), ("EyeLike", {"dtype": 7}, "int64"), ("EyeLike", {}, None),
-    ("RandomNormal", {}, "float32"), ("TopK", {}, "float64"), ("Shape", {}, "int64"),
-    ("Cast", {"to": 99}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "attrs", "wanted"),
+    [
+        ("Cast", {"to": 10}, "float16"),
+        ("EyeLike", {"dtype": 7}, "int64"),
+        ("EyeLike", {}, None),
+        ("RandomNormal", {}, "float32"),
+        ("TopK", {}, "float64"),
+        ("Shape", {}, "int64"),
+        ("Cast", {"to": 99}, None),
+    ],
+)
 def test_an_output_has_the_dtype_that_an_input_or_an_attribute_or_the_schema_names(
     name, attrs, wanted
 ):
@@ -201,16 +208,19 @@ def test_the_order_of_axes_does_not_make_them_invalid() -> None:
     assert [invalid_axes(axes, 4) for axes in permutations((0, 2, 3))] == [None] * 6
 
 
-@pytest.mark.parametrize(("axes", "rank", "said"), [
-    ([4], 4, "Axes [4] holds 4; allowed: 0 to 3"),
-    ([-1], 4, "Axes [-1] holds -1; allowed: 0 to 3"),
-    ([0, 2**32], 4, f"Axes [0, {2**32}] holds {2**32}; allowed: 0 to 3"),
-    ([0, 0], 4, "Axes [0, 0] repeats an axis; allowed: each axis once"),
-    ([3, 1, 3], 4, "Axes [3, 1, 3] repeats an axis; allowed: each axis once"),
-    ([], 4, "Axes is empty; allowed: 1 or more axes"),
-    ([0], 0, "InputTensor has 0 dimensions; allowed: 1 to 8"),
-    ([0], 9, "InputTensor has 9 dimensions; allowed: 1 to 8"),
-    ([], 9, "InputTensor has 9 dimensions; allowed: 1 to 8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("axes", "rank", "said"),
+    [
+        ([4], 4, "Axes [4] holds 4; allowed: 0 to 3"),
+        ([-1], 4, "Axes [-1] holds -1; allowed: 0 to 3"),
+        ([0, 2**32], 4, f"Axes [0, {2**32}] holds {2**32}; allowed: 0 to 3"),
+        ([0, 0], 4, "Axes [0, 0] repeats an axis; allowed: each axis once"),
+        ([3, 1, 3], 4, "Axes [3, 1, 3] repeats an axis; allowed: each axis once"),
+        ([], 4, "Axes is empty; allowed: 1 or more axes"),
+        ([0], 0, "InputTensor has 0 dimensions; allowed: 1 to 8"),
+        ([0], 9, "InputTensor has 9 dimensions; allowed: 1 to 8"),
+        ([], 9, "InputTensor has 9 dimensions; allowed: 1 to 8"),
+    ],
+)
 def test_what_is_invalid_is_said_with_what_is_allowed(axes, rank, said):
     assert invalid_axes(axes, rank) == said

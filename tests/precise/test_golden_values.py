@@ -73,11 +73,17 @@ def test_all_that_the_text_decides_in_the_shipped_suites(small: int, wide: int) 
 SOFTMAX = OpVersion("", "Softmax", 13)
 EDGE = -745.1332191019411  # of float64, next to 1075·ln 2, where half the smallest subnormal lies
 ROWS: list[Any] = [
-    [3.0] * 7, [1000.0, 1001.0, 998.0, -1000.0], [0.0, -INF, -1.0], [-INF, -INF], [1.0, NAN, 2.0],
-    [0.0, 0.0, -700.0], [0.0, np.nextafter(EDGE, -INF), EDGE, np.nextafter(EDGE, INF)],
+    [3.0] * 7,
+    [1000.0, 1001.0, 998.0, -1000.0],
+    [0.0, -INF, -1.0],
+    [-INF, -INF],
+    [1.0, NAN, 2.0],
+    [0.0, 0.0, -700.0],
+    [0.0, np.nextafter(EDGE, -INF), EDGE, np.nextafter(EDGE, INF)],
     [0.0, *np.linspace(-746, -700, 24), *np.linspace(-105, -85, 30), *np.linspace(-18, -8, 40)],
-    [3e38, -3e38, 1.0], [1.7e308, -1.7e308, 1.0],
-]  # fmt: skip
+    [3e38, -3e38, 1.0],
+    [1.7e308, -1.7e308, 1.0],
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,11 +138,17 @@ def test_windows_that_are_hard_to_round(name: str, p: float) -> None:
     generator = np.random.default_rng(11)
     spread = np.exp(generator.normal(size=(6, 5)) * 4) * generator.choice([-1, 1], (6, 5))
     rows = [
-        [largest, largest, largest / 3], [largest / 4, largest / 7, 0], [largest, tiny, 1],
+        [largest, largest, largest / 3],
+        [largest / 4, largest / 7, 0],
+        [largest, tiny, 1],
         # The second's norm for p = 2 is 131073² + 1/2 − 2^-37 of the smallest subnormal.
-        [tiny, 4 * tiny, 9 * tiny], [131073**2 * tiny, 131073 * tiny],
-        [NAN, INF, 1], [1, -INF, 0], [0, 0, -7], *spread.tolist(),
-    ]  # fmt: skip
+        [tiny, 4 * tiny, 9 * tiny],
+        [131073**2 * tiny, 131073 * tiny],
+        [NAN, INF, 1],
+        [1, -INF, 0],
+        [0, 0, -7],
+        *spread.tolist(),
+    ]
     for row in rows:
         held = np.array(row).astype(DTYPES[name].numpy).astype(np.float64).tolist()
         want = nearest(norm(held, p), name)
@@ -146,10 +158,16 @@ def test_windows_that_are_hard_to_round(name: str, p: float) -> None:
 
 def test_the_measure_itself_by_numbers_worked_out_by_hand() -> None:
     for y, name, want in (
-        (2049, "float16", 2048), (2051, "float16", 2052), (257, "bfloat16", 256),
-        (2.0**-25, "float16", 0), (3 * 2.0**-26, "float16", 2.0**-24), (65519, "float16", 65504),
-        (65520, "float16", INF), (-2.0**200, "float32", -INF), (5e-324, "float64", 5e-324),
-    ):  # fmt: skip
+        (2049, "float16", 2048),
+        (2051, "float16", 2052),
+        (257, "bfloat16", 256),
+        (2.0**-25, "float16", 0),
+        (3 * 2.0**-26, "float16", 2.0**-24),
+        (65519, "float16", 65504),
+        (65520, "float16", INF),
+        (-(2.0**200), "float32", -INF),
+        (5e-324, "float64", 5e-324),
+    ):
         assert nearest(norm([y], 1) * (1 if y > 0 else -1), name) == want
     # 1/(1 + e), whose digits are those of the logistic function at −1.
     assert nearest(softmax([0, 1])[0], "float64") == 0.2689414213699951

@@ -49,16 +49,25 @@ def attempt_file(path: Path) -> Problem:
 
 
 @both_parsers
-@pytest.mark.parametrize(("text", "want"), [
-    ("a: 1\nb: [x, 2.5]\n", {"a": 1, "b": ["x", 2.5]}),
-    ("- a: 1\n  b:\n- - 3\n", [{"a": 1, "b": None}, [3]]), ("just words", "just words"),
-    ("[]", []), ("{}", {}), ("--- 7\n", 7), ("---\n", None), ("%YAML 1.2\n--- 7\n", 7),
-    ("a: |\n  two\n  lines\nb: >-\n  one\n  line\n", {"a": "two\nlines\n", "b": "one line"}),
-    ("\ufeffa: 1", {"a": 1}), ("a: 1\r\nb: 2\r\n", {"a": 1, "b": 2}),
-    ('{"a":1,"b":[true,null]}', {"a": 1, "b": [True, None]}),
-    ("{text: a\u00e4\U0001f600}", {"text": "a\u00e4\U0001f600"}),
-    (r'"\u00e4\t\e"', "\u00e4\t\x1b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("a: 1\nb: [x, 2.5]\n", {"a": 1, "b": ["x", 2.5]}),
+        ("- a: 1\n  b:\n- - 3\n", [{"a": 1, "b": None}, [3]]),
+        ("just words", "just words"),
+        ("[]", []),
+        ("{}", {}),
+        ("--- 7\n", 7),
+        ("---\n", None),
+        ("%YAML 1.2\n--- 7\n", 7),
+        ("a: |\n  two\n  lines\nb: >-\n  one\n  line\n", {"a": "two\nlines\n", "b": "one line"}),
+        ("\ufeffa: 1", {"a": 1}),
+        ("a: 1\r\nb: 2\r\n", {"a": 1, "b": 2}),
+        ('{"a":1,"b":[true,null]}', {"a": 1, "b": [True, None]}),
+        ("{text: a\u00e4\U0001f600}", {"text": "a\u00e4\U0001f600"}),
+        (r'"\u00e4\t\e"', "\u00e4\t\x1b"),
+    ],
+)
 def test_a_text_is_read_as_data(text: str, want: object) -> None:
     node, problems = attempt(text)
     assert problems == []
@@ -190,12 +199,19 @@ def test_numbers_that_no_float64_or_integer_holds_are_reported_each() -> None:
 
 
 @both_parsers
-@pytest.mark.parametrize(("text", "tag"), [
-    ("!!python/object/apply:os.system ['true']", "!!python/object/apply:os.system"),
-    ("!!python/name:os.system ''", "!!python/name:os.system"), ("!foo {a: 1}", "!foo"),
-    ("!!binary aGVsbG8=", "!!binary"), ("!!timestamp 2001-01-01", "!!timestamp"),
-    ("!!set {a, b}", "!!set"), ("!<x:y> 1", "!<x:y>"), ("!!evil%1bx 1", "!!evil\\x1bx"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("!!python/object/apply:os.system ['true']", "!!python/object/apply:os.system"),
+        ("!!python/name:os.system ''", "!!python/name:os.system"),
+        ("!foo {a: 1}", "!foo"),
+        ("!!binary aGVsbG8=", "!!binary"),
+        ("!!timestamp 2001-01-01", "!!timestamp"),
+        ("!!set {a, b}", "!!set"),
+        ("!<x:y> 1", "!<x:y>"),
+        ("!!evil%1bx 1", "!!evil\\x1bx"),
+    ],
+)
 def test_any_other_tag_is_refused_by_name_and_nothing_is_constructed(text: str, tag: str) -> None:
     problem = the_problem(f"a: {text}\n")
     assert f"the tag {tag} is not allowed" in problem.message
@@ -203,10 +219,13 @@ def test_any_other_tag_is_refused_by_name_and_nothing_is_constructed(text: str, 
 
 
 @both_parsers
-@pytest.mark.parametrize("text", [
-    *("!!int x", "!!int 1.5", "!!int 1.0", "!!int true", "!!float x", "!!float 0x10"),
-    *("!!bool yes", "!!bool 1", "!!null 0", "!!seq x", "!!map x", "!!map [1]", "!!str {a: 1}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("!!int x", "!!int 1.5", "!!int 1.0", "!!int true", "!!float x", "!!float 0x10"),
+        *("!!bool yes", "!!bool 1", "!!null 0", "!!seq x", "!!map x", "!!map [1]", "!!str {a: 1}"),
+    ],
+)
 def test_a_tag_that_its_value_does_not_fit_is_reported(text: str) -> None:
     assert the_problem(text).message.endswith("is no " + text.split()[0])
 
@@ -261,12 +280,16 @@ def test_each_alias_counts_as_much_as_what_it_names(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("text", "column"),
     [
-        ("[" * 20_000, 65), ("- " * 20_000, 129), ("{a: " * 20_000, 257),
-        ("[" * 20_000 + "]" * 20_000, 65), ("{" * 20_000, 2), ("? " * 20_000, 3),
+        ("[" * 20_000, 65),
+        ("- " * 20_000, 129),
+        ("{a: " * 20_000, 257),
+        ("[" * 20_000 + "]" * 20_000, 65),
+        ("{" * 20_000, 2),
+        ("? " * 20_000, 3),
         ("!!seq [" * 20_000, 449),
     ],
     ids=lambda value: value[:8] if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_deep_nesting_gives_one_message_at_the_place(text: str, column: int, parser: str) -> None:
     start = time.perf_counter()
     stops_at(text, 1, column)
@@ -337,17 +360,20 @@ def test_the_collector_is_left_as_it_was(text: str, collecting: bool) -> None:
 
 
 @both_parsers
-@pytest.mark.parametrize(("text", "line", "column", "words"), [
-    *((text, 1, 1, "the file is empty") for text in ("", "\n\n", "# nothing\n", "\ufeff")),
-    ("a: 1\n---\nb: 2\n", 2, 1, "second document"),
-    ("a: 1\n---\n", 2, 1, "second document"),
-    ("a: 1\n--- [\n", 2, 1, "second document"),
-    ("a: 1\nb: *no\nc: &no 3\n", 2, 4, "'*no'"),
-    ("&a [*a]", 1, 5, "within the very thing it names"),
-    ("&a {b: &b [1, *a]}", 1, 15, "within the very thing it names"),
-    # Aliases cannot stack up depth.
-    (DEEP_ALIASES, 64, 9, "64"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        *((text, 1, 1, "the file is empty") for text in ("", "\n\n", "# nothing\n", "\ufeff")),
+        ("a: 1\n---\nb: 2\n", 2, 1, "second document"),
+        ("a: 1\n---\n", 2, 1, "second document"),
+        ("a: 1\n--- [\n", 2, 1, "second document"),
+        ("a: 1\nb: *no\nc: &no 3\n", 2, 4, "'*no'"),
+        ("&a [*a]", 1, 5, "within the very thing it names"),
+        ("&a {b: &b [1, *a]}", 1, 15, "within the very thing it names"),
+        # Aliases cannot stack up depth.
+        (DEEP_ALIASES, 64, 9, "64"),
+    ],
+)
 def test_a_text_that_is_no_tree_ends_the_reading(text, line, column, words):
     assert words in stops_at(text, line, column)
 
@@ -390,10 +416,13 @@ def test_what_is_no_file_is_a_problem(tmp_path: Path) -> None:
         assert "cannot be read" in attempt_file(path).message
 
 
-@pytest.mark.parametrize(("error", "want"), [
-    (PermissionError(13, "Permission denied"), "permission denied"),
-    (OSError(5, "Input/output error"), "Input/output error"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "want"),
+    [
+        (PermissionError(13, "Permission denied"), "permission denied"),
+        (OSError(5, "Input/output error"), "Input/output error"),
+    ],
+)
 def test_a_file_that_cannot_be_opened_is_a_problem(tmp_path, monkeypatch, error, want):
     path = tmp_path / "f.yaml"
     path.write_text("a: 1")
@@ -412,17 +441,24 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> N
         assert "no regular file" in attempt_file(path).message
 
 
-@pytest.mark.parametrize(("content", "place", "words"), [
-    (b"a: 1\nb\0", (2, 2), "binary file"),
-    (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", (3, 1), "binary file"),
-    (b"\x7fELF\x02\x01\x01\0", (1, 8), "binary file"),
-    ("a: 1".encode("utf-16"), (1, 1), "UTF-16"), ("a: 1".encode("utf-16-be"), (1, 1), "UTF-16"),
-    ("a: 1".encode("utf-16-le"), (1, 1), "UTF-16"), (b"a: 1\n\0", (2, 1), "binary file"),
-    ("a: 1".encode("utf-32"), (1, 1), "UTF-16"),
-    ("a: \u00e4".encode() + b"\nb: \xe4 c\n", (2, 4), "not UTF-8 (byte 0xe4)"),
-    (b"a: \xed\xa0\x80", (1, 4), "not UTF-8"), (b"a: \xc0\xaf", (1, 4), "not UTF-8"),
-    (b"a: 1\xe2\x82", (1, 5), "not UTF-8"), (b"a: \x1b[31m", (1, 4), "U+001B"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "place", "words"),
+    [
+        (b"a: 1\nb\0", (2, 2), "binary file"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", (3, 1), "binary file"),
+        (b"\x7fELF\x02\x01\x01\0", (1, 8), "binary file"),
+        ("a: 1".encode("utf-16"), (1, 1), "UTF-16"),
+        ("a: 1".encode("utf-16-be"), (1, 1), "UTF-16"),
+        ("a: 1".encode("utf-16-le"), (1, 1), "UTF-16"),
+        (b"a: 1\n\0", (2, 1), "binary file"),
+        ("a: 1".encode("utf-32"), (1, 1), "UTF-16"),
+        ("a: \u00e4".encode() + b"\nb: \xe4 c\n", (2, 4), "not UTF-8 (byte 0xe4)"),
+        (b"a: \xed\xa0\x80", (1, 4), "not UTF-8"),
+        (b"a: \xc0\xaf", (1, 4), "not UTF-8"),
+        (b"a: 1\xe2\x82", (1, 5), "not UTF-8"),
+        (b"a: \x1b[31m", (1, 4), "U+001B"),
+    ],
+)
 def test_bytes_that_are_no_text_are_refused_at_their_place(tmp_path, content, place, words):
     path = tmp_path / "f.yaml"
     path.write_bytes(content)

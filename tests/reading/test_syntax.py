@@ -5,34 +5,37 @@ from opcheck.reading import Problems, read_text
 pytestmark = pytest.mark.usefixtures("parser")
 
 
-@pytest.mark.parametrize(("text", "line", "column", "message", "hint"), [
-    ("a:\n\t- 1\n", 2, 1, "a tab stands where only spaces may indent", "spaces"),
-    ("\ta: 1", 1, 1, "a tab", "spaces"),
-    ("a: >\n\tx\n", 2, 1, "a tab", "spaces"),
-    ("a: @x\n", 1, 4, "no text can begin with '@'", "quotes"),
-    ("a: `x`\n", 1, 4, "no text can begin with '`'", "quotes"),
-    ("a: [1, 2\nb: 3\n", 2, 2, "in the list that begins at line 1, column 4", "quotes"),
-    ("a: {x: 1 y: 2}\n", 1, 11, "in the mapping that begins at line 1, column 4", "quotes"),
-    ("a: [1\n", 2, 1, "want ',' or ']'", "quotes"),
-    ("a: [1, 2] is legal\n", 1, 11, "does not continue", "must be quoted as a whole"),
-    ("a: 'it's'\n", 1, 8, "does not continue", "must be quoted as a whole"),
-    ("a:\n  b: 1\n c: 2\n", 3, 2, "begins at line 1, column 1", "indentation"),
-    ("- a\nb: 1\n", 2, 1, "does not continue the list", "indentation"),
-    ("a: axis: 1\n", 1, 8, "a ':' stands where no key can end", "text that holds ': '"),
-    ("a: 1\n  b: 2\n", 2, 4, "a ':' stands", "indentation"),
-    ("a: - b\n", 1, 4, "a '-' stands where no list can begin", "indentation"),
-    ("a: ]\n", 1, 4, "want a value, not ']'", "quotes"),
-    ("[1,, 2]", 1, 4, "want a value, not ','", "quotes"),
-    ('a: 1\nb: "x\n', 2, 4, "the quotes that open here are never closed", ""),
-    ("a:\n- b\n-c\n", 3, 1, "want 'key: value' here, or '- item'", "space"),
-    ("a: 'x\n--- y'", 2, 1, "within the quotes of line 1, column 4", ""),
-    ("[1]]", 1, 4, "after the end of the document", "brackets"),
-    ("{a: 1}\n{b: 2}\n", 2, 1, "after the end of the document", "brackets"),
-    ("a: *\n", 1, 5, "a name must follow & and *", "quotes"),
-    ("a: !x!y z\n", 1, 4, "the tag here is not allowed", "quotes"),
-    ("a: !<x y", 1, 7, "no valid YAML", ""),
-    ("a: |x\n b", 1, 5, "no valid YAML", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message", "hint"),
+    [
+        ("a:\n\t- 1\n", 2, 1, "a tab stands where only spaces may indent", "spaces"),
+        ("\ta: 1", 1, 1, "a tab", "spaces"),
+        ("a: >\n\tx\n", 2, 1, "a tab", "spaces"),
+        ("a: @x\n", 1, 4, "no text can begin with '@'", "quotes"),
+        ("a: `x`\n", 1, 4, "no text can begin with '`'", "quotes"),
+        ("a: [1, 2\nb: 3\n", 2, 2, "in the list that begins at line 1, column 4", "quotes"),
+        ("a: {x: 1 y: 2}\n", 1, 11, "in the mapping that begins at line 1, column 4", "quotes"),
+        ("a: [1\n", 2, 1, "want ',' or ']'", "quotes"),
+        ("a: [1, 2] is legal\n", 1, 11, "does not continue", "must be quoted as a whole"),
+        ("a: 'it's'\n", 1, 8, "does not continue", "must be quoted as a whole"),
+        ("a:\n  b: 1\n c: 2\n", 3, 2, "begins at line 1, column 1", "indentation"),
+        ("- a\nb: 1\n", 2, 1, "does not continue the list", "indentation"),
+        ("a: axis: 1\n", 1, 8, "a ':' stands where no key can end", "text that holds ': '"),
+        ("a: 1\n  b: 2\n", 2, 4, "a ':' stands", "indentation"),
+        ("a: - b\n", 1, 4, "a '-' stands where no list can begin", "indentation"),
+        ("a: ]\n", 1, 4, "want a value, not ']'", "quotes"),
+        ("[1,, 2]", 1, 4, "want a value, not ','", "quotes"),
+        ('a: 1\nb: "x\n', 2, 4, "the quotes that open here are never closed", ""),
+        ("a:\n- b\n-c\n", 3, 1, "want 'key: value' here, or '- item'", "space"),
+        ("a: 'x\n--- y'", 2, 1, "within the quotes of line 1, column 4", ""),
+        ("[1]]", 1, 4, "after the end of the document", "brackets"),
+        ("{a: 1}\n{b: 2}\n", 2, 1, "after the end of the document", "brackets"),
+        ("a: *\n", 1, 5, "a name must follow & and *", "quotes"),
+        ("a: !x!y z\n", 1, 4, "the tag here is not allowed", "quotes"),
+        ("a: !<x y", 1, 7, "no valid YAML", ""),
+        ("a: |x\n b", 1, 5, "no valid YAML", ""),
+    ],
+)
 def test_a_syntax_error_is_one_sentence_with_its_place_and_help(text, line, column, message, hint):
     problems = Problems()
     assert read_text(text, "f.yaml", problems) is None
@@ -46,10 +49,15 @@ def test_a_syntax_error_is_one_sentence_with_its_place_and_help(text, line, colu
 NO_CHARACTER = "an escape here stands for no character"
 
 
-@pytest.mark.parametrize(("escape", "message"), [
-    (r"\q", None), (r"\xg", None),
-    (r"\UFFFFFFFF", NO_CHARACTER), (r"\U00110000", NO_CHARACTER),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("escape", "message"),
+    [
+        (r"\q", None),
+        (r"\xg", None),
+        (r"\UFFFFFFFF", NO_CHARACTER),
+        (r"\U00110000", NO_CHARACTER),
+    ],
+)
 def test_a_wrong_escape_is_one_problem_of_its_line(escape: str, message: str | None) -> None:
     for before, first, last in (("", 1, 1), ("b: 1\nc: [\na: ", 2, 3)):
         problems = Problems()

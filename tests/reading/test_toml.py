@@ -21,11 +21,20 @@ TEXT = dedent("""\
 """)
 
 
-@pytest.mark.parametrize(("path", "line", "column"), [
-    (("top",), 2, 1), (("a",), 3, 2), (("a", "b"), 4, 1), (("a", "b", "c"), 4, 1),
-    (("a", "d e"), 5, 1), (("a", "d e", 1), 5, 1), (("a", "inline", "f"), 7, 1),
-    (("a", "g.h"), 11, 3), (("a", "g.h", 0, "i"), 12, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "line", "column"),
+    [
+        (("top",), 2, 1),
+        (("a",), 3, 2),
+        (("a", "b"), 4, 1),
+        (("a", "b", "c"), 4, 1),
+        (("a", "d e"), 5, 1),
+        (("a", "d e", 1), 5, 1),
+        (("a", "inline", "f"), 7, 1),
+        (("a", "g.h"), 11, 3),
+        (("a", "g.h", 0, "i"), 12, 1),
+    ],
+)
 def test_a_value_stands_where_its_key_does(path, line, column):
     problems = Problems()
     node = parse_toml(TEXT, "x.toml", problems)
@@ -50,11 +59,14 @@ def test_the_values_are_those_of_the_document() -> None:
     }
 
 
-@pytest.mark.parametrize(("text", "problem"), [
-    ("a = 1\nb =", "x.toml:2:4: no TOML: Invalid value (texts stand in quotes)"),
-    ("a = 1\na = 2", "x.toml:2:6: no TOML: Cannot overwrite a value"),
-    ("a = @", "x.toml:1:5: no TOML: Invalid value (texts stand in quotes)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a = 1\nb =", "x.toml:2:4: no TOML: Invalid value (texts stand in quotes)"),
+        ("a = 1\na = 2", "x.toml:2:6: no TOML: Cannot overwrite a value"),
+        ("a = @", "x.toml:1:5: no TOML: Invalid value (texts stand in quotes)"),
+    ],
+)
 def test_what_is_no_toml_is_a_problem_with_its_place(text: str, problem: str) -> None:
     problems = Problems()
     assert parse_toml(text, "x.toml", problems) is None

@@ -60,48 +60,73 @@ def test_a_node_of_the_form_becomes_an_instance() -> None:
     assert not problems
 
 
-@pytest.mark.parametrize(("text", "place", "message", "hint"), [
-    ("must: x", "1:7", "must: must be a whole number, got 'x'", None),
-    ("must: 1.0", "1:7", "must: must be a whole number, got 1.0", None),
-    ("must: true", "1:7", "must: must be a whole number, got true", None),
-    ("must:", "1:6", "must: must be a whole number, got null", None),
-    ("must: [1]", "1:7", "must: must be a whole number, got a list", None),
-    ("{}", "1:1", "'must' is missing", None),
-    ("[1]", "1:1", "must be a mapping, got a list", None),
-    ("7", "1:1", "must be a mapping, got 7", None),
-    ("{must: 1, word: frist}", "1:17", "word: must be 'first' or 'second', got 'frist'",
-     "did you mean 'first'?"),
-    ("{must: 1, word: 3}", "1:17", "word: must be 'first' or 'second', got 3", None),
-    ("{must: 1, ratio: x}", "1:18", "ratio: must be a number, got 'x'", None),
-    ("{must: 1, ratio: .nan}", "1:18", "ratio: must be finite, got .nan", None),
-    ("{must: 1, part: 0}", "1:17", "part: must be greater than 0, got 0", None),
-    ("{must: 1, part: 1e9}", "1:17", "part: must be at most 86400, got 1000000000.0", None),
-    ("{must: 1, flag: 1}", "1:17", "flag: must be true or false, got 1", None),
-    ("{must: 1, numbers: 3}", "1:20", "numbers: must be a list, got 3", None),
-    ("{must: 1, numbers: []}", "1:20", "numbers: must hold at least 1", None),
-    ("{must: 1, numbers: [1, 2, 3, 4]}", "1:20", "numbers: must hold at most 3", None),
-    ("{must: 1, numbers: [1, x]}", "1:24",
-     "an item of numbers: must be a whole number, got 'x'", None),
-    ("{must: 1, inner: 3}", "1:18", "inner: must be a mapping, got 3", None),
-    ("{must: 1, inner: {size: -1}}", "1:25", "inner.size: must be at least 0, got -1", None),
-    ("{must: 1, inner: {as: A}}", "1:23", "inner.as: must match ^[a-z]+$, got 'A'",
-     None),
-    ("{must: 1, inner: {as: ''}}", "1:23", "inner.as: must not be empty, got ''", None),
-    ("{must: 1, inner: {as: 3}}", "1:23", "inner.as: must be a text, got 3", None),
-    ("{must: 1, inners: [{size: 0}, {size: x}]}", "1:38",
-     "inners.size: must be a whole number, got 'x'", None),
-    ("{must: 1, inners: [7]}", "1:20", "an item of inners: must be a mapping, got 7", None),
-    ("{must: 1, either: {size: x}}", "1:26", "either.size: must be a whole number, got 'x'",
-     None),
-    ("{must: 1, either: x}", "1:19", "either: must be a whole number, got 'x'", None),
-    ("{must: 1, even: 3}", "1:17", "even: 3 is odd", None),
-    ("{must: 1, numebrs: []}", "1:11", "unknown key 'numebrs'",
-     "did you mean 'numbers'?"),
-    ("{must: 1, zzz: 2}", "1:11", "unknown key 'zzz'",
-     "known: must, word, ratio, flag, numbers, inner, inners, either, by_name, part, even"),
-    ("{must: 1, by_name: {'a b': {size: x}}}", "1:35",
-     "by_name.'a b'.size: must be a whole number, got 'x'", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        ("must: x", "1:7", "must: must be a whole number, got 'x'", None),
+        ("must: 1.0", "1:7", "must: must be a whole number, got 1.0", None),
+        ("must: true", "1:7", "must: must be a whole number, got true", None),
+        ("must:", "1:6", "must: must be a whole number, got null", None),
+        ("must: [1]", "1:7", "must: must be a whole number, got a list", None),
+        ("{}", "1:1", "'must' is missing", None),
+        ("[1]", "1:1", "must be a mapping, got a list", None),
+        ("7", "1:1", "must be a mapping, got 7", None),
+        (
+            "{must: 1, word: frist}",
+            "1:17",
+            "word: must be 'first' or 'second', got 'frist'",
+            "did you mean 'first'?",
+        ),
+        ("{must: 1, word: 3}", "1:17", "word: must be 'first' or 'second', got 3", None),
+        ("{must: 1, ratio: x}", "1:18", "ratio: must be a number, got 'x'", None),
+        ("{must: 1, ratio: .nan}", "1:18", "ratio: must be finite, got .nan", None),
+        ("{must: 1, part: 0}", "1:17", "part: must be greater than 0, got 0", None),
+        ("{must: 1, part: 1e9}", "1:17", "part: must be at most 86400, got 1000000000.0", None),
+        ("{must: 1, flag: 1}", "1:17", "flag: must be true or false, got 1", None),
+        ("{must: 1, numbers: 3}", "1:20", "numbers: must be a list, got 3", None),
+        ("{must: 1, numbers: []}", "1:20", "numbers: must hold at least 1", None),
+        ("{must: 1, numbers: [1, 2, 3, 4]}", "1:20", "numbers: must hold at most 3", None),
+        (
+            "{must: 1, numbers: [1, x]}",
+            "1:24",
+            "an item of numbers: must be a whole number, got 'x'",
+            None,
+        ),
+        ("{must: 1, inner: 3}", "1:18", "inner: must be a mapping, got 3", None),
+        ("{must: 1, inner: {size: -1}}", "1:25", "inner.size: must be at least 0, got -1", None),
+        ("{must: 1, inner: {as: A}}", "1:23", "inner.as: must match ^[a-z]+$, got 'A'", None),
+        ("{must: 1, inner: {as: ''}}", "1:23", "inner.as: must not be empty, got ''", None),
+        ("{must: 1, inner: {as: 3}}", "1:23", "inner.as: must be a text, got 3", None),
+        (
+            "{must: 1, inners: [{size: 0}, {size: x}]}",
+            "1:38",
+            "inners.size: must be a whole number, got 'x'",
+            None,
+        ),
+        ("{must: 1, inners: [7]}", "1:20", "an item of inners: must be a mapping, got 7", None),
+        (
+            "{must: 1, either: {size: x}}",
+            "1:26",
+            "either.size: must be a whole number, got 'x'",
+            None,
+        ),
+        ("{must: 1, either: x}", "1:19", "either: must be a whole number, got 'x'", None),
+        ("{must: 1, even: 3}", "1:17", "even: 3 is odd", None),
+        ("{must: 1, numebrs: []}", "1:11", "unknown key 'numebrs'", "did you mean 'numbers'?"),
+        (
+            "{must: 1, zzz: 2}",
+            "1:11",
+            "unknown key 'zzz'",
+            "known: must, word, ratio, flag, numbers, inner, inners, either, by_name, part, even",
+        ),
+        (
+            "{must: 1, by_name: {'a b': {size: x}}}",
+            "1:35",
+            "by_name.'a b'.size: must be a whole number, got 'x'",
+            None,
+        ),
+    ],
+)
 def test_a_fault_is_told_at_its_place(text, place, message, hint):
     (problem,) = told(text)
     assert (f"{problem.line}:{problem.column}", problem.message) == (place, message)
@@ -163,11 +188,24 @@ def test_the_caller_may_know_which_keys_belong_where() -> None:
     assert [problem.hint for problem in problems] == ["did you mean 'as'?"]
 
 
-@pytest.mark.parametrize(("value", "want"), [
-    (None, "null"), (True, "true"), (False, "false"), (7, "7"), (-1.5, "-1.5"),
-    (math.inf, ".inf"), (-math.inf, "-.inf"), (math.nan, ".nan"), ("inf", "'inf'"),
-    ("a\x1b[31m", r"'a\x1b[31m'"), ([1], "a list"), ((1,), "a list"), ({}, "a mapping"),
-    (10**50, f"1{'0' * 29}… (51 characters)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (False, "false"),
+        (7, "7"),
+        (-1.5, "-1.5"),
+        (math.inf, ".inf"),
+        (-math.inf, "-.inf"),
+        (math.nan, ".nan"),
+        ("inf", "'inf'"),
+        ("a\x1b[31m", r"'a\x1b[31m'"),
+        ([1], "a list"),
+        ((1,), "a list"),
+        ({}, "a mapping"),
+        (10**50, f"1{'0' * 29}… (51 characters)"),
+    ],
+)
 def test_a_value_is_shown_as_yaml_spells_it(value: Any, want: str) -> None:
     assert shown(value) == want

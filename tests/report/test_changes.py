@@ -51,26 +51,33 @@ def test_of_runs_alike_no_difference_is_told():
     assert differences == {}
 
 
-@pytest.mark.parametrize(("fields", "name", "both", "is_unfair"), [
-    ({"threads": 2, "threads_of": {}}, "threads", ("1", "2"), True),
-    ({"threads_of": {"numpy": 4}}, "threads of numpy", ("", "4"), True),
-    ({"threads_of": {"numpy": None}}, "threads of numpy", ("", "unknown"), True),
-    ({"workers": 5}, "processes a backend", ("3", "5"), False),
-    ({"cold": True}, "caches", ("warm", "cold"), True),
-    ({"warm": 0.03}, "warm-up", ("0 s", "0.03 s"), True),
-    ({"python": "3.12.1"}, "Python", ("3.11.7", "3.12.1"), False),
-    ({"opcheck": "0.2"}, "opcheck", ("0.1", "0.2"), True),
-    ({"backends": {"numpy": "1.5"}}, "backend onnxruntime", ("1.5", ""), True),
-    ({"backends": {"numpy": "1.5", "onnxruntime": "2"}}, "backend onnxruntime", ("1.5", "2"),
-     False),
-    ({"packages": {"numpy": "2.4.0"}}, "package onnx", ("1.23.2", ""), False),
-    ({"machine": replace(MACHINE, cores=4)}, "processors", ("8", "4"), True),
-    ({"machine": replace(MACHINE, memory=8 << 30)}, "memory", ("17.2 GB", "8.59 GB"), False),
-    ({"machine": replace(MACHINE, platform="x")}, "platform", (MACHINE.platform, "x"), False),
-    ({"machine": replace(MACHINE, processor="x")}, "processor", (MACHINE.processor, "x"), True),
-    ({"machine": replace(MACHINE, governor="x")}, "governor", ("powersave", "x"), True),
-    ({"machine": replace(MACHINE, load=4.5)}, "load", ("low", "high: 4.5"), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "name", "both", "is_unfair"),
+    [
+        ({"threads": 2, "threads_of": {}}, "threads", ("1", "2"), True),
+        ({"threads_of": {"numpy": 4}}, "threads of numpy", ("", "4"), True),
+        ({"threads_of": {"numpy": None}}, "threads of numpy", ("", "unknown"), True),
+        ({"workers": 5}, "processes a backend", ("3", "5"), False),
+        ({"cold": True}, "caches", ("warm", "cold"), True),
+        ({"warm": 0.03}, "warm-up", ("0 s", "0.03 s"), True),
+        ({"python": "3.12.1"}, "Python", ("3.11.7", "3.12.1"), False),
+        ({"opcheck": "0.2"}, "opcheck", ("0.1", "0.2"), True),
+        ({"backends": {"numpy": "1.5"}}, "backend onnxruntime", ("1.5", ""), True),
+        (
+            {"backends": {"numpy": "1.5", "onnxruntime": "2"}},
+            "backend onnxruntime",
+            ("1.5", "2"),
+            False,
+        ),
+        ({"packages": {"numpy": "2.4.0"}}, "package onnx", ("1.23.2", ""), False),
+        ({"machine": replace(MACHINE, cores=4)}, "processors", ("8", "4"), True),
+        ({"machine": replace(MACHINE, memory=8 << 30)}, "memory", ("17.2 GB", "8.59 GB"), False),
+        ({"machine": replace(MACHINE, platform="x")}, "platform", (MACHINE.platform, "x"), False),
+        ({"machine": replace(MACHINE, processor="x")}, "processor", (MACHINE.processor, "x"), True),
+        ({"machine": replace(MACHINE, governor="x")}, "governor", ("powersave", "x"), True),
+        ({"machine": replace(MACHINE, load=4.5)}, "load", ("low", "high: 4.5"), False),
+    ],
+)
 def test_a_difference_that_may_matter_is_found_and_some_make_runs_incomparable(
     fields, name, both, is_unfair
 ):

@@ -49,10 +49,15 @@ def test_what_a_failure_looks_like_the_likeliest_first():
     ]
 
 
-@pytest.mark.parametrize(("value", "wrong", "told"), [
-    (7, 1, "input  want"), (None, 1, "index  want"),
-    (None, 2, "… and 1 more element\n"), (None, 3, "… and 2 more elements"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "wrong", "told"),
+    [
+        (7, 1, "input  want"),
+        (None, 1, "index  want"),
+        (None, 2, "… and 1 more element\n"),
+        (None, 3, "… and 2 more elements"),
+    ],
+)
 def test_the_table_has_inputs_where_there_are_any_and_tells_what_is_left_out(value, wrong, told):
     mismatch = model.Mismatch((0,), 0, 1, None, "exact", value)
     comparison = wrong_values("int8", mismatch, wrong=wrong, total=3, where="everywhere")
@@ -71,12 +76,20 @@ def test_no_digit_of_a_value_is_cut_however_narrow_the_terminal(width):
 ASKED = ["--case", CASE.id, "-b", "acme", "--no-known"]
 
 
-@pytest.mark.parametrize(("verdict", "source", "words"), [
-    (model.Verdict.FAIL, CASE.source, ["my/ties.yaml", *ASKED]),
-    (model.Verdict.WARN, CASE.source, ["my/ties.yaml", *ASKED, "--strict"]),
-    (model.Verdict.FAIL, model.Source("my cases/it's.yaml", 1, 1), ["my cases/it's.yaml", *ASKED]),
-    (model.Verdict.FAIL, model.Source("cases/x.yaml", 1, 1, shipped=True), ASKED),
-], ids=["failure", "warning", "name with a blank", "shipped case"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("verdict", "source", "words"),
+    [
+        (model.Verdict.FAIL, CASE.source, ["my/ties.yaml", *ASKED]),
+        (model.Verdict.WARN, CASE.source, ["my/ties.yaml", *ASKED, "--strict"]),
+        (
+            model.Verdict.FAIL,
+            model.Source("my cases/it's.yaml", 1, 1),
+            ["my cases/it's.yaml", *ASKED],
+        ),
+        (model.Verdict.FAIL, model.Source("cases/x.yaml", 1, 1, shipped=True), ASKED),
+    ],
+    ids=["failure", "warning", "name with a blank", "shipped case"],
+)
 def test_ids_and_commands_are_never_folded(verdict, source, words):
     page = shown(result(verdict, reason="x" * 300, source=source), 40)
     assert page.lines[0] == f"{verdict.upper()} acme  {CASE.id}"
@@ -96,21 +109,25 @@ DOUBT = replace(wrong_values("float32", wrong=1, total=2000, where="only at [0]"
 LANES = model.Known("Lanes are mixed up.", None, "acme.yaml")
 
 
-@pytest.mark.parametrize(("fields", "label", "told"), [
-    ({"clause": ""}, "clause", "none quoted"),
-    ({"clause": "", "verdict": model.Verdict.BAD_CASE}, "clause", None),
-    # Of a clause that quotes several versions, that of the case is shown.
-    ({"clause": f"{FIRST}; the specified axis (Hardmax-13)"}, "clause", "“the specified axis”"),
-    ({"clause": FIRST}, "clause", f"“{FIRST}”"),
-    # How opcheck reads a sentence is told where it does not decide.
-    ({"clause": "axis - INT (default is '-1')"}, "ruling", "An INT has 64 bits."),
-    ({"clause": "Default value is -1."}, "ruling", None),
-    ({}, "rule", None), ({"rule": "should"}, "rule", "should"),
-    ({}, "cause", None),
-    ({"verdict": model.Verdict.KNOWN, "known": LANES}, "cause", "Lanes are mixed up."),
-    ({"comparisons": (DOUBT,)}, "doubt", "output: 1,200 of 2,000 elements unjudged"),
-    *(({"printed": printed}, "printed", None) for printed in ("", "\n", " \r\n\t")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "label", "told"),
+    [
+        ({"clause": ""}, "clause", "none quoted"),
+        ({"clause": "", "verdict": model.Verdict.BAD_CASE}, "clause", None),
+        # Of a clause that quotes several versions, that of the case is shown.
+        ({"clause": f"{FIRST}; the specified axis (Hardmax-13)"}, "clause", "“the specified axis”"),
+        ({"clause": FIRST}, "clause", f"“{FIRST}”"),
+        # How opcheck reads a sentence is told where it does not decide.
+        ({"clause": "axis - INT (default is '-1')"}, "ruling", "An INT has 64 bits."),
+        ({"clause": "Default value is -1."}, "ruling", None),
+        ({}, "rule", None),
+        ({"rule": "should"}, "rule", "should"),
+        ({}, "cause", None),
+        ({"verdict": model.Verdict.KNOWN, "known": LANES}, "cause", "Lanes are mixed up."),
+        ({"comparisons": (DOUBT,)}, "doubt", "output: 1,200 of 2,000 elements unjudged"),
+        *(({"printed": printed}, "printed", None) for printed in ("", "\n", " \r\n\t")),
+    ],
+)
 def test_a_label_stands_there_where_there_is_something_to_tell(fields, label, told):
     lines = shown(result(**{"verdict": model.Verdict.FAIL, **fields})).lines
     found = [line[10:] for line in lines if line.startswith(f"  {label} ")]
@@ -155,14 +172,17 @@ def test_a_message_of_many_lines_is_cut():
     assert " " * 10 + "… and 980 more lines" in page.lines
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    (model.Fill("uniform", (0.0, 1.5), 7), "uniform 0, 1.5 seed 7"),
-    (model.Fill("constant", (2.0,), 7), "constant 2"),
-    (model.Fill("specials", ()), "specials"),
-    (model.Given(np.array([[1.0, -np.inf], [np.nan, -0.0]])), "[[1, -inf], [nan, -0]]"),
-    (model.Given(np.zeros((5, 5))), ""),
-    (model.FromFile(Path("data/x.npy")), "from x.npy"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (model.Fill("uniform", (0.0, 1.5), 7), "uniform 0, 1.5 seed 7"),
+        (model.Fill("constant", (2.0,), 7), "constant 2"),
+        (model.Fill("specials", ()), "specials"),
+        (model.Given(np.array([[1.0, -np.inf], [np.nan, -0.0]])), "[[1, -inf], [nan, -0]]"),
+        (model.Given(np.zeros((5, 5))), ""),
+        (model.FromFile(Path("data/x.npy")), "from x.npy"),
+    ],
+)
 def test_the_question_is_told_in_a_line(content, said):
     shape = content.values.shape if isinstance(content, model.Given) else (2, 2)
     spec = model.TensorSpec("input", DTYPES["float32"], shape, content)

@@ -77,10 +77,15 @@ def test_warnings_are_errors_under_strict():
     assert [kind for kind, _, _ in commands(strict)] == ["error", "notice"]
 
 
-@pytest.mark.parametrize("run", [
-    run_of(record(), cases=5), run_of(record(Verdict.UNSUPPORTED)), run_of(record(Verdict.NOT_RUN)),
-    run_of(backends=["acme"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "run",
+    [
+        run_of(record(), cases=5),
+        run_of(record(Verdict.UNSUPPORTED)),
+        run_of(record(Verdict.NOT_RUN)),
+        run_of(backends=["acme"]),
+    ],
+)
 def test_a_run_that_is_red_without_a_failure_has_an_error(run):
     [(kind, _, _)] = commands(run)
     assert kind == "error"

@@ -55,10 +55,18 @@ def test_a_line_cut_short_in_the_middle_is_damaged_at_a_place(kind, file):
     assert said.endswith(" at line 1 column 80")
 
 
-@pytest.mark.parametrize("line", [
-    "name: no JSON at all", "\x00\x01\x02", "[]", "{}", '{"type": "header", "format": "2"}',
-    '{"type": "bench", "format": "1"}', '{"version": "1.0", "benchmarks": []}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        "name: no JSON at all",
+        "\x00\x01\x02",
+        "[]",
+        "{}",
+        '{"type": "header", "format": "2"}',
+        '{"type": "bench", "format": "1"}',
+        '{"version": "1.0", "benchmarks": []}',
+    ],
+)
 def test_a_file_of_somebody_else_is_told_from_ours(kind, file, line):
     told = f":1:1: this is no stored {kind.name} ({kind.hint})"
     assert kind.complaint(file([line, *kind.lines[1:]])) == [told]

@@ -17,11 +17,16 @@ from tests.report.made import CASE, page_of, result
 REFUSED = Rejected("axis out of range", CASE)
 
 
-@pytest.mark.parametrize(("expect", "said"), [
-    (Values(()), "literal"), (Computed(), "computed"),
-    (Golden(Path("data/test_set_0")), "golden test_set_0"), (REFUSED, "rejected"),
-    (AnyOf((Alternative("no", REFUSED), Alternative("first", Values(())))), "any of no, first"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expect", "said"),
+    [
+        (Values(()), "literal"),
+        (Computed(), "computed"),
+        (Golden(Path("data/test_set_0")), "golden test_set_0"),
+        (REFUSED, "rejected"),
+        (AnyOf((Alternative("no", REFUSED), Alternative("first", Values(())))), "any of no, first"),
+    ],
+)
 def test_an_expectation_in_a_word_or_two(expect, said):
     assert listing.expectation(expect) == said
 
@@ -49,10 +54,15 @@ def test_a_record_is_json():
     assert found["question"].startswith("Hardmax-13 at opset 13, axis=0, input float32[2, 2]")
 
 
-@pytest.mark.parametrize(("verdict", "flag"), [
-    (Verdict.FAIL, None), (Verdict.CRASH, None), (Verdict.WARN, "--strict"),
-    (Verdict.UNSUPPORTED, "--require-supported"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("verdict", "flag"),
+    [
+        (Verdict.FAIL, None),
+        (Verdict.CRASH, None),
+        (Verdict.WARN, "--strict"),
+        (Verdict.UNSUPPORTED, "--require-supported"),
+    ],
+)
 def test_what_is_red_by_an_option_alone_is_repeated_with_it(verdict, flag):
     command = formatting.repeat(result(verdict))
     red = [word for word in command.split() if word in ("--strict", "--require-supported")]
@@ -140,11 +150,18 @@ def test_a_whole_score_says_little():
     assert len(page.lines) == 4
 
 
-@pytest.mark.parametrize(("score", "said"), [
-    (Score(killed=3), "100 %"), (Score(killed=1999, survived=1), "99.9 %"),
-    (Score(killed=99_999, survived=1), "99.9 %"), (Score(killed=1, survived=2), "33.3 %"),
-    (Score(survived=2), "0 %"), (Score(warned=1, survived=1), "50 %"), (Score(harmless=5), "–"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [
+        (Score(killed=3), "100 %"),
+        (Score(killed=1999, survived=1), "99.9 %"),
+        (Score(killed=99_999, survived=1), "99.9 %"),
+        (Score(killed=1, survived=2), "33.3 %"),
+        (Score(survived=2), "0 %"),
+        (Score(warned=1, survived=1), "50 %"),
+        (Score(harmless=5), "–"),
+    ],
+)
 def test_a_score_is_never_rounded_up(score, said):
     assert listing.percent(score) == said
 

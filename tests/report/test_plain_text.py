@@ -53,32 +53,55 @@ def test_counts_agree_with_their_nouns(count, said):
     assert plain_text.plural(count, "case") == said
 
 
-@pytest.mark.parametrize(("written", "value", "said"), [
-    # Three digits matter, and five characters suffice.
-    (plain_text.digits, 0, "0"), (plain_text.digits, 0.00042, "4e-4"),
-    (plain_text.digits, 0.001, "0.001"), (plain_text.digits, 0.01234, "0.012"),
-    (plain_text.digits, 0.12345, "0.123"), (plain_text.digits, 0.9994, "0.999"),
-    (plain_text.digits, 0.9996, "1.00"), (plain_text.digits, 1.0, "1.00"),
-    (plain_text.digits, 9.996, "10.0"), (plain_text.digits, 12.345, "12.3"),
-    (plain_text.digits, 123.45, "123"), (plain_text.digits, 1234.5, "1,234"),
-    (plain_text.digits, 9999.0, "1e4"), (plain_text.digits, 123456.0, "1e5"),
-    (plain_text.digits, math.inf, "–"), (plain_text.digits, math.nan, "–"),
-    # A time has the unit that makes it short.
-    (plain_text.seconds, 0.0, "0 ns"), (plain_text.seconds, 9.5e-8, "95.0 ns"),
-    (plain_text.seconds, 9.996e-7, "1.00 µs"), (plain_text.seconds, 1.234e-6, "1.23 µs"),
-    (plain_text.seconds, 9.994e-4, "999 µs"), (plain_text.seconds, 9.997e-4, "1.00 ms"),
-    (plain_text.seconds, 0.0123, "12.3 ms"), (plain_text.seconds, 1.0, "1.00 s"),
-    (plain_text.seconds, 123.4, "123 s"), (plain_text.seconds, 2400, "2,400 s"),
-    # Bytes are decimal, as in gigabytes a second.
-    (plain_text.size, 0, "0 bytes"), (plain_text.size, 1, "1 byte"),
-    (plain_text.size, 999, "999 bytes"), (plain_text.size, 1000, "1.00 kB"),
-    (plain_text.size, 999_600, "1.00 MB"), (plain_text.size, 25_731_584, "25.7 MB"),
-    (plain_text.size, 17_179_869_184, "17.2 GB"), (plain_text.size, 3e12, "3.00 TB"),
-    # A share has a digit behind the point below ten percent.
-    (plain_text.percent, 0.0, "0.0 %"), (plain_text.percent, 0.0123, "1.2 %"),
-    (plain_text.percent, 0.0994, "9.9 %"), (plain_text.percent, 0.0996, "10 %"),
-    (plain_text.percent, 12.3, "1,230 %"), (plain_text.percent, math.inf, "–"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("written", "value", "said"),
+    [
+        # Three digits matter, and five characters suffice.
+        (plain_text.digits, 0, "0"),
+        (plain_text.digits, 0.00042, "4e-4"),
+        (plain_text.digits, 0.001, "0.001"),
+        (plain_text.digits, 0.01234, "0.012"),
+        (plain_text.digits, 0.12345, "0.123"),
+        (plain_text.digits, 0.9994, "0.999"),
+        (plain_text.digits, 0.9996, "1.00"),
+        (plain_text.digits, 1.0, "1.00"),
+        (plain_text.digits, 9.996, "10.0"),
+        (plain_text.digits, 12.345, "12.3"),
+        (plain_text.digits, 123.45, "123"),
+        (plain_text.digits, 1234.5, "1,234"),
+        (plain_text.digits, 9999.0, "1e4"),
+        (plain_text.digits, 123456.0, "1e5"),
+        (plain_text.digits, math.inf, "–"),
+        (plain_text.digits, math.nan, "–"),
+        # A time has the unit that makes it short.
+        (plain_text.seconds, 0.0, "0 ns"),
+        (plain_text.seconds, 9.5e-8, "95.0 ns"),
+        (plain_text.seconds, 9.996e-7, "1.00 µs"),
+        (plain_text.seconds, 1.234e-6, "1.23 µs"),
+        (plain_text.seconds, 9.994e-4, "999 µs"),
+        (plain_text.seconds, 9.997e-4, "1.00 ms"),
+        (plain_text.seconds, 0.0123, "12.3 ms"),
+        (plain_text.seconds, 1.0, "1.00 s"),
+        (plain_text.seconds, 123.4, "123 s"),
+        (plain_text.seconds, 2400, "2,400 s"),
+        # Bytes are decimal, as in gigabytes a second.
+        (plain_text.size, 0, "0 bytes"),
+        (plain_text.size, 1, "1 byte"),
+        (plain_text.size, 999, "999 bytes"),
+        (plain_text.size, 1000, "1.00 kB"),
+        (plain_text.size, 999_600, "1.00 MB"),
+        (plain_text.size, 25_731_584, "25.7 MB"),
+        (plain_text.size, 17_179_869_184, "17.2 GB"),
+        (plain_text.size, 3e12, "3.00 TB"),
+        # A share has a digit behind the point below ten percent.
+        (plain_text.percent, 0.0, "0.0 %"),
+        (plain_text.percent, 0.0123, "1.2 %"),
+        (plain_text.percent, 0.0994, "9.9 %"),
+        (plain_text.percent, 0.0996, "10 %"),
+        (plain_text.percent, 12.3, "1,230 %"),
+        (plain_text.percent, math.inf, "–"),
+    ],
+)
 def test_an_amount_is_said_briefly(written, value, said):
     assert written(value) == said
 

@@ -130,14 +130,25 @@ def test_infinite_and_missing_measures_are_no_literals():
 BITS = {"float16": ">e", "bfloat16": ">f", "float32": ">f", "float64": ">d"}
 
 
-@pytest.mark.parametrize(("dtype", "value", "said"), [
-    ("float16", 0.1, "0.1"), ("float16", 65504.0, "65504.0"), ("float32", 0.1, "0.1"),
-    ("float32", 2.0**-149, "1e-45"), ("float32", 3.4028234663852886e38, "3.4028235e+38"),
-    ("bfloat16", 0.10009765625, "0.1"), ("bfloat16", 3.3895313892515355e38, "3.39e+38"),
-    ("float32", 16777216.0, "16777216.0"), ("float64", 0.1, "0.1"),
-    ("float64", 0.1 + 0.2, "0.30000000000000004"), ("float64", -0.0, "-0.0"),
-    ("float32", np.inf, "inf"), ("float32", -np.inf, "-inf"), ("float32", np.nan, "nan"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "value", "said"),
+    [
+        ("float16", 0.1, "0.1"),
+        ("float16", 65504.0, "65504.0"),
+        ("float32", 0.1, "0.1"),
+        ("float32", 2.0**-149, "1e-45"),
+        ("float32", 3.4028234663852886e38, "3.4028235e+38"),
+        ("bfloat16", 0.10009765625, "0.1"),
+        ("bfloat16", 3.3895313892515355e38, "3.39e+38"),
+        ("float32", 16777216.0, "16777216.0"),
+        ("float64", 0.1, "0.1"),
+        ("float64", 0.1 + 0.2, "0.30000000000000004"),
+        ("float64", -0.0, "-0.0"),
+        ("float32", np.inf, "inf"),
+        ("float32", -np.inf, "-inf"),
+        ("float32", np.nan, "nan"),
+    ],
+)
 def test_values_are_spelt_shortly_and_exactly(dtype, value, said):
     held = float(np.array(value, DTYPES[dtype].numpy))
     element = worst(Mismatch((0,), held, held, 0, "exact", held), dtype=dtype)
@@ -161,12 +172,15 @@ def test_values_are_spelt_in_the_fewest_digits_that_lead_back_to_them(dtype):
             assert np.array(float(f"{number:.{digits - 2}e}")).astype(kind) != value
 
 
-@pytest.mark.parametrize(("dtype", "value", "said", "bits"), [
-    ("int8", -1, "-1", "0xff"),
-    ("uint64", 2**64 - 1, "18446744073709551615", "0xffffffffffffffff"),
-    ("int64", -(2**63), "-9223372036854775808", "0x8000000000000000"),
-    ("bool", True, "True", "0x01"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "value", "said", "bits"),
+    [
+        ("int8", -1, "-1", "0xff"),
+        ("uint64", 2**64 - 1, "18446744073709551615", "0xffffffffffffffff"),
+        ("int64", -(2**63), "-9223372036854775808", "0x8000000000000000"),
+        ("bool", True, "True", "0x01"),
+    ],
+)
 def test_whole_numbers_and_truth_values_are_exact(dtype, value, said, bits):
     element = worst(Mismatch((0,), value, value, None, "exact"), dtype=dtype)
     assert (element["want"], element["want_bits"]) == (said, bits)

@@ -272,15 +272,19 @@ def test_results_are_wrong_or_right_by_operator_and_backend():
     ]
 
 
-@pytest.mark.parametrize(("verdict", "found", "share", "kind"), [
-    (Verdict.KNOWN, Verdict.CRASH, "1 of 1", "known"),
-    (Verdict.KNOWN, None, "1 of 1", "known"),
-    (Verdict.KNOWN, Verdict.WARN, "0 of 1", "warn"),
-    (Verdict.KNOWN, Verdict.UNSUPPORTED, "·", "unsupported"),
-    (Verdict.CRASH, None, "1 of 1", "crash"), (Verdict.DIFFER, None, "0 of 1", "differ"),
-    (Verdict.UNEXPECTED_PASS, Verdict.PASS, "0 of 1", "unexpected pass"),
-    (Verdict.NOT_RUN, None, "·", "not run"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("verdict", "found", "share", "kind"),
+    [
+        (Verdict.KNOWN, Verdict.CRASH, "1 of 1", "known"),
+        (Verdict.KNOWN, None, "1 of 1", "known"),
+        (Verdict.KNOWN, Verdict.WARN, "0 of 1", "warn"),
+        (Verdict.KNOWN, Verdict.UNSUPPORTED, "·", "unsupported"),
+        (Verdict.CRASH, None, "1 of 1", "crash"),
+        (Verdict.DIFFER, None, "0 of 1", "differ"),
+        (Verdict.UNEXPECTED_PASS, Verdict.PASS, "0 of 1", "unexpected pass"),
+        (Verdict.NOT_RUN, None, "·", "not run"),
+    ],
+)
 def test_what_a_ledger_excuses_counts_as_what_it_is(verdict, found, share, kind):
     rows = overview([record(verdict, found=found, known=LANES)], "acme")
     assert rows[0] == ["Hardmax", *share.split()]

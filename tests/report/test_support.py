@@ -56,14 +56,23 @@ def test_who_declares_nothing_is_accused_of_nothing():
     assert "declared but" not in page.text
 
 
-@pytest.mark.parametrize(("declared", "verdict", "works", "too_much", "too_little"), [
-    (True, Verdict.PASS, True, False, False), (True, Verdict.WARN, True, False, False),
-    (True, Verdict.FAIL, True, True, False), (True, Verdict.UNSUPPORTED, False, True, False),
-    (True, Verdict.TIMEOUT, False, True, False), (True, Verdict.NOT_RUN, False, False, False),
-    (True, None, False, False, False), (False, Verdict.PASS, True, False, True),
-    (False, Verdict.FAIL, True, False, True), (False, Verdict.ERROR, False, False, False),
-    (None, Verdict.FAIL, False, False, False), (None, Verdict.PASS, True, False, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("declared", "verdict", "works", "too_much", "too_little"),
+    [
+        (True, Verdict.PASS, True, False, False),
+        (True, Verdict.WARN, True, False, False),
+        (True, Verdict.FAIL, True, True, False),
+        (True, Verdict.UNSUPPORTED, False, True, False),
+        (True, Verdict.TIMEOUT, False, True, False),
+        (True, Verdict.NOT_RUN, False, False, False),
+        (True, None, False, False, False),
+        (False, Verdict.PASS, True, False, True),
+        (False, Verdict.FAIL, True, False, True),
+        (False, Verdict.ERROR, False, False, False),
+        (None, Verdict.FAIL, False, False, False),
+        (None, Verdict.PASS, True, False, False),
+    ],
+)
 def test_a_declaration_is_too_much_or_too_little(declared, verdict, works, too_much, too_little):
     found = cell(HARDMAX_13, "float32", declared, verdict, works=works)
     assert found.is_declared_but_failing is too_much

@@ -96,28 +96,31 @@ def test_a_line_cut_short_is_told(file, end):
     assert said.startswith(":1:1: this is no stored benchmark")
 
 
-@pytest.mark.parametrize(("number", "path", "value", "said"), [
-    (1, ("bench", "threads"), "2", "bench.threads: Input should be a valid integer, got '2'"),
-    (1, ("bench", "cold"), 0, "bench.cold: Input should be a valid boolean, got 0"),
-    (1, ("bench", "machine", "cores"), -1, "bench.machine.cores: Input should be"),
-    (1, ("bench", "more"), 1, "bench.more: Extra inputs are not permitted, got 1"),
-    (2, ("moved",), -1, "moved: Input should be greater than or equal to 0, got -1"),
-    (2, ("moved",), 1 << 60, "moved: Input should be less than 9007199254740992"),
-    (2, ("case",), None, "case: Input should be a valid string, got null"),
-    (2, ("timings", 0, "samples", "seconds", 3), "1", "timings.0.samples.seconds.3: Input"),
-    (2, ("timings", 0, "samples", "seconds", 3), 0, "timings.0.samples.seconds.3: Input"),
-    (2, ("timings", 0, "samples", "loops", 3), 0, "timings.0.samples.loops.3: Input should"),
-    (2, ("timings", 0, "samples", "waited", 3), -1, "timings.0.samples.waited.3: Input should"),
-    (2, ("timings", 0, "samples", "waited"), [0.1], "timings.0.samples: the col"),
-    (2, ("timings", 0, "samples", "loops"), [16], "timings.0.samples: the col"),
-    (2, ("timings", 0, "samples", "round", 1), 0, "timings.0.samples: a round"),
-    (2, ("timings", 0, "backend"), "bolt?threads=2", "a backend must occur once"),
-    (2, ("type",), "timing", "Input tag 'timing' found using 'type_'"),
-    (3, ("copy",), [], "copy: Input should be an object"),
-    (3, ("case",), "Softmax/ß “rows”", "the case 'Softmax/ß “rows”' occurs twice"),
-    (5, ("cases",), 4, "the footer counts 4 cases; there are 3 (lines are missing, or were"),
-    (5, ("complete",), "yes", "complete: Input should be a valid boolean, got 'yes'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "path", "value", "said"),
+    [
+        (1, ("bench", "threads"), "2", "bench.threads: Input should be a valid integer, got '2'"),
+        (1, ("bench", "cold"), 0, "bench.cold: Input should be a valid boolean, got 0"),
+        (1, ("bench", "machine", "cores"), -1, "bench.machine.cores: Input should be"),
+        (1, ("bench", "more"), 1, "bench.more: Extra inputs are not permitted, got 1"),
+        (2, ("moved",), -1, "moved: Input should be greater than or equal to 0, got -1"),
+        (2, ("moved",), 1 << 60, "moved: Input should be less than 9007199254740992"),
+        (2, ("case",), None, "case: Input should be a valid string, got null"),
+        (2, ("timings", 0, "samples", "seconds", 3), "1", "timings.0.samples.seconds.3: Input"),
+        (2, ("timings", 0, "samples", "seconds", 3), 0, "timings.0.samples.seconds.3: Input"),
+        (2, ("timings", 0, "samples", "loops", 3), 0, "timings.0.samples.loops.3: Input should"),
+        (2, ("timings", 0, "samples", "waited", 3), -1, "timings.0.samples.waited.3: Input should"),
+        (2, ("timings", 0, "samples", "waited"), [0.1], "timings.0.samples: the col"),
+        (2, ("timings", 0, "samples", "loops"), [16], "timings.0.samples: the col"),
+        (2, ("timings", 0, "samples", "round", 1), 0, "timings.0.samples: a round"),
+        (2, ("timings", 0, "backend"), "bolt?threads=2", "a backend must occur once"),
+        (2, ("type",), "timing", "Input tag 'timing' found using 'type_'"),
+        (3, ("copy",), [], "copy: Input should be an object"),
+        (3, ("case",), "Softmax/ß “rows”", "the case 'Softmax/ß “rows”' occurs twice"),
+        (5, ("cases",), 4, "the footer counts 4 cases; there are 3 (lines are missing, or were"),
+        (5, ("complete",), "yes", "complete: Input should be a valid boolean, got 'yes'"),
+    ],
+)
 def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
     first = complaint(file(made.changed(LINES, number, path, value)))[0]
     assert first.startswith(f":{number}:1: {said}")

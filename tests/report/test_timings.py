@@ -80,8 +80,16 @@ def test_a_line_holds_the_median_and_what_follows_from_it():
     numpy, ort = map(cells, lines[4:6])
     assert numpy == [NUMPY, "1.00 ms", "±0.0 %", "1", "–", "baseline", "1.00", "20 %", "12.0 ms"]
     assert ort == [
-        ORT, "2.00 ms", "±0.0 %", "2.00", "2.00–2.00", "slower", "0.500", "10 %", "12.0 ms"
-    ]  # fmt: skip
+        ORT,
+        "2.00 ms",
+        "±0.0 %",
+        "2.00",
+        "2.00–2.00",
+        "slower",
+        "0.500",
+        "10 %",
+        "12.0 ms",
+    ]
 
 
 @pytest.mark.parametrize(

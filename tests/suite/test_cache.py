@@ -85,7 +85,10 @@ def test_what_was_read_once_is_not_read_again_and_is_the_same(suite, reads):
     assert all(case.source.shipped for case in again)
     one, other = (cases[0].attrs["value"] for cases in (first, again))
     assert (one.dtype, one.tolist(), one.flags.writeable) == (
-        other.dtype, other.tolist(), other.flags.writeable)  # fmt: skip
+        other.dtype,
+        other.tolist(),
+        other.flags.writeable,
+    )
     assert again[0].outputs[0].dtype is first[0].outputs[0].dtype
 
 

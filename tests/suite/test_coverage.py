@@ -13,18 +13,34 @@ from tests.expecting import error_of
 load = sys.modules["opcheck.suite.load"]
 
 
-@pytest.mark.parametrize(("op", "want"), [
-    # The types that ONNX's schemas list for the first input, which all have cases.
-    ("abs", [(1, 3, 3), (6, 11, 11), (13, 12, 12)]),
-    ("Tile", [(1, 3, 0), (6, 15, 15), (13, 16, 16)]),
-    # Of a sequence first, though cases have its tensors last; deprecated since version 11.
-    ("SequenceInsert", [(11, 15, 15)]),
-    ("Scatter", [(9, 15, 15)]),
-    # An optional of a tensor or a sequence; then also the two themselves.
-    ("OptionalHasElement", [(15, 30, 30), (18, 60, 60), (28, 112, 86)]),
-    ("Constant", [(1, 3, 3), (9, 15, 15), (11, 15, 15), (12, 15, 15), (13, 16, 16),
-                  (19, 20, 20), (21, 22, 22), (23, 23, 23), (24, 24, 24), (25, 26, 26)]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "want"),
+    [
+        # The types that ONNX's schemas list for the first input, which all have cases.
+        ("abs", [(1, 3, 3), (6, 11, 11), (13, 12, 12)]),
+        ("Tile", [(1, 3, 0), (6, 15, 15), (13, 16, 16)]),
+        # Of a sequence first, though cases have its tensors last; deprecated since version 11.
+        ("SequenceInsert", [(11, 15, 15)]),
+        ("Scatter", [(9, 15, 15)]),
+        # An optional of a tensor or a sequence; then also the two themselves.
+        ("OptionalHasElement", [(15, 30, 30), (18, 60, 60), (28, 112, 86)]),
+        (
+            "Constant",
+            [
+                (1, 3, 3),
+                (9, 15, 15),
+                (11, 15, 15),
+                (12, 15, 15),
+                (13, 16, 16),
+                (19, 20, 20),
+                (21, 22, 22),
+                (23, 23, 23),
+                (24, 24, 24),
+                (25, 26, 26),
+            ],
+        ),
+    ],
+)
 def test_each_version_that_is_not_deprecated_has_its_types(op, want):
     found = [one for one in shipped_coverage([op]) if one.op.since <= 28]
     assert [(one.op.since, len(one.types), len(one.judged)) for one in found] == want

@@ -43,15 +43,25 @@ def edited(old: str, new: str, text: str = CASE) -> str:
     return text.replace(old, new)
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("name: ties", "name: others"), ("opset: 13", "opset: 14"), ("opset: 13", "opset: 11"),
-    ("float32", "float64"), ("axis: 1", "axis: 0"), ("axis: 1", "axis: null"),
-    ("[3, 3,", "[3, 2,"), (".nan", ".inf"), ("-0.0", "0.0"),
-    ("[[3, 3, .nan, -0.0]]", "{value: [[3, 3, .nan, -0.0]], initializer: true}"),
-    ("{output: [[1, 0, 0, 0]]}", "{output: [[0, 1, 0, 0]]}"),
-    ("  expect: {output: [[1, 0, 0, 0]]}\n", ""), ("opset: 13", "opset: 13\n  rule: should"),
-    ("opset: 13", "opset: 13\n  tolerance: {ulp: 1}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("name: ties", "name: others"),
+        ("opset: 13", "opset: 14"),
+        ("opset: 13", "opset: 11"),
+        ("float32", "float64"),
+        ("axis: 1", "axis: 0"),
+        ("axis: 1", "axis: null"),
+        ("[3, 3,", "[3, 2,"),
+        (".nan", ".inf"),
+        ("-0.0", "0.0"),
+        ("[[3, 3, .nan, -0.0]]", "{value: [[3, 3, .nan, -0.0]], initializer: true}"),
+        ("{output: [[1, 0, 0, 0]]}", "{output: [[0, 1, 0, 0]]}"),
+        ("  expect: {output: [[1, 0, 0, 0]]}\n", ""),
+        ("opset: 13", "opset: 13\n  rule: should"),
+        ("opset: 13", "opset: 13\n  tolerance: {ulp: 1}"),
+    ],
+)
 def test_what_is_asked_or_expected_is_told_apart(digest, old, new):
     assert digest(edited(old, new)) != digest(CASE)
 
@@ -62,20 +72,32 @@ def test_each_part_of_a_tolerance_is_told_apart(digest):
     assert len({digest(edited("opset: 13", one)) for one in new}) == len(stated)
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("op: Hardmax", "# a remark\n\nop: Hardmax"),
-    ("the first maximum", "the first maximum value"), ("opset: 13", "opset: 13\n  level: deep"),
-    ("opset: 13", "opset: 13\n  timeout: 7"),
-    ("opset: 13\n  dtype: float32", "dtype: float32\n  opset: 13"), ("[[3, 3,", "[[3.0, 3e0,"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("op: Hardmax", "# a remark\n\nop: Hardmax"),
+        ("the first maximum", "the first maximum value"),
+        ("opset: 13", "opset: 13\n  level: deep"),
+        ("opset: 13", "opset: 13\n  timeout: 7"),
+        ("opset: 13\n  dtype: float32", "dtype: float32\n  opset: 13"),
+        ("[[3, 3,", "[[3.0, 3e0,"),
+    ],
+)
 def test_where_and_how_it_is_written_is_not(digest, old, new):
     assert digest(edited(old, new)) == digest(CASE)
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("uniform: [0, 1]", "uniform: [0, 2]"), ("uniform", "normal"), ("seed: 3", "seed: 4"),
-    ("[2, 4]", "[4, 2]"), ("value: 2", "value: 3"), ("at: [0, 0]", "at: [0, 1]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("uniform: [0, 1]", "uniform: [0, 2]"),
+        ("uniform", "normal"),
+        ("seed: 3", "seed: 4"),
+        ("[2, 4]", "[4, 2]"),
+        ("value: 2", "value: 3"),
+        ("at: [0, 0]", "at: [0, 1]"),
+    ],
+)
 def test_filled_data_is_told_apart_by_how_it_is_made(digest, old, new):
     computed = edited("  expect: {output: [[1, 0, 0, 0]]}\n", "")
     filled = edited("inputs: {input: [[3, 3, .nan, -0.0]]}", FILL, computed)

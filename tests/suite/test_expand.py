@@ -229,10 +229,18 @@ def opsets_of(cases: Cases, opsets: str, op: str = "Hardmax") -> list[int]:
     return [case.opset for case in cases(text)]
 
 
-@pytest.mark.parametrize(("said", "want"), [
-    ("all", [1, 11, 13]), ('["1+"]', [1, 11, 13]), ('["13+"]', [13]), ('["5+"]', [5, 11, 13]),
-    ("[11+]", [11, 13]), ('[1, "12+"]', [1, 12, 13]), ("[22]", [22]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "want"),
+    [
+        ("all", [1, 11, 13]),
+        ('["1+"]', [1, 11, 13]),
+        ('["13+"]', [13]),
+        ('["5+"]', [5, 11, 13]),
+        ("[11+]", [11, 13]),
+        ('[1, "12+"]', [1, 12, 13]),
+        ("[22]", [22]),
+    ],
+)
 def test_a_plus_adds_every_later_version(cases: Cases, said: str, want: list[int]) -> None:
     assert opsets_of(cases, said) == want
 
@@ -249,10 +257,15 @@ cases:
 """
 
 
-@pytest.mark.parametrize(("word", "kinds"), [
-    ("all", {"float", "int", "bool", "string", "complex"}), ("floats", {"float"}),
-    ("integers", {"int"}), ("numbers", {"float", "int", "complex"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("word", "kinds"),
+    [
+        ("all", {"float", "int", "bool", "string", "complex"}),
+        ("floats", {"float"}),
+        ("integers", {"int"}),
+        ("numbers", {"float", "int", "complex"}),
+    ],
+)
 def test_a_word_stands_for_dtypes_that_the_version_allows(cases, word, kinds):
     allowed = {name for name, dtype in DTYPES.items() if dtype.kind in kinds and name not in NARROW}
     found = {(case.op.since, str(case.dtype)) for case in cases(WORDS.replace("WORD", word))}
@@ -284,12 +297,26 @@ def test_all_leaves_out_where_the_operator_is_deprecated(cases: Cases) -> None:
     assert [case.opset for case in cases(text.replace("all", '["9+"]'))] == [9]
 
 
-@pytest.mark.parametrize(("value", "want"), [
-    ((2, 3), "2x3"), ((2,), "2"), ((), "empty"), (((1, 2), (3, 4)), "1x2x3x4"),
-    (None, "none"), (-1, "-1"), (1.5, "1.5"), (True, "True"), (math.inf, "inf"),
-    ("SAME_UPPER", "SAME_UPPER"), ("a b/c@d#e,f=g", "a_b_c_d_e_f_g"), ("", "empty"),
-    ("é", "_"), ({}, "empty"), ({"shape": (2, 3), "constant": 0}, "shape-2x3+constant-0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [
+        ((2, 3), "2x3"),
+        ((2,), "2"),
+        ((), "empty"),
+        (((1, 2), (3, 4)), "1x2x3x4"),
+        (None, "none"),
+        (-1, "-1"),
+        (1.5, "1.5"),
+        (True, "True"),
+        (math.inf, "inf"),
+        ("SAME_UPPER", "SAME_UPPER"),
+        ("a b/c@d#e,f=g", "a_b_c_d_e_f_g"),
+        ("", "empty"),
+        ("é", "_"),
+        ({}, "empty"),
+        ({"shape": (2, 3), "constant": 0}, "shape-2x3+constant-0"),
+    ],
+)
 def test_a_coordinate_is_spelt(value: Any, want: str) -> None:
     def node(value: Any) -> FileNode:
         if isinstance(value, tuple):
@@ -341,35 +368,48 @@ PATHS = "(a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY])"
 LETTERS = "a label is made of letters, digits and _ . + -; got"
 
 
-@pytest.mark.parametrize(("fields", "message"), [
-    ("matrix: {dtype: »float32}", f"matrix 'dtype': {LISTED} 'float32'"),
-    ("matrix: {inputs.input.dtype: »floats}",
-     f"matrix 'inputs.input.dtype': {LISTED} 'floats'"),
-    ("matrix: {attrs.axis: »all}", f"matrix 'attrs.axis': {LISTED} 'all'"),
-    ("matrix: {dtype: »null}", f"matrix 'dtype': {LISTED} null"),
-    ("matrix: {dtype: »{a: 1}}", f"matrix 'dtype': {LISTED} a mapping"),
-    ("matrix: {dtype: »[]}", "matrix 'dtype': holds no value"),
-    ("matrix: {opset: »[]}", f"matrix 'opset': holds no value {OPSETS}"),
-    ("matrix: {opset: »13}", f"matrix 'opset': {LISTED} 13 {OPSETS}"),
-    ("matrix: {opset: [13, »x+]}", f"'x+' is no opset {OPSETS}"),
-    ("matrix: {opset: [»true]}", f"true is no opset {OPSETS}"),
-    ('matrix: {opset: [11, »"11+"]}', "matrix 'opset': two values are spelt '11' in ids"),
-    ("matrix: {dtype: [float16, »float16]}",
-     "matrix 'dtype': two values are spelt 'float16' in ids"),
-    ("matrix: {»axis: [0]}", f"'axis' is no path a matrix can vary {PATHS}"),
-    ("dtype: float32, matrix: {»dtype: [float16]}",
-     "'dtype' is stated both plainly and in the matrix beside it"),
-    ("matrix: {inputs.input.shape: [»[3]]}",
-     "matrix path 'inputs.input.shape' leads into a literal"),
-    ("matrix: {inputs.input.constant: [»1], inputs.input: [[2]]}",
-     "another key of the matrix replaces 'inputs.input.constant'"),
-    ("matrix: »[1]", "matrix: must be a mapping, got a list"),
-    ("rows: [{label: »a b}]", f"{LETTERS} 'a b'"),
-    ("rows: [{label: »null}]", f"{LETTERS} null"),
-    ("rows: [{label: »true}]", f"{LETTERS} true"),
-    ("rows: [{label: »[x]}]", f"{LETTERS} a list"),
-    ("rows: [{label: »1.5}]", f"{LETTERS} 1.5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("matrix: {dtype: »float32}", f"matrix 'dtype': {LISTED} 'float32'"),
+        (
+            "matrix: {inputs.input.dtype: »floats}",
+            f"matrix 'inputs.input.dtype': {LISTED} 'floats'",
+        ),
+        ("matrix: {attrs.axis: »all}", f"matrix 'attrs.axis': {LISTED} 'all'"),
+        ("matrix: {dtype: »null}", f"matrix 'dtype': {LISTED} null"),
+        ("matrix: {dtype: »{a: 1}}", f"matrix 'dtype': {LISTED} a mapping"),
+        ("matrix: {dtype: »[]}", "matrix 'dtype': holds no value"),
+        ("matrix: {opset: »[]}", f"matrix 'opset': holds no value {OPSETS}"),
+        ("matrix: {opset: »13}", f"matrix 'opset': {LISTED} 13 {OPSETS}"),
+        ("matrix: {opset: [13, »x+]}", f"'x+' is no opset {OPSETS}"),
+        ("matrix: {opset: [»true]}", f"true is no opset {OPSETS}"),
+        ('matrix: {opset: [11, »"11+"]}', "matrix 'opset': two values are spelt '11' in ids"),
+        (
+            "matrix: {dtype: [float16, »float16]}",
+            "matrix 'dtype': two values are spelt 'float16' in ids",
+        ),
+        ("matrix: {»axis: [0]}", f"'axis' is no path a matrix can vary {PATHS}"),
+        (
+            "dtype: float32, matrix: {»dtype: [float16]}",
+            "'dtype' is stated both plainly and in the matrix beside it",
+        ),
+        (
+            "matrix: {inputs.input.shape: [»[3]]}",
+            "matrix path 'inputs.input.shape' leads into a literal",
+        ),
+        (
+            "matrix: {inputs.input.constant: [»1], inputs.input: [[2]]}",
+            "another key of the matrix replaces 'inputs.input.constant'",
+        ),
+        ("matrix: »[1]", "matrix: must be a mapping, got a list"),
+        ("rows: [{label: »a b}]", f"{LETTERS} 'a b'"),
+        ("rows: [{label: »null}]", f"{LETTERS} null"),
+        ("rows: [{label: »true}]", f"{LETTERS} true"),
+        ("rows: [{label: »[x]}]", f"{LETTERS} a list"),
+        ("rows: [{label: »1.5}]", f"{LETTERS} 1.5"),
+    ],
+)
 def test_one_mistake_is_one_problem_at_its_place(mistake, fields, message):
     head = HEAD.replace("inputs: {input: [1, 2]}", "inputs: {input: {shape: [2]}}")
     text = head if "inputs.input:" in fields else HEAD
@@ -396,8 +436,9 @@ def test_a_mistake_beside_the_matrix_of_the_file_is_one_problem(mistake, fields,
 def test_each_key_of_a_matrix_that_is_wrong_is_told(problems: ProblemsOf) -> None:
     told = problems(HEAD + "- {name: a, dtype: float32, matrix: {axis: [0], attrs.axis: 7}}\n")
     assert [one.partition(" (")[0] for one in told] == [
-        "6:38: 'axis' is no path a matrix can vary", f"6:61: matrix 'attrs.axis': {LISTED} 7",
-    ]  # fmt: skip
+        "6:38: 'axis' is no path a matrix can vary",
+        f"6:61: matrix 'attrs.axis': {LISTED} 7",
+    ]
 
 
 def test_words_for_dtypes_wait_for_an_opset(problems: ProblemsOf) -> None:

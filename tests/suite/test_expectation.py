@@ -37,10 +37,14 @@ ANSWERS = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
 ZEROS, SAME = "{shape: [2], constant: 0}", "two answers are the same"
 
 
-@pytest.mark.parametrize(("legal", "changed"), [
-    ("attrs.axis: -1", {"attrs": {"axis": -1}}), ("dtype: float64", {"dtype": DTYPES["float64"]}),
-    ("opset: 11", {"opset": 11}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("legal", "changed"),
+    [
+        ("attrs.axis: -1", {"attrs": {"axis": -1}}),
+        ("dtype: float64", {"dtype": DTYPES["float64"]}),
+        ("opset: 11", {"opset": 11}),
+    ],
+)
 def test_one_value_is_changed_by_any_path(cases: Cases, legal: str, changed: Any) -> None:
     (case,) = cases(
         f"{HARDMAX}  rule: should\n  timeout: 60.5\n  expect: {{rejected: x, legal: {{{legal}}}}}"
@@ -84,56 +88,76 @@ def test_golden_files_lie_beside_the_case_file(cases: Cases, tmp_path: Path) -> 
     assert case.expect == Golden((tmp_path / "gold").resolve())
 
 
-@pytest.mark.parametrize(("expect", "message"), [
-    ("{»outptu: [1, 0]}", f"'outptu' {NO_OUTPUT} 'output'?)"),
-    ("{»rejectd: x}", f"'rejectd' {NO_OUTPUT} 'rejected'?)"),
-    ("»{}", "expect: must hold at least 1"),
-    ("»[1, 0]", f"expect: {SHAPE}"),
-    ("{output: »null}", "output: null is no value of float32"),
-    ("{output: [1, »x]}", "output: 'x' is no value of float32"),
-    ("{output: {value: [1], dtype: »float16}}",
-     "output: Hardmax-13 gives float32 here, not float16"),
-    ("»{rejected: x}", "expect: 'legal' is missing"),
-    ("{rejected: »'', legal: {attrs.axis: 0}}", "expect.rejected: must not be empty, got ''"),
-    ("{rejected: x, »leagl: {attrs.axis: 0}}", "unknown key 'leagl' (did you mean 'legal'?)"),
-    ("{rejected: x, »output: [1], legal: {attrs.axis: 0}}",
-     "unknown key 'output' (known: rejected, legal, asked)"),
-    ("{rejected: x, »legal: {attrs.axis: 0}}", "legal changes nothing"),
-    ("{golden: »nowhere}", "'nowhere' does not exist"),
-    ("{golden: »../..}", "'../..' lies outside the folder of the case file"),
-    ("{golden: »f.yaml}", "'output_0.pb' does not exist"),
-    ("{golden: »3}", "expect.golden: must be a text, got 3"),
-    ("{»oracle: reference, agree: true}", "unknown key 'oracle' (known: agree)"),
-    ("{agree: »false}", "expect.agree: must be true, or another answer be stated"),
-    ("{oracle: »3}", "expect.oracle: must be a text, got 3"),
-    ("{oracle: »''}", "expect.oracle: must not be empty, got ''"),
-    *((f'{{oracle: »"a{space}b"}}', "expect.oracle: must be one line, without tabs")
-      for space in ("\\n", "\\t")),
-    ("{computed: [»outptu]}", f"'outptu' {NO_OUTPUT} 'output'?)"),
-    ("{computed: »[]}", "expect.computed: must hold at least 1"),
-    ("{computed: »[output, output]}", "expect.computed: names 'output' twice"),
-    ("{golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
-    # A change that makes a legal twin.
-    ("{rejected: x, legal: »{}}", "expect.legal: must hold at least 1"),
-    ("{rejected: x, legal: »{attrs.axis: 1, dtype: float64}}",
-     "expect.legal: must hold at most 1"),
-    ("{rejected: x, legal: »3}", "expect.legal: must be a mapping, got 3"),
-    ("{rejected: x, legal: {»axis: 0}}", f"legal: 'axis' is no path {PATHS}"),
-    ("{rejected: x, legal: {»inputs.input.shape: [3]}}",
-     "legal: 'inputs.input.shape' leads into a literal"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expect", "message"),
+    [
+        ("{»outptu: [1, 0]}", f"'outptu' {NO_OUTPUT} 'output'?)"),
+        ("{»rejectd: x}", f"'rejectd' {NO_OUTPUT} 'rejected'?)"),
+        ("»{}", "expect: must hold at least 1"),
+        ("»[1, 0]", f"expect: {SHAPE}"),
+        ("{output: »null}", "output: null is no value of float32"),
+        ("{output: [1, »x]}", "output: 'x' is no value of float32"),
+        (
+            "{output: {value: [1], dtype: »float16}}",
+            "output: Hardmax-13 gives float32 here, not float16",
+        ),
+        ("»{rejected: x}", "expect: 'legal' is missing"),
+        ("{rejected: »'', legal: {attrs.axis: 0}}", "expect.rejected: must not be empty, got ''"),
+        ("{rejected: x, »leagl: {attrs.axis: 0}}", "unknown key 'leagl' (did you mean 'legal'?)"),
+        (
+            "{rejected: x, »output: [1], legal: {attrs.axis: 0}}",
+            "unknown key 'output' (known: rejected, legal, asked)",
+        ),
+        ("{rejected: x, »legal: {attrs.axis: 0}}", "legal changes nothing"),
+        ("{golden: »nowhere}", "'nowhere' does not exist"),
+        ("{golden: »../..}", "'../..' lies outside the folder of the case file"),
+        ("{golden: »f.yaml}", "'output_0.pb' does not exist"),
+        ("{golden: »3}", "expect.golden: must be a text, got 3"),
+        ("{»oracle: reference, agree: true}", "unknown key 'oracle' (known: agree)"),
+        ("{agree: »false}", "expect.agree: must be true, or another answer be stated"),
+        ("{oracle: »3}", "expect.oracle: must be a text, got 3"),
+        ("{oracle: »''}", "expect.oracle: must not be empty, got ''"),
+        *(
+            (f'{{oracle: »"a{space}b"}}', "expect.oracle: must be one line, without tabs")
+            for space in ("\\n", "\\t")
+        ),
+        ("{computed: [»outptu]}", f"'outptu' {NO_OUTPUT} 'output'?)"),
+        ("{computed: »[]}", "expect.computed: must hold at least 1"),
+        ("{computed: »[output, output]}", "expect.computed: names 'output' twice"),
+        ("{golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
+        # A change that makes a legal twin.
+        ("{rejected: x, legal: »{}}", "expect.legal: must hold at least 1"),
+        (
+            "{rejected: x, legal: »{attrs.axis: 1, dtype: float64}}",
+            "expect.legal: must hold at most 1",
+        ),
+        ("{rejected: x, legal: »3}", "expect.legal: must be a mapping, got 3"),
+        ("{rejected: x, legal: {»axis: 0}}", f"legal: 'axis' is no path {PATHS}"),
+        (
+            "{rejected: x, legal: {»inputs.input.shape: [3]}}",
+            "legal: 'inputs.input.shape' leads into a literal",
+        ),
+    ],
+)
 def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(mistake, expect, message):
     mistake(f"{HARDMAX}  expect: {expect}\n", message)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ("attrs.axes: »0",
-     "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"),
-    ("attrs.axis: »x", "attribute axis must be a whole number, got 'x'"),
-    ("dtype: »int8",
-     "input: Hardmax-13 does not allow int8 (allowed: bfloat16, float16, float32, float64)"),
-    ("opset: »13+", "opset: must be a whole number, got '13+' (several: matrix: {opset: all})"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            "attrs.axes: »0",
+            "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
+        ),
+        ("attrs.axis: »x", "attribute axis must be a whole number, got 'x'"),
+        (
+            "dtype: »int8",
+            "input: Hardmax-13 does not allow int8 (allowed: bfloat16, float16, float32, float64)",
+        ),
+        ("opset: »13+", "opset: must be a whole number, got '13+' (several: matrix: {opset: all})"),
+    ],
+)
 def test_a_legal_twin_that_is_not_legal_is_refused_at_its_place(mistake, change, message):
     text = f"{HARDMAX}  expect: {{rejected: x, legal: {{{change}}}}}\n"
     mistake(text, f"the legal twin is not legal: {message}")
@@ -144,27 +168,34 @@ def test_rule_open_and_several_answers_go_together(mistake: Mistake) -> None:
     mistake(f"{HARDMAX}  »expect: {{any_of: {ANSWERS}}}\n", "any_of needs rule: open")
 
 
-@pytest.mark.parametrize(("answers", "message"), [
-    ("»[]", "expect.any_of: must hold at least 2"),
-    ("»[{as: x, output: [0, 1]}]", "expect.any_of: must hold at least 2"),
-    ("[»{output: [1, 0]}, {as: x}]", "an item of expect.any_of: 'as' is missing"),
-    ("[{as: »X y}, {as: x}]", "expect.any_of.as: must match ^[a-z][a-z0-9_]*$, got 'X y'"),
-    ("[{as: x}, {as: »x}]", "two answers are named 'x'"),
-    ("[{as: x, »outptu: [1]}, {as: y, output: [1, 0]}]", f"'outptu' {NO_OUTPUT} 'output'?)"),
-    ("[{as: x, output: {»shap: [1]}}, {as: y}]", "unknown key 'shap' (did you mean 'shape'?)"),
-    ("[{as: x}, »{as: y, rejected: z}]", "an item of expect.any_of: 'legal' is missing"),
-    ("[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]", f"legal: 'axis' is no path {PATHS}"),
-    ("[{as: x}, {as: y, golden: »nowhere}]", "'nowhere' does not exist"),
-    (f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",
-     "two answers are rejections"),
-    ("[{as: x}, »7]", "an item of expect.any_of: must be a mapping, got 7"),
-    ("[{as: x}, {as: y, output: [[1], »2]}]",
-     "output: ragged: a number beside a list of shape [1]"),
-    ("[{as: x, output: [0, 1]}, »{as: y, output: [0.0, 1.0]}]", SAME),
-    ("[{as: x, output: [.nan, 1]}, »{as: y, output: [.nan, 1]}]", SAME),
-    (f"[{{as: x, output: {ZEROS}}}, »{{as: y, output: {ZEROS}}}]", SAME),
-    ("[{as: x}, »{as: y}]", SAME),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ("»[]", "expect.any_of: must hold at least 2"),
+        ("»[{as: x, output: [0, 1]}]", "expect.any_of: must hold at least 2"),
+        ("[»{output: [1, 0]}, {as: x}]", "an item of expect.any_of: 'as' is missing"),
+        ("[{as: »X y}, {as: x}]", "expect.any_of.as: must match ^[a-z][a-z0-9_]*$, got 'X y'"),
+        ("[{as: x}, {as: »x}]", "two answers are named 'x'"),
+        ("[{as: x, »outptu: [1]}, {as: y, output: [1, 0]}]", f"'outptu' {NO_OUTPUT} 'output'?)"),
+        ("[{as: x, output: {»shap: [1]}}, {as: y}]", "unknown key 'shap' (did you mean 'shape'?)"),
+        ("[{as: x}, »{as: y, rejected: z}]", "an item of expect.any_of: 'legal' is missing"),
+        ("[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]", f"legal: 'axis' is no path {PATHS}"),
+        ("[{as: x}, {as: y, golden: »nowhere}]", "'nowhere' does not exist"),
+        (
+            f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",
+            "two answers are rejections",
+        ),
+        ("[{as: x}, »7]", "an item of expect.any_of: must be a mapping, got 7"),
+        (
+            "[{as: x}, {as: y, output: [[1], »2]}]",
+            "output: ragged: a number beside a list of shape [1]",
+        ),
+        ("[{as: x, output: [0, 1]}, »{as: y, output: [0.0, 1.0]}]", SAME),
+        ("[{as: x, output: [.nan, 1]}, »{as: y, output: [.nan, 1]}]", SAME),
+        (f"[{{as: x, output: {ZEROS}}}, »{{as: y, output: {ZEROS}}}]", SAME),
+        ("[{as: x}, »{as: y}]", SAME),
+    ],
+)
 def test_an_answer_that_makes_no_sense_is_refused_at_its_place(mistake, answers, message):
     mistake(f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}}}\n", message)
 
@@ -268,8 +299,10 @@ def test_golden_floats_without_a_bound_need_a_tolerance(problems, tmp_path):
 def test_golden_integers_need_none(cases, tmp_path, monkeypatch):
     monkeypatch.setattr("opcheck.suite.resolve.operator_of", lambda op: None)
     (tmp_path / "output_0.pb").touch()
-    (case,) = cases("{op: Abs, opset: 13, dtype: int8, cases: [{name: a, inputs: {X: [1]}, "
-                    "expect: {golden: .}}]}")  # fmt: skip
+    (case,) = cases(
+        "{op: Abs, opset: 13, dtype: int8, cases: [{name: a, inputs: {X: [1]}, "
+        "expect: {golden: .}}]}"
+    )
     assert case.tolerance is None
 
 
@@ -313,14 +346,21 @@ def test_a_name_means_a_parameter(parameters: Any, name: str, want: Any) -> None
     assert spelt(MIXED) == ["K", "inputs_0"]
 
 
-@pytest.mark.parametrize(("op", "names", "lacking"), [
-    (CLIP, ["input"], []), (CLIP, ["input", "max"], []), (CLIP, ["max"], ["input"]),
-    (CLIP, [], ["input"]),
-    # A variadic parameter has no gaps.
-    (CONCAT, ["inputs_0"], []), (CONCAT, ["inputs_1", "inputs_0"], []),
-    (CONCAT, [], ["inputs_0"]), (CONCAT, ["inputs_1"], ["inputs_0"]),
-    (CONCAT, ["inputs_0", "inputs_2"], ["inputs_1"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "names", "lacking"),
+    [
+        (CLIP, ["input"], []),
+        (CLIP, ["input", "max"], []),
+        (CLIP, ["max"], ["input"]),
+        (CLIP, [], ["input"]),
+        # A variadic parameter has no gaps.
+        (CONCAT, ["inputs_0"], []),
+        (CONCAT, ["inputs_1", "inputs_0"], []),
+        (CONCAT, [], ["inputs_0"]),
+        (CONCAT, ["inputs_1"], ["inputs_0"]),
+        (CONCAT, ["inputs_0", "inputs_2"], ["inputs_1"]),
+    ],
+)
 def test_what_is_mandatory_is_missed(op, names, lacking):
     assert [*missing(op, names)] == lacking
 

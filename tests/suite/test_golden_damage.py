@@ -162,30 +162,53 @@ def spoilt(change: Callable[[Any, Any], object]) -> Callable[[Any], object]:
     return lambda data: change(data["cases"][0], data["cases"][0]["tests"][0])
 
 
-@pytest.mark.parametrize(("change", "told"), [
-    (lambda data: data["cases"].append(data["cases"][0]),
-     "softmax/written_out is there 2 times"),
-    (spoilt(lambda _, test: test.update(folder=WRITTEN_OUT.replace("must/", "should/"))),
-     "belongs into must/, by its rule"),
-    (spoilt(lambda _, test: test.update(files={
-        name: sha for name, sha in test["files"].items()
-        if "input" in name or not name.endswith("_0.pb")})),
-     "lists other files than such a test has"),
-    (spoilt(lambda case, _: case["tests"].clear()), "Softmax/written_out has no test"),
-    (spoilt(lambda _, test: test["files"].update(other=test["files"].pop("model.onnx"))),
-     "lists other files than such a test has"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            lambda data: data["cases"].append(data["cases"][0]),
+            "softmax/written_out is there 2 times",
+        ),
+        (
+            spoilt(lambda _, test: test.update(folder=WRITTEN_OUT.replace("must/", "should/"))),
+            "belongs into must/, by its rule",
+        ),
+        (
+            spoilt(
+                lambda _, test: test.update(
+                    files={
+                        name: sha
+                        for name, sha in test["files"].items()
+                        if "input" in name or not name.endswith("_0.pb")
+                    }
+                )
+            ),
+            "lists other files than such a test has",
+        ),
+        (spoilt(lambda case, _: case["tests"].clear()), "Softmax/written_out has no test"),
+        (
+            spoilt(lambda _, test: test["files"].update(other=test["files"].pop("model.onnx"))),
+            "lists other files than such a test has",
+        ),
+    ],
+)
 def test_a_manifest_that_contradicts_itself_is_told(folder, change, told):
     rewrite(folder, change)
     assert findings(folder).keys() == {MANIFEST}
     assert told in findings(folder)[MANIFEST]
 
 
-@pytest.mark.parametrize(("data", "told"), [
-    (b"", "is damaged: Invalid JSON: "), (b"\xff", "is damaged: Invalid JSON: "),
-    (b"{}", "is damaged: type: Field required"), (b'{"type": "x"}', "is damaged: type: Input"),
-    (b'{"a": 1, "a": 2}', "is damaged: type: "), (b"[" * 100_000, "is damaged: "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "is damaged: Invalid JSON: "),
+        (b"\xff", "is damaged: Invalid JSON: "),
+        (b"{}", "is damaged: type: Field required"),
+        (b'{"type": "x"}', "is damaged: type: Input"),
+        (b'{"a": 1, "a": 2}', "is damaged: type: "),
+        (b"[" * 100_000, "is damaged: "),
+    ],
+)
 def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes, told: str) -> None:
     (folder / MANIFEST).write_bytes(data)
     assert [*findings(folder)] == [MANIFEST]

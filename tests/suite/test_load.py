@@ -56,13 +56,14 @@ def write(path: Path, name: str) -> Path:
 
 #: Types that newer tables of DirectML's pages have, or that are open: neither computed nor refused.
 NEWER = {
-    "DML_ELEMENT_WISE_ABS": "int64", "DML_ELEMENT_WISE_MEAN": "int32 uint32",
+    "DML_ELEMENT_WISE_ABS": "int64",
+    "DML_ELEMENT_WISE_MEAN": "int32 uint32",
     "DML_ELEMENT_WISE_DEQUANTIZE_LINEAR": "uint32",
     "DML_ELEMENT_WISE_THRESHOLD": "int8 int16 int32 uint8 uint16 uint32",
 } | dict.fromkeys(
     (f"DML_ELEMENT_WISE_BIT_{name}" for name in "AND NOT OR XOR".split()),
     "float16 float32 float64 int8 int16 int32 int64 uint64",
-)  # fmt: skip
+)
 
 
 def test_every_type_that_an_operator_lacks_is_a_case_of_the_shipped_suites() -> None:
@@ -250,48 +251,67 @@ def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
     assert message in first
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("»cases: [{name: a}]", "'op' is missing"),
-    ("»op: Hardmax", "'cases' is missing"),
-    ("op: Hardmax\ncases: »[]", "cases: must hold at least 1"),
-    ("op: Hardmax\ncases: »null", "cases: must be a list, got null (write - name: …)"),
-    ("op: Hardmax\ncases: »{a: 1}", "cases: must be a list, got a mapping (write - name: …)"),
-    ("op: Hardmax\ncases: [»7]", "must be a mapping, got 7"),
-    ("op: Hardmax\ncases: [»null]", "must be a mapping, got null"),
-    ("op: Hardmax\ncases: [»{opset: 1}]", "'name' is missing"),
-    ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b'"),
-    ("op: Hardmax\ncases: [{name: »3}]", "name: must be a text, got 3"),
-    (f"op: »Hardmx\ncases: [{{name: a, {OF_HARDMAX}}}]",
-     "unknown operator 'Hardmx' (did you mean 'Hardmax'?)"),
-    ("op: »DML_ACTIVATION_HARDMAX1\ncases: [{name: a, opset: 1, dtype: float32, "
-     "attrs: {Axes: [0]}, inputs: {InputTensor: [1]}}]",
-     "unknown operator 'DML_ACTIVATION_HARDMAX1' (it is one of domain 'com.microsoft.dml')"),
-    (f"op: »Hardmax\ndomain: com.microsoft.dml\ncases: [{{name: a, {OF_HARDMAX}}}]",
-     "unknown operator 'Hardmax' (it is one of domain '')"),
-    ('op: »"\\e[31m"\ncases: [{name: a}]', r"unknown operator '\x1b[31m'"),
-    (f"op: »{'x' * 100_000}\ncases: [{{name: a}}]", f"unknown operator '{'x' * 59}…'"),
-    ("op: »3\ncases: [{name: a}]", "op: must be a list, got 3 (NAME, or [NAME, NAME])"),
-    ("op:» \ncases: [{name: a}]", "op: must be a list, got null (NAME, or [NAME, NAME])"),
-    ("op: Hardmax\ndomain: »3\ncases: [{name: a}]", "domain: must be a text, got 3"),
-    ("op: Hardmax\n»opsett: 3\ncases: [{name: a, opset: 13, dtype: float32, "
-     "attrs: {axis: 0}, inputs: {input: 1}}]",
-     "unknown key 'opsett' (did you mean 'opset'?)"),
-    ("op: Hardmax\n»'<tensor>': 3\ncases: [{name: a, opset: 13, dtype: float32, "
-     "attrs: {axis: 0}, inputs: {input: 1}}]",
-     "unknown key '<tensor>' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
-     "level, core, timeout, clause, empty, op, domain, matrix, cases, bench)"),
-    ("op: Hardmax\ncases: [{name: a, rows: »[]}]", "rows: must hold at least 1"),
-    ("op: Hardmax\ncases: [{name: a, rows: »3}]", "rows: must be a list, got 3"),
-    ("op: Hardmax\ncases: [{name: a, rows: [»7]}]",
-     "an item of rows: must be a mapping, got 7"),
-    ("op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
-     "attrs: {axis: 0}, rows: [{»lable: x}]}]",
-     "unknown key 'lable' (did you mean 'label'?)"),
-    ("op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
-     "attrs: {axis: 0}, rows: [{»matrix: {opset: [1]}}]}]",
-     "unknown key 'matrix' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
-     "level, core, timeout, clause, empty, op, label)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("»cases: [{name: a}]", "'op' is missing"),
+        ("»op: Hardmax", "'cases' is missing"),
+        ("op: Hardmax\ncases: »[]", "cases: must hold at least 1"),
+        ("op: Hardmax\ncases: »null", "cases: must be a list, got null (write - name: …)"),
+        ("op: Hardmax\ncases: »{a: 1}", "cases: must be a list, got a mapping (write - name: …)"),
+        ("op: Hardmax\ncases: [»7]", "must be a mapping, got 7"),
+        ("op: Hardmax\ncases: [»null]", "must be a mapping, got null"),
+        ("op: Hardmax\ncases: [»{opset: 1}]", "'name' is missing"),
+        ("op: Hardmax\ncases: [{name: »A b}]", "name: must match ^[a-z][a-z0-9_]*$, got 'A b'"),
+        ("op: Hardmax\ncases: [{name: »3}]", "name: must be a text, got 3"),
+        (
+            f"op: »Hardmx\ncases: [{{name: a, {OF_HARDMAX}}}]",
+            "unknown operator 'Hardmx' (did you mean 'Hardmax'?)",
+        ),
+        (
+            "op: »DML_ACTIVATION_HARDMAX1\ncases: [{name: a, opset: 1, dtype: float32, "
+            "attrs: {Axes: [0]}, inputs: {InputTensor: [1]}}]",
+            "unknown operator 'DML_ACTIVATION_HARDMAX1' (it is one of domain 'com.microsoft.dml')",
+        ),
+        (
+            f"op: »Hardmax\ndomain: com.microsoft.dml\ncases: [{{name: a, {OF_HARDMAX}}}]",
+            "unknown operator 'Hardmax' (it is one of domain '')",
+        ),
+        ('op: »"\\e[31m"\ncases: [{name: a}]', r"unknown operator '\x1b[31m'"),
+        (f"op: »{'x' * 100_000}\ncases: [{{name: a}}]", f"unknown operator '{'x' * 59}…'"),
+        ("op: »3\ncases: [{name: a}]", "op: must be a list, got 3 (NAME, or [NAME, NAME])"),
+        ("op:» \ncases: [{name: a}]", "op: must be a list, got null (NAME, or [NAME, NAME])"),
+        ("op: Hardmax\ndomain: »3\ncases: [{name: a}]", "domain: must be a text, got 3"),
+        (
+            "op: Hardmax\n»opsett: 3\ncases: [{name: a, opset: 13, dtype: float32, "
+            "attrs: {axis: 0}, inputs: {input: 1}}]",
+            "unknown key 'opsett' (did you mean 'opset'?)",
+        ),
+        (
+            "op: Hardmax\n»'<tensor>': 3\ncases: [{name: a, opset: 13, dtype: float32, "
+            "attrs: {axis: 0}, inputs: {input: 1}}]",
+            "unknown key '<tensor>' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
+            "level, core, timeout, clause, empty, op, domain, matrix, cases, bench)",
+        ),
+        ("op: Hardmax\ncases: [{name: a, rows: »[]}]", "rows: must hold at least 1"),
+        ("op: Hardmax\ncases: [{name: a, rows: »3}]", "rows: must be a list, got 3"),
+        (
+            "op: Hardmax\ncases: [{name: a, rows: [»7]}]",
+            "an item of rows: must be a mapping, got 7",
+        ),
+        (
+            "op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
+            "attrs: {axis: 0}, rows: [{»lable: x}]}]",
+            "unknown key 'lable' (did you mean 'label'?)",
+        ),
+        (
+            "op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
+            "attrs: {axis: 0}, rows: [{»matrix: {opset: [1]}}]}]",
+            "unknown key 'matrix' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
+            "level, core, timeout, clause, empty, op, label)",
+        ),
+    ],
+)
 def test_one_mistake_is_one_problem_at_its_place(mistake: Mistake, text: str, message: str) -> None:
     mistake(text, message)
 
@@ -323,16 +343,26 @@ cases:
 """
 
 
-@pytest.mark.parametrize(("text", "found"), [
-    # Of no operator, or of one that need not be meant, nothing more is known.
-    ("op: [Zzzz, Qqqq]\nmatrix: {opset: all, dtype: all}\ncases: [{name: a, inputs: {x: [1]}}]",
-     ["1:6: unknown operator 'Zzzz'", "1:12: unknown operator 'Qqqq'"]),
-    ("op: MatMulNBits\ncases: [{name: a, opset: 13, attrs: {K: 1}, inputs: {A: [1]}}]",
-     ["1:5: unknown operator 'MatMulNBits' (did you mean 'MatMul'?)"]),
-    # A domain that is unknown hides no operator.
-    ("domain: ai.onnx.mll\nop: [Normalizr, Hardmax]\ncases: [{name: a}]",
-     ["1:9: unknown domain 'ai.onnx.mll'", "2:6: unknown operator 'Normalizr'"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        # Of no operator, or of one that need not be meant, nothing more is known.
+        (
+            "op: [Zzzz, Qqqq]\nmatrix: {opset: all, dtype: all}\n"
+            "cases: [{name: a, inputs: {x: [1]}}]",
+            ["1:6: unknown operator 'Zzzz'", "1:12: unknown operator 'Qqqq'"],
+        ),
+        (
+            "op: MatMulNBits\ncases: [{name: a, opset: 13, attrs: {K: 1}, inputs: {A: [1]}}]",
+            ["1:5: unknown operator 'MatMulNBits' (did you mean 'MatMul'?)"],
+        ),
+        # A domain that is unknown hides no operator.
+        (
+            "domain: ai.onnx.mll\nop: [Normalizr, Hardmax]\ncases: [{name: a}]",
+            ["1:9: unknown domain 'ai.onnx.mll'", "2:6: unknown operator 'Normalizr'"],
+        ),
+    ],
+)
 def test_nothing_is_said_of_an_operator_that_nobody_named(problems: ProblemsOf, text, found):
     said = [one for one in problems(text) if "is not stated" not in one and "needs" not in one]
     assert len(said) == len(found), said
@@ -361,17 +391,32 @@ def test_all_mistakes_are_told_in_one_go(problems: ProblemsOf, old, new, other) 
     ]
 
 
-@pytest.mark.parametrize(("entry", "found"), [
-    ("name: First Maximum, attrs: {axes: 0}, inputs: {input: [[1], 2]}",
-     ["16: name: must match", "39: 'axes' is no attribute", "71: input: ragged"]),
-    ("nam: a, attrs: {axes: 0}, inputs: {inptu: [1]}",
-     ["10: unknown key 'nam'", "26: 'axes' is no attribute", "45: 'inptu' is no input"]),
-    ("name: a, dtype: flt, inputs: {input: [[1], 2]}", ["26: dtype: unknown", "53: input: ragged"]),
-    ("name: a, attrs: {axis: 9}, inputs: {input: [1]}, expect: {rejectd: x, legal: {axis: 0}}",
-     ["68: 'rejectd' is no output", "88: unknown key 'axis'"]),
-    ("name: a, attrs: {axes: 0}, inputs: {input: [1]}, expect: {output: {valu: 1}}",
-     ["27: 'axes' is no attribute", "77: unknown key 'valu'"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "found"),
+    [
+        (
+            "name: First Maximum, attrs: {axes: 0}, inputs: {input: [[1], 2]}",
+            ["16: name: must match", "39: 'axes' is no attribute", "71: input: ragged"],
+        ),
+        (
+            "nam: a, attrs: {axes: 0}, inputs: {inptu: [1]}",
+            ["10: unknown key 'nam'", "26: 'axes' is no attribute", "45: 'inptu' is no input"],
+        ),
+        (
+            "name: a, dtype: flt, inputs: {input: [[1], 2]}",
+            ["26: dtype: unknown", "53: input: ragged"],
+        ),
+        (
+            "name: a, attrs: {axis: 9}, inputs: {input: [1]},"
+            " expect: {rejectd: x, legal: {axis: 0}}",
+            ["68: 'rejectd' is no output", "88: unknown key 'axis'"],
+        ),
+        (
+            "name: a, attrs: {axes: 0}, inputs: {input: [1]}, expect: {output: {valu: 1}}",
+            ["27: 'axes' is no attribute", "77: unknown key 'valu'"],
+        ),
+    ],
+)
 def test_a_mistake_in_a_case_hides_no_other(problems: ProblemsOf, entry, found) -> None:
     told = problems(f"op: Hardmax\nopset: 13\ndtype: float32\ncases: [{{{entry}}}]")
     assert len(told) == len(found), told
@@ -501,8 +546,12 @@ def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(tmp_path: 
     file = tmp_path / "family.yaml"
     file.write_text(FAMILY, encoding="utf-8")
     assert [case.id.replace("@opset=13", "") for case in load([file])] == [
-        "Neg/by_hand#1", "Neg/zeros", "Abs/by_hand#2", "Abs/zeros", "Floor/zeros",
-    ]  # fmt: skip
+        "Neg/by_hand#1",
+        "Neg/zeros",
+        "Abs/by_hand#2",
+        "Abs/zeros",
+        "Floor/zeros",
+    ]
     file.write_text(FAMILY.replace("op: Neg,", "op: Ngg,").replace("X: [0]", "X: [0], Y: 1"))
     unknown, other = refused(file)
     assert unknown == f"{file}:8:15: 'Ngg' is no operator of this file (did you mean 'Neg'?)"

@@ -435,8 +435,10 @@ def test_what_cannot_be_made_up_or_compared_is_counted_and_named(tmp_path):
     sparse = helper.make_sparse_tensor(
         one, numpy_helper.from_array(np.zeros(1, np.int64), "i"), [3]
     )
-    nodes = [helper.make_node("Constant", [], ["c"], sparse_value=sparse),
-             helper.make_node("Add", ["x", "c"], ["y"])]  # fmt: skip
+    nodes = [
+        helper.make_node("Constant", [], ["c"], sparse_value=sparse),
+        helper.make_node("Add", ["x", "c"], ["y"]),
+    ]
     (case,) = load_all([at(tmp_path / "c.onnx", model(nodes, [tensor("x")], [tensor("y")]))])
     assert isinstance(case.expect, Agreement)
     assert not case.beyond
@@ -462,9 +464,11 @@ def test_a_model_may_be_fed_from_files(tmp_path):
         return error_of(UsageError, fed_from, path, folder).message.removeprefix(f"{folder}")
 
     for array, held in (
-        (np.ones((4, 3)), "float64[4, 3]"), (np.ones(3, "f4"), "float32[3]"),
-        (np.ones((4, 2), "f4"), "float32[4, 2]"), (np.zeros(1, "M8[s]"), "datetime64[s][1]"),
-    ):  # fmt: skip
+        (np.ones((4, 3)), "float64[4, 3]"),
+        (np.ones(3, "f4"), "float32[3]"),
+        (np.ones((4, 2), "f4"), "float32[4, 2]"),
+        (np.zeros(1, "M8[s]"), "datetime64[s][1]"),
+    ):
         np.save(folder / "x.npy", array)
         assert told() == f": input 'x' is {held}, and float32[n, 3] is asked for"
     np.save(folder / "x.npy", np.ones((4, 3), np.float32))

@@ -207,13 +207,19 @@ def test_a_sound_node_is_returned_as_it_is() -> None:
     ("text", "kept", "count"),
     [
         ("opset: x, levle: 1, tolerance: {ulps: 1}, attrs: {axis: 0}", {"attrs": {"axis": 0}}, 3),
-        ("inputs: {X: {shap: [1]}, Y: [1, 2], Z: {seed: -1, constant: 0}}",
-         {"inputs": {"Y": [1, 2]}}, 2),
-        ("rows: [{opset: 1}, {opset: x, level: core}, 7, {inputs: {X: {a: 1}, Y: 2}}]",
-         {"rows": [{"opset": 1}, {"level": "core"}, {"inputs": {"Y": 2}}]}, 3),
+        (
+            "inputs: {X: {shap: [1]}, Y: [1, 2], Z: {seed: -1, constant: 0}}",
+            {"inputs": {"Y": [1, 2]}},
+            2,
+        ),
+        (
+            "rows: [{opset: 1}, {opset: x, level: core}, 7, {inputs: {X: {a: 1}, Y: 2}}]",
+            {"rows": [{"opset": 1}, {"level": "core"}, {"inputs": {"Y": 2}}]},
+            3,
+        ),
     ],
     ids=["fields", "inputs", "rows"],
-)  # fmt: skip
+)
 def test_what_is_at_fault_is_left_out_and_the_rest_kept(text: str, kept: Any, count: int) -> None:
     found, rest, lost, told = left(fields.CaseEntry, f"{{name: a, {text}}}")
     assert rest == {"name": "a", **kept}

@@ -66,20 +66,32 @@ def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None
         assert str(caught.hint).endswith(end)
 
 
-@pytest.mark.parametrize(("asked", "message", "hint"), [
-    ({"ids": ("Hardmax/tie",)}, "no case 'Hardmax/tie'", "did you mean 'Hardmax/ties'?"),
-    ({"ids": ("Relu/a",)}, "no case 'Relu/a'", None),
-    ({"ids": ("Hardmax/tes*",)}, "no case matches 'Hardmax/tes*'",
-     "did you mean 'Hardmax/ties'?"),
-    ({"ids": ("Hardmx/qqqqqqqqqqqqqqqq",)}, "no case 'Hardmx/qqqqqqqqqqqqqqqq'",
-     "did you mean 'Hardmax'?"),
-    ({"ops": ("Hardmx",)}, "no case of operator 'Hardmx'", "did you mean 'Hardmax'?"),
-    ({"ops": ("x",)}, "no case of operator 'x'", "there are cases of Hardmax"),
-    ({"ops": ("hardmax", "Relu")}, "no case of operator 'Relu'",
-     "ONNX has it, but none of these cases is of it: name a file that has some"),
-    ({"opsets": (13, 12)}, "no case at opset 12", "opsets: 1, 11, 13"),
-    ({"dtypes": ("x",)}, "unknown dtype 'x'", f"known: {', '.join(DTYPES)}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "message", "hint"),
+    [
+        ({"ids": ("Hardmax/tie",)}, "no case 'Hardmax/tie'", "did you mean 'Hardmax/ties'?"),
+        ({"ids": ("Relu/a",)}, "no case 'Relu/a'", None),
+        (
+            {"ids": ("Hardmax/tes*",)},
+            "no case matches 'Hardmax/tes*'",
+            "did you mean 'Hardmax/ties'?",
+        ),
+        (
+            {"ids": ("Hardmx/qqqqqqqqqqqqqqqq",)},
+            "no case 'Hardmx/qqqqqqqqqqqqqqqq'",
+            "did you mean 'Hardmax'?",
+        ),
+        ({"ops": ("Hardmx",)}, "no case of operator 'Hardmx'", "did you mean 'Hardmax'?"),
+        ({"ops": ("x",)}, "no case of operator 'x'", "there are cases of Hardmax"),
+        (
+            {"ops": ("hardmax", "Relu")},
+            "no case of operator 'Relu'",
+            "ONNX has it, but none of these cases is of it: name a file that has some",
+        ),
+        ({"opsets": (13, 12)}, "no case at opset 12", "opsets: 1, 11, 13"),
+        ({"dtypes": ("x",)}, "unknown dtype 'x'", f"known: {', '.join(DTYPES)}"),
+    ],
+)
 def test_what_is_not_there_cannot_be_chosen(suite, asked, message, hint):
     caught = error_of(UsageError, choose, suite, Selection(level="deep", **asked))
     assert (caught.message, caught.hint) == (message, hint)
@@ -119,23 +131,38 @@ def test_a_selection_says_what_it_asks_for() -> None:
 
 
 # -k
-@pytest.mark.parametrize(("expression", "want"), [
-    ("TIES", True), ("first_of_ties@opset=13", True), ("(ties)and(13)", True),
-    ("nan", False), ("order", False), ("#axis_0", True), ("not not ties", True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expression", "want"),
+    [
+        ("TIES", True),
+        ("first_of_ties@opset=13", True),
+        ("(ties)and(13)", True),
+        ("nan", False),
+        ("order", False),
+        ("#axis_0", True),
+        ("not not ties", True),
+    ],
+)
 def test_keywords_are_words_and_or_not_and_parentheses(expression: str, want: bool) -> None:
     assert keyword_matcher(expression)("hardmax/first_of_ties@opset=13#axis_0") is want
 
 
-@pytest.mark.parametrize(("expression", "message"), [
-    (" ", "a word is missing at the end"), ("ties and", "a word is missing at the end"),
-    ("or ties", "a word is missing before 'or'"),
-    ("ties and or nan", "a word is missing before 'or'"),
-    ("not", "a word is missing at the end"), ("AND", "a word is missing before 'and'"),
-    ("()", "a word is missing before ')'"), ("(ties", "a ) is missing"),
-    ("ties)", "')' is one too many"), ("ties nan", "'nan' is one too many"),
-    ("ties not nan", "'not' is one too many"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        (" ", "a word is missing at the end"),
+        ("ties and", "a word is missing at the end"),
+        ("or ties", "a word is missing before 'or'"),
+        ("ties and or nan", "a word is missing before 'or'"),
+        ("not", "a word is missing at the end"),
+        ("AND", "a word is missing before 'and'"),
+        ("()", "a word is missing before ')'"),
+        ("(ties", "a ) is missing"),
+        ("ties)", "')' is one too many"),
+        ("ties nan", "'nan' is one too many"),
+        ("ties not nan", "'not' is one too many"),
+    ],
+)
 def test_what_is_no_expression_is_refused(expression: str, message: str) -> None:
     caught = error_of(UsageError, keyword_matcher, expression)
     assert caught.message == f"keywords {expression!r}: {message}"

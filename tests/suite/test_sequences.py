@@ -25,8 +25,10 @@ def test_a_list_is_its_tensors_and_what_comes_out_has_a_length(cases):
 
 
 def test_999_tensors_are_allowed(cases):
-    (case,) = cases(f"{HEAD}  inputs: {{input_sequence: {[0] * 999}, tensor: [3]}}\n"
-                    "  expect: {computed: [output_sequence_0]}\n")  # fmt: skip
+    (case,) = cases(
+        f"{HEAD}  inputs: {{input_sequence: {[0] * 999}, tensor: [3]}}\n"
+        "  expect: {computed: [output_sequence_0]}\n"
+    )
     assert len(case.inputs) == 1000
 
 
@@ -36,63 +38,106 @@ def test_tensors_before_one_that_is_asked_for_are_asked_for_too(cases):
     assert [output.name for output in case.outputs] == names
 
 
-@pytest.mark.parametrize(("text", "told"), [
-    ("  inputs: {input_sequence: [[1]], input_sequence_0: [9], tensor: [3]}\n",
-     "6:35: 'input_sequence_0' is no input of SequenceInsert-11 "),
-    ("  inputs: {input_sequence: [[1], null], tensor: [3]}\n",
-     "6:34: an item of input_sequence must be a tensor, got null"),
-    *((f"  inputs: {{input_sequence: {wrong}, tensor: [3]}}\n",
-       "6:28: input_sequence must be a list of tensors, at most 999 (input_sequence: [[1, 2]")
-      for wrong in ("{shape: [2], constant: 1}", [0] * 1000)),
-    ("  inputs: {tensor: [3]}\n", "5:3: SequenceInsert-11 needs input 'input_sequence'"),
-    ("  inputs: {input_sequence: [{shap: [2], constant: 1}], tensor: [3]}\n",
-     "6:30: unknown key 'shap' (did you mean 'shape'?)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "  inputs: {input_sequence: [[1]], input_sequence_0: [9], tensor: [3]}\n",
+            "6:35: 'input_sequence_0' is no input of SequenceInsert-11 ",
+        ),
+        (
+            "  inputs: {input_sequence: [[1], null], tensor: [3]}\n",
+            "6:34: an item of input_sequence must be a tensor, got null",
+        ),
+        *(
+            (
+                f"  inputs: {{input_sequence: {wrong}, tensor: [3]}}\n",
+                "6:28: input_sequence must be a list of tensors, at most 999"
+                " (input_sequence: [[1, 2]",
+            )
+            for wrong in ("{shape: [2], constant: 1}", [0] * 1000)
+        ),
+        ("  inputs: {tensor: [3]}\n", "5:3: SequenceInsert-11 needs input 'input_sequence'"),
+        (
+            "  inputs: {input_sequence: [{shap: [2], constant: 1}], tensor: [3]}\n",
+            "6:30: unknown key 'shap' (did you mean 'shape'?)",
+        ),
+    ],
+)
 def test_a_wrong_input_is_told_with_its_place(problems, text, told):
     (problem,) = problems(f"{HEAD}{text}  expect: {{output_sequence: [[1], [3]]}}\n")
     assert problem.startswith(told)
 
 
-@pytest.mark.parametrize(("expect", "told"), [
-    ("", "5:3: expect must say how many tensors output_sequence has"),
-    ("  expect: {output_sequence: [[1], 2, [3]], output_sequence_0: [1]}\n",
-     "7:44: 'output_sequence_0' is no output of SequenceInsert-11 "),
-    ("  expect: {output_sequence: 3}\n", "7:29: output_sequence must be a list of tensors"),
-    ("  rule: open\n  expect: {any_of: [{as: a, output_sequence: [[1], 2]}, "
-     "{as: b, output_sequence: [2]}]}\n", "8:57: expect lacks output 'output_sequence_1'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expect", "told"),
+    [
+        ("", "5:3: expect must say how many tensors output_sequence has"),
+        (
+            "  expect: {output_sequence: [[1], 2, [3]], output_sequence_0: [1]}\n",
+            "7:44: 'output_sequence_0' is no output of SequenceInsert-11 ",
+        ),
+        ("  expect: {output_sequence: 3}\n", "7:29: output_sequence must be a list of tensors"),
+        (
+            "  rule: open\n  expect: {any_of: [{as: a, output_sequence: [[1], 2]}, "
+            "{as: b, output_sequence: [2]}]}\n",
+            "8:57: expect lacks output 'output_sequence_1'",
+        ),
+    ],
+)
 def test_a_wrong_output_is_told_with_its_place(problems, expect, told):
     assert problems(HEAD + FINE + expect)[0].startswith(told)
 
 
-@pytest.mark.parametrize(("tensors", "told"), [
-    ("[]", "4:3: the dtype of an empty sequence is not stated"),
-    ("[[1]]", "6:29: input_sequence_0: its dtype is not stated (state dtype for the case)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tensors", "told"),
+    [
+        ("[]", "4:3: the dtype of an empty sequence is not stated"),
+        ("[[1]]", "6:29: input_sequence_0: its dtype is not stated (state dtype for the case)"),
+    ],
+)
 def test_a_sequence_needs_a_dtype(problems, tensors, told):
     text = "op: SequenceLength\nopset: 11\ncases:\n- name: a\n  expect: {length: 0}\n"
     assert problems(f"{text}  inputs: {{input_sequence: {tensors}}}\n") == [told]
 
 
-@pytest.mark.parametrize(("inputs", "told"), [
-    ("{input: [[1], [2]]}", "6:19: input is an optional, which has one tensor or none, got 2"),
-    ("{input: [[1]], input_tensor: [1]}", "6:3: input and input_tensor are the same input of "
-     "OptionalHasElement-18: state one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("inputs", "told"),
+    [
+        ("{input: [[1], [2]]}", "6:19: input is an optional, which has one tensor or none, got 2"),
+        (
+            "{input: [[1]], input_tensor: [1]}",
+            "6:3: input and input_tensor are the same input of OptionalHasElement-18: state one",
+        ),
+    ],
+)
 def test_an_optional_has_one_tensor_and_one_name(problems, inputs, told):
     text = "op: OptionalHasElement\nopset: 18\ndtype: float32\ncases:\n- name: a\n"
     assert problems(f"{text}  inputs: {inputs}\n") == [told]
 
 
-@pytest.mark.parametrize(("op", "nodes"), [
-    ("Identity_of_sequences", "SequenceConstruct Identity SequenceLength SequenceAt SequenceAt"),
-    ("Identity_of_optional_sequences", "SequenceConstruct Optional Identity OptionalGetElement "
-     "SequenceLength SequenceAt SequenceAt"),
-    ("Optional_of_sequences", "SequenceConstruct Optional OptionalGetElement SequenceLength "
-     "SequenceAt SequenceAt"),
-    ("OptionalGetElement_of_optional_sequences", "SequenceConstruct Optional OptionalGetElement "
-     "SequenceLength SequenceAt SequenceAt"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "nodes"),
+    [
+        (
+            "Identity_of_sequences",
+            "SequenceConstruct Identity SequenceLength SequenceAt SequenceAt",
+        ),
+        (
+            "Identity_of_optional_sequences",
+            "SequenceConstruct Optional Identity OptionalGetElement "
+            "SequenceLength SequenceAt SequenceAt",
+        ),
+        (
+            "Optional_of_sequences",
+            "SequenceConstruct Optional OptionalGetElement SequenceLength SequenceAt SequenceAt",
+        ),
+        (
+            "OptionalGetElement_of_optional_sequences",
+            "SequenceConstruct Optional OptionalGetElement SequenceLength SequenceAt SequenceAt",
+        ),
+    ],
+)
 def test_an_operator_on_sequences_is_that_of_onnx_in_a_model(cases, op, nodes):
     text = "inputs: {input: [[1], 2]}, expect: {output: [[1], 2]}"
     (case,) = cases(f"{{op: {op}, opset: 18, dtype: float32, cases: [{{name: a, {text}}}]}}")

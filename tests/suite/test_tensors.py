@@ -56,11 +56,18 @@ def wrong(mistake: Mistake) -> Callable[..., None]:
     return check
 
 
-@pytest.mark.parametrize(("text", "shape"), [
-    ("7", ()), ("[]", (0,)), ("[[], []]", (2, 0)), ("[1, 2.5]", (2,)),
-    ("[[1, 2, 3], [4, 5, 6]]", (2, 3)), ("[[[[[1]]]]]", (1, 1, 1, 1, 1)),
-    ("{value: [[1], [2]]}", (2, 1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("7", ()),
+        ("[]", (0,)),
+        ("[[], []]", (2, 0)),
+        ("[1, 2.5]", (2,)),
+        ("[[1, 2, 3], [4, 5, 6]]", (2, 3)),
+        ("[[[[[1]]]]]", (1, 1, 1, 1, 1)),
+        ("{value: [[1], [2]]}", (2, 1)),
+    ],
+)
 def test_a_literal_has_the_shape_it_is_written_in(tensor, text, shape):
     spec = tensor(text)
     assert spec.shape == shape
@@ -146,16 +153,22 @@ def test_a_literal_that_is_no_tensor_is_refused_at_its_place(wrong, text, messag
     wrong(text, f"input: {message}", dtype)
 
 
-@pytest.mark.parametrize(("text", "value", "dtype"), [
-    ("[1, »128]", "128", "int8"), ("[1, »-1]", "-1", "uint8"),
-    ("[1, »70000]", "70000", "float16"), (f"[1, »{LARGE}]", CUT, "float32"),
-    (f"[1, »{LARGE}]", CUT, "int8"), ("{shape: [1], constant: »1e39}", "1e+39", "float32"),
-    ("{shape: [1], choice: [1, »1e39]}", "1e+39", "float32"),
-    ("{shape: [1], constant: ».inf}", ".inf", "int8"),
-    ("{shape: [1], constant: ».nan}", ".nan", "int8"),
-    ("{shape: [1], constant: »0.5}", "0.5", "int8"),
-    ("{shape: [2], constant: 0, put: [{at: [0], value: »1e39}]}", "1e+39", "float32"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "value", "dtype"),
+    [
+        ("[1, »128]", "128", "int8"),
+        ("[1, »-1]", "-1", "uint8"),
+        ("[1, »70000]", "70000", "float16"),
+        (f"[1, »{LARGE}]", CUT, "float32"),
+        (f"[1, »{LARGE}]", CUT, "int8"),
+        ("{shape: [1], constant: »1e39}", "1e+39", "float32"),
+        ("{shape: [1], choice: [1, »1e39]}", "1e+39", "float32"),
+        ("{shape: [1], constant: ».inf}", ".inf", "int8"),
+        ("{shape: [1], constant: ».nan}", ".nan", "int8"),
+        ("{shape: [1], constant: »0.5}", "0.5", "int8"),
+        ("{shape: [2], constant: 0, put: [{at: [0], value: »1e39}]}", "1e+39", "float32"),
+    ],
+)
 def test_a_number_that_its_dtype_does_not_hold_is_refused(wrong, text, value, dtype):
     wrong(text, f"{value} {OUTSIDE[dtype]}", dtype)
 
@@ -227,23 +240,30 @@ def test_a_fill_may_reach_the_ends_of_its_dtype(tensor):
 NO_FLOAT64 = "(write it with a point to have it rounded, or in a literal)"
 
 
-@pytest.mark.parametrize(("tensor", "message"), [
-    ("{shape: [1], constant: »true}", "constant: must be a number, got true"),
-    ("{shape: [1], constant: »9007199254740993}",
-     f"constant: 9007199254740993 has no exact float64 {NO_FLOAT64}"),
-    (f"{{shape: [1], constant: »{LARGE}}}", f"constant: {CUT} is outside float64"),
-    ("{shape: [1], arange: »[0]}", "arange: must hold at least 2"),
-    ("{shape: [1], arange: »[0, 1, 2]}", "arange: must hold at most 2"),
-    ("{shape: [1], uniform: »[0]}", "uniform: must hold at least 2"),
-    ("{shape: [1], uniform: »[0, 1, 2]}", "uniform: must hold at most 2"),
-    ("{shape: [1], choice: »[]}", "choice: must hold at least 1"),
-    ("{shape: [1], constant: 0, seed: »-1}", "seed: must be at least 0, got -1"),
-    ("{shape: [1], constant: 0, seed: »1.0}", "seed: must be a whole number, got 1.0"),
-    ("{shape: »2, constant: 0}", "shape: must be a list, got 2"),
-    (f"{{shape: »[{', '.join('1' * 33)}], constant: 0}}", "shape: must hold at most 32"),
-    ("{shape: [1], constant: 0, dtype: »flot16}",
-     "dtype: unknown dtype 'flot16' (did you mean 'float16' or 'bfloat16'?)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        ("{shape: [1], constant: »true}", "constant: must be a number, got true"),
+        (
+            "{shape: [1], constant: »9007199254740993}",
+            f"constant: 9007199254740993 has no exact float64 {NO_FLOAT64}",
+        ),
+        (f"{{shape: [1], constant: »{LARGE}}}", f"constant: {CUT} is outside float64"),
+        ("{shape: [1], arange: »[0]}", "arange: must hold at least 2"),
+        ("{shape: [1], arange: »[0, 1, 2]}", "arange: must hold at most 2"),
+        ("{shape: [1], uniform: »[0]}", "uniform: must hold at least 2"),
+        ("{shape: [1], uniform: »[0, 1, 2]}", "uniform: must hold at most 2"),
+        ("{shape: [1], choice: »[]}", "choice: must hold at least 1"),
+        ("{shape: [1], constant: 0, seed: »-1}", "seed: must be at least 0, got -1"),
+        ("{shape: [1], constant: 0, seed: »1.0}", "seed: must be a whole number, got 1.0"),
+        ("{shape: »2, constant: 0}", "shape: must be a list, got 2"),
+        (f"{{shape: »[{', '.join('1' * 33)}], constant: 0}}", "shape: must hold at most 32"),
+        (
+            "{shape: [1], constant: 0, dtype: »flot16}",
+            "dtype: unknown dtype 'flot16' (did you mean 'float16' or 'bfloat16'?)",
+        ),
+    ],
+)
 def test_a_key_of_a_tensor_has_a_form(wrong, tensor, message):
     wrong(tensor, f"inputs.input.{message}")
 
@@ -304,10 +324,15 @@ def test_a_file_of_another_dtype_must_be_meant(tensor, wrong, tmp_path):
     assert tensor("{file: x.npy, dtype: int64}").dtype is DTYPES["int64"]
 
 
-@pytest.mark.parametrize(("array", "holds"), [
-    (np.zeros(2, "M8[s]"), "'datetime64[s]'"), (np.array([b"a"]), "'|S1'"),
-    (np.zeros(2, [("a", "<f4")]), "\"[('a', '<f4')]\""), (np.zeros(2, "V4"), "'|V4'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("array", "holds"),
+    [
+        (np.zeros(2, "M8[s]"), "'datetime64[s]'"),
+        (np.array([b"a"]), "'|S1'"),
+        (np.zeros(2, [("a", "<f4")]), "\"[('a', '<f4')]\""),
+        (np.zeros(2, "V4"), "'|V4'"),
+    ],
+)
 def test_a_file_of_what_no_tensor_holds_is_refused(wrong, tmp_path, array, holds):
     np.save(tmp_path / "x.npy", array)
     wrong("{file: »x.npy}", f"'x.npy' holds {holds}, which no case can use")
@@ -397,21 +422,32 @@ def test_nothing_pickled_is_ever_loaded(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-@pytest.mark.parametrize(("data", "message"), [
-    (b"", "is no .npy file"), (b"hello", "is no .npy file"),
-    (b"PK\x03\x04 broken", "is an archive"), (archive(a=[1]), "is an archive"),
-    (npy(np.ones(3, np.float32))[:-1], DAMAGED), (b"\x93NUMPY", DAMAGED),
-    (b"\x93NUMPY\x09\x09\x10\x00", DAMAGED), (headed("{'descr':"), DAMAGED),
-    (headed("  x\n y"), DAMAGED), (headed("(" * 5000), DAMAGED),
-    (headed("(" * 90 + ")" * 90), DAMAGED), (headed("{" * 50_000), DAMAGED),
-    (headed("[1]"), DAMAGED), (headed("{1: 2}"), DAMAGED), (headed(HEADER % "(-1,)"), DAMAGED),
-    (headed(HEADER % f"(1{'0' * 30},)"), DAMAGED),
-    (headed(HEADER % f"(0, 1{'0' * 30})"), DAMAGED),
-    (headed(HEADER % f"{(1,) * 70}", b"\0\0\0\0"), DAMAGED),
-    (headed(HEADER % "(10**30,)"), DAMAGED),
-    (headed(HEADER.replace("<f4", "q9") % "(1,)"), DAMAGED),
-    (headed(HEADER.replace("'<f4'", "3") % "(1,)"), DAMAGED),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is no .npy file"),
+        (b"hello", "is no .npy file"),
+        (b"PK\x03\x04 broken", "is an archive"),
+        (archive(a=[1]), "is an archive"),
+        (npy(np.ones(3, np.float32))[:-1], DAMAGED),
+        (b"\x93NUMPY", DAMAGED),
+        (b"\x93NUMPY\x09\x09\x10\x00", DAMAGED),
+        (headed("{'descr':"), DAMAGED),
+        (headed("  x\n y"), DAMAGED),
+        (headed("(" * 5000), DAMAGED),
+        (headed("(" * 90 + ")" * 90), DAMAGED),
+        (headed("{" * 50_000), DAMAGED),
+        (headed("[1]"), DAMAGED),
+        (headed("{1: 2}"), DAMAGED),
+        (headed(HEADER % "(-1,)"), DAMAGED),
+        (headed(HEADER % f"(1{'0' * 30},)"), DAMAGED),
+        (headed(HEADER % f"(0, 1{'0' * 30})"), DAMAGED),
+        (headed(HEADER % f"{(1,) * 70}", b"\0\0\0\0"), DAMAGED),
+        (headed(HEADER % "(10**30,)"), DAMAGED),
+        (headed(HEADER.replace("<f4", "q9") % "(1,)"), DAMAGED),
+        (headed(HEADER.replace("'<f4'", "3") % "(1,)"), DAMAGED),
+    ],
+)
 def test_a_damaged_file_is_refused_in_words(tmp_path: Path, data: bytes, message: str) -> None:
     (tmp_path / "x.npy").write_bytes(data)
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # all of the message is compared
@@ -530,11 +566,17 @@ def test_specials_come_in_this_order_and_again(dtype, tiny, least, most):
     assert list(map(repr, got)) == list(map(repr, map(float, [*pairs, math.nan] * 3)))
 
 
-@pytest.mark.parametrize(("dtype", "want"), [
-    ("bool", [0, 1]), ("uint8", [0, 1, 255]), ("int8", [0, 1, -1, -128, 127]),
-    ("uint32", [0, 1, 2**32 - 1]), ("int64", [0, 1, -1, -(2**53), 2**53]),
-    ("uint64", [0, 1, 2**53]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "want"),
+    [
+        ("bool", [0, 1]),
+        ("uint8", [0, 1, 255]),
+        ("int8", [0, 1, -1, -128, 127]),
+        ("uint32", [0, 1, 2**32 - 1]),
+        ("int64", [0, 1, -1, -(2**53), 2**53]),
+        ("uint64", [0, 1, 2**53]),
+    ],
+)
 def test_specials_of_integers_are_their_ends(dtype: str, want: list[int]) -> None:
     assert numbers(filled("specials", dtype=dtype, shape=(len(want) * 2,))) == want * 2
 
@@ -640,14 +682,23 @@ def test_a_file_that_is_gone_since_says_so(tmp_path: Path) -> None:
         materialize(spec)
 
 
-@pytest.mark.parametrize(("kind", "args", "dtypes"), [
-    *((kind, args, ["float16", "bfloat16", "int8"]) for kind, args in [
-        ("constant", (1.0,)), ("arange", (0.0, 0.0)), ("integers", (0.0, 9.0)),
-        ("choice", (0.0, 1.0, 2.0)), ("specials", ()),
-    ]),
-    *((kind, (0.0, 1.0), ["float16", "bfloat16"]) for kind in ("uniform", "normal")),
-    ("permutation", (0.0, 1.0), ["float32", "int32"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "args", "dtypes"),
+    [
+        *(
+            (kind, args, ["float16", "bfloat16", "int8"])
+            for kind, args in [
+                ("constant", (1.0,)),
+                ("arange", (0.0, 0.0)),
+                ("integers", (0.0, 9.0)),
+                ("choice", (0.0, 1.0, 2.0)),
+                ("specials", ()),
+            ]
+        ),
+        *((kind, (0.0, 1.0), ["float16", "bfloat16"]) for kind in ("uniform", "normal")),
+        ("permutation", (0.0, 1.0), ["float32", "int32"]),
+    ],
+)
 def test_a_fill_needs_at_most_three_times_its_values_in_float64(kind, args, dtypes):
     size = 1 << 20
     for dtype in dtypes:

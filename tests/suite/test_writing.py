@@ -24,37 +24,47 @@ def rule(size, **by):
     return {"shape": [size], **by}
 
 
-@pytest.mark.parametrize(("values", "want"), [
-    # Up to 64 elements, but for floats of several dimensions.
-    (np.array([1.5, 2.5], F32), {"value": [1.5, 2.5]}),
-    (np.array([1.5], ml_dtypes.bfloat16), {"value": [1.5]}),
-    (np.arange(64) / F32(2), {"value": [n / 2 for n in range(64)]}),
-    (np.arange(65) / F32(2), rule(65, uniform=[0.0, 32.0])),
-    (np.array([[7, 8]], np.int8), {"value": [[7, 8]]}),
-    (np.array([[1.5, 2.5]], F32), {"shape": [1, 2], "uniform": [1.5, 2.5]}),
-    (np.array([], F32), rule(0, integers=[0, 0])),
-    # Numbers that may be indices, up to 2^20.
-    *((np.zeros(size, np.int32), FILE) for size in (65, 1 << 20)),
-    (np.zeros((1 << 20) + 1, np.int32), rule((1 << 20) + 1, integers=[0, 0])),
-    (np.zeros(65, np.int64), FILE),
-    (np.ones(65, np.int8), rule(65, integers=[1, 1])),
-    (np.array(["a"] * 65, object), FILE),
-    (np.array([1j], np.complex64), FILE),
-    (np.array([[0, np.nan, np.inf, 1, -np.inf, np.inf]], F32),
-     {"shape": [1, 6], "choice": [0.0, 1.0, -np.inf, np.inf]}),
-    (np.array([[-1.5e308, 1.5e308]]), {"shape": [1, 2], "choice": [-1.5e308, 1.5e308]}),
-    # Whole numbers, which float64 has up to 2^53.
-    (np.array([[3, 5]], F32), {"shape": [1, 2], "integers": [3, 5]}),
-    *((np.array([[sign * (2.0**53 - 1), sign]]),
-       {"shape": [1, 2], "integers": sorted([sign * (2**53 - 1), sign])}) for sign in (1, -1)),
-    (np.array([[0, 2.0**53]]), {"shape": [1, 2], "uniform": [0.0, 9.007e15]}),
-    (np.array([[-(2.0**53), 0]]), {"shape": [1, 2], "uniform": [-9.007e15, 0.0]}),
-    (np.full(65, 2**64 - 1, np.uint64), rule(65, integers=[2**53, 2**53])),
-    (np.full((1 << 20) + 1, -(2**63)), rule((1 << 20) + 1, integers=[-(2**53)] * 2)),
-    # Four digits, which may be too large for the type.
-    (np.array([[1.23456, 7.65432]]), {"shape": [1, 2], "uniform": [1.235, 7.654]}),
-    (np.array([[-MOST, MOST]], F32), {"shape": [1, 2], "uniform": [-MOST, MOST]}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "want"),
+    [
+        # Up to 64 elements, but for floats of several dimensions.
+        (np.array([1.5, 2.5], F32), {"value": [1.5, 2.5]}),
+        (np.array([1.5], ml_dtypes.bfloat16), {"value": [1.5]}),
+        (np.arange(64) / F32(2), {"value": [n / 2 for n in range(64)]}),
+        (np.arange(65) / F32(2), rule(65, uniform=[0.0, 32.0])),
+        (np.array([[7, 8]], np.int8), {"value": [[7, 8]]}),
+        (np.array([[1.5, 2.5]], F32), {"shape": [1, 2], "uniform": [1.5, 2.5]}),
+        (np.array([], F32), rule(0, integers=[0, 0])),
+        # Numbers that may be indices, up to 2^20.
+        *((np.zeros(size, np.int32), FILE) for size in (65, 1 << 20)),
+        (np.zeros((1 << 20) + 1, np.int32), rule((1 << 20) + 1, integers=[0, 0])),
+        (np.zeros(65, np.int64), FILE),
+        (np.ones(65, np.int8), rule(65, integers=[1, 1])),
+        (np.array(["a"] * 65, object), FILE),
+        (np.array([1j], np.complex64), FILE),
+        (
+            np.array([[0, np.nan, np.inf, 1, -np.inf, np.inf]], F32),
+            {"shape": [1, 6], "choice": [0.0, 1.0, -np.inf, np.inf]},
+        ),
+        (np.array([[-1.5e308, 1.5e308]]), {"shape": [1, 2], "choice": [-1.5e308, 1.5e308]}),
+        # Whole numbers, which float64 has up to 2^53.
+        (np.array([[3, 5]], F32), {"shape": [1, 2], "integers": [3, 5]}),
+        *(
+            (
+                np.array([[sign * (2.0**53 - 1), sign]]),
+                {"shape": [1, 2], "integers": sorted([sign * (2**53 - 1), sign])},
+            )
+            for sign in (1, -1)
+        ),
+        (np.array([[0, 2.0**53]]), {"shape": [1, 2], "uniform": [0.0, 9.007e15]}),
+        (np.array([[-(2.0**53), 0]]), {"shape": [1, 2], "uniform": [-9.007e15, 0.0]}),
+        (np.full(65, 2**64 - 1, np.uint64), rule(65, integers=[2**53, 2**53])),
+        (np.full((1 << 20) + 1, -(2**63)), rule((1 << 20) + 1, integers=[-(2**53)] * 2)),
+        # Four digits, which may be too large for the type.
+        (np.array([[1.23456, 7.65432]]), {"shape": [1, 2], "uniform": [1.235, 7.654]}),
+        (np.array([[-MOST, MOST]], F32), {"shape": [1, 2], "uniform": [-MOST, MOST]}),
+    ],
+)
 def test_a_tensor_is_written_out_kept_or_made_up(values, want):
     found = made_up(spec(values))
     if "file" in found:

@@ -194,11 +194,14 @@ def test_without_samples_of_copying_the_fixed_work_decides():
         assert compare_runs([before], [after]).changes[0].verdict == "slower"
 
 
-@pytest.mark.parametrize(("beyond", "said"), [
-    (0.03, ["faster", "faster", "not slower", "same", "slower", "slower"]),
-    (0.05, ["faster", "not slower", "same", "same", "unclear", "slower"]),
-    (0.2, ["same"] * 6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("beyond", "said"),
+    [
+        (0.03, ["faster", "faster", "not slower", "same", "slower", "slower"]),
+        (0.05, ["faster", "not slower", "same", "same", "unclear", "slower"]),
+        (0.2, ["same"] * 6),
+    ],
+)
 def test_what_counts_is_what_surely_changed_by_more_than_was_asked_for(beyond, said):
     (old,) = run(Machine(10, Noise(0.001, 0.0, 0.0)), cases=1)
     factors = (0.89, 0.952, 0.971, 1.025, 1.05, 1.1)

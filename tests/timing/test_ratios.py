@@ -169,12 +169,19 @@ def test_of_one_process_nothing_follows(rounds, workers):
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (0.80, 0.98, "faster"), (0.972, 0.995, "same"), (0.98, 1.02, "same"),
-        (0.999, 1.001, "same"), (1.005, 1.029, "same"), (1.011, 1.02, "slower"),
-        (1.2, 3.0, "slower"), (0.95, 1.0, "unclear"), (0.98, 1.04, "unclear"),
-        (1.009, 1.2, "unclear"), (0.5, 2.0, "unclear"),
+        (0.80, 0.98, "faster"),
+        (0.972, 0.995, "same"),
+        (0.98, 1.02, "same"),
+        (0.999, 1.001, "same"),
+        (1.005, 1.029, "same"),
+        (1.011, 1.02, "slower"),
+        (1.2, 3.0, "slower"),
+        (0.95, 1.0, "unclear"),
+        (0.98, 1.04, "unclear"),
+        (1.009, 1.2, "unclear"),
+        (0.5, 2.0, "unclear"),
     ],
-)  # fmt: skip
+)
 def test_words_for_an_interval(low, high, said):
     assert words(Ratio(math.sqrt(low * high), low, high)) == said
 

@@ -247,14 +247,19 @@ _ACTIVATIONS: Mapping[str, Callable[..., Any]] = {
 }
 
 _REDUCTIONS: Mapping[str, Callable[..., Any]] = {
-    "L1": lambda x, *over: x.abs().sum(*over), "Max": lambda x, *over: x.amax(*over),
-    "L2": lambda x, *over: x.square().sum(*over).sqrt(), "Min": lambda x, *over: x.amin(*over),
-    "LogSum": lambda x, *over: x.sum(*over).log(), "Mean": lambda x, *over: x.mean(*over),
-    "LogSumExp": lambda x, *over: x.logsumexp(*over), "Sum": lambda x, *over: x.sum(*over),
+    "L1": lambda x, *over: x.abs().sum(*over),
+    "Max": lambda x, *over: x.amax(*over),
+    "L2": lambda x, *over: x.square().sum(*over).sqrt(),
+    "Min": lambda x, *over: x.amin(*over),
+    "LogSum": lambda x, *over: x.sum(*over).log(),
+    "Mean": lambda x, *over: x.mean(*over),
+    "LogSumExp": lambda x, *over: x.logsumexp(*over),
+    "Sum": lambda x, *over: x.sum(*over),
     "Prod": lambda x, axes, keep: reduce(
-        lambda y, axis: y.prod(axis, keep), sorted(axes, reverse=True), x),
+        lambda y, axis: y.prod(axis, keep), sorted(axes, reverse=True), x
+    ),
     "SumSquare": lambda x, *over: x.square().sum(*over),
-}  # fmt: skip
+}
 
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     **{("", name): partial(_real, partial(_named, name.lower())) for name in _LIBRARY},

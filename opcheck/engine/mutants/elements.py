@@ -149,103 +149,250 @@ def _added_in(dtype: Any, original: Any, a: Any, b: Any) -> Any:
 #: By function; of +, −, × and ÷ between tensors.
 _FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
     "matmul": (
-        ("factors_in_tf32", "factors were rounded to 11 bits, as in TF32",
-         _of_operands(lambda x: cut_to_bits(x, 11)), LONG),
-        *((f"factors_in_{kind.__name__}", f"factors were rounded to {kind.__name__}",
-           _of_operands(through(kind)), only)
-          for kind, only in ((ml_dtypes.bfloat16, LONG), (np.float32, DOUBLE))),
-        *((f"products_added_in_{kind.__name__}", f"products were added up in {kind.__name__}",
-           partial(_added_in, kind), only)
-          for kind, only in ((np.float16, None), (ml_dtypes.bfloat16, LONG))),
-        ("last_product_left_out", "the last product of each sum was left out",
-         partial(_first_products, lambda count: count - 1)),
-        *((f"products_left_over_by_{width}",
-           f"what remained of the products after the last whole vector of {width} was left out",
-           partial(_first_products, whole_vectors(width))) for width in WIDTHS),
-        *((f"products_of_{count}_elements", f"only the first {count} products were added up",
-           partial(_first_products, partial(min, count))) for count in (1024, 4096))),
+        (
+            "factors_in_tf32",
+            "factors were rounded to 11 bits, as in TF32",
+            _of_operands(lambda x: cut_to_bits(x, 11)),
+            LONG,
+        ),
+        *(
+            (
+                f"factors_in_{kind.__name__}",
+                f"factors were rounded to {kind.__name__}",
+                _of_operands(through(kind)),
+                only,
+            )
+            for kind, only in ((ml_dtypes.bfloat16, LONG), (np.float32, DOUBLE))
+        ),
+        *(
+            (
+                f"products_added_in_{kind.__name__}",
+                f"products were added up in {kind.__name__}",
+                partial(_added_in, kind),
+                only,
+            )
+            for kind, only in ((np.float16, None), (ml_dtypes.bfloat16, LONG))
+        ),
+        (
+            "last_product_left_out",
+            "the last product of each sum was left out",
+            partial(_first_products, lambda count: count - 1),
+        ),
+        *(
+            (
+                f"products_left_over_by_{width}",
+                f"what remained of the products after the last whole vector of {width}"
+                " was left out",
+                partial(_first_products, whole_vectors(width)),
+            )
+            for width in WIDTHS
+        ),
+        *(
+            (
+                f"products_of_{count}_elements",
+                f"only the first {count} products were added up",
+                partial(_first_products, partial(min, count)),
+            )
+            for count in (1024, 4096)
+        ),
+    ),
     "exp": (
         ("base_2", "2^x was taken, not e^x", lambda original, x: np.exp2(x)),
-        ("exp_of_schraudolph",
-         "e^x was read from the bits of a float, a straight line between the powers of two",
-         lambda original, x: _schraudolph(x)),
-        ("exp_by_its_power_of_4096", "(1 + x/4096)^4096 was taken for e^x",
-         lambda original, x: np.maximum(1 + x / 4096, 0) ** 4096),
-        *((f"exp_in_{kind.__name__}", f"exponentials were rounded to {kind.__name__}",
-           _of_value(through(kind))) for kind in (np.float16, ml_dtypes.bfloat16)),
+        (
+            "exp_of_schraudolph",
+            "e^x was read from the bits of a float, a straight line between the powers of two",
+            lambda original, x: _schraudolph(x),
+        ),
+        (
+            "exp_by_its_power_of_4096",
+            "(1 + x/4096)^4096 was taken for e^x",
+            lambda original, x: np.maximum(1 + x / 4096, 0) ** 4096,
+        ),
+        *(
+            (
+                f"exp_in_{kind.__name__}",
+                f"exponentials were rounded to {kind.__name__}",
+                _of_value(through(kind)),
+            )
+            for kind in (np.float16, ml_dtypes.bfloat16)
+        ),
         # e^0 is 1, and elsewhere the relative error waves up and down, up to 2^-bits.
-        *((f"exp_good_to_{bits}_bits", f"a fast exponential was good to 2^-{bits} only",
-           partial(lambda bits, exp, x: exp(x) * (1 + 2.0**-bits * np.sin(37 * np.maximum(
-               x, _VANISHED))).astype(x.dtype), bits), DOUBLE if bits == 20 else None)
-          for bits in (11, 14, 16, 18, 20)),
-        ("exp_in_float32", "exponentials were computed in float32",
-         lambda original, x: np.exp(x.astype(np.float32)).astype(x.dtype), DOUBLE),
-        ("exponent_of_8_bits", "exponents were rounded to bfloat16",
-         _of_operands(partial(cut_to_bits, bits=8))),
-        ("exponent_of_11_bits", "exponents were rounded to 11 bits, as in TF32",
-         _of_operands(partial(cut_to_bits, bits=11))),
-        ("far_exponents_vanish", "e^x was taken for 0 below -8",
-         lambda original, x: np.where(x < -8, 0, original(x)).astype(x.dtype)),
-        *((f"exponent_above_minus_{-low}", f"exponents were clamped to {low}{why}",
-           _of_operands(partial(np.maximum, float(low))), only)
-          for low, why, only in (
-              (-10, "", None), (-20, "", None), (-50, "", BEYOND_FLOAT16),
-              (-87, ", where float32 has its smallest normal number", BEYOND_FLOAT16),
-              (-708, ", where float64 has its smallest normal number", DOUBLE)))),
+        *(
+            (
+                f"exp_good_to_{bits}_bits",
+                f"a fast exponential was good to 2^-{bits} only",
+                partial(
+                    lambda bits, exp, x: (
+                        exp(x)
+                        * (1 + 2.0**-bits * np.sin(37 * np.maximum(x, _VANISHED))).astype(x.dtype)
+                    ),
+                    bits,
+                ),
+                DOUBLE if bits == 20 else None,
+            )
+            for bits in (11, 14, 16, 18, 20)
+        ),
+        (
+            "exp_in_float32",
+            "exponentials were computed in float32",
+            lambda original, x: np.exp(x.astype(np.float32)).astype(x.dtype),
+            DOUBLE,
+        ),
+        (
+            "exponent_of_8_bits",
+            "exponents were rounded to bfloat16",
+            _of_operands(partial(cut_to_bits, bits=8)),
+        ),
+        (
+            "exponent_of_11_bits",
+            "exponents were rounded to 11 bits, as in TF32",
+            _of_operands(partial(cut_to_bits, bits=11)),
+        ),
+        (
+            "far_exponents_vanish",
+            "e^x was taken for 0 below -8",
+            lambda original, x: np.where(x < -8, 0, original(x)).astype(x.dtype),
+        ),
+        *(
+            (
+                f"exponent_above_minus_{-low}",
+                f"exponents were clamped to {low}{why}",
+                _of_operands(partial(np.maximum, float(low))),
+                only,
+            )
+            for low, why, only in (
+                (-10, "", None),
+                (-20, "", None),
+                (-50, "", BEYOND_FLOAT16),
+                (-87, ", where float32 has its smallest normal number", BEYOND_FLOAT16),
+                (-708, ", where float64 has its smallest normal number", DOUBLE),
+            )
+        ),
+    ),
     "subtract": (
         ("nothing_subtracted", "nothing was subtracted", _on_tensors(_first_alone)),
-        ("subtracted_the_wrong_way", "a − b was computed as b − a",
-         _on_tensors(lambda a, b: b - a))),
+        (
+            "subtracted_the_wrong_way",
+            "a − b was computed as b − a",
+            _on_tensors(lambda a, b: b - a),
+        ),
+    ),
     "add": (("nothing_added", "nothing was added", _on_tensors(_first_alone)),),
     "multiply": (("nothing_multiplied", "no product was taken", _on_tensors(_first_alone)),),
     "divide": (
         ("not_divided", "nothing was divided by", _by_tensors(_first_alone)),
         ("multiplied_not_divided", "a product was taken, not a quotient", _by_tensors(mul)),
-        ("reciprocal_of_12_bits", "a reciprocal was estimated to 12 bits, and not refined",
-         _by_tensors(lambda a, b: a * cut_to_bits(1 / b, 12))),
-        *((f"divisor_plus_{epsilon:.0e}", f"{epsilon:.2g} was added to the divisor",
-           _by_tensors(partial(lambda e, a, b: a / (b + b.dtype.type(e)), epsilon)), only)
-          for epsilon, only in (
-              (1e-5, None), (1e-6, LONG), (2.0**-23, LONG), (1e-8, DOUBLE), (1e-12, DOUBLE)))),
+        (
+            "reciprocal_of_12_bits",
+            "a reciprocal was estimated to 12 bits, and not refined",
+            _by_tensors(lambda a, b: a * cut_to_bits(1 / b, 12)),
+        ),
+        *(
+            (
+                f"divisor_plus_{epsilon:.0e}",
+                f"{epsilon:.2g} was added to the divisor",
+                _by_tensors(partial(lambda e, a, b: a / (b + b.dtype.type(e)), epsilon)),
+                only,
+            )
+            for epsilon, only in (
+                (1e-5, None),
+                (1e-6, LONG),
+                (2.0**-23, LONG),
+                (1e-8, DOUBLE),
+                (1e-12, DOUBLE),
+            )
+        ),
+    ),
     "abs": (
-        ("absolute_value_forgotten", "the absolute value was forgotten",
-         lambda original, x: x, BELOW_0),
-        ("negative_values_are_zero", "negative values counted as 0",
-         lambda original, x: np.maximum(x, x.dtype.type(0)), BELOW_0)),
+        (
+            "absolute_value_forgotten",
+            "the absolute value was forgotten",
+            lambda original, x: x,
+            BELOW_0,
+        ),
+        (
+            "negative_values_are_zero",
+            "negative values counted as 0",
+            lambda original, x: np.maximum(x, x.dtype.type(0)),
+            BELOW_0,
+        ),
+    ),
     "pow": (
-        ("root_forgotten", "the root was forgotten",
-         lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p)),
-        *((f"pow_of_{bits}_bits", f"powers and roots were good to {bits} bits",
-           partial(_power_to_bits, bits), LONG) for bits in (12, 16))),
+        (
+            "root_forgotten",
+            "the root was forgotten",
+            lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p),
+        ),
+        *(
+            (
+                f"pow_of_{bits}_bits",
+                f"powers and roots were good to {bits} bits",
+                partial(_power_to_bits, bits),
+                LONG,
+            )
+            for bits in (12, 16)
+        ),
+    ),
     "sqrt": (("square_root_forgotten", "the square root was forgotten", lambda original, x: x),),
     "broadcast": (
         ("broadcast_from_the_front", "shapes were matched from their first axes", _from_the_front),
-        ("broadcast_in_turn", "the smaller tensor was read again from its start where it ended",
-         _in_turn),
-        ("broadcast_of_nothing", "an axis of length 0 became as long as the longest beside it",
-         _to_the_longest),
-        ("refuses_broadcasting", "tensors of unequal shapes were not supported",
-         partial(_refused, lambda shape, shapes: len({*shapes}) > 1)),
-        ("refuses_unequal_ranks", "tensors of unequal ranks were not supported",
-         partial(_refused, lambda shape, shapes: len({*map(len, shapes)}) > 1)),
-        ("broadcast_to_one_alone", "outputs larger than each of the inputs were not supported",
-         partial(_refused, lambda shape, shapes: shape not in shapes)),
-        faulty("broadcast", "broadcast_of_unequal_lengths",
-               "axes of unequal lengths were cut to the shortest", _cut, of_validity=True)),
-}  # fmt: skip
+        (
+            "broadcast_in_turn",
+            "the smaller tensor was read again from its start where it ended",
+            _in_turn,
+        ),
+        (
+            "broadcast_of_nothing",
+            "an axis of length 0 became as long as the longest beside it",
+            _to_the_longest,
+        ),
+        (
+            "refuses_broadcasting",
+            "tensors of unequal shapes were not supported",
+            partial(_refused, lambda shape, shapes: len({*shapes}) > 1),
+        ),
+        (
+            "refuses_unequal_ranks",
+            "tensors of unequal ranks were not supported",
+            partial(_refused, lambda shape, shapes: len({*map(len, shapes)}) > 1),
+        ),
+        (
+            "broadcast_to_one_alone",
+            "outputs larger than each of the inputs were not supported",
+            partial(_refused, lambda shape, shapes: shape not in shapes),
+        ),
+        faulty(
+            "broadcast",
+            "broadcast_of_unequal_lengths",
+            "axes of unequal lengths were cut to the shortest",
+            _cut,
+            of_validity=True,
+        ),
+    ),
+}
 
 
 _CALLS = {name: f"{name} of tensors" for name in ("add", "multiply", "subtract")}
 _CALLS["divide"] = "divide by tensors"
 
 FAULTS: tuple[Mutant, ...] = (
-    *(mutant
-      for primitive, rows in _FAULTS.items()
-      for mutant in faults(primitive, call, *rows, calls=_CALLS.get(primitive, ""))),
-    *(faulty(name, f"{name}_of_{bits}_bits", f"{name} was good to {bits} bits",
-             _of_value(partial(cut_to_bits, bits=bits, whole=np.trunc)), LONG)
-      for name in ("sqrt", "log", "tanh", "erf", "sin", "cos") for bits in (12, 16)),
-)  # fmt: skip
+    *(
+        mutant
+        for primitive, rows in _FAULTS.items()
+        for mutant in faults(primitive, call, *rows, calls=_CALLS.get(primitive, ""))
+    ),
+    *(
+        faulty(
+            name,
+            f"{name}_of_{bits}_bits",
+            f"{name} was good to {bits} bits",
+            _of_value(partial(cut_to_bits, bits=bits, whole=np.trunc)),
+            LONG,
+        )
+        for name in ("sqrt", "log", "tanh", "erf", "sin", "cos")
+        for bits in (12, 16)
+    ),
+)
 
 
 #: A wrong result, from a right cast, the array, the right result, and the dtype cast to.
@@ -301,83 +448,221 @@ _FLOATS, _INTS = ("float", "float"), ("int", "int")
 _TO_FLOAT, _TO_INT, _TO_BOOL = ("", "float"), ("", "int"), ("", "bool")
 
 CASTS: tuple[Mutant, ...] = faults(
-    "cast_to", _cast,
-    ("cast_through_float32", "values were cast to float32 first, and rounded twice",
-     _between(_TO_FLOAT, _through("float32")), (*BEYOND_FLOAT32, "string")),
-    ("cast_through_float64", "integers were cast to float64 first", _through("float64"),
-     (*BEYOND_FLOAT64, "string")),
-    ("cast_to_integers_through_float32", "integers came by way of float32",
-     _between(_TO_INT, _through("float32")), (*BEYOND_FLOAT32, "string")),
-    ("cast_to_texts_with_8_digits", "integers were written with 8 digits",
-     _between(("int", "string"), lambda cast, x, *_: np.array(
-         [f"{n:.8g}" for n in x.reshape(-1).tolist()], object).reshape(x.shape)),
-     BEYOND_FLOAT32[1:]),
-    *((f"cast_from_texts_{name}", f"of texts {words}",
-       _between(("string", "float"), partial(lambda change, cast, x, right, dtype: cast(
-           np.vectorize(change, otypes="O")(x), dtype), change)), ("string",))
-      for name, words, change in (
-          ("without_exponents", "exponents were ignored", lambda s: s.lower().partition("e")[0]),
-          ("without_fractions", "fractions were ignored", lambda s: s.partition(".")[0]),
-          ("without_signs", "signs were ignored", lambda s: s.lstrip("+-")),
-          ("as_spelt", "other spellings of infinity and NaN than in the list became 0",
-           lambda s: s if s in _NAMED or not s.strip("+-").isalpha() else "0"))),
-    ("cast_through_int32", "integers came by way of int32", _between(_TO_INT, _through("int32")),
-     ("float32", "float64", "int64", "uint64", "uint32")),
-    *((f"cast_through_{name}", f"floats came by way of {name}",
-       _between(_FLOATS, _through(name)), only) for name, only in (
-           ("float16", BEYOND_FLOAT16), ("bfloat16", ("float16", *LONG)))),
-    ("cast_towards_zero", "digits that the narrower type lacks were cut off",
-     _between(_TO_FLOAT, lambda cast, x, right, dtype: cut_off(right, x)),
-     ("float16", "float32", *BEYOND_FLOAT32)),
-    ("cast_ties_away", "a number halfway between two was rounded away from zero",
-     _between(_TO_FLOAT, _ties_away), ("float16", "float32", *BEYOND_FLOAT32)),
-    ("cast_overflow_saturates", "a number out of range became the largest, not infinite",
-     _between(_TO_FLOAT, lambda cast, x, right, dtype: np.where(
-         np.isfinite(x.astype(np.float64)),
-         np.clip(right, *np.array(dtypes.limits(dtype), right.dtype)), right)),
-     (*BEYOND_FLOAT16, "int32", "int64", "uint16", "uint32", "uint64")),
-    ("cast_integers_saturate", "an integer out of range became the nearest end of the type",
-     _between(_INTS, _saturated), _INTEGERS),
-    *((f"cast_to_integers_by_{name}", f"floats were {words} to integers",
-       _between(("float", "int"), partial(lambda function, cast, x, right, dtype: cast(
-           function(x.astype(np.float64)), dtype), function)), FLOATS)
-      for name, words, function in (
-           ("rint", "rounded", np.rint), ("floor", "rounded down", np.floor),
-           ("ceil", "rounded up", np.ceil))),
-    ("cast_fractions_to_false", "numbers between -1 and 1 were cast to false",
-     _between(_TO_BOOL, lambda cast, x, *_: np.trunc(x.astype(np.float64)) != 0), FLOATS),
-    ("cast_nan_to_false", "NaN was cast to false",
-     _between(_TO_BOOL, lambda cast, x, *_: (x != 0) & (x == x)), FLOATS),
-    ("cast_negative_to_false", "negative numbers were cast to false",
-     _between(_TO_BOOL, lambda cast, x, *_: x > 0), (*FLOATS, *SIGNED)),
-    ("cast_to_bool_by_8_bits", "of an integer the lowest 8 bits were cast to bool",
-     _between(_TO_BOOL, lambda cast, x, *_: (x & x.dtype.type(0xFF)) != 0), tuple(
-         name for name in _INTEGERS if not name.endswith("t8"))),
-    ("cast_of_the_other_sign", "signed integers were read as unsigned, and unsigned as signed",
-     lambda cast, x, right, dtype: cast(
-         x.view(f"{'i' if x.dtype.kind == 'u' else 'u'}{x.dtype.itemsize}"), dtype), _INTEGERS),
-    ("cast_flushes_subnormals", "subnormal results became zero",
-     _between(_FLOATS, lambda cast, x, right, dtype: np.where(
-         np.abs(right) < ldexp(1.0, dtype.min_exponent + dtype.precision - 1), 0, right)),
-     BEYOND_FLOAT16),
-    ("cast_loses_signs_of_zeros", "-0 became +0",
-     _between(_FLOATS, lambda cast, x, right, dtype: right + 0), FLOATS),
-    ("cast_nan_to_zero", "NaN became zero", _between(
-        _FLOATS, lambda cast, x, right, dtype: np.nan_to_num(
-            right.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)), FLOATS),
-    ("cast_true_to_minus_1", "true was cast to all bits set",
-     lambda cast, x, right, dtype: right if dtype.kind == "bool" else -right, ("bool",)),
-    ("cast_of_bits", "bits were kept as they are where both types have as many",
-     lambda cast, x, right, dtype: (
-         right if dtype.kind == "string" or x.dtype.itemsize != dtype.numpy.itemsize
-         else x.view(dtype.numpy)),
-     tuple(name for name, one in dtypes.BASIC.items() if one.numpy.itemsize > 1)),
+    "cast_to",
+    _cast,
+    (
+        "cast_through_float32",
+        "values were cast to float32 first, and rounded twice",
+        _between(_TO_FLOAT, _through("float32")),
+        (*BEYOND_FLOAT32, "string"),
+    ),
+    (
+        "cast_through_float64",
+        "integers were cast to float64 first",
+        _through("float64"),
+        (*BEYOND_FLOAT64, "string"),
+    ),
+    (
+        "cast_to_integers_through_float32",
+        "integers came by way of float32",
+        _between(_TO_INT, _through("float32")),
+        (*BEYOND_FLOAT32, "string"),
+    ),
+    (
+        "cast_to_texts_with_8_digits",
+        "integers were written with 8 digits",
+        _between(
+            ("int", "string"),
+            lambda cast, x, *_: np.array(
+                [f"{n:.8g}" for n in x.reshape(-1).tolist()], object
+            ).reshape(x.shape),
+        ),
+        BEYOND_FLOAT32[1:],
+    ),
+    *(
+        (
+            f"cast_from_texts_{name}",
+            f"of texts {words}",
+            _between(
+                ("string", "float"),
+                partial(
+                    lambda change, cast, x, right, dtype: cast(
+                        np.vectorize(change, otypes="O")(x), dtype
+                    ),
+                    change,
+                ),
+            ),
+            ("string",),
+        )
+        for name, words, change in (
+            ("without_exponents", "exponents were ignored", lambda s: s.lower().partition("e")[0]),
+            ("without_fractions", "fractions were ignored", lambda s: s.partition(".")[0]),
+            ("without_signs", "signs were ignored", lambda s: s.lstrip("+-")),
+            (
+                "as_spelt",
+                "other spellings of infinity and NaN than in the list became 0",
+                lambda s: s if s in _NAMED or not s.strip("+-").isalpha() else "0",
+            ),
+        )
+    ),
+    (
+        "cast_through_int32",
+        "integers came by way of int32",
+        _between(_TO_INT, _through("int32")),
+        ("float32", "float64", "int64", "uint64", "uint32"),
+    ),
+    *(
+        (
+            f"cast_through_{name}",
+            f"floats came by way of {name}",
+            _between(_FLOATS, _through(name)),
+            only,
+        )
+        for name, only in (("float16", BEYOND_FLOAT16), ("bfloat16", ("float16", *LONG)))
+    ),
+    (
+        "cast_towards_zero",
+        "digits that the narrower type lacks were cut off",
+        _between(_TO_FLOAT, lambda cast, x, right, dtype: cut_off(right, x)),
+        ("float16", "float32", *BEYOND_FLOAT32),
+    ),
+    (
+        "cast_ties_away",
+        "a number halfway between two was rounded away from zero",
+        _between(_TO_FLOAT, _ties_away),
+        ("float16", "float32", *BEYOND_FLOAT32),
+    ),
+    (
+        "cast_overflow_saturates",
+        "a number out of range became the largest, not infinite",
+        _between(
+            _TO_FLOAT,
+            lambda cast, x, right, dtype: np.where(
+                np.isfinite(x.astype(np.float64)),
+                np.clip(right, *np.array(dtypes.limits(dtype), right.dtype)),
+                right,
+            ),
+        ),
+        (*BEYOND_FLOAT16, "int32", "int64", "uint16", "uint32", "uint64"),
+    ),
+    (
+        "cast_integers_saturate",
+        "an integer out of range became the nearest end of the type",
+        _between(_INTS, _saturated),
+        _INTEGERS,
+    ),
+    *(
+        (
+            f"cast_to_integers_by_{name}",
+            f"floats were {words} to integers",
+            _between(
+                ("float", "int"),
+                partial(
+                    lambda function, cast, x, right, dtype: cast(
+                        function(x.astype(np.float64)), dtype
+                    ),
+                    function,
+                ),
+            ),
+            FLOATS,
+        )
+        for name, words, function in (
+            ("rint", "rounded", np.rint),
+            ("floor", "rounded down", np.floor),
+            ("ceil", "rounded up", np.ceil),
+        )
+    ),
+    (
+        "cast_fractions_to_false",
+        "numbers between -1 and 1 were cast to false",
+        _between(_TO_BOOL, lambda cast, x, *_: np.trunc(x.astype(np.float64)) != 0),
+        FLOATS,
+    ),
+    (
+        "cast_nan_to_false",
+        "NaN was cast to false",
+        _between(_TO_BOOL, lambda cast, x, *_: (x != 0) & (x == x)),
+        FLOATS,
+    ),
+    (
+        "cast_negative_to_false",
+        "negative numbers were cast to false",
+        _between(_TO_BOOL, lambda cast, x, *_: x > 0),
+        (*FLOATS, *SIGNED),
+    ),
+    (
+        "cast_to_bool_by_8_bits",
+        "of an integer the lowest 8 bits were cast to bool",
+        _between(_TO_BOOL, lambda cast, x, *_: (x & x.dtype.type(0xFF)) != 0),
+        tuple(name for name in _INTEGERS if not name.endswith("t8")),
+    ),
+    (
+        "cast_of_the_other_sign",
+        "signed integers were read as unsigned, and unsigned as signed",
+        lambda cast, x, right, dtype: cast(
+            x.view(f"{'i' if x.dtype.kind == 'u' else 'u'}{x.dtype.itemsize}"), dtype
+        ),
+        _INTEGERS,
+    ),
+    (
+        "cast_flushes_subnormals",
+        "subnormal results became zero",
+        _between(
+            _FLOATS,
+            lambda cast, x, right, dtype: np.where(
+                np.abs(right) < ldexp(1.0, dtype.min_exponent + dtype.precision - 1), 0, right
+            ),
+        ),
+        BEYOND_FLOAT16,
+    ),
+    (
+        "cast_loses_signs_of_zeros",
+        "-0 became +0",
+        _between(_FLOATS, lambda cast, x, right, dtype: right + 0),
+        FLOATS,
+    ),
+    (
+        "cast_nan_to_zero",
+        "NaN became zero",
+        _between(
+            _FLOATS,
+            lambda cast, x, right, dtype: np.nan_to_num(
+                right.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf
+            ),
+        ),
+        FLOATS,
+    ),
+    (
+        "cast_true_to_minus_1",
+        "true was cast to all bits set",
+        lambda cast, x, right, dtype: right if dtype.kind == "bool" else -right,
+        ("bool",),
+    ),
+    (
+        "cast_of_bits",
+        "bits were kept as they are where both types have as many",
+        lambda cast, x, right, dtype: (
+            right
+            if dtype.kind == "string" or x.dtype.itemsize != dtype.numpy.itemsize
+            else x.view(dtype.numpy)
+        ),
+        tuple(name for name, one in dtypes.BASIC.items() if one.numpy.itemsize > 1),
+    ),
 ) + faults(
-    "to_minifloat", _to_minifloat,
-    ("cast_to_8_bits_towards_zero", "digits that a float of 8 bits or less lacks were cut off",
-     np.trunc, FLOATS),
-    ("cast_to_8_bits_ties_away", "halfway between two floats of 8 bits or less it was rounded away",
-     lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q), FLOATS),
+    "to_minifloat",
+    _to_minifloat,
+    (
+        "cast_to_8_bits_towards_zero",
+        "digits that a float of 8 bits or less lacks were cut off",
+        np.trunc,
+        FLOATS,
+    ),
+    (
+        "cast_to_8_bits_ties_away",
+        "halfway between two floats of 8 bits or less it was rounded away",
+        lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q),
+        FLOATS,
+    ),
     # QuantizeLinear has its own.
     unless=("divide",),
-)  # fmt: skip
+)

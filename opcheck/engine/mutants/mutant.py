@@ -133,15 +133,24 @@ def _different(made: Any, plain: Any, right: Any) -> Any:
     return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
 
 
-def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Only = None,
-           of_validity: bool = False, calls: str = "", **where: Any) -> Mutant:  # fmt: skip
+def faulty(
+    primitive: str,
+    name: str,
+    text: str,
+    fault: FaultFunction,
+    only: Only = None,
+    of_validity: bool = False,
+    calls: str = "",
+    **where: Any,
+) -> Mutant:
     """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong.
 
     It concerns the formulas that call the function, or as `calls` says, as in "add of tensors".
     """
     answer = partial(evaluated, None, {primitive: fault})
-    return Mutant(name, text, Accepting(answer) if of_validity else answer,
-                  calls or primitive, only, **where)  # fmt: skip
+    return Mutant(
+        name, text, Accepting(answer) if of_validity else answer, calls or primitive, only, **where
+    )
 
 
 def faulty_where(when: Callable[[Node], Any], name: str, fault: FaultFunction) -> AnswerFunction:
@@ -216,16 +225,25 @@ def _adds_up(runs: list[list[Any]], _: Any) -> Sequence[Any]:
 
 #: By what shows them: the second run alone, the first answer afterwards, or the input.
 STATEFUL: tuple[StatefulMutant, ...] = (
-    StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input,
-                   of_inputs=True),
-    StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer,
-                   of_values=True),
-    StatefulMutant("stale_answer", "later runs gave the first run's answer",
-                   lambda runs, _: _copies(runs[0]), of_values=True),
+    StatefulMutant(
+        "input_overwritten", "the input was overwritten", _overwrites_its_input, of_inputs=True
+    ),
+    StatefulMutant(
+        "shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer, of_values=True
+    ),
+    StatefulMutant(
+        "stale_answer",
+        "later runs gave the first run's answer",
+        lambda runs, _: _copies(runs[0]),
+        of_values=True,
+    ),
     StatefulMutant("adds_up", "every run added to the last answer", _adds_up),
-    StatefulMutant("second_run_negated", "runs after the first were wrong",
-                   lambda runs, _: [*map(another, runs[-1])] if len(runs) > 1 else runs[0]),
-)  # fmt: skip
+    StatefulMutant(
+        "second_run_negated",
+        "runs after the first were wrong",
+        lambda runs, _: [*map(another, runs[-1])] if len(runs) > 1 else runs[0],
+    ),
+)
 
 
 def another(out: Any) -> Any:

@@ -105,12 +105,21 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     name, default = attribute.name, attribute.default
     if attribute.required:
         return
-    yield Mutant(f"{name}_ignored", f"{name} was ignored, and taken for its default",
-                 _read(name, lambda value: None))  # fmt: skip
-    yield refusing(f"refuses_default_{name}", f"a node without {name} was not supported",
-                   lambda node: name not in node.attrs)  # fmt: skip
-    yield refusing(f"refuses_{name}", f"{name} was not supported, but for its default",
-                   partial(says_something, attribute))  # fmt: skip
+    yield Mutant(
+        f"{name}_ignored",
+        f"{name} was ignored, and taken for its default",
+        _read(name, lambda value: None),
+    )
+    yield refusing(
+        f"refuses_default_{name}",
+        f"a node without {name} was not supported",
+        lambda node: name not in node.attrs,
+    )
+    yield refusing(
+        f"refuses_{name}",
+        f"{name} was not supported, but for its default",
+        partial(says_something, attribute),
+    )
     others = {s.attributes[name].default for s in schemas if name in s.attributes}
     of_another = ", the default of another version"
     misread = dict.fromkeys(sorted(others - {default, None}, key=str), of_another)
@@ -121,9 +130,10 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     for value, which in misread.items():
         called = f"default_{name}_{value}".replace("-", "minus_")
         yield reading(
-            called, f"a missing {name} was taken for {value}{which}",
+            called,
+            f"a missing {name} was taken for {value}{which}",
             partial(lambda value, node: node.with_attrs(**{name: value, **node.attrs}), value),
-        )  # fmt: skip
+        )
 
 
 def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
@@ -131,10 +141,14 @@ def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
     for called, text, read, only in (
         ("left_out", "was left out", lambda value: 0.0, None),
         # The decimal number that the text or the case has, and that float32 rounds.
-        ("as_double", "was a double, where attributes and their defaults are float32",
-         lambda value: float(str(np.float32(value))), DOUBLE),
+        (
+            "as_double",
+            "was a double, where attributes and their defaults are float32",
+            lambda value: float(str(np.float32(value))),
+            DOUBLE,
+        ),
         ("twice", "was counted twice", lambda value: 2 * value, None),
-    ):  # fmt: skip
+    ):
 
         @wraps(formula)
         def misread(*inputs: Any, read: Any = read, **attrs: Any) -> Any:
@@ -175,50 +189,108 @@ _BY_TYPE: Mapping[str, tuple[mutant.MutantRow, ...]] = {
         ("{}_one_larger", "a stated {} was taken for one larger", _read, lambda value: value + 1),
         ("{}_one_smaller", "a stated {} was taken for one smaller", _read, lambda value: value - 1),
         ("{}_in_32_bits", "{} was cut down to 32 bits", _read, _in_32_bits, _ONE_TYPE),
-        (_IS_0_OR_1, _0_OR_1, _repaired, lambda value, node: (0, 1))),
+        (_IS_0_OR_1, _0_OR_1, _repaired, lambda value, node: (0, 1)),
+    ),
     "int with a default": (
-        ("{}_0_is_the_default", "{} of 0 was taken for a missing one",
-         _read, lambda value: value or None, _ONE_TYPE),),
+        (
+            "{}_0_is_the_default",
+            "{} of 0 was taken for a missing one",
+            _read,
+            lambda value: value or None,
+            _ONE_TYPE,
+        ),
+    ),
     "float": (
-        *(("{}_" + word.replace(" ", "_"), f"{{}} was {word} to a whole number, but not to 0",
-           _read, partial(lambda change, value: float(change(value) or 1) if isfinite(
-               value) else value, change))
-          for word, change in (("cut off", trunc), ("rounded", round))),
-        ("refuses_fractions_of_{}", "a fractional {} was not supported",
-         _one_of, lambda value, node: [] if value % 1 else [value]),
-        (_IS_0_OR_1, _0_OR_1, _repaired, lambda value, node: (0.0, 1.0))),
+        *(
+            (
+                "{}_" + word.replace(" ", "_"),
+                f"{{}} was {word} to a whole number, but not to 0",
+                _read,
+                partial(
+                    lambda change, value: float(change(value) or 1) if isfinite(value) else value,
+                    change,
+                ),
+            )
+            for word, change in (("cut off", trunc), ("rounded", round))
+        ),
+        (
+            "refuses_fractions_of_{}",
+            "a fractional {} was not supported",
+            _one_of,
+            lambda value, node: [] if value % 1 else [value],
+        ),
+        (_IS_0_OR_1, _0_OR_1, _repaired, lambda value, node: (0.0, 1.0)),
+    ),
     "string": (
-        ("{}_in_any_case", "{} was read in lower case too",
-         _repaired, lambda value, node: (value.upper(), value.lower())),),
+        (
+            "{}_in_any_case",
+            "{} was read in lower case too",
+            _repaired,
+            lambda value, node: (value.upper(), value.lower()),
+        ),
+    ),
     "string with a default": (
-        ("unknown_{}_is_the_default", "an unknown {} was taken for the default",
-         _repaired, lambda value, node: (None,)),),
+        (
+            "unknown_{}_is_the_default",
+            "an unknown {} was taken for the default",
+            _repaired,
+            lambda value, node: (None,),
+        ),
+    ),
     # Lists have an entry for each axis, or name axes; of the latter each stands there once.
     "ints": (
         ("{}_reversed", "{} was read from the last entry to the first", _read, lambda v: v[::-1]),
-        ("{}_one_larger", "each of {} was taken for one larger",
-         _read, lambda v: tuple(i + 1 for i in v)),
-        ("{}_in_32_bits", "{} were cut down to 32 bits",
-         _read, lambda v: tuple(map(_in_32_bits, v)), _ONE_TYPE),
-        ("{}_of_any_length",
-         "what {} had too much was cut off, and what it lacked filled up with 0 or 1",
-         _repaired, lambda v, node: (
-             (*v, *repeat(fill, n))[:n]
-             for n in range(1, 2 * node.rank + 1) for fill in (0, 1)))),
+        (
+            "{}_one_larger",
+            "each of {} was taken for one larger",
+            _read,
+            lambda v: tuple(i + 1 for i in v),
+        ),
+        (
+            "{}_in_32_bits",
+            "{} were cut down to 32 bits",
+            _read,
+            lambda v: tuple(map(_in_32_bits, v)),
+            _ONE_TYPE,
+        ),
+        (
+            "{}_of_any_length",
+            "what {} had too much was cut off, and what it lacked filled up with 0 or 1",
+            _repaired,
+            lambda v, node: (
+                (*v, *repeat(fill, n))[:n] for n in range(1, 2 * node.rank + 1) for fill in (0, 1)
+            ),
+        ),
+    ),
     "ints for each axis": (
         ("{}_first_for_all", "the first of {} served for all", _read, lambda v: v[:1] * len(v)),
-        *((f"{{}}_entry_{i}_{word}".replace("-", "minus_"),
-           f"of three or more {{}} entry {i} was taken for {text}",
-           _one_of, partial(_with_entry, i, others))
-          for i in (0, 1, 2, 3, -1, -2, -3, -4) for word, text, others in (
-              ("as_next", "the next", lambda v, at: [v[(at + 1) % len(v)]]),
-              ("as_default", "0, or 1 if that is illegal", lambda v, at: [0, 1]))),
-        ("{}_repeated", "too few {} were accepted, and served again for the other axes",
-         _repaired, lambda v, node: (
-             (*v * n,)[:n] for n in range(len(v) + 1, 2 * node.rank + 1) if v)),
-        ("{}_clamped", "{} that are too small were taken for the least that is legal",
-         _repaired, lambda v, node: (tuple(max(least, i) for i in v) for least in (0, 1)))),
-}  # fmt: skip
+        *(
+            (
+                f"{{}}_entry_{i}_{word}".replace("-", "minus_"),
+                f"of three or more {{}} entry {i} was taken for {text}",
+                _one_of,
+                partial(_with_entry, i, others),
+            )
+            for i in (0, 1, 2, 3, -1, -2, -3, -4)
+            for word, text, others in (
+                ("as_next", "the next", lambda v, at: [v[(at + 1) % len(v)]]),
+                ("as_default", "0, or 1 if that is illegal", lambda v, at: [0, 1]),
+            )
+        ),
+        (
+            "{}_repeated",
+            "too few {} were accepted, and served again for the other axes",
+            _repaired,
+            lambda v, node: ((*v * n,)[:n] for n in range(len(v) + 1, 2 * node.rank + 1) if v),
+        ),
+        (
+            "{}_clamped",
+            "{} that are too small were taken for the least that is legal",
+            _repaired,
+            lambda v, node: (tuple(max(least, i) for i in v) for least in (0, 1)),
+        ),
+    ),
+}
 
 
 def _of_form(schema: Schema) -> Iterator[Mutant]:
@@ -226,14 +298,25 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
     declared = {name: attribute.type for name, attribute in schema.attributes.items()}
     optional = [one for one in schema.attributes.values() if not one.required]
     for name, text, read, is_possible in (
-        ("attributes_converted", "attributes of another type were converted to the declared one",
-         _converted, not {"int", "float", "ints"}.isdisjoint(declared.values())),
-        ("attributes_of_another_type_ignored",
-         "attributes of another type than the declared one were ignored",
-         lambda kind, value: None if kind else value, bool(optional)),
-        ("unknown_attributes_ignored", "attributes that the version does not declare were ignored",
-         lambda kind, value: value if kind else None, True),
-    ):  # fmt: skip
+        (
+            "attributes_converted",
+            "attributes of another type were converted to the declared one",
+            _converted,
+            not {"int", "float", "ints"}.isdisjoint(declared.values()),
+        ),
+        (
+            "attributes_of_another_type_ignored",
+            "attributes of another type than the declared one were ignored",
+            lambda kind, value: None if kind else value,
+            bool(optional),
+        ),
+        (
+            "unknown_attributes_ignored",
+            "attributes that the version does not declare were ignored",
+            lambda kind, value: value if kind else None,
+            True,
+        ),
+    ):
 
         def answer(node: Node, read: Any = read) -> Sequence[Any]:
             stated = node.attrs.items()
@@ -269,9 +352,22 @@ def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) ->
     own = every[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
         text = "attributes of a later version were taken already"
-        yield Mutant("later_attributes_accepted", text, Accepting(lambda node: next((
-            node.at(s.op.since) for s in later if node.attrs.keys() <= s.attributes.keys()
-        ), node).right))  # fmt: skip
+        yield Mutant(
+            "later_attributes_accepted",
+            text,
+            Accepting(
+                lambda node: (
+                    next(
+                        (
+                            node.at(s.op.since)
+                            for s in later
+                            if node.attrs.keys() <= s.attributes.keys()
+                        ),
+                        node,
+                    ).right
+                )
+            ),
+        )
     if not own.inputs:
         return
     first = own.inputs[own.lead]
@@ -304,22 +400,36 @@ def _by_way_of(via: str, accepted: Iterable[str], node: Node) -> Sequence[Any]:
 def _of_inputs(schema: Schema) -> Iterator[Mutant]:
     fixed = [(place, p) for place, p in enumerate(schema.inputs) if p.option != "variadic"]
     orders: list[tuple[str, str, Callable[[Inputs], Inputs]]] = [
-        (f"input_{p.name}_ignored", f"the input {p.name} was ignored",
-         partial(lambda n, inputs: (*inputs[:n], None, *inputs[n + 1 :])[: len(inputs)], place))
-        for place, p in fixed if p.option == "optional"
-    ]  # fmt: skip
+        (
+            f"input_{p.name}_ignored",
+            f"the input {p.name} was ignored",
+            partial(lambda n, inputs: (*inputs[:n], None, *inputs[n + 1 :])[: len(inputs)], place),
+        )
+        for place, p in fixed
+        if p.option == "optional"
+    ]
     orders += [
-        (f"inputs_{p.name}_and_{q.name}_exchanged",
-         f"the inputs {p.name} and {q.name} were exchanged", partial(_exchanged, place, other))
-        for (place, p), (other, q) in combinations(fixed, 2) if p.types & q.types
-    ]  # fmt: skip
+        (
+            f"inputs_{p.name}_and_{q.name}_exchanged",
+            f"the inputs {p.name} and {q.name} were exchanged",
+            partial(_exchanged, place, other),
+        )
+        for (place, p), (other, q) in combinations(fixed, 2)
+        if p.types & q.types
+    ]
     if (start := len(fixed)) < len(schema.inputs):
         orders += [
-            ("inputs_reversed", "inputs were taken from the last to the first",
-             lambda inputs: (*inputs[:start], *inputs[start:][::-1])),
-            ("last_input_ignored", "of several inputs the last was ignored",
-             lambda inputs: inputs[: max(start + 1, len(inputs) - 1)]),
-        ]  # fmt: skip
+            (
+                "inputs_reversed",
+                "inputs were taken from the last to the first",
+                lambda inputs: (*inputs[:start], *inputs[start:][::-1]),
+            ),
+            (
+                "last_input_ignored",
+                "of several inputs the last was ignored",
+                lambda inputs: inputs[: max(start + 1, len(inputs) - 1)],
+            ),
+        ]
     for name, text, order in orders:
         fed = partial(lambda order, node: replace(node, inputs=order(node.inputs)), order)
         yield reading(name, text, fed)
@@ -370,8 +480,13 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
         yield _mutant(path, "wrong", "the output was wrong", partial(_wrong, path), primitive)
     for condition in (it for it in single if it.of_index):
         clamped = Accepting(mutant.faulty_where(condition.holds, tensors.INDEXED, tensors.CLAMPED))
-        yield _mutant((condition,), "index_clamped", "an index out of range was clamped",
-                      clamped, tensors.INDEXED)  # fmt: skip
+        yield _mutant(
+            (condition,),
+            "index_clamped",
+            "an index out of range was clamped",
+            clamped,
+            tensors.INDEXED,
+        )
 
 
 def _mutant(
@@ -379,8 +494,14 @@ def _mutant(
 ) -> Mutant:
     names = [condition.name for condition in path]
     text = f"{text} only where {' and '.join(condition.text for condition in path)}"
-    return Mutant(f"{does}_where_{'_and_'.join(names)}", text, answer, primitive, any_type=True,
-                  within=tuple(f"{does}_where_{name}" for name in names))  # fmt: skip
+    return Mutant(
+        f"{does}_where_{'_and_'.join(names)}",
+        text,
+        answer,
+        primitive,
+        any_type=True,
+        within=tuple(f"{does}_where_{name}" for name in names),
+    )
 
 
 def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:
@@ -395,22 +516,33 @@ def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:
 def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     images = "kernel_shape" in schema.attributes
     groups = next((name for name in ("group", "num_groups") if name in schema.attributes), "")
-    yield Condition("many_elements", f"a tensor had {_MANY} elements or more",
-                    lambda node: any(x.size >= _MANY for x in (*node.tensors, *node.right)),
-                    "size")  # fmt: skip
+    yield Condition(
+        "many_elements",
+        f"a tensor had {_MANY} elements or more",
+        lambda node: any(x.size >= _MANY for x in (*node.tensors, *node.right)),
+        "size",
+    )
     for rank in range(3 if images else 2, 6):
-        yield Condition(f"rank_{rank}", f"the rank was {rank}",
-                        partial(_is, rank, lambda node: node.rank))  # fmt: skip
+        yield Condition(
+            f"rank_{rank}", f"the rank was {rank}", partial(_is, rank, lambda node: node.rank)
+        )
     for attribute in (it for it in schema.attributes.values() if it.name not in operator.ignores):
         yield from _of_attribute(attribute)
     if images:
-        yield Condition("images", "there were two spatial axes or more",
-                        lambda node: node.rank > 3, "rank")  # fmt: skip
+        yield Condition(
+            "images", "there were two spatial axes or more", lambda node: node.rank > 3, "rank"
+        )
         for size, word in ((1, "ones"), (3, "threes")):
-            yield Condition(f"kernel_of_{word}", f"the kernel was {size} along every axis",
-                            partial(_is, {size}, lambda node: {*(
-                                node.attrs.get("kernel_shape") or _filters(node).shape[2:])}),
-                            "kernel")  # fmt: skip
+            yield Condition(
+                f"kernel_of_{word}",
+                f"the kernel was {size} along every axis",
+                partial(
+                    _is,
+                    {size},
+                    lambda node: {*(node.attrs.get("kernel_shape") or _filters(node).shape[2:])},
+                ),
+                "kernel",
+            )
     if groups:
         yield from _of_channels(groups, filtered=images)
     for place, parameter in enumerate(schema.inputs):
@@ -421,13 +553,19 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     outputs = 0 if schema.outputs[-1].listed else len(schema.outputs)
     least = max(1, sum(one.option == "single" for one in schema.outputs))
     for count in range(least, outputs + 1) if outputs > least else ():
-        yield Condition(f"{count}_outputs", f"{count} of the outputs were asked for", partial(
-            _is, count, lambda n: outputs if n.outputs is None else len(n.outputs)),
-            "outputs")  # fmt: skip
+        yield Condition(
+            f"{count}_outputs",
+            f"{count} of the outputs were asked for",
+            partial(_is, count, lambda n: outputs if n.outputs is None else len(n.outputs)),
+            "outputs",
+        )
     for dtype in dtypes.DTYPES.values() if opset.naming(schema) else ():
         if dtype.text in schema.outputs[-1].types:
-            yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}",
-                            partial(_is, dtype.numpy, lambda n: n.right[-1].dtype))  # fmt: skip
+            yield Condition(
+                f"output_of_{dtype.name}",
+                f"the output was of {dtype.name}",
+                partial(_is, dtype.numpy, lambda n: n.right[-1].dtype),
+            )
     real = not _texts("float").isdisjoint(schema.typed.types)
     for low in () if operator.exact or schema.graphs or not real else _LOWS:
         name = f"elements_from_{low:g}_to_{2 * low:g}".replace("-", "minus_")
@@ -452,11 +590,17 @@ def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
     if tensors.names_axes(attribute):
         for word, text, holds in (
             ("not_first", "was not the first", lambda node: min(axes(node), default=0) > 0),
-            ("not_last", "was not the last",
-             lambda node: max(axes(node), default=node.rank) < node.rank - 1),
-            ("long", f"had {_MANY} entries or more",
-             lambda node: prod(node.lead.shape[axis] for axis in axes(node)) >= _MANY),
-        ):  # fmt: skip
+            (
+                "not_last",
+                "was not the last",
+                lambda node: max(axes(node), default=node.rank) < node.rank - 1,
+            ),
+            (
+                "long",
+                f"had {_MANY} entries or more",
+                lambda node: prod(node.lead.shape[axis] for axis in axes(node)) >= _MANY,
+            ),
+        ):
             yield Condition(f"{name}_{word}", f"{name} {text}", holds, word, of_index=True)
     elif name == "auto_pad":
         for word in ("SAME", "VALID"):
@@ -476,28 +620,60 @@ def _filters(node: Node) -> Array:
 
 def _of_channels(by: str, *, filtered: bool) -> Iterator[Condition]:
     """Conditions on N×C×D1×…×Dn with channels in groups, and on filters M×C/group×k1×…×kn."""
-    yield from starmap(Condition, (
-        ("channels_of_8", "the channels were a multiple of 8",
-         lambda node: node.given[0].shape[1] % 8 == 0, "channels"),
-        ("image_of_16", "the image's size was a multiple of 16",
-         lambda node: prod(node.given[0].shape[2:]) % 16 == 0, "image"),
-        ("group_of_4", "each group had a multiple of 4 channels",
-         lambda node: node.given[0].shape[1] // node.attrs.get(by, 1) % 4 == 0, "of_group"),
-        ("group_of_1", "each group had one channel",
-         lambda node: node.given[0].shape[1] == node.attrs.get(by, 1) > 1, "of_group"),
-        ("filters_of_8", "the filters were a multiple of 8",
-         lambda node: _filters(node).shape[0] % 8 == 0, "filters") if filtered else
-        (by, f"{by} was above 1", lambda node: node.attrs.get(by, 1) > 1, by),
-    ))  # fmt: skip
+    yield from starmap(
+        Condition,
+        (
+            (
+                "channels_of_8",
+                "the channels were a multiple of 8",
+                lambda node: node.given[0].shape[1] % 8 == 0,
+                "channels",
+            ),
+            (
+                "image_of_16",
+                "the image's size was a multiple of 16",
+                lambda node: prod(node.given[0].shape[2:]) % 16 == 0,
+                "image",
+            ),
+            (
+                "group_of_4",
+                "each group had a multiple of 4 channels",
+                lambda node: node.given[0].shape[1] // node.attrs.get(by, 1) % 4 == 0,
+                "of_group",
+            ),
+            (
+                "group_of_1",
+                "each group had one channel",
+                lambda node: node.given[0].shape[1] == node.attrs.get(by, 1) > 1,
+                "of_group",
+            ),
+            (
+                "filters_of_8",
+                "the filters were a multiple of 8",
+                lambda node: _filters(node).shape[0] % 8 == 0,
+                "filters",
+            )
+            if filtered
+            else (by, f"{by} was above 1", lambda node: node.attrs.get(by, 1) > 1, by),
+        ),
+    )
 
 
 def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Condition]:
     name, option = parameter.name, parameter.option
     if option == "variadic":
-        yield Condition("many_inputs", "there were more than 16 inputs",
-                        lambda node: len(node.given) > 16, "inputs")  # fmt: skip
-        yield Condition("empty_input", "an input between others was empty", lambda node: not all(
-            x.size for x in node.given[1:-1]), "empty")  # fmt: skip
+        yield Condition(
+            "many_inputs",
+            "there were more than 16 inputs",
+            lambda node: len(node.given) > 16,
+            "inputs",
+        )
+        yield Condition(
+            "empty_input",
+            "an input between others was empty",
+            lambda node: not all(x.size for x in node.given[1:-1]),
+            "empty",
+        )
         return
     if option == "optional":
         yield Condition(name, f"{name} was given", partial(_has, place, lambda x, node: True), name)
@@ -507,8 +683,14 @@ def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Cond
     for word, text, family, holds in _OF_INDICES if of_index else ():
         if family == "type" and not {"tensor(int32)", "tensor(int64)"} <= parameter.types:
             continue
-        yield Condition(f"{word}_{name}", f"{name} had {text}", partial(_has, place, holds),
-                        family, tensors.INDEXED, of_index=word != "negative")  # fmt: skip
+        yield Condition(
+            f"{word}_{name}",
+            f"{name} had {text}",
+            partial(_has, place, holds),
+            family,
+            tensors.INDEXED,
+            of_index=word != "negative",
+        )
 
 
 _OF_INDICES: Sequence[tuple[str, str, str, Callable[[Any, Node], Any]]] = (

@@ -34,11 +34,17 @@ _FROM_THE_BACK, _COERCED, INDEXED = "from_either_end", "matrix_of", "elements_at
 #: The axis that is taken for one out of range.
 _OUTSIDE: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_wraps", "an axis out of range was taken modulo the rank", lambda axis, r: axis % r),
-    ("axis_clamped", "an axis out of range was clamped to the nearest one",
-     lambda axis, r: min(max(axis, 0), r - 1)),
-    ("out_of_range_is_last", "an axis out of range was taken for the last one",
-     lambda axis, r: r - 1),
-)  # fmt: skip
+    (
+        "axis_clamped",
+        "an axis out of range was clamped to the nearest one",
+        lambda axis, r: min(max(axis, 0), r - 1),
+    ),
+    (
+        "out_of_range_is_last",
+        "an axis out of range was taken for the last one",
+        lambda axis, r: r - 1,
+    ),
+)
 #: The axis that is taken for another, counted from the front.
 _FOUND: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_1_always", "axis 1 was taken, whatever the attribute", lambda axis, r: min(1, r - 1)),
@@ -47,13 +53,17 @@ _FOUND: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_mirrored", "the axis was counted from the wrong end", lambda axis, r: r - 1 - axis),
     ("axis_minus_1", "the axis before the right one was taken", lambda axis, r: (axis - 1) % r),
     ("axis_plus_1", "the axis after the right one was taken", lambda axis, r: (axis + 1) % r),
-    ("axis_0_is_1_of_rank_5",
-     "axis 1 was taken in place of axis 0 where there are more than four axes",
-     lambda axis, r: (axis or 1) if r > 4 else axis),
-    ("axes_of_four_channels_last",
-     "of four axes, axis 1 was taken for the last one, and those behind it for one before",
-     lambda axis, r: (0, 3, 1, 2)[axis] if r == 4 else axis),
-)  # fmt: skip
+    (
+        "axis_0_is_1_of_rank_5",
+        "axis 1 was taken in place of axis 0 where there are more than four axes",
+        lambda axis, r: (axis or 1) if r > 4 else axis,
+    ),
+    (
+        "axes_of_four_channels_last",
+        "of four axes, axis 1 was taken for the last one, and those behind it for one before",
+        lambda axis, r: (0, 3, 1, 2)[axis] if r == 4 else axis,
+    ),
+)
 
 
 def _merged(place: int, rank: int, shape: tuple[int, ...], axes: Axes) -> Any:
@@ -64,14 +74,23 @@ def _merged(place: int, rank: int, shape: tuple[int, ...], axes: Axes) -> Any:
 
 #: In which shape the first input is read, and which axes are taken then, where no formula does so.
 _READ: tuple[tuple[Any, ...], ...] = (
-    *((f"{which}_two_of_more_than_{rank}_axes_merged",
-       f"of more than {rank} axes the {which} two were one, so that either meant both",
-       partial(_merged, place, rank), INDEXED)
-      for place, which in ((0, "first"), (-2, "last")) for rank in (4, 5)),
-    ("shape_reversed", "the shape was read from the last axis to the first",
-     lambda shape, axes: (shape[::-1], axes)),
+    *(
+        (
+            f"{which}_two_of_more_than_{rank}_axes_merged",
+            f"of more than {rank} axes the {which} two were one, so that either meant both",
+            partial(_merged, place, rank),
+            INDEXED,
+        )
+        for place, which in ((0, "first"), (-2, "last"))
+        for rank in (4, 5)
+    ),
+    (
+        "shape_reversed",
+        "the shape was read from the last axis to the first",
+        lambda shape, axes: (shape[::-1], axes),
+    ),
     ("whole_tensor", "the whole tensor was one row", lambda shape, axes: ((1, -1), (1,)), INDEXED),
-)  # fmt: skip
+)
 
 
 def names_axes(attribute: Attribute) -> bool:
@@ -111,22 +130,42 @@ class NamedAxes:
         for name, text, read, *unless in _READ:
             yield Mutant(name, text, partial(self._reshaped, read), unless=tuple(unless))
         # How many there are does not depend on the type: of blocks one type decides.
-        for width, kind, only in ((1024, "blocks", ("float32",)), (16, "vectors", None),
-                                  (8, "vectors", None), (4, "vectors", None)):  # fmt: skip
+        for width, kind, only in (
+            (1024, "blocks", ("float32",)),
+            (16, "vectors", None),
+            (8, "vectors", None),
+            (4, "vectors", None),
+        ):
             text = f"of rows across memory, what is left by whole {kind} of {width} was zero"
-            yield Mutant(f"tail_of_{width}_across_memory_missing", text,
-                         partial(self._without_the_last_rows, width), only=only,
-                         unless=(_COERCED,))  # fmt: skip
+            yield Mutant(
+                f"tail_of_{width}_across_memory_missing",
+                text,
+                partial(self._without_the_last_rows, width),
+                only=only,
+                unless=(_COERCED,),
+            )
         for name, text, answer, primitive in (
-            ("rows_side_by_side", "neighbours in a row were taken to lie side by side in memory",
-             partial(self._reshaped, lambda s, axes: ((-1, prod(s[a] for a in axes)), (1,))), ""),
-            ("not_transposed_back", "the axis was moved to the end, and not back in the output",
-             self._not_transposed_back, ""),
-            ("argmax_in_8_bits_across_memory",
-             "where rows lie across memory, the place of the maximum in its row had 8 bits",
-             faulty_where(lambda n: n.is_legal and prod(self._beside(n)) > 1, "argmax",
-                          rows.IN_8_BITS), "argmax"),
-        ):  # fmt: skip
+            (
+                "rows_side_by_side",
+                "neighbours in a row were taken to lie side by side in memory",
+                partial(self._reshaped, lambda s, axes: ((-1, prod(s[a] for a in axes)), (1,))),
+                "",
+            ),
+            (
+                "not_transposed_back",
+                "the axis was moved to the end, and not back in the output",
+                self._not_transposed_back,
+                "",
+            ),
+            (
+                "argmax_in_8_bits_across_memory",
+                "where rows lie across memory, the place of the maximum in its row had 8 bits",
+                faulty_where(
+                    lambda n: n.is_legal and prod(self._beside(n)) > 1, "argmax", rows.IN_8_BITS
+                ),
+                "argmax",
+            ),
+        ):
             yield Mutant(name, text, answer, primitive, unless=(_COERCED,))
         text = "with more than four axes the last of equal maxima won"
         answer = faulty_where(lambda n: n.rank > 4, "argmax", rows.LAST_OF_TIES)
@@ -134,51 +173,98 @@ class NamedAxes:
 
     def _of_one(self) -> Iterator[Mutant]:
         for name, text, read in (
-            ("negative_axis_off_by_one",
-             "negative axes were counted from -2, so that -2 was taken for the last one",
-             partial(self._stated, lambda axis, r: axis if axis >= -1 else axis + 1)),
-            ("minus_sign_ignored", "the minus sign of a negative axis was ignored",
-             partial(self._stated, lambda axis, r: abs(axis))),
-            ("negative_axis_after_squeezing",
-             "the last axes of one element were dropped before a negative axis was counted",
-             self._squeezed_first),
-        ):  # fmt: skip
+            (
+                "negative_axis_off_by_one",
+                "negative axes were counted from -2, so that -2 was taken for the last one",
+                partial(self._stated, lambda axis, r: axis if axis >= -1 else axis + 1),
+            ),
+            (
+                "minus_sign_ignored",
+                "the minus sign of a negative axis was ignored",
+                partial(self._stated, lambda axis, r: abs(axis)),
+            ),
+            (
+                "negative_axis_after_squeezing",
+                "the last axes of one element were dropped before a negative axis was counted",
+                self._squeezed_first,
+            ),
+        ):
             yield reading(name, text, read, primitive=_FROM_THE_BACK)
         text = "a vector, taken for a matrix of one row, had the range of a matrix's axis"
-        yield Mutant("axis_of_vector_as_of_a_matrix", text, Accepting(lambda n: self._stated(
-            lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis, n).right),
-            _FROM_THE_BACK)  # fmt: skip
-        yield refusing("refuses_negative_axes", "negative axes were refused",
-                       lambda n: self.name in n.attrs and self.stated(n)[0] < 0,
-                       primitive=_FROM_THE_BACK)  # fmt: skip
+        yield Mutant(
+            "axis_of_vector_as_of_a_matrix",
+            text,
+            Accepting(
+                lambda n: (
+                    self._stated(lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis, n).right
+                )
+            ),
+            _FROM_THE_BACK,
+        )
+        yield refusing(
+            "refuses_negative_axes",
+            "negative axes were refused",
+            lambda n: self.name in n.attrs and self.stated(n)[0] < 0,
+            primitive=_FROM_THE_BACK,
+        )
         text = "the output kept the two dimensions that the input was coerced to"
-        yield Mutant("left_coerced", text, lambda n: [
-            out.reshape(matrix_of(out.shape, self.found(n)[0])) for out in n.right
-        ], _COERCED)  # fmt: skip
+        yield Mutant(
+            "left_coerced",
+            text,
+            lambda n: [out.reshape(matrix_of(out.shape, self.found(n)[0])) for out in n.right],
+            _COERCED,
+        )
         text = "the rows of the matrix that the input was coerced to lacked the last axis"
         yield Mutant("coercion_without_the_last_axis", text, self._without_the_last, _COERCED)
         for name, text, answer in (
-            ("axis_of_empty_tensor_unchecked",
-             "an empty tensor was returned before its axis was checked", lambda n: (
-                 self.taking(n, (0,)) if n.rank and not n.given[0].size else n).right),
-            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector",
-             lambda n: n.right if n.rank or (
-                 self.name in n.attrs and self.stated(n)[0] not in (-1, 0)
-             ) else self._read_as(n, (1,), (0,), repeat(()))),
-            ("out_of_range_is_no_axis", "an axis out of range made a row of every element",
-             lambda n: self._read_as(n, (*(own := n.given[0].shape), 1), (n.rank,), repeat(own))
-             if n.rank else n.right),
-        ):  # fmt: skip
+            (
+                "axis_of_empty_tensor_unchecked",
+                "an empty tensor was returned before its axis was checked",
+                lambda n: (self.taking(n, (0,)) if n.rank and not n.given[0].size else n).right,
+            ),
+            (
+                "rank_0_is_a_vector",
+                "a tensor of rank 0 was taken for a vector",
+                lambda n: (
+                    n.right
+                    if n.rank or (self.name in n.attrs and self.stated(n)[0] not in (-1, 0))
+                    else self._read_as(n, (1,), (0,), repeat(()))
+                ),
+            ),
+            (
+                "out_of_range_is_no_axis",
+                "an axis out of range made a row of every element",
+                lambda n: (
+                    self._read_as(n, (*(own := n.given[0].shape), 1), (n.rank,), repeat(own))
+                    if n.rank
+                    else n.right
+                ),
+            ),
+        ):
             yield Mutant(name, text, Accepting(answer))
         text = "the input was coerced to two dimensions where it has more than four"
-        yield Mutant("rank_5_coerced", text, partial(self._reshaped, lambda shape, axes: (
-            (matrix_of(shape, axes[0]), (1,)) if len(shape) > 4 and axes else (shape, axes))),
-            unless=(_COERCED, INDEXED))  # fmt: skip
+        yield Mutant(
+            "rank_5_coerced",
+            text,
+            partial(
+                self._reshaped,
+                lambda shape, axes: (
+                    (matrix_of(shape, axes[0]), (1,)) if len(shape) > 4 and axes else (shape, axes)
+                ),
+            ),
+            unless=(_COERCED, INDEXED),
+        )
         if isinstance(self.default, int) and self.default > 0:
             text = "a missing axis was taken for the last one where the default is out of range"
-            yield Mutant("default_axis_kept_in_range", text, Accepting(
-                lambda n: n.right if self.name in n.attrs else self._outside(lambda a, r: r - 1, n)
-            ))  # fmt: skip
+            yield Mutant(
+                "default_axis_kept_in_range",
+                text,
+                Accepting(
+                    lambda n: (
+                        n.right if self.name in n.attrs else self._outside(lambda a, r: r - 1, n)
+                    )
+                ),
+            )
 
     def _outside(self, change: AxisChange, node: Node) -> Sequence[Any]:
         r, axes = node.rank, self.stated(node)
@@ -261,56 +347,114 @@ CLAMPED = partial(_of_indices, _nearest)
 _AT = "the input was coerced to two dimensions"
 
 FAULTS: tuple[Mutant, ...] = (
-    Mutant("negative_index_by_the_first_axis",
-           "negative indices were counted from the end of the first axis, whichever was indexed",
-           lambda node: evaluate(node, faults={INDEXED: partial(_of_indices, lambda i, n: np.where(
-               i < 0, i + (node.given[0].shape[0] if node.given[0].ndim else 0), i))}),
-           INDEXED, any_type=True),
+    Mutant(
+        "negative_index_by_the_first_axis",
+        "negative indices were counted from the end of the first axis, whichever was indexed",
+        lambda node: evaluate(
+            node,
+            faults={
+                INDEXED: partial(
+                    _of_indices,
+                    lambda i, n: np.where(
+                        i < 0, i + (node.given[0].shape[0] if node.given[0].ndim else 0), i
+                    ),
+                )
+            },
+        ),
+        INDEXED,
+        any_type=True,
+    ),
     *mutant.faults(
-        INDEXED, _of_indices,
-        ("index_wraps", "an index out of range was taken modulo the length",
-         lambda i, n: i % n if n else i),
+        INDEXED,
+        _of_indices,
+        (
+            "index_wraps",
+            "an index out of range was taken modulo the length",
+            lambda i, n: i % n if n else i,
+        ),
         ("index_clamped", "an index out of range was clamped to the nearest one", _nearest),
-        ("index_at_the_end_taken", "an index one beyond the end was taken for the last one",
-         lambda i, n: np.where(i == n, n - 1, i)),
-        ("indices_unchecked_but_the_first", "no index was checked but the first one",
-         lambda i, n: np.where(
-             np.arange(i.size).reshape(i.shape), np.clip(i, -n, max(0, n - 1)), i)),
+        (
+            "index_at_the_end_taken",
+            "an index one beyond the end was taken for the last one",
+            lambda i, n: np.where(i == n, n - 1, i),
+        ),
+        (
+            "indices_unchecked_but_the_first",
+            "no index was checked but the first one",
+            lambda i, n: np.where(
+                np.arange(i.size).reshape(i.shape), np.clip(i, -n, max(0, n - 1)), i
+            ),
+        ),
         ("index_in_32_bits", "indices were cut down to 32 bits", through(np.int32)),
         of_validity=True,
     ),
     *mutant.faults(
-        INDEXED, _of_indices,
+        INDEXED,
+        _of_indices,
         ("index_in_int8", "indices were cut down to 8 bits", through(np.int8)),
         ("index_in_int16", "indices were cut down to 16 bits", through(np.int16)),
-        ("minus_sign_of_index_ignored", "the minus sign of a negative index was ignored",
-         lambda i, n: np.abs(i)),
+        (
+            "minus_sign_of_index_ignored",
+            "the minus sign of a negative index was ignored",
+            lambda i, n: np.abs(i),
+        ),
         ("negative_index_is_0", "negative indices were taken for 0", lambda i, n: np.maximum(i, 0)),
-        ("negative_index_off_by_one",
-         "negative indices were counted from 0, which stood for the last",
-         lambda i, n: np.where((i < 0) & (i > -n), i - 1, i)),
-        ("negative_index_unsigned", "negative indices were read as unsigned numbers, and refused",
-         lambda i, n: np.where(i < 0, n, i)),
-        ("lowest_index_refused", "the index that counts from the back to the first was refused",
-         lambda i, n: np.where(i == -n, n, i)),
+        (
+            "negative_index_off_by_one",
+            "negative indices were counted from 0, which stood for the last",
+            lambda i, n: np.where((i < 0) & (i > -n), i - 1, i),
+        ),
+        (
+            "negative_index_unsigned",
+            "negative indices were read as unsigned numbers, and refused",
+            lambda i, n: np.where(i < 0, n, i),
+        ),
+        (
+            "lowest_index_refused",
+            "the index that counts from the back to the first was refused",
+            lambda i, n: np.where(i == -n, n, i),
+        ),
         ("index_0_always", "every index was taken for 0", lambda i, n: np.zeros_like(i)),
     ),
-    mutant.faulty("reflected", "reflect_is_symmetric", "the element at the edge was reflected too",
-                  lambda right, at, end: right(2 * at + 1, 2 * end + 2) // 2, any_type=True),
-    mutant.faulty("wrapped_around", "wrap_is_edge", "the mode wrap was taken for edge",
-                  lambda right, at, n: np.clip(at, 0, n - 1), any_type=True),
-    *(mutant.faulty(f"reduced_by_{reduction}", name.format(reduction), text.format(reduction),
-                    fault, any_type=True)
-      for reduction in ("add", "mul", "max", "min") for name, text, fault in (
-          ("{}_is_none", "the reduction {} was taken for none", lambda right, now, old, new: new),
-          ("last_update_under_{}", "under {}, of equal indices the last alone counted",
-           lambda right, now, old, new: right(old, old, new)))),
+    mutant.faulty(
+        "reflected",
+        "reflect_is_symmetric",
+        "the element at the edge was reflected too",
+        lambda right, at, end: right(2 * at + 1, 2 * end + 2) // 2,
+        any_type=True,
+    ),
+    mutant.faulty(
+        "wrapped_around",
+        "wrap_is_edge",
+        "the mode wrap was taken for edge",
+        lambda right, at, n: np.clip(at, 0, n - 1),
+        any_type=True,
+    ),
+    *(
+        mutant.faulty(
+            f"reduced_by_{reduction}",
+            name.format(reduction),
+            text.format(reduction),
+            fault,
+            any_type=True,
+        )
+        for reduction in ("add", "mul", "max", "min")
+        for name, text, fault in (
+            ("{}_is_none", "the reduction {} was taken for none", lambda right, now, old, new: new),
+            (
+                "last_update_under_{}",
+                "under {}, of equal indices the last alone counted",
+                lambda right, now, old, new: right(old, old, new),
+            ),
+        )
+    ),
     *mutant.faults(
-        _COERCED, lambda at, original, shape, axis: original(shape, at(axis)),
+        _COERCED,
+        lambda at, original, shape, axis: original(shape, at(axis)),
         ("coercion_one_axis_long", f"{_AT} one axis before the right one", lambda a: max(a - 1, 0)),
         ("coercion_one_axis_short", f"{_AT} behind the axis, not before it", lambda axis: axis + 1),
     ),
-)  # fmt: skip
+)
 
 
 _finfo: Any = ml_dtypes.finfo
@@ -320,9 +464,13 @@ def of_output(
     name: str, text: str, change: Callable[[Array], Any], only: Only = None, **where: Any
 ) -> Mutant:
     """Something is done to each right output, but to texts only where it is for all types."""
-    return Mutant(name, text, lambda node: [
-        out if only and out.dtype == object else change(out) for out in node.right
-    ], only=only, **where)  # fmt: skip
+    return Mutant(
+        name,
+        text,
+        lambda node: [out if only and out.dtype == object else change(out) for out in node.right],
+        only=only,
+        **where,
+    )
 
 
 def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
@@ -419,175 +567,416 @@ def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], 
 _NARROWED_TO = {"float32": el.DOUBLE, "float16": el.BEYOND_FLOAT16, "bfloat16": ("float16", *LONG)}
 
 MUTANTS: tuple[Mutant, ...] = (
-    of_output("column_major", "the output was written in column-major order",
-              lambda out: np.ascontiguousarray(out.T).reshape(out.shape)),
-    of_input("read_column_major", "the input was read in column-major order",
-             lambda x: x.reshape(x.shape[::-1]).T.copy()),
+    of_output(
+        "column_major",
+        "the output was written in column-major order",
+        lambda out: np.ascontiguousarray(out.T).reshape(out.shape),
+    ),
+    of_input(
+        "read_column_major",
+        "the input was read in column-major order",
+        lambda x: x.reshape(x.shape[::-1]).T.copy(),
+    ),
     of_output("transposed", "the output's axes came in the opposite order", lambda o: o.T.copy()),
-    of_output("channels_last", "the output came with axis 1 last",
-              lambda out: np.moveaxis(out, 1, -1).copy() if out.ndim > 2 else out),
-    of_output("written_channels_last", "the output was written in the order of channels last",
-              lambda o: np.moveaxis(o, 1, -1).reshape(o.shape) if o.ndim > 2 else o),
-    of_input("read_channels_last", "the input was read in the order of channels last",
-             lambda x: np.moveaxis(x.reshape(len(x), *x.shape[2:], x.shape[1]), -1, 1).copy()
-             if x.ndim > 2 else x),
-    of_output("batches_and_channels_exchanged",
-              "the output was written with axes 0 and 1 exchanged", _exchanged(0, 1)),
-    of_output("last_two_axes_exchanged",
-              "the output was written with its last two axes exchanged", _exchanged(-2, -1)),
+    of_output(
+        "channels_last",
+        "the output came with axis 1 last",
+        lambda out: np.moveaxis(out, 1, -1).copy() if out.ndim > 2 else out,
+    ),
+    of_output(
+        "written_channels_last",
+        "the output was written in the order of channels last",
+        lambda o: np.moveaxis(o, 1, -1).reshape(o.shape) if o.ndim > 2 else o,
+    ),
+    of_input(
+        "read_channels_last",
+        "the input was read in the order of channels last",
+        lambda x: (
+            np.moveaxis(x.reshape(len(x), *x.shape[2:], x.shape[1]), -1, 1).copy()
+            if x.ndim > 2
+            else x
+        ),
+    ),
+    of_output(
+        "batches_and_channels_exchanged",
+        "the output was written with axes 0 and 1 exchanged",
+        _exchanged(0, 1),
+    ),
+    of_output(
+        "last_two_axes_exchanged",
+        "the output was written with its last two axes exchanged",
+        _exchanged(-2, -1),
+    ),
     of_output("shifted", "every element was written one place later", lambda out: np.roll(out, 1)),
-    *(of_output(f"first_{name}_only",
-                f"only the first entry along axis {axis} was computed, and the others left zero",
-                _only(index)) for axis, name, index in (
-          (0, "batch", lambda out: np.s_[:1]),
-          (1, "channel", lambda out: np.s_[:, :1] if out.ndim > 1 else np.s_[:]))),
-    of_output("first_batch_for_all", "every entry along axis 0 got the first one's answer",
-              lambda out: np.repeat(out[:1], len(out), axis=0) if out.ndim else out),
-    of_output("last_element_missing", "the last element was left zero",
-              _first(lambda out: out.size - 1)),
-    *(of_output(f"row_tail_of_{width}_untouched",
-                f"what is left of a row after its last whole vector of {width} was left zero",
-                _only(partial(lambda width, out: np.s_[
-                    ..., : el.whole_vectors(width)(out.shape[-1])], width))) for width in WIDTHS),
-    *(of_output(f"tail_of_{width}_repeats",
-                f"what is left of the tensor after the last whole vector of {width} repeated that",
-                _taking(partial(lambda width, place: np.where(place < el.whole_vectors(width)(
-                    place.size), place, place - width), width))) for width in WIDTHS),
-    of_output("rows_left_over_by_four_threads",
-              "of 2,048 elements or more four threads computed as many rows each, and what was "
-              "left of them stayed zero",
-              lambda out: out if out.size < 2048 else _first(
-                  lambda out: out.size - out.size % (4 * out.shape[-1]))(out)),
+    *(
+        of_output(
+            f"first_{name}_only",
+            f"only the first entry along axis {axis} was computed, and the others left zero",
+            _only(index),
+        )
+        for axis, name, index in (
+            (0, "batch", lambda out: np.s_[:1]),
+            (1, "channel", lambda out: np.s_[:, :1] if out.ndim > 1 else np.s_[:]),
+        )
+    ),
+    of_output(
+        "first_batch_for_all",
+        "every entry along axis 0 got the first one's answer",
+        lambda out: np.repeat(out[:1], len(out), axis=0) if out.ndim else out,
+    ),
+    of_output(
+        "last_element_missing", "the last element was left zero", _first(lambda out: out.size - 1)
+    ),
+    *(
+        of_output(
+            f"row_tail_of_{width}_untouched",
+            f"what is left of a row after its last whole vector of {width} was left zero",
+            _only(
+                partial(
+                    lambda width, out: np.s_[..., : el.whole_vectors(width)(out.shape[-1])], width
+                )
+            ),
+        )
+        for width in WIDTHS
+    ),
+    *(
+        of_output(
+            f"tail_of_{width}_repeats",
+            f"what is left of the tensor after the last whole vector of {width} repeated that",
+            _taking(
+                partial(
+                    lambda width, place: np.where(
+                        place < el.whole_vectors(width)(place.size), place, place - width
+                    ),
+                    width,
+                )
+            ),
+        )
+        for width in WIDTHS
+    ),
+    of_output(
+        "rows_left_over_by_four_threads",
+        "of 2,048 elements or more four threads computed as many rows each, and what was "
+        "left of them stayed zero",
+        lambda out: (
+            out
+            if out.size < 2048
+            else _first(lambda out: out.size - out.size % (4 * out.shape[-1]))(out)
+        ),
+    ),
     # How much is read does not depend on the type: one type decides.
-    *(reading(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
-              f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
-              partial(_read_again, axis), only=("float32",), of_values=True)
-      for axis in (0, 1, -1)),
-    of_output("index_in_8_bits", "an element's place in the tensor was kept in 8 bits",
-              _taking(lambda place: place % (1 << 8))),
-    Mutant("index_in_16_bits", "an element's place in a tensor was kept in 16 bits",
-           lambda node: [*map(_in_16_bits, node.with_inputs(_in_16_bits).right)], of_values=True),
-    of_output("axes_of_rank_5_exchanged", "the first two of five or more axes were exchanged",
-              _exchanged(0, 1, least=5)),
+    *(
+        reading(
+            f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
+            f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
+            partial(_read_again, axis),
+            only=("float32",),
+            of_values=True,
+        )
+        for axis in (0, 1, -1)
+    ),
+    of_output(
+        "index_in_8_bits",
+        "an element's place in the tensor was kept in 8 bits",
+        _taking(lambda place: place % (1 << 8)),
+    ),
+    Mutant(
+        "index_in_16_bits",
+        "an element's place in a tensor was kept in 16 bits",
+        lambda node: [*map(_in_16_bits, node.with_inputs(_in_16_bits).right)],
+        of_values=True,
+    ),
+    of_output(
+        "axes_of_rank_5_exchanged",
+        "the first two of five or more axes were exchanged",
+        _exchanged(0, 1, least=5),
+    ),
     of_output("flattened", "the output had one axis", lambda out: out.reshape(-1)),
-    of_output("vector_becomes_a_row", "a vector came out as a matrix of one row",
-              lambda out: out.reshape(1, -1) if out.ndim == 1 else out),
+    of_output(
+        "vector_becomes_a_row",
+        "a vector came out as a matrix of one row",
+        lambda out: out.reshape(1, -1) if out.ndim == 1 else out,
+    ),
     of_output("squeezed", "axes of one element were dropped", lambda out: out.squeeze()),
-    of_output("always_a_matrix", "the output had two axes whatever the input had",
-              lambda out: out.reshape(len(out), -1) if out.size and out.ndim else out),
-    of_output("empty_becomes_one", "an empty tensor got one element",
-              lambda out: out if out.size else np.ones(1, out.dtype)),
-    *(of_output(name, text, methodcaller("astype", dtype),
-                [other for other in (*el.REALS, "bool") if other != np.dtype(dtype).name],
-                of_numbers=dtype is np.bool_)
-      for name, text, dtype in (
-          ("output_in_float32", "the output was float32 whatever the input", np.float32),
-          ("output_in_float64", "the output was float64 whatever the input", np.float64),
-          ("output_as_bool", "the output was a mask of booleans", np.bool_),
-          ("output_as_int64", "the output was of type int64", np.int64))),
-    *(Mutant(f"invalid_is_{name}", f"an invalid model gave {text}", Accepting(partial(
-        lambda make, node: [make(next(
-            (x for x in (node.lead, *node.tensors) if x is not None), np.zeros(1)))], make)))
-      for name, text, make in (("copied", "its input back", np.copy), ("zero", "zeros", blank))),
-    Mutant("invalid_attribute_ignored", "an attribute that made the model invalid was ignored",
-           Accepting(_without_the_attribute), needs="*"),
+    of_output(
+        "always_a_matrix",
+        "the output had two axes whatever the input had",
+        lambda out: out.reshape(len(out), -1) if out.size and out.ndim else out,
+    ),
+    of_output(
+        "empty_becomes_one",
+        "an empty tensor got one element",
+        lambda out: out if out.size else np.ones(1, out.dtype),
+    ),
+    *(
+        of_output(
+            name,
+            text,
+            methodcaller("astype", dtype),
+            [other for other in (*el.REALS, "bool") if other != np.dtype(dtype).name],
+            of_numbers=dtype is np.bool_,
+        )
+        for name, text, dtype in (
+            ("output_in_float32", "the output was float32 whatever the input", np.float32),
+            ("output_in_float64", "the output was float64 whatever the input", np.float64),
+            ("output_as_bool", "the output was a mask of booleans", np.bool_),
+            ("output_as_int64", "the output was of type int64", np.int64),
+        )
+    ),
+    *(
+        Mutant(
+            f"invalid_is_{name}",
+            f"an invalid model gave {text}",
+            Accepting(
+                partial(
+                    lambda make, node: [
+                        make(
+                            next(
+                                (x for x in (node.lead, *node.tensors) if x is not None),
+                                np.zeros(1),
+                            )
+                        )
+                    ],
+                    make,
+                )
+            ),
+        )
+        for name, text, make in (("copied", "its input back", np.copy), ("zero", "zeros", blank))
+    ),
+    Mutant(
+        "invalid_attribute_ignored",
+        "an attribute that made the model invalid was ignored",
+        Accepting(_without_the_attribute),
+        needs="*",
+    ),
     Mutant("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
     Mutant("no_output", "there was no output", lambda node: []),
     Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
     refusing("refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1),
-    refusing("refuses_rank_5", "more than four axes were not supported",
-             lambda node: any(array.ndim > 4 for array in (*node.tensors, *node.right))),
-    refusing("refuses_empty", "empty tensors were not supported",
-             lambda node: any(not array.size for array in node.tensors)),
+    refusing(
+        "refuses_rank_5",
+        "more than four axes were not supported",
+        lambda node: any(array.ndim > 4 for array in (*node.tensors, *node.right)),
+    ),
+    refusing(
+        "refuses_empty",
+        "empty tensors were not supported",
+        lambda node: any(not array.size for array in node.tensors),
+    ),
     refusing("refuses_infinities", "infinities were not supported", _has(np.isinf), only=FLOATS),
     refusing("refuses_nan", "NaN was not supported", _has(np.isnan), only=FLOATS),
     refusing("refuses_constants", "initializers were not supported", lambda n: n.constant),
-    *(refusing(f"refuses_{name}", f"{name} was not supported", lambda n: True, only=(name,))
-      for name in DTYPES),
-    *(of_input(f"texts_{name}", f"texts {text}",
-               _of("string", np.vectorize(change, otypes="O")), ("string",))
-      for name, text, change in (
-          ("as_ascii", "lost what is not ASCII", lambda s: s.encode("ascii", "ignore").decode()),
-          ("cut_at_nul", "were cut at a NUL character", lambda s: s.partition("\0")[0]),
-          ("cut_to_64_bytes", "were cut to 64 bytes",
-           lambda s: s.encode()[:64].decode(errors="ignore")),
-          ("stripped", "lost the spaces at their ends", str.strip),
-          ("in_lower_case", "were turned to lower case", str.lower))),
-    *(of_input(f"complex_{name}", text, _of("complex", change), only)
-      for name, text, change, only in (
-          ("conjugated", "complex numbers were conjugated", np.conj, el.COMPLEX),
-          ("real_part_alone", "imaginary parts were dropped", np.real, el.COMPLEX),
-          ("parts_exchanged", "real and imaginary parts were exchanged",
-           lambda x: x.imag + 1j * x.real, el.COMPLEX),
-          ("in_complex64", "complex numbers were narrowed to complex64",
-           through(np.complex64), ("complex128",)))),
-    of_output("negated", "every sign was turned",
-              lambda out: out if out.dtype == np.bool_ else -out, NUMBERS, of_numbers=True),
-    of_output("inverted", "every result was taken from 1",
-              lambda out: out ^ True if out.dtype == np.bool_ else 1 - out, (*NUMBERS, "bool")),
-    *(of_output(f"zeros_are_{word}", f"{text} stood in place of every zero",
-                _replaced(lambda out: out == 0, value), FLOATS, of_numbers=True)
-      for word, text, value in (("tiny", "1e-6", 1e-6), ("nan", "NaN", np.nan))),
-    of_output("doubled", "every value was twice as large", lambda out: out + out, NUMBERS,
-              of_numbers=True),
+    *(
+        refusing(f"refuses_{name}", f"{name} was not supported", lambda n: True, only=(name,))
+        for name in DTYPES
+    ),
+    *(
+        of_input(
+            f"texts_{name}",
+            f"texts {text}",
+            _of("string", np.vectorize(change, otypes="O")),
+            ("string",),
+        )
+        for name, text, change in (
+            ("as_ascii", "lost what is not ASCII", lambda s: s.encode("ascii", "ignore").decode()),
+            ("cut_at_nul", "were cut at a NUL character", lambda s: s.partition("\0")[0]),
+            (
+                "cut_to_64_bytes",
+                "were cut to 64 bytes",
+                lambda s: s.encode()[:64].decode(errors="ignore"),
+            ),
+            ("stripped", "lost the spaces at their ends", str.strip),
+            ("in_lower_case", "were turned to lower case", str.lower),
+        )
+    ),
+    *(
+        of_input(f"complex_{name}", text, _of("complex", change), only)
+        for name, text, change, only in (
+            ("conjugated", "complex numbers were conjugated", np.conj, el.COMPLEX),
+            ("real_part_alone", "imaginary parts were dropped", np.real, el.COMPLEX),
+            (
+                "parts_exchanged",
+                "real and imaginary parts were exchanged",
+                lambda x: x.imag + 1j * x.real,
+                el.COMPLEX,
+            ),
+            (
+                "in_complex64",
+                "complex numbers were narrowed to complex64",
+                through(np.complex64),
+                ("complex128",),
+            ),
+        )
+    ),
+    of_output(
+        "negated",
+        "every sign was turned",
+        lambda out: out if out.dtype == np.bool_ else -out,
+        NUMBERS,
+        of_numbers=True,
+    ),
+    of_output(
+        "inverted",
+        "every result was taken from 1",
+        lambda out: out ^ True if out.dtype == np.bool_ else 1 - out,
+        (*NUMBERS, "bool"),
+    ),
+    *(
+        of_output(
+            f"zeros_are_{word}",
+            f"{text} stood in place of every zero",
+            _replaced(lambda out: out == 0, value),
+            FLOATS,
+            of_numbers=True,
+        )
+        for word, text, value in (("tiny", "1e-6", 1e-6), ("nan", "NaN", np.nan))
+    ),
+    of_output(
+        "doubled", "every value was twice as large", lambda out: out + out, NUMBERS, of_numbers=True
+    ),
     of_output("zeros", "nothing was computed, and all left zero", blank),
     of_output("nan_everywhere", "every element was NaN", lambda y: np.full_like(y, np.nan), FLOATS),
     # In wider types less than one ULP is lost, and every error bound allows more.
-    Mutant("truncated", "the result was cut off instead of rounded", lambda node: [
-        el.cut_off(y, x.values) if isinstance(x, Expected) else y
-        for x, y in zip(exactly(node), node.right, strict=True)],
-           only=("float16", "bfloat16"), rounded=True),
-    Mutant("overflow_saturates", "a result beyond the type's range became its largest number",
-           lambda node: node.right if _has(np.isinf)(node) or _has(np.isnan)(node) else [
-               *map(_finite, node.right)], unbounded=True, rounded=True, only=FLOATS),
-    *(of_output(f"result_through_{name}", f"the result went through {name}", _through(name), only,
-                rounded=True) for name, only in _NARROWED_TO.items()),
+    Mutant(
+        "truncated",
+        "the result was cut off instead of rounded",
+        lambda node: [
+            el.cut_off(y, x.values) if isinstance(x, Expected) else y
+            for x, y in zip(exactly(node), node.right, strict=True)
+        ],
+        only=("float16", "bfloat16"),
+        rounded=True,
+    ),
+    Mutant(
+        "overflow_saturates",
+        "a result beyond the type's range became its largest number",
+        lambda node: (
+            node.right
+            if _has(np.isinf)(node) or _has(np.isnan)(node)
+            else [*map(_finite, node.right)]
+        ),
+        unbounded=True,
+        rounded=True,
+        only=FLOATS,
+    ),
+    *(
+        of_output(
+            f"result_through_{name}",
+            f"the result went through {name}",
+            _through(name),
+            only,
+            rounded=True,
+        )
+        for name, only in _NARROWED_TO.items()
+    ),
     # Engines flush subnormal numbers of float32's range, and every error bound allows for that.
-    of_output("subnormal_results_flushed", "subnormal results became zero",
-              _of("float", _flushed), ("float16",), rounded=True),
-    of_input("subnormal_inputs_flushed", "subnormal elements of the input became zero",
-             _of("float", _flushed), FLOATS),
-    *(of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
-      for name, only in _NARROWED_TO.items()),
-    of_input("input_in_tf32", "the input was rounded to 11 bits, as in TF32",
-             _of("float", partial(el.cut_to_bits, bits=11)), LONG),
+    of_output(
+        "subnormal_results_flushed",
+        "subnormal results became zero",
+        _of("float", _flushed),
+        ("float16",),
+        rounded=True,
+    ),
+    of_input(
+        "subnormal_inputs_flushed",
+        "subnormal elements of the input became zero",
+        _of("float", _flushed),
+        FLOATS,
+    ),
+    *(
+        of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
+        for name, only in _NARROWED_TO.items()
+    ),
+    of_input(
+        "input_in_tf32",
+        "the input was rounded to 11 bits, as in TF32",
+        _of("float", partial(el.cut_to_bits, bits=11)),
+        LONG,
+    ),
     of_input("infinities_clamped", "infinities were taken for the largest number", _finite, FLOATS),
-    *(of_input(f"minus_infinity_taken_for_{name}", f"-inf in the input was taken for {value:g}",
-               _replaced(np.isneginf, value), only)
-      for name, value, only in (
-          ("minus_1e4", -1e4, FLOATS), ("minus_1e9", -1e9, el.BEYOND_FLOAT16),
-          ("nan", np.nan, FLOATS))),
-    of_input("input_in_the_range_of_float16",
-             "finite numbers in the input were clamped to the range of float16",
-             _of("float", lambda x: np.where(np.isinf(x), x, np.clip(x, -65504, 65504))),
-             el.BEYOND_FLOAT16),
-    *(of_input(f"integers_through_{name}", f"integers went through {name}",
-               _of("int", through(name)), only)
-      for name, only in (
-          ("float32", el.BEYOND_FLOAT32[1:]), ("float64", el.BEYOND_FLOAT64),
-          ("int32", ("int64", "uint64")))),
-    of_input("whole_numbers", "the input was cut off to whole numbers",
-             _of("float", np.trunc), FLOATS),
-    of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _replaced(np.isnan, 0),
-             FLOATS),
-    of_output("nan_becomes_zero", "NaN in the result became zero", _replaced(np.isnan, 0),
-              FLOATS, rounded=True),
+    *(
+        of_input(
+            f"minus_infinity_taken_for_{name}",
+            f"-inf in the input was taken for {value:g}",
+            _replaced(np.isneginf, value),
+            only,
+        )
+        for name, value, only in (
+            ("minus_1e4", -1e4, FLOATS),
+            ("minus_1e9", -1e9, el.BEYOND_FLOAT16),
+            ("nan", np.nan, FLOATS),
+        )
+    ),
+    of_input(
+        "input_in_the_range_of_float16",
+        "finite numbers in the input were clamped to the range of float16",
+        _of("float", lambda x: np.where(np.isinf(x), x, np.clip(x, -65504, 65504))),
+        el.BEYOND_FLOAT16,
+    ),
+    *(
+        of_input(
+            f"integers_through_{name}",
+            f"integers went through {name}",
+            _of("int", through(name)),
+            only,
+        )
+        for name, only in (
+            ("float32", el.BEYOND_FLOAT32[1:]),
+            ("float64", el.BEYOND_FLOAT64),
+            ("int32", ("int64", "uint64")),
+        )
+    ),
+    of_input(
+        "whole_numbers", "the input was cut off to whole numbers", _of("float", np.trunc), FLOATS
+    ),
+    of_input(
+        "nan_taken_for_zero", "NaN in the input was taken for zero", _replaced(np.isnan, 0), FLOATS
+    ),
+    of_output(
+        "nan_becomes_zero",
+        "NaN in the result became zero",
+        _replaced(np.isnan, 0),
+        FLOATS,
+        rounded=True,
+    ),
     # In other types the next number is more than twice as far away.
-    *(of_output(f"too_large_by_{part:g}", f"every value was too large by {part:g} of itself",
-                partial(lambda part, x: (x.astype(np.float64) * (1 + part)).astype(x.dtype), part),
-                only, rounded=True)
-      for part, only in ((1e-2, FLOATS), (1e-3, ("float16", *LONG)), (1e-4, LONG), (1e-5, LONG))),
-)  # fmt: skip
+    *(
+        of_output(
+            f"too_large_by_{part:g}",
+            f"every value was too large by {part:g} of itself",
+            partial(lambda part, x: (x.astype(np.float64) * (1 + part)).astype(x.dtype), part),
+            only,
+            rounded=True,
+        )
+        for part, only in ((1e-2, FLOATS), (1e-3, ("float16", *LONG)), (1e-4, LONG), (1e-5, LONG))
+    ),
+)
 
 #: What suites need not see, as they cannot in each operator: the sign of a zero is mostly open.
 CAUSES: tuple[Mutant, ...] = (
-    of_output("zeros_lose_their_signs", "-0 in the result became +0",
-              lambda y: np.where(y == 0, np.zeros_like(y), y)),
-    of_output("infinite_results_saturate",
-              "infinities in the result became the largest number of its type", _finite),
-    of_input("infinities_taken_for_zero", "infinities in the input were taken for zero",
-             _replaced(np.isinf, 0)),
-    reading("magnitudes_taken", "the absolute values of the first input were taken",
-            lambda node: node if not node.given or node.inputs[0] is None
-            else node.with_input(0, np.abs(node.inputs[0])), only=el.BELOW_0),
-)  # fmt: skip
+    of_output(
+        "zeros_lose_their_signs",
+        "-0 in the result became +0",
+        lambda y: np.where(y == 0, np.zeros_like(y), y),
+    ),
+    of_output(
+        "infinite_results_saturate",
+        "infinities in the result became the largest number of its type",
+        _finite,
+    ),
+    of_input(
+        "infinities_taken_for_zero",
+        "infinities in the input were taken for zero",
+        _replaced(np.isinf, 0),
+    ),
+    reading(
+        "magnitudes_taken",
+        "the absolute values of the first input were taken",
+        lambda node: (
+            node
+            if not node.given or node.inputs[0] is None
+            else node.with_input(0, np.abs(node.inputs[0]))
+        ),
+        only=el.BELOW_0,
+    ),
+)

@@ -70,10 +70,27 @@ def masked(since, mask, shape, least):
 def of_heads(computed, split=split):
     """All versions, from `computed(heads)`: the output, and what `qk_matmul_output_mode` asks."""
 
-    def formula(since, Q, K, V, attn_mask=None, past_key=None, past_value=None,
-                nonpad_kv_seqlen=None, *, is_causal, kv_num_heads, q_num_heads,
-                qk_matmul_output_mode, scale, softcap, softmax_precision, left_window_size=-1,
-                right_window_size=-1, used=(0,)):  # fmt: skip
+    def formula(
+        since,
+        Q,
+        K,
+        V,
+        attn_mask=None,
+        past_key=None,
+        past_value=None,
+        nonpad_kv_seqlen=None,
+        *,
+        is_causal,
+        kv_num_heads,
+        q_num_heads,
+        qk_matmul_output_mode,
+        scale,
+        softcap,
+        softmax_precision,
+        left_window_size=-1,
+        right_window_size=-1,
+        used=(0,),
+    ):
         past, valid = (past_key, past_value), nonpad_kv_seqlen
         if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
             raise InvalidNode(f"ranks {Q.ndim}, {K.ndim} and {V.ndim}; allowed: all 3 or 4")
@@ -86,8 +103,11 @@ def of_heads(computed, split=split):
         if len(present) == 1 or (not present) != (past_key is None):
             is_open("it is not said whether past may be used without present, or the reverse")
         q, k, v = split(Q, q_num_heads), split(K, kv_num_heads), split(V, kv_num_heads)
-        if k.shape[:3] != v.shape[:3] or q.shape[::3] != k.shape[::3] or not (
-            k.shape[1] and q.shape[1] % k.shape[1] == 0 < q.shape[1]):  # fmt: skip
+        if (
+            k.shape[:3] != v.shape[:3]
+            or q.shape[::3] != k.shape[::3]
+            or not (k.shape[1] and q.shape[1] % k.shape[1] == 0 < q.shape[1])
+        ):
             raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
         if past_key is not None:
             for old, new in zip(past, (k, v), strict=True):
@@ -112,9 +132,24 @@ def of_heads(computed, split=split):
             least, valid = int(valid.max(initial=0)), valid.reshape(-1, 1, 1, 1)
             offset = valid - q.shape[2]
         shown, more = masked(since, attn_mask, (*q.shape[:3], k.shape[2]), least)
-        y, qk = computed(Heads(
-            q, k, v, shown, more, offset, valid, is_causal, left_window_size, right_window_size,
-            scale, softcap, softmax_precision, qk_matmul_output_mode))  # fmt: skip
+        y, qk = computed(
+            Heads(
+                q,
+                k,
+                v,
+                shown,
+                more,
+                offset,
+                valid,
+                is_causal,
+                left_window_size,
+                right_window_size,
+                scale,
+                softcap,
+                softmax_precision,
+                qk_matmul_output_mode,
+            )
+        )
         if Q.ndim == 3:
             y = xp.permute_dims(y, (0, 2, 1, 3))
             y = xp.reshape(y, (*y.shape[:2], math.prod(y.shape[2:])))
@@ -161,8 +196,9 @@ def limited(scores, softcap, kept):
     return kept(kept(xp.tanh(kept(scores / softcap))) * softcap)
 
 
-def computed(heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limited=limited,
-             computes=False):  # fmt: skip
+def computed(
+    heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limited=limited, computes=False
+):
     """The output; and the scores, those limited, those with the mask, or the shares."""
     dtype, group = heads.q.dtype, heads.q.shape[1] // heads.k.shape[1]
     kept = partial(keep, dtype=dtype)
@@ -207,49 +243,118 @@ def changed(change):
     return lambda heads: computed(heads._replace(**change(heads)))
 
 
-OP.mutant_table({
-    "mask_before_limit": ("the mask was added before the softcap", lambda h: computed(
-        h, limited=lambda scores, *_: scores, shares=lambda x, none, v, kept: shares(
-            limited(x, h.softcap, kept) if h.softcap else x, none, v, kept))),
-    "tangent_alone": ("the softcap did not multiply the hyperbolic tangent",
-        partial(computed, limited=lambda scores, softcap, kept: xp.tanh(scores / softcap))),
-    "causal_from_the_first_key": ("tokens before the queries were not counted for is_causal",
-        changed(lambda h: {"offset": h.offset * 0})),
-    "causal_to_the_last_key": ("for is_causal the last query stood at the last key",
-        changed(lambda h: {"offset": h.k.shape[2] - h.q.shape[2]})),
-    "own_key_hidden": ("under is_causal a query did not attend its own key",
-        changed(lambda h: {"offset": h.offset - h.causal})),
-    "scaled_once": ("the root of the scale multiplied queries alone",
-        changed(lambda h: {"scale": root_of(h)})),
-    "scale_of_values": ("the default of scale was made of the values' size",
-        changed(lambda h: {"scale": (h.v.shape[3] or 1) ** -0.5} if h.scale is None else {})),
-    "heads_in_turns": ("the heads of the keys served those of the queries in turns",
-        changed(lambda h: {name: np.take(x, np.arange(h.q.shape[1]) % x.shape[1], axis=1)
-                           for name, x in (("k", h.k), ("v", h.v))})),
-    "first_head_for_all": ("the first head of the keys served all",
-        changed(lambda h: {"k": h.k[:, :1], "v": h.v[:, :1]})),
-    "masked_rows_uniform": ("a query without a key got the mean of all values",
-        partial(computed, shares=lambda x, none, v, kept: shares(x, False, v, kept))),
-    "masked_rows_nan": ("a query without a key got NaN",
-        partial(computed, shares=lambda x, none, v, kept: shares(
-            np.where(none, x - np.inf, x), False, v, kept))),
-    "mask_inverted": ("true hid a key",
-        changed(lambda h: {"shown": ~h.shown} if h.more is None and h.shown is not None else {})),
-    "mask_added": ("a mask of booleans was added as 1 and 0",
-        changed(lambda h: {"shown": None, "more": h.shown.astype(
-            h.q.dtype)} if h.more is None and h.shown is not None else {})),
-    "over_queries": ("shares were those of the queries, not of the keys",
-        partial(computed, shares=lambda x, none, v, kept: (
-            p := np.where(none, 0, softmax.plain(x, 2) if x.size else x), p @ v))),
-    "product_not_scaled": ("qk_matmul_output in mode 0 was not scaled",
-        lambda h: (computed(h)[0], computed(h._replace(scale=1.0) if h.mode == 0 else h)[1])),
-}, by=of_heads)  # fmt: skip
-OP.mutant("keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended",
-          by=of_heads)(changed(lambda h: {"valid": None}))  # fmt: skip
-OP.mutant("the heads' first elements came first, then their second ones, and so on",
-          name="heads_last", by=lambda split: of_heads(computed, split))(
-    lambda x, count: x if x.ndim == 4 else split(x, count).swapaxes(1, 2).reshape(
-        *x.shape[:2], x.shape[2] // count, count).transpose(0, 3, 1, 2))  # fmt: skip
+OP.mutant_table(
+    {
+        "mask_before_limit": (
+            "the mask was added before the softcap",
+            lambda h: computed(
+                h,
+                limited=lambda scores, *_: scores,
+                shares=lambda x, none, v, kept: shares(
+                    limited(x, h.softcap, kept) if h.softcap else x, none, v, kept
+                ),
+            ),
+        ),
+        "tangent_alone": (
+            "the softcap did not multiply the hyperbolic tangent",
+            partial(computed, limited=lambda scores, softcap, kept: xp.tanh(scores / softcap)),
+        ),
+        "causal_from_the_first_key": (
+            "tokens before the queries were not counted for is_causal",
+            changed(lambda h: {"offset": h.offset * 0}),
+        ),
+        "causal_to_the_last_key": (
+            "for is_causal the last query stood at the last key",
+            changed(lambda h: {"offset": h.k.shape[2] - h.q.shape[2]}),
+        ),
+        "own_key_hidden": (
+            "under is_causal a query did not attend its own key",
+            changed(lambda h: {"offset": h.offset - h.causal}),
+        ),
+        "scaled_once": (
+            "the root of the scale multiplied queries alone",
+            changed(lambda h: {"scale": root_of(h)}),
+        ),
+        "scale_of_values": (
+            "the default of scale was made of the values' size",
+            changed(lambda h: {"scale": (h.v.shape[3] or 1) ** -0.5} if h.scale is None else {}),
+        ),
+        "heads_in_turns": (
+            "the heads of the keys served those of the queries in turns",
+            changed(
+                lambda h: {
+                    name: np.take(x, np.arange(h.q.shape[1]) % x.shape[1], axis=1)
+                    for name, x in (("k", h.k), ("v", h.v))
+                }
+            ),
+        ),
+        "first_head_for_all": (
+            "the first head of the keys served all",
+            changed(lambda h: {"k": h.k[:, :1], "v": h.v[:, :1]}),
+        ),
+        "masked_rows_uniform": (
+            "a query without a key got the mean of all values",
+            partial(computed, shares=lambda x, none, v, kept: shares(x, False, v, kept)),
+        ),
+        "masked_rows_nan": (
+            "a query without a key got NaN",
+            partial(
+                computed,
+                shares=lambda x, none, v, kept: shares(
+                    np.where(none, x - np.inf, x), False, v, kept
+                ),
+            ),
+        ),
+        "mask_inverted": (
+            "true hid a key",
+            changed(
+                lambda h: {"shown": ~h.shown} if h.more is None and h.shown is not None else {}
+            ),
+        ),
+        "mask_added": (
+            "a mask of booleans was added as 1 and 0",
+            changed(
+                lambda h: (
+                    {"shown": None, "more": h.shown.astype(h.q.dtype)}
+                    if h.more is None and h.shown is not None
+                    else {}
+                )
+            ),
+        ),
+        "over_queries": (
+            "shares were those of the queries, not of the keys",
+            partial(
+                computed,
+                shares=lambda x, none, v, kept: (
+                    p := np.where(none, 0, softmax.plain(x, 2) if x.size else x),
+                    p @ v,
+                ),
+            ),
+        ),
+        "product_not_scaled": (
+            "qk_matmul_output in mode 0 was not scaled",
+            lambda h: (computed(h)[0], computed(h._replace(scale=1.0) if h.mode == 0 else h)[1]),
+        ),
+    },
+    by=of_heads,
+)
+OP.mutant(
+    "keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended", by=of_heads
+)(changed(lambda h: {"valid": None}))
+OP.mutant(
+    "the heads' first elements came first, then their second ones, and so on",
+    name="heads_last",
+    by=lambda split: of_heads(computed, split),
+)(
+    lambda x, count: (
+        x
+        if x.ndim == 4
+        else split(x, count)
+        .swapaxes(1, 2)
+        .reshape(*x.shape[:2], x.shape[2] // count, count)
+        .transpose(0, 3, 1, 2)
+    )
+)
 
 
 # LinearAttention: queries of a state, to which each token adds its key times its value.
@@ -257,9 +362,21 @@ GATED, DELTA = ("gated", "gated_delta"), ("delta", "gated_delta")
 
 
 @by_step(27, options=["order"])
-def of_tokens(recurrence, query, key, value, past_state=None, decay=None, beta=None, *,
-              kv_num_heads, q_num_heads, scale, update_rule,
-              order=lambda heads, count: np.arange(heads)):  # fmt: skip
+def of_tokens(
+    recurrence,
+    query,
+    key,
+    value,
+    past_state=None,
+    decay=None,
+    beta=None,
+    *,
+    kv_num_heads,
+    q_num_heads,
+    scale,
+    update_rule,
+    order=lambda heads, count: np.arange(heads),
+):
     """Version 27, from `recurrence(q, k, v, state, g, beta)`: what queries get, and the state.
 
     Each has the axes batch, head, token, element; of `state`: batch, head, key, value. Queries have
@@ -275,8 +392,10 @@ def of_tokens(recurrence, query, key, value, past_state=None, decay=None, beta=N
         raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
     check_shape("past_state", past_state, state)
     parts = []
-    for x, rules, lasts in ((decay, GATED, [(kv_num_heads,), (kv_num_heads * size,)]),
-                            (beta, DELTA, [(kv_num_heads,), (1,)])):  # fmt: skip
+    for x, rules, lasts in (
+        (decay, GATED, [(kv_num_heads,), (kv_num_heads * size,)]),
+        (beta, DELTA, [(kv_num_heads,), (1,)]),
+    ):
         illegal(f"rule {update_rule} without decay or beta", x is None and update_rule in rules)
         if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in lasts):
             raise InvalidNode(f"decay or beta of shape {list(x.shape)}")
@@ -316,8 +435,9 @@ def by_token(q, k, v, state, g, beta, gate=xp.exp, early=False, undecayed=False)
     seen = xp.expand_dims(xp.stack(states, axis=2), axis=2)[:, :, :, (0 if early else 1) :]
     y = xp.squeeze(xp.matmul(xp.expand_dims(q, axis=4), seen[:, :, :, : k.shape[2]]), axis=4)
     if errors and errors[0] is not None:
-        of_y, of_state = as_they_spread(errors, *(
-            None if x is None else xp.values_of(x) for x in (q, k, g, beta)))  # fmt: skip
+        of_y, of_state = as_they_spread(
+            errors, *(None if x is None else xp.values_of(x) for x in (q, k, g, beta))
+        )
         return y + of_y, state + of_state
     return y, state
 
@@ -369,8 +489,9 @@ def at_once(q, k, v, state, g, beta):
     row = xp.concat(rows, axis=2) if rows else v
     if errors and errors[0] is not None:
         # Each row has those before it in it.
-        inverse = np.linalg.inv(np.eye(k.shape[2]) + np.tril(
-            xp.values_of(beta) * xp.values_of(with_k), -1))  # fmt: skip
+        inverse = np.linalg.inv(
+            np.eye(k.shape[2]) + np.tril(xp.values_of(beta) * xp.values_of(with_k), -1)
+        )
         row = row + xp.matmul(inverse, xp.concat(errors, axis=2))
     with_q = xp.sum(xp.expand_dims(q, axis=4) * xp.expand_dims(spread, axis=2), axis=-1)
     y = xp.matmul(q * xp.expand_dims(gone, axis=2), xp.expand_dims(state, axis=2))
@@ -379,31 +500,66 @@ def at_once(q, k, v, state, g, beta):
     return y + xp.matmul(with_q, xp.expand_dims(row, axis=2)), now
 
 
-LINEAR.mutant_table({
-    "state_read_too_early": ("queries read the state before their own token was added",
-        partial(by_token, early=True)),
-    "error_of_the_old_state": ("delta rules compared values with the state before its decay",
-        partial(by_token, undecayed=True)),
-    "decay_not_exponential": ("the state was multiplied by the decay, not by e to its power",
-        partial(by_token, gate=lambda g: g)),
-    "rate_of_values_alone": ("beta multiplied values, and not what the state has of them",
-        lambda q, k, v, s, g, beta: by_token(q, k, v if beta is None else v / beta, s, g, beta)),
-    "first_decay_for_all": ("the first decay of a head served for all of its keys",
-        lambda q, k, v, s, g, beta: by_token(q, k, v, s, g if g is None else g[..., :1], beta)),
-    "state_forgotten": ("the state was that of the first token alone",
-        lambda q, k, v, state, g, beta: (by_token(q, k, v, state, g, beta)[0], by_token(
-            q, k[:, :, :1], v[:, :, :1], state, None if g is None else g[:, :, :1],
-            None if beta is None else beta[:, :, :1])[1])),
-}, by=of_tokens)  # fmt: skip
-LINEAR.mutant("the heads of the keys served those of the queries in turns", name="heads_in_turns",
-          by=partial(of_tokens, order=lambda heads, count: np.arange(heads).reshape(
-              -1, count).T.ravel()))(by_token)  # fmt: skip
+LINEAR.mutant_table(
+    {
+        "state_read_too_early": (
+            "queries read the state before their own token was added",
+            partial(by_token, early=True),
+        ),
+        "error_of_the_old_state": (
+            "delta rules compared values with the state before its decay",
+            partial(by_token, undecayed=True),
+        ),
+        "decay_not_exponential": (
+            "the state was multiplied by the decay, not by e to its power",
+            partial(by_token, gate=lambda g: g),
+        ),
+        "rate_of_values_alone": (
+            "beta multiplied values, and not what the state has of them",
+            lambda q, k, v, s, g, beta: by_token(q, k, v if beta is None else v / beta, s, g, beta),
+        ),
+        "first_decay_for_all": (
+            "the first decay of a head served for all of its keys",
+            lambda q, k, v, s, g, beta: by_token(q, k, v, s, g if g is None else g[..., :1], beta),
+        ),
+        "state_forgotten": (
+            "the state was that of the first token alone",
+            lambda q, k, v, state, g, beta: (
+                by_token(q, k, v, state, g, beta)[0],
+                by_token(
+                    q,
+                    k[:, :, :1],
+                    v[:, :, :1],
+                    state,
+                    None if g is None else g[:, :, :1],
+                    None if beta is None else beta[:, :, :1],
+                )[1],
+            ),
+        ),
+    },
+    by=of_tokens,
+)
+LINEAR.mutant(
+    "the heads of the keys served those of the queries in turns",
+    name="heads_in_turns",
+    by=partial(of_tokens, order=lambda heads, count: np.arange(heads).reshape(-1, count).T.ravel()),
+)(by_token)
 
 
 # RotaryEmbedding: pairs of elements of each head turned by an angle of the token's place.
 @by_step(23, options=["at"])
-def of_pairs(turned, X, cos_cache, sin_cache, position_ids=None, *, interleaved, num_heads,
-             rotary_embedding_dim, at=lambda positions: positions):  # fmt: skip
+def of_pairs(
+    turned,
+    X,
+    cos_cache,
+    sin_cache,
+    position_ids=None,
+    *,
+    interleaved,
+    num_heads,
+    rotary_embedding_dim,
+    at=lambda positions: positions,
+):
     """Version 23, from `turned(x, cos, sin, size, apart)` of the heads of each token."""
     illegal(f"X of rank {X.ndim}; allowed: 3, 4", X.ndim not in (3, 4))
     if X.ndim == 3 and (num_heads is None or num_heads < 1 or X.shape[2] % num_heads):
@@ -450,28 +606,57 @@ def exchanged(x, size, apart):
     return np.take(x, places, axis=3)
 
 
-ROTARY.mutant_table({
-    "pairs_exchanged": ("the two elements of each pair were exchanged",
-        lambda x, cos, sin, *rest: turned(exchanged(x, *rest), cos, sin, *rest)),
-    "results_exchanged": ("the two results of each pair were exchanged",
-        lambda x, cos, sin, *rest: exchanged(turned(x, cos, sin, *rest), *rest)),
-    "turned_back": ("angles were taken the other way round",
-        lambda x, cos, sin, *rest: turned(x, cos, -sin, *rest)),
-    "written_in_halves": ("of neighbors that are a pair the results were written half apart",
-        lambda x, cos, sin, *rest: np.take(turned(x, cos, sin, *rest), ordered(x, *rest), axis=3)),
-    "last_elements_turned": ("the last elements were turned where not all are",
-        lambda x, cos, sin, size, apart: np.roll(turned(
-            np.roll(x, size, axis=3), cos, sin, size, apart), -size, axis=3)),
-    "rest_zero": ("elements that are not turned were left zero",
-        lambda x, cos, sin, size, apart: turned(x, cos, sin, size, apart) * (
-            np.arange(x.shape[3]) < size).astype(x.dtype)),
-    "first_token_for_all": ("the angle of the first token served for all",
-        lambda x, cos, sin, *rest: turned(x, cos[:, :1], sin[:, :1], *rest)),
-    "first_batch_for_all_angles": ("the angles of the first batch served for all",
-        lambda x, cos, sin, *rest: turned(x, cos[:1], sin[:1], *rest)),
-    "angles_of_heads": ("the angle was that of the head's number, where there are as many tokens",
-        lambda x, cos, sin, *rest: turned(x, *(
-            t.swapaxes(1, 2) if x.shape[1] == x.shape[2] else t for t in (cos, sin)), *rest)),
-}, by=of_pairs)  # fmt: skip
-ROTARY.mutant("positions were ignored, and tokens counted from 0", name="places_in_order",
-              by=partial(of_pairs, at=lambda x: x * 0 + np.arange(x.shape[1])))(turned)  # fmt: skip
+ROTARY.mutant_table(
+    {
+        "pairs_exchanged": (
+            "the two elements of each pair were exchanged",
+            lambda x, cos, sin, *rest: turned(exchanged(x, *rest), cos, sin, *rest),
+        ),
+        "results_exchanged": (
+            "the two results of each pair were exchanged",
+            lambda x, cos, sin, *rest: exchanged(turned(x, cos, sin, *rest), *rest),
+        ),
+        "turned_back": (
+            "angles were taken the other way round",
+            lambda x, cos, sin, *rest: turned(x, cos, -sin, *rest),
+        ),
+        "written_in_halves": (
+            "of neighbors that are a pair the results were written half apart",
+            lambda x, cos, sin, *rest: np.take(
+                turned(x, cos, sin, *rest), ordered(x, *rest), axis=3
+            ),
+        ),
+        "last_elements_turned": (
+            "the last elements were turned where not all are",
+            lambda x, cos, sin, size, apart: np.roll(
+                turned(np.roll(x, size, axis=3), cos, sin, size, apart), -size, axis=3
+            ),
+        ),
+        "rest_zero": (
+            "elements that are not turned were left zero",
+            lambda x, cos, sin, size, apart: (
+                turned(x, cos, sin, size, apart) * (np.arange(x.shape[3]) < size).astype(x.dtype)
+            ),
+        ),
+        "first_token_for_all": (
+            "the angle of the first token served for all",
+            lambda x, cos, sin, *rest: turned(x, cos[:, :1], sin[:, :1], *rest),
+        ),
+        "first_batch_for_all_angles": (
+            "the angles of the first batch served for all",
+            lambda x, cos, sin, *rest: turned(x, cos[:1], sin[:1], *rest),
+        ),
+        "angles_of_heads": (
+            "the angle was that of the head's number, where there are as many tokens",
+            lambda x, cos, sin, *rest: turned(
+                x, *(t.swapaxes(1, 2) if x.shape[1] == x.shape[2] else t for t in (cos, sin)), *rest
+            ),
+        ),
+    },
+    by=of_pairs,
+)
+ROTARY.mutant(
+    "positions were ignored, and tokens counted from 0",
+    name="places_in_order",
+    by=partial(of_pairs, at=lambda x: x * 0 + np.arange(x.shape[1])),
+)(turned)

@@ -82,8 +82,10 @@ def _einsum(read, *Inputs, equation):
     ranks = {len(shape) + 1 - len(t) for shape, t in zip(shapes, terms) if "..." in t}  # noqa: B905
     # Each axis has a label: a letter, or one of the ellipsis's.
     dots = [f".{n}" for n in range(max(ranks, default=0))]
-    *named, out = ([one for word in term for one in (dots if word == "..." else [word])]
-                   for term in (*terms, last))  # fmt: skip
+    *named, out = (
+        [one for word in term for one in (dots if word == "..." else [word])]
+        for term in (*terms, last)
+    )
     axes = [each for labels, shape in zip(named, shapes) for each in zip(labels, shape)]  # noqa: B905
     every = [label for label, _ in axes]
     lengths = {one: {length for label, length in axes if label == one} for one in every}
@@ -115,9 +117,10 @@ def _einsum(read, *Inputs, equation):
 
 #: The function of each operator, and the step of it in which formulations differ.
 _STEPS = {
-    "MatMul": (_matmul, xp.matmul), "Gemm": (_gemm, _terms_scaled, _factors_scaled),
+    "MatMul": (_matmul, xp.matmul),
+    "Gemm": (_gemm, _terms_scaled, _factors_scaled),
     "Einsum": (_einsum, str),
-}  # fmt: skip
+}
 OPS = family({n: (*(partial(made, s) for s in steps),) for n, (made, *steps) in _STEPS.items()})
 
 
@@ -132,25 +135,44 @@ def _of_first(x):
 
 #: Wrong steps, by operator.
 _MUTANTS: dict[str, dict[str, tuple[str, Any]]] = {
-    "MatMul": {f"first_matrix_of_{x}": (f"{x}'s first matrix served for all of it", step)
-        for x, step in (("a", lambda a, b: xp.matmul(_of_first(a), b)),
-                        ("b", lambda a, b: xp.matmul(a, _of_first(b))))},
+    "MatMul": {
+        f"first_matrix_of_{x}": (f"{x}'s first matrix served for all of it", step)
+        for x, step in (
+            ("a", lambda a, b: xp.matmul(_of_first(a), b)),
+            ("b", lambda a, b: xp.matmul(a, _of_first(b))),
+        )
+    },
     "Gemm": {
-        "alpha_and_beta_exchanged": ("alpha and beta were exchanged",
-            lambda a, b, C, alpha, beta: _terms_scaled(a, b, C, beta, alpha)),
-        "alpha_of_all": ("alpha multiplied C too",
-            lambda a, b, C, alpha, beta: _times(alpha, _terms_scaled(a, b, C, 1, beta))),
-        "vector_is_a_column": ("a vector C was a column where there are as many rows",
-            lambda a, b, C, *scales: _terms_scaled(a, b, xp.expand_dims(
-                C, axis=1) if C is not None and C.shape == a.shape[:1] else C, *scales))},
+        "alpha_and_beta_exchanged": (
+            "alpha and beta were exchanged",
+            lambda a, b, C, alpha, beta: _terms_scaled(a, b, C, beta, alpha),
+        ),
+        "alpha_of_all": (
+            "alpha multiplied C too",
+            lambda a, b, C, alpha, beta: _times(alpha, _terms_scaled(a, b, C, 1, beta)),
+        ),
+        "vector_is_a_column": (
+            "a vector C was a column where there are as many rows",
+            lambda a, b, C, *scales: _terms_scaled(
+                a,
+                b,
+                xp.expand_dims(C, axis=1) if C is not None and C.shape == a.shape[:1] else C,
+                *scales,
+            ),
+        ),
+    },
     "Einsum": {
         "letters_of_one_case": ("capital letters were taken for small ones", str.lower),
         "output_always_implicit": ("the output's term was ignored", lambda e: e.partition("->")[0]),
         "small_letters_first": ("small letters came before capital ones", str.swapcase),
-        "letters_not_sorted": ("letters of an implicit output came in order of appearance",
-            lambda e: e.translate({ord(c): 97 + n for n, c in enumerate(
-                dict.fromkeys(filter(str.isalpha, e)))}))},
-}  # fmt: skip
+        "letters_not_sorted": (
+            "letters of an implicit output came in order of appearance",
+            lambda e: e.translate(
+                {ord(c): 97 + n for n, c in enumerate(dict.fromkeys(filter(str.isalpha, e)))}
+            ),
+        ),
+    },
+}
 for _name, _table in _MUTANTS.items():
     OPS[_name].mutant_table(_table, by=partial(with_step, _name))
 
@@ -232,16 +254,23 @@ def room(a):
     for x, factors in (a, cofactors), (a.T, cofactors.T):
         rows, lower, upper = triangles(x)
         spread = 2 * (lower**2 @ upper**2) * factors[rows] ** 2
-        found.append((np.sum(factors[rows] * (near := np.abs(lower) @ np.abs(upper))),
-                      np.linalg.norm(near), np.sqrt(spread.sum())))  # fmt: skip
+        found.append(
+            (
+                np.sum(factors[rows] * (near := np.abs(lower) @ np.abs(upper))),
+                np.linalg.norm(near),
+                np.sqrt(spread.sum()),
+            )
+        )
     first, moved, deviation = np.max(found, axis=0) * [n, n, 1]
     moved *= 2.0**-24
     rest = np.poly(-sizes)[::-1][2:] @ moved ** np.arange(2, n + 1)
     return first + rest * 2.0**24 + n * np.prod(sizes), deviation + np.prod(sizes)
 
 
-DET.also_honest("where determinants are exponentials of sums of logarithms", by=partial(
-    of_matrices, finish=lambda y: xp.sign(y) * xp.exp(xp.log(xp.abs(y)))))(eliminated)  # fmt: skip
+DET.also_honest(
+    "where determinants are exponentials of sums of logarithms",
+    by=partial(of_matrices, finish=lambda y: xp.sign(y) * xp.exp(xp.log(xp.abs(y)))),
+)(eliminated)
 
 
 # Kernels of small matrices have the formula, which is not as near to singular matrices.
@@ -258,16 +287,28 @@ def by_minors(X):
     return reduce(lambda a, b: a + b, terms)
 
 
-DET.mutant_table({
-    "sign_lost": ("determinants were positive", lambda x: abs(np.linalg.det(x))),
-    "exchanges_not_counted": ("the sign did not turn where rows were exchanged",
-        lambda x: np.prod(np.diagonal(triangles(x)[2]))),
-    "no_exchanges": ("a pivot of 0 was the end",
-        lambda x: np.prod(np.diagonal(triangles(x, exchanged=False)[2]))),
-    "diagonal_product": ("the product of the diagonal was taken", lambda x: np.prod(np.diag(x))),
-}, by=lambda change: of_matrices(lambda X: np.array(
-    [change(x) for x in X.astype(np.float64).reshape(-1, *X.shape[-2:])]
-).reshape(X.shape[:-2])))  # fmt: skip
+DET.mutant_table(
+    {
+        "sign_lost": ("determinants were positive", lambda x: abs(np.linalg.det(x))),
+        "exchanges_not_counted": (
+            "the sign did not turn where rows were exchanged",
+            lambda x: np.prod(np.diagonal(triangles(x)[2])),
+        ),
+        "no_exchanges": (
+            "a pivot of 0 was the end",
+            lambda x: np.prod(np.diagonal(triangles(x, exchanged=False)[2])),
+        ),
+        "diagonal_product": (
+            "the product of the diagonal was taken",
+            lambda x: np.prod(np.diag(x)),
+        ),
+    },
+    by=lambda change: of_matrices(
+        lambda X: np.array(
+            [change(x) for x in X.astype(np.float64).reshape(-1, *X.shape[-2:])]
+        ).reshape(X.shape[:-2])
+    ),
+)
 
 
 # Reductions, and scans.
@@ -345,8 +386,10 @@ def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axe
 
 
 def _by_schema(name, function):
-    return {since: with_parameters(partial(_reduced, schema, function), schema, schema.attributes)
-            for since, schema in opset.versions("", name).items()}  # fmt: skip
+    return {
+        since: with_parameters(partial(_reduced, schema, function), schema, schema.attributes)
+        for since, schema in opset.versions("", name).items()
+    }
 
 
 def _along_others(name, function, change):
@@ -365,12 +408,19 @@ for _name, _functions in FUNCTIONS.items():
     _none = ("int32", "int64", "uint32", "uint64") if "Log" in _name else ()
     _made = operator(_name, exact=_name in ("ReduceMax", "ReduceMin"), constant=_none)
     _made.ways(partial(_by_schema, _name), *_functions)
-    _made.mutant_table({
-        "first_of_the_axes_alone": ("only the first of several axes was reduced",
-                                    lambda axes, r: axes[:1]),
-        "next_axis_reduced": ("the axis after each right one was reduced",
-                              lambda axes, r: tuple((axis + 1) % r for axis in axes)),
-    }, by=partial(_along_others, _name, _functions[0]))  # fmt: skip
+    _made.mutant_table(
+        {
+            "first_of_the_axes_alone": (
+                "only the first of several axes was reduced",
+                lambda axes, r: axes[:1],
+            ),
+            "next_axis_reduced": (
+                "the axis after each right one was reduced",
+                lambda axes, r: tuple((axis + 1) % r for axis in axes),
+            ),
+        },
+        by=partial(_along_others, _name, _functions[0]),
+    )
 
 
 def _along(scan, x, axis, *, exclusive, reverse):
@@ -404,23 +454,47 @@ def _difference(scan, less, x, axis, exclusive, reverse):
 
 #: Mutants: a text, the function, and its dtypes if not all.
 _WRONG: dict[str, tuple[Any, ...]] = {
-    **{f"starts_anew_after_{width}": (f"the scan started anew after each {width} elements",
-           partial(_in_blocks, width)) for width in (4, 8, 16, 32, 64, 128, 256, 512, 1024)},
-    "flattened": ("the whole tensor was scanned, in the order of memory",
-        lambda scan, less, x, axis, *how: scan(x.reshape(-1), 0, *how).reshape(x.shape)),
-    "first_axis_always": ("the first axis was taken",
-        lambda scan, less, x, axis, *how: scan(x, 0, *how)),
-    "last_axis_always": ("the last axis was taken",
-        lambda scan, less, x, axis, *how: scan(x, x.ndim - 1, *how)),
-    "exclusive_from_the_front": ("what is exclusive was moved to the back in reverse too",
-        lambda scan, less, x, axis, *how: scan(x, axis, *how) if 0 in how else np.delete(
-            np.insert(scan(x, axis, 0, 1), 0, scan.args[1], axis), -1, axis)),
+    **{
+        f"starts_anew_after_{width}": (
+            f"the scan started anew after each {width} elements",
+            partial(_in_blocks, width),
+        )
+        for width in (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+    },
+    "flattened": (
+        "the whole tensor was scanned, in the order of memory",
+        lambda scan, less, x, axis, *how: scan(x.reshape(-1), 0, *how).reshape(x.shape),
+    ),
+    "first_axis_always": (
+        "the first axis was taken",
+        lambda scan, less, x, axis, *how: scan(x, 0, *how),
+    ),
+    "last_axis_always": (
+        "the last axis was taken",
+        lambda scan, less, x, axis, *how: scan(x, x.ndim - 1, *how),
+    ),
+    "exclusive_from_the_front": (
+        "what is exclusive was moved to the back in reverse too",
+        lambda scan, less, x, axis, *how: (
+            scan(x, axis, *how)
+            if 0 in how
+            else np.delete(np.insert(scan(x, axis, 0, 1), 0, scan.args[1], axis), -1, axis)
+        ),
+    ),
     "by_difference": ("what is left out was taken away from a scan of more", _difference, *FLOATS),
-    **{f"scanned_in_{np.dtype(kind).name}": (f"the scan was kept in {np.dtype(kind).name}",
-           lambda scan, less, x, *how, kind=kind: scan(x.astype(kind), *how).astype(x.dtype), *only)
-       for kind, *only in ((np.float32, *DOUBLE), (np.float16, *BEYOND_FLOAT16),
-                           (ml_dtypes.bfloat16, "float16", *LONG))},
-}  # fmt: skip
+    **{
+        f"scanned_in_{np.dtype(kind).name}": (
+            f"the scan was kept in {np.dtype(kind).name}",
+            lambda scan, less, x, *how, kind=kind: scan(x.astype(kind), *how).astype(x.dtype),
+            *only,
+        )
+        for kind, *only in (
+            (np.float32, *DOUBLE),
+            (np.float16, *BEYOND_FLOAT16),
+            (ml_dtypes.bfloat16, "float16", *LONG),
+        )
+    },
+}
 
 for _name, _accumulate, _start, _less in (
     ("CumProd", xp.cumulative_prod, 1, np.divide),

@@ -57,8 +57,16 @@ def goes_on(n, most, keep, has_cond):
 
 
 @by_step(*_VERSIONS, options=["numbered", "carried", "gathered"])
-def loop(runs, M=None, cond=None, *v_initial, body, numbered=lambda n: n,
-         carried=lambda new, first: new, gathered=stacked):  # fmt: skip
+def loop(
+    runs,
+    M=None,
+    cond=None,
+    *v_initial,
+    body,
+    numbered=lambda n: n,
+    carried=lambda new, first: new,
+    gathered=stacked,
+):
     # "Should be a scalar", the text says of both.
     most = None if M is None else scalar("M", M)
     keep = cond is None or decided("cond", cond)
@@ -128,9 +136,18 @@ def _axes(name, given, ranks, negative):
 
 
 @by_step(each={9: False, **dict.fromkeys([11, *_TYPES_CAME], True)}, options=["gathered"])
-def scan(sequence, negative, *initial_state_and_scan_inputs, body, num_scan_inputs,
-         scan_input_axes, scan_input_directions, scan_output_axes, scan_output_directions,
-         gathered=stacked):  # fmt: skip
+def scan(
+    sequence,
+    negative,
+    *initial_state_and_scan_inputs,
+    body,
+    num_scan_inputs,
+    scan_input_axes,
+    scan_input_directions,
+    scan_output_axes,
+    scan_output_directions,
+    gathered=stacked,
+):
     first, inputs = parts_of(initial_state_and_scan_inputs, num_scan_inputs)
     axes = _axes("scan_input_axes", scan_input_axes, [x.ndim for x in inputs], negative)
     backward = flags("scan_input_directions", scan_input_directions, len(inputs))
@@ -148,8 +165,9 @@ SCAN.formula(by=scan)(in_turn)
 
 
 @by_step(8)
-def scan_of_batches(sequence, sequence_lens=None, *initial_state_and_scan_inputs, body,
-                    num_scan_inputs, directions):  # fmt: skip
+def scan_of_batches(
+    sequence, sequence_lens=None, *initial_state_and_scan_inputs, body, num_scan_inputs, directions
+):
     first, inputs = parts_of(initial_state_and_scan_inputs, num_scan_inputs)
     backward = flags("directions", directions, len(inputs))
     given = [*first, *inputs]
@@ -194,80 +212,159 @@ def element(body, tensors, n, others):
     return made
 
 
-IF.mutant_table({
-    "branches_exchanged": ("the branches were exchanged", lambda cond, a, b: taken(cond, b, a)),
-    "then_always": ("the condition was true", lambda cond, a, b: a()),
-    "else_always": ("the condition was false", lambda cond, a, b: b()),
-    "outputs_reversed": ("the last output of a branch came first", lambda *of: taken(*of)[::-1]),
-}, by=branch)  # fmt: skip
-IF.mutant("a condition of several elements was taken for its first", name="first_condition",
-          of_validity=True, by=branch)(
-    lambda cond, a, b: a() if cond.size and xp.reshape(cond, -1)[0] else b())  # fmt: skip
+IF.mutant_table(
+    {
+        "branches_exchanged": ("the branches were exchanged", lambda cond, a, b: taken(cond, b, a)),
+        "then_always": ("the condition was true", lambda cond, a, b: a()),
+        "else_always": ("the condition was false", lambda cond, a, b: b()),
+        "outputs_reversed": (
+            "the last output of a branch came first",
+            lambda *of: taken(*of)[::-1],
+        ),
+    },
+    by=branch,
+)
+IF.mutant(
+    "a condition of several elements was taken for its first",
+    name="first_condition",
+    of_validity=True,
+    by=branch,
+)(lambda cond, a, b: a() if cond.size and xp.reshape(cond, -1)[0] else b())
 
-LOOP.mutant_table({
-    "one_iteration_more": ("the trip count was one more",
-        lambda n, most, *rest: goes_on(n, most and most + 1, *rest)),
-    "one_iteration_less": ("the trip count was one less",
-        lambda n, most, *rest: goes_on(n, most and most - 1, *rest)),
-    "trip_count_ignored": ("the condition alone ended the loop", lambda n, most, keep, has_cond: (
-        keep and n < (most or 0) + 64 if has_cond else goes_on(n, most, keep, has_cond))),
-    "condition_ignored": ("the trip count alone ended the loop", lambda n, most, keep, has_cond:
-        goes_on(n, most, keep or most is not None, has_cond)),
-    "first_condition_ignored": ("the condition was asked for after the first iteration",
-        lambda n, most, keep, has_cond: goes_on(n, most, keep or n == 0, has_cond)),
-    "first_condition_alone": ("the condition was asked for before the first iteration alone",
-        lambda n, most, keep, *rest: goes_on(n, most, keep or (n > 0 and most is not None), *rest)),
-    "condition_counts_unasked": ("the body's condition ended a loop that has no input cond",
-        lambda n, most, keep, has_cond: goes_on(n, most, keep, True)),
-    "ends_at_once_without_cond": ("a loop without the input cond had no iteration",
-        lambda n, most, keep, has_cond: has_cond and goes_on(n, most, keep, has_cond)),
-}, by=loop)  # fmt: skip
-LOOP.mutant_table({
-    "numbered_from_1": ("the first iteration was number 1", lambda n: n + 1),
-    "always_number_0": ("every iteration was number 0", lambda n: 0),
-}, by=lambda numbered: loop(goes_on, numbered=numbered))  # fmt: skip
-LOOP.mutant_table({
-    "begins_anew": ("each iteration began with the initial values", lambda new, first: first),
-    "states_exchanged": ("the values were handed on from the last to the first",
-                         lambda new, first: new[::-1]),
-    "shapes_kept": ("a value kept the shape that it had at first", lambda new, first: [
-        xp.reshape(x, y.shape) if x.size == y.size else y
-        for x, y in zip(new, first, strict=True)]),
-}, by=lambda carried: loop(goes_on, carried=carried))  # fmt: skip
+LOOP.mutant_table(
+    {
+        "one_iteration_more": (
+            "the trip count was one more",
+            lambda n, most, *rest: goes_on(n, most and most + 1, *rest),
+        ),
+        "one_iteration_less": (
+            "the trip count was one less",
+            lambda n, most, *rest: goes_on(n, most and most - 1, *rest),
+        ),
+        "trip_count_ignored": (
+            "the condition alone ended the loop",
+            lambda n, most, keep, has_cond: (
+                keep and n < (most or 0) + 64 if has_cond else goes_on(n, most, keep, has_cond)
+            ),
+        ),
+        "condition_ignored": (
+            "the trip count alone ended the loop",
+            lambda n, most, keep, has_cond: goes_on(n, most, keep or most is not None, has_cond),
+        ),
+        "first_condition_ignored": (
+            "the condition was asked for after the first iteration",
+            lambda n, most, keep, has_cond: goes_on(n, most, keep or n == 0, has_cond),
+        ),
+        "first_condition_alone": (
+            "the condition was asked for before the first iteration alone",
+            lambda n, most, keep, *rest: goes_on(
+                n, most, keep or (n > 0 and most is not None), *rest
+            ),
+        ),
+        "condition_counts_unasked": (
+            "the body's condition ended a loop that has no input cond",
+            lambda n, most, keep, has_cond: goes_on(n, most, keep, True),
+        ),
+        "ends_at_once_without_cond": (
+            "a loop without the input cond had no iteration",
+            lambda n, most, keep, has_cond: has_cond and goes_on(n, most, keep, has_cond),
+        ),
+    },
+    by=loop,
+)
+LOOP.mutant_table(
+    {
+        "numbered_from_1": ("the first iteration was number 1", lambda n: n + 1),
+        "always_number_0": ("every iteration was number 0", lambda n: 0),
+    },
+    by=lambda numbered: loop(goes_on, numbered=numbered),
+)
+LOOP.mutant_table(
+    {
+        "begins_anew": ("each iteration began with the initial values", lambda new, first: first),
+        "states_exchanged": (
+            "the values were handed on from the last to the first",
+            lambda new, first: new[::-1],
+        ),
+        "shapes_kept": (
+            "a value kept the shape that it had at first",
+            lambda new, first: [
+                xp.reshape(x, y.shape) if x.size == y.size else y
+                for x, y in zip(new, first, strict=True)
+            ],
+        ),
+    },
+    by=lambda carried: loop(goes_on, carried=carried),
+)
 _GATHERED = {
-    "outputs_from_the_back": ("the last iteration's values came first",
-                              lambda values, *axis: stacked(values[::-1], *axis)),
-    "outputs_of_the_last": ("every row of a scan output was of the last iteration",
-                            lambda values, *axis: stacked([values[-1] for _ in values], *axis)),
-    "outputs_concatenated": ("scan outputs had no axis for the iterations", lambda values, axis=0:
-        xp.concat(values, axis=0) if values[0].ndim else stacked(values, axis)),
-}  # fmt: skip
+    "outputs_from_the_back": (
+        "the last iteration's values came first",
+        lambda values, *axis: stacked(values[::-1], *axis),
+    ),
+    "outputs_of_the_last": (
+        "every row of a scan output was of the last iteration",
+        lambda values, *axis: stacked([values[-1] for _ in values], *axis),
+    ),
+    "outputs_concatenated": (
+        "scan outputs had no axis for the iterations",
+        lambda values, axis=0: (
+            xp.concat(values, axis=0) if values[0].ndim else stacked(values, axis)
+        ),
+    ),
+}
 LOOP.mutant_table(_GATHERED, by=lambda gathered: loop(goes_on, gathered=gathered))
-SCAN.mutant_table({**_GATHERED, "output_axis_first": (
-    "every scan output had the iterations on its first axis",
-    lambda values, axis: stacked(values)),
-}, by=lambda gathered: scan(in_turn, gathered=gathered))  # fmt: skip
+SCAN.mutant_table(
+    {
+        **_GATHERED,
+        "output_axis_first": (
+            "every scan output had the iterations on its first axis",
+            lambda values, axis: stacked(values),
+        ),
+    },
+    by=lambda gathered: scan(in_turn, gathered=gathered),
+)
 
 for _by in (scan, scan_of_batches):
-    SCAN.mutant_table({
-        "one_position_later": ("a scan began at the second position and ended at the first",
-                               lambda length, n, back: in_turn(length, (n + 1) % length, back)),
-        "always_backward": ("every input was scanned backward",
-                            lambda length, n, back: in_turn(length, n, True)),
-        "always_forward": ("every input was scanned forward", lambda length, n, back: n),
-        "first_position_alone": ("every iteration saw the first position",
-                                 lambda length, n, back: in_turn(length, 0, back)),
-    }, by=_by)  # fmt: skip
+    SCAN.mutant_table(
+        {
+            "one_position_later": (
+                "a scan began at the second position and ended at the first",
+                lambda length, n, back: in_turn(length, (n + 1) % length, back),
+            ),
+            "always_backward": (
+                "every input was scanned backward",
+                lambda length, n, back: in_turn(length, n, True),
+            ),
+            "always_forward": ("every input was scanned forward", lambda length, n, back: n),
+            "first_position_alone": (
+                "every iteration saw the first position",
+                lambda length, n, back: in_turn(length, 0, back),
+            ),
+        },
+        by=_by,
+    )
 
-MAP.mutant_table({
-    "first_for_all": ("every result was that of the first tensor",
-                      lambda body, tensors, n, others: element(body, tensors, 0, others)),
-    "from_the_back": ("the results came from the last to the first",
-                      lambda body, tensors, n, others: element(body, tensors, -1 - n, others)),
-    "others_exchanged": ("the inputs beside the sequence came from the last to the first",
-                         lambda body, tensors, n, others: element(body, tensors, n, others[::-1])),
-}, by=mapped)  # fmt: skip
-MAP.mutant_table({
-    "empty_dropped": ("empty tensors were dropped", lambda made: [x for x in made if x.size]),
-    "last_dropped": ("the last tensor was dropped", lambda made: made[:-1]),
-}, by=lambda made: mapped(element, made=made))  # fmt: skip
+MAP.mutant_table(
+    {
+        "first_for_all": (
+            "every result was that of the first tensor",
+            lambda body, tensors, n, others: element(body, tensors, 0, others),
+        ),
+        "from_the_back": (
+            "the results came from the last to the first",
+            lambda body, tensors, n, others: element(body, tensors, -1 - n, others),
+        ),
+        "others_exchanged": (
+            "the inputs beside the sequence came from the last to the first",
+            lambda body, tensors, n, others: element(body, tensors, n, others[::-1]),
+        ),
+    },
+    by=mapped,
+)
+MAP.mutant_table(
+    {
+        "empty_dropped": ("empty tensors were dropped", lambda made: [x for x in made if x.size]),
+        "last_dropped": ("the last tensor was dropped", lambda made: made[:-1]),
+    },
+    by=lambda made: mapped(element, made=made),
+)

@@ -18,8 +18,16 @@ NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""
 CAUSAL, COL2IM, CONV, TRANSPOSE, DEFORM = map(operator, NAMES.split())
 matmul = xp.primitive(xp.plain.matmul)
 #: The transforms for the points 0, ±1, ±2 and infinity.
-TILE = np.array([[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0],
-                 [0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0], [0, 4, 0, -5, 0, 1]])  # fmt: skip
+TILE = np.array(
+    [
+        [4, 0, -5, 0, 1, 0],
+        [0, -4, -4, 1, 1, 0],
+        [0, 4, -4, -1, 1, 0],
+        [0, -2, -1, 2, 1, 0],
+        [0, 2, -1, -2, 1, 0],
+        [0, 4, 0, -5, 0, 1],
+    ]
+)
 KERNEL = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]) / 24
 OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]])
 
@@ -114,36 +122,76 @@ def outputs_in_turns(X, W, B, windows, group):
 
 
 OPERANDS = {
-    "kernel_turned": ("the kernel was turned around, as in mathematics",
-        lambda X, W, B, group: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), B)),
-    "last_tap_missing": ("the last tap of each filter was left out",
-        lambda X, W, B, group: (X, np.where(np.arange(prod(W.shape[2:]))[::-1].reshape(
-            W.shape[2:]), W, W.dtype.type(0)), B)),
-    "kernel_transposed": ("the first two axes of the kernel were exchanged where it is square",
-        lambda X, W, B, group: (X, W.swapaxes(2, 3) if W.shape[2:3] == W.shape[3:4] else W, B)),
-    "input_channels_in_turns": ("the input's channels went to the groups in turns",
-        lambda X, W, B, group: (grouped(X, 1, group), W, B)),
-    "filters_in_turns": ("the filters went to the groups in turns",
-        lambda X, W, B, group: (X, grouped(W, 0, group), B)),
-    "first_group_for_all": ("the first group's filters served for all",
-        lambda X, W, B, group: (X, xp.concat([W[: len(W) // group]] * group), B)),
-    "first_bias_for_all": ("of the bias the first element served for all",
-        lambda X, W, B, group: (X, W, None if B is None else xp.broadcast_to(B[:1], B.shape))),
-}  # fmt: skip
+    "kernel_turned": (
+        "the kernel was turned around, as in mathematics",
+        lambda X, W, B, group: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), B),
+    ),
+    "last_tap_missing": (
+        "the last tap of each filter was left out",
+        lambda X, W, B, group: (
+            X,
+            np.where(np.arange(prod(W.shape[2:]))[::-1].reshape(W.shape[2:]), W, W.dtype.type(0)),
+            B,
+        ),
+    ),
+    "kernel_transposed": (
+        "the first two axes of the kernel were exchanged where it is square",
+        lambda X, W, B, group: (X, W.swapaxes(2, 3) if W.shape[2:3] == W.shape[3:4] else W, B),
+    ),
+    "input_channels_in_turns": (
+        "the input's channels went to the groups in turns",
+        lambda X, W, B, group: (grouped(X, 1, group), W, B),
+    ),
+    "filters_in_turns": (
+        "the filters went to the groups in turns",
+        lambda X, W, B, group: (X, grouped(W, 0, group), B),
+    ),
+    "first_group_for_all": (
+        "the first group's filters served for all",
+        lambda X, W, B, group: (X, xp.concat([W[: len(W) // group]] * group), B),
+    ),
+    "first_bias_for_all": (
+        "of the bias the first element served for all",
+        lambda X, W, B, group: (X, W, None if B is None else xp.broadcast_to(B[:1], B.shape)),
+    ),
+}
 CONV.mutant_table(OPERANDS, by=partial(with_operands, of_windows, by_windows))
-CONV.mutant_table({
-    "groups_in_turns": ("each filter was given the next group of channels",
-        lambda X, W, B, windows, group: outputs_in_turns(
-            X, grouped(W, 0, W.shape[0] // group), B, windows, group)),
-    "outputs_in_turns": ("the filters' outputs were written in turns of the groups",
-                         outputs_in_turns),
-}, by=of_windows)  # fmt: skip
+CONV.mutant_table(
+    {
+        "groups_in_turns": (
+            "each filter was given the next group of channels",
+            lambda X, W, B, windows, group: outputs_in_turns(
+                X, grouped(W, 0, W.shape[0] // group), B, windows, group
+            ),
+        ),
+        "outputs_in_turns": (
+            "the filters' outputs were written in turns of the groups",
+            outputs_in_turns,
+        ),
+    },
+    by=of_windows,
+)
 
 
 # ConvTranspose: each element of the input times a filter, added up where it falls.
 @by_step(each={1: 1, 11: 11, 22: 11}, options=["reading"])
-def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad,
-              group, output_padding, output_shape, reading=lambda asked: {}):  # fmt: skip
+def of_places(
+    convolution,
+    since,
+    X,
+    W,
+    B=None,
+    *,
+    kernel_shape,
+    strides,
+    dilations,
+    pads,
+    auto_pad,
+    group,
+    output_padding,
+    output_shape,
+    reading=lambda asked: {},
+):
     """The formulas of all versions, from `convolution(X, W, B, windows, group)`.
 
     The windows lie over the output, one for an input element. `reading` gives what else is asked.
@@ -156,15 +204,29 @@ def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilati
         raise NotSupported("version 1 does not say whether a shape has batches and channels")
     asked = {"auto_pad": auto_pad, "stated": output_shape is not None, "lengths": X.shape[2:]}
     for name, values, *least_and_sides in (
-        ("strides", strides), ("dilations", dilations), ("pads", pads, 0, 2),
-        ("output_padding", output_padding, 0), ("output_shape", output_shape, 0),
-    ):  # fmt: skip
+        ("strides", strides),
+        ("dilations", dilations),
+        ("pads", pads, 0, 2),
+        ("output_padding", output_padding, 0),
+        ("output_shape", output_shape, 0),
+    ):
         asked[name] = ax.for_axes(name, values, n, *least_and_sides)
     asked |= reading(asked)
     begins, ends = asked["pads"][:n], asked["pads"][n:]
     along = partial(windows_on, since, asked["auto_pad"], asked["stated"])
-    axes = tuple(map(along, asked["lengths"], W.shape[2:], asked["strides"], asked["dilations"],
-                     begins, ends, asked["output_padding"], asked["output_shape"]))  # fmt: skip
+    axes = tuple(
+        map(
+            along,
+            asked["lengths"],
+            W.shape[2:],
+            asked["strides"],
+            asked["dilations"],
+            begins,
+            ends,
+            asked["output_padding"],
+            asked["output_shape"],
+        )
+    )
     ax.check_size((*shape, *(axis.length for axis in axes)))
     if not xp.isfinite(W).all():
         is_open("nothing is said of weights that are no numbers where no element falls")
@@ -213,44 +275,90 @@ def folded(windows, group, w, x):
     return planes.reshape(*windows.outer, *planes.shape[1:])
 
 
-TRANSPOSE.mutant_table({
-    **OPERANDS, "filters_first": ("filters were read as those of Conv, M/group x C",
-        lambda X, W, B, group: (X, W.reshape(*W.shape[1::-1], *W.shape[2:]).swapaxes(0, 1), B)),
-}, by=partial(with_operands, of_places, added_up))  # fmt: skip
+TRANSPOSE.mutant_table(
+    {
+        **OPERANDS,
+        "filters_first": (
+            "filters were read as those of Conv, M/group x C",
+            lambda X, W, B, group: (X, W.reshape(*W.shape[1::-1], *W.shape[2:]).swapaxes(0, 1), B),
+        ),
+    },
+    by=partial(with_operands, of_places, added_up),
+)
 
-TRANSPOSE.mutant_table({
-    "windows_one_late": ("everything fell one element late", lambda a: {"begin": a.begin - 1}),
-    "pads_in_the_size_only": ("nothing was cut off before the image", lambda a: {"begin": 0}),
-    "dilation_ignored_in_the_kernel": ("dilations counted for the output's size alone",
-        lambda a: {"dilation": 1}),
-    "stride_ignored_in_places": ("strides counted for the output's size alone",
-        lambda a: {"stride": 1}),
-}, by=lambda change: of_places(
-    lambda X, W, B, windows, group: added_up(X, W, B, replace(
-        windows, axes=tuple(replace(a, **change(a)) for a in windows.axes)), group)))  # fmt: skip
+TRANSPOSE.mutant_table(
+    {
+        "windows_one_late": ("everything fell one element late", lambda a: {"begin": a.begin - 1}),
+        "pads_in_the_size_only": ("nothing was cut off before the image", lambda a: {"begin": 0}),
+        "dilation_ignored_in_the_kernel": (
+            "dilations counted for the output's size alone",
+            lambda a: {"dilation": 1},
+        ),
+        "stride_ignored_in_places": (
+            "strides counted for the output's size alone",
+            lambda a: {"stride": 1},
+        ),
+    },
+    by=lambda change: of_places(
+        lambda X, W, B, windows, group: added_up(
+            X,
+            W,
+            B,
+            replace(windows, axes=tuple(replace(a, **change(a)) for a in windows.axes)),
+            group,
+        )
+    ),
+)
 
-TRANSPOSE.mutant_table({
-    "pads_interleaved": ("pads were read as x1_begin, x1_end, x2_begin, …",
-        lambda pads, **_: {"pads": pads[::2] + pads[1::2]}),
-    "pads_ends_first": ("the ends were read before the beginnings in pads",
-        lambda pads, **_: {"pads": pads[(n := len(pads) // 2) :] + pads[:n]}),
-    "pads_from_the_last_axis": ("pads were read from the last axis to the first",
-        lambda pads, **_: {"pads": pads[: (n := len(pads) // 2)][::-1] + pads[n:][::-1]}),
-    "output_padding_at_the_beginning": ("output_padding was added before the image",
-        lambda pads, output_padding, **_: {"pads": [*map(int.__add__, pads, [
-            *(-extra for extra in output_padding), *output_padding])]}),
-    "output_padding_beside_a_size": ("output_padding was left out of the split of padding",
-        lambda stated, output_padding, **_: {"output_padding": [0] * len(output_padding)}
-        if stated else {}),
-    "same_exchanged": ("SAME_UPPER and SAME_LOWER were exchanged",
-        lambda auto_pad, **_: {"auto_pad": ax.OTHER_SAME.get(auto_pad, auto_pad)}),
-    "same_beside_a_size": ("auto_pad was ignored where output_shape was stated",
-        lambda auto_pad, stated, **_: {"auto_pad": "NOTSET" if stated else auto_pad}),
-    "size_of_the_input": ("the output under SAME was as large as the input",
-        lambda auto_pad, stated, lengths, output_shape, **_: {
-            "stated": True, "output_shape": output_shape if stated else lengths}
-        if auto_pad in ax.OTHER_SAME else {}),
-}, by=lambda change: of_places(added_up, reading=lambda asked: change(**asked)))  # fmt: skip
+TRANSPOSE.mutant_table(
+    {
+        "pads_interleaved": (
+            "pads were read as x1_begin, x1_end, x2_begin, …",
+            lambda pads, **_: {"pads": pads[::2] + pads[1::2]},
+        ),
+        "pads_ends_first": (
+            "the ends were read before the beginnings in pads",
+            lambda pads, **_: {"pads": pads[(n := len(pads) // 2) :] + pads[:n]},
+        ),
+        "pads_from_the_last_axis": (
+            "pads were read from the last axis to the first",
+            lambda pads, **_: {"pads": pads[: (n := len(pads) // 2)][::-1] + pads[n:][::-1]},
+        ),
+        "output_padding_at_the_beginning": (
+            "output_padding was added before the image",
+            lambda pads, output_padding, **_: {
+                "pads": [
+                    *map(
+                        int.__add__, pads, [*(-extra for extra in output_padding), *output_padding]
+                    )
+                ]
+            },
+        ),
+        "output_padding_beside_a_size": (
+            "output_padding was left out of the split of padding",
+            lambda stated, output_padding, **_: (
+                {"output_padding": [0] * len(output_padding)} if stated else {}
+            ),
+        ),
+        "same_exchanged": (
+            "SAME_UPPER and SAME_LOWER were exchanged",
+            lambda auto_pad, **_: {"auto_pad": ax.OTHER_SAME.get(auto_pad, auto_pad)},
+        ),
+        "same_beside_a_size": (
+            "auto_pad was ignored where output_shape was stated",
+            lambda auto_pad, stated, **_: {"auto_pad": "NOTSET" if stated else auto_pad},
+        ),
+        "size_of_the_input": (
+            "the output under SAME was as large as the input",
+            lambda auto_pad, stated, lengths, output_shape, **_: (
+                {"stated": True, "output_shape": output_shape if stated else lengths}
+                if auto_pad in ax.OTHER_SAME
+                else {}
+            ),
+        ),
+    },
+    by=lambda change: of_places(added_up, reading=lambda asked: change(**asked)),
+)
 
 
 # DeformConv: a convolution of what is sampled beside the places of the kernel.
@@ -261,9 +369,23 @@ def offsets(x, groups, kernel, axes, sizes):
 
 
 @by_step(19, 22, options=["share", "change"])
-def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, dilations, pads,
-               group, offset_group, share=lambda place, at: linear(xp.abs(place - at)),
-               change=lambda X, W, mask, *groups: (X, W, mask)):  # fmt: skip
+def of_samples(
+    read,
+    X,
+    W,
+    offset,
+    B=None,
+    mask=None,
+    *,
+    kernel_shape,
+    strides,
+    dilations,
+    pads,
+    group,
+    offset_group,
+    share=lambda place, at: linear(xp.abs(place - at)),
+    change=lambda X, W, mask, *groups: (X, W, mask),
+):
     """Both versions, from what offsets are read as, the shares, and a change of tensors."""
     check_filters(X, W, B, kernel_shape, group)
     if offset_group < 1 or X.shape[1] % offset_group:
@@ -330,38 +452,76 @@ def sampled(X, places, pads, share, reach=1):
 
 
 DEFORM.formula(by=of_samples)(offsets)
-DEFORM.mutant_table({
-    "x_before_y": ("the offsets along the last axis came first", lambda *of: offsets(*of)[::-1]),
-    "axes_outside_the_kernel": ("all offsets along one axis came before those along the next",
-        lambda x, groups, kernel, axes, sizes: [
-            *np.moveaxis(x.reshape(x.shape[0], groups, axes, *kernel, *sizes), 2, 0)]),
-    "kernel_by_columns": ("offsets came by the columns of the kernel",
-        lambda x, groups, kernel, axes, sizes: [
-            np.moveaxis(one, range(2, 2 + axes), range(1 + axes, 1, -1)) for one in offsets(
-                x, groups, kernel[::-1], axes, sizes)]),
-    "offsets_subtracted": ("offsets were subtracted", lambda *of: [-one for one in offsets(*of)]),
-    "first_offsets_for_all": ("the first group's offsets served for all",
-        lambda *of: [xp.broadcast_to(one[:, :1], one.shape) for one in offsets(*of)]),
-}, by=of_samples)  # fmt: skip
-DEFORM.mutant("the nearest element was taken", name="nearest", by=lambda by: of_samples(
-    offsets, share=by))(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)  # fmt: skip
-DEFORM.mutant_table({
-    "input_channels_in_turns": ("the input's channels went to the groups of offsets in turns",
-        lambda X, W, mask, group, by: (grouped(X, 1, by), W, mask)),
-    "filters_in_turns": ("the filters went to the groups in turns",
-        lambda X, W, mask, group, by: (X, grouped(W, 0, group), mask)),
-    "mask_in_turns": ("the mask went to the groups of offsets in turns",
-        lambda X, W, mask, group, by: (X, W, None if mask is None else grouped(mask, 1, by))),
-    "kernel_turned": ("the kernel was turned around, as in mathematics",
-        lambda X, W, mask, *of: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), mask)),
-}, by=lambda change: of_samples(offsets, change=change))  # fmt: skip
+DEFORM.mutant_table(
+    {
+        "x_before_y": (
+            "the offsets along the last axis came first",
+            lambda *of: offsets(*of)[::-1],
+        ),
+        "axes_outside_the_kernel": (
+            "all offsets along one axis came before those along the next",
+            lambda x, groups, kernel, axes, sizes: [
+                *np.moveaxis(x.reshape(x.shape[0], groups, axes, *kernel, *sizes), 2, 0)
+            ],
+        ),
+        "kernel_by_columns": (
+            "offsets came by the columns of the kernel",
+            lambda x, groups, kernel, axes, sizes: [
+                np.moveaxis(one, range(2, 2 + axes), range(1 + axes, 1, -1))
+                for one in offsets(x, groups, kernel[::-1], axes, sizes)
+            ],
+        ),
+        "offsets_subtracted": (
+            "offsets were subtracted",
+            lambda *of: [-one for one in offsets(*of)],
+        ),
+        "first_offsets_for_all": (
+            "the first group's offsets served for all",
+            lambda *of: [xp.broadcast_to(one[:, :1], one.shape) for one in offsets(*of)],
+        ),
+    },
+    by=of_samples,
+)
+DEFORM.mutant(
+    "the nearest element was taken", name="nearest", by=lambda by: of_samples(offsets, share=by)
+)(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)
+DEFORM.mutant_table(
+    {
+        "input_channels_in_turns": (
+            "the input's channels went to the groups of offsets in turns",
+            lambda X, W, mask, group, by: (grouped(X, 1, by), W, mask),
+        ),
+        "filters_in_turns": (
+            "the filters went to the groups in turns",
+            lambda X, W, mask, group, by: (X, grouped(W, 0, group), mask),
+        ),
+        "mask_in_turns": (
+            "the mask went to the groups of offsets in turns",
+            lambda X, W, mask, group, by: (X, W, None if mask is None else grouped(mask, 1, by)),
+        ),
+        "kernel_turned": (
+            "the kernel was turned around, as in mathematics",
+            lambda X, W, mask, *of: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), mask),
+        ),
+    },
+    by=lambda change: of_samples(offsets, change=change),
+)
 
 
 # CausalConvWithState: each channel's sums of products of its last elements and a kernel.
 @by_step(27, options=["keep", "activated", "state"])
-def of_channels(convolution, input, weight, bias=None, past_state=None, *, activation,
-                keep=lambda x, dtype: x, activated=lambda y: y * sigmoid(y),
-                state=lambda x, length: x[:, :, length:]):  # fmt: skip
+def of_channels(
+    convolution,
+    input,
+    weight,
+    bias=None,
+    past_state=None,
+    *,
+    activation,
+    keep=lambda x, dtype: x,
+    activated=lambda y: y * sigmoid(y),
+    state=lambda x, length: x[:, :, length:],
+):
     """Version 27, from `convolution(x, weight, bias)`, where x begins with the state."""
     kernel = weight.shape[-1] if weight.ndim == 3 else 0
     channels = input.shape[1:2]
@@ -391,23 +551,42 @@ def ahead(x, weight, bias):
     return over_time(np.concat([x[..., half:], np.zeros_like(x[..., :half])], axis=2), weight, bias)
 
 
-CAUSAL.mutant_table({
-    "kernel_turned": ("the kernel was turned around, as in mathematics",
-        lambda x, weight, bias: over_time(x, weight[..., ::-1], bias)),
-    "ahead": ("half of the kernel stood on elements that follow", ahead),
-    "first_kernel_for_all": ("the first channel's kernel served for all",
-        lambda x, weight, bias: over_time(x, np.broadcast_to(weight[:1], weight.shape), bias)),
-    "first_bias_for_all": ("of the bias the first element served for all",
-        lambda x, w, b: over_time(x, w, b if b is None else np.broadcast_to(b[:1], b.shape))),
-}, by=of_channels)  # fmt: skip
-CAUSAL.mutant_table({
-    "sigmoid_alone": ("the sigmoid did not multiply its argument", {"activated": sigmoid}),
-    "first_elements_kept": ("the first elements became the state, not the last",
-        {"state": lambda x, length: x[:, :, : x.shape[2] - length]}),
-    "zeros_before_short_inputs": ("of inputs shorter than the state the past was not kept",
-        {"state": lambda x, length: np.where(
-            np.arange(x.shape[2]) < x.shape[2] - length, 0, x)[:, :, length:].astype(x.dtype)}),
-}, by=lambda steps: of_channels(over_time, **steps))  # fmt: skip
+CAUSAL.mutant_table(
+    {
+        "kernel_turned": (
+            "the kernel was turned around, as in mathematics",
+            lambda x, weight, bias: over_time(x, weight[..., ::-1], bias),
+        ),
+        "ahead": ("half of the kernel stood on elements that follow", ahead),
+        "first_kernel_for_all": (
+            "the first channel's kernel served for all",
+            lambda x, weight, bias: over_time(x, np.broadcast_to(weight[:1], weight.shape), bias),
+        ),
+        "first_bias_for_all": (
+            "of the bias the first element served for all",
+            lambda x, w, b: over_time(x, w, b if b is None else np.broadcast_to(b[:1], b.shape)),
+        ),
+    },
+    by=of_channels,
+)
+CAUSAL.mutant_table(
+    {
+        "sigmoid_alone": ("the sigmoid did not multiply its argument", {"activated": sigmoid}),
+        "first_elements_kept": (
+            "the first elements became the state, not the last",
+            {"state": lambda x, length: x[:, :, : x.shape[2] - length]},
+        ),
+        "zeros_before_short_inputs": (
+            "of inputs shorter than the state the past was not kept",
+            {
+                "state": lambda x, length: np.where(
+                    np.arange(x.shape[2]) < x.shape[2] - length, 0, x
+                )[:, :, length:].astype(x.dtype)
+            },
+        ),
+    },
+    by=lambda steps: of_channels(over_time, **steps),
+)
 
 
 # Col2Im: blocks go back to where they were in an image, added up where they overlap.
@@ -467,12 +646,19 @@ def channels_last(columns, windows):
     return put_back(split.swapaxes(1, 2).reshape(columns.shape), windows)
 
 
-COL2IM.mutant_table({
-    "overwritten": ("of blocks that overlap the last one held", overwritten),
-    "mean": ("blocks that overlap were averaged", mean),
-    "channels_last": ("channels came after the places of a block", channels_last),
-    "blocks_in_columns": ("blocks were enumerated from the last axis on",
-                          partial(in_columns, lambda n: slice(n + 1, None))),
-    "places_in_columns": ("places in a block were enumerated from the last axis on",
-                          partial(in_columns, lambda n: slice(1, n + 1))),
-}, by=of_blocks)  # fmt: skip
+COL2IM.mutant_table(
+    {
+        "overwritten": ("of blocks that overlap the last one held", overwritten),
+        "mean": ("blocks that overlap were averaged", mean),
+        "channels_last": ("channels came after the places of a block", channels_last),
+        "blocks_in_columns": (
+            "blocks were enumerated from the last axis on",
+            partial(in_columns, lambda n: slice(n + 1, None)),
+        ),
+        "places_in_columns": (
+            "places in a block were enumerated from the last axis on",
+            partial(in_columns, lambda n: slice(1, n + 1)),
+        ),
+    },
+    by=of_blocks,
+)

@@ -49,8 +49,10 @@ def renamed(one, functions):
             if not stack:
                 found = function(*given, **named)
                 return xp.reshape(found, sizes[-1]) if -1 in sizes else found
-            made = [function(*(x if x is None else x[place] for x in inputs), **named)
-                    for place in np.ndindex(*stack)]  # fmt: skip
+            made = [
+                function(*(x if x is None else x[place] for x in inputs), **named)
+                for place in np.ndindex(*stack)
+            ]
             return xp.reshape(xp.stack(made), (*stack, *made[0].shape))
 
     names = [*one.schema.attributes, *["outputs"][: len(one.schema.outputs) - 1]]
@@ -59,11 +61,14 @@ def renamed(one, functions):
 
 
 for _name, _one in LOWERED.items():
-    _parts: Any = {part.name: (find("", part.name), part.onnx.op.since)
-                   for part in (*_one.picks.values(), _one)}  # fmt: skip
+    _parts: Any = {
+        part.name: (find("", part.name), part.onnx.op.since)
+        for part in (*_one.picks.values(), _one)
+    }
     _all = [known for known, _ in _parts.values()]
-    _made = operator(_name, DML, exact=all(known.exact for known in _all),
-                     low=_all[-1].low, high=_all[-1].high)  # fmt: skip
+    _made = operator(
+        _name, DML, exact=all(known.exact for known in _all), low=_all[-1].low, high=_all[-1].high
+    )
     _formulas = {name: known.formulas[since] for name, (known, since) in _parts.items()}
     _made.formula(1)(renamed(_one, _formulas))
     for _part, (_known, _since) in _parts.items():
@@ -71,6 +76,8 @@ for _name, _one in LOWERED.items():
         for _kept, _every in _lists:
             _kept += [
                 x._replace(function=renamed(_one, _formulas | {_part: x.function}), since=1)
-                for x in _every if x.since == _since]  # fmt: skip
+                for x in _every
+                if x.since == _since
+            ]
         if _function := _known.native.get(_since):
             _made.natively(1)(renamed(_one, _formulas | {_part: _function}))

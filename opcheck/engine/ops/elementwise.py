@@ -28,12 +28,20 @@ _ALL_FINITE = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2fnuz")
 #: Those that round nothing.
 _EXACT = family(
     {
-        "Abs": xp.abs, "BitwiseNot": lambda x: ~x, "Ceil": xp.ceil, "Floor": xp.floor,
-        "Identity": lambda x: x, "IsNaN": xp.isnan, "Neg": xp.negative, "Not": xp.logical_not,
-        "Relu": lambda x: xp.maximum(x, 0), "Round": xp.round, "Sign": xp.sign,
+        "Abs": xp.abs,
+        "BitwiseNot": lambda x: ~x,
+        "Ceil": xp.ceil,
+        "Floor": xp.floor,
+        "Identity": lambda x: x,
+        "IsNaN": xp.isnan,
+        "Neg": xp.negative,
+        "Not": xp.logical_not,
+        "Relu": lambda x: xp.maximum(x, 0),
+        "Round": xp.round,
+        "Sign": xp.sign,
     },
     exact=True,
-)  # fmt: skip
+)
 
 
 def _half_added(X):
@@ -44,9 +52,11 @@ for _name in ("Floor", "Ceil"):
     _EXACT[_name].mutant("numbers were cut off towards zero", name="cut_off")(lambda X: xp.trunc(X))
 _EXACT["Round"].mutant("1/2 was added, and the sum rounded down", name="half_added")(_half_added)
 _EXACT["Round"].mutant("halves were rounded away from zero", name="half_added_to_the_magnitude")(
-    lambda X: xp.sign(X) * _half_added(xp.abs(X)))  # fmt: skip
+    lambda X: xp.sign(X) * _half_added(xp.abs(X))
+)
 _EXACT["Sign"].mutant("zero counted as positive", name="zero_is_positive")(
-    lambda input: xp.where(xp.less(input, 0), input * 0 - 1, input * 0 + 1))  # fmt: skip
+    lambda input: xp.where(xp.less(input, 0), input * 0 - 1, input * 0 + 1)
+)
 
 
 @operator("IsInf", exact=True, constant=_ALL_FINITE).formula(10, 20)
@@ -100,34 +110,53 @@ def _clipped(x, high):
 #: The formula of the text first, then others that are common, where these round elsewhere.
 _REAL = family(
     {
-        "Acos": xp.acos, "Acosh": xp.acosh, "Asin": xp.asin, "Asinh": xp.asinh, "Atan": xp.atan,
-        "Atanh": xp.atanh, "Cos": xp.cos, "Cosh": xp.cosh, "Erf": _erf, "Exp": xp.exp,
-        "Log": xp.log, "Sin": xp.sin, "Sinh": xp.sinh, "Tan": xp.tan,
-        "Tanh": xp.tanh, "Sqrt": (xp.sqrt, lambda x: xp.pow(x, 0.5)),
+        "Acos": xp.acos,
+        "Acosh": xp.acosh,
+        "Asin": xp.asin,
+        "Asinh": xp.asinh,
+        "Atan": xp.atan,
+        "Atanh": xp.atanh,
+        "Cos": xp.cos,
+        "Cosh": xp.cosh,
+        "Erf": _erf,
+        "Exp": xp.exp,
+        "Log": xp.log,
+        "Sin": xp.sin,
+        "Sinh": xp.sinh,
+        "Tan": xp.tan,
+        "Tanh": xp.tanh,
+        "Sqrt": (xp.sqrt, lambda x: xp.pow(x, 0.5)),
         "Celu": lambda x, *, alpha: (
-            xp.maximum(x, 0) + xp.minimum(alpha * (xp.exp(x / alpha) - 1), 0)),
+            xp.maximum(x, 0) + xp.minimum(alpha * (xp.exp(x / alpha) - 1), 0)
+        ),
         "Elu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * (xp.exp(x) - 1), x),
         "HardSigmoid": lambda x, *, alpha, beta: _clipped(alpha * x + beta, 1),
         "HardSwish": (
-            lambda x: x * _clipped(x / 6 + 0.5, 1), lambda x: x * _clipped(x + 3, 6) / 6,
+            lambda x: x * _clipped(x / 6 + 0.5, 1),
+            lambda x: x * _clipped(x + 3, 6) / 6,
             lambda x: x * (_clipped(x + 3, 6) * (1 / 6)),
             lambda x: x * _clipped(x * (1 / 6) + 0.5, 1),
             # The function body has 1/6 as an attribute, in float32.
-            lambda x: x * _clipped(x * float(np.float32(1 / 6)) + 0.5, 1)),
+            lambda x: x * _clipped(x * float(np.float32(1 / 6)) + 0.5, 1),
+        ),
         "LeakyRelu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * x, x),
-        "Mish": lambda x: x * xp.tanh(_softplus(x)), "Reciprocal": lambda x: 1 / x,
+        "Mish": lambda x: x * xp.tanh(_softplus(x)),
+        "Reciprocal": lambda x: 1 / x,
         "Selu": (
             lambda x, *, alpha, gamma: (
-                gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)),
-            lambda x, *, alpha, gamma: (
-                gamma * xp.where(xp.greater(x, 0), x, alpha * xp.expm1(x)))),
-        "Shrink": _shrink, "Sigmoid": sigmoid, "Softplus": (
-            lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), _softplus),
+                gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)
+            ),
+            lambda x, *, alpha, gamma: gamma * xp.where(xp.greater(x, 0), x, alpha * xp.expm1(x)),
+        ),
+        "Shrink": _shrink,
+        "Sigmoid": sigmoid,
+        "Softplus": (lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), _softplus),
         "Softsign": lambda x: x / (1 + xp.abs(x)),
-        "SwiGLU": _gated, "Swish": lambda x, *, alpha: x * sigmoid(alpha * x),
+        "SwiGLU": _gated,
+        "Swish": lambda x, *, alpha: x * sigmoid(alpha * x),
         "ThresholdedRelu": lambda x, *, alpha: xp.where(xp.greater(x, alpha), x, xp.zeros_like(x)),
     },
-)  # fmt: skip
+)
 
 #: Functions of one tensor; also the activations of recurrent layers.
 FAMILY = {**_EXACT, **_REAL}
@@ -177,7 +206,8 @@ def clip_11(input, min=None, max=None):
 
 CLIP.formula(1, 6)(lambda input, *, min, max: clip_11(input, min, max))
 CLIP.mutant("min counted more than max where it is above it", 13, name="max_before_min")(
-    lambda input, min=None, max=None: clip(clip(input, None, max), min))  # fmt: skip
+    lambda input, min=None, max=None: clip(clip(input, None, max), min)
+)
 
 
 @operators.by_step(20)
@@ -196,22 +226,43 @@ def error_function(x, approximate, millionths=44715):
 
 
 GELU.also_honest("with the function body's constants, float32's in the tensor's type", 20)(
-    body_formula(OpVersion("", "Gelu", 20)))  # fmt: skip
-GELU.mutant_table({
-    "tanh_always": ("the approximation by tanh was taken, whatever approximate",
-                    lambda x, approximate: error_function(x, "tanh")),
-    "quick": ("the approximation by a logistic function of 1.702·x was taken",
-              lambda x, approximate: xp.tanh(0.851 * x)),
-    "root_of_two_forgotten": ("erf was taken of x, not of x/√2", lambda x, approximate: (
-        xp.erf(x) if approximate == "none" else error_function(x, approximate))),
-    "shorter_factor": ("0.0447 stood for 0.044715",
-                       lambda x, approximate: error_function(x, approximate, 44700)),
-    "square_for_cube": ("x² stood for x³", lambda x, approximate: (
-        xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x))) if approximate == "tanh"
-        else error_function(x, approximate))),
-    "tail_cut": ("results below -3 were taken for 0",
-                 lambda x, approximate: xp.where(x < -3, -1.0, error_function(x, approximate))),
-}, by=by_function)  # fmt: skip
+    body_formula(OpVersion("", "Gelu", 20))
+)
+GELU.mutant_table(
+    {
+        "tanh_always": (
+            "the approximation by tanh was taken, whatever approximate",
+            lambda x, approximate: error_function(x, "tanh"),
+        ),
+        "quick": (
+            "the approximation by a logistic function of 1.702·x was taken",
+            lambda x, approximate: xp.tanh(0.851 * x),
+        ),
+        "root_of_two_forgotten": (
+            "erf was taken of x, not of x/√2",
+            lambda x, approximate: (
+                xp.erf(x) if approximate == "none" else error_function(x, approximate)
+            ),
+        ),
+        "shorter_factor": (
+            "0.0447 stood for 0.044715",
+            lambda x, approximate: error_function(x, approximate, 44700),
+        ),
+        "square_for_cube": (
+            "x² stood for x³",
+            lambda x, approximate: (
+                xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x)))
+                if approximate == "tanh"
+                else error_function(x, approximate)
+            ),
+        ),
+        "tail_cut": (
+            "results below -3 were taken for 0",
+            lambda x, approximate: xp.where(x < -3, -1.0, error_function(x, approximate)),
+        ),
+    },
+    by=by_function,
+)
 
 
 @GELU.mutant("erf was a polynomial that is good to 1.5e-7", by=by_function)
@@ -274,17 +325,30 @@ def _by_products(x, y):
 
 #: Functions of two tensors, and those of them that round nothing.
 PAIRS = {
-    "Add": xp.add, "Sub": xp.subtract, "Mul": xp.multiply, "Div": _divided, "Pow": _power,
-    "Less": xp.less, "LessOrEqual": xp.less_equal, "Greater": xp.greater,
-    "GreaterOrEqual": xp.greater_equal, "Equal": xp.equal,
-    "And": xp.logical_and, "Or": xp.logical_or, "Xor": xp.logical_xor,
-    "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor,
-}  # fmt: skip
+    "Add": xp.add,
+    "Sub": xp.subtract,
+    "Mul": xp.multiply,
+    "Div": _divided,
+    "Pow": _power,
+    "Less": xp.less,
+    "LessOrEqual": xp.less_equal,
+    "Greater": xp.greater,
+    "GreaterOrEqual": xp.greater_equal,
+    "Equal": xp.equal,
+    "And": xp.logical_and,
+    "Or": xp.logical_or,
+    "Xor": xp.logical_xor,
+    "BitwiseAnd": np.bitwise_and,
+    "BitwiseOr": np.bitwise_or,
+    "BitwiseXor": np.bitwise_xor,
+}
 EXACT = {*PAIRS} - {"Add", "Sub", "Mul", "Div", "Pow"}
 #: Other sound ways, by their remarks.
 SOUND: dict[str, Any] = {n: {"": partial(_to_either_side, PAIRS[n])} for n in ("Add", "Sub", "Mul")}
-SOUND["Pow"] = {"with the exponent in the base's type": _in_one_type,
-                "where powers are products of many factors": _by_products}  # fmt: skip
+SOUND["Pow"] = {
+    "with the exponent in the base's type": _in_one_type,
+    "where powers are products of many factors": _by_products,
+}
 
 
 def _aligned(a, b, broadcast, axis):
@@ -303,8 +367,11 @@ def _aligned(a, b, broadcast, axis):
 
 #: Functions that are easily taken for each other, and the opposite of each comparison.
 SIBLINGS = (
-    "And Or Xor", "BitwiseAnd BitwiseOr BitwiseXor", "Less LessOrEqual", "Greater GreaterOrEqual",
-)  # fmt: skip
+    "And Or Xor",
+    "BitwiseAnd BitwiseOr BitwiseXor",
+    "Less LessOrEqual",
+    "Greater GreaterOrEqual",
+)
 OPPOSITES = {"Less": "GreaterOrEqual", "LessOrEqual": "Greater"}
 OPPOSITES |= {opposite: name for name, opposite in OPPOSITES.items()}
 
@@ -315,22 +382,41 @@ def _wrong(name):
     siblings = (one for group in SIBLINGS if name in group.split() for one in group.split())
     found: dict[str, tuple[Any, ...]] = {
         f"{other.lower()}_computed": (f"{other} was computed", PAIRS[other])
-        for other in siblings if other != name
-    }  # fmt: skip
+        for other in siblings
+        if other != name
+    }
     if name == "Equal":
-        found["bits_compared"] = ("the bits of floating numbers were compared",
+        found["bits_compared"] = (
+            "the bits of floating numbers were compared",
             lambda a, b: a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"),
-            *FLOATS)  # fmt: skip
-    return found if not opposite else found | {
-        "not_the_opposite": (f"not {opposite} was computed, which NaN makes true",
-            lambda a, b: ~PAIRS[opposite](a, b), *FLOATS),
-        # Infinities differ by NaN, which is neither less nor greater, as equal numbers are not.
-        "by_the_difference": ("a − b was compared with 0",
-            lambda a, b: right(a - b, a.dtype.type(0)), *SIGNED, *UNSIGNED,
-            *(FLOATS if "Equal" in name else ())),
-        "sign_bit_misread": ("signed integers were compared as unsigned, others as signed",
-            lambda a, b: right(a ^ _sign_bit(a), b ^ _sign_bit(b)), *SIGNED, *UNSIGNED),
-    }  # fmt: skip
+            *FLOATS,
+        )
+    return (
+        found
+        if not opposite
+        else found
+        | {
+            "not_the_opposite": (
+                f"not {opposite} was computed, which NaN makes true",
+                lambda a, b: ~PAIRS[opposite](a, b),
+                *FLOATS,
+            ),
+            # Infinities differ by NaN, which is neither less nor greater, as equal numbers are not.
+            "by_the_difference": (
+                "a − b was compared with 0",
+                lambda a, b: right(a - b, a.dtype.type(0)),
+                *SIGNED,
+                *UNSIGNED,
+                *(FLOATS if "Equal" in name else ()),
+            ),
+            "sign_bit_misread": (
+                "signed integers were compared as unsigned, others as signed",
+                lambda a, b: right(a ^ _sign_bit(a), b ^ _sign_bit(b)),
+                *SIGNED,
+                *UNSIGNED,
+            ),
+        }
+    )
 
 
 def _sign_bit(x):
@@ -361,9 +447,12 @@ for _name, _right in PAIRS.items():
         _made.also_honest(_remark, by=_by)(_other)
     _made.mutant_table(_wrong(_name) if _name in EXACT else {}, by=_by)
     if _name == "Div":
-        _made.mutant("negative quotients were rounded down", name="quotients_rounded_down",
-                     only=SIGNED, by=_by)(
-            lambda a, b: (_divided(a, b), a // b)[1])  # fmt: skip
+        _made.mutant(
+            "negative quotients were rounded down",
+            name="quotients_rounded_down",
+            only=SIGNED,
+            by=_by,
+        )(lambda a, b: (_divided(a, b), a // b)[1])
 
 
 @MOD.formula(by=lambda formula: {since: partial(formula, since) for since in (10, 13, 28)})
@@ -417,15 +506,19 @@ def _over(x, count):
 
 # Version 13 forbids an fmod of 1, which is that mistake in the others.
 MOD.mutant("the sign was the dividend's, as in C", 13, name="sign_of_the_dividend", only=SIGNED)(
-    lambda A, B, *, fmod: (modulo(13, A, B, fmod=fmod), xp.fmod(A, B))[1])  # fmt: skip
+    lambda A, B, *, fmod: (modulo(13, A, B, fmod=fmod), xp.fmod(A, B))[1]
+)
 SHIFT.mutant("the amount was taken modulo the width", 28, name="shifted_modulo_the_width")(
-    lambda X, Y, *, direction: shifted(
-        X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction))  # fmt: skip
+    lambda X, Y, *, direction: shifted(X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction)
+)
 SHIFT.mutant("the direction was ignored", name="always_to_the_left")(
-    lambda X, Y, *, direction: shifted(X, Y, direction="LEFT"))  # fmt: skip
+    lambda X, Y, *, direction: shifted(X, Y, direction="LEFT")
+)
 SHIFT.mutant("zeros were shifted in, whatever the sign", 28, name="zeros_shifted_in", only=SIGNED)(
-    lambda X, Y, *, direction: shifted(*(
-        x.view(f"u{x.itemsize}") for x in (X, Y)), direction=direction).view(X.dtype))  # fmt: skip
+    lambda X, Y, *, direction: shifted(
+        *(x.view(f"u{x.itemsize}") for x in (X, Y)), direction=direction
+    ).view(X.dtype)
+)
 
 
 def _of_many(function, stretched, *data_0):
@@ -439,13 +532,17 @@ for _name, *_functions in (
     ("Max", lambda *data: reduce(xp.maximum, data)),
     ("Min", lambda *data: reduce(xp.minimum, data)),
     # The sum divided, in any order; the sum of shares; and a running mean.
-    ("Mean", lambda *data: _over(reduce(xp.add, data), len(data)),
-     lambda *data: _over(_summed(*data), len(data)),
-     lambda *data: _summed(*(_over(x, len(data)) for x in data)),
-     lambda *data: reduce(
-         lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0])),
+    (
+        "Mean",
+        lambda *data: _over(reduce(xp.add, data), len(data)),
+        lambda *data: _over(_summed(*data), len(data)),
+        lambda *data: _summed(*(_over(x, len(data)) for x in data)),
+        lambda *data: reduce(
+            lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0]
+        ),
+    ),
     ("Sum", lambda *data: reduce(xp.add, data), _summed),
-):  # fmt: skip
+):
     _each = {since: since >= 8 for since in opset.versions("", _name)}
     _made = operator(_name, exact=_name in ("Max", "Min"))
     _made.ways(operators.by_step(each=_each)(_of_many), *_functions)

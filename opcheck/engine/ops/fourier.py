@@ -154,59 +154,118 @@ def _padded_in_front(x, bins, length, inverse, folded):
 
 #: Wrong transforms, of either operator.
 _WRONG = {
-    "turned_the_other_way": ("factors turned the other way", lambda x, k, n, inverse, *of:
-        _transform(x, k, n, 1 - inverse, *of) * n ** (1 - 2 * inverse)),
-    "unitary": ("the result was divided by the root of the length", lambda x, k, n, inverse, *of:
-        _transform(x, k, n, inverse, *of) * n ** (inverse - 0.5)),
-    "parts_exchanged": ("real and imaginary parts were exchanged",
-        lambda *how: _transform(*how)[..., ::-1]),
-    "imaginary_part_ignored": ("imaginary parts of the input were ignored",
-        lambda x, *how: _transform(x * np.array([1, 0], x.dtype)[: x.shape[-1]], *how)),
-    "length_of_a_power_of_2": ("the length was rounded up to a power of 2",
-        lambda x, bins, length, *how: _transform(x, bins, 1 << (length - 1).bit_length(), *how)),
-    "last_value_left_out": ("the last value of a signal was left out",
-        lambda x, *how: _transform(x[..., : max(x.shape[-2] - 1, 1), :], *how)),
-    **{f"factors_in_{name}": (f"factors were rounded to {name}", partial(_coarse, name))
-       for name in ("float16", "bfloat16")},
-}  # fmt: skip
+    "turned_the_other_way": (
+        "factors turned the other way",
+        lambda x, k, n, inverse, *of: (
+            _transform(x, k, n, 1 - inverse, *of) * n ** (1 - 2 * inverse)
+        ),
+    ),
+    "unitary": (
+        "the result was divided by the root of the length",
+        lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * n ** (inverse - 0.5),
+    ),
+    "parts_exchanged": (
+        "real and imaginary parts were exchanged",
+        lambda *how: _transform(*how)[..., ::-1],
+    ),
+    "imaginary_part_ignored": (
+        "imaginary parts of the input were ignored",
+        lambda x, *how: _transform(x * np.array([1, 0], x.dtype)[: x.shape[-1]], *how),
+    ),
+    "length_of_a_power_of_2": (
+        "the length was rounded up to a power of 2",
+        lambda x, bins, length, *how: _transform(x, bins, 1 << (length - 1).bit_length(), *how),
+    ),
+    "last_value_left_out": (
+        "the last value of a signal was left out",
+        lambda x, *how: _transform(x[..., : max(x.shape[-2] - 1, 1), :], *how),
+    ),
+    **{
+        f"factors_in_{name}": (f"factors were rounded to {name}", partial(_coarse, name))
+        for name in ("float16", "bfloat16")
+    },
+}
 DFT.mutant_table(_WRONG, by=_versions)
-DFT.mutant_table({
-    "inverse_not_divided": ("the inverse was not divided by the length",
-        lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * n**inverse),
-    "divided_forwards": ("the transform was divided by the length, and not the inverse",
-        lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * n ** (2 * inverse - 1)),
-    "divided_by_what_there_is": ("the inverse was divided by the values that there are",
-        lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * (
-            n / x.shape[-2]) ** inverse),
-    "padded_in_front": ("zeros came before a signal that is too short", _padded_in_front),
-    "conjugates_left_out": ("the other half of a one-sided spectrum was left out",
-        lambda x, k, n, inverse, folded: _transform(x, k, n, inverse, False)[..., : 2 - folded]),
-    "all_but_the_first_twice": ("the bin of half the length counted twice in a one-sided inverse",
-        lambda x, k, n, inverse, folded: _transform(x * (1 + (folded & (
-            np.arange(x.shape[-2]) * 2 == n))).astype(x.dtype)[:, None], k, n, inverse, folded)),
-}, by=_versions)  # fmt: skip
+DFT.mutant_table(
+    {
+        "inverse_not_divided": (
+            "the inverse was not divided by the length",
+            lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * n**inverse,
+        ),
+        "divided_forwards": (
+            "the transform was divided by the length, and not the inverse",
+            lambda x, k, n, inverse, *of: (
+                _transform(x, k, n, inverse, *of) * n ** (2 * inverse - 1)
+            ),
+        ),
+        "divided_by_what_there_is": (
+            "the inverse was divided by the values that there are",
+            lambda x, k, n, inverse, *of: (
+                _transform(x, k, n, inverse, *of) * (n / x.shape[-2]) ** inverse
+            ),
+        ),
+        "padded_in_front": ("zeros came before a signal that is too short", _padded_in_front),
+        "conjugates_left_out": (
+            "the other half of a one-sided spectrum was left out",
+            lambda x, k, n, inverse, folded: _transform(x, k, n, inverse, False)[..., : 2 - folded],
+        ),
+        "all_but_the_first_twice": (
+            "the bin of half the length counted twice in a one-sided inverse",
+            lambda x, k, n, inverse, folded: _transform(
+                x * (1 + (folded & (np.arange(x.shape[-2]) * 2 == n))).astype(x.dtype)[:, None],
+                k,
+                n,
+                inverse,
+                folded,
+            ),
+        ),
+    },
+    by=_versions,
+)
 STFT.mutant_table(_WRONG, by=lambda transform: _of_frames(partial(_stft, transform)))
 
 
 def _longer(ends):
     """The spectra of a signal with zeros at its ends: so many as `ends(count, step, length)`."""
     return lambda signal, step, window, length, onesided: _stft(
-        _transform, np.pad(signal, [(0, 0), ends(signal.shape[1], step, length), (0, 0)]),
-        step, window, length, onesided)  # fmt: skip
+        _transform,
+        np.pad(signal, [(0, 0), ends(signal.shape[1], step, length), (0, 0)]),
+        step,
+        window,
+        length,
+        onesided,
+    )
 
 
-STFT.mutant_table({
-    "centered": ("frames were centered, with zeros around the signal",
-        _longer(lambda count, step, length: (length // 2, length // 2))),
-    "tail_padded": ("a last frame was filled up with zeros",
-        _longer(lambda count, step, length: (0, (length - count) % step))),
-    "last_frame_left_out": ("the last frame was left out",
-        lambda *how: _stft(_transform, *how)[:, :-1]),
-    "window_reversed": ("the window was reversed", lambda signal, step, window, *how: _stft(
-        _transform, signal, step, None if window is None else window[::-1], *how)),
-    "window_applied_twice": ("the window was applied twice", lambda signal, step, window, *how:
-        _stft(_transform, signal, step, None if window is None else window * window, *how)),
-}, by=_of_frames)  # fmt: skip
+STFT.mutant_table(
+    {
+        "centered": (
+            "frames were centered, with zeros around the signal",
+            _longer(lambda count, step, length: (length // 2, length // 2)),
+        ),
+        "tail_padded": (
+            "a last frame was filled up with zeros",
+            _longer(lambda count, step, length: (0, (length - count) % step)),
+        ),
+        "last_frame_left_out": (
+            "the last frame was left out",
+            lambda *how: _stft(_transform, *how)[:, :-1],
+        ),
+        "window_reversed": (
+            "the window was reversed",
+            lambda signal, step, window, *how: _stft(
+                _transform, signal, step, None if window is None else window[::-1], *how
+            ),
+        ),
+        "window_applied_twice": (
+            "the window was applied twice",
+            lambda signal, step, window, *how: _stft(
+                _transform, signal, step, None if window is None else window * window, *how
+            ),
+        ),
+    },
+    by=_of_frames,
+)
 
 
 # Windows, for periodic and symmetric signals.
@@ -236,37 +295,64 @@ def _cosines(a, b, c, cos, n, period):
 
 
 #: The shares of 1, of the cosine, and of that of twice the angle, as the function bodies have them.
-_SHARES = {"HannWindow": (0.5, 0.5, 0), "HammingWindow": (25 / 46, 21 / 46, 0),
-           "BlackmanWindow": (0.42, 0.5, 0.08)}  # fmt: skip
+_SHARES = {
+    "HannWindow": (0.5, 0.5, 0),
+    "HammingWindow": (25 / 46, 21 / 46, 0),
+    "BlackmanWindow": (0.42, 0.5, 0.08),
+}
 #: Those that others give a window of that name, or the next window's.
-_OTHERS: Any = {"HannWindow": _SHARES["HammingWindow"], "HammingWindow": (0.54, 0.46, 0),
-                "BlackmanWindow": (7938 / 18608, 9240 / 18608, 1430 / 18608)}  # fmt: skip
+_OTHERS: Any = {
+    "HannWindow": _SHARES["HammingWindow"],
+    "HammingWindow": (0.54, 0.46, 0),
+    "BlackmanWindow": (7938 / 18608, 9240 / 18608, 1430 / 18608),
+}
 for _name, _shares in _SHARES.items():
     _op = operator(_name, of_integers=True, of_scalars=("int32", "int64"))
     _of: Any = partial(_cosines, *_shares)
     _op.formula(by=_window)(_of)
     if _name == "HannWindow":
-        _op.also_honest("", by=_window)(lambda cos, n, period: (
-            half := xp.sin(n * (_pi() / xp.real(period)))) * half)  # fmt: skip
-    _op.mutant_table({
-        "of_other_shares": ("other shares of the cosines were in use",
-            partial(_cosines, *_OTHERS[_name])),
-        "between_points": ("points lay in the middle of steps",
-            lambda cos, n, period, of=_of: of(cos, n + 0.5, period)),
-        "period_of_one_more": ("the period had a step more",
-            lambda cos, n, period, of=_of: of(cos, n, period + 1 or 1)),
-        "half_a_turn": ("the window was its first half, stretched",
-            lambda cos, n, period, of=_of: of(cos, n, 2 * period)),
-        "begins_in_the_middle": ("the window began with its middle",
-            lambda cos, n, period, of=_of: of(lambda x: -cos(x), n, period)),
-        **{f"computed_in_{t.__name__}": (f"the window was computed in {t.__name__}",
-               lambda cos, n, period, of=_of, t=t: of(cos, n.astype(t), t(period)).astype(t))
-           for t in (np.float16, ml_dtypes.bfloat16)},
-    }, by=_window)  # fmt: skip
-    _op.mutant_table({
-        "rounded_to_nearest": ("integers were rounded and not cut off", np.rint),
-        "rounded_up": ("integers were rounded up", lambda y: np.ceil(y - 1e-6)),
-    }, by=lambda cut, of=_of: _window(of, cut=cut))  # fmt: skip
+        _op.also_honest("", by=_window)(
+            lambda cos, n, period: (half := xp.sin(n * (_pi() / xp.real(period)))) * half
+        )
+    _op.mutant_table(
+        {
+            "of_other_shares": (
+                "other shares of the cosines were in use",
+                partial(_cosines, *_OTHERS[_name]),
+            ),
+            "between_points": (
+                "points lay in the middle of steps",
+                lambda cos, n, period, of=_of: of(cos, n + 0.5, period),
+            ),
+            "period_of_one_more": (
+                "the period had a step more",
+                lambda cos, n, period, of=_of: of(cos, n, period + 1 or 1),
+            ),
+            "half_a_turn": (
+                "the window was its first half, stretched",
+                lambda cos, n, period, of=_of: of(cos, n, 2 * period),
+            ),
+            "begins_in_the_middle": (
+                "the window began with its middle",
+                lambda cos, n, period, of=_of: of(lambda x: -cos(x), n, period),
+            ),
+            **{
+                f"computed_in_{t.__name__}": (
+                    f"the window was computed in {t.__name__}",
+                    lambda cos, n, period, of=_of, t=t: of(cos, n.astype(t), t(period)).astype(t),
+                )
+                for t in (np.float16, ml_dtypes.bfloat16)
+            },
+        },
+        by=_window,
+    )
+    _op.mutant_table(
+        {
+            "rounded_to_nearest": ("integers were rounded and not cut off", np.rint),
+            "rounded_up": ("integers were rounded up", lambda y: np.ceil(y - 1e-6)),
+        },
+        by=lambda cut, of=_of: _window(of, cut=cut),
+    )
 
 
 # Bands on the mel scale, of a spectrum's values.
@@ -274,11 +360,25 @@ MEL = operator("MelWeightMatrix", of_integers=True, of_scalars=("int32", "int64"
 
 
 @by_step(17, options=["cut", "mark", "more"])
-def _of_bands(points, num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz, *,
-              output_datatype, cut=np.floor, mark=lambda y, left, right: y, more=1):  # fmt: skip
+def _of_bands(
+    points,
+    num_mel_bins,
+    dft_length,
+    sample_rate,
+    lower_edge_hertz,
+    upper_edge_hertz,
+    *,
+    output_datatype,
+    cut=np.floor,
+    mark=lambda y, left, right: y,
+    more=1,
+):
     """The formula, from `points(u, v, n)`: n + 2 frequencies from u on, in units of 700 Hz."""
-    count, length, rate = map(scalar, ("num_mel_bins", "dft_length", "sample_rate"),
-                              (num_mel_bins, dft_length, sample_rate))  # fmt: skip
+    count, length, rate = map(
+        scalar,
+        ("num_mel_bins", "dft_length", "sample_rate"),
+        (num_mel_bins, dft_length, sample_rate),
+    )
     edges = {"lower_edge_hertz": lower_edge_hertz, "upper_edge_hertz": upper_edge_hertz}
     low, high = (float(scalar(name, xp.values_of(x))) for name, x in edges.items())
     unsaid(f"{count} bands of {length} values, {rate} a second", count < 0 or min(length, rate) < 1)
@@ -307,22 +407,48 @@ def _mels(u, v, n, steps=2, forth=np.log1p, back=np.expm1):
 
 
 MEL.formula(by=_of_bands)(_mels)
-MEL.mutant_table({
-    "up_to_the_upper_edge": ("the last band ended at the upper edge", partial(_mels, steps=1)),
-    "linear_below_1000_hz": ("the mel scale was linear below 1000 Hz", partial(_mels,
-        forth=lambda f: np.where(f < 10 / 7, f * 0.7, 1 + np.log(np.maximum(f * 0.7, 1)) / 1.03),
-        back=lambda m: np.where(m < 1, m, np.exp((m - 1) * 1.03)) / 0.7)),
-    **{f"computed_in_{t.__name__}": (f"frequencies were computed in {t.__name__}",
-           lambda u, v, n, t=t: _mels(u, v, n, forth=lambda f: np.log1p(f.astype(t)),
-               back=lambda m: np.expm1(m.astype(t)).astype(np.float64)))
-       for t in (np.float16, ml_dtypes.bfloat16)},
-}, by=_of_bands)  # fmt: skip
-MEL.mutant_table({
-    "rounded_to_nearest": ("frequencies were rounded to the nearest bin", {"cut": np.rint}),
-    "between_bins": ("frequencies lay between bins", {"cut": np.positive}),
-    "length_as_it_is": ("bins were counted by the length, and not by one more", {"more": 0}),
-    "flat_within_a_bin": ("bands within a bin had no peak",
-        {"mark": lambda y, left, right: y * (left < right)}),
-    "of_area_1": ("triangles had the same area, and not the same peak",
-        {"mark": lambda y, left, right: y * (2 / np.maximum(right - left, 1))}),
-}, by=lambda options: _of_bands(_mels, **options))  # fmt: skip
+MEL.mutant_table(
+    {
+        "up_to_the_upper_edge": ("the last band ended at the upper edge", partial(_mels, steps=1)),
+        "linear_below_1000_hz": (
+            "the mel scale was linear below 1000 Hz",
+            partial(
+                _mels,
+                forth=lambda f: np.where(
+                    f < 10 / 7, f * 0.7, 1 + np.log(np.maximum(f * 0.7, 1)) / 1.03
+                ),
+                back=lambda m: np.where(m < 1, m, np.exp((m - 1) * 1.03)) / 0.7,
+            ),
+        ),
+        **{
+            f"computed_in_{t.__name__}": (
+                f"frequencies were computed in {t.__name__}",
+                lambda u, v, n, t=t: _mels(
+                    u,
+                    v,
+                    n,
+                    forth=lambda f: np.log1p(f.astype(t)),
+                    back=lambda m: np.expm1(m.astype(t)).astype(np.float64),
+                ),
+            )
+            for t in (np.float16, ml_dtypes.bfloat16)
+        },
+    },
+    by=_of_bands,
+)
+MEL.mutant_table(
+    {
+        "rounded_to_nearest": ("frequencies were rounded to the nearest bin", {"cut": np.rint}),
+        "between_bins": ("frequencies lay between bins", {"cut": np.positive}),
+        "length_as_it_is": ("bins were counted by the length, and not by one more", {"more": 0}),
+        "flat_within_a_bin": (
+            "bands within a bin had no peak",
+            {"mark": lambda y, left, right: y * (left < right)},
+        ),
+        "of_area_1": (
+            "triangles had the same area, and not the same peak",
+            {"mark": lambda y, left, right: y * (2 / np.maximum(right - left, 1))},
+        ),
+    },
+    by=lambda options: _of_bands(_mels, **options),
+)

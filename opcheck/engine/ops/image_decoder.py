@@ -58,15 +58,18 @@ def undecided(image, stored, data):
         "how exactly a lossy format is decoded": (
             image.format in ("JPEG", "JPEG2000")
             or (image.format == "WEBP" and data[12:16] != b"VP8L")
-            or (image.format == "TIFF" and about.get("compression") not in _LOSSLESS)),
+            or (image.format == "TIFF" and about.get("compression") not in _LOSSLESS)
+        ),
         "which of several images": getattr(image, "n_frames", 1) > 1,
         "what becomes of an orientation": image.getexif().get(274, 1) != 1,
         "what becomes of a profile of colors": {"gamma", "icc_profile", "chromaticity"} & {*about},
         "what becomes of transparency": "transparency" in about or not is_opaque,
         "how samples are brought to 8 bits": (
             image.mode not in ("1", "L", "P", "RGB", "RGBA", "LA")
-            or re.search(";1[0-9]", stored) or (most and 255 % (int(most[0]) or 1))),
-    }  # fmt: skip
+            or re.search(";1[0-9]", stored)
+            or (most and 255 % (int(most[0]) or 1))
+        ),
+    }
     return next((why for why, holds in whys.items() if holds), "")
 
 
@@ -90,29 +93,62 @@ def pixels(image, pixel_format):
     return np.asarray(image.convert("L"))[..., None]
 
 
-OP.mutant_table({
-    "channels_first": ("channels came before rows", lambda *of: np.moveaxis(pixels(*of), -1, 0)),
-    "upside_down": ("rows came from the last to the first", lambda *of: pixels(*of)[::-1]),
-    "columns_first": ("columns came before rows", lambda *of: pixels(*of).swapaxes(0, 1)),
-    "always_bgr": ("blue came first, whatever pixel_format says", lambda image, form:
-        pixels(image, "BGR" if form == "RGB" else form)),
-    "gray_without_channels": ("an image in gray had two axes", lambda image, form:
-        pixels(image, form)[..., 0] if form == "Grayscale" else pixels(image, form)),
-    "gray_thrice": ("an image in gray had three channels", lambda image, form:
-        np.repeat(pixels(image, form), 3 if form == "Grayscale" else 1, axis=-1)),
-    "gray_files_have_one_channel": ("a file without colors had one channel in every format",
-        lambda image, form: pixels(image, form)[..., : 1 if image.mode in ("1", "L") else 3]),
-    "gray_files_have_no_channels": ("a file without colors had two axes", lambda image, form:
-        pixels(image, form)[..., 0] if image.mode in ("1", "L") else pixels(image, form)),
-    "palette_as_gray": ("the numbers of colors in a palette were the colors", lambda image, form:
-        np.repeat(np.asarray(image)[..., None], 1 if form == "Grayscale" else 3, axis=-1)
-        if image.mode == "P" else pixels(image, form)),
-    "bits_as_numbers": ("white was 1 in images of two colors", lambda image, form:
-        pixels(image, form) // (255 if image.mode == "1" else 1)),
-}, by=decoder)  # fmt: skip
+OP.mutant_table(
+    {
+        "channels_first": (
+            "channels came before rows",
+            lambda *of: np.moveaxis(pixels(*of), -1, 0),
+        ),
+        "upside_down": ("rows came from the last to the first", lambda *of: pixels(*of)[::-1]),
+        "columns_first": ("columns came before rows", lambda *of: pixels(*of).swapaxes(0, 1)),
+        "always_bgr": (
+            "blue came first, whatever pixel_format says",
+            lambda image, form: pixels(image, "BGR" if form == "RGB" else form),
+        ),
+        "gray_without_channels": (
+            "an image in gray had two axes",
+            lambda image, form: (
+                pixels(image, form)[..., 0] if form == "Grayscale" else pixels(image, form)
+            ),
+        ),
+        "gray_thrice": (
+            "an image in gray had three channels",
+            lambda image, form: np.repeat(
+                pixels(image, form), 3 if form == "Grayscale" else 1, axis=-1
+            ),
+        ),
+        "gray_files_have_one_channel": (
+            "a file without colors had one channel in every format",
+            lambda image, form: pixels(image, form)[..., : 1 if image.mode in ("1", "L") else 3],
+        ),
+        "gray_files_have_no_channels": (
+            "a file without colors had two axes",
+            lambda image, form: (
+                pixels(image, form)[..., 0] if image.mode in ("1", "L") else pixels(image, form)
+            ),
+        ),
+        "palette_as_gray": (
+            "the numbers of colors in a palette were the colors",
+            lambda image, form: (
+                np.repeat(np.asarray(image)[..., None], 1 if form == "Grayscale" else 3, axis=-1)
+                if image.mode == "P"
+                else pixels(image, form)
+            ),
+        ),
+        "bits_as_numbers": (
+            "white was 1 in images of two colors",
+            lambda image, form: pixels(image, form) // (255 if image.mode == "1" else 1),
+        ),
+    },
+    by=decoder,
+)
 
 
 for _name in _LISTED:
-    _by = partial(decoder, opened=lambda stream, form=_name: (
-        image if (image := opened(stream)) and image.format != form else None))  # fmt: skip
+    _by = partial(
+        decoder,
+        opened=lambda stream, form=_name: (
+            image if (image := opened(stream)) and image.format != form else None
+        ),
+    )
     OP.mutant(f"{_name} was not supported", name=f"no_{_name.lower()}", by=_by)(pixels)

@@ -57,7 +57,8 @@ def _slices(data, indices, batch_dims):
 
 OPS["GatherND"].formula(11)(lambda data, indices: data[_slices(data, indices, 0)])
 OPS["GatherND"].formula(12, 13)(
-    lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)])  # fmt: skip
+    lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)]
+)
 _ascending = sorted  # which is an attribute of Unique
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 
@@ -258,22 +259,40 @@ def by_index(function, back, data, indices, *, axis):
 
 
 OPS["Gather"].formula(by=by_index)(xp.take)
-OPS["Gather"].mutant_table({
-    "indices_first": ("the axes of the indices came first, wherever the axis was",
-        lambda data, i, axis: np.take(np.moveaxis(data, axis, 0), i, axis=0)),
-    "indices_last": ("the axes of the indices came last, wherever the axis was",
-        lambda data, i, axis: np.take(np.moveaxis(data, axis, -1), i, axis=-1)),
-    "indices_as_vector": ("the indices were read as a vector",
-        lambda data, i, axis: xp.take(data, i.reshape(-1), axis)),
-    "index_keeps_its_axis": ("a single index kept an axis of one element",
-        lambda data, i, axis: xp.take(data, i if i.ndim else i.reshape(1), axis)),
-    "indices_column_major": ("the indices were read in column-major order",
-        lambda data, i, axis: xp.take(data, i.reshape(i.shape[::-1]).T, axis)),
-    "as_gather_elements": ("GatherElements was computed where the shapes allowed it",
-        lambda data, i, axis: np.take_along_axis(data, i, axis) if data.ndim == i.ndim and (
-            [*np.delete(data.shape, axis)] == [*np.delete(i.shape, axis)])
-        else xp.take(data, i, axis)),
-}, by=by_index)  # fmt: skip
+OPS["Gather"].mutant_table(
+    {
+        "indices_first": (
+            "the axes of the indices came first, wherever the axis was",
+            lambda data, i, axis: np.take(np.moveaxis(data, axis, 0), i, axis=0),
+        ),
+        "indices_last": (
+            "the axes of the indices came last, wherever the axis was",
+            lambda data, i, axis: np.take(np.moveaxis(data, axis, -1), i, axis=-1),
+        ),
+        "indices_as_vector": (
+            "the indices were read as a vector",
+            lambda data, i, axis: xp.take(data, i.reshape(-1), axis),
+        ),
+        "index_keeps_its_axis": (
+            "a single index kept an axis of one element",
+            lambda data, i, axis: xp.take(data, i if i.ndim else i.reshape(1), axis),
+        ),
+        "indices_column_major": (
+            "the indices were read in column-major order",
+            lambda data, i, axis: xp.take(data, i.reshape(i.shape[::-1]).T, axis),
+        ),
+        "as_gather_elements": (
+            "GatherElements was computed where the shapes allowed it",
+            lambda data, i, axis: (
+                np.take_along_axis(data, i, axis)
+                if data.ndim == i.ndim
+                and ([*np.delete(data.shape, axis)] == [*np.delete(i.shape, axis)])
+                else xp.take(data, i, axis)
+            ),
+        ),
+    },
+    by=by_index,
+)
 
 
 @OPS["Gather"].mutant("an index out of range gave zeros", of_validity=True)
@@ -315,27 +334,49 @@ OPS["TopK"].formula(by=by_axis)(xp.top_k)
 
 
 # What is made of the results.
-OPS["TopK"].mutant_table({
-    "places_in_the_tensor": ("Indices were places in the whole tensor",
-        lambda x, values, indices, axis: (
-            values, np.take_along_axis(np.arange(x.size).reshape(x.shape), indices, axis))),
-    "places_in_the_output": ("Indices were places in the output",
-        lambda x, values, at, axis: (values, np.argsort(np.argsort(at, axis), axis))),
-    "places_from_1": ("Indices counted from 1", lambda x, values, at, axis: (values, at + 1)),
-    "never_sorted": ("the elements came in the order of the input",
-        lambda x, values, at, axis: (np.take_along_axis(x, i := np.sort(at, axis), axis), i)),
-    "sorted_the_wrong_way": ("the order was the other way round",
-        lambda x, values, indices, axis: (np.flip(values, axis), np.flip(indices, axis))),
-    "values_alone_sorted": ("Values alone were sorted, and Indices in the order of the input",
-        lambda x, values, indices, axis: (values, np.sort(indices, axis))),
-}, by=lambda change: by_axis(lambda x, k, axis, largest: (
-    change(x, *xp.top_k(x, k, axis, largest), axis))))  # fmt: skip
-OPS["TopK"].mutant_table({
-    "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
-                            lambda k, length: min(k, length)),
-    "negative_k_accepted": ("a k below 0 was taken for 1", lambda k, length: 1 if k < 0 else k),
-    "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
-}, by=partial(by_axis, xp.top_k), of_validity=True)  # fmt: skip
+OPS["TopK"].mutant_table(
+    {
+        "places_in_the_tensor": (
+            "Indices were places in the whole tensor",
+            lambda x, values, indices, axis: (
+                values,
+                np.take_along_axis(np.arange(x.size).reshape(x.shape), indices, axis),
+            ),
+        ),
+        "places_in_the_output": (
+            "Indices were places in the output",
+            lambda x, values, at, axis: (values, np.argsort(np.argsort(at, axis), axis)),
+        ),
+        "places_from_1": ("Indices counted from 1", lambda x, values, at, axis: (values, at + 1)),
+        "never_sorted": (
+            "the elements came in the order of the input",
+            lambda x, values, at, axis: (np.take_along_axis(x, i := np.sort(at, axis), axis), i),
+        ),
+        "sorted_the_wrong_way": (
+            "the order was the other way round",
+            lambda x, values, indices, axis: (np.flip(values, axis), np.flip(indices, axis)),
+        ),
+        "values_alone_sorted": (
+            "Values alone were sorted, and Indices in the order of the input",
+            lambda x, values, indices, axis: (values, np.sort(indices, axis)),
+        ),
+    },
+    by=lambda change: by_axis(
+        lambda x, k, axis, largest: change(x, *xp.top_k(x, k, axis, largest), axis)
+    ),
+)
+OPS["TopK"].mutant_table(
+    {
+        "k_cut_to_the_length": (
+            "a k beyond the length of the axis was cut down to that",
+            lambda k, length: min(k, length),
+        ),
+        "negative_k_accepted": ("a k below 0 was taken for 1", lambda k, length: 1 if k < 0 else k),
+        "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
+    },
+    by=partial(by_axis, xp.top_k),
+    of_validity=True,
+)
 
 
 # NonMaxSuppression: the boxes of a class that no better one overlaps too much.
@@ -410,16 +451,26 @@ def _undecided(scores, order, chosen, most, may):
     for score in {scores[at] for at in order}:
         better = [at for at in chosen if scores[at] > score]
         tied = [at for at in order if scores[at] == score and not may[at, better].any()]
-        if len(tied) > 1 and len(better) < most and (
-            len(better) + len(tied) > most or any(may[pair] for pair in combinations(tied, 2))
-        ):  # fmt: skip
+        if (
+            len(tied) > 1
+            and len(better) < most
+            and (len(better) + len(tied) > most or any(may[pair] for pair in combinations(tied, 2)))
+        ):
             is_open("it is not said which of equal scores comes first")
 
 
 @by_step(10, 11, options=["change"])
-def of_classes(select, boxes, scores, max_output_boxes_per_class=None, iou_threshold=None,
-               score_threshold=None, *, center_point_box,
-               change=lambda rows, most: rows):  # fmt: skip
+def of_classes(
+    select,
+    boxes,
+    scores,
+    max_output_boxes_per_class=None,
+    iou_threshold=None,
+    score_threshold=None,
+    *,
+    center_point_box,
+    change=lambda rows, most: rows,
+):
     """Both versions, from the boxes selected of a class, and a change of all rows."""
     boxes, scores = bare(boxes), bare(scores)
     if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape != (*scores.shape[::2], 4):
@@ -446,32 +497,70 @@ def by_all_better(boxes, scores, most, threshold, least, center):
     return [at for n, at in enumerate(order) if kept[at] and not over[at, order[:n]].any()][:most]
 
 
-BOXES.mutant_table({
-    "or_equal": ("an overlap of just the threshold was too much",
-        lambda boxes, center, threshold: overlaps(boxes, center, np.nextafter(threshold, -1))),
-    "one_more": ("boxes held their far corners, as pixels do",
-        lambda boxes, center, threshold: overlaps(np.add(np.hstack(
-            corners(boxes.astype(np.float64), center)[:2]), [0, 0, 1, 1]), 0, threshold)),
-    "of_the_smaller": ("overlaps were measured by the smaller box", partial(
-        overlaps, whole=lambda areas, both: np.minimum(areas, areas[:, None]))),
-    # Boxes whose corners come the other way round have no area.
-    "one_corner_first": ("corners were not put in order", lambda boxes, center, threshold: overlaps(
-        boxes if center else np.hstack([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])]),
-        center, threshold)),
-}, by=lambda measure: of_classes(partial(greedy, measure=measure)))  # fmt: skip
-BOXES.mutant_table({
-    "without_least": ("boxes with just the least score were removed",
-        lambda boxes, scores, most, threshold, least, center: greedy(
-            boxes, scores, most, threshold, least and np.nextafter(least, np.inf), center)),
-    "by_all_better": ("boxes that were suppressed suppressed others", by_all_better),
-}, by=of_classes)  # fmt: skip
-BOXES.mutant_table({
-    "class_before_batch": ("rows had the class before the batch",
-                           lambda rows, most: rows[:, [1, 0, 2]]),
-    "box_before_class": ("rows had the box before the class", lambda rows, _: rows[:, [0, 2, 1]]),
-    "most_of_all": ("the most of boxes was for all classes together",
-                    lambda rows, most: rows[:most]),
-    "most_of_a_batch": ("the most of boxes was for all classes of a batch together",
-        lambda rows, most: np.concatenate(
-            [rows[:0], *(rows[rows[:, 0] == n][:most] for n in np.unique(rows[:, 0]))])),
-}, by=lambda change: of_classes(greedy, change=change))  # fmt: skip
+BOXES.mutant_table(
+    {
+        "or_equal": (
+            "an overlap of just the threshold was too much",
+            lambda boxes, center, threshold: overlaps(boxes, center, np.nextafter(threshold, -1)),
+        ),
+        "one_more": (
+            "boxes held their far corners, as pixels do",
+            lambda boxes, center, threshold: overlaps(
+                np.add(np.hstack(corners(boxes.astype(np.float64), center)[:2]), [0, 0, 1, 1]),
+                0,
+                threshold,
+            ),
+        ),
+        "of_the_smaller": (
+            "overlaps were measured by the smaller box",
+            partial(overlaps, whole=lambda areas, both: np.minimum(areas, areas[:, None])),
+        ),
+        # Boxes whose corners come the other way round have no area.
+        "one_corner_first": (
+            "corners were not put in order",
+            lambda boxes, center, threshold: overlaps(
+                boxes
+                if center
+                else np.hstack([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])]),
+                center,
+                threshold,
+            ),
+        ),
+    },
+    by=lambda measure: of_classes(partial(greedy, measure=measure)),
+)
+BOXES.mutant_table(
+    {
+        "without_least": (
+            "boxes with just the least score were removed",
+            lambda boxes, scores, most, threshold, least, center: greedy(
+                boxes, scores, most, threshold, least and np.nextafter(least, np.inf), center
+            ),
+        ),
+        "by_all_better": ("boxes that were suppressed suppressed others", by_all_better),
+    },
+    by=of_classes,
+)
+BOXES.mutant_table(
+    {
+        "class_before_batch": (
+            "rows had the class before the batch",
+            lambda rows, most: rows[:, [1, 0, 2]],
+        ),
+        "box_before_class": (
+            "rows had the box before the class",
+            lambda rows, _: rows[:, [0, 2, 1]],
+        ),
+        "most_of_all": (
+            "the most of boxes was for all classes together",
+            lambda rows, most: rows[:most],
+        ),
+        "most_of_a_batch": (
+            "the most of boxes was for all classes of a batch together",
+            lambda rows, most: np.concatenate(
+                [rows[:0], *(rows[rows[:, 0] == n][:most] for n in np.unique(rows[:, 0]))]
+            ),
+        ),
+    },
+    by=lambda change: of_classes(greedy, change=change),
+)

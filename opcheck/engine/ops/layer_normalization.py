@@ -40,8 +40,11 @@ OP.also_honest(
 )(two_pass)
 
 
-OP.mutant("`axis` alone was normalized, and not the axes after it", name="one_axis",
-          by=partial(by_inverse, alone=True))(two_pass)  # fmt: skip
+OP.mutant(
+    "`axis` alone was normalized, and not the axes after it",
+    name="one_axis",
+    by=partial(by_inverse, alone=True),
+)(two_pass)
 
 
 @OP.mutant("the variance was taken along the last axis alone", by=by_inverse)
@@ -51,15 +54,27 @@ def last_axis_alone(x, axes, epsilon):
 
 def outputs(change):
     """Version 17 with its three outputs changed."""
-    return {17: lambda X, Scale, B=None, **attrs: change(*OP.formulas[17](
-        X, Scale, B, **attrs), from_either_end(attrs["axis"], X.ndim))}  # fmt: skip
+    return {
+        17: lambda X, Scale, B=None, **attrs: change(
+            *OP.formulas[17](X, Scale, B, **attrs), from_either_end(attrs["axis"], X.ndim)
+        )
+    }
 
 
-OP.mutant_table({
-    "deviation_in_place_of_inverse": ("InvStdDev held the standard deviation",
-                                      lambda y, mean, inverse, axis: (y, mean, 1 / inverse)),
-    "variance_in_place_of_inverse": ("InvStdDev held the variance",
-        lambda y, mean, inverse, axis: (y, mean, 1 / (inverse * inverse))),
-    "axes_dropped": ("Mean and InvStdDev lost the axes that were normalized",
-        lambda y, *parts: (y, *(xp.reshape(x, x.shape[: parts[-1]]) for x in parts[:-1]))),
-}, by=outputs)  # fmt: skip
+OP.mutant_table(
+    {
+        "deviation_in_place_of_inverse": (
+            "InvStdDev held the standard deviation",
+            lambda y, mean, inverse, axis: (y, mean, 1 / inverse),
+        ),
+        "variance_in_place_of_inverse": (
+            "InvStdDev held the variance",
+            lambda y, mean, inverse, axis: (y, mean, 1 / (inverse * inverse)),
+        ),
+        "axes_dropped": (
+            "Mean and InvStdDev lost the axes that were normalized",
+            lambda y, *parts: (y, *(xp.reshape(x, x.shape[: parts[-1]]) for x in parts[:-1])),
+        ),
+    },
+    by=outputs,
+)

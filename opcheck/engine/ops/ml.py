@@ -146,11 +146,14 @@ OPS["LabelEncoder"].formula(4)(partial(_label, True))
 
 
 @OPS["Imputer"].formula(1)
-def imputed(X, *, imputed_value_floats, imputed_value_int64s, replaced_value_float,
-            replaced_value_int64):  # fmt: skip
+def imputed(
+    X, *, imputed_value_floats, imputed_value_int64s, replaced_value_float, replaced_value_int64
+):
     real = X.dtype.kind == "f"
-    floats, whole = (imputed_value_floats, replaced_value_float), (
-        imputed_value_int64s, replaced_value_int64)  # fmt: skip
+    floats, whole = (
+        (imputed_value_floats, replaced_value_float),
+        (imputed_value_int64s, replaced_value_int64),
+    )
     (values, replaced), (others, _) = (floats, whole) if real else (whole, floats)
     illegal(f"no values to put in of the kind of {X.dtype}", not values)
     is_open("imputed values of both kinds", others is not None)
@@ -217,7 +220,8 @@ OPS["Normalizer"].also_honest("")(partial(_normalized, lambda x, total: x / xp.s
 #: What changes nothing, or nothing that the texts say.
 _IGNORED = ("multi_class", "nodes_hitrates", "nodes_hitrates_as_tensor")
 LINEAR_CLASSIFIER, LINEAR_REGRESSOR, TREES, TREE_CLASSIFIER, TREE_REGRESSOR = (
-    operator(name, ML, of_integers=True, ignores=_IGNORED) for name in _MODELS)  # fmt: skip
+    operator(name, ML, of_integers=True, ignores=_IGNORED) for name in _MODELS
+)
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _MODES = (*(f"BRANCH_{name}" for name in ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")), "LEAF")
@@ -266,8 +270,9 @@ def scored(X, coefficients, intercepts, targets, by_target=True):
 
 
 @by_step(1, options=["transform"])
-def regressed(score, X, *, coefficients, intercepts, post_transform, targets,
-              transform=transformed):  # fmt: skip
+def regressed(
+    score, X, *, coefficients, intercepts, post_transform, targets, transform=transformed
+):
     unsaid("no coefficients", coefficients is None)
     unsaid(f"features of rank {X.ndim}", X.ndim != 2)
     illegal(f"{targets} targets", targets < 1)
@@ -275,8 +280,18 @@ def regressed(score, X, *, coefficients, intercepts, post_transform, targets,
 
 
 @by_step(1, options=["transform", "top"])
-def classified(score, X, *, coefficients, intercepts, post_transform, multi_class,
-               transform=transformed, top=best, **attrs):  # fmt: skip
+def classified(
+    score,
+    X,
+    *,
+    coefficients,
+    intercepts,
+    post_transform,
+    multi_class,
+    transform=transformed,
+    top=best,
+    **attrs,
+):
     labels = the_one(attrs, "classlabels_")
     is_open("what is different in multinomial classification", multi_class != 0)
     unsaid("two classes with one score", len(labels) == 2 and len(coefficients) == X.shape[-1])
@@ -432,8 +447,9 @@ def scores_of(test, X, prefix, count, aggregate, attrs):
 
 
 @by_step(1, 3, options=["transform"])
-def regressed_by_trees(test, X, *, n_targets, aggregate_function, post_transform,
-                       transform=transformed, **attrs):  # fmt: skip
+def regressed_by_trees(
+    test, X, *, n_targets, aggregate_function, post_transform, transform=transformed, **attrs
+):
     unsaid("no number of targets", n_targets is None)
     check_one_of("aggregate_function", aggregate_function, *_AGGREGATES)
     scores = scores_of(test, X, "target", n_targets, aggregate_function, attrs)
@@ -453,8 +469,17 @@ def classified_by_trees(test, X, *, post_transform, transform=transformed, top=b
 
 
 @by_step(5, options=["transform"])
-def of_trees(test, X, *, n_targets, aggregate_function, post_transform, tree_roots,
-             transform=transformed, **attrs):  # fmt: skip
+def of_trees(
+    test,
+    X,
+    *,
+    n_targets,
+    aggregate_function,
+    post_transform,
+    tree_roots,
+    transform=transformed,
+    **attrs,
+):
     unsaid("no trees, or no number of targets", n_targets is None or not tree_roots)
     check_one_of("aggregate_function", aggregate_function, *range(len(_AGGREGATES)))
     check_one_of("post_transform", post_transform, *range(len(_TRANSFORMS)))
@@ -500,8 +525,13 @@ def members(modes, values):
     return found
 
 
-_BY = {LINEAR_REGRESSOR: regressed, LINEAR_CLASSIFIER: classified, TREES: of_trees,
-       TREE_CLASSIFIER: classified_by_trees, TREE_REGRESSOR: regressed_by_trees}  # fmt: skip
+_BY = {
+    LINEAR_REGRESSOR: regressed,
+    LINEAR_CLASSIFIER: classified,
+    TREES: of_trees,
+    TREE_CLASSIFIER: classified_by_trees,
+    TREE_REGRESSOR: regressed_by_trees,
+}
 for _op, _by in _BY.items():
     _step = scored if _op in (LINEAR_REGRESSOR, LINEAR_CLASSIFIER) else holds
     _op.formula(by=_by)(_step)
@@ -511,20 +541,35 @@ for _op, _by in _BY.items():
     _op.mutant("the softmax went over rows", name="softmax_of_columns", by=_down)(_step)
     if _step is scored:
         _op.mutant("the coefficients of each feature were contiguous", name="by_feature", by=_by)(
-            partial(scored, by_target=False))  # fmt: skip
+            partial(scored, by_target=False)
+        )
     else:
         _op.mutant("NaN was compared like a number", name="missing_is_compared", by=_by)(
             lambda nodes, x, at, narrow=False: holds(nodes, np.where(x != x, np.inf, x), at, narrow)
         )
         for _one, _other in ((0, 1), (1, 0), (2, 3), (3, 2)):
-            _op.mutant(f"{_MODES[_one]} was taken for {_MODES[_other]}", by=_by,
-                       name=f"{_MODES[_one]}_is_{_MODES[_other]}".lower())(
+            _op.mutant(
+                f"{_MODES[_one]} was taken for {_MODES[_other]}",
+                by=_by,
+                name=f"{_MODES[_one]}_is_{_MODES[_other]}".lower(),
+            )(
                 lambda nodes, *given, one=_one, other=_other, **narrow: holds(
                     nodes._replace(modes=np.where(nodes.modes == one, other, nodes.modes)),
-                    *given, **narrow))  # fmt: skip
+                    *given,
+                    **narrow,
+                )
+            )
     if _op in (LINEAR_CLASSIFIER, TREE_CLASSIFIER):
-        _op.mutant_table({
-            "smallest": ("the smallest score was the top one", lambda scores, y: best(-scores, y)),
-            "labels_reversed": ("the first label was that of the last score",
-                                lambda scores, y: best(scores, y[::-1])),
-        }, by=lambda top, by=_by, step=_step: by(step, top=top))  # fmt: skip
+        _op.mutant_table(
+            {
+                "smallest": (
+                    "the smallest score was the top one",
+                    lambda scores, y: best(-scores, y),
+                ),
+                "labels_reversed": (
+                    "the first label was that of the last score",
+                    lambda scores, y: best(scores, y[::-1]),
+                ),
+            },
+            by=lambda top, by=_by, step=_step: by(step, top=top),
+        )

@@ -40,8 +40,9 @@ def split_1(input, split_=None, *, axis, split, outputs=1):
     return _split(input, axis, split, outputs, from_the_front)
 
 
-SPLIT.formula(2)(lambda input, *, axis, split, outputs=1: (
-    _split(input, axis, split, outputs, from_the_front)))  # fmt: skip
+SPLIT.formula(2)(
+    lambda input, *, axis, split, outputs=1: _split(input, axis, split, outputs, from_the_front)
+)
 SPLIT.formula(11)(lambda input, *, axis, split, outputs=1: _split(input, axis, split, outputs))
 SPLIT.formula(13)(lambda input, split=None, *, axis, outputs=1: _split(input, axis, split, outputs))
 
@@ -102,8 +103,9 @@ def _places(length, begin, end, mode):
     if not length or max(begin, end) > reach or min(begin, end) < 0:
         unsaid(f"{mode} padding of {begin} and {end} on {length}")
     if mode == "reflect":
-        return xp.called("reflected", lambda at, end: np.abs(end - np.abs(end - np.abs(at))),
-                      places, length - 1)  # fmt: skip
+        return xp.called(
+            "reflected", lambda at, end: np.abs(end - np.abs(end - np.abs(at))), places, length - 1
+        )
     clipped = np.clip(places, 0, length - 1)
     return clipped if mode == "edge" else xp.called("wrapped_around", np.mod, places, length)
 
@@ -160,8 +162,11 @@ def _pad(modes, data, pads, constant_value=None, axes=None, *, mode):
     return _padded(x, listed("pads", pads), axes, mode, fill)
 
 
-PAD.formula(11, 13)(lambda data, pads, constant_value=None, *, mode: (
-    _pad(_MODES, data, pads, constant_value, mode=mode)))  # fmt: skip
+PAD.formula(11, 13)(
+    lambda data, pads, constant_value=None, *, mode: _pad(
+        _MODES, data, pads, constant_value, mode=mode
+    )
+)
 PAD.formula(18)(partial(_pad, _MODES))
 PAD.formula(19, 21, 23, 24, 25)(partial(_pad, (*_MODES, "wrap")))
 
@@ -327,21 +332,41 @@ def as_long_as_the_first(inputs, axis):
     return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
 
 
-CONCAT.mutant_table({
-    "empty_dropped": ("empty inputs were dropped, and an empty one was given where all are",
-        lambda inputs, axis: joined([x for x in inputs if x.size] or inputs[:1], axis)),
-    "one_after_the_other": ("inputs were written one after the other in memory, whatever the axis",
-        lambda inputs, axis: np.concat(inputs, axis=None).reshape(joined(inputs, axis).shape)),
-    "as_long_as_the_first": ("every input was taken to be as long as the first",
-                             as_long_as_the_first),
-    "stacked": ("inputs were stacked along an axis of their own where each has one element",
-        lambda inputs, axis: xp.stack(inputs, axis=axis) if all(
-            x.shape[axis] == 1 for x in inputs) else joined(inputs, axis)),
-    "eight_inputs": ("of more than eight inputs only eight were written",
-                     lambda inputs, axis: joined(inputs[:8], axis), "float32"),
-    "zeros_without_sign": ("negative zeros became zeros",
-                           lambda inputs, axis: joined(inputs, axis) + 0, *FLOATING),
-}, by=along)  # fmt: skip
+CONCAT.mutant_table(
+    {
+        "empty_dropped": (
+            "empty inputs were dropped, and an empty one was given where all are",
+            lambda inputs, axis: joined([x for x in inputs if x.size] or inputs[:1], axis),
+        ),
+        "one_after_the_other": (
+            "inputs were written one after the other in memory, whatever the axis",
+            lambda inputs, axis: np.concat(inputs, axis=None).reshape(joined(inputs, axis).shape),
+        ),
+        "as_long_as_the_first": (
+            "every input was taken to be as long as the first",
+            as_long_as_the_first,
+        ),
+        "stacked": (
+            "inputs were stacked along an axis of their own where each has one element",
+            lambda inputs, axis: (
+                xp.stack(inputs, axis=axis)
+                if all(x.shape[axis] == 1 for x in inputs)
+                else joined(inputs, axis)
+            ),
+        ),
+        "eight_inputs": (
+            "of more than eight inputs only eight were written",
+            lambda inputs, axis: joined(inputs[:8], axis),
+            "float32",
+        ),
+        "zeros_without_sign": (
+            "negative zeros became zeros",
+            lambda inputs, axis: joined(inputs, axis) + 0,
+            *FLOATING,
+        ),
+    },
+    by=along,
+)
 
 
 # Shapes, and tensors under other shapes.
@@ -352,7 +377,8 @@ _TYPES = (19, 21, 23, 24, 25)
 SHAPES["Shape"].formula(1, 13)(lambda data: np.array(data.shape, np.int64))
 # Ends beyond the rank are clamped to it, as the text says.
 SHAPES["Shape"].formula(15, *_TYPES)(
-    lambda data, *, start, end: np.array(data.shape[start:end], np.int64))  # fmt: skip
+    lambda data, *, start, end: np.array(data.shape[start:end], np.int64)
+)
 SHAPES["Size"].formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shape), np.int64))
 
 
@@ -456,8 +482,11 @@ SHAPES["Constant"].formula(1, 9)(lambda *, value: value)
 def constant_of_any_kind(**values):
     unsupported("opcheck has no sparse tensors", values["sparse_value"] is not None)
     kinds = {"value_float": np.float32, "value_int": np.int64, "value_string": object}
-    found = [v if name == "value" else np.array(v, kinds[name.removesuffix("s")])
-             for name, v in values.items() if v is not None]  # fmt: skip
+    found = [
+        v if name == "value" else np.array(v, kinds[name.removesuffix("s")])
+        for name, v in values.items()
+        if v is not None
+    ]
     illegal(f"{len(found)} values; allowed: exactly one", len(found) != 1)
     return found[0]
 
@@ -479,6 +508,7 @@ def constant_of_shape(input, *, value):
 
 
 SHAPES["ConstantOfShape"].mutant(
-    "sizes with any number of axes were taken for a list", name="sizes_of_any_rank",
-    of_validity=True)(
-    lambda input, *, value: constant_of_shape(np.reshape(input, -1), value=value))  # fmt: skip
+    "sizes with any number of axes were taken for a list",
+    name="sizes_of_any_rank",
+    of_validity=True,
+)(lambda input, *, value: constant_of_shape(np.reshape(input, -1), value=value))

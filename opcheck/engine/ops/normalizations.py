@@ -78,15 +78,23 @@ def unbiased(x, axes, of=variance):
 UNBIASED = "the variance was divided by one less than the number of elements"
 #: From what makes the variance, whose place it takes.
 MUTANTS = {
-    "epsilon_after_the_root": ("epsilon was added after the root",
-        lambda of, x, axes, epsilon: 1 / (xp.sqrt(of(x, axes)) + epsilon)),
-    "epsilon_as_floor": ("epsilon was the least that the variance could be",
-        lambda of, x, axes, epsilon: 1 / xp.sqrt(xp.maximum(of(x, axes), epsilon))),
-    "unbiased": (UNBIASED, lambda of, x, axes, epsilon: (
-        1 / xp.sqrt(unbiased(x, axes, of) + epsilon))),
-    "mean_square": ("the mean square stood for the variance, as in RMSNormalization",
-        lambda of, x, axes, epsilon: 1 / xp.sqrt(mean_square(x, axes) + epsilon)),
-}  # fmt: skip
+    "epsilon_after_the_root": (
+        "epsilon was added after the root",
+        lambda of, x, axes, epsilon: 1 / (xp.sqrt(of(x, axes)) + epsilon),
+    ),
+    "epsilon_as_floor": (
+        "epsilon was the least that the variance could be",
+        lambda of, x, axes, epsilon: 1 / xp.sqrt(xp.maximum(of(x, axes), epsilon)),
+    ),
+    "unbiased": (
+        UNBIASED,
+        lambda of, x, axes, epsilon: 1 / xp.sqrt(unbiased(x, axes, of) + epsilon),
+    ),
+    "mean_square": (
+        "the mean square stood for the variance, as in RMSNormalization",
+        lambda of, x, axes, epsilon: 1 / xp.sqrt(mean_square(x, axes) + epsilon),
+    ),
+}
 
 
 def of_root(op, by, of, *without):
@@ -141,7 +149,8 @@ _literal = partial(of_axes, epsilon=1e-9)
 MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
 MEAN_VARIANCE.also_honest("", by=of_axes)(one_pass)
 MEAN_VARIANCE.also_honest("", by=_literal)(
-    lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
+    lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon)
+)
 MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
 of_root(MEAN_VARIANCE, of_axes, variance, "epsilon_after_the_root", "epsilon_as_floor")
 
@@ -163,10 +172,12 @@ def of_squares(x, axes, epsilon):
 
 
 of_root(RMS, of_slices, mean_square, "mean_square")
-RMS.mutant("the mean was subtracted, as in LayerNormalization",
-           name="variance", by=of_slices)(two_pass)  # fmt: skip
+RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance", by=of_slices)(
+    two_pass
+)
 RMS.mutant("`axis` alone was normalized, and not the axes after it", name="one_axis", by=of_slices)(
-    lambda x, axes, epsilon: of_squares(x, axes[:1], epsilon))  # fmt: skip
+    lambda x, axes, epsilon: of_squares(x, axes[:1], epsilon)
+)
 
 
 @LP.formula(1, 22)
@@ -209,17 +220,34 @@ def sliding(squares, size):
     return xp.take(totals, ends[1], axis=1) - xp.take(totals, ends[0], axis=1)
 
 
-LRN.mutant_table({
-    "one_before_for_even_sizes": ("of an even size one more of the channels before was taken",
-        lambda squares, size: across_channels(squares, size, size // 2)),
-    "one_less_for_even_sizes": ("of an even size the region was one channel too short",
-        lambda squares, size: across_channels(squares, (size - 1) // 2 * 2 + 1)),
-    "last_channel_missing": ("the last channel of each region was left out",
-        lambda squares, size: across_channels(squares, size) - np.take(squares, np.minimum(
-            np.arange(squares.shape[1]) + size // 2, squares.shape[1] - 1), axis=1)),
-    "mean_at_the_ends": ("sums were divided by the number of channels there, not by size",
-        lambda x, size: across_channels(x, size) * size / across_channels(x * 0 + 1, size)),
-}, by=of_regions)  # fmt: skip
+LRN.mutant_table(
+    {
+        "one_before_for_even_sizes": (
+            "of an even size one more of the channels before was taken",
+            lambda squares, size: across_channels(squares, size, size // 2),
+        ),
+        "one_less_for_even_sizes": (
+            "of an even size the region was one channel too short",
+            lambda squares, size: across_channels(squares, (size - 1) // 2 * 2 + 1),
+        ),
+        "last_channel_missing": (
+            "the last channel of each region was left out",
+            lambda squares, size: (
+                across_channels(squares, size)
+                - np.take(
+                    squares,
+                    np.minimum(np.arange(squares.shape[1]) + size // 2, squares.shape[1] - 1),
+                    axis=1,
+                )
+            ),
+        ),
+        "mean_at_the_ends": (
+            "sums were divided by the number of channels there, not by size",
+            lambda x, size: across_channels(x, size) * size / across_channels(x * 0 + 1, size),
+        ),
+    },
+    by=of_regions,
+)
 
 
 def updated(old, new, momentum, count):
@@ -282,14 +310,34 @@ def of_variance(spread, axes, epsilon):
 of_root(BATCH, of_batches, lambda spread, axes: spread, "mean_square", "unbiased")
 for _name, _text, _steps, *_versions in (
     ("unbiased", UNBIASED, {"spread": unbiased}, 1, 6, 14, 15),
-    ("running_statistics_used", "the running statistics normalized in training",
-     {"used": lambda old, new: old}, 1, 6, 14, 15),
-    ("momentum_exchanged", "the momentum was that of the batch",
-     {"updated": lambda old, new, *of: updated(new, old, *of)}, 14, 15),
-    ("unbiased_running_variance", "the running variance was that of a sample, not the population",
-     {"updated": lambda old, new, momentum, count: updated(
-         old, (new[0], new[1] * (count / max(1, count - 1))), momentum, count)}, 14, 15),
-):  # fmt: skip
+    (
+        "running_statistics_used",
+        "the running statistics normalized in training",
+        {"used": lambda old, new: old},
+        1,
+        6,
+        14,
+        15,
+    ),
+    (
+        "momentum_exchanged",
+        "the momentum was that of the batch",
+        {"updated": lambda old, new, *of: updated(new, old, *of)},
+        14,
+        15,
+    ),
+    (
+        "unbiased_running_variance",
+        "the running variance was that of a sample, not the population",
+        {
+            "updated": lambda old, new, momentum, count: updated(
+                old, (new[0], new[1] * (count / max(1, count - 1))), momentum, count
+            )
+        },
+        14,
+        15,
+    ),
+):
     _by = partial(of_batches, **_steps)
     BATCH.mutant(_text, *_versions, name=_name, by=_by)(of_variance)
 
@@ -321,8 +369,12 @@ def by_row(lined, epsilon, inverse_of=two_pass):
 
 def by_inverse(inverse_of, computes=False):
     """Version 21, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
-    return by_groups(lambda x, groups, epsilon: xp.reshape(
-        by_row(rows(x, groups), epsilon, inverse_of), x.shape), computes=computes)  # fmt: skip
+    return by_groups(
+        lambda x, groups, epsilon: xp.reshape(
+            by_row(rows(x, groups), epsilon, inverse_of), x.shape
+        ),
+        computes=computes,
+    )
 
 
 # The function body computes in one pass: nobody is warned of it.
@@ -341,14 +393,24 @@ def channels_in_turns(places, groups):
     return rows(places.reshape(n, channels // groups, groups, prod(image)).swapaxes(1, 2), groups)
 
 
-GROUP.mutant_table({
-    "channels_in_turns": ("the channels went to the groups in turns", channels_in_turns),
-    "group_sizes": ("num_groups was taken for the number of channels in a group",
-                    lambda places, groups: rows(places, places.shape[1] // groups)),
-    "instances": ("each channel was a group", lambda places, _: rows(places, places.shape[1] or 1)),
-    "across_batches": ("the groups of all batches were one",
-        lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1)),
-}, by=lambda change: by_groups(partial(in_other_groups, change)))  # fmt: skip
+GROUP.mutant_table(
+    {
+        "channels_in_turns": ("the channels went to the groups in turns", channels_in_turns),
+        "group_sizes": (
+            "num_groups was taken for the number of channels in a group",
+            lambda places, groups: rows(places, places.shape[1] // groups),
+        ),
+        "instances": (
+            "each channel was a group",
+            lambda places, _: rows(places, places.shape[1] or 1),
+        ),
+        "across_batches": (
+            "the groups of all batches were one",
+            lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1),
+        ),
+    },
+    by=lambda change: by_groups(partial(in_other_groups, change)),
+)
 
 
 @by_step(21)
@@ -360,9 +422,16 @@ def with_operands(change, X, scale, bias, **attrs):
     return GROUP.formulas[21](X, scale[index], bias[index], **attrs)
 
 
-GROUP.mutant_table({
-    "first_of_the_group": ("of each group the first channel's scale and bias served for all",
-                           lambda channel, size: channel // size * size),
-    "scale_of_groups": ("scale and bias were those of groups, as in version 18",
-                        lambda channel, size: channel // size),
-}, by=with_operands)  # fmt: skip
+GROUP.mutant_table(
+    {
+        "first_of_the_group": (
+            "of each group the first channel's scale and bias served for all",
+            lambda channel, size: channel // size * size,
+        ),
+        "scale_of_groups": (
+            "scale and bias were those of groups, as in version 18",
+            lambda channel, size: channel // size,
+        ),
+    },
+    by=with_operands,
+)

@@ -87,8 +87,10 @@ def _planned(since, X, kernel_shape, strides, pads, auto_pad, dilations=None, ce
 def of_means(function, since, X, *, count_include_pad=0, **asked):
     """AveragePool in all versions, from `function(X, windows, terms, padded, include)`."""
     windows, ends = _planned(since, X, count_include_pad=count_include_pad, **asked)
-    padded = [replace(a, begin=0, length=a.length + a.begin + end)
-              for a, end in zip(windows.axes, ends, strict=True)]  # fmt: skip
+    padded = [
+        replace(a, begin=0, length=a.length + a.begin + end)
+        for a, end in zip(windows.axes, ends, strict=True)
+    ]
     is_open("nothing is said of means of nothing", not (count_include_pad or windows.terms.all()))
     # What hangs over the end under ceil_mode is no pixel that was added, and never counts.
     size = Windows(windows.outer, tuple(padded)).terms if count_include_pad else windows.terms
@@ -174,8 +176,13 @@ def by_places(function, X, I, output_shape=None, *, kernel_shape, strides, pads)
         raise InvalidNode(f"X {list(X.shape)}, indices {list(I.shape)}, attributes {given}")
     if min(*given[0], *given[1]) < 1 or min(given[2]) < 0:
         raise InvalidNode(f"attributes {given}; allowed: 1 or more, pads from 0 on")
-    shape = [*X.shape[:2], *((length - 1) * stride + kernel for length, kernel, stride in zip(
-        X.shape[2:], *given[:2], strict=True))]  # fmt: skip
+    shape = [
+        *X.shape[:2],
+        *(
+            (length - 1) * stride + kernel
+            for length, kernel, stride in zip(X.shape[2:], *given[:2], strict=True)
+        ),
+    ]
     asked = None if output_shape is None else listed("output_shape", output_shape)
     if asked is None:
         padding = np.reshape(np.array(given[2], object), (2, n)).sum(axis=0)
@@ -211,14 +218,28 @@ def unpooled(X, places, shape):
 
 
 # Other places, of planes of so many elements.
-OPS["MaxUnpool"].mutant_table({
-    "indices_of_planes": ("indices began anew with each channel",
-        lambda places, plane, shape: places % max(1, plane) + plane * np.arange(
-            prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))),
-    "by_columns": ("indices counted in column-major order", lambda places, plane, shape:
-        np.ravel_multi_index(np.unravel_index(places.reshape(-1), shape), shape, order="F")),
-}, by=lambda change: by_places(lambda X, places, shape: unpooled(
-    X, change(places, prod(shape[2:]), shape).reshape(X.shape), shape)))  # fmt: skip
+OPS["MaxUnpool"].mutant_table(
+    {
+        "indices_of_planes": (
+            "indices began anew with each channel",
+            lambda places, plane, shape: (
+                places % max(1, plane)
+                + plane * np.arange(prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))
+            ),
+        ),
+        "by_columns": (
+            "indices counted in column-major order",
+            lambda places, plane, shape: np.ravel_multi_index(
+                np.unravel_index(places.reshape(-1), shape), shape, order="F"
+            ),
+        ),
+    },
+    by=lambda change: by_places(
+        lambda X, places, shape: unpooled(
+            X, change(places, prod(shape[2:]), shape).reshape(X.shape), shape
+        )
+    ),
+)
 
 
 @OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_places)
@@ -270,9 +291,11 @@ def bins(a, b, count, length):
 
     for i in range(count):
         whole = start + i * size // count, start - (-(i + 1) * size // count)
-        yield (slice(cut(high, i, True), cut(low, i + 1, False)),
-               slice(cut(low, i, False), cut(high, i + 1, True)),
-               slice(*(max(0, end) for end in whole)))  # fmt: skip
+        yield (
+            slice(cut(high, i, True), cut(low, i + 1, False)),
+            slice(cut(low, i, False), cut(high, i + 1, True)),
+            slice(*(max(0, end) for end in whole)),
+        )
 
 
 def _maximum(image, sure, possible, own):
@@ -286,15 +309,24 @@ def _maximum(image, sure, possible, own):
 
 
 OPS["MaxRoiPool"].formula(by=of_regions)(lambda rois: rois)
-OPS["MaxRoiPool"].mutant_table({
-    "x_and_y_exchanged": ("y came before x", lambda rois: rois[:, [0, 2, 1, 4, 3]]),
-    "first_image_for_all": ("all regions were of the first image",
-                            lambda rois: rois * [0, 1, 1, 1, 1]),
-    "images_in_turn": ("each image had its own region, in order",
-        lambda rois: np.column_stack([np.arange(rois.shape[0]), rois[:, 1:]])),
-    "ends_as_sizes": ("x2 and y2 were width and height",
-        lambda rois: rois + np.pad(rois[:, 1:3], [(0, 0), (3, 0)])),
-}, by=of_regions)  # fmt: skip
+OPS["MaxRoiPool"].mutant_table(
+    {
+        "x_and_y_exchanged": ("y came before x", lambda rois: rois[:, [0, 2, 1, 4, 3]]),
+        "first_image_for_all": (
+            "all regions were of the first image",
+            lambda rois: rois * [0, 1, 1, 1, 1],
+        ),
+        "images_in_turn": (
+            "each image had its own region, in order",
+            lambda rois: np.column_stack([np.arange(rois.shape[0]), rois[:, 1:]]),
+        ),
+        "ends_as_sizes": (
+            "x2 and y2 were width and height",
+            lambda rois: rois + np.pad(rois[:, 1:3], [(0, 0), (3, 0)]),
+        ),
+    },
+    by=of_regions,
+)
 
 
 # LpPool: (Σ |x|^p)^(1/p) over every window; padding adds nothing.
@@ -372,50 +404,87 @@ def largest(X, p, windows):
     return windows.reduced(np.abs(X), np.maximum, 0)
 
 
-LP_POOL.mutant_table({
-    "p_is_1": ("magnitudes were added up, whatever p",
-               lambda X, p, windows: norms_of(X, 1.0, windows)),
-    "large_p_is_infinity": (
-        "a p above 16 was taken for infinity, and the norm for the largest magnitude",
-        lambda X, p, windows: (largest if p > 16 else norms_of)(X, p, windows)),
-    "powers_by_squaring_alone": (
-        "powers above the fourth were made by squaring alone, which stops at a power of two",
-        of_powers(lambda p: 2.0 ** floor(log2(p)) if p > 4 else p)),
-    "maximum": ("the largest magnitude was taken for the norm", largest),
-    "signs_kept": ("the absolute value was forgotten, and a negative sum had a negative root",
-                   signed),
-    "signs_kept_for_p_1": ("values were added up with their signs where p is 1",
-        lambda X, p, windows: windows.sums(X) if p == 1 else norms_of(X, p, windows)),
-    "windows_of_one_copied": ("windows of one element were copied, and kept their signs",
-        lambda X, p, w: w.sums(X) if all(a.kernel == 1 for a in w.axes) else norms_of(X, p, w)),
-    "tiny_values_are_zero": ("values below 2^-23, float32's epsilon, counted as 0",
-        lambda X, p, windows: norms_of(np.where(np.abs(X) < 2**-23, 0, X), p, windows)),
-    "nan_dropped_and_rescaled": (
-        "NaN was dropped, and what is left of the window was scaled up to a whole one",
-        without_nan),
-    "infinity_beats_nan": ("a window of an infinity and a NaN gave infinity", of_norms(
-        lambda y, m, p, windows: np.where(windows.sums(np.isinf(m) * 1) > 0, np.inf, y))),
-    "infinity_gives_nan": (
-        "a window with an infinity gave NaN, as where infinity is divided by itself", of_norms(
-        lambda y, m, p, windows: np.where(windows.sums(np.isinf(m) * 1) > 0, np.nan, y))),
-    "root_4_ulp_too_large": ("the root came out 4 ULP too large, as by way of a power", of_norms(
-        lambda y, m, p, windows: y if p == 1 else y * (1 + 4 * np.finfo(y.dtype).eps))),
-    "at_least_1e_5": ("norms below 1e-5 were raised to that", of_norms(
-        lambda y, m, p, windows: np.maximum(y, y.dtype.type(1e-5)))),
-    "square_root_always": ("the square root was taken whatever p", with_root(lambda part: 0.5)),
-    "integer_division": (
-        "1/p was an integer division, and every norm was 1, the sum to the power of 0",
-        with_root(lambda part: part if part >= 1 or (1 / part) % 1 else 0.0)),
-    "inverse_of_p_of_6_digits": ("1/p was cut off after six decimals", with_root(
-        lambda part: floor(part * 1e6) / 1e6)),
-    "inverse_of_p_in_float16": ("1/p was a float16", with_root(lambda p: float(np.float16(p)))),
-    "inverse_of_p_in_float32": ("1/p was a float32", with_root(lambda p: float(np.float32(p)))),
-    **{f"epsilon_of_1e_{digits}": (f"1e-{digits} was added to the sum before the root",
-           of_powers(root=lambda total, p, epsilon=10.0**-digits: (
-               np.power(total + epsilon, 1 / p))))
-       for digits in (30, 12, 5)},
-}, by=by_windows)  # fmt: skip
+LP_POOL.mutant_table(
+    {
+        "p_is_1": (
+            "magnitudes were added up, whatever p",
+            lambda X, p, windows: norms_of(X, 1.0, windows),
+        ),
+        "large_p_is_infinity": (
+            "a p above 16 was taken for infinity, and the norm for the largest magnitude",
+            lambda X, p, windows: (largest if p > 16 else norms_of)(X, p, windows),
+        ),
+        "powers_by_squaring_alone": (
+            "powers above the fourth were made by squaring alone, which stops at a power of two",
+            of_powers(lambda p: 2.0 ** floor(log2(p)) if p > 4 else p),
+        ),
+        "maximum": ("the largest magnitude was taken for the norm", largest),
+        "signs_kept": (
+            "the absolute value was forgotten, and a negative sum had a negative root",
+            signed,
+        ),
+        "signs_kept_for_p_1": (
+            "values were added up with their signs where p is 1",
+            lambda X, p, windows: windows.sums(X) if p == 1 else norms_of(X, p, windows),
+        ),
+        "windows_of_one_copied": (
+            "windows of one element were copied, and kept their signs",
+            lambda X, p, w: w.sums(X) if all(a.kernel == 1 for a in w.axes) else norms_of(X, p, w),
+        ),
+        "tiny_values_are_zero": (
+            "values below 2^-23, float32's epsilon, counted as 0",
+            lambda X, p, windows: norms_of(np.where(np.abs(X) < 2**-23, 0, X), p, windows),
+        ),
+        "nan_dropped_and_rescaled": (
+            "NaN was dropped, and what is left of the window was scaled up to a whole one",
+            without_nan,
+        ),
+        "infinity_beats_nan": (
+            "a window of an infinity and a NaN gave infinity",
+            of_norms(
+                lambda y, m, p, windows: np.where(windows.sums(np.isinf(m) * 1) > 0, np.inf, y)
+            ),
+        ),
+        "infinity_gives_nan": (
+            "a window with an infinity gave NaN, as where infinity is divided by itself",
+            of_norms(
+                lambda y, m, p, windows: np.where(windows.sums(np.isinf(m) * 1) > 0, np.nan, y)
+            ),
+        ),
+        "root_4_ulp_too_large": (
+            "the root came out 4 ULP too large, as by way of a power",
+            of_norms(lambda y, m, p, windows: y if p == 1 else y * (1 + 4 * np.finfo(y.dtype).eps)),
+        ),
+        "at_least_1e_5": (
+            "norms below 1e-5 were raised to that",
+            of_norms(lambda y, m, p, windows: np.maximum(y, y.dtype.type(1e-5))),
+        ),
+        "square_root_always": ("the square root was taken whatever p", with_root(lambda part: 0.5)),
+        "integer_division": (
+            "1/p was an integer division, and every norm was 1, the sum to the power of 0",
+            with_root(lambda part: part if part >= 1 or (1 / part) % 1 else 0.0),
+        ),
+        "inverse_of_p_of_6_digits": (
+            "1/p was cut off after six decimals",
+            with_root(lambda part: floor(part * 1e6) / 1e6),
+        ),
+        "inverse_of_p_in_float16": ("1/p was a float16", with_root(lambda p: float(np.float16(p)))),
+        "inverse_of_p_in_float32": ("1/p was a float32", with_root(lambda p: float(np.float32(p)))),
+        **{
+            f"epsilon_of_1e_{digits}": (
+                f"1e-{digits} was added to the sum before the root",
+                of_powers(
+                    root=lambda total, p, epsilon=10.0**-digits: np.power(total + epsilon, 1 / p)
+                ),
+            )
+            for digits in (30, 12, 5)
+        },
+    },
+    by=by_windows,
+)
 LP_POOL.mutant(
-    "p was read as its shortest decimal text, and not as the float32 that a model holds", 1,
-    name="p_in_64_bits", by=by_windows)(
-    lambda X, p, windows: norms_of(X, float(str(np.float32(p))), windows))  # fmt: skip
+    "p was read as its shortest decimal text, and not as the float32 that a model holds",
+    1,
+    name="p_in_64_bits",
+    by=by_windows,
+)(lambda X, p, windows: norms_of(X, float(str(np.float32(p))), windows))

@@ -214,10 +214,16 @@ def _cast(input, dtype, saturate, round_mode, *, beyond=True):
 
 
 CAST.formula(1, 6, 9)(lambda input, *, to: _cast(input, dtypes.named(to), 1, "up", beyond=False))
-CAST.formula(*_LATER)(lambda input, *, to, saturate=1, round_mode="up": _cast(
-    input, dtypes.named(to), saturate, round_mode))  # fmt: skip
-LIKE.formula(15, 19, 21, 23, 24, 25)(lambda input, target_type, *, saturate=1, round_mode="up": (
-    _cast(input, dtypes.of(np.empty(0, target_type.dtype)), saturate, round_mode)))  # fmt: skip
+CAST.formula(*_LATER)(
+    lambda input, *, to, saturate=1, round_mode="up": _cast(
+        input, dtypes.named(to), saturate, round_mode
+    )
+)
+LIKE.formula(15, 19, 21, 23, 24, 25)(
+    lambda input, target_type, *, saturate=1, round_mode="up": _cast(
+        input, dtypes.of(np.empty(0, target_type.dtype)), saturate, round_mode
+    )
+)
 
 
 def _nan_by_bits(added, input, *, to, saturate=1, round_mode="up"):
@@ -229,15 +235,22 @@ def _nan_by_bits(added, input, *, to, saturate=1, round_mode="up"):
     return np.where(np.isnan(made), upper.view(made.dtype), made)
 
 
-CAST.mutant_table({
-    f"nan_{name}": (f"the bits of NaN were {words} to bfloat16", partial(_nan_by_bits, added))
-    for name, words, added in (
-        ("cut_off", "cut off", 0), ("rounded", "rounded like a number", 0x7FFF))
-}, *_LATER, only=("float32",))  # fmt: skip
+CAST.mutant_table(
+    {
+        f"nan_{name}": (f"the bits of NaN were {words} to bfloat16", partial(_nan_by_bits, added))
+        for name, words, added in (
+            ("cut_off", "cut off", 0),
+            ("rounded", "rounded like a number", 0x7FFF),
+        )
+    },
+    *_LATER,
+    only=("float32",),
+)
 
 
-def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: (
-    np.arange(length) // size)):  # fmt: skip
+def spread(
+    x, scale, zero, axis, block_size, blocks=lambda length, size, count: np.arange(length) // size
+):
     """The scale and the zero point of each element of `x`; without an axis they are scalars."""
     shapes = {scale.shape, scale.shape if zero is None else zero.shape}
     if shapes == {()} or (shapes <= {(), (1,)} and shapes != {x.shape}):
@@ -269,8 +282,18 @@ def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: 
 
 
 @by_step(each={10: 10, **dict.fromkeys(_LATER, 13)}, options=["place"])
-def of_products(product, since, x, x_scale, x_zero_point=None, *, axis=1, block_size=0,
-                output_dtype=0, place=spread):  # fmt: skip
+def of_products(
+    product,
+    since,
+    x,
+    x_scale,
+    x_zero_point=None,
+    *,
+    axis=1,
+    block_size=0,
+    output_dtype=0,
+    place=spread,
+):
     """All versions of DequantizeLinear, from `product(x, zero, scale, out)` in that type."""
     out = dtypes.named(output_dtype) if output_dtype else dtypes.of(np.empty(0, x_scale.dtype))
     illegal(f"an output of type {out}; allowed: floats", out is None or out.kind != "float")
@@ -312,21 +335,40 @@ def same_bits(x, **types):
 UNSIGNED = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int16"}
 
 #: Wrong products, and the types in which they are wrong: int32 has no zero point.
-DEQUANTIZE.mutant_table({
-    "zero_point_added": ("the zero point was added",
-        lambda x, zero, scale, _: (exact_values(x) + exact_values(zero)) * real(scale), *SHIFTED),
-    "zero_point_unscaled": ("the zero point was subtracted after the product",
-        lambda x, zero, scale, _: exact_values(x) * real(scale) - exact_values(zero), *SHIFTED),
-    "difference_wraps": ("the difference was taken in the tensor's own type",
-        lambda x, zero, scale, out: exact_values(
-            (x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype)) * real(scale),
-        *(one for one in SHIFTED if DTYPES[one].kind == "int")),
-    "divided_by_scale": ("it was divided by the scale",
-        lambda x, zero, scale, out: (exact_values(x) - exact_values(zero)) / real(scale)),
-    "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",
-        lambda x, zero, scale, out: in_float32(
-            same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out), *UNSIGNED),
-}, by=of_products)  # fmt: skip
+DEQUANTIZE.mutant_table(
+    {
+        "zero_point_added": (
+            "the zero point was added",
+            lambda x, zero, scale, _: (exact_values(x) + exact_values(zero)) * real(scale),
+            *SHIFTED,
+        ),
+        "zero_point_unscaled": (
+            "the zero point was subtracted after the product",
+            lambda x, zero, scale, _: exact_values(x) * real(scale) - exact_values(zero),
+            *SHIFTED,
+        ),
+        "difference_wraps": (
+            "the difference was taken in the tensor's own type",
+            lambda x, zero, scale, out: (
+                exact_values((x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype))
+                * real(scale)
+            ),
+            *(one for one in SHIFTED if DTYPES[one].kind == "int"),
+        ),
+        "divided_by_scale": (
+            "it was divided by the scale",
+            lambda x, zero, scale, out: (exact_values(x) - exact_values(zero)) / real(scale),
+        ),
+        "signs_mistaken": (
+            "signed numbers were taken for unsigned ones, and those for signed",
+            lambda x, zero, scale, out: in_float32(
+                same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out
+            ),
+            *UNSIGNED,
+        ),
+    },
+    by=of_products,
+)
 
 
 def _along(new, x, scale, zero, axis, block_size):
@@ -336,20 +378,37 @@ def _along(new, x, scale, zero, axis, block_size):
 
 
 PLACES: dict[str, tuple[str, tuple[int, ...], Any]] = {
-    "scales_along_first_axis": ("the scales lay along the first axis where it is as long",
-                                _LATER, partial(_along, 0)),
-    "scales_along_last_axis": ("the scales lay along the last axis where it is as long",
-                               _LATER, partial(_along, -1)),
-    "first_scale_for_all": ("the first scale served for all", _LATER,
+    "scales_along_first_axis": (
+        "the scales lay along the first axis where it is as long",
+        _LATER,
+        partial(_along, 0),
+    ),
+    "scales_along_last_axis": (
+        "the scales lay along the last axis where it is as long",
+        _LATER,
+        partial(_along, -1),
+    ),
+    "first_scale_for_all": (
+        "the first scale served for all",
+        _LATER,
         lambda x, scale, zero, axis, block_size: (
             one if one is None else one[(slice(0, 1),) * one.ndim]
-            for one in spread(x, scale, zero, axis, block_size))),
-    "blocks_in_turns": ("the blocks' elements were taken in turns", _LATER[2:], partial(
-        spread, blocks=lambda length, size, count: np.arange(length) % max(1, count))),
+            for one in spread(x, scale, zero, axis, block_size)
+        ),
+    ),
+    "blocks_in_turns": (
+        "the blocks' elements were taken in turns",
+        _LATER[2:],
+        partial(spread, blocks=lambda length, size, count: np.arange(length) % max(1, count)),
+    ),
     "blocks_of_equal_length": (
-        "an axis was split into blocks that are as equal as can be", _LATER[2:], partial(
-            spread, blocks=lambda length, size, count: np.arange(length) // -(-length // count))),
-}  # fmt: skip
+        "an axis was split into blocks that are as equal as can be",
+        _LATER[2:],
+        partial(
+            spread, blocks=lambda length, size, count: np.arange(length) // -(-length // count)
+        ),
+    ),
+}
 
 
 def converted(q, zero, out, saturate, rounding=xp.round):
@@ -367,8 +426,11 @@ def whole(quotients, zero, out, saturate=1, sure=False, convert=converted):
     but where they are `sure`.
     """
     first = quotients[0]
-    values = bare(first).astype(np.float64) if not isinstance(first, Bounded) else (
-        first.v.astype(np.float64).astype(first.dtype).astype(np.float64))  # fmt: skip
+    values = (
+        bare(first).astype(np.float64)
+        if not isinstance(first, Bounded)
+        else (first.v.astype(np.float64).astype(first.dtype).astype(np.float64))
+    )
     is_open("what NaN becomes", np.isnan(values).any() and (out.kind == "int" or out.bits < 8))
     near = np.rint(values.astype(out.numpy).astype(np.float64))
     if out.kind != "int" and np.any(zero) and not (values == near).all():
@@ -378,8 +440,10 @@ def whole(quotients, zero, out, saturate=1, sure=False, convert=converted):
     ends = []
     for q in (q.settled() for q in quotients):
         e = 0.0 if q.e is None else np.where(sure, 0.0, q.e)
-        ends += [convert((q.v + far).astype(np.float64), zero, out, saturate).astype(np.float64)
-                 for far in (-e, e)]  # fmt: skip
+        ends += [
+            convert((q.v + far).astype(np.float64), zero, out, saturate).astype(np.float64)
+            for far in (-e, e)
+        ]
     is_open("what is rounded may be out of range", (np.isnan(ends) != np.isnan(ends[0])).any())
     low, high = (how.reduce(ends).astype(out.numpy) for how in (np.minimum, np.maximum))
     return admitted(convert(values, zero, out, saturate), low, high)
@@ -408,8 +472,9 @@ def are_decided(x, scale, divides, is_stated):
     size, finite = np.abs(values), np.abs(np.where(np.isfinite(own), own, 0))
     if not ((size >= 2.0**-126) & (size <= 2.0**126)).all():
         is_open("nothing is said of scales by which nothing or hardly anything can be divided")
-    if divides.name == "float16" and ((finite > 65504).any() or not (
-            (size >= 2.0**-14) & (size <= 65504)).all()):  # fmt: skip
+    if divides.name == "float16" and (
+        (finite > 65504).any() or not ((size >= 2.0**-14) & (size <= 65504)).all()
+    ):
         is_open("float16 does not hold what is divided")
     if is_stated and divides.kind == "int" and (np.fmod(own, values) != 0).any():
         is_open("nothing is said of divisions in what is no float")
@@ -419,9 +484,21 @@ def are_decided(x, scale, divides, is_stated):
 
 
 @by_step(each={10: 10, **{n: 13 if n < 23 else 23 for n in _LATER}}, options=["place", "convert"])
-def of_quotients(quotient, since, x, y_scale, y_zero_point=None, *, axis=1, saturate=1,
-                 block_size=0, output_dtype=0, precision=0, place=spread,
-                 convert=converted):  # fmt: skip
+def of_quotients(
+    quotient,
+    since,
+    x,
+    y_scale,
+    y_zero_point=None,
+    *,
+    axis=1,
+    saturate=1,
+    block_size=0,
+    output_dtype=0,
+    precision=0,
+    place=spread,
+    convert=converted,
+):
     """All versions of QuantizeLinear, from `quotient(x, scale, dtype)` by a division in that."""
     stated = dtypes.named(output_dtype) if output_dtype else None
     given = None if y_zero_point is None else dtypes.of(y_zero_point)
@@ -442,9 +519,13 @@ def divided(x, scale, dtype):
     """Quotients in `dtype`, which the text asks for since version 23, or in float32 if finer."""
     narrow = [dtype] if dtype.name in ("float16", "bfloat16") else []
     wide = dtype if dtype.name == "float64" else DTYPES["float32"]
-    return [a / b for a, b in (
-        [xp.astype(real(one), kind.numpy, computes=True) for one in (x, scale)]
-        for kind in (*narrow, wide))]  # fmt: skip
+    return [
+        a / b
+        for a, b in (
+            [xp.astype(real(one), kind.numpy, computes=True) for one in (x, scale)]
+            for kind in (*narrow, wide)
+        )
+    ]
 
 
 def stepped(rule, kind, q, zero, out, saturate):
@@ -452,8 +533,11 @@ def stepped(rule, kind, q, zero, out, saturate):
     if (out.kind == "int") != (kind == "int"):
         return converted(q, zero, out, saturate)
     q = bare(q).astype(np.float64)
-    step = 1.0 if kind == "int" else np.ldexp(
-        1.0, np.maximum(np.frexp(q)[1] - out.precision, out.min_exponent))  # fmt: skip
+    step = (
+        1.0
+        if kind == "int"
+        else np.ldexp(1.0, np.maximum(np.frexp(q)[1] - out.precision, out.min_exponent))
+    )
     return converted(rule(q / step) * step, zero, out, saturate)
 
 
@@ -468,42 +552,83 @@ def of_integers(convert, q, zero, out, saturate):
 
 #: Wrong conversions of quotients.
 CONVERSIONS: dict[str, tuple[str, Any]] = {
-    **{f"{name}_{kind}s": (f"{text}, of {kind}s", partial(stepped, rule, kind))
-       for kind in ("int", "minifloat") for name, text, rule in (
-        ("ties_away", "ties were rounded away from 0",
-         lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q)),
-        ("truncated", "what is no number of the type was cut off", np.trunc),
-        ("rounded_down", "it was rounded down", np.floor),
-        ("ties_up", "ties were rounded up", lambda q: np.floor(q + 0.5)))},
-    "integers_first": ("quotients were rounded to integers, whatever the type",
-                       lambda q, *more: converted(xp.round(q), *more)),
-    **{name: (text, partial(of_integers, convert)) for name, text, convert in (
-        ("rounded_last", "it was rounded after the zero point had been added",
-         lambda near, q, zero, low, high: np.clip(np.rint(q + zero), low, high)),
-        ("zero_point_subtracted", "the zero point was subtracted",
-         lambda near, q, zero, low, high: np.clip(near - zero, low, high)),
-        ("wraps", "numbers out of range wrapped around", lambda near, q, zero, *ends: near + zero),
-        ("saturates_first", "quotients were saturated before the zero point was added",
-         lambda near, q, zero, low, high: np.clip(np.clip(near, low, high) + zero, low, high)),
-        ("narrow_range", "signed types had no lowest number",
-         lambda near, q, zero, low, high: np.clip(near + zero, low + (low < 0), high)),
-        ("unsigned_range", "signed types had the range of unsigned ones",
-         lambda near, q, zero, low, high: np.clip(near + zero, 0, high - low)),
-        ("low_beyond_32_bits", "what 32 bits cannot hold was the lowest number",
-         lambda near, q, zero, low, high: np.where(
-             np.abs(near) < 2.0**31, np.clip(near + zero, low, high), low)),
-    )},
-}  # fmt: skip
+    **{
+        f"{name}_{kind}s": (f"{text}, of {kind}s", partial(stepped, rule, kind))
+        for kind in ("int", "minifloat")
+        for name, text, rule in (
+            (
+                "ties_away",
+                "ties were rounded away from 0",
+                lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q),
+            ),
+            ("truncated", "what is no number of the type was cut off", np.trunc),
+            ("rounded_down", "it was rounded down", np.floor),
+            ("ties_up", "ties were rounded up", lambda q: np.floor(q + 0.5)),
+        )
+    },
+    "integers_first": (
+        "quotients were rounded to integers, whatever the type",
+        lambda q, *more: converted(xp.round(q), *more),
+    ),
+    **{
+        name: (text, partial(of_integers, convert))
+        for name, text, convert in (
+            (
+                "rounded_last",
+                "it was rounded after the zero point had been added",
+                lambda near, q, zero, low, high: np.clip(np.rint(q + zero), low, high),
+            ),
+            (
+                "zero_point_subtracted",
+                "the zero point was subtracted",
+                lambda near, q, zero, low, high: np.clip(near - zero, low, high),
+            ),
+            (
+                "wraps",
+                "numbers out of range wrapped around",
+                lambda near, q, zero, *ends: near + zero,
+            ),
+            (
+                "saturates_first",
+                "quotients were saturated before the zero point was added",
+                lambda near, q, zero, low, high: np.clip(
+                    np.clip(near, low, high) + zero, low, high
+                ),
+            ),
+            (
+                "narrow_range",
+                "signed types had no lowest number",
+                lambda near, q, zero, low, high: np.clip(near + zero, low + (low < 0), high),
+            ),
+            (
+                "unsigned_range",
+                "signed types had the range of unsigned ones",
+                lambda near, q, zero, low, high: np.clip(near + zero, 0, high - low),
+            ),
+            (
+                "low_beyond_32_bits",
+                "what 32 bits cannot hold was the lowest number",
+                lambda near, q, zero, low, high: np.where(
+                    np.abs(near) < 2.0**31, np.clip(near + zero, low, high), low
+                ),
+            ),
+        )
+    },
+}
 
 
 for _name, (_text, _convert) in CONVERSIONS.items():
     _since = _LATER[1:] if "float" in _name or _name == "integers_first" else ()
-    QUANTIZE.mutant(_text, *_since, name=_name, by=lambda convert: (
-        of_quotients(divided, convert=convert)))(_convert)  # fmt: skip
+    QUANTIZE.mutant(
+        _text, *_since, name=_name, by=lambda convert: of_quotients(divided, convert=convert)
+    )(_convert)
 QUANTIZE.mutant("it was multiplied by the scale", name="multiplied_by_scale", by=of_quotients)(
-    lambda x, scale, dtype: [real(x) * real(scale)])  # fmt: skip
-for _op, _by in ((DEQUANTIZE, lambda place: of_products(in_float32, place=place)),
-                 (QUANTIZE, lambda place: of_quotients(divided, place=place))):  # fmt: skip
+    lambda x, scale, dtype: [real(x) * real(scale)]
+)
+for _op, _by in (
+    (DEQUANTIZE, lambda place: of_products(in_float32, place=place)),
+    (QUANTIZE, lambda place: of_quotients(divided, place=place)),
+):
     for _name, (_text, _since, _place) in PLACES.items():
         _op.mutant(_text, *_since, name=_name, by=_by)(_place)
 
@@ -513,9 +638,14 @@ def each(y):
     return y.admitted if isinstance(y, Indices) else np.asarray(y)[..., None]
 
 
-def of_range(x, ends=lambda x: (xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x), 0.0)),
-             steps=255.0, point=lambda low, high, scale: -low / scale,
-             first=converted, then=converted):  # fmt: skip
+def of_range(
+    x,
+    ends=lambda x: (xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x), 0.0)),
+    steps=255.0,
+    point=lambda low, high, scale: -low / scale,
+    first=converted,
+    then=converted,
+):
     """Scale and zero point from the least and the greatest element, and 0."""
     out = DTYPES["uint8"]
     if not x.size:
@@ -530,8 +660,10 @@ def of_range(x, ends=lambda x: (xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x)
     # The scale is what float32 has of it, or, where that is not kept, anything finer.
     quotients = [x / xp.astype(np.float32(values), np.float32), x / scale]
     chosen = zero.v if isinstance(zero, Indices) else zero
-    found = [whole(quotients, exact_values(one), out, convert=then)
-             for one in (np.asarray(chosen), *np.ravel(each(zero)))]  # fmt: skip
+    found = [
+        whole(quotients, exact_values(one), out, convert=then)
+        for one in (np.asarray(chosen), *np.ravel(each(zero)))
+    ]
     every = np.concatenate([each(one) for one in found], axis=-1)
     y = found[0].v if isinstance(found[0], Indices) else found[0]
     return admitted(y, every.min(-1), every.max(-1)), scale, zero
@@ -539,16 +671,29 @@ def of_range(x, ends=lambda x: (xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x)
 
 # The schema knows none of its options.
 DYNAMIC.formula(11)(lambda x: of_range(x))
-DYNAMIC.mutant_table({
-    "range_without_zero": ("the range was not adjusted to include 0", {
-        "ends": lambda x: (xp.min(x), xp.max(x))}),
-    "range_of_256_steps": ("the range had 256 steps", {"steps": 256.0}),
-    "symmetric_range": ("the range was as wide on both sides of 0", {
-        "ends": lambda x: (-(far := xp.max(xp.abs(x))), far)}),
-    "zero_point_of_the_greatest": ("the zero point was that of the greatest element", {
-        "point": lambda low, high, scale: high / scale}),
-    "zero_point_truncated_ints": ("the zero point was cut off", {
-        "first": CONVERSIONS["truncated_ints"][1]}),
-    **{name: (CONVERSIONS[name][0], {"then": CONVERSIONS[name][1]})
-       for name in ("truncated_ints", "rounded_down_ints", "zero_point_subtracted")},
-}, by=lambda options: {11: lambda x: of_range(x, **options)})  # fmt: skip
+DYNAMIC.mutant_table(
+    {
+        "range_without_zero": (
+            "the range was not adjusted to include 0",
+            {"ends": lambda x: (xp.min(x), xp.max(x))},
+        ),
+        "range_of_256_steps": ("the range had 256 steps", {"steps": 256.0}),
+        "symmetric_range": (
+            "the range was as wide on both sides of 0",
+            {"ends": lambda x: (-(far := xp.max(xp.abs(x))), far)},
+        ),
+        "zero_point_of_the_greatest": (
+            "the zero point was that of the greatest element",
+            {"point": lambda low, high, scale: high / scale},
+        ),
+        "zero_point_truncated_ints": (
+            "the zero point was cut off",
+            {"first": CONVERSIONS["truncated_ints"][1]},
+        ),
+        **{
+            name: (CONVERSIONS[name][0], {"then": CONVERSIONS[name][1]})
+            for name in ("truncated_ints", "rounded_down_ints", "zero_point_subtracted")
+        },
+    },
+    by=lambda options: {11: lambda x: of_range(x, **options)},
+)

@@ -27,8 +27,10 @@ def beside(one, x, axis):
     if not one.ndim:
         return one
     if axis in MATRICES:
-        full = tuple(length if x.ndim > 1 and (n - x.ndim == axis or n - x.ndim < -2) else 1
-                     for n, length in enumerate(x.shape))  # fmt: skip
+        full = tuple(
+            length if x.ndim > 1 and (n - x.ndim == axis or n - x.ndim < -2) else 1
+            for n, length in enumerate(x.shape)
+        )
         vector, shape = x.ndim == 2, (-1, *[1] * (-1 - axis))
     else:
         full = (x.shape[0] if x.ndim and axis == 0 else 1, *[1] * (x.ndim - 1))
@@ -45,8 +47,14 @@ def beside(one, x, axis):
 
 
 def less(x, zero, axis, place=beside):
-    wide, shift = (one if one is None else one.astype(np.int64) if one.dtype.kind in "iu" else
-                   xp.astype(exact_values(one), np.float64) for one in (x, zero))  # fmt: skip
+    wide, shift = (
+        one
+        if one is None
+        else one.astype(np.int64)
+        if one.dtype.kind in "iu"
+        else xp.astype(exact_values(one), np.float64)
+        for one in (x, zero)
+    )
     return wide if zero is None else wide - place(shift, x, axis)
 
 
@@ -85,7 +93,10 @@ def convolved(step, x, w, B=None, **attrs):
 def conv_integer(options, x, w, x_zero_point=None, w_zero_point=None, **attrs):
     y = convolved(
         lambda product: summed(product, FILTERS, x, w, x_zero_point, w_zero_point, **options),
-        x, w, **attrs)  # fmt: skip
+        x,
+        w,
+        **attrs,
+    )
     return y.astype(np.int32)
 
 
@@ -109,8 +120,22 @@ def dequantized(product, x, w, sums, bias, a, b, y):
     return (found if bias is None else found + real(bias) * (a * b)) / y
 
 
-def requantized(product, axes, onto, x, w, y, bias=None, sure=False, *, way=by_factor,
-                finish=whole, place=beside, without=less, more=None):  # fmt: skip
+def requantized(
+    product,
+    axes,
+    onto,
+    x,
+    w,
+    y,
+    bias=None,
+    sure=False,
+    *,
+    way=by_factor,
+    finish=whole,
+    place=beside,
+    without=less,
+    more=None,
+):
     """Sums of products in the numbers of an output; each has its scale and zero point."""
     if any(scale.shape != zero.shape for *_, scale, zero in (x, w, y)):
         raise InvalidNode("a scale and its zero point have different shapes")
@@ -128,8 +153,13 @@ def requantized(product, axes, onto, x, w, y, bias=None, sure=False, *, way=by_f
     if way is dequantized:
         x, w = real(less(x, x_zero, axes[0])) * a, real(less(w, w_zero, axes[1])) * b
     first, second, third = (np.frexp(one)[0] == 0.5 for one in values)
-    return finish([way(product, x, w, sums, bias, *scales)], exact_values(y_zero),
-                  dtypes.of(y_zero), 1, sure & first & second & third)  # fmt: skip
+    return finish(
+        [way(product, x, w, sums, bias, *scales)],
+        exact_values(y_zero),
+        dtypes.of(y_zero),
+        1,
+        sure & first & second & third,
+    )
 
 
 def over_matrices(a, b, x, w):
@@ -147,13 +177,35 @@ def qlinear_matmul(how, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_sc
 
 
 @by_step(10)
-def qlinear_conv(options, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point,
-                 B=None, **attrs):  # fmt: skip
+def qlinear_conv(
+    options,
+    x,
+    x_scale,
+    x_zero_point,
+    w,
+    w_scale,
+    w_zero_point,
+    y_scale,
+    y_zero_point,
+    B=None,
+    **attrs,
+):
     operands = (x, x_scale, x_zero_point), (w, w_scale, w_zero_point), (y_scale, y_zero_point)
     bias = None if B is None else B.astype(np.int64).reshape(-1, *[1] * (x.ndim - 2))
-    return convolved(lambda product: requantized(
-        product, FILTERS, lambda a, b, x, w: (a, xp.reshape(b, b.shape[:-1]) if b.ndim else b),
-        *operands, bias, **options), x, w, B, **attrs)  # fmt: skip
+    return convolved(
+        lambda product: requantized(
+            product,
+            FILTERS,
+            lambda a, b, x, w: (a, xp.reshape(b, b.shape[:-1]) if b.ndim else b),
+            *operands,
+            bias,
+            **options,
+        ),
+        x,
+        w,
+        B,
+        **attrs,
+    )
 
 
 FLOATS: Any = {"way": dequantized}
@@ -198,71 +250,147 @@ def around(product, x, w, a, b):
 
 #: Mistakes by which sums of products go wrong.
 SUMS: Any = {
-    "zero_points_added": ("zero points were added", {"without": partial(with_other,
-        lambda x, zero: x.astype(np.int64) + zero)}),
-    "differences_wrap": ("differences wrapped around in 8 bits", {"without": partial(with_other,
-        lambda x, zero: (x - zero).astype(x.dtype).astype(np.int64))}),
-    "differences_saturate": ("differences were cut to 8 bits", {"without": partial(with_other,
-        lambda x, zero: np.clip(x.astype(np.int64) - zero, *dtypes.limits(dtypes.of(x))))}),
-    "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",
-        {"without": lambda x, zero, axis: less(same_bits(
-            x, **UNSIGNED), zero if zero is None else same_bits(zero, **UNSIGNED), axis)}),
-    "first_zero_point_for_all": ("the first zero point served for all",
-                                 {"without": partial(less, place=first)}),
+    "zero_points_added": (
+        "zero points were added",
+        {"without": partial(with_other, lambda x, zero: x.astype(np.int64) + zero)},
+    ),
+    "differences_wrap": (
+        "differences wrapped around in 8 bits",
+        {
+            "without": partial(
+                with_other, lambda x, zero: (x - zero).astype(x.dtype).astype(np.int64)
+            )
+        },
+    ),
+    "differences_saturate": (
+        "differences were cut to 8 bits",
+        {
+            "without": partial(
+                with_other,
+                lambda x, zero: np.clip(x.astype(np.int64) - zero, *dtypes.limits(dtypes.of(x))),
+            )
+        },
+    ),
+    "signs_mistaken": (
+        "signed numbers were taken for unsigned ones, and those for signed",
+        {
+            "without": lambda x, zero, axis: less(
+                same_bits(x, **UNSIGNED),
+                zero if zero is None else same_bits(zero, **UNSIGNED),
+                axis,
+            )
+        },
+    ),
+    "first_zero_point_for_all": (
+        "the first zero point served for all",
+        {"without": partial(less, place=first)},
+    ),
     "no_product_of_zero_points": (
-        "the products of both zero points were left out", {"more": lambda product, x, w, a, b: (
-            -product(*(less(raw, None, None) - one for raw, one in ((x, a), (w, b)))))}),
-}  # fmt: skip
-OF_ROWS: Any = {"zero_points_crossed": (
-    "zero points of rows went to columns, and the other way, in squares",
-    {"without": partial(less, place=crossed)})}  # fmt: skip
+        "the products of both zero points were left out",
+        {
+            "more": lambda product, x, w, a, b: (
+                -product(*(less(raw, None, None) - one for raw, one in ((x, a), (w, b))))
+            )
+        },
+    ),
+}
+OF_ROWS: Any = {
+    "zero_points_crossed": (
+        "zero points of rows went to columns, and the other way, in squares",
+        {"without": partial(less, place=crossed)},
+    )
+}
 OF_PADDING: Any = {"padded_with_0": ("padding was 0 in place of the zero point", {"more": around})}
-PAIRS: Any = {"pairs_saturate": (
-    "products were added in pairs that saturate in 16 bits", {"more": lost_in_pairs})}  # fmt: skip
+PAIRS: Any = {
+    "pairs_saturate": (
+        "products were added in pairs that saturate in 16 bits",
+        {"more": lost_in_pairs},
+    )
+}
 
 
 def factor(change):
-    return {"way": lambda product, x, w, sums, bias, a, b, y: (
-        sums if bias is None else sums + bias) * change(a, b, y)}  # fmt: skip
+    return {
+        "way": lambda product, x, w, sums, bias, a, b, y: (
+            (sums if bias is None else sums + bias) * change(a, b, y)
+        )
+    }
 
 
 #: Mistakes by which requantizing goes wrong.
 SCALES: Any = {
-    **{name: (text, {"finish": partial(whole, convert=CONVERSIONS[same][1])})
-       for name, text, same in (
-        ("halves_away_from_zero", "halves were rounded away from 0", "ties_away_ints"),
-        ("halves_up", "halves were rounded up", "ties_up_ints"),
-        ("cut_off", "fractions were cut off", "truncated_ints"),
-        ("rounded_with_zero_point", "the zero point was added before rounding", "rounded_last"),
-        ("saturated_before_zero_point", "numbers saturated before the zero point was added",
-         "saturates_first"),
-        ("wraps_around", "numbers out of range wrapped around", "wraps"))},
-    "no_output_zero_point": ("the output's zero point was ignored", {
-        "finish": lambda quotients, zero, *of: whole(quotients, zero * 0, *of)}),
-    "multiplied_by_output_scale": ("the output's scale multiplied", factor(
-        lambda a, b, y: a * b * y)),
+    **{
+        name: (text, {"finish": partial(whole, convert=CONVERSIONS[same][1])})
+        for name, text, same in (
+            ("halves_away_from_zero", "halves were rounded away from 0", "ties_away_ints"),
+            ("halves_up", "halves were rounded up", "ties_up_ints"),
+            ("cut_off", "fractions were cut off", "truncated_ints"),
+            ("rounded_with_zero_point", "the zero point was added before rounding", "rounded_last"),
+            (
+                "saturated_before_zero_point",
+                "numbers saturated before the zero point was added",
+                "saturates_first",
+            ),
+            ("wraps_around", "numbers out of range wrapped around", "wraps"),
+        )
+    },
+    "no_output_zero_point": (
+        "the output's zero point was ignored",
+        {"finish": lambda quotients, zero, *of: whole(quotients, zero * 0, *of)},
+    ),
+    "multiplied_by_output_scale": (
+        "the output's scale multiplied",
+        factor(lambda a, b, y: a * b * y),
+    ),
     "first_scale_ignored": ("the first operand's scale was ignored", factor(lambda a, b, y: b / y)),
-    "second_scale_ignored": ("the second operand's scale was ignored", factor(
-        lambda a, b, y: a / y)),
+    "second_scale_ignored": (
+        "the second operand's scale was ignored",
+        factor(lambda a, b, y: a / y),
+    ),
     "output_scale_ignored": ("the output's scale was ignored", factor(lambda a, b, y: a * b)),
     "first_scale_for_all": ("the first scale served for all", {"place": first}),
-    **{f"factor_in_{kind.__name__}": (f"the factor was rounded to {kind.__name__}", factor(
-        lambda a, b, y, kind=kind: (a * b / y).astype(kind).astype(np.float32)))
-       for kind in (np.float16, ml_dtypes.bfloat16)},
-}  # fmt: skip
+    **{
+        f"factor_in_{kind.__name__}": (
+            f"the factor was rounded to {kind.__name__}",
+            factor(lambda a, b, y, kind=kind: (a * b / y).astype(kind).astype(np.float32)),
+        )
+        for kind in (np.float16, ml_dtypes.bfloat16)
+    },
+}
 OF_BIAS: Any = {
-    "bias_not_scaled": ("the bias was added to the output's numbers", {
-        "way": lambda product, x, w, sums, bias, a, b, y: sums * (a * b / y) + (
-            0 if bias is None else bias)}),
-    "first_bias_for_all": ("of the bias the first element served for all", {
-        "way": lambda product, x, w, sums, bias, *scales: by_factor(
-            product, x, w, sums, None if bias is None else bias[:1], *scales)}),
-}  # fmt: skip
+    "bias_not_scaled": (
+        "the bias was added to the output's numbers",
+        {
+            "way": lambda product, x, w, sums, bias, a, b, y: (
+                sums * (a * b / y) + (0 if bias is None else bias)
+            )
+        },
+    ),
+    "first_bias_for_all": (
+        "of the bias the first element served for all",
+        {
+            "way": lambda product, x, w, sums, bias, *scales: by_factor(
+                product, x, w, sums, None if bias is None else bias[:1], *scales
+            )
+        },
+    ),
+}
 for op, by, table in (
-    (MATMUL, matmul_integer, OF_ROWS), (CONV, conv_integer, OF_PADDING),
-    (Q_MATMUL, qlinear_matmul, {**OF_ROWS, **SCALES, "scales_crossed": (
-        "scales of rows went to columns, and the other way", {"place": crossed})}),
+    (MATMUL, matmul_integer, OF_ROWS),
+    (CONV, conv_integer, OF_PADDING),
+    (
+        Q_MATMUL,
+        qlinear_matmul,
+        {
+            **OF_ROWS,
+            **SCALES,
+            "scales_crossed": (
+                "scales of rows went to columns, and the other way",
+                {"place": crossed},
+            ),
+        },
+    ),
     (Q_CONV, qlinear_conv, {**OF_PADDING, **SCALES, **OF_BIAS}),
-):  # fmt: skip
+):
     op.mutant_table({**SUMS, **table}, by=by, only=["int8", "uint8"])
     op.mutant_table(PAIRS, by=by, only=["uint8"])

@@ -19,7 +19,9 @@ RandomUniformLike"""
 
 BERNOULLI, MULTINOMIAL, NORMAL, NORMAL_LIKE, UNIFORM, UNIFORM_LIKE = (
     operator(name, exact=True, random=True, of_shapes=name.endswith("Like"), ignores=("seed",))
-    for name in NAMES.split() if name != "Dropout")  # fmt: skip
+    for name in NAMES.split()
+    if name != "Dropout"
+)
 
 
 @by_step(1, 22)
@@ -156,79 +158,148 @@ def _repeated(u, some):
 
 #: What can go wrong with the numbers that are drawn, whatever is made of them.
 _SOURCES = {
-    "rows_alike": ("all rows were drawn alike",
-        lambda u: np.broadcast_to(u[..., :1, :] if u.ndim > 1 else u, u.shape)),
-    "halves_alike": ("one half was drawn like the other",
-        lambda u: _repeated(u, u.reshape(-1)[: (u.size + 1) // 2])),
-    "one_draw_for_all": ("all elements came of one number drawn",
-        lambda u: _repeated(u, u.reshape(-1)[:1])),
-    "each_drawn_twice": ("each number that was drawn was used twice",
-        lambda u: _repeated(u, np.repeat(u.reshape(-1)[::2], 2))),
+    "rows_alike": (
+        "all rows were drawn alike",
+        lambda u: np.broadcast_to(u[..., :1, :] if u.ndim > 1 else u, u.shape),
+    ),
+    "halves_alike": (
+        "one half was drawn like the other",
+        lambda u: _repeated(u, u.reshape(-1)[: (u.size + 1) // 2]),
+    ),
+    "one_draw_for_all": (
+        "all elements came of one number drawn",
+        lambda u: _repeated(u, u.reshape(-1)[:1]),
+    ),
+    "each_drawn_twice": (
+        "each number that was drawn was used twice",
+        lambda u: _repeated(u, np.repeat(u.reshape(-1)[::2], 2)),
+    ),
     "three_digits": ("three binary digits were drawn", lambda u: np.floor(8 * u) / 8),
-}  # fmt: skip
+}
 
 #: Mistakes in the use of draws.
-_STEPS: dict[Any, Any] = {_normal: {
-    "scale_is_a_variance": ("scale was the variance", lambda u, mean, scale:
-        _normal(u, mean, scale**0.5)),
-    "mean_scaled": ("the mean was scaled too", lambda u, mean, scale:
-        _normal(u, mean * scale, scale)),
-    "uniform": ("the distribution was uniform", lambda u, mean, scale:
-        mean + scale * (u - 0.5) * 12**0.5),
-    "cut_off": ("no number was farther from the mean than twice the scale",
-        lambda u, mean, scale: mean + scale * np.clip(_normal_quantiles(u), -2, 2)),
-}, _uniform: {
-    "high_is_a_width": ("high was added to low", lambda u, low, high: low + u * high),
-    "normal": ("the distribution was normal", lambda u, low, high:
-        (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u)),
-    "whole_numbers": ("only whole numbers were drawn", lambda u, **of: np.floor(_uniform(u, **of))),
-}, _is_one: {
-    "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),
-    "probability_rounded": ("1 came of probabilities of one half or more",
-        lambda u, p: p + 0 * u >= 0.5),
-    "probability_of_the_first": ("all elements had the first one's probability",
-        lambda u, p: _is_one(u, _repeated(p, p.reshape(-1)[:1]))),
-    "probability_of_the_row": ("all of a row had its first probability",
-        lambda u, p: _is_one(u, p[..., :1] + 0 * p if p.ndim else p)),
-    "fair": ("0 and 1 were equally likely", lambda u, p: _is_one(u, 0.5)),
-}, _class: {
-    "input_is_weights": ("the input was no logarithms", lambda u, x:
-        _of_weights(u, x - x.min(initial=0))),
-    "most_likely": ("always the most likely class was drawn", lambda u, x:
-        x.argmax(axis=1)[:, None] + np.zeros(u.shape, np.int64)),
-    "equally_likely": ("all classes were equally likely", lambda u, x: _class(u, 0 * x)),
-    "first_batch": ("all batches had the probabilities of the first", lambda u, x:
-        _class(u, np.broadcast_to(x[:1], x.shape))),
-    "counted_from_one": ("classes were counted from 1", lambda u, x: 1 + _class(u, x)),
-    "last_class_left_out": ("the last class was never drawn", lambda u, x:
-        _class(u, x[:, :-1] if x.shape[1] > 1 else x)),
-    "binary_logarithms": ("logarithms were to base 2", lambda u, x: _class(u, x * np.log(2))),
-}, _drop: {
-    "not_scaled": ("nothing was scaled", lambda u, x, ratio: (x * (u >= ratio), u >= ratio)),
-    "scaled_by_the_ratio": ("what is kept was divided by the ratio", lambda u, x, ratio: (
-        np.where(u < ratio, 0, x / ratio), u >= ratio)),
-    "ratio_is_kept": ("the ratio was the part that is kept", lambda u, x, ratio:
-        _drop(u, x, 1 - ratio)),
-    "fair_dropout": ("one half was dropped", lambda u, x, ratio: (
-        np.where(u < 0.5, 0, x / (1 - ratio)), u >= 0.5)),
-    "nothing_dropped": ("nothing was dropped", lambda u, x, ratio: (x, u >= 0)),
-}}  # fmt: skip
+_STEPS: dict[Any, Any] = {
+    _normal: {
+        "scale_is_a_variance": (
+            "scale was the variance",
+            lambda u, mean, scale: _normal(u, mean, scale**0.5),
+        ),
+        "mean_scaled": (
+            "the mean was scaled too",
+            lambda u, mean, scale: _normal(u, mean * scale, scale),
+        ),
+        "uniform": (
+            "the distribution was uniform",
+            lambda u, mean, scale: mean + scale * (u - 0.5) * 12**0.5,
+        ),
+        "cut_off": (
+            "no number was farther from the mean than twice the scale",
+            lambda u, mean, scale: mean + scale * np.clip(_normal_quantiles(u), -2, 2),
+        ),
+    },
+    _uniform: {
+        "high_is_a_width": ("high was added to low", lambda u, low, high: low + u * high),
+        "normal": (
+            "the distribution was normal",
+            lambda u, low, high: (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u),
+        ),
+        "whole_numbers": (
+            "only whole numbers were drawn",
+            lambda u, **of: np.floor(_uniform(u, **of)),
+        ),
+    },
+    _is_one: {
+        "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),
+        "probability_rounded": (
+            "1 came of probabilities of one half or more",
+            lambda u, p: p + 0 * u >= 0.5,
+        ),
+        "probability_of_the_first": (
+            "all elements had the first one's probability",
+            lambda u, p: _is_one(u, _repeated(p, p.reshape(-1)[:1])),
+        ),
+        "probability_of_the_row": (
+            "all of a row had its first probability",
+            lambda u, p: _is_one(u, p[..., :1] + 0 * p if p.ndim else p),
+        ),
+        "fair": ("0 and 1 were equally likely", lambda u, p: _is_one(u, 0.5)),
+    },
+    _class: {
+        "input_is_weights": (
+            "the input was no logarithms",
+            lambda u, x: _of_weights(u, x - x.min(initial=0)),
+        ),
+        "most_likely": (
+            "always the most likely class was drawn",
+            lambda u, x: x.argmax(axis=1)[:, None] + np.zeros(u.shape, np.int64),
+        ),
+        "equally_likely": ("all classes were equally likely", lambda u, x: _class(u, 0 * x)),
+        "first_batch": (
+            "all batches had the probabilities of the first",
+            lambda u, x: _class(u, np.broadcast_to(x[:1], x.shape)),
+        ),
+        "counted_from_one": ("classes were counted from 1", lambda u, x: 1 + _class(u, x)),
+        "last_class_left_out": (
+            "the last class was never drawn",
+            lambda u, x: _class(u, x[:, :-1] if x.shape[1] > 1 else x),
+        ),
+        "binary_logarithms": ("logarithms were to base 2", lambda u, x: _class(u, x * np.log(2))),
+    },
+    _drop: {
+        "not_scaled": ("nothing was scaled", lambda u, x, ratio: (x * (u >= ratio), u >= ratio)),
+        "scaled_by_the_ratio": (
+            "what is kept was divided by the ratio",
+            lambda u, x, ratio: (np.where(u < ratio, 0, x / ratio), u >= ratio),
+        ),
+        "ratio_is_kept": (
+            "the ratio was the part that is kept",
+            lambda u, x, ratio: _drop(u, x, 1 - ratio),
+        ),
+        "fair_dropout": (
+            "one half was dropped",
+            lambda u, x, ratio: (np.where(u < 0.5, 0, x / (1 - ratio)), u >= 0.5),
+        ),
+        "nothing_dropped": ("nothing was dropped", lambda u, x, ratio: (x, u >= 0)),
+    },
+}
 
-for _one, _by, _of in ((NORMAL, _of_shape, _normal), (NORMAL_LIKE, _of_input, _normal),
-                      (UNIFORM, _of_shape, _uniform), (UNIFORM_LIKE, _of_input, _uniform),
-                      (BERNOULLI, _by_probability, _is_one), (MULTINOMIAL, _by_class, _class),
-                      (DROPOUT, _dropout_of_test, _drop), (DROPOUT, _dropout, _drop)):  # fmt: skip
+for _one, _by, _of in (
+    (NORMAL, _of_shape, _normal),
+    (NORMAL_LIKE, _of_input, _normal),
+    (UNIFORM, _of_shape, _uniform),
+    (UNIFORM_LIKE, _of_input, _uniform),
+    (BERNOULLI, _by_probability, _is_one),
+    (MULTINOMIAL, _by_class, _class),
+    (DROPOUT, _dropout_of_test, _drop),
+    (DROPOUT, _dropout, _drop),
+):
     _one.formula(by=_by)(_of)
-    _one.mutant_table({
-        name: (text, lambda u, *more, _of=_of, change=change, **how: _of(change(u), *more, **how))
-        for name, (text, change) in _SOURCES.items()
-    } | _STEPS[_of], by=_by)  # fmt: skip
+    _one.mutant_table(
+        {
+            name: (
+                text,
+                lambda u, *more, _of=_of, change=change, **how: _of(change(u), *more, **how),
+            )
+            for name, (text, change) in _SOURCES.items()
+        }
+        | _STEPS[_of],
+        by=_by,
+    )
 
-DROPOUT.mutant_table({
-    "mask_inverted": ("the mask was true where an element is dropped", lambda u, x, ratio: (
-        _drop(u, x, ratio)[0], u < ratio)),
-    "mask_drawn_apart": ("the mask was drawn apart from the output", lambda u, x, ratio: (
-        _drop(u, x, ratio)[0], xp.drawn(u.shape, None) >= ratio)),
-    "mask_of_ones": ("the mask was all ones in training too", lambda u, x, ratio: (
-        _drop(u, x, ratio)[0], u >= 0)),
-}, by=_dropout)  # fmt: skip
+DROPOUT.mutant_table(
+    {
+        "mask_inverted": (
+            "the mask was true where an element is dropped",
+            lambda u, x, ratio: (_drop(u, x, ratio)[0], u < ratio),
+        ),
+        "mask_drawn_apart": (
+            "the mask was drawn apart from the output",
+            lambda u, x, ratio: (_drop(u, x, ratio)[0], xp.drawn(u.shape, None) >= ratio),
+        ),
+        "mask_of_ones": (
+            "the mask was all ones in training too",
+            lambda u, x, ratio: (_drop(u, x, ratio)[0], u >= 0),
+        ),
+    },
+    by=_dropout,
+)

@@ -22,26 +22,44 @@ matmul = xp.primitive(xp.plain.matmul)
 
 
 #: The operators that are activations too, but for one of which the text has another.
-OPERATORS = {name: FAMILY[name].formulas[max(FAMILY[name].formulas)] for name in (
-    "Relu", "Tanh", "Sigmoid", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Elu", "Softsign",
-    "Softplus")}  # fmt: skip
+OPERATORS = {
+    name: FAMILY[name].formulas[max(FAMILY[name].formulas)]
+    for name in (
+        "Relu",
+        "Tanh",
+        "Sigmoid",
+        "LeakyRelu",
+        "ThresholdedRelu",
+        "HardSigmoid",
+        "Elu",
+        "Softsign",
+        "Softplus",
+    )
+}
 #: The activations, of an element and the scales alpha and beta that each has.
 FUNCTIONS = {
-    **OPERATORS, "Affine": lambda x, *, alpha, beta: alpha * x + beta,
+    **OPERATORS,
+    "Affine": lambda x, *, alpha, beta: alpha * x + beta,
     "ThresholdedRelu": lambda x, *, alpha: xp.where(xp.less(x, alpha), xp.zeros_like(x), x),
     "ScaledTanh": lambda x, *, alpha, beta: alpha * xp.tanh(beta * x),
-}  # fmt: skip
+}
 #: As the text writes them, though the tangent cancels near 0, and large elements overflow.
 LITERAL: dict[str, Any] = {
-    **FUNCTIONS, "Softplus": lambda x: xp.log(1 + xp.exp(x)),
+    **FUNCTIONS,
+    "Softplus": lambda x: xp.log(1 + xp.exp(x)),
     "Tanh": lambda x: (1 - xp.exp(-2 * x)) / (1 + xp.exp(-2 * x)),
     "ScaledTanh": lambda x, *, alpha, beta: alpha * LITERAL["Tanh"](beta * x),
-}  # fmt: skip
+}
 #: The functions that have each scale, with its default in the operator so named, if there is one.
-SCALES = {scale: {
-    name: schemas[max(schemas)].attributes[scale].default if schemas else None
-    for name, function in FUNCTIONS.items() if scale in operators.keywords(function)[0]
-    for schemas in (opset.versions("", name),)} for scale in ("alpha", "beta")}  # fmt: skip
+SCALES = {
+    scale: {
+        name: schemas[max(schemas)].attributes[scale].default if schemas else None
+        for name, function in FUNCTIONS.items()
+        if scale in operators.keywords(function)[0]
+        for schemas in (opset.versions("", name),)
+    }
+    for scale in ("alpha", "beta")
+}
 
 
 def activated(names, given, clip, functions, silent=False):
@@ -53,10 +71,15 @@ def activated(names, given, clip, functions, silent=False):
         if len(values) > len(takers) or any(values[k : k + 1] != (x,) for k, x in used.items()):
             is_open("it is not said whether a function without a scale has a place in the list")
         if (silent and len(values) < len(takers)) or any(
-            defaults[names[k]] is None for k in takers[len(values) :]):  # fmt: skip
+            defaults[names[k]] is None for k in takers[len(values) :]
+        ):
             unsaid("the default of a scale")
-        scales.append([{scale: used.get(k, defaults[name])} if name in defaults else {}
-                       for k, name in enumerate(names)])  # fmt: skip
+        scales.append(
+            [
+                {scale: used.get(k, defaults[name])} if name in defaults else {}
+                for k, name in enumerate(names)
+            ]
+        )
     unsaid("a range without numbers", clip is not None and not clip >= 0)
 
     def activation(name, alpha, beta, x):
@@ -110,11 +133,32 @@ def places(backward, steps, lengths):
     return np.where((t < lengths) & (backward > 0), lengths - 1 - t, t)[:, :, np.newaxis]
 
 
-def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, places=places, stops=True,
-        turns=True, silent=True, side=lambda k: k, joined=lambda *parts: xp.concat(parts, axis=1),
-        last=lambda states, y: states, activations, activation_alpha, activation_beta, clip,
-        direction, hidden_size, layout=0, output_sequence=0, input_forget=0,
-        linear_before_reset=0):  # fmt: skip
+def run(
+    cell,
+    gates,
+    kept,
+    default,
+    since,
+    *tensors,
+    functions=FUNCTIONS,
+    places=places,
+    stops=True,
+    turns=True,
+    silent=True,
+    side=lambda k: k,
+    joined=lambda *parts: xp.concat(parts, axis=1),
+    last=lambda states, y: states,
+    activations,
+    activation_alpha,
+    activation_beta,
+    clip,
+    direction,
+    hidden_size,
+    layout=0,
+    output_sequence=0,
+    input_forget=0,
+    linear_before_reset=0,
+):
     """The outputs, from `cell(step)`, the `kept` states after a step; the first comes out.
 
     The options from `functions` on are what mutants do otherwise.
@@ -132,9 +176,13 @@ def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, places
     steps, batch, size = X.shape
     initial = (count, batch, hidden)
     for x, shape in (
-        (W, (count, gates * hidden, size)), (R, (count, gates * hidden, hidden)),
-        (B, (count, 2 * gates * hidden)), (P, (count, 3 * hidden)), (lens, (batch,)),
-        *((x, (batch, count, hidden) if layout else initial) for x in states)):  # fmt: skip
+        (W, (count, gates * hidden, size)),
+        (R, (count, gates * hidden, hidden)),
+        (B, (count, 2 * gates * hidden)),
+        (P, (count, 3 * hidden)),
+        (lens, (batch,)),
+        *((x, (batch, count, hidden) if layout else initial) for x in states),
+    ):
         check_shape("a tensor", x, shape)
     illegal(f"hidden_size {hidden_size}, and R has {hidden}", hidden_size not in (None, hidden))
     lengths = np.full(batch, steps) if lens is None else lens.astype(np.int64)
@@ -149,15 +197,21 @@ def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, places
     if len(names) > wanted and names != ("Tanh", "Tanh"):
         # That is the default of RNN, whatever the direction.
         is_open("nothing is said of an activation for a direction that is not there")
-    scaled = activated(names[:wanted], (activation_alpha, activation_beta), clip, functions,
-                       (since, gates) == (1, 3))  # fmt: skip
+    scaled = activated(
+        names[:wanted],
+        (activation_alpha, activation_beta),
+        clip,
+        functions,
+        (since, gates) == (1, 3),
+    )
     blocks = np.arange(gates * hidden).reshape(gates, hidden)
     if since < 7:
         square = xp.values_of(R).reshape(count, gates, hidden, hidden)
         if not np.array_equal(square, square.swapaxes(2, 3), equal_nan=True):
             is_open("the first texts do not transpose recurrent weights, and later ones do")
-    begin = [xp.astype(np.zeros(initial, np.float32), X.dtype) if x is None else turn(x)
-             for x in states]  # fmt: skip
+    begin = [
+        xp.astype(np.zeros(initial, np.float32), X.dtype) if x is None else turn(x) for x in states
+    ]
     outputs, ends = [], []
     alive = (np.arange(steps).reshape(-1, 1) < lengths)[:, :, np.newaxis]
     for k in range(count):
@@ -190,8 +244,10 @@ def run(cell, gates, kept, default, since, *tensors, functions=FUNCTIONS, places
 def of_layer(name, gates, kept, default, cell, **habits):
     """All versions of an operator, from `cell(step)`: the hidden state, and that of the cell."""
     formula = partial(run, cell, gates, kept, default, **habits)
-    return {since: with_parameters(partial(formula, since), schema, schema.attributes)
-            for since, schema in opset.versions("", name).items()}  # fmt: skip
+    return {
+        since: with_parameters(partial(formula, since), schema, schema.attributes)
+        for since, schema in opset.versions("", name).items()
+    }
 
 
 LSTM, GRU, RNN = map(operator, ("LSTM", "GRU", "RNN"))
@@ -201,8 +257,13 @@ of_rnn = partial(of_layer, "RNN", 1, 1, ("Tanh",))
 
 
 @LSTM.formula(by=of_lstm)
-def lstm(step, early=False, mixed=lambda forget, c, i, new: forget * c + i * new,
-         out=lambda h, c: h(c), holes=(0, 1, 2)):  # fmt: skip
+def lstm(
+    step,
+    early=False,
+    mixed=lambda forget, c, i, new: forget * c + i * new,
+    out=lambda h, c: h(c),
+    holes=(0, 1, 2),
+):
     (f, g, h), (hidden, c) = step.functions, step.states
     i = f(step.gate(0, hidden, step.seen(holes[0], c)))
     forget = 1 - i if step.flag else f(step.gate(2, hidden, step.seen(holes[2], c)))
@@ -212,58 +273,105 @@ def lstm(step, early=False, mixed=lambda forget, c, i, new: forget * c + i * new
 
 #: Mutants of a layer: a text, and what `run` does otherwise.
 HABITS: dict[str, tuple[str, dict[str, Any]]] = {
-    **{f"padding_read_first{name}": (f"what is behind a sequence was read first in reverse{text}", {
-        "silent": False, "places": lambda backward, steps, lengths, most=most: places(
-            backward, steps, 0 * lengths + steps if backward <= most else lengths)})
-       for name, text, most in (("", "", 2), ("_alone", " alone, not in both directions", 1))},
+    **{
+        f"padding_read_first{name}": (
+            f"what is behind a sequence was read first in reverse{text}",
+            {
+                "silent": False,
+                "places": lambda backward, steps, lengths, most=most: places(
+                    backward, steps, 0 * lengths + steps if backward <= most else lengths
+                ),
+            },
+        )
+        for name, text, most in (("", "", 2), ("_alone", " alone, not in both directions", 1))
+    },
     "read_beyond_the_end": ("states went on behind the end of a sequence", {"stops": False}),
-    "reverse_stays_reversed": ("Y was in the order in which it was computed, in reverse too",
-        {"turns": False}),
-    "last_of_Y": ("Y_h was the last step of Y, in reverse and behind a sequence too",
-        {"last": lambda states, y: [y[-1] if len(y) else states[0], *states[1:]]}),
+    "reverse_stays_reversed": (
+        "Y was in the order in which it was computed, in reverse too",
+        {"turns": False},
+    ),
+    "last_of_Y": (
+        "Y_h was the last step of Y, in reverse and behind a sequence too",
+        {"last": lambda states, y: [y[-1] if len(y) else states[0], *states[1:]]},
+    ),
     "first_weights_for_both": ("one direction's weights served for both", {"side": lambda k: 0}),
-    "recurrent_bias_ignored": ("of the biases the first half was added alone",
-        {"joined": lambda W, R, *biases: np.concat([W, R, *biases[:1]], axis=1)}),
-    "recurrent_weights_transposed": ("recurrent weights were transposed",
-        {"joined": lambda W, R, *biases: np.concat([W, R.reshape(
-            -1, R.shape[1], R.shape[1]).swapaxes(1, 2).reshape(R.shape), *biases], axis=1)}),
-    "literal_threshold": ("ThresholdedRelu gave 0 at its threshold, as the operator so named",
-        {"functions": FUNCTIONS | OPERATORS}),
-}  # fmt: skip
+    "recurrent_bias_ignored": (
+        "of the biases the first half was added alone",
+        {"joined": lambda W, R, *biases: np.concat([W, R, *biases[:1]], axis=1)},
+    ),
+    "recurrent_weights_transposed": (
+        "recurrent weights were transposed",
+        {
+            "joined": lambda W, R, *biases: np.concat(
+                [W, R.reshape(-1, R.shape[1], R.shape[1]).swapaxes(1, 2).reshape(R.shape), *biases],
+                axis=1,
+            )
+        },
+    ),
+    "literal_threshold": (
+        "ThresholdedRelu gave 0 at its threshold, as the operator so named",
+        {"functions": FUNCTIONS | OPERATORS},
+    ),
+}
 
 
 def in_order(order, count, *parts):
     """The parts side by side, of the first `count` with the gates as `order` finds them."""
     gates = len(order)
-    moved = [x.reshape(gates, len(x) // gates, x.shape[1])[order].reshape(x.shape)
-             for x in parts[:count]]  # fmt: skip
+    moved = [
+        x.reshape(gates, len(x) // gates, x.shape[1])[order].reshape(x.shape) for x in parts[:count]
+    ]
     return np.concat([*moved, *parts[count:]], axis=1)
 
 
 def declare(op, by, cell, cells, **orders):
     """Declare the literal formula of a layer, its mutants, and those by `orders` of its gates."""
     op.also_honest("", by=partial(by, functions=LITERAL))(cell)
-    habits = {f"{name}{of}": (f"gates were in the order {gates}{where}", {
-        "joined": partial(in_order, order, count)}) for name, (gates, order) in orders.items()
-        for of, where, count in (("", "", 4), ("_in_W_and_R", " in W and R, not in B", 2),
-                                 ("_in_W", " in W alone", 1))}  # fmt: skip
+    habits = {
+        f"{name}{of}": (
+            f"gates were in the order {gates}{where}",
+            {"joined": partial(in_order, order, count)},
+        )
+        for name, (gates, order) in orders.items()
+        for of, where, count in (
+            ("", "", 4),
+            ("_in_W_and_R", " in W and R, not in B", 2),
+            ("_in_W", " in W alone", 1),
+        )
+    }
     op.mutant_table(cells, by=by)
     op.mutant_table(HABITS | habits, by=lambda habits: by(cell, **habits))
 
 
-declare(LSTM, of_lstm, lstm, {
-    "output_gate_sees_the_old_cell": ("the output gate's peephole saw the cell's state before",
-        partial(lstm, early=True)),
-    "peepholes_ifo": ("peepholes were in the order input, forget, output",
-        partial(lstm, holes=(0, 2, 1))),
-    "cell_comes_out": ("no activation was applied to the cell's state",
-        partial(lstm, out=lambda h, c: c)),
-    "gates_exchanged": ("the forget gate multiplied the new part, the input gate the state",
-        partial(lstm, mixed=lambda forget, c, i, new: i * c + forget * new)),
-    "g_serves_for_h": ("the second activation served for the third",
-        lambda step: lstm(step, out=lambda h, c: step.functions[1](c))),
-}, gates_ifgo=("input, forget, cell, output", [0, 3, 1, 2]),
-    gates_ifog=("input, forget, output, cell", [0, 2, 1, 3]))  # fmt: skip
+declare(
+    LSTM,
+    of_lstm,
+    lstm,
+    {
+        "output_gate_sees_the_old_cell": (
+            "the output gate's peephole saw the cell's state before",
+            partial(lstm, early=True),
+        ),
+        "peepholes_ifo": (
+            "peepholes were in the order input, forget, output",
+            partial(lstm, holes=(0, 2, 1)),
+        ),
+        "cell_comes_out": (
+            "no activation was applied to the cell's state",
+            partial(lstm, out=lambda h, c: c),
+        ),
+        "gates_exchanged": (
+            "the forget gate multiplied the new part, the input gate the state",
+            partial(lstm, mixed=lambda forget, c, i, new: i * c + forget * new),
+        ),
+        "g_serves_for_h": (
+            "the second activation served for the third",
+            lambda step: lstm(step, out=lambda h, c: step.functions[1](c)),
+        ),
+    },
+    gates_ifgo=("input, forget, cell, output", [0, 3, 1, 2]),
+    gates_ifog=("input, forget, output, cell", [0, 2, 1, 3]),
+)
 
 
 @GRU.formula(by=of_gru)
@@ -274,14 +382,26 @@ def gru(step, mixed=lambda z, new, h: (1 - z) * new + z * h, linear=lambda flag:
 
 
 GRU.also_honest("", by=of_gru)(partial(gru, mixed=lambda z, new, h: new + z * (h - new)))
-declare(GRU, of_gru, gru, {
-    "update_exchanged": ("the update gate multiplied the new part, and not the state",
-        partial(gru, mixed=lambda z, new, h: z * new + (1 - z) * h)),
-    "linear_by_1_alone": ("linear_before_reset was 0 unless it is 1",
-        partial(gru, linear=lambda flag: flag == 1)),
-    "reset_exchanged": ("linear_before_reset said the contrary",
-        partial(gru, linear=lambda flag: flag == 0)),
-}, gates_rzh=("reset, update, hidden", [1, 0, 2]))  # fmt: skip
+declare(
+    GRU,
+    of_gru,
+    gru,
+    {
+        "update_exchanged": (
+            "the update gate multiplied the new part, and not the state",
+            partial(gru, mixed=lambda z, new, h: z * new + (1 - z) * h),
+        ),
+        "linear_by_1_alone": (
+            "linear_before_reset was 0 unless it is 1",
+            partial(gru, linear=lambda flag: flag == 1),
+        ),
+        "reset_exchanged": (
+            "linear_before_reset said the contrary",
+            partial(gru, linear=lambda flag: flag == 0),
+        ),
+    },
+    gates_rzh=("reset, update, hidden", [1, 0, 2]),
+)
 
 
 @RNN.formula(by=of_rnn)
@@ -289,7 +409,14 @@ def rnn(step):
     return (step.functions[0](step.gate(0, *step.states)),)
 
 
-declare(RNN, of_rnn, rnn, {
-    "tanh_always": ("the activation was the tangent, whatever its name",
-        lambda step: (np.tanh(step.gate(0, *step.states)),)),
-})  # fmt: skip
+declare(
+    RNN,
+    of_rnn,
+    rnn,
+    {
+        "tanh_always": (
+            "the activation was the tangent, whatever its name",
+            lambda step: (np.tanh(step.gate(0, *step.states)),),
+        ),
+    },
+)

@@ -26,8 +26,10 @@ _OFF = _ROUNDINGS * 2.0**-24
 #: Which element is meant, from coordinates.
 NEAREST = {
     "round_prefer_floor": lambda c: np.ceil(c - 0.5),
-    "round_prefer_ceil": lambda c: np.floor(c + 0.5), "floor": np.floor, "ceil": np.ceil,
-}  # fmt: skip
+    "round_prefer_ceil": lambda c: np.floor(c + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
@@ -50,12 +52,17 @@ TRANSFORMS = {
     "align_corners": lambda a, x, s: (x * float(_between_corners(a)),),
     "pytorch_half_pixel": lambda a, x, s: ((x + 0.5) / s, -0.5) if a.size > 1 else (0 * x,),
     "half_pixel_symmetric": lambda a, x, s: (
-        a.length / 2 * float(1 - a.size / a.width), (x + 0.5) / s, -0.5),
+        a.length / 2 * float(1 - a.size / a.width),
+        (x + 0.5) / s,
+        -0.5,
+    ),
     "tf_half_pixel_for_nn": lambda a, x, s: ((x + 0.5) / s,),
     "tf_crop_and_resize": lambda a, x, s: (
-        float(a.start * (a.length - 1)), x * float(_between_corners(a) * (a.end - a.start))
-    ) if a.size > 1 else (float((a.start + a.end) * (a.length - 1)) / 2 + 0 * x,),
-}  # fmt: skip
+        (float(a.start * (a.length - 1)), x * float(_between_corners(a) * (a.end - a.start)))
+        if a.size > 1
+        else (float((a.start + a.end) * (a.length - 1)) / 2 + 0 * x,)
+    ),
+}
 
 
 def _between_corners(axis):
@@ -269,8 +276,9 @@ def along(X, number, axis, way, terms):
     unsaid("averages of what are no real numbers", not is_real(X))
     is_open("nothing is said of products of 0 and infinity", not np.isfinite(xp.values_of(X)).all())
     kernel = linear if way.mode == "linear" else partial(cubic, way.a)
-    return averaged(X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside,
-                    way.normal)  # fmt: skip
+    return averaged(
+        X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside, way.normal
+    )
 
 
 def outside(X, y, axes, value):
@@ -323,9 +331,23 @@ def of_resize(along, sized=sized, outside=outside):
     """All versions of Resize, from what makes an axis of another."""
     schemas = opset.versions("", "Resize")
 
-    def formula(since, X, roi=None, scales=None, sizes=None, *, coordinate_transformation_mode,
-                cubic_coeff_a, exclude_outside, extrapolation_value, mode, nearest_mode,
-                antialias=0, axes=None, keep_aspect_ratio_policy="stretch"):  # fmt: skip
+    def formula(
+        since,
+        X,
+        roi=None,
+        scales=None,
+        sizes=None,
+        *,
+        coordinate_transformation_mode,
+        cubic_coeff_a,
+        exclude_outside,
+        extrapolation_value,
+        mode,
+        nearest_mode,
+        antialias=0,
+        axes=None,
+        keep_aspect_ratio_policy="stretch",
+    ):
         known = {*TRANSFORMS} - {"half_pixel_symmetric" if since < 19 else ""}
         known -= {"tf_half_pixel_for_nn" if since > 11 else ""}
         check_one_of("mode", mode, "nearest", "linear", "cubic")
@@ -341,8 +363,14 @@ def of_resize(along, sized=sized, outside=outside):
         axes = range(X.ndim) if axes is None else axes
         found = sized(X, axes, roi if crops else None, scales, sizes, keep_aspect_ratio_policy)
         check_size([axis.size for axis in found])
-        way = Way(mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a,
-                  bool(exclude_outside), bool(antialias))  # fmt: skip
+        way = Way(
+            mode,
+            coordinate_transformation_mode,
+            nearest_mode,
+            cubic_coeff_a,
+            bool(exclude_outside),
+            bool(antialias),
+        )
         y, made = X, [axis for axis in found if not places(way.transform, axis).copied]
         terms = prod(2 * way.reach(axis) for axis in made)
         for number, axis in enumerate(found):
@@ -356,40 +384,76 @@ def of_resize(along, sized=sized, outside=outside):
 
     return {10: first} | {
         since: operators.with_parameters(partial(formula, since), schema, schema.attributes)
-        for since, schema in schemas.items() if since > 10
-    }  # fmt: skip
+        for since, schema in schemas.items()
+        if since > 10
+    }
 
 
 RESIZE.formula(by=of_resize)(along)
-RESIZE.mutant_table({
-    f"{old}_is_{new}": (f"{old} was {new}", lambda way, old=old, new=new: way._replace(**{
-        n: new for n in ("mode", "transform", "nearest") if getattr(way, n) == old}))
-    for old, new in (
-        ("half_pixel", "asymmetric"), ("half_pixel_symmetric", "half_pixel"),
-        ("pytorch_half_pixel", "half_pixel"), ("align_corners", "asymmetric"), ("cubic", "linear"),
-        ("round_prefer_floor", "round_prefer_ceil"), ("round_prefer_floor", "floor"))
-} | {
-    "not_normalized": ("weights were not divided by their sum",
-        lambda way: way._replace(normal=lambda weights: weights)),
-    "zeros_outside": ("what is outside was 0", lambda way:
-        way if way.inside else way._replace(inside=True, normal=lambda weights: weights)),
-    "narrowed": ("a filter was narrowed where it scales up", lambda way: way._replace(narrowest=0)),
-}, by=lambda change: of_resize(
-    lambda X, number, axis, way, terms: along(X, number, axis, change(way), terms)
-))  # fmt: skip
-RESIZE.mutant_table({
-    "rounded_up": ("sizes were rounded up", lambda a, _: a._replace(size=ceil(a.width))),
-    "rounded_to_even": ("halves of sizes were rounded to even, and others to the nearest",
-        lambda a, _: a._replace(size=round(a.width))),
-    "parts_not_counted": ("a size did not depend on the part of the input",
-        lambda a, _: a._replace(size=floor(a.length * a.scale))),
-    "last_part_for_all": ("all axes had the part of the last",
-        lambda a, last: a._replace(start=last.start, end=last.end)),
-}, by=lambda changed: of_resize(along, sized=lambda *given: [
-    changed(axis, axes[-1]) for axes in [sized(*given)] for axis in axes
-]))  # fmt: skip
-RESIZE.mutant("edges went on outside of a part", name="not_extrapolated", by=lambda outside:
-              of_resize(along, outside=outside))(lambda X, y, axes, value: y)  # fmt: skip
+RESIZE.mutant_table(
+    {
+        f"{old}_is_{new}": (
+            f"{old} was {new}",
+            lambda way, old=old, new=new: way._replace(
+                **{n: new for n in ("mode", "transform", "nearest") if getattr(way, n) == old}
+            ),
+        )
+        for old, new in (
+            ("half_pixel", "asymmetric"),
+            ("half_pixel_symmetric", "half_pixel"),
+            ("pytorch_half_pixel", "half_pixel"),
+            ("align_corners", "asymmetric"),
+            ("cubic", "linear"),
+            ("round_prefer_floor", "round_prefer_ceil"),
+            ("round_prefer_floor", "floor"),
+        )
+    }
+    | {
+        "not_normalized": (
+            "weights were not divided by their sum",
+            lambda way: way._replace(normal=lambda weights: weights),
+        ),
+        "zeros_outside": (
+            "what is outside was 0",
+            lambda way: (
+                way if way.inside else way._replace(inside=True, normal=lambda weights: weights)
+            ),
+        ),
+        "narrowed": (
+            "a filter was narrowed where it scales up",
+            lambda way: way._replace(narrowest=0),
+        ),
+    },
+    by=lambda change: of_resize(
+        lambda X, number, axis, way, terms: along(X, number, axis, change(way), terms)
+    ),
+)
+RESIZE.mutant_table(
+    {
+        "rounded_up": ("sizes were rounded up", lambda a, _: a._replace(size=ceil(a.width))),
+        "rounded_to_even": (
+            "halves of sizes were rounded to even, and others to the nearest",
+            lambda a, _: a._replace(size=round(a.width)),
+        ),
+        "parts_not_counted": (
+            "a size did not depend on the part of the input",
+            lambda a, _: a._replace(size=floor(a.length * a.scale)),
+        ),
+        "last_part_for_all": (
+            "all axes had the part of the last",
+            lambda a, last: a._replace(start=last.start, end=last.end),
+        ),
+    },
+    by=lambda changed: of_resize(
+        along,
+        sized=lambda *given: [changed(axis, axes[-1]) for axes in [sized(*given)] for axis in axes],
+    ),
+)
+RESIZE.mutant(
+    "edges went on outside of a part",
+    name="not_extrapolated",
+    by=lambda outside: of_resize(along, outside=outside),
+)(lambda X, y, axes, value: y)
 
 
 def of_upsampled(function=upsampled, least=1):
@@ -409,18 +473,30 @@ def of_upsampled(function=upsampled, least=1):
 
 
 UPSAMPLE.formula(by=of_upsampled)(upsampled)
-UPSAMPLE.mutant_table({
-    "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
-    "last_scale_for_all": ("the last two axes had the last scale",
-        lambda s: [*s[:-2], *s[-1:] * len(s[-2:])]),
-    "last_two_alone": ("the last two axes alone were scaled", lambda s: [1] * len(s[:-2]) + s[-2:]),
-    "scales_rounded": ("scales were rounded to whole numbers", lambda s: [*map(round, s)]),
-}, by=lambda change: of_upsampled(
-    lambda X, scales, mode: upsampled(X, change(scales), mode)))  # fmt: skip
+UPSAMPLE.mutant_table(
+    {
+        "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
+        "last_scale_for_all": (
+            "the last two axes had the last scale",
+            lambda s: [*s[:-2], *s[-1:] * len(s[-2:])],
+        ),
+        "last_two_alone": (
+            "the last two axes alone were scaled",
+            lambda s: [1] * len(s[:-2]) + s[-2:],
+        ),
+        "scales_rounded": ("scales were rounded to whole numbers", lambda s: [*map(round, s)]),
+    },
+    by=lambda change: of_upsampled(lambda X, scales, mode: upsampled(X, change(scales), mode)),
+)
 UPSAMPLE.mutant("the input was repeated as a whole", name="tiled", by=of_upsampled)(
-    lambda X, scales, mode: xp.tile(X, [*map(int, scales)]))  # fmt: skip
-UPSAMPLE.mutant("scales below 1 were accepted", name="scaled_down", of_validity=True,
-          by=lambda function: of_upsampled(function, 2.0**-149))(upsampled)  # fmt: skip
+    lambda X, scales, mode: xp.tile(X, [*map(int, scales)])
+)
+UPSAMPLE.mutant(
+    "scales below 1 were accepted",
+    name="scaled_down",
+    of_validity=True,
+    by=lambda function: of_upsampled(function, 2.0**-149),
+)(upsampled)
 
 
 # AffineGrid: where an affine matrix takes the centers of a grid's elements.
@@ -449,8 +525,9 @@ def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
     rows = [xp.astype(np.ones(prod(lengths)), kind)]
     for axis in axes[::-1]:
         number = xp.astype(np.arange(lengths[axis]), kind)
-        along = xp.reshape(places(number, lengths[axis], align_corners),
-                           [-1 if a == axis else 1 for a in range(n)])  # fmt: skip
+        along = xp.reshape(
+            places(number, lengths[axis], align_corners), [-1 if a == axis else 1 for a in range(n)]
+        )
         rows.insert(0, xp.reshape(xp.broadcast_to(along, lengths), (-1,)))
     moved = xp.permute_dims(xp.matmul(theta, xp.stack(rows)), (0, 2, 1))
     return xp.astype(xp.reshape(moved, (stated[0], *stated[2:], n)), theta.dtype)
@@ -473,24 +550,46 @@ def doubled(first, length, corners):
     return whole / max(divisor, 1) - 1
 
 
-AFFINE_GRID.mutant_table({
-    "from_0_to_1": ("the places ran from 0 to 1", lambda *of: (in_steps(*of) + 1) / 2),
-    "upside_down": ("the places ran from 1 to -1", lambda *of: -in_steps(*of)),
-    "from_the_first_edge": ("each place was the edge at which its element begins",
-                            lambda first, length, corners: first * (2 / max(length, 1)) - 1),
-}, by=of_places)  # fmt: skip
-AFFINE_GRID.mutant_table({
-    "y_before_x": ("the first axis came first, as y of y, x", lambda theta, lengths, axes:
-        (theta, lengths, axes[::-1])),
-    "height_for_width": ("the sizes were read from the last to the first",
-        lambda theta, lengths, axes: (theta, lengths[::-1], axes)),
-    "translation_first": ("the translation was the first column",
-        lambda theta, *of: (xp.concat([theta[..., 1:], theta[..., :1]], axis=2), *of)),
-    "translation_ignored": ("the translation was ignored", lambda theta, *of:
-        (xp.concat([theta[..., :-1], theta[..., -1:] * 0], axis=2), *of)),
-    "matrix_transposed": ("the matrix stood before its translation, transposed",
-        lambda theta, *of: (xp.concat(
-            [xp.permute_dims(theta[..., :-1], (0, 2, 1)), theta[..., -1:]], axis=2), *of)),
-    "first_matrix_for_all": ("the first matrix served for the whole batch",
-        lambda theta, *of: (xp.broadcast_to(theta[:1], theta.shape), *of)),
-}, by=lambda change: of_places(in_steps, change=change))  # fmt: skip
+AFFINE_GRID.mutant_table(
+    {
+        "from_0_to_1": ("the places ran from 0 to 1", lambda *of: (in_steps(*of) + 1) / 2),
+        "upside_down": ("the places ran from 1 to -1", lambda *of: -in_steps(*of)),
+        "from_the_first_edge": (
+            "each place was the edge at which its element begins",
+            lambda first, length, corners: first * (2 / max(length, 1)) - 1,
+        ),
+    },
+    by=of_places,
+)
+AFFINE_GRID.mutant_table(
+    {
+        "y_before_x": (
+            "the first axis came first, as y of y, x",
+            lambda theta, lengths, axes: (theta, lengths, axes[::-1]),
+        ),
+        "height_for_width": (
+            "the sizes were read from the last to the first",
+            lambda theta, lengths, axes: (theta, lengths[::-1], axes),
+        ),
+        "translation_first": (
+            "the translation was the first column",
+            lambda theta, *of: (xp.concat([theta[..., 1:], theta[..., :1]], axis=2), *of),
+        ),
+        "translation_ignored": (
+            "the translation was ignored",
+            lambda theta, *of: (xp.concat([theta[..., :-1], theta[..., -1:] * 0], axis=2), *of),
+        ),
+        "matrix_transposed": (
+            "the matrix stood before its translation, transposed",
+            lambda theta, *of: (
+                xp.concat([xp.permute_dims(theta[..., :-1], (0, 2, 1)), theta[..., -1:]], axis=2),
+                *of,
+            ),
+        ),
+        "first_matrix_for_all": (
+            "the first matrix served for the whole batch",
+            lambda theta, *of: (xp.broadcast_to(theta[:1], theta.shape), *of),
+        ),
+    },
+    by=lambda change: of_places(in_steps, change=change),
+)

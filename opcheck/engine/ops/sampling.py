@@ -134,8 +134,12 @@ def averaged(X, places, way):
     y = take(finite, places, share=lambda x, at: xp.inexact(kernel(xp.abs(x - at)), 8 * way.wide))
     if lost.any():
         # Between NaN and anything is NaN, but not what may lie beside it.
-        sure, may = (take(lost * 1.0, values, share=lambda place, at, near=near: (
-            np.abs(place - at) < 1 + near)) for near in (-_NEAR, _NEAR))  # fmt: skip
+        sure, may = (
+            take(
+                lost * 1.0, values, share=lambda place, at, near=near: np.abs(place - at) < 1 + near
+            )
+            for near in (-_NEAR, _NEAR)
+        )
         decided = reach == 1 and not np.isinf(xp.values_of(X)).any()
         is_open("nothing is said of 0 times NaN", not (decided and ((sure > 0) == (may > 0)).all()))
         y = xp.where(may > 0, xp.full_like(y, np.nan), y)
@@ -143,8 +147,18 @@ def averaged(X, places, way):
 
 
 @by_step(each={16: 16, 20: 20, 22: 20}, options=["change", "read"])
-def of_places(placed, since, X, grid, *, mode, padding_mode, align_corners,
-              change=lambda *of: of, read=lambda lengths: lengths):  # fmt: skip
+def of_places(
+    placed,
+    since,
+    X,
+    grid,
+    *,
+    mode,
+    padding_mode,
+    align_corners,
+    change=lambda *of: of,
+    read=lambda lengths: lengths,
+):
     """The formulas of all versions, from the terms of coordinates, and a change of all the rest."""
     both = ("bilinear", "bicubic") if since == 16 else ("linear", "cubic")
     check_one_of("mode", mode, "nearest", *both)
@@ -165,8 +179,10 @@ def of_places(placed, since, X, grid, *, mode, padding_mode, align_corners,
     X, grid, way = change(X, grid, way)
     grid = xp.reshape(grid, (X.shape[0], count, rank))
     # Coordinates are listed from the innermost axis to the outermost.
-    found = [along(placed, since, way, grid[..., -1 - axis], length)
-             for axis, length in enumerate(read(X.shape[2:]))]  # fmt: skip
+    found = [
+        along(placed, since, way, grid[..., -1 - axis], length)
+        for axis, length in enumerate(read(X.shape[2:]))
+    ]
     places, chosen, exact = map(list, zip(*found, strict=True))
     if way.mode != "nearest" and not is_real(X):
         is_open("float32 cannot tell where to cut averages of integers off", not np.all(exact))
@@ -175,55 +191,118 @@ def of_places(placed, since, X, grid, *, mode, padding_mode, align_corners,
 
 
 GRID_SAMPLE.formula(by=of_places)(placed)
-GRID_SAMPLE.mutant_table({
-    "from_0_to_1": ("locations ran from 0 to 1",
-        lambda g, length, corners: placed(g * 2 - 1, length, corners)),
-    "in_pixels": ("locations were numbers of pixels", lambda g, length, corners: (g,)),
-    "half_a_pixel_late": ("pixels began at whole numbers",
-        lambda g, length, corners: (*placed(g, length, corners), 0.5 * (not corners))),
-    "half_a_pixel_early": ("half a pixel was taken off at centers too",
-        lambda g, length, corners: (*placed(g, length, corners), -0.5 * corners)),
-    "one_less_from_edges": ("the edges were a pixel nearer to each other",
-        lambda g, length, corners: placed(g, length, 1)),
-}, by=of_places)  # fmt: skip
-GRID_SAMPLE.mutant_table({
-    "y_before_x": ("coordinates came from the outermost axis on",
-        lambda X, grid, way: (X, xp.flip(grid, axis=-1), way)),
-    "first_grid_for_all": ("the first grid served for the whole batch",
-        lambda X, grid, way: (X, xp.broadcast_to(grid[:1], grid.shape), way)),
-    "first_image_for_all": ("the first image served for the whole batch",
-        lambda X, grid, way: (xp.broadcast_to(X[:1], X.shape), grid, way)),
-    "first_channel_for_all": ("the first channel served for all",
-        lambda X, grid, way: (xp.broadcast_to(X[:, :1], X.shape), grid, way)),
-    "kept_in_range": ("locations were limited to -1 to 1",
-        lambda X, grid, way: (X, xp.clip(grid, -1.0, 1.0), way)),
-}, by=lambda change: of_places(placed, change=change))  # fmt: skip
-GRID_SAMPLE.mutant_table({
-    "floor": ("the nearest pixel was that before", {"rule": np.floor}),
-    "ceil": ("the nearest pixel was that after", {"rule": np.ceil}),
-    "trunc": ("coordinates were cut off", {"rule": np.trunc}),
-    "half_up": ("ties went up", {"rule": lambda x: np.floor(x + 0.5)}),
-    "half_away": ("ties went away from 0",
-        {"rule": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x)}),
-    "coefficient_of_half": ("the cubic coefficient was -0.5", {"a": -0.5}),
-    "reflected_at_centers": ("-1 and 1 were at the centers where it reflects",
-        {"first": lambda corners: 0.0}),
-    "reflected_at_edges": ("-1 and 1 were at the edges where it reflects",
-        {"first": lambda corners: -0.5}),
-    "reflected_once": ("it reflected once",
-        {"reflected": lambda x, low, high: 2 * xp.clip(x, low, high) - x}),
-    "repeated": ("what is beyond began anew instead of being reflected",
-        {"reflected": lambda x, low, high: x - (high - low) * ((x - low) // max(high - low, 1))}),
-}, by=lambda changed: of_places(
-    placed, change=lambda X, grid, way: (X, grid, way._replace(**changed))))  # fmt: skip
-GRID_SAMPLE.mutant_table({
-    f"{old}_is_{new}": (f"{old} was {new}", {old: new}) for old, new in (
-        ("zeros", "border"), ("border", "zeros"), ("border", "reflection"),
-        ("reflection", "border"), ("linear", "nearest"), ("cubic", "linear"), ("nearest", "linear"))
-}, by=lambda names: of_places(placed, change=lambda X, grid, way: (X, grid, way._replace(
-    mode=names.get(way.mode, way.mode), padding=names.get(way.padding, way.padding)))))  # fmt: skip
-GRID_SAMPLE.mutant("lengths were read from the last to the first", name="height_for_width",
-          by=lambda step: of_places(step, read=lambda x: x[::-1]))(placed)  # fmt: skip
+GRID_SAMPLE.mutant_table(
+    {
+        "from_0_to_1": (
+            "locations ran from 0 to 1",
+            lambda g, length, corners: placed(g * 2 - 1, length, corners),
+        ),
+        "in_pixels": ("locations were numbers of pixels", lambda g, length, corners: (g,)),
+        "half_a_pixel_late": (
+            "pixels began at whole numbers",
+            lambda g, length, corners: (*placed(g, length, corners), 0.5 * (not corners)),
+        ),
+        "half_a_pixel_early": (
+            "half a pixel was taken off at centers too",
+            lambda g, length, corners: (*placed(g, length, corners), -0.5 * corners),
+        ),
+        "one_less_from_edges": (
+            "the edges were a pixel nearer to each other",
+            lambda g, length, corners: placed(g, length, 1),
+        ),
+    },
+    by=of_places,
+)
+GRID_SAMPLE.mutant_table(
+    {
+        "y_before_x": (
+            "coordinates came from the outermost axis on",
+            lambda X, grid, way: (X, xp.flip(grid, axis=-1), way),
+        ),
+        "first_grid_for_all": (
+            "the first grid served for the whole batch",
+            lambda X, grid, way: (X, xp.broadcast_to(grid[:1], grid.shape), way),
+        ),
+        "first_image_for_all": (
+            "the first image served for the whole batch",
+            lambda X, grid, way: (xp.broadcast_to(X[:1], X.shape), grid, way),
+        ),
+        "first_channel_for_all": (
+            "the first channel served for all",
+            lambda X, grid, way: (xp.broadcast_to(X[:, :1], X.shape), grid, way),
+        ),
+        "kept_in_range": (
+            "locations were limited to -1 to 1",
+            lambda X, grid, way: (X, xp.clip(grid, -1.0, 1.0), way),
+        ),
+    },
+    by=lambda change: of_places(placed, change=change),
+)
+GRID_SAMPLE.mutant_table(
+    {
+        "floor": ("the nearest pixel was that before", {"rule": np.floor}),
+        "ceil": ("the nearest pixel was that after", {"rule": np.ceil}),
+        "trunc": ("coordinates were cut off", {"rule": np.trunc}),
+        "half_up": ("ties went up", {"rule": lambda x: np.floor(x + 0.5)}),
+        "half_away": (
+            "ties went away from 0",
+            {"rule": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x)},
+        ),
+        "coefficient_of_half": ("the cubic coefficient was -0.5", {"a": -0.5}),
+        "reflected_at_centers": (
+            "-1 and 1 were at the centers where it reflects",
+            {"first": lambda corners: 0.0},
+        ),
+        "reflected_at_edges": (
+            "-1 and 1 were at the edges where it reflects",
+            {"first": lambda corners: -0.5},
+        ),
+        "reflected_once": (
+            "it reflected once",
+            {"reflected": lambda x, low, high: 2 * xp.clip(x, low, high) - x},
+        ),
+        "repeated": (
+            "what is beyond began anew instead of being reflected",
+            {
+                "reflected": lambda x, low, high: (
+                    x - (high - low) * ((x - low) // max(high - low, 1))
+                )
+            },
+        ),
+    },
+    by=lambda changed: of_places(
+        placed, change=lambda X, grid, way: (X, grid, way._replace(**changed))
+    ),
+)
+GRID_SAMPLE.mutant_table(
+    {
+        f"{old}_is_{new}": (f"{old} was {new}", {old: new})
+        for old, new in (
+            ("zeros", "border"),
+            ("border", "zeros"),
+            ("border", "reflection"),
+            ("reflection", "border"),
+            ("linear", "nearest"),
+            ("cubic", "linear"),
+            ("nearest", "linear"),
+        )
+    },
+    by=lambda names: of_places(
+        placed,
+        change=lambda X, grid, way: (
+            X,
+            grid,
+            way._replace(
+                mode=names.get(way.mode, way.mode), padding=names.get(way.padding, way.padding)
+            ),
+        ),
+    ),
+)
+GRID_SAMPLE.mutant(
+    "lengths were read from the last to the first",
+    name="height_for_width",
+    by=lambda step: of_places(step, read=lambda x: x[::-1]),
+)(placed)
 
 
 # RoiAlign: the mean, or the maximum, of places in the bins of regions of images.
@@ -261,10 +340,13 @@ def maximum(samples):
 
 #: The steps that mutants change: of regions and their images first.
 STEPS = {
-    "read": lambda rois, batches: (rois, batches), "ends": ends,
+    "read": lambda rois, batches: (rois, batches),
+    "ends": ends,
     "count": lambda size, bins: ceil(size / bins),
-    "centers": centers, "share": share, "average": average,
-}  # fmt: skip
+    "centers": centers,
+    "share": share,
+    "average": average,
+}
 
 
 def count_of(low, high, bins, scale, shift, step, dtype):
@@ -281,16 +363,30 @@ def count_of(low, high, bins, scale, shift, step, dtype):
 
 
 @by_step(each={10: "output_half_pixel", 16: "half_pixel", 22: "half_pixel"})
-def of_regions(changed, transform, X, rois, batch_indices, *, mode, output_height, output_width,
-               sampling_ratio, spatial_scale, **asked):  # fmt: skip
+def of_regions(
+    changed,
+    transform,
+    X,
+    rois,
+    batch_indices,
+    *,
+    mode,
+    output_height,
+    output_width,
+    sampling_ratio,
+    spatial_scale,
+    **asked,
+):
     """All versions, from the steps that are not the text's, and how coordinates are meant."""
     transform = asked.get("coordinate_transformation_mode", transform)
     check_one_of("coordinate_transformation_mode", transform, "half_pixel", "output_half_pixel")
     check_one_of("mode", mode, "avg", "max")
     given = X.shape, rois.shape, batch_indices.shape
     if [*map(len, given)] != [4, 2, 1] or rois.shape != (*batch_indices.shape, 4):
-        raise InvalidNode(f"X {list(X.shape)}, rois {list(rois.shape)}, batch_indices "
-                          f"{list(batch_indices.shape)}; allowed: rank 4, [n, 4], [n]")  # fmt: skip
+        raise InvalidNode(
+            f"X {list(X.shape)}, rois {list(rois.shape)}, batch_indices "
+            f"{list(batch_indices.shape)}; allowed: rank 4, [n, 4], [n]"
+        )
     if min(output_height, output_width) < 0:
         raise InvalidNode(f"an output of {output_height} by {output_width}; allowed: from 1 on")
     unsaid("fewer than one bin or place", 0 in (output_height, output_width) or sampling_ratio < 0)
@@ -311,7 +407,8 @@ def of_regions(changed, transform, X, rois, batch_indices, *, mode, output_heigh
             span = (last - first) * spatial_scale
             is_open("nothing is said of regions without a size", span < (not shift) or not span)
             count = sampling_ratio or count_of(
-                first, last, bins, spatial_scale, shift, step, X.dtype)  # fmt: skip
+                first, last, bins, spatial_scale, shift, step, X.dtype
+            )
             check_size((*plane.shape[: 1 + axis], bins, count, 4))
             start, size = step.ends(low, high, spatial_scale, shift)
             place = xp.inexact(start + size * step.centers(bins, count), 4)
@@ -331,51 +428,119 @@ def of_regions(changed, transform, X, rois, batch_indices, *, mode, output_heigh
 
 
 ROI_ALIGN.formula(by=lambda average: of_regions({"average": average}))(average)
-ROI_ALIGN.mutant_table({
-    "y_before_x": ("y came before x", {
-        "read": lambda rois, batches: (rois[:, [1, 0, 3, 2]], batches)}),
-    "ends_as_sizes": ("x2 and y2 were width and height", {
-        "read": lambda rois, batches: (rois + np.pad(rois[:, :2], [(0, 0), (2, 0)]), batches)}),
-    "first_image_for_all": ("all regions were of the first image", {
-        "read": lambda rois, batches: (rois, batches * 0)}),
-    "ends_held": ("regions held their ends, as pixels do", {
-        "ends": lambda *of: tuple(map(sum, zip(ends(*of), (0, 1), strict=True)))}),
-    "ends_rounded": ("ends of regions were rounded to whole numbers, as those of MaxRoiPool", {
-        "ends": lambda low, high, scale, shift: ends(
-            floor(low * scale + 0.5), floor(high * scale + 0.5), 1, shift)}),
-    "count_rounded_down": ("an adaptive number of places was rounded down", {
-        "count": lambda size, bins: floor(size / bins)}),
-    "count_rounded": ("an adaptive number of places was rounded to the nearest", {
-        "count": lambda size, bins: round(size / bins)}),
-    "count_of_regions": ("an adaptive number of places was that of the region", {
-        "count": lambda size, bins: ceil(size)}),
-    "two_places": ("an adaptive number of places was 2", {"count": lambda size, bins: 2}),
-    "first_corners": ("places were the first corners of their parts", {
-        "centers": lambda bins, count: np.arange(bins * count) / (bins * count)}),
-    "nearest": ("the nearest element was taken", {
-        "share": lambda place, at, n: 1.0 * (np.floor(np.clip(place, 0, n - 1) + 0.5) == at)}),
-    "shares_exchanged": ("the two elements beside a place had each other's share", {
-        "share": lambda place, at, length: np.where(
-            (place - at < -1) | (place - at >= 1), 0.0, np.abs(place - at))}),
-    "zeros_outside": ("what is outside an image was 0", {
-        "share": lambda place, at, length: np.maximum(1 - np.abs(place - at), 0) * (
-            (at >= 0) & (at < length))}),
-    "places_outside_are_0": ("places outside an image were 0", {
-        "share": lambda place, at, n: share(place, at, n) * ((place >= 0) & (place <= n - 1))}),
-    "added_up": ("places were added up, and not averaged", {
-        "average": lambda samples: samples.sum(axis=(2, 3, 5, 6))}),
-    "bins_by_columns": ("bins came by columns", {
-        "average": lambda samples: (y := average(samples)).swapaxes(1, 2).reshape(y.shape)}),
-}, by=of_regions)  # fmt: skip
-ROI_ALIGN.mutant_table({
-    "never_shifted": ("half_pixel did not shift coordinates", {
-        "ends": lambda low, high, scale, shift: (low * scale, ends(low, high, scale, shift)[1])}),
-    "shifted_on": ("half_pixel shifted coordinates by +0.5", {
-        "ends": lambda low, high, scale, shift: ends(low, high, scale, -shift)}),
-    "shifted_before_scaled": ("half_pixel shifted coordinates of the input image", {
-        "ends": lambda low, high, scale, shift: (
-            (low - shift) * scale, ends(low, high, scale, shift)[1])}),
-    "one_long_at_least": ("every region was one element long at least", {
-        "ends": lambda low, high, scale, shift: (
-            low * scale - shift, ends(low, high, scale, 0)[1])}),
-}, 16, 22, by=of_regions)  # fmt: skip
+ROI_ALIGN.mutant_table(
+    {
+        "y_before_x": (
+            "y came before x",
+            {"read": lambda rois, batches: (rois[:, [1, 0, 3, 2]], batches)},
+        ),
+        "ends_as_sizes": (
+            "x2 and y2 were width and height",
+            {"read": lambda rois, batches: (rois + np.pad(rois[:, :2], [(0, 0), (2, 0)]), batches)},
+        ),
+        "first_image_for_all": (
+            "all regions were of the first image",
+            {"read": lambda rois, batches: (rois, batches * 0)},
+        ),
+        "ends_held": (
+            "regions held their ends, as pixels do",
+            {"ends": lambda *of: tuple(map(sum, zip(ends(*of), (0, 1), strict=True)))},
+        ),
+        "ends_rounded": (
+            "ends of regions were rounded to whole numbers, as those of MaxRoiPool",
+            {
+                "ends": lambda low, high, scale, shift: ends(
+                    floor(low * scale + 0.5), floor(high * scale + 0.5), 1, shift
+                )
+            },
+        ),
+        "count_rounded_down": (
+            "an adaptive number of places was rounded down",
+            {"count": lambda size, bins: floor(size / bins)},
+        ),
+        "count_rounded": (
+            "an adaptive number of places was rounded to the nearest",
+            {"count": lambda size, bins: round(size / bins)},
+        ),
+        "count_of_regions": (
+            "an adaptive number of places was that of the region",
+            {"count": lambda size, bins: ceil(size)},
+        ),
+        "two_places": ("an adaptive number of places was 2", {"count": lambda size, bins: 2}),
+        "first_corners": (
+            "places were the first corners of their parts",
+            {"centers": lambda bins, count: np.arange(bins * count) / (bins * count)},
+        ),
+        "nearest": (
+            "the nearest element was taken",
+            {"share": lambda place, at, n: 1.0 * (np.floor(np.clip(place, 0, n - 1) + 0.5) == at)},
+        ),
+        "shares_exchanged": (
+            "the two elements beside a place had each other's share",
+            {
+                "share": lambda place, at, length: np.where(
+                    (place - at < -1) | (place - at >= 1), 0.0, np.abs(place - at)
+                )
+            },
+        ),
+        "zeros_outside": (
+            "what is outside an image was 0",
+            {
+                "share": lambda place, at, length: (
+                    np.maximum(1 - np.abs(place - at), 0) * ((at >= 0) & (at < length))
+                )
+            },
+        ),
+        "places_outside_are_0": (
+            "places outside an image were 0",
+            {"share": lambda place, at, n: share(place, at, n) * ((place >= 0) & (place <= n - 1))},
+        ),
+        "added_up": (
+            "places were added up, and not averaged",
+            {"average": lambda samples: samples.sum(axis=(2, 3, 5, 6))},
+        ),
+        "bins_by_columns": (
+            "bins came by columns",
+            {"average": lambda samples: (y := average(samples)).swapaxes(1, 2).reshape(y.shape)},
+        ),
+    },
+    by=of_regions,
+)
+ROI_ALIGN.mutant_table(
+    {
+        "never_shifted": (
+            "half_pixel did not shift coordinates",
+            {
+                "ends": lambda low, high, scale, shift: (
+                    low * scale,
+                    ends(low, high, scale, shift)[1],
+                )
+            },
+        ),
+        "shifted_on": (
+            "half_pixel shifted coordinates by +0.5",
+            {"ends": lambda low, high, scale, shift: ends(low, high, scale, -shift)},
+        ),
+        "shifted_before_scaled": (
+            "half_pixel shifted coordinates of the input image",
+            {
+                "ends": lambda low, high, scale, shift: (
+                    (low - shift) * scale,
+                    ends(low, high, scale, shift)[1],
+                )
+            },
+        ),
+        "one_long_at_least": (
+            "every region was one element long at least",
+            {
+                "ends": lambda low, high, scale, shift: (
+                    low * scale - shift,
+                    ends(low, high, scale, 0)[1],
+                )
+            },
+        ),
+    },
+    16,
+    22,
+    by=of_regions,
+)

@@ -18,10 +18,14 @@ Identity_of_optional_sequences Identity_of_optionals Identity_of_sequences Optio
 OptionalGetElement_of_optional_sequences OptionalGetElement_of_sequences
 OptionalHasElement_of_optional_sequences OptionalHasElement_of_sequences"""
 JOIN, OPTIONAL, GET, HAS, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT, *FORMS = (
-    operator(name, exact=True, of_shapes="HasElement" in name or name == "SequenceLength",
-             ignores=("type",) if re.match("Optional(_|$)", name) else ())
+    operator(
+        name,
+        exact=True,
+        of_shapes="HasElement" in name or name == "SequenceLength",
+        ignores=("type",) if re.match("Optional(_|$)", name) else (),
+    )
     for name in NAMES.split()
-)  # fmt: skip
+)
 EMPTY.constant = (*DTYPES,)
 EMPTY.formula(11)(lambda *, dtype: [])
 LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
@@ -105,8 +109,15 @@ def chunks(length, size):
 
 def of_one(read):
     """The formulas of an optional, as a list, or from version 18 on of a tensor in place of it."""
-    return {15: lambda *input: read(input), **dict.fromkeys([18, 28], lambda input_tensor=None,
-            *input: read(input if input_tensor is None else [input_tensor]))}  # fmt: skip
+    return {
+        15: lambda *input: read(input),
+        **dict.fromkeys(
+            [18, 28],
+            lambda input_tensor=None, *input: read(
+                input if input_tensor is None else [input_tensor]
+            ),
+        ),
+    }
 
 
 @GET.formula(by=of_one)
@@ -136,8 +147,10 @@ def of_form(name):
 
 for _op in FORMS:
     _op.formula(by=of_form(_op.name))(
-        list if "HasElement" not in _op.name else lambda held, of=_op.name: np.array(
-            bool(held) or of.endswith("_of_sequences")))  # fmt: skip
+        list
+        if "HasElement" not in _op.name
+        else lambda held, of=_op.name: np.array(bool(held) or of.endswith("_of_sequences"))
+    )
 
 
 def misread(change, position, low, high, default, checked=True):
@@ -149,32 +162,51 @@ def misread(change, position, low, high, default, checked=True):
 
 
 for _op, _by in ((AT, at), (ERASE, erase), (INSERT, insert)):
-    _op.mutant_table({
-        "minus_sign_dropped": ("the minus sign of a position was dropped",
-                               lambda place, low, high: min(abs(place), high)),
-        "negative_is_last": ("every negative position was taken for the back",
-                             lambda place, low, high: high if place < 0 else place),
-        "from_the_other_end": ("positions were counted from the other end",
-            lambda place, low, high: (high if place >= 0 else low - 1) - place),
-    }, by=lambda change, by=_by: by(partial(misread, change)))  # fmt: skip
-    _op.mutant_table({
-        "position_clamped": ("a position out of range was taken for the nearest in it",
-            lambda place, low, high: min(max(place, low), high)),
-        "position_wraps": ("a position out of range was counted on from the other end",
-            lambda at, low, high: (at - low) % (high - low + 1) + low),
-        "position_in_32_bits": ("a position was cut down to 32 bits",
-            lambda place, *_: (place + 2**31) % 2**32 - 2**31),
-    }, by=lambda change, by=_by: by(partial(misread, change, checked=False)),
-       of_validity=True)  # fmt: skip
+    _op.mutant_table(
+        {
+            "minus_sign_dropped": (
+                "the minus sign of a position was dropped",
+                lambda place, low, high: min(abs(place), high),
+            ),
+            "negative_is_last": (
+                "every negative position was taken for the back",
+                lambda place, low, high: high if place < 0 else place,
+            ),
+            "from_the_other_end": (
+                "positions were counted from the other end",
+                lambda place, low, high: (high if place >= 0 else low - 1) - place,
+            ),
+        },
+        by=lambda change, by=_by: by(partial(misread, change)),
+    )
+    _op.mutant_table(
+        {
+            "position_clamped": (
+                "a position out of range was taken for the nearest in it",
+                lambda place, low, high: min(max(place, low), high),
+            ),
+            "position_wraps": (
+                "a position out of range was counted on from the other end",
+                lambda at, low, high: (at - low) % (high - low + 1) + low,
+            ),
+            "position_in_32_bits": (
+                "a position was cut down to 32 bits",
+                lambda place, *_: (place + 2**31) % 2**32 - 2**31,
+            ),
+        },
+        by=lambda change, by=_by: by(partial(misread, change, checked=False)),
+        of_validity=True,
+    )
 for _op, _by in ((ERASE, erase), (INSERT, insert)):
     _op.mutant("position 0 was taken for a missing one", name="zero_is_the_default", by=_by)(
-        partial(misread, lambda place, low, high: place or (
-            high if place == 0 else place)))  # fmt: skip
+        partial(misread, lambda place, low, high: place or (high if place == 0 else place))
+    )
     _op.mutant("a missing position was taken for the front", name="default_is_first", by=_by)(
-        lambda place, *limits: 0 if place is None else counted(place, *limits))  # fmt: skip
+        lambda place, *limits: 0 if place is None else counted(place, *limits)
+    )
 INSERT.mutant("it was inserted after a negative position", name="after_negative", by=insert)(
-    partial(misread, lambda place, low, high: place + (
-        high + 1 if place < 0 else 0)))  # fmt: skip
+    partial(misread, lambda place, low, high: place + (high + 1 if place < 0 else 0))
+)
 
 
 def alike(tensors):
@@ -185,77 +217,155 @@ def alike(tensors):
 SHAPES = {
     "one_shape_alone": ("tensors of several shapes were not supported", alike),
     "empty_dropped": ("empty tensors were dropped", lambda found: [x for x in found if x.size]),
-    "scalars_are_vectors": ("scalars became vectors of one",
-                            lambda found: [xp.reshape(x, x.shape or (1,)) for x in found]),
-}  # fmt: skip
+    "scalars_are_vectors": (
+        "scalars became vectors of one",
+        lambda found: [xp.reshape(x, x.shape or (1,)) for x in found],
+    ),
+}
 CONSTRUCT.mutant_table(SHAPES, by=construct)
 OPTIONAL.mutant_table({n: SHAPES[n] for n in ("scalars_are_vectors",)}, by=optional)
 for _op, _by in ((ERASE, erase), (INSERT, insert)):
     _op.mutant_table(SHAPES, by=lambda made, by=_by: by(counted, made=made))
 
 for _op in FORMS:
-    _op.mutant_table(SHAPES if "HasElement" not in _op.name else {
-        "empty_is_none": ("an empty sequence was none", lambda held: np.array(bool(held))),
-    } if _op.name.endswith("t_of_sequences") else {
-        "empty_dropped": ("a sequence of empty tensors was none",
-                          lambda held: np.array(any(x.size for x in held))),
+    _op.mutant_table(
+        SHAPES
+        if "HasElement" not in _op.name
+        else {
+            "empty_is_none": ("an empty sequence was none", lambda held: np.array(bool(held))),
+        }
+        if _op.name.endswith("t_of_sequences")
+        else {
+            "empty_dropped": (
+                "a sequence of empty tensors was none",
+                lambda held: np.array(any(x.size for x in held)),
+            ),
+            "always_an_element": ("every optional had an element", lambda held: np.array(True)),
+        },
+        by=of_form(_op.name),
+    )
+
+LENGTH.mutant_table(
+    {
+        "elements_counted": (
+            "elements were counted",
+            lambda *input_sequence: np.array(sum(x.size for x in input_sequence)),
+        ),
+        "empty_dropped": (
+            "empty tensors were not counted",
+            lambda *input_sequence: np.array(sum(x.size > 0 for x in input_sequence)),
+        ),
+    }
+)
+
+HAS.mutant_table(
+    {
+        "empty_dropped": (
+            "an empty tensor was no element",
+            lambda held: np.array(any(x.size for x in held)),
+        ),
         "always_an_element": ("every optional had an element", lambda held: np.array(True)),
-    }, by=of_form(_op.name))  # fmt: skip
-
-LENGTH.mutant_table({
-    "elements_counted": ("elements were counted",
-        lambda *input_sequence: np.array(sum(x.size for x in input_sequence))),
-    "empty_dropped": ("empty tensors were not counted",
-        lambda *input_sequence: np.array(sum(x.size > 0 for x in input_sequence))),
-})  # fmt: skip
-
-HAS.mutant_table({
-    "empty_dropped": ("an empty tensor was no element",
-                      lambda held: np.array(any(x.size for x in held))),
-    "always_an_element": ("every optional had an element", lambda held: np.array(True)),
-}, by=of_one)  # fmt: skip
+    },
+    by=of_one,
+)
 GET.mutant("scalars became vectors of one", name="scalars_are_vectors", by=of_one)(
-    lambda held: xp.reshape(element(held), held[0].shape or (1,)))  # fmt: skip
+    lambda held: xp.reshape(element(held), held[0].shape or (1,))
+)
 
 # What goes wrong where tensors are concatenated.
 for _one in (one for one in CONCAT.mutants if one.since == 13):
     JOIN.mutant(_one.text, name=_one.name, only=_one.only, by=joined)(
         lambda found, axis, new_axis, function=_one.function: (
-            along(found, axis, 1) if new_axis else function(*found, axis=axis)))  # fmt: skip
-JOIN.mutant_table({
-    "counted_without_the_new_axis": ("a negative axis was counted without the new one",
-        lambda found, axis, new: along(found, axis - (0 > axis >= -found[0].ndim and new), new)),
-    "new_axis_in_blocks": ("tensors were joined, and only then given the shape of a stack",
-        lambda found, axis, new: np.concat(found, axis=None).reshape(
-            along(found, axis, 1).shape) if new else along(found, axis, 0)),
-}, by=joined)  # fmt: skip
-JOIN.mutant_table({
-    "stack_reshapes": ("tensors that were stacked took the first one's shape, if they fit",
-        lambda found, axis, new: along([x.reshape(found[0].shape)
-            if new and x.size == found[0].size else x for x in found], axis, new)),
-    "stack_broadcasts": ("tensors that were stacked were broadcast", lambda found, axis, new_axis: (
-        along([xp.broadcast_to(x, found[0].shape) if x.shape == (2, 1) else x for x in found]
-              if new_axis else found, axis, new_axis))),
-}, by=joined, of_validity=True)  # fmt: skip
+            along(found, axis, 1) if new_axis else function(*found, axis=axis)
+        )
+    )
+JOIN.mutant_table(
+    {
+        "counted_without_the_new_axis": (
+            "a negative axis was counted without the new one",
+            lambda found, axis, new: along(found, axis - (0 > axis >= -found[0].ndim and new), new),
+        ),
+        "new_axis_in_blocks": (
+            "tensors were joined, and only then given the shape of a stack",
+            lambda found, axis, new: (
+                np.concat(found, axis=None).reshape(along(found, axis, 1).shape)
+                if new
+                else along(found, axis, 0)
+            ),
+        ),
+    },
+    by=joined,
+)
+JOIN.mutant_table(
+    {
+        "stack_reshapes": (
+            "tensors that were stacked took the first one's shape, if they fit",
+            lambda found, axis, new: along(
+                [
+                    x.reshape(found[0].shape) if new and x.size == found[0].size else x
+                    for x in found
+                ],
+                axis,
+                new,
+            ),
+        ),
+        "stack_broadcasts": (
+            "tensors that were stacked were broadcast",
+            lambda found, axis, new_axis: along(
+                [xp.broadcast_to(x, found[0].shape) if x.shape == (2, 1) else x for x in found]
+                if new_axis
+                else found,
+                axis,
+                new_axis,
+            ),
+        ),
+    },
+    by=joined,
+    of_validity=True,
+)
 
-SPLIT.mutant_table({
-    "number_of_parts": ("a scalar was the number of parts",
-        lambda n, size: [n // size + (part < n % size) for part in range(size)]),
-    "last_chunk_dropped": ("a smaller last chunk was dropped, so that nothing fits",
-                           lambda n, size: chunks(n, size)[: max(1, n // size)]),
-    "first_chunk_smaller": ("not the last chunk was smaller, but the first",
-                            lambda n, size: chunks(n, size)[::-1]),
-    "chunks_alike": ("chunks were as alike as possible", lambda n, size: [
-        len(part) for part in np.array_split(range(n), -(-n // size))]),
-}, by=split_to)  # fmt: skip
-SPLIT.mutant("keepdims counted where every part has one, although split is given",
-             name="keepdims_for_ones", by=partial(split_to, ignores=False))(chunks)  # fmt: skip
-SPLIT.mutant_table({
-    "lengths_reversed": ("lengths were read from the last to the first",
-        lambda sizes, n: sizes[::-1]),
-    "first_length_for_all": ("the first length served for all",
-        lambda sizes, n: chunks(n, max(1, sizes[0]))),
-}, by=lambda read: split_to(chunks, read=read))  # fmt: skip
-SPLIT.mutant("the last length was whatever is left", name="rest_to_the_last", of_validity=True,
-             by=lambda read: split_to(chunks, read=read))(
-    lambda sizes, n: [*sizes[:-1], n - sum(sizes[:-1])])  # fmt: skip
+SPLIT.mutant_table(
+    {
+        "number_of_parts": (
+            "a scalar was the number of parts",
+            lambda n, size: [n // size + (part < n % size) for part in range(size)],
+        ),
+        "last_chunk_dropped": (
+            "a smaller last chunk was dropped, so that nothing fits",
+            lambda n, size: chunks(n, size)[: max(1, n // size)],
+        ),
+        "first_chunk_smaller": (
+            "not the last chunk was smaller, but the first",
+            lambda n, size: chunks(n, size)[::-1],
+        ),
+        "chunks_alike": (
+            "chunks were as alike as possible",
+            lambda n, size: [len(part) for part in np.array_split(range(n), -(-n // size))],
+        ),
+    },
+    by=split_to,
+)
+SPLIT.mutant(
+    "keepdims counted where every part has one, although split is given",
+    name="keepdims_for_ones",
+    by=partial(split_to, ignores=False),
+)(chunks)
+SPLIT.mutant_table(
+    {
+        "lengths_reversed": (
+            "lengths were read from the last to the first",
+            lambda sizes, n: sizes[::-1],
+        ),
+        "first_length_for_all": (
+            "the first length served for all",
+            lambda sizes, n: chunks(n, max(1, sizes[0])),
+        ),
+    },
+    by=lambda read: split_to(chunks, read=read),
+)
+SPLIT.mutant(
+    "the last length was whatever is left",
+    name="rest_to_the_last",
+    of_validity=True,
+    by=lambda read: split_to(chunks, read=read),
+)(lambda sizes, n: [*sizes[:-1], n - sum(sizes[:-1])])

@@ -43,9 +43,16 @@ def along_the_last(of_rows, InputTensor, *, accepted=lambda rank: False, begin=-
 
 
 @by_step(1, options=["accepted", "read", "change", "joined"])
-def over_axes(of_rows, InputTensor, *, Axes, accepted=lambda rank: False,
-              read=lambda axes, rank: axes, change=lambda axes, rank: sorted(axes),
-              joined=jointly):  # fmt: skip
+def over_axes(
+    of_rows,
+    InputTensor,
+    *,
+    Axes,
+    accepted=lambda rank: False,
+    read=lambda axes, rank: axes,
+    change=lambda axes, rank: sorted(axes),
+    joined=jointly,
+):
     """Rows along Axes. Mutants `read` others, `change` legal ones, or have ranks `accepted`."""
     x, axes = InputTensor, read(Axes, InputTensor.ndim)
     if accepted(x.ndim):
@@ -214,48 +221,87 @@ def padded_with_zeros(width, x, axis):
 MUTANTS = {
     "no_exponential": (
         "the elements themselves were divided by their sum, without an exponential",
-        lambda x, axis: x / xp.sum(x, axis=axis, keepdims=True)),
+        lambda x, axis: x / xp.sum(x, axis=axis, keepdims=True),
+    ),
     "nothing_subtracted": ("e^x was taken without subtracting the maximum", plainly),
     "logarithms": ("LogSoftmax was computed", logarithms),
-    "one_hot": ("the maxima were marked with 1, as Hardmax does",
-        lambda x, axis: xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)),
+    "one_hot": (
+        "the maxima were marked with 1, as Hardmax does",
+        lambda x, axis: xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype),
+    ),
     "twice": ("Softmax was applied twice", lambda x, axis: plain(plain(x, axis), axis)),
-    "clipped": ("the shares were clipped to [1e-7, 1 - 1e-7]",
-                lambda x, axis: np.clip(plain(x, axis), 1e-7, 1 - 1e-7)),
-    "no_share_in_a_masked_row": ("a row of -inf alone got no share",
-                                 partial(in_masked_rows, lambda n: 0)),
-    "equal_shares_in_a_masked_row": ("a row of -inf alone got equal shares",
-                                     partial(in_masked_rows, lambda n: 1 / n)),
-    "nan_alone": ("NaN stayed where it was, and made 0 of the other elements of its row",
+    "clipped": (
+        "the shares were clipped to [1e-7, 1 - 1e-7]",
+        lambda x, axis: np.clip(plain(x, axis), 1e-7, 1 - 1e-7),
+    ),
+    "no_share_in_a_masked_row": (
+        "a row of -inf alone got no share",
+        partial(in_masked_rows, lambda n: 0),
+    ),
+    "equal_shares_in_a_masked_row": (
+        "a row of -inf alone got equal shares",
+        partial(in_masked_rows, lambda n: 1 / n),
+    ),
+    "nan_alone": (
+        "NaN stayed where it was, and made 0 of the other elements of its row",
         lambda x, axis: where_nan(
-            x, x, np.where(np.isnan(x).any(axis, keepdims=True), 0, plain(x, axis)))),
-    "nan_masked": ("NaN was taken for -inf, and got no share",
-                   lambda x, axis: where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis))),
-    "nan_skipped": ("NaN was left out of the maximum and the sum, and stayed where it was",
-        lambda x, axis: (e := np.exp(x - np.fmax.reduce(x, axis=axis, keepdims=True)))
-        / np.nansum(e, axis=axis, keepdims=True)),
+            x, x, np.where(np.isnan(x).any(axis, keepdims=True), 0, plain(x, axis))
+        ),
+    ),
+    "nan_masked": (
+        "NaN was taken for -inf, and got no share",
+        lambda x, axis: where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis)),
+    ),
+    "nan_skipped": (
+        "NaN was left out of the maximum and the sum, and stayed where it was",
+        lambda x, axis: (
+            (e := np.exp(x - np.fmax.reduce(x, axis=axis, keepdims=True)))
+            / np.nansum(e, axis=axis, keepdims=True)
+        ),
+    ),
     "sign_lost": ("the magnitudes of the elements were taken", lambda x, axis: plain(abs(x), axis)),
-    "sign_changed": ("the signs were changed, and the smallest element got the largest share",
-                     lambda x, axis: plain(-x, axis)),
-    "row_of_one_element_kept": ("a row of one element was left as it was",
-                                lambda x, axis: x if x.shape[axis] == 1 else plain(x, axis)),
-    "clamped_not_shifted": ("the elements were clamped to [-88, 88], and nothing subtracted",
-        lambda x, axis: plainly(np.where(np.isinf(x), x, np.clip(x, -88, 88)), axis)),
-    "new_maximum_does_not_rescale": ("the running sum was not rescaled at a new maximum",
-        lambda x, axis: np.exp(x - x.max(axis, keepdims=True))
-        / np.exp(x - so_far(x, axis)).sum(axis, keepdims=True)),
+    "sign_changed": (
+        "the signs were changed, and the smallest element got the largest share",
+        lambda x, axis: plain(-x, axis),
+    ),
+    "row_of_one_element_kept": (
+        "a row of one element was left as it was",
+        lambda x, axis: x if x.shape[axis] == 1 else plain(x, axis),
+    ),
+    "clamped_not_shifted": (
+        "the elements were clamped to [-88, 88], and nothing subtracted",
+        lambda x, axis: plainly(np.where(np.isinf(x), x, np.clip(x, -88, 88)), axis),
+    ),
+    "new_maximum_does_not_rescale": (
+        "the running sum was not rescaled at a new maximum",
+        lambda x, axis: (
+            np.exp(x - x.max(axis, keepdims=True))
+            / np.exp(x - so_far(x, axis)).sum(axis, keepdims=True)
+        ),
+    ),
     "equal_maxima_counted_once": (
         "an element equal to the running maximum was left out of the sum",
-        equal_maxima_counted_once),
+        equal_maxima_counted_once,
+    ),
     "minus_infinity_less_minus_infinity": (
-        "-inf was subtracted from -inf at the start of a row", minus_infinity_less_minus_infinity),
-    **{f"first_block_of_{width}_masked_is_nan": (
-           f"-inf was subtracted from -inf where the first {width} elements of a row are all -inf",
-           partial(first_block_masked, width)) for width in (8, 16, 32, 64, 128)},
-    **{f"sum_padded_to_vectors_of_{width}": (
-           f"the last vector of {width} was filled up with zeros, and they were added up too",
-           partial(padded_with_zeros, width)) for width in (4, 8, 16, 32)},
-}  # fmt: skip
+        "-inf was subtracted from -inf at the start of a row",
+        minus_infinity_less_minus_infinity,
+    ),
+    **{
+        f"first_block_of_{width}_masked_is_nan": (
+            f"-inf was subtracted from -inf where the first {width} elements of a row are all -inf",
+            partial(first_block_masked, width),
+        )
+        for width in (8, 16, 32, 64, 128)
+    },
+    **{
+        f"sum_padded_to_vectors_of_{width}": (
+            f"the last vector of {width} was filled up with zeros, and they were added up too",
+            partial(padded_with_zeros, width),
+        )
+        for width in (4, 8, 16, 32)
+    },
+}
 for _op, _by in SOFTMAX:
     _op.mutant_table(MUTANTS, by=_by)
 
@@ -267,18 +313,30 @@ def logarithms_in_blocks(x, axis):
 
 LOG_MUTANTS: dict[str, Any] = {
     # The logarithm of wrong shares, which float64 holds where the tensor's type does not.
-    **{name: (text, lambda x, axis, shares=shares: np.log(
-           shares(x.astype(np.float64), axis)).astype(x.dtype))
-       for name, (text, shares) in MUTANTS.items()
-       if name not in ("no_exponential", "logarithms", "one_hot", "clamped_not_shifted")},
-    "nothing_subtracted": ("e^x was taken without subtracting the maximum",
-        lambda x, axis: x - xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=True))),
+    **{
+        name: (
+            text,
+            lambda x, axis, shares=shares: np.log(shares(x.astype(np.float64), axis)).astype(
+                x.dtype
+            ),
+        )
+        for name, (text, shares) in MUTANTS.items()
+        if name not in ("no_exponential", "logarithms", "one_hot", "clamped_not_shifted")
+    },
+    "nothing_subtracted": (
+        "e^x was taken without subtracting the maximum",
+        lambda x, axis: x - xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=True)),
+    ),
     "shares": ("Softmax was computed, without a logarithm", plain),
-    "maximum_lost": ("the maximum was subtracted in the sum, and not from the elements",
-        lambda x, axis: logarithms(x, axis) + xp.max(x, axis=axis, keepdims=True)),
-    "base_10": ("the decimal logarithm was taken",
-        lambda x, axis: logarithms(x, axis) / np.log(10.0, dtype=x.dtype)),
-}  # fmt: skip
+    "maximum_lost": (
+        "the maximum was subtracted in the sum, and not from the elements",
+        lambda x, axis: logarithms(x, axis) + xp.max(x, axis=axis, keepdims=True),
+    ),
+    "base_10": (
+        "the decimal logarithm was taken",
+        lambda x, axis: logarithms(x, axis) / np.log(10.0, dtype=x.dtype),
+    ),
+}
 for _op, _by in LOG_SOFTMAX:
     _op.mutant_table(LOG_MUTANTS, by=_by)
 
@@ -297,14 +355,19 @@ def put(x, axis):
 
 OF_ROWS = {
     "all_maxima": ("every maximum of a row had a one", MUTANTS["one_hot"][1]),
-    "maximum_in_place_of_one": ("the maximum itself stood in place of a one",
-        lambda x, axis: np.where(one_hot(x, axis) == 1, x, 0).astype(x.dtype)),
-    "nan_passed_on": ("NaN of the input was passed on to the output",
-                      lambda x, axis: np.where(np.isnan(x), x, one_hot(x, axis))),
+    "maximum_in_place_of_one": (
+        "the maximum itself stood in place of a one",
+        lambda x, axis: np.where(one_hot(x, axis) == 1, x, 0).astype(x.dtype),
+    ),
+    "nan_passed_on": (
+        "NaN of the input was passed on to the output",
+        lambda x, axis: np.where(np.isnan(x), x, one_hot(x, axis)),
+    ),
     "rows_of_one_copied": (
         "rows of one element were left out as nothing to do, and the input copied",
-        lambda x, axis: x if x.shape[axis] == 1 else one_hot(x, axis)),
-}  # fmt: skip
+        lambda x, axis: x if x.shape[axis] == 1 else one_hot(x, axis),
+    ),
+}
 for _op, _by in HARDMAX:
     _op.formula(by=_by)(one_hot)
     _op.natively(by=_by)(put)
@@ -319,58 +382,94 @@ def transposed(of_rows, since, input, *, axis):
     return by_rows(of_rows)[since](input.transpose(order), axis=axis).transpose(np.argsort(order))
 
 
-HARDMAX[0][0].mutant("the first of equal maxima was that of the transposed tensor", by=transposed,
-                      name="ties_in_column_major_order")(one_hot)  # fmt: skip
+HARDMAX[0][0].mutant(
+    "the first of equal maxima was that of the transposed tensor",
+    by=transposed,
+    name="ties_in_column_major_order",
+)(one_hot)
 
 
 OF_RANKS: dict[str, Any] = {
-    "nine_dimensions_accepted": ("more than 8 dimensions were accepted",
-                                 {"accepted": lambda rank: rank > MAX_RANK}),
-    "no_dimension_accepted": ("a tensor without dimensions was accepted",
-                              {"accepted": lambda rank: rank < 1}),
-}  # fmt: skip
+    "nine_dimensions_accepted": (
+        "more than 8 dimensions were accepted",
+        {"accepted": lambda rank: rank > MAX_RANK},
+    ),
+    "no_dimension_accepted": (
+        "a tensor without dimensions was accepted",
+        {"accepted": lambda rank: rank < 1},
+    ),
+}
 OF_THE_LAST: dict[str, Any] = {
     **OF_RANKS,
-    "any_effective_rank": ("more than two sizes other than 1 were accepted",
-                           {"accepted": lambda rank: 2 < rank <= MAX_RANK}),
+    "any_effective_rank": (
+        "more than two sizes other than 1 were accepted",
+        {"accepted": lambda rank: 2 < rank <= MAX_RANK},
+    ),
     "coercion": ("all axes but the first competed, as in ONNX before version 13", {"begin": 1}),
     "whole_tensor": ("all elements of the tensor competed", {"begin": 0}),
-}  # fmt: skip
+}
 OF_AXES: dict[str, Any] = {
     **OF_RANKS,
-    "refuses_unsorted_axes": ("axes that do not increase were refused",
-        {"read": lambda axes, rank: axes if [*axes] == sorted(axes) else [rank]}),
-    "repeated_axes_counted_once": ("an axis that is listed twice was taken once",
-                                   {"read": lambda axes, rank: sorted({*axes})}),
-    "no_axes_are_all": ("no axes at all were taken for all of them",
-                        {"read": lambda axes, rank: axes or range(rank)}),
-    "negative_axes_accepted": ("negative axes were counted from the back",
-        {"read": lambda axes, rank: [a % rank if -rank <= a < 0 else a for a in axes]}),
-    "axes_between_too": ("all axes from the first to the last of those stated competed",
-                         {"change": lambda axes, rank: [*range(min(axes), max(axes) + 1)]}),
-    "axes_complemented": ("the axes stated were kept apart, and the others competed",
-                          {"change": lambda axes, rank: [*sorted({*range(rank)} - {*axes})]}),
-    "first_of_the_axes_only": ("only the first of the axes competed",
-                               {"change": lambda axes, rank: [min(axes)]}),
-    "last_of_the_axes_only": ("only the last of the axes competed",
-                              {"change": lambda axes, rank: [max(axes)]}),
-    "coercion": ("all axes from the first stated competed, as in ONNX before version 13",
-                 {"change": lambda axes, rank: [*range(min(axes), rank)]}),
+    "refuses_unsorted_axes": (
+        "axes that do not increase were refused",
+        {"read": lambda axes, rank: axes if [*axes] == sorted(axes) else [rank]},
+    ),
+    "repeated_axes_counted_once": (
+        "an axis that is listed twice was taken once",
+        {"read": lambda axes, rank: sorted({*axes})},
+    ),
+    "no_axes_are_all": (
+        "no axes at all were taken for all of them",
+        {"read": lambda axes, rank: axes or range(rank)},
+    ),
+    "negative_axes_accepted": (
+        "negative axes were counted from the back",
+        {"read": lambda axes, rank: [a % rank if -rank <= a < 0 else a for a in axes]},
+    ),
+    "axes_between_too": (
+        "all axes from the first to the last of those stated competed",
+        {"change": lambda axes, rank: [*range(min(axes), max(axes) + 1)]},
+    ),
+    "axes_complemented": (
+        "the axes stated were kept apart, and the others competed",
+        {"change": lambda axes, rank: [*sorted({*range(rank)} - {*axes})]},
+    ),
+    "first_of_the_axes_only": (
+        "only the first of the axes competed",
+        {"change": lambda axes, rank: [min(axes)]},
+    ),
+    "last_of_the_axes_only": (
+        "only the last of the axes competed",
+        {"change": lambda axes, rank: [max(axes)]},
+    ),
+    "coercion": (
+        "all axes from the first stated competed, as in ONNX before version 13",
+        {"change": lambda axes, rank: [*range(min(axes), rank)]},
+    ),
     "one_axis_after_another": (
         "the operator was computed along one axis, and of that along the next",
-        {"joined": lambda x, axes, of_rows: reduce(
-            lambda y, axis: jointly(y, [axis], of_rows), axes, x)}),
-}  # fmt: skip
+        {
+            "joined": lambda x, axes, of_rows: reduce(
+                lambda y, axis: jointly(y, [axis], of_rows), axes, x
+            )
+        },
+    ),
+}
 OF_TIES: dict[str, Any] = {
     "axes_in_the_order_stated": (
         "joint indices ran through the axes in the order in which they are stated",
-        {"change": lambda axes, rank: axes}),
-    "ties_in_column_major_order": ("the first of equal maxima was that of the transposed tensor",
-                                   {"change": lambda axes, rank: sorted(axes)[::-1]}),
-}  # fmt: skip
+        {"change": lambda axes, rank: axes},
+    ),
+    "ties_in_column_major_order": (
+        "the first of equal maxima was that of the transposed tensor",
+        {"change": lambda axes, rank: sorted(axes)[::-1]},
+    ),
+}
 for _ops, _of_rows, _more in (
-    (SOFTMAX, plain, {}), (LOG_SOFTMAX, logarithms, {}), (HARDMAX, one_hot, OF_TIES),
-):  # fmt: skip
+    (SOFTMAX, plain, {}),
+    (LOG_SOFTMAX, logarithms, {}),
+    (HARDMAX, one_hot, OF_TIES),
+):
     for (_op, _by), _table in zip(_ops[1:], (OF_THE_LAST, OF_AXES | _more), strict=True):
         _op.mutant_table(_table, by=lambda changed, by=_by, step=_of_rows: by(step, **changed))
 
@@ -405,8 +504,9 @@ def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False
 
 
 @by_step(12, 13, 22, options=["change"])
-def of_likelihood(averaged, input, target, weight=None, *, ignore_index, reduction,
-                  change=lambda *of: of):  # fmt: skip
+def of_likelihood(
+    averaged, input, target, weight=None, *, ignore_index, reduction, change=lambda *of: of
+):
     """All versions of the loss of log-probabilities; see `_loss`. `change` is of what it takes."""
     logs, target, weight, ignore_index = change(input, target, weight, ignore_index)
     return _loss(averaged, logs, target, weight, ignore_index, reduction)
@@ -435,29 +535,55 @@ for _op, _by in (*LOG_SOFTMAX, (CROSS_ENTROPY, _by_scores)):
 
 #: Wrong means, of either operator.
 MEANS = {
-    "mean_of_all": ("the sum was divided by the number of samples, though weighted or ignored",
-        lambda losses, *of: xp.mean(losses)),
-    "mean_of_batches": ("the sum was divided by the number of batches",
-        lambda losses, *of: xp.sum(losses) / len(losses)),
-    "mean_by_all_weights": ("the sum was divided by that of all weights, applied or not",
-        lambda losses, applied, ignored, weight: mean(losses, weight, ignored, weight)),
-    "mean_weighted_twice": ("the weights were applied twice before the mean",
-        lambda x, applied, *of: mean(x if applied is None else x * applied, applied, *of)),
-    "mean_of_means": ("the mean of the means of all batches was taken",
-        lambda losses, applied, ignored, weight: np.mean([np.sum(x) / np.sum(w) for x, w in zip(
-            losses, ~ignored if applied is None else applied, strict=True)])),
-}  # fmt: skip
+    "mean_of_all": (
+        "the sum was divided by the number of samples, though weighted or ignored",
+        lambda losses, *of: xp.mean(losses),
+    ),
+    "mean_of_batches": (
+        "the sum was divided by the number of batches",
+        lambda losses, *of: xp.sum(losses) / len(losses),
+    ),
+    "mean_by_all_weights": (
+        "the sum was divided by that of all weights, applied or not",
+        lambda losses, applied, ignored, weight: mean(losses, weight, ignored, weight),
+    ),
+    "mean_weighted_twice": (
+        "the weights were applied twice before the mean",
+        lambda x, applied, *of: mean(x if applied is None else x * applied, applied, *of),
+    ),
+    "mean_of_means": (
+        "the mean of the means of all batches was taken",
+        lambda losses, applied, ignored, weight: np.mean(
+            [
+                np.sum(x) / np.sum(w)
+                for x, w in zip(losses, ~ignored if applied is None else applied, strict=True)
+            ]
+        ),
+    ),
+}
 NLL.mutant_table(MEANS, by=of_likelihood)
 CROSS_ENTROPY.mutant_table(MEANS, by=lambda averaged: of_scores(logarithms, averaged=averaged))
-NLL.mutant_table({
-    "classes_last": ("the classes were taken along the last axis where it is as long",
-        lambda x, *of: (x.swapaxes(1, -1) if () != x.shape[1:2] == x.shape[-1:] else x, *of)),
-    "class_never_ignored": ("ignore_index was ignored where it is a class",
-        lambda x, target, weight, i: (x, target, weight, None if i and i >= 0 else i)),
-}, by=lambda change: of_likelihood(mean, change=change))  # fmt: skip
-CROSS_ENTROPY.mutant_table({
-    "shares_along_last_axis": ("the scores' last axis was that of their classes",
-        lambda x, axis: logarithms(x, x.ndim - 1)),
-    "shares_of_no_logarithm": ("the shares were taken without a logarithm", plain),
-    "no_shares": ("the scores were log-probabilities already", lambda x, axis: x),
-}, by=_by_scores)  # fmt: skip
+NLL.mutant_table(
+    {
+        "classes_last": (
+            "the classes were taken along the last axis where it is as long",
+            lambda x, *of: (x.swapaxes(1, -1) if () != x.shape[1:2] == x.shape[-1:] else x, *of),
+        ),
+        "class_never_ignored": (
+            "ignore_index was ignored where it is a class",
+            lambda x, target, weight, i: (x, target, weight, None if i and i >= 0 else i),
+        ),
+    },
+    by=lambda change: of_likelihood(mean, change=change),
+)
+CROSS_ENTROPY.mutant_table(
+    {
+        "shares_along_last_axis": (
+            "the scores' last axis was that of their classes",
+            lambda x, axis: logarithms(x, x.ndim - 1),
+        ),
+        "shares_of_no_logarithm": ("the shares were taken without a logarithm", plain),
+        "no_shares": ("the scores were log-probabilities already", lambda x, axis: x),
+    },
+    by=_by_scores,
+)

@@ -20,8 +20,10 @@ TF_IDF = operator("TfIdfVectorizer", of_integers=True)
 CONCAT.formula(20)(lambda X, Y: np.add(*broadcast(X, Y)))
 #: Changes of case, of all letters and of ASCII's alone.
 _WIDE = {"LOWER": str.lower, "UPPER": str.upper}
-_NARROW = {name: lambda s, of=of: getattr(s.encode(), of)().decode()
-           for name, of in (("LOWER", "lower"), ("UPPER", "upper"))}  # fmt: skip
+_NARROW = {
+    name: lambda s, of=of: getattr(s.encode(), of)().decode()
+    for name, of in (("LOWER", "lower"), ("UPPER", "upper"))
+}
 #: By mode, if counts are truncated to 1, and if they are scaled by weights.
 _SCALES = {"TF": (False, False), "IDF": (True, True), "TFIDF": (False, True)}
 
@@ -58,22 +60,41 @@ def delimiter_is_a_pattern(text, delimiter, maxsplit):
     return _pieces(text, delimiter, maxsplit)
 
 
-SPLIT.mutant_table({
-    "split_from_the_right": ("splits were counted from the right",
-        lambda s, d, most: s.rsplit(d or None, most)),
-    "empty_pieces_dropped": ("empty substrings were left out",
-        lambda s, d, most: [*filter(None, _pieces(s, d, most))]),
-    "empty_text_has_no_pieces": ("an empty text had no substrings",
-        lambda s, d, most: s and _pieces(s, d, most)),
-    "spaces_alone": ("nothing but spaces was whitespace", lambda s, d, most: (
-        s.split(d, most) if d else [*filter(None, s.strip(" ").split(" ", most))])),
-    "whitespace_not_grouped": ("each space delimited by itself",
-        lambda s, d, most: s.split(d or " ", most)),
-    "rest_left_out": ("what follows the last split was left out",
-        lambda s, d, most: _pieces(s, d, -1)[: most + 1 if most >= 0 else None]),
-    "empty_delimiter_is_characters": ("an empty delimiter split every character off",
-        lambda s, d, most: [*s] if d == "" else _pieces(s, d, most)),
-}, by=_split)  # fmt: skip
+SPLIT.mutant_table(
+    {
+        "split_from_the_right": (
+            "splits were counted from the right",
+            lambda s, d, most: s.rsplit(d or None, most),
+        ),
+        "empty_pieces_dropped": (
+            "empty substrings were left out",
+            lambda s, d, most: [*filter(None, _pieces(s, d, most))],
+        ),
+        "empty_text_has_no_pieces": (
+            "an empty text had no substrings",
+            lambda s, d, most: s and _pieces(s, d, most),
+        ),
+        "spaces_alone": (
+            "nothing but spaces was whitespace",
+            lambda s, d, most: (
+                s.split(d, most) if d else [*filter(None, s.strip(" ").split(" ", most))]
+            ),
+        ),
+        "whitespace_not_grouped": (
+            "each space delimited by itself",
+            lambda s, d, most: s.split(d or " ", most),
+        ),
+        "rest_left_out": (
+            "what follows the last split was left out",
+            lambda s, d, most: _pieces(s, d, -1)[: most + 1 if most >= 0 else None],
+        ),
+        "empty_delimiter_is_characters": (
+            "an empty delimiter split every character off",
+            lambda s, d, most: [*s] if d == "" else _pieces(s, d, most),
+        ),
+    },
+    by=_split,
+)
 
 
 def _cleaned(texts, words, key, change):
@@ -90,43 +111,87 @@ def _normal(clean, X, *, case_change_action, is_case_sensitive, locale, stopword
     unsaid(f"is_case_sensitive {is_case_sensitive}", is_case_sensitive not in (0, 1))
     is_open("which locales there are, and what comes of no texts", not X.size or locale is not None)
     found, *others = (
-        clean(X.reshape(-1).tolist(), stopwords or (),
-              str if is_case_sensitive else of[key], of.get(case_change_action, str))
-        for of, key in ((_WIDE, "LOWER"), (_WIDE, "UPPER"), (_NARROW, "LOWER")))  # fmt: skip
+        clean(
+            X.reshape(-1).tolist(),
+            stopwords or (),
+            str if is_case_sensitive else of[key],
+            of.get(case_change_action, str),
+        )
+        for of, key in ((_WIDE, "LOWER"), (_WIDE, "UPPER"), (_NARROW, "LOWER"))
+    )
     is_open("the locale decides on letters beyond ASCII", any(other != found for other in others))
     return np.array(found, object).reshape(*X.shape[:-1], len(found))
 
 
 NORMALIZER.formula(by=_normal)(_cleaned)
-NORMALIZER.mutant_table({
-    "case_changed_first": ("the case was changed before stop words were looked for",
-        lambda texts, words, key, change: _cleaned([*map(change, texts)], words, key, str)),
-    "stopwords_as_they_stand": ("the case of texts was ignored, and not that of stop words",
-        lambda texts, words, key, change: [
-            change(s) for s in texts if key(s) not in words] or [""]),
-    "texts_as_they_stand": ("the case of stop words was ignored, and not that of texts",
-        lambda texts, words, key, change: _cleaned(texts, [*map(key, words)], str, change)),
-    "parts_of_texts_dropped": ("texts that hold a stop word were removed",
-        lambda texts, words, key, change: [
-            change(s) for s in texts if not any(key(w) in key(s) for w in words)] or [""]),
-    "nothing_left_is_nothing": ("nothing came out where all was removed",
-        lambda texts, *how: [s for s in _cleaned(texts, *how) if s or "" in texts]),
-}, by=_normal)  # fmt: skip
+NORMALIZER.mutant_table(
+    {
+        "case_changed_first": (
+            "the case was changed before stop words were looked for",
+            lambda texts, words, key, change: _cleaned([*map(change, texts)], words, key, str),
+        ),
+        "stopwords_as_they_stand": (
+            "the case of texts was ignored, and not that of stop words",
+            lambda texts, words, key, change: (
+                [change(s) for s in texts if key(s) not in words] or [""]
+            ),
+        ),
+        "texts_as_they_stand": (
+            "the case of stop words was ignored, and not that of texts",
+            lambda texts, words, key, change: _cleaned(texts, [*map(key, words)], str, change),
+        ),
+        "parts_of_texts_dropped": (
+            "texts that hold a stop word were removed",
+            lambda texts, words, key, change: (
+                [change(s) for s in texts if not any(key(w) in key(s) for w in words)] or [""]
+            ),
+        ),
+        "nothing_left_is_nothing": (
+            "nothing came out where all was removed",
+            lambda texts, *how: [s for s in _cleaned(texts, *how) if s or "" in texts],
+        ),
+    },
+    by=_normal,
+)
 #: What Python has for parts of a pattern that it reads otherwise, or does not repeat.
-_INSTEAD = {r"\s": r"[\t\n\f\r ]", r"\S": r"[^\t\n\f\r ]", r"\B": r"(?:(?!\b))", r"\b": r"(?:\b)",
-            "$": r"(?:\Z)", r"\z": r"(?:\Z)", "^": "(?:^)", r"\A": r"(?:\A)",
-            "{": r"\{"}  # fmt: skip
+_INSTEAD = {
+    r"\s": r"[\t\n\f\r ]",
+    r"\S": r"[^\t\n\f\r ]",
+    r"\B": r"(?:(?!\b))",
+    r"\b": r"(?:\b)",
+    "$": r"(?:\Z)",
+    r"\z": r"(?:\Z)",
+    "^": "(?:^)",
+    r"\A": r"(?:\A)",
+    "{": r"\{",
+}
 _IN_SET = {
-    r"\s": r"\t\n\f\r ", "[": r"\[", "&": r"\&", "|": r"\|", "~": r"\~",
-    "[:alnum:]": "0-9A-Za-z", "[:alpha:]": "A-Za-z", "[:ascii:]": r"\0-\x7f", "[:blank:]": r"\t ",
-    "[:cntrl:]": r"\0-\x1f\x7f", "[:digit:]": "0-9", "[:graph:]": "!-~", "[:lower:]": "a-z",
-    "[:print:]": " -~", "[:punct:]": r"!-/:-@\[-`{-~", "[:space:]": r"\t\n\v\f\r ",
-    "[:upper:]": "A-Z", "[:word:]": "0-9A-Za-z_", "[:xdigit:]": "0-9A-Fa-f",
-}  # fmt: skip
+    r"\s": r"\t\n\f\r ",
+    "[": r"\[",
+    "&": r"\&",
+    "|": r"\|",
+    "~": r"\~",
+    "[:alnum:]": "0-9A-Za-z",
+    "[:alpha:]": "A-Za-z",
+    "[:ascii:]": r"\0-\x7f",
+    "[:blank:]": r"\t ",
+    "[:cntrl:]": r"\0-\x1f\x7f",
+    "[:digit:]": "0-9",
+    "[:graph:]": "!-~",
+    "[:lower:]": "a-z",
+    "[:print:]": " -~",
+    "[:punct:]": r"!-/:-@\[-`{-~",
+    "[:space:]": r"\t\n\v\f\r ",
+    "[:upper:]": "A-Z",
+    "[:word:]": "0-9A-Za-z_",
+    "[:xdigit:]": "0-9A-Fa-f",
+}
 _NAMED = "|".join(re.escape(name) for name in _IN_SET if len(name) > 2)
 _TIMES = r"(?:[*+?]|\{(?:0|[1-9][0-9]*)(?:,(?:0|[1-9][0-9]*)?)?\})"
-_CHAR = (r"\\[aftnrv]|\\x[0-9A-Fa-f]{2}|\\x\{[0-9A-Fa-f]{1,6}\}|\\0[0-7]{0,2}|\\[1-3][0-7]{2}"
-         r"|\\[!-/:-@\[-^`{-~]")  # fmt: skip
+_CHAR = (
+    r"\\[aftnrv]|\\x[0-9A-Fa-f]{2}|\\x\{[0-9A-Fa-f]{1,6}\}|\\0[0-7]{0,2}|\\[1-3][0-7]{2}"
+    r"|\\[!-/:-@\[-^`{-~]"
+)
 #: A part of a pattern of RE2. All but the last two are Python's too, or have others there.
 _PART = re.compile(
     rf"""\A\(\?[is]+\) | (?P<times>{_TIMES})\??(?P<again>{_TIMES})?
@@ -136,7 +201,9 @@ _PART = re.compile(
     | \\Q(?P<quoted>.*?)(?:\\E|\Z) | \\[dDwWsSAbBz] | {_CHAR} | [^\\(\[]
     | (?P<wrong>\\(?:[1-7](?![0-7])|[89ceg-moquyF-ORTUVX-Z]|\Z) | \(\?(?:[=!\#>|&(]|<[=!]|P[=>])
         | \[\^?+\]?+(?:\[:\^?\w+:\] | \\. | [^]\\])*+\Z)
-    | (?P<unknown>.)""", re.S | re.X)  # fmt: skip
+    | (?P<unknown>.)""",
+    re.S | re.X,
+)
 
 
 def _in_python(part):
@@ -173,22 +240,34 @@ def _by_pattern(match, X, *, pattern):
 
 
 MATCH.formula(by=_by_pattern)(re.Pattern.fullmatch)
-MATCH.mutant_table({
-    "matched_anywhere": ("the pattern had to match a part of the text", re.Pattern.search),
-    "matched_at_the_beginning": ("the pattern had to match the beginning", re.Pattern.match),
-    "first_match_alone": ("the first match at the beginning had to be the whole text",
-        lambda made, s: (found := made.match(s)) and found.end() == len(s)),
-    "last_line_break_ignored": ("a line break at the end was ignored",
-        lambda made, s: made.fullmatch(s.removesuffix("\n"))),
-    "pattern_is_a_text": ("the pattern was a text", lambda made, s: made.pattern == s),
-    "vertical_tab_is_whitespace": (r"\\s held the vertical tab", lambda made, s: re.fullmatch(
-        made.pattern.replace(r"\t\n\f\r ", r"\s"), s, re.A)),
-    **{name: (text, lambda made, s, flags=flags: re.compile(made.pattern, flags).fullmatch(s))
-       for name, text, flags in (
-           ("case_ignored", "the case of letters was ignored", re.A | re.I),
-           ("dot_is_a_line_break_too", "a dot matched line breaks too", re.A | re.S),
-           ("classes_of_unicode", "classes held letters and digits beyond ASCII", 0))},
-}, by=_by_pattern)  # fmt: skip
+MATCH.mutant_table(
+    {
+        "matched_anywhere": ("the pattern had to match a part of the text", re.Pattern.search),
+        "matched_at_the_beginning": ("the pattern had to match the beginning", re.Pattern.match),
+        "first_match_alone": (
+            "the first match at the beginning had to be the whole text",
+            lambda made, s: (found := made.match(s)) and found.end() == len(s),
+        ),
+        "last_line_break_ignored": (
+            "a line break at the end was ignored",
+            lambda made, s: made.fullmatch(s.removesuffix("\n")),
+        ),
+        "pattern_is_a_text": ("the pattern was a text", lambda made, s: made.pattern == s),
+        "vertical_tab_is_whitespace": (
+            r"\\s held the vertical tab",
+            lambda made, s: re.fullmatch(made.pattern.replace(r"\t\n\f\r ", r"\s"), s, re.A),
+        ),
+        **{
+            name: (text, lambda made, s, flags=flags: re.compile(made.pattern, flags).fullmatch(s))
+            for name, text, flags in (
+                ("case_ignored", "the case of letters was ignored", re.A | re.I),
+                ("dot_is_a_line_break_too", "a dot matched line breaks too", re.A | re.S),
+                ("classes_of_unicode", "classes held letters and digits beyond ASCII", 0),
+            )
+        },
+    },
+    by=_by_pattern,
+)
 
 
 def _pooled(pool, starts, longest):
@@ -231,8 +310,21 @@ def _added(counts, weights, indexes, mode):
 
 
 @by_step(9, options=["scaled"])
-def _by_grams(grams, X, *, max_gram_length, max_skip_count, min_gram_length, mode, ngram_counts,
-              ngram_indexes, pool_int64s, pool_strings, weights, scaled=_scaled):  # fmt: skip
+def _by_grams(
+    grams,
+    X,
+    *,
+    max_gram_length,
+    max_skip_count,
+    min_gram_length,
+    mode,
+    ngram_counts,
+    ngram_indexes,
+    pool_int64s,
+    pool_strings,
+    weights,
+    scaled=_scaled,
+):
     """The formula from `grams(rows, at, …)` and `scaled(counts, …)`."""
     if X.ndim not in (1, 2) or mode not in _SCALES:
         raise InvalidNode(f"rank {X.ndim}, mode {mode!r}; allowed: 1, 2; TF, IDF, TFIDF")
@@ -264,34 +356,62 @@ def _weighed(scaled):
 
 TF_IDF.formula(by=_by_grams)(_grams)
 TF_IDF.also_honest("where a weight is added each time that an n-gram is found", by=_weighed)(_added)
-TF_IDF.mutant_table({
-    "most_skipped_alone": ("always as many items were skipped as may be",
-        lambda rows, at, lengths, skips: (
-            tuple(rows[at][i : i + n * (skips + 1) : skips + 1]) for n in lengths
-            for i in range(len(rows[at]) - (n - 1) * (skips + 1)))),
-    "single_items_once_a_skip": ("single items were counted again for each skip",
-        lambda rows, at, lengths, skips: chain(_grams(rows, at, lengths, skips), (
-            (item,) for item in rows[at] * skips if 1 in lengths))),
-    "skipped_in_any_gap": ("items of an n-gram were not equally far apart",
-        lambda rows, at, lengths, skips: (
-            tuple(rows[at][i] for i in places) for n in lengths
-            for places in combinations(range(len(rows[at])), n)
-            if all(b - a <= skips + 1 for a, b in pairwise(places)))),
-    "each_gram_once": ("an n-gram was counted once", lambda *how: [*dict.fromkeys(_grams(*how))]),
-    "across_rows": ("n-grams began in one row and ended in the next",
-        lambda rows, at, lengths, skips: _grams([rows[at] + [*chain(*rows[at + 1 :])][
-            : lengths[-1] - 1]], 0, lengths, skips)),
-}, by=_by_grams)  # fmt: skip
-TF_IDF.mutant_table({
-    name: (text, partial(_scaled, scales={**_SCALES, mode: scale}))
-    for name, text, mode, scale in (
-        ("idf_unweighted", "IDF had no weights", "IDF", (True, False)),
-        ("tfidf_unweighted", "TFIDF had no weights", "TFIDF", (False, False)),
-        ("tf_weighted", "TF had weights", "TF", (False, True)),
-        ("tf_is_binary", "TF said if an n-gram is there", "TF", (True, False)),
-        ("idf_is_tfidf", "IDF was TFIDF", "IDF", (False, True)),
-        ("tfidf_is_idf", "TFIDF was IDF", "TFIDF", (True, True)))
-} | {
-    "weights_by_coordinate": ("weights were those of coordinates in the output",
-        lambda counts, weights, indexes, mode: _scaled(counts, weights, sorted(indexes), mode)),
-}, by=_weighed)  # fmt: skip
+TF_IDF.mutant_table(
+    {
+        "most_skipped_alone": (
+            "always as many items were skipped as may be",
+            lambda rows, at, lengths, skips: (
+                tuple(rows[at][i : i + n * (skips + 1) : skips + 1])
+                for n in lengths
+                for i in range(len(rows[at]) - (n - 1) * (skips + 1))
+            ),
+        ),
+        "single_items_once_a_skip": (
+            "single items were counted again for each skip",
+            lambda rows, at, lengths, skips: chain(
+                _grams(rows, at, lengths, skips),
+                ((item,) for item in rows[at] * skips if 1 in lengths),
+            ),
+        ),
+        "skipped_in_any_gap": (
+            "items of an n-gram were not equally far apart",
+            lambda rows, at, lengths, skips: (
+                tuple(rows[at][i] for i in places)
+                for n in lengths
+                for places in combinations(range(len(rows[at])), n)
+                if all(b - a <= skips + 1 for a, b in pairwise(places))
+            ),
+        ),
+        "each_gram_once": (
+            "an n-gram was counted once",
+            lambda *how: [*dict.fromkeys(_grams(*how))],
+        ),
+        "across_rows": (
+            "n-grams began in one row and ended in the next",
+            lambda rows, at, lengths, skips: _grams(
+                [rows[at] + [*chain(*rows[at + 1 :])][: lengths[-1] - 1]], 0, lengths, skips
+            ),
+        ),
+    },
+    by=_by_grams,
+)
+TF_IDF.mutant_table(
+    {
+        name: (text, partial(_scaled, scales={**_SCALES, mode: scale}))
+        for name, text, mode, scale in (
+            ("idf_unweighted", "IDF had no weights", "IDF", (True, False)),
+            ("tfidf_unweighted", "TFIDF had no weights", "TFIDF", (False, False)),
+            ("tf_weighted", "TF had weights", "TF", (False, True)),
+            ("tf_is_binary", "TF said if an n-gram is there", "TF", (True, False)),
+            ("idf_is_tfidf", "IDF was TFIDF", "IDF", (False, True)),
+            ("tfidf_is_idf", "TFIDF was IDF", "TFIDF", (True, True)),
+        )
+    }
+    | {
+        "weights_by_coordinate": (
+            "weights were those of coordinates in the output",
+            lambda counts, weights, indexes, mode: _scaled(counts, weights, sorted(indexes), mode),
+        ),
+    },
+    by=_weighed,
+)

@@ -62,18 +62,37 @@ def _root(h, epsilon):
 
 #: What can go wrong with the squares of gradients, and their root.
 SQUARES: dict[str, tuple[str, dict[str, Any]]] = {
-    "epsilon_under_the_root": ("epsilon was added under the root",
-        {"root": lambda h, epsilon: xp.sqrt(h + epsilon)}),
-    "epsilon_as_floor": ("epsilon was the least that the root could be",
-        {"root": lambda h, epsilon: xp.maximum(xp.sqrt(h), epsilon)}),
+    "epsilon_under_the_root": (
+        "epsilon was added under the root",
+        {"root": lambda h, epsilon: xp.sqrt(h + epsilon)},
+    ),
+    "epsilon_as_floor": (
+        "epsilon was the least that the root could be",
+        {"root": lambda h, epsilon: xp.maximum(xp.sqrt(h), epsilon)},
+    ),
     "no_root": ("the square root was left out", {"root": lambda h, epsilon: h + epsilon}),
-    "squares_without_regularization": ("the squares were of the gradient without regularization",
-        {"plain": True}),
-}  # fmt: skip
+    "squares_without_regularization": (
+        "the squares were of the gradient without regularization",
+        {"plain": True},
+    ),
+}
 
 
-def adagrad(r, t, x, g, h, *, norm_coefficient, decay_factor, epsilon, root=_root, old=False,
-            plain=False, first=0):  # fmt: skip
+def adagrad(
+    r,
+    t,
+    x,
+    g,
+    h,
+    *,
+    norm_coefficient,
+    decay_factor,
+    epsilon,
+    root=_root,
+    old=False,
+    plain=False,
+    first=0,
+):
     regularized = norm_coefficient * x + g
     new = h + (g * g if plain else regularized * regularized)
     rate = r / (1 + (t - first) * decay_factor)
@@ -81,17 +100,37 @@ def adagrad(r, t, x, g, h, *, norm_coefficient, decay_factor, epsilon, root=_roo
 
 
 _declare(ADAGRAD, adagrad)
-ADAGRAD.mutant_table({
-    **{name: (text, partial(adagrad, **how)) for name, (text, how) in SQUARES.items()},
-    "old_squares": ("the step was divided by the root of the old squares",
-        partial(adagrad, old=True)),
-    "counted_from_one": ("the rate decayed by T - 1", partial(adagrad, first=1)),
-}, by=of_each)  # fmt: skip
+ADAGRAD.mutant_table(
+    {
+        **{name: (text, partial(adagrad, **how)) for name, (text, how) in SQUARES.items()},
+        "old_squares": (
+            "the step was divided by the root of the old squares",
+            partial(adagrad, old=True),
+        ),
+        "counted_from_one": ("the rate decayed by T - 1", partial(adagrad, first=1)),
+    },
+    by=of_each,
+)
 
 
-def adam(r, t, x, g, v, h, *, norm_coefficient, norm_coefficient_post, alpha, beta, epsilon,
-         root=_root, since=1, plain=False,
-         corrected=lambda r, a, b: r * xp.sqrt(1 - b) / (1 - a)):  # fmt: skip
+def adam(
+    r,
+    t,
+    x,
+    g,
+    v,
+    h,
+    *,
+    norm_coefficient,
+    norm_coefficient_post,
+    alpha,
+    beta,
+    epsilon,
+    root=_root,
+    since=1,
+    plain=False,
+    corrected=lambda r, a, b: r * xp.sqrt(1 - b) / (1 - a),
+):
     regularized = norm_coefficient * x + g
     v = alpha * v + (1 - alpha) * regularized
     h = beta * h + (1 - beta) * (g * g if plain else regularized * regularized)
@@ -107,27 +146,58 @@ def _corrected_root(r, t, *state, beta, **attrs):
 
 
 _declare(ADAM, adam)
-ADAM.mutant_table({
-    **{name: (text, partial(adam, **how)) for name, (text, how) in SQUARES.items()},
-    "never_corrected": ("the learning rate was R in later steps too", partial(adam, since=np.inf)),
-    "corrected_late": ("the learning rate was R in the step with T = 1 too",
-        partial(adam, since=2)),
-    "corrected_without_root": ("1 - beta**T was taken without its root",
-        partial(adam, corrected=lambda r, a, b: r * (1 - b) / (1 - a))),
-    "first_average_uncorrected": ("the learning rate was not divided by 1 - alpha**T",
-        partial(adam, corrected=lambda r, a, b: r * xp.sqrt(1 - b))),
-    "second_average_uncorrected": ("the learning rate was only divided by 1 - alpha**T",
-        partial(adam, corrected=lambda r, a, b: r / (1 - a))),
-    "epsilon_corrected": ("epsilon was added to the corrected root, as the paper has it",
-        _corrected_root),
-    "regularized_before": ("norm_coefficient_post made X smaller before the step",
-        lambda r, t, x, *state, norm_coefficient_post, **attrs: adam(
-            r, t, (1 - norm_coefficient_post) * x, *state, norm_coefficient_post=0, **attrs)),
-}, by=of_each)  # fmt: skip
+ADAM.mutant_table(
+    {
+        **{name: (text, partial(adam, **how)) for name, (text, how) in SQUARES.items()},
+        "never_corrected": (
+            "the learning rate was R in later steps too",
+            partial(adam, since=np.inf),
+        ),
+        "corrected_late": (
+            "the learning rate was R in the step with T = 1 too",
+            partial(adam, since=2),
+        ),
+        "corrected_without_root": (
+            "1 - beta**T was taken without its root",
+            partial(adam, corrected=lambda r, a, b: r * (1 - b) / (1 - a)),
+        ),
+        "first_average_uncorrected": (
+            "the learning rate was not divided by 1 - alpha**T",
+            partial(adam, corrected=lambda r, a, b: r * xp.sqrt(1 - b)),
+        ),
+        "second_average_uncorrected": (
+            "the learning rate was only divided by 1 - alpha**T",
+            partial(adam, corrected=lambda r, a, b: r / (1 - a)),
+        ),
+        "epsilon_corrected": (
+            "epsilon was added to the corrected root, as the paper has it",
+            _corrected_root,
+        ),
+        "regularized_before": (
+            "norm_coefficient_post made X smaller before the step",
+            lambda r, t, x, *state, norm_coefficient_post, **attrs: adam(
+                r, t, (1 - norm_coefficient_post) * x, *state, norm_coefficient_post=0, **attrs
+            ),
+        ),
+    },
+    by=of_each,
+)
 
 
-def momentum(r, t, x, g, v, *, norm_coefficient, alpha, beta, mode, since=1,
-             ahead=lambda g, alpha, v, new: g + alpha * new):  # fmt: skip
+def momentum(
+    r,
+    t,
+    x,
+    g,
+    v,
+    *,
+    norm_coefficient,
+    alpha,
+    beta,
+    mode,
+    since=1,
+    ahead=lambda g, alpha, v, new: g + alpha * new,
+):
     """`ahead` makes Nesterov's direction."""
     g = norm_coefficient * x + g
     new = alpha * v + (beta if seen(t) >= since else 1) * g
@@ -135,16 +205,32 @@ def momentum(r, t, x, g, v, *, norm_coefficient, alpha, beta, mode, since=1,
 
 
 _declare(MOMENTUM, momentum)
-MOMENTUM.mutant_table({
-    **{f"{old}_is_{new}": (f"{old} was taken for {new}", lambda *tensors, mode, new=new, **attrs: (
-           momentum(*tensors, mode=new, **attrs)))
-       for old, new in (("nesterov", "standard"), ("standard", "nesterov"))},
-    "beta_in_the_first_step": ("beta was as stated for T = 0", partial(momentum, since=-np.inf)),
-    "beta_late": ("beta was 1 for T = 1 too", partial(momentum, since=2)),
-    "dampened": ("gradients counted by 1 - beta", lambda *tensors, beta, **attrs: (
-        momentum(*tensors, beta=1 - beta, **attrs))),
-    "old_direction": ("Nesterov's direction was of the old momentum",
-        partial(momentum, ahead=lambda g, alpha, v, new: g + alpha * v)),
-    "direction_without_gradient": ("Nesterov's direction was the new momentum by alpha",
-        partial(momentum, ahead=lambda g, alpha, v, new: alpha * new)),
-}, by=of_each)  # fmt: skip
+MOMENTUM.mutant_table(
+    {
+        **{
+            f"{old}_is_{new}": (
+                f"{old} was taken for {new}",
+                lambda *tensors, mode, new=new, **attrs: momentum(*tensors, mode=new, **attrs),
+            )
+            for old, new in (("nesterov", "standard"), ("standard", "nesterov"))
+        },
+        "beta_in_the_first_step": (
+            "beta was as stated for T = 0",
+            partial(momentum, since=-np.inf),
+        ),
+        "beta_late": ("beta was 1 for T = 1 too", partial(momentum, since=2)),
+        "dampened": (
+            "gradients counted by 1 - beta",
+            lambda *tensors, beta, **attrs: momentum(*tensors, beta=1 - beta, **attrs),
+        ),
+        "old_direction": (
+            "Nesterov's direction was of the old momentum",
+            partial(momentum, ahead=lambda g, alpha, v, new: g + alpha * v),
+        ),
+        "direction_without_gradient": (
+            "Nesterov's direction was the new momentum by alpha",
+            partial(momentum, ahead=lambda g, alpha, v, new: alpha * new),
+        ),
+    },
+    by=of_each,
+)

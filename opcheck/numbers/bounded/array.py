@@ -203,7 +203,8 @@ class Bounded(Number):
     def parted(self) -> tuple["Bounded", "Bounded"]:
         """The values as exact numbers, and zeros with their errors."""
         return Bounded(self.v, self.dtype, self.arithmetic), Bounded(
-            np.zeros_like(self.v), self.dtype, self.arithmetic, self.settled().errors)  # fmt: skip
+            np.zeros_like(self.v), self.dtype, self.arithmetic, self.settled().errors
+        )
 
     def ends(self, *, far: bool = False) -> tuple[Reals, Reals]:
         """The least and the greatest value of each element; if `far`, of lost ones too."""

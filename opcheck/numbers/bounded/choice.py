@@ -194,8 +194,10 @@ def clip(x: Bounded, low: Any, high: Any) -> Bounded:
     v = np.minimum(np.maximum(x.v, operands[1].v), operands[2].v)
     return extreme(
         lambda x, low, high: np.minimum(np.maximum(x, low), high),
-        lambda how: lambda *parts: how(how(*parts[:2]), parts[2]), v, *operands,
-    )  # fmt: skip
+        lambda how: lambda *parts: how(how(*parts[:2]), parts[2]),
+        v,
+        *operands,
+    )
 
 
 def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:

@@ -37,9 +37,15 @@ def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
 
 
 def result(
-    v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0,
-    squared: bool = False, shares: bool = False,
-) -> Bounded:  # fmt: skip
+    v: Reals,
+    like: Bounded,
+    errors: Callable[[], Errors],
+    *,
+    k: float = 1.0,
+    least: float = 0.0,
+    squared: bool = False,
+    shares: bool = False,
+) -> Bounded:
     """Return an operation's result, rounded with an error of `k` unit roundoffs.
 
     Where results are stored in a narrower type, that rounding comes last.
@@ -48,8 +54,14 @@ def result(
     made = Bounded(v, like.dtype, own, errors, k=k, least=least, squared=squared, shares=shares)
     if own.stored is None:
         return made
-    return replace(made, _errors=lambda: made.settled().errors, k=1.0, grid=own.stored,
-                   least=made.sure, shares=False)  # fmt: skip
+    return replace(
+        made,
+        _errors=lambda: made.settled().errors,
+        k=1.0,
+        grid=own.stored,
+        least=made.sure,
+        shares=False,
+    )
 
 
 def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
@@ -422,8 +434,11 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, arrays.M
     x_e, p_e = (np.zeros(()) if one.e is None else arrays.reach(one.v, one.e) for one in (x, p))
     low = x.v - x_e
     low = np.where((x.v >= 0) & (low < 0), low * 0, low) if x.never_negative() else low
-    ends = [power(base, exponent) for base in (low, x.v + x_e) for exponent in
-            ((p.v,) if p.e is None else (p.v - p_e, p.v + p_e))]  # fmt: skip
+    ends = [
+        power(base, exponent)
+        for base in (low, x.v + x_e)
+        for exponent in ((p.v,) if p.e is None else (p.v - p_e, p.v + p_e))
+    ]
     spread = np.max([size_of(end - v) for end in ends], axis=0)
     unknown = ~np.isfinite(spread) & is_finite(v)
     return (np.where(unknown, np.inf, spread), unknown) if unknown.any() else (spread, None)

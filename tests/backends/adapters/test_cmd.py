@@ -32,18 +32,22 @@ SOME = "{model}, {inputs} and {outputs} must all be there"
 NO = "backend 'cmd' has no placeholder"
 
 
-@pytest.mark.parametrize(("command", "message", "hint"), [
-    ("ls {model} {inputs}", "backend 'cmd': the command lacks {outputs}", SOME),
-    ("ls {model} out={outputs}", "backend 'cmd': the command lacks {inputs}", SOME),
-    ("ls {inputs}{outputs}", "backend 'cmd': the command lacks {model}", SOME),
-    ("ls {outputs}", "backend 'cmd': the command lacks {model} and {inputs}", SOME),
-    ("ls {model} {input} {outputs}", f"{NO} {{input}}", "'inputs'"),
-    ("ls {models} {inputs} {outputs}", f"{NO} {{models}}", "'model'"),
-    ("ls --out={OUTPUTS}", f"{NO} {{OUTPUTS}}", "'outputs'"),
-    ("ls {inputs} {outputs} {output}", f"{NO} {{output}}", "'outputs'"),
-    (None, "backend 'cmd' needs a command", ""), ("", "backend 'cmd' needs a command", ""),
-    ("  ", "backend 'cmd' needs a command", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "message", "hint"),
+    [
+        ("ls {model} {inputs}", "backend 'cmd': the command lacks {outputs}", SOME),
+        ("ls {model} out={outputs}", "backend 'cmd': the command lacks {inputs}", SOME),
+        ("ls {inputs}{outputs}", "backend 'cmd': the command lacks {model}", SOME),
+        ("ls {outputs}", "backend 'cmd': the command lacks {model} and {inputs}", SOME),
+        ("ls {model} {input} {outputs}", f"{NO} {{input}}", "'inputs'"),
+        ("ls {models} {inputs} {outputs}", f"{NO} {{models}}", "'model'"),
+        ("ls --out={OUTPUTS}", f"{NO} {{OUTPUTS}}", "'outputs'"),
+        ("ls {inputs} {outputs} {output}", f"{NO} {{output}}", "'outputs'"),
+        (None, "backend 'cmd' needs a command", ""),
+        ("", "backend 'cmd' needs a command", ""),
+        ("  ", "backend 'cmd' needs a command", ""),
+    ],
+)
 def test_a_command_that_says_too_little_or_is_misspelt_is_refused(command, message, hint):
     error = refusal(command)
     assert error.message == message

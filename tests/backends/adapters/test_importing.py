@@ -36,11 +36,16 @@ def break_import(monkeypatch: pytest.MonkeyPatch, module: str, error: BaseExcept
 
 
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
-@pytest.mark.parametrize(("error", "told", "hint"), [
-    *((e, f"installed but broken: {e.__name__}: no such thing", "reinstall it")
-      for e in (RuntimeError, OSError, AttributeError, ImportError)),
-    (ModuleNotFoundError, "not installed: no such thing", "install it"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "told", "hint"),
+    [
+        *(
+            (e, f"installed but broken: {e.__name__}: no such thing", "reinstall it")
+            for e in (RuntimeError, OSError, AttributeError, ImportError)
+        ),
+        (ModuleNotFoundError, "not installed: no such thing", "install it"),
+    ],
+)
 def test_a_package_that_fails_is_told_with_a_hint(
     kind, install, module, error, told, hint, monkeypatch
 ):

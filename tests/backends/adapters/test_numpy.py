@@ -49,14 +49,18 @@ def test_it_answers_alike_in_all_of_them(options: dict[str, str]) -> None:
 CUBE = np.array([[[1, 5], [5, 2]], [[5, 7], [4, 6]]], np.float32)
 
 
-@pytest.mark.parametrize(("task", "inputs", "want"), [
-    # An opset between versions means the older one.
-    (task_of("Hardmax", 12, {}, CUBE), (CUBE,), [[[0, 1], [0, 0]], [[0, 1], [0, 0]]]),
-    (task_of("Hardmax", 14, {}, CUBE), (CUBE,), [[[0, 1], [1, 0]], [[0, 1], [0, 1]]]),
-    # An initializer is an input like any other.
-    (task_of("Hardmax", 13, {"axis": 1}, X, initializer=True), (), [[1, 0, 0], [1, 0, 0]]),
-    (dml_problem((0, 1), X), (X,), [[1, 0, 0], [0, 0, 0]]),
-], ids=["opset_12", "opset_14", "initializer", "directml"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "inputs", "want"),
+    [
+        # An opset between versions means the older one.
+        (task_of("Hardmax", 12, {}, CUBE), (CUBE,), [[[0, 1], [0, 0]], [[0, 1], [0, 0]]]),
+        (task_of("Hardmax", 14, {}, CUBE), (CUBE,), [[[0, 1], [1, 0]], [[0, 1], [0, 1]]]),
+        # An initializer is an input like any other.
+        (task_of("Hardmax", 13, {"axis": 1}, X, initializer=True), (), [[1, 0, 0], [1, 0, 0]]),
+        (dml_problem((0, 1), X), (X,), [[1, 0, 0], [0, 0, 0]]),
+    ],
+    ids=["opset_12", "opset_14", "initializer", "directml"],
+)
 def test_it_answers_with_the_engine(task, inputs, want):
     assert of_type(Produced, outcome_of(task, *inputs)).outputs[0].tolist() == want
 

@@ -170,13 +170,18 @@ def test_prepare_has_to_return_something_that_runs(offer: Any) -> None:
     assert outcome.detail == "prepare returned NoneType, which has no run(inputs)"
 
 
-@pytest.mark.parametrize("form", [
-    lambda _, values: values, lambda _, values: tuple(values),
-    lambda names, values: namedtupledict("Outputs", names)(*values),
-    lambda names, values: dict(zip(names, values, strict=True)),
-    lambda names, values: {"more": X, **dict(zip(names, values, strict=True))},
-    lambda _, values: values[0],
-], ids=["list", "tuple", "namedtuple", "dict", "larger dict", "array"])  # fmt: skip
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda _, values: values,
+        lambda _, values: tuple(values),
+        lambda names, values: namedtupledict("Outputs", names)(*values),
+        lambda names, values: dict(zip(names, values, strict=True)),
+        lambda names, values: {"more": X, **dict(zip(names, values, strict=True))},
+        lambda _, values: values[0],
+    ],
+    ids=["list", "tuple", "namedtuple", "dict", "larger dict", "array"],
+)
 def test_outputs_come_in_any_form(form: Any, offer: Any) -> None:
     assert answer_of(offer(prepare=lambda model, device: Rep(model, form))) == ANSWER
 
@@ -279,12 +284,15 @@ def test_a_bug_in_building_the_model_is_no_refusal(offer, monkeypatch):
         outcome_of(offer(Complete=Complete))
 
 
-@pytest.mark.parametrize(("address", "message"), [
-    ("onnx", "backend 'onnx' needs a module"),
-    ("onnx:made_up:Absent", "backend 'onnx:made_up:Absent': module 'made_up' has no 'Absent'"),
-    ("onnx:made_up:Complete?threads=1", "backend 'onnx' has no option 'threads'"),
-    ("onnx:made_up:X", "backend 'onnx:made_up:X' has neither prepare nor run_model nor "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("onnx", "backend 'onnx' needs a module"),
+        ("onnx:made_up:Absent", "backend 'onnx:made_up:Absent': module 'made_up' has no 'Absent'"),
+        ("onnx:made_up:Complete?threads=1", "backend 'onnx' has no option 'threads'"),
+        ("onnx:made_up:X", "backend 'onnx:made_up:X' has neither prepare nor run_model nor "),
+    ],
+)
 def test_what_it_cannot_mean_is_refused(address: str, message: str, offer: Any) -> None:
     offer(Complete=Complete, X=3)
     assert error_of(UsageError, connect, address).message.startswith(message)

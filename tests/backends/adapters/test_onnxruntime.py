@@ -117,10 +117,13 @@ def test_a_provider_without_a_kernel_declines_and_the_cpu_does_not_step_in() -> 
     assert "assigned to the default CPU EP" in outcome.reason
 
 
-@pytest.mark.parametrize(("session", "told"), [
-    (lambda *_, **__: Session(["CPUExecutionProvider"]), "got CPUExecutionProvider"),
-    (lambda *_, **__: [][0], "list index out of range"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("session", "told"),
+    [
+        (lambda *_, **__: Session(["CPUExecutionProvider"]), "got CPUExecutionProvider"),
+        (lambda *_, **__: [][0], "list index out of range"),
+    ],
+)
 def test_a_provider_without_its_device_cannot_be_used(session, told, monkeypatch) -> None:
     pretend(monkeypatch, None)
     monkeypatch.setattr(onnxruntime, "InferenceSession", session)
@@ -185,11 +188,15 @@ def relu(opset: int, ir: int, domain: str = "", name: str = "", to: int = 0) -> 
     return replace(task, model=model.SerializeToString(), ports=(Port("x"),))
 
 
-@pytest.mark.parametrize(("task", "reason"), [
-    (relu(17, 99), "Unsupported model IR version: 99, max"),
-    (relu(99, 8), "Opset 99 is under development"),
-    (relu(17, 8, "elsewhere"), "Fatal error: elsewhere:Nope(-1) is not a registered"),
-], ids=["IR version", "opset", "operator"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        (relu(17, 99), "Unsupported model IR version: 99, max"),
+        (relu(99, 8), "Opset 99 is under development"),
+        (relu(17, 8, "elsewhere"), "Fatal error: elsewhere:Nope(-1) is not a registered"),
+    ],
+    ids=["IR version", "opset", "operator"],
+)
 def test_what_is_later_than_it_is_declined_in_its_own_sentence(task: Task, reason: str) -> None:
     assert of_type(Declined, outcome_of(task, X)).reason.startswith(reason)
 
@@ -198,14 +205,20 @@ def test_a_type_that_onnx_does_not_have_is_refused_not_declined() -> None:
     assert isinstance(outcome_of(relu(17, 8, to=99), X), Raised)
 
 
-@pytest.mark.parametrize("words", [
-    "x is not a registered function/op",
-    "Opset is under development and support for this is limited",
-    "Unsupported model IR version",
-    "this is not currently registered or supported",
-    "Invalid tensor data type 99", "Invalid tensor data type 0", "assigned to the default CPU EP",
-    "Unsupported kernel dimension : 4", "this type is not supported.",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "x is not a registered function/op",
+        "Opset is under development and support for this is limited",
+        "Unsupported model IR version",
+        "this is not currently registered or supported",
+        "Invalid tensor data type 99",
+        "Invalid tensor data type 0",
+        "assigned to the default CPU EP",
+        "Unsupported kernel dimension : 4",
+        "this type is not supported.",
+    ],
+)
 def test_words_of_such_a_sentence_in_another_message_decline_nothing(words, monkeypatch):
     """A node may have any name, and a refusal that counts as unsupported accuses nobody."""
     failing(monkeypatch, state.Fail(f"Node ({words}) failed: no"))

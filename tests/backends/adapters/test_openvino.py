@@ -94,11 +94,15 @@ def test_the_precision_is_its_own_choice_unless_told_otherwise(vino: Any) -> Non
         ("cpu", {}, "openvino has no device 'cpu'", "did you mean 'CPU'"),
         ("AUTO", {}, "openvino has no device 'AUTO'", "it has CPU, GPU, NPU"),
         ("HETERO:GPU,CPU", {}, "openvino has no device 'HETERO:GPU,CPU'", "it has CPU, GPU, NPU"),
-        (None, {"precision": "i8"},
-         "backend 'openvino': precision=i8: precision is f32, f16 or bf16", None),
+        (
+            None,
+            {"precision": "i8"},
+            "backend 'openvino': precision=i8: precision is f32, f16 or bf16",
+            None,
+        ),
         (None, {"thread": "1"}, "backend 'openvino' has no option 'thread'", "mean 'threads'?"),
     ],
-)  # fmt: skip
+)
 def test_nonsense_is_refused(detail, options, message, hint):
     caught = error_of(UsageError, adapter.connect, detail, options)
     assert caught.message == message

@@ -131,12 +131,21 @@ def test_a_module_with_prepare_is_a_backend_itself(write: Write) -> None:
     assert refusal("py:itself?a=1").message == said
 
 
-@pytest.mark.parametrize(("text", "message", "hint"), [
-    (TWICE + "\n    class Thrice(Twice):\n        pass",
-     "several classes with prepare", "one of py:chosen:Twice, py:chosen:Thrice"),
-    ("from opcheck.backends import Backend",
-     "neither prepare nor a class with it", "py:chosen:Name for what Name is there"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (
+            TWICE + "\n    class Thrice(Twice):\n        pass",
+            "several classes with prepare",
+            "one of py:chosen:Twice, py:chosen:Thrice",
+        ),
+        (
+            "from opcheck.backends import Backend",
+            "neither prepare nor a class with it",
+            "py:chosen:Name for what Name is there",
+        ),
+    ],
+)
 def test_where_no_one_class_is_meant_it_says_what_to_write(text, message, hint, write):
     write("chosen.py", text)
     error = refusal("py:chosen")
@@ -144,20 +153,23 @@ def test_where_no_one_class_is_meant_it_says_what_to_write(text, message, hint, 
     assert error.hint == f"write {hint}"
 
 
-@pytest.mark.parametrize(("detail", "message", "hint"), [
-    ("doublin", "there is no module 'doublin'", "did you mean 'doubling'?"),
-    ("pack.withn:Twice", "there is no module 'pack.withn'", "did you mean 'pack.within'?"),
-    ("pack.within.x", "there is no module 'pack.within.x'", "it was looked for in {}, on "),
-    ("numpi", "there is no module 'numpi'", "did you mean 'numpie'?"),
-    ("qqqq:Twice", "there is no module 'qqqq'", "it was looked for in {}, on PYTHONPATH, "),
-    ("./doubling.py", "'./doubling.py' is no name of a module", "write doubling, as Python's"),
-    ("a/b.py:X", "'a/b.py' is no name of a module", "write a.b, as Python's import does"),
-    ("/a/b.py:X", "'/a/b.py' is no name of a module", "write py:b, with /a on PYTHONPATH"),
-    ("doubling:twice", "module 'doubling' has no 'twice'", "did you mean 'Twice'?"),
-    ("doubling:Qqqq", "module 'doubling' has no 'Qqqq'", "it has Ready, Twice"),
-    ("numpie:Nope", "module 'numpie' has no 'Nope'", "it has Ready, Twice"),
-    ("doubling:Twice.x", "<class 'doubling.Twice'> has no 'x'", "it has prepare"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("detail", "message", "hint"),
+    [
+        ("doublin", "there is no module 'doublin'", "did you mean 'doubling'?"),
+        ("pack.withn:Twice", "there is no module 'pack.withn'", "did you mean 'pack.within'?"),
+        ("pack.within.x", "there is no module 'pack.within.x'", "it was looked for in {}, on "),
+        ("numpi", "there is no module 'numpi'", "did you mean 'numpie'?"),
+        ("qqqq:Twice", "there is no module 'qqqq'", "it was looked for in {}, on PYTHONPATH, "),
+        ("./doubling.py", "'./doubling.py' is no name of a module", "write doubling, as Python's"),
+        ("a/b.py:X", "'a/b.py' is no name of a module", "write a.b, as Python's import does"),
+        ("/a/b.py:X", "'/a/b.py' is no name of a module", "write py:b, with /a on PYTHONPATH"),
+        ("doubling:twice", "module 'doubling' has no 'twice'", "did you mean 'Twice'?"),
+        ("doubling:Qqqq", "module 'doubling' has no 'Qqqq'", "it has Ready, Twice"),
+        ("numpie:Nope", "module 'numpie' has no 'Nope'", "it has Ready, Twice"),
+        ("doubling:Twice.x", "<class 'doubling.Twice'> has no 'x'", "it has prepare"),
+    ],
+)
 def test_what_is_not_there_is_answered_with_what_is(detail, message, hint, write, tmp_path):
     write("doubling.py", TWICE)
     write("numpie.py", TWICE + "\n    import numpy as np")
@@ -215,11 +227,14 @@ def test_a_function_may_make_it_and_an_object_be_it(write: Write) -> None:
     assert connect("py:makers:NOTING").info.threads == 4
 
 
-@pytest.mark.parametrize(("address", "message", "hint"), [
-    ("Noting?thread=2", f"{UNEXPECTED} 'thread'", "did you mean 'threads'"),
-    ("Noting?x=2", f"{UNEXPECTED} 'x'", "made by Noting(*, threads='4')"),
-    ("noting?x=2", "missing a required argument: 'model'", "made by noting(model, **more)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "message", "hint"),
+    [
+        ("Noting?thread=2", f"{UNEXPECTED} 'thread'", "did you mean 'threads'"),
+        ("Noting?x=2", f"{UNEXPECTED} 'x'", "made by Noting(*, threads='4')"),
+        ("noting?x=2", "missing a required argument: 'model'", "made by noting(model, **more)"),
+    ],
+)
 def test_options_that_do_not_fit_are_refused(address, message, hint, write):
     write("makers.py", MAKERS)
     error = refusal(f"py:makers:{address}")
@@ -228,20 +243,23 @@ def test_options_that_do_not_fit_are_refused(address, message, hint, write):
     assert hint in str(error.hint)
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("class B: pass", "B has no prepare"),
-    ("class B:\n    prepare = 3", "B has a prepare that is no method"),
-    ("B = 3", "int has no prepare"),
-    ("def B(): return None", "NoneType has no prepare"),
-    ("class B:\n    prepare = print; version = 3", "its version is 3, not a string"),
-    ("class B:\n    prepare = print; devices = 'A'", "its devices is 'A', not a list of"),
-    ("class B:\n    prepare = print; threads = '2'", "its threads is '2', not a whole number"),
-    ("class B:\n    prepare = print; repeatable = 1", "its repeatable is 1, not True or False"),
-    (
-        "class B:\n    prepare = print; documented_errors = (ValueError, int)",
-        "its documented_errors is (<class 'ValueError'>, <class 'int'>), not a list of except",
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("class B: pass", "B has no prepare"),
+        ("class B:\n    prepare = 3", "B has a prepare that is no method"),
+        ("B = 3", "int has no prepare"),
+        ("def B(): return None", "NoneType has no prepare"),
+        ("class B:\n    prepare = print; version = 3", "its version is 3, not a string"),
+        ("class B:\n    prepare = print; devices = 'A'", "its devices is 'A', not a list of"),
+        ("class B:\n    prepare = print; threads = '2'", "its threads is '2', not a whole number"),
+        ("class B:\n    prepare = print; repeatable = 1", "its repeatable is 1, not True or False"),
+        (
+            "class B:\n    prepare = print; documented_errors = (ValueError, int)",
+            "its documented_errors is (<class 'ValueError'>, <class 'int'>), not a list of except",
+        ),
+    ],
+)
 def test_what_does_not_follow_the_protocol_is_refused(text, message, write):
     write("lacking.py", text)
     assert refusal("py:lacking:B").message.startswith(f"backend 'py:lacking:B': {message}")
@@ -253,15 +271,18 @@ def test_something_that_cannot_run_is_no_prepared_task(write: Write) -> None:
         answer(connect("py:makers:Noting"))
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("x = 1\nimport no_such_engine", "No module named 'no_such_engine' ({}/faulty.py:2)"),
-    ("x = (", "SyntaxError: '(' was never closed ({}/faulty.py:1)"),
-    ("raise OSError('no device')", "OSError: no device ({}/faulty.py:1)"),
-    ("import sys\nsys.exit(0)", "SystemExit: 0 ({}/faulty.py:2)"),
-    ("raise BaseException", "BaseException ({}/faulty.py:1)"),
-    ("import beside\n\nbeside.fail()", "KeyError: 'beside' ({}/beside.py:2)"),
-    ("import json\n\njson.loads('{{')", "char 1) ({}/faulty.py:3)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\nimport no_such_engine", "No module named 'no_such_engine' ({}/faulty.py:2)"),
+        ("x = (", "SyntaxError: '(' was never closed ({}/faulty.py:1)"),
+        ("raise OSError('no device')", "OSError: no device ({}/faulty.py:1)"),
+        ("import sys\nsys.exit(0)", "SystemExit: 0 ({}/faulty.py:2)"),
+        ("raise BaseException", "BaseException ({}/faulty.py:1)"),
+        ("import beside\n\nbeside.fail()", "KeyError: 'beside' ({}/beside.py:2)"),
+        ("import json\n\njson.loads('{{')", "char 1) ({}/faulty.py:3)"),
+    ],
+)
 def test_a_failing_import_is_told_in_a_line_with_its_place(text, message, write, tmp_path):
     write("beside.py", "def fail():\n    raise KeyError('beside')")
     write("faulty.py", text.replace("{{", "{"))

@@ -75,10 +75,16 @@ def test_an_assertion_that_something_is_not_supported_is_declined() -> None:
     assert outcome == Declined("ceil_mode is not supported with auto_pad")
 
 
-@pytest.mark.parametrize(("error", "documented"), [
-    (RuntimeTypeError("x"), True), (onnx.checker.ValidationError("x"), True),
-    (ValueError("x"), False), (AssertionError("x"), False), (IndexError("x"), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "documented"),
+    [
+        (RuntimeTypeError("x"), True),
+        (onnx.checker.ValidationError("x"), True),
+        (ValueError("x"), False),
+        (AssertionError("x"), False),
+        (IndexError("x"), False),
+    ],
+)
 def test_only_its_own_errors_are_documented(error, documented, monkeypatch):
     monkeypatch.setattr(onnx.reference, "ReferenceEvaluator", lambda _: Evaluator(error))
     outcome = outcome_of(REFERENCE, task_of("Hardmax", 13, {}, X), X)

@@ -14,10 +14,14 @@ X = np.array([[3, 3.5, 1], [3, 0, 3]])
 @pytest.mark.parametrize(
     ("address", "package"),
     [
-        ("numpy", "numpy"), ("onnxruntime", "onnxruntime"), ("openvino", "openvino"),
-        ("reference", "onnx"), ("torch", "torch"), ("tract", "tract"),
+        ("numpy", "numpy"),
+        ("onnxruntime", "onnxruntime"),
+        ("openvino", "openvino"),
+        ("reference", "onnx"),
+        ("torch", "torch"),
+        ("tract", "tract"),
     ],
-)  # fmt: skip
+)
 def test_the_bare_call_gives_the_answer_again_and_again(address, package, dtype):
     pytest.importorskip(package, reason=f"not installed: {package}")
     if dtype is ml_dtypes.bfloat16 and address in ("onnxruntime", "tract"):

@@ -81,14 +81,17 @@ def test_outputs_in_the_wrong_place_are_not_found(tmp_path: Path, case: Path) ->
     assert isinstance(outcome_of(tmp_path), NotRun)
 
 
-@pytest.mark.parametrize(("file", "text", "outcome"), [
-    ("unsupported.txt", "no kernel\n", Declined("no kernel")),
-    ("unsupported.txt", "", Declined("unsupported.txt gives no reason")),
-    ("not_run.txt", "no device", NotRun("no device")),
-    ("error.txt", "axis 7 is bad", Raised("run", "Refused", "axis 7 is bad", True)),
-    ("error.txt", "BadAxis: 7", Raised("run", "BadAxis", "7", True)),
-    ("error.txt", "refused by accident: KeyError: 7", Raised("run", "KeyError", "7", False)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("file", "text", "outcome"),
+    [
+        ("unsupported.txt", "no kernel\n", Declined("no kernel")),
+        ("unsupported.txt", "", Declined("unsupported.txt gives no reason")),
+        ("not_run.txt", "no device", NotRun("no device")),
+        ("error.txt", "axis 7 is bad", Raised("run", "Refused", "axis 7 is bad", True)),
+        ("error.txt", "BadAxis: 7", Raised("run", "BadAxis", "7", True)),
+        ("error.txt", "refused by accident: KeyError: 7", Raised("run", "KeyError", "7", False)),
+    ],
+)
 def test_a_text_says_what_came_instead(tmp_path, file, text, outcome):
     folder = tmp_path / folders.folder_name(HARDMAX.case)
     folder.mkdir()

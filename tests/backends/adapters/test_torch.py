@@ -63,18 +63,25 @@ def test_a_constant_of_the_model_is_an_input_like_any_other(backend: Any) -> Non
         assert prepared.run([])[0].tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
-@pytest.mark.parametrize(("op", "at_opset", "attrs", "shape"), [
-    ("Softmax", 13, {"axis": 2}, (2, 3)), ("Softmax", 13, {}, ()),
-    ("Softmax", 1, {"axis": -1}, (2, 3)), ("Hardmax", 13, {"axis": -3}, (2, 3)),
-    ("Hardmax", 13, {"axis": 2}, (0, 3)), ("Hardmax", 11, {"axis": 2}, (2, 3)),
-    ("Hardmax", 13, {"alpha": 1.0}, (2, 3)),
-    ("LpPool", 11, {"kernel_shape": (2,), "dilations": (1,)}, (1, 1, 3)),
-    ("LpPool", 18, {}, (1, 1, 3)), ("LpPool", 18, {"kernel_shape": (2, 2)}, (1, 1, 3)),
-    ("LpPool", 18, {"kernel_shape": (2,), "p": 0}, (1, 1, 3)),
-    ("LpPool", 18, {"kernel_shape": (2,), "pads": (1, -1)}, (1, 1, 3)),
-    ("LpPool", 18, {"kernel_shape": (5,)}, (1, 1, 3)),
-    ("LpPool", 18, {"kernel_shape": (2,)}, (1, 3)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "at_opset", "attrs", "shape"),
+    [
+        ("Softmax", 13, {"axis": 2}, (2, 3)),
+        ("Softmax", 13, {}, ()),
+        ("Softmax", 1, {"axis": -1}, (2, 3)),
+        ("Hardmax", 13, {"axis": -3}, (2, 3)),
+        ("Hardmax", 13, {"axis": 2}, (0, 3)),
+        ("Hardmax", 11, {"axis": 2}, (2, 3)),
+        ("Hardmax", 13, {"alpha": 1.0}, (2, 3)),
+        ("LpPool", 11, {"kernel_shape": (2,), "dilations": (1,)}, (1, 1, 3)),
+        ("LpPool", 18, {}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (2, 2)}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (2,), "p": 0}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (2,), "pads": (1, -1)}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (5,)}, (1, 1, 3)),
+        ("LpPool", 18, {"kernel_shape": (2,)}, (1, 3)),
+    ],
+)
 def test_what_is_no_node_of_the_specification_is_refused(op, at_opset, attrs, shape, backend):
     x = np.zeros(shape, np.float32)
     assert of_type(Raised, outcome_of(backend, task_of(op, at_opset, attrs, x), x)).documented

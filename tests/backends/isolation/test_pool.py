@@ -81,11 +81,15 @@ def test_a_question_may_bring_its_own_time_limit():
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(("fault", "told"), [
-    ("aborts_later", "killed by SIGABRT"), ("exits_later", "exited with status 0"),
-    ("alarm_later", "killed by SIGALRM"),
-    ("garbage_later", "sent something that is no answer: "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("aborts_later", "killed by SIGABRT"),
+        ("exits_later", "exited with status 0"),
+        ("alarm_later", "killed by SIGALRM"),
+        ("garbage_later", "sent something that is no answer: "),
+    ],
+)
 def test_what_ends_between_two_questions_is_no_fault_of_either_and_yet_told(fault, told):
     first, second = questions(f"a__{fault}", "b")
     with pool_of("Faulty") as pool:
@@ -147,10 +151,15 @@ def test_a_bug_of_opcheck_ends_the_run():
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("seen", [
-    Observed("run"), Observed("third run", first=(), kept=()),
-    Observed("run", first=(), fed=((), ())), Observed("run", exit=None, kept=(), again=()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Observed("run"),
+        Observed("third run", first=(), kept=()),
+        Observed("run", first=(), fed=((), ())),
+        Observed("run", exit=None, kept=(), again=()),
+    ],
+)
 def test_an_answer_that_is_neither_outputs_nor_an_exit_is_a_crash(monkeypatch, seen):
     def answer(self, kind, number, given):
         self.channel.receive()
@@ -366,12 +375,15 @@ def error_of(backend: str, **settings) -> BackendUnavailable:
     return caught.value
 
 
-@pytest.mark.parametrize(("how", "told"), [
-    ("abort", "died at start: killed by SIGABRT; the last it printed:\nabout to abort\nFatal"),
-    ("exit", "died at start: exited with status 0; the last it printed:\nabout to exit"),
-    ("sys_exit", "cannot be made: SystemExit: 3 ("),
-    ("raise", "cannot be made: KeyError: 'no device' ("),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("abort", "died at start: killed by SIGABRT; the last it printed:\nabout to abort\nFatal"),
+        ("exit", "died at start: exited with status 0; the last it printed:\nabout to exit"),
+        ("sys_exit", "cannot be made: SystemExit: 3 ("),
+        ("raise", "cannot be made: KeyError: 'no device' ("),
+    ],
+)
 def test_a_death_at_start_is_told_with_what_was_printed(how, told):
     message = error_of(f"DeadAtStart?how={how}").message
     assert message.startswith(f"backend '{FAULTY}DeadAtStart")

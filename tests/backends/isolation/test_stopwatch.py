@@ -71,10 +71,14 @@ def test_other_memory_is_touched_before_a_cold_call_and_does_not_count() -> None
         assert (time.perf_counter() - start) / 3 > cold >= 0.0002
 
 
-@pytest.mark.parametrize(("how", "said"), [
-    ("dies", "exited with status 3; the last it printed: enough of that"),
-    ("hangs", "no answer within 1 s"), ("raises", "ValueError: enough of that"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("dies", "exited with status 3; the last it printed: enough of that"),
+        ("hangs", "no answer within 1 s"),
+        ("raises", "ValueError: enough of that"),
+    ],
+)
 def test_an_end_is_told_and_the_next_case_is_timed_all_the_same(how: str, said: str) -> None:
     with watch(f"Ends?how={how}&after=20", timeout=1.0) as timer:
         timer.hold(ASKED)

@@ -24,10 +24,17 @@ from tests.expecting import error_of
 
 X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
 ARRAYS = [
-    X, X.T, X[:, ::-2], X[0, 0, ...], np.zeros((0, 3), np.float16),
-    np.array([np.nan, -0.0, np.inf]), np.array([True, False]), np.array([2**63], np.uint64),
-    X.astype(ml_dtypes.bfloat16), X.astype(ml_dtypes.bfloat16)[:0],
-]  # fmt: skip
+    X,
+    X.T,
+    X[:, ::-2],
+    X[0, 0, ...],
+    np.zeros((0, 3), np.float16),
+    np.array([np.nan, -0.0, np.inf]),
+    np.array([True, False]),
+    np.array([2**63], np.uint64),
+    X.astype(ml_dtypes.bfloat16),
+    X.astype(ml_dtypes.bfloat16)[:0],
+]
 
 
 def question_of(*arrays) -> Question:
@@ -112,12 +119,17 @@ def test_what_changed_arrives_changed(one, other):
 @pytest.mark.parametrize(
     "value",
     [
-        np.array(["text"]), np.array(["2020-01-01"], "M8[ns]"),
-        np.zeros(3, [("re", "f4"), ("im", "f4")]).view("V8"), np.zeros(2, "V0"), X.astype(">f4"),
-        X.astype(np.complex64), X.astype(ml_dtypes.float8_e4m3fn), X.astype(ml_dtypes.int4),
+        np.array(["text"]),
+        np.array(["2020-01-01"], "M8[ns]"),
+        np.zeros(3, [("re", "f4"), ("im", "f4")]).view("V8"),
+        np.zeros(2, "V0"),
+        X.astype(">f4"),
+        X.astype(np.complex64),
+        X.astype(ml_dtypes.float8_e4m3fn),
+        X.astype(ml_dtypes.int4),
         np.array([1.5], np.longdouble),
     ],
-)  # fmt: skip
+)
 def test_elements_of_types_that_no_operator_has_arrive_too(value):
     got = returned(answer_of(value), question_of(value))
     assert same(got.first[0], value)
@@ -175,16 +187,29 @@ def test_a_record_by_hand_is_read():
 @pytest.mark.parametrize(
     "change",
     [
-        {"kept": [{"@": 5}]}, {"again": 5}, {"fed": [[None]]}, {"fed": [[{"@": "a list"}]]},
-        {"stage": "another"}, {"seconds": "soon"}, {"seconds": -1.0}, {"minutes": 1.0},
-        {"exit": {"kind": "X"}}, {"exit": 3}, {"first": [{"@": ["<f4", [2, 4], 1]}]},
-        {"first": [{"@": ["<f4", [-2, -3], 1]}]}, {"first": [{"@": ["<f4", "ab", 1]}]},
-        {"first": [{"@": ["O", [3], 1]}]}, {"first": [{"@": ["finfo", [3], 1]}]},
-        {"first": [{"@": ["<f4", [2, 3], 2]}]}, {"first": [{"@": [["a", 3], [2]]}]},
-        {"first": [{}]}, {"first": [None]}, {"declared": None},
+        {"kept": [{"@": 5}]},
+        {"again": 5},
+        {"fed": [[None]]},
+        {"fed": [[{"@": "a list"}]]},
+        {"stage": "another"},
+        {"seconds": "soon"},
+        {"seconds": -1.0},
+        {"minutes": 1.0},
+        {"exit": {"kind": "X"}},
+        {"exit": 3},
+        {"first": [{"@": ["<f4", [2, 4], 1]}]},
+        {"first": [{"@": ["<f4", [-2, -3], 1]}]},
+        {"first": [{"@": ["<f4", "ab", 1]}]},
+        {"first": [{"@": ["O", [3], 1]}]},
+        {"first": [{"@": ["finfo", [3], 1]}]},
+        {"first": [{"@": ["<f4", [2, 3], 2]}]},
+        {"first": [{"@": [["a", 3], [2]]}]},
+        {"first": [{}]},
+        {"first": [None]},
+        {"declared": None},
         {"declared": [{"dtype": None, "shape": "23"}]},
     ],
-)  # fmt: skip
+)
 def test_a_record_that_makes_no_sense_is_damaged(change):
     said = str(error_of(wire.Damaged, read, {**RECORD, **change}))
     # It is the reason of a verdict: one line, which names no library.
@@ -295,12 +320,19 @@ def sizes(*numbers: int) -> bytes:
 @pytest.mark.parametrize(
     "garbage",
     [
-        b"", b"what is this?", head(1, inline=True), head(-1, inline=True),
-        head(1 << 62, inline=True), head(1, inline=True) + sizes(5) + b"four",
-        head(1, inline=True) + sizes(-1), head(2, inline=True) + sizes(1 << 62, 1 << 62),
-        head(1, inline=False), head(1 << 62, inline=False), b"x" * (2 * wire.INLINE),
+        b"",
+        b"what is this?",
+        head(1, inline=True),
+        head(-1, inline=True),
+        head(1 << 62, inline=True),
+        head(1, inline=True) + sizes(5) + b"four",
+        head(1, inline=True) + sizes(-1),
+        head(2, inline=True) + sizes(1 << 62, 1 << 62),
+        head(1, inline=False),
+        head(1 << 62, inline=False),
+        b"x" * (2 * wire.INLINE),
     ],
-)  # fmt: skip
+)
 def test_garbage_is_damaged(ends, garbage):
     parent, worker, _ = ends
     worker.connection.send_bytes(garbage)

@@ -143,20 +143,29 @@ def test_arguments_pass_no_shell(tmp_path: Path) -> None:
 def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
     words = "--m={model} {inputs}:{outputs} {outputs}{model} {x} { }{model a{{model}}".split()
     assert cmd.filled(words, ["M", "{outputs}", "O"]) == [
-        "--m=M", "{outputs}:O", "OM", "{x}", "{", "}{model", "a{M}",
-    ]  # fmt: skip
+        "--m=M",
+        "{outputs}:O",
+        "OM",
+        "{x}",
+        "{",
+        "}{model",
+        "a{M}",
+    ]
 
 
-@pytest.mark.parametrize(("text", "told"), [
-    ("", "there is no output_0.pb, and no output_0.npy"),
-    ("identity('output.pb')", "and no output_0.npy; there is output.pb"),
-    ("identity(); identity('output_0.npy')", "are both there: which one is meant?"),
-    ("identity(); identity('output_1.pb')", "more than the 1 expected: output_1.pb"),
-    ("(outputs / 'output_0.pb').write_bytes(b'')", "output_0.pb holds no readable value"),
-    ("(outputs / 'output_0.pb').write_bytes(b'12')", "output_0.pb holds no readable value"),
-    ("identity('output_0.npy')", "output_0.npy holds no readable value"),
-    ("shutil.rmtree(outputs)", "there is no output_0.pb"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "there is no output_0.pb, and no output_0.npy"),
+        ("identity('output.pb')", "and no output_0.npy; there is output.pb"),
+        ("identity(); identity('output_0.npy')", "are both there: which one is meant?"),
+        ("identity(); identity('output_1.pb')", "more than the 1 expected: output_1.pb"),
+        ("(outputs / 'output_0.pb').write_bytes(b'')", "output_0.pb holds no readable value"),
+        ("(outputs / 'output_0.pb').write_bytes(b'12')", "output_0.pb holds no readable value"),
+        ("identity('output_0.npy')", "output_0.npy holds no readable value"),
+        ("shutil.rmtree(outputs)", "there is no output_0.pb"),
+    ],
+)
 def test_what_is_no_answer_is_told_and_no_documented_refusal(tmp_path, text, told):
     outcome = of_type(model.Raised, outcome_of(tmp_path, text))
     assert (outcome.kind, outcome.documented) == ("BrokenProtocol", False)

@@ -150,10 +150,14 @@ def test_a_bug_in_building_the_model_is_no_refusal(started, monkeypatch):
 
 
 @pytest.mark.parametrize("do", ["prepare", "run"])
-@pytest.mark.parametrize(("kind", "outcome"), [
-    ("unsupported", Declined("no kernel")), ("unavailable", NotRun("no kernel")),
-    ("error", Raised("", "CommandFailed", "no kernel", True)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        ("unsupported", Declined("no kernel")),
+        ("unavailable", NotRun("no kernel")),
+        ("error", Raised("", "CommandFailed", "no kernel", True)),
+    ],
+)
 def test_it_may_say_so_at_either_request_and_goes_on(started, do, kind, outcome):
     message = f"{{'id': request['id'], {kind!r}: ' no kernel '}}"
     backend = started(serving(f"{message} if request['do'] == {do!r} else message"))
@@ -170,24 +174,30 @@ def test_a_kind_without_words_is_named(started: Any) -> None:
     assert asked(backend) == Declined("unsupported, without a reason")
 
 
-@pytest.mark.parametrize(("change", "told"), [
-    ("print('banner') or message", "no JSON object: 'banner'"),
-    ("{**message, 'id': request['id'] - 1}", "the reply's id must be 1, got 0"),
-    ("{'id': request['id'], 'ready': 1}", "'ready' must be true"),
-    ("{'id': request['id'], 'ready': True, 'outputs': []}", "no such key: 'outputs'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("print('banner') or message", "no JSON object: 'banner'"),
+        ("{**message, 'id': request['id'] - 1}", "the reply's id must be 1, got 0"),
+        ("{'id': request['id'], 'ready': 1}", "'ready' must be true"),
+        ("{'id': request['id'], 'ready': True, 'outputs': []}", "no such key: 'outputs'"),
+    ],
+)
 def test_a_reply_that_is_none_is_told(started: Any, change: str, told: str) -> None:
     outcome = of_type(Raised, asked(started(serving(change))))
     assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "BrokenProtocol", False)
     assert told in outcome.detail
 
 
-@pytest.mark.parametrize(("outputs", "told"), [
-    ("None", "'outputs' must be a list of tensors"),
-    ("[1]", "output 0 must be an object with dtype, shape and data; it is none"),
-    ("[{**message['outputs'][0], 'dtype': 'f32'}]", "output 0: no dtype 'f32'"),
-    ("[{**message['outputs'][0], 'name': 'z'}]", "output 'z' stands in the place of 'output'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("outputs", "told"),
+    [
+        ("None", "'outputs' must be a list of tensors"),
+        ("[1]", "output 0 must be an object with dtype, shape and data; it is none"),
+        ("[{**message['outputs'][0], 'dtype': 'f32'}]", "output 0: no dtype 'f32'"),
+        ("[{**message['outputs'][0], 'name': 'z'}]", "output 'z' stands in the place of 'output'"),
+    ],
+)
 def test_outputs_that_are_none_are_told(started: Any, outputs: str, told: str) -> None:
     outcome = asked(started(serving(f"{RUN}{{'id': request['id'], 'outputs': {outputs}}}")))
     assert isinstance(outcome, Raised)
@@ -230,11 +240,15 @@ DIES = """
 """
 
 
-@pytest.mark.parametrize(("act", "how"), [
-    ("os.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
-    ("os._exit(139)", "killed by SIGSEGV, says exit status 139"),
-    ("sys.exit(0)", "exited with status 0"), ("sys.exit(77)", "exited with status 77"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("act", "how"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
+        ("os._exit(139)", "killed by SIGSEGV, says exit status 139"),
+        ("sys.exit(0)", "exited with status 0"),
+        ("sys.exit(77)", "exited with status 77"),
+    ],
+)
 def test_a_program_that_dies_has_crashed_and_the_next_case_finds_a_new_one(started, act, how):
     backend = started(DIES.format(act))
     for _ in range(2):
@@ -290,11 +304,15 @@ def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scra
     assert not [*scratch.iterdir()]
 
 
-@pytest.mark.parametrize(("text", "told"), [
-    ("print('usage: program [options]')", "no JSON object: 'usage: program [options]'"),
-    ("sys.exit(2)", "exited with status 2"), ("os.abort()", "killed by SIGABRT"),
-    ("hello(opcheck=2)", "speaks version 2 of the protocol, we speak 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("print('usage: program [options]')", "no JSON object: 'usage: program [options]'"),
+        ("sys.exit(2)", "exited with status 2"),
+        ("os.abort()", "killed by SIGABRT"),
+        ("hello(opcheck=2)", "speaks version 2 of the protocol, we speak 1"),
+    ],
+)
 def test_a_program_that_says_no_hello_cannot_be_used(tmp_path, scratch, text, told):
     error = error_of(BackendUnavailable, connect, f"cmd:{persistent(tmp_path, text)}")
     assert "says no hello: " in error.message
@@ -319,12 +337,16 @@ def test_a_program_that_chose_its_status_ended_by_itself(status: int) -> None:
     assert how_it_died(status) is None
 
 
-@pytest.mark.parametrize(("status", "told"), [
-    (-11, "killed by SIGSEGV"), (-6, "killed by SIGABRT"),
-    (139, "killed by SIGSEGV, says exit status 139"),
-    (134, "killed by SIGABRT, says exit status 134"),
-    (-200, "killed by signal 200"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (-11, "killed by SIGSEGV"),
+        (-6, "killed by SIGABRT"),
+        (139, "killed by SIGSEGV, says exit status 139"),
+        (134, "killed by SIGABRT, says exit status 134"),
+        (-200, "killed by signal 200"),
+    ],
+)
 def test_a_program_that_was_killed_did_not(status: int, told: str) -> None:
     assert how_it_died(status) == told
 

@@ -159,12 +159,24 @@ def edge(rng: Rng, want: Wanted) -> Array:
 
 
 DISTRIBUTIONS: dict[str, Callable[[Rng, Wanted], Array]] = {
-    "N(0,1)": normal, "U(0,1)": uniform, "tenths": tenths,
-    "1e3": times(1e3), "1e-3": times(1e-3), "1e-6": times(1e-6),
-    "decades": decades, "whole range": whole_range, "top": top, "bottom": bottom, "below": below,
-    "dominated": dominated, "stagnating": stagnating, "constant": constant,
-    "sparse": sparse, "subnormal": subnormal, "edge": edge,
-}  # fmt: skip
+    "N(0,1)": normal,
+    "U(0,1)": uniform,
+    "tenths": tenths,
+    "1e3": times(1e3),
+    "1e-3": times(1e-3),
+    "1e-6": times(1e-6),
+    "decades": decades,
+    "whole range": whole_range,
+    "top": top,
+    "bottom": bottom,
+    "below": below,
+    "dominated": dominated,
+    "stagnating": stagnating,
+    "constant": constant,
+    "sparse": sparse,
+    "subnormal": subnormal,
+    "edge": edge,
+}
 
 
 def windows(name: str, shape: tuple[int, int], p: float, dtype: np.dtype) -> Array:

@@ -142,9 +142,16 @@ AWKWARD: dict[str, Fill] = {
 
 #: Those in which sums go wrong the more, the longer the row is; the worst of them first.
 LONG = (
-    "stagnation", "wide", "tail", "stagnation in float64", "light tail", "light head", "zeros",
-    "ascending slowly", "the maximum, then ascending slowly",
-)  # fmt: skip
+    "stagnation",
+    "wide",
+    "tail",
+    "stagnation in float64",
+    "light tail",
+    "light head",
+    "zeros",
+    "ascending slowly",
+    "the maximum, then ascending slowly",
+)
 
 
 @cache

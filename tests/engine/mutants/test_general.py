@@ -22,8 +22,12 @@ from opcheck.execution.support import matrix
 from opcheck.model import OpVersion, Typed
 from tests.asking import WHOLE, shipped_cases
 
-OPERATORS = [("", "Hardmax"), ("", "Softmax"), ("", "LpPool"),
-             ("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1")]  # fmt: skip
+OPERATORS = [
+    ("", "Hardmax"),
+    ("", "Softmax"),
+    ("", "LpPool"),
+    ("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1"),
+]
 OPS = [
     OpVersion(domain, name, since)
     for domain, name in OPERATORS
@@ -72,8 +76,11 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
     seen: set[tuple[str, str]] = set()
     called: set[str] = set()
     # The newest version of most operators calls what the older ones call, or more.
-    asked = [c for c in shipped_cases()
-             if c.op.name in WHOLE or c.op.since == max(operator_of(c.op).formulas)]  # fmt: skip
+    asked = [
+        c
+        for c in shipped_cases()
+        if c.op.name in WHOLE or c.op.since == max(operator_of(c.op).formulas)
+    ]
     for cell, cases in matrix(asked).items():
         for case_kills in (CaseKills(case, cell.dtype) for case in cases):
             called |= case_kills.evaluation.node.primitives
@@ -96,8 +103,10 @@ def strange(op: OpVersion) -> Iterator[Node]:
     attrs += [{**lists, "p": 0}, {**lists, "pads": (-1, 0)}, {**lists, "auto_pad": "FULL"}]
     attrs += [{"kernel_shape": ()}, {"kernel_shape": (9, 9)}, {**lists, "dilations": (0, 1)}]
     attrs += [{**lists, name: (1,)} for name in ("kernel_shape", "strides", "dilations", "pads")]
-    for shape, dtype in product(((), (0,), (3,), (2, 3), (1, 2, 3, 4), (2, 0, 3), (1, 1, 2, 2, 2)),
-                                ("float32", "int8", "bool")):  # fmt: skip
+    for shape, dtype in product(
+        ((), (0,), (3,), (2, 3), (1, 2, 3, 4), (2, 0, 3), (1, 1, 2, 2, 2)),
+        ("float32", "int8", "bool"),
+    ):
         for stated in attrs:
             yield Node(op, (np.ones(shape, dtype),), stated)
 
@@ -137,21 +146,26 @@ def general(name: str, values: object, dtype: str = "float32", **attrs: int) -> 
     return None if isinstance(made, InvalidNode) else [out.tolist() for out in made]
 
 
-@pytest.mark.parametrize(("name", "answer"), [
-    ("column_major", [[0, 0, 1], [0, 0, 1]]), ("read_column_major", [[0, 1, 0], [1, 0, 0]]),
-    ("transposed", [[0, 0], [1, 0], [0, 1]]),
-    ("batches_and_channels_exchanged", [[0, 0, 1], [0, 0, 1]]),
-    ("last_two_axes_exchanged", [[0, 0, 1], [0, 0, 1]]),
-    ("channels_last", [[0, 1, 0], [0, 0, 1]]),
-    ("axes_of_rank_5_exchanged", [[0, 1, 0], [0, 0, 1]]),
-    ("shifted", [[1, 0, 1], [0, 0, 0]]),
-    ("last_element_missing", [[0, 1, 0], [0, 0, 0]]),
-    ("first_batch_only", [[0, 1, 0], [0, 0, 0]]),
-    ("first_batch_for_all", [[0, 1, 0], [0, 1, 0]]),
-    ("tail_of_4_repeats", [[0, 1, 0], [0, 0, 1]]), ("flattened", [0, 1, 0, 0, 0, 1]),
-    ("inverted", [[1, 0, 1], [1, 1, 0]]),
-    ("output_as_bool", [[False, True, False], [False, False, True]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("column_major", [[0, 0, 1], [0, 0, 1]]),
+        ("read_column_major", [[0, 1, 0], [1, 0, 0]]),
+        ("transposed", [[0, 0], [1, 0], [0, 1]]),
+        ("batches_and_channels_exchanged", [[0, 0, 1], [0, 0, 1]]),
+        ("last_two_axes_exchanged", [[0, 0, 1], [0, 0, 1]]),
+        ("channels_last", [[0, 1, 0], [0, 0, 1]]),
+        ("axes_of_rank_5_exchanged", [[0, 1, 0], [0, 0, 1]]),
+        ("shifted", [[1, 0, 1], [0, 0, 0]]),
+        ("last_element_missing", [[0, 1, 0], [0, 0, 0]]),
+        ("first_batch_only", [[0, 1, 0], [0, 0, 0]]),
+        ("first_batch_for_all", [[0, 1, 0], [0, 1, 0]]),
+        ("tail_of_4_repeats", [[0, 1, 0], [0, 0, 1]]),
+        ("flattened", [0, 1, 0, 0, 0, 1]),
+        ("inverted", [[1, 0, 1], [1, 1, 0]]),
+        ("output_as_bool", [[False, True, False], [False, False, True]]),
+    ],
+)
 def test_answers_are_misplaced_as_it_says(name: str, answer: object) -> None:
     assert general(name, MATRIX) == [answer]
 
@@ -197,11 +211,17 @@ def test_an_attribute_to_blame_is_left_out() -> None:
     assert general("invalid_attribute_ignored", MATRIX, "int32") is None
 
 
-@pytest.mark.parametrize(("name", "value", "dtype", "seen"), [
-    ("float32", 1 + 2**-30, "float64", 1), ("float16", 1 + 2**-12, "float32", 1),
-    ("bfloat16", 1 + 2**-10, "float16", 1), ("float16", 2.0**17, "bfloat16", np.inf),
-    ("tf32", 1 + 2**-11, "float32", 1), ("tf32", 1 + 2**-10, "float32", 1 + 2**-10),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value", "dtype", "seen"),
+    [
+        ("float32", 1 + 2**-30, "float64", 1),
+        ("float16", 1 + 2**-12, "float32", 1),
+        ("bfloat16", 1 + 2**-10, "float16", 1),
+        ("float16", 2.0**17, "bfloat16", np.inf),
+        ("tf32", 1 + 2**-11, "float32", 1),
+        ("tf32", 1 + 2**-10, "float32", 1 + 2**-10),
+    ],
+)
 def test_values_on_the_way_through_a_narrower_type_lose_something(name, value, dtype, seen):
     """p = 1 and windows of one element give magnitudes as they are."""
     op = OpVersion("", "LpPool", 22)

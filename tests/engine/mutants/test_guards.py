@@ -38,17 +38,20 @@ def conv(name: str, channels: int = 2, kernel: int = 2, filters: int = 2, **attr
     return is_wrong(CONV, f"wrong_where_{name}", x, w, **attrs)
 
 
-@pytest.mark.parametrize(("name", "on_the_path", "beside_it"), [
-    ("dilations", {"dilations": (1, 2)}, {"dilations": (1, 1)}),
-    ("group_and_strides", {"group": 2, "strides": (1, 2)}, {"group": 2}),
-    ("same", {"auto_pad": "SAME_LOWER"}, {"auto_pad": "VALID"}),
-    ("same_and_group", {"auto_pad": "SAME_UPPER", "group": 2}, {"auto_pad": "SAME_UPPER"}),
-    ("kernel_of_threes", {"kernel": 3}, {"kernel": 2}),
-    ("kernel_of_ones_and_filters_of_8", {"kernel": 1, "filters": 8}, {"filters": 8}),
-    ("channels_of_8", {"channels": 16}, {"channels": 12}),
-    ("group_of_4", {"channels": 8, "group": 2}, {"channels": 4, "group": 2}),
-    ("group_of_1", {"group": 2}, {"channels": 4, "group": 2}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "on_the_path", "beside_it"),
+    [
+        ("dilations", {"dilations": (1, 2)}, {"dilations": (1, 1)}),
+        ("group_and_strides", {"group": 2, "strides": (1, 2)}, {"group": 2}),
+        ("same", {"auto_pad": "SAME_LOWER"}, {"auto_pad": "VALID"}),
+        ("same_and_group", {"auto_pad": "SAME_UPPER", "group": 2}, {"auto_pad": "SAME_UPPER"}),
+        ("kernel_of_threes", {"kernel": 3}, {"kernel": 2}),
+        ("kernel_of_ones_and_filters_of_8", {"kernel": 1, "filters": 8}, {"filters": 8}),
+        ("channels_of_8", {"channels": 16}, {"channels": 12}),
+        ("group_of_4", {"channels": 8, "group": 2}, {"channels": 4, "group": 2}),
+        ("group_of_1", {"group": 2}, {"channels": 4, "group": 2}),
+    ],
+)
 def test_a_path_of_a_convolution(name, on_the_path, beside_it):
     assert conv(name, **on_the_path)
     assert not conv(name, **beside_it)
@@ -77,8 +80,9 @@ def test_the_type_asked_for_chooses_a_path() -> None:
         assert is_wrong(op, "wrong_where_output_of_bfloat16", floats(2), to=to) is wrong
 
 
-@pytest.mark.parametrize(("kind", "axis", "wrong"), [(np.int32, 1, True), (np.int64, 1, False),
-                                                     (np.int32, 0, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "axis", "wrong"), [(np.int32, 1, True), (np.int64, 1, False), (np.int32, 0, False)]
+)
 def test_the_axis_and_the_type_of_indices_choose_a_path(kind: Any, axis: int, wrong: bool) -> None:
     name = "wrong_where_axis_not_first_and_int32_indices"
     assert is_wrong(GATHER, name, floats(2, 2), np.array([1], kind), axis=axis) is wrong

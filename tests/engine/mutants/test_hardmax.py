@@ -148,12 +148,16 @@ def test_every_kind_of_choice_is_shown() -> None:
     assert made - about_rows <= {kind(name) for name, *_ in CHOSEN}
 
 
-@pytest.mark.parametrize(("name", "wanted"), [
-    ("first_row_only", [[0, 1], [0, 0], [0, 0]]), ("last_row_missing", [[0, 1], [1, 0], [0, 0]]),
-    ("maximum_carried_over", [[0, 1], [0, 0], [1, 0]]),
-    ("maximum_of_all_rows", [[0, 0], [0, 0], [1, 0]]),
-    ("nan_leaves_all_rows_empty", [[0, 1], [1, 0], [1, 0]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("first_row_only", [[0, 1], [0, 0], [0, 0]]),
+        ("last_row_missing", [[0, 1], [1, 0], [0, 0]]),
+        ("maximum_carried_over", [[0, 1], [0, 0], [1, 0]]),
+        ("maximum_of_all_rows", [[0, 0], [0, 0], [1, 0]]),
+        ("nan_leaves_all_rows_empty", [[0, 1], [1, 0], [1, 0]]),
+    ],
+)
 def test_rows_disturb_each_other(name: str, wanted: Any) -> None:
     assert wrong(name, [[1, 3], [2, 0], [5, 4]]) == wanted
     assert wrong("nan_leaves_all_rows_empty", [[1, 3], [NAN, 0]]) == [[0, 0], [0, 0]]
@@ -234,47 +238,67 @@ OF_0_AND_2 = [[[0, 1], [0, 1]], [[0, 0], [0, 0]]]
 OF_0_AND_1 = [[[1, 0], [0, 1]], [[0, 0], [0, 0]]]
 
 
-@pytest.mark.parametrize(("name", "since", "attrs", "wanted"), [
-    ("version_13_always", 11, {"axis": 1}, ALONG_1),
-    ("version_11_always", 13, {"axis": 1}, FROM_1),
-    ("coercion_one_axis_short", 11, {"axis": 1}, ALONG_2),
-    ("coercion_one_axis_short", 11, {"axis": 2}, ALL),
-    ("coercion_one_axis_long", 11, {"axis": 1}, FROM_0),
-    ("coercion_one_axis_long", 1, {"axis": 0}, FROM_0),
-    ("coercion_without_the_last_axis", 11, {"axis": 0}, OF_0_AND_1),
-    ("coercion_without_the_last_axis", 11, {"axis": 2}, ALONG_2),
-    ("version_13_always", 1, {}, ALONG_2), ("version_11_always", 13, {}, FROM_1),
-    ("default_axis_0", 13, {}, ALONG_0), ("axis_plus_1", 13, {"axis": 0}, ALONG_1),
-    ("axis_plus_1", 13, {"axis": 2}, ALONG_0), ("axis_minus_1", 13, {"axis": 0}, ALONG_2),
-    ("axis_mirrored", 13, {"axis": 0}, ALONG_2), ("axis_1_always", 13, {"axis": 0}, ALONG_1),
-    ("first_axis_always", 13, {"axis": 1}, ALONG_0),
-    ("last_axis_always", 13, {"axis": 1}, ALONG_2), ("whole_tensor", 13, {"axis": 1}, FROM_0),
-    ("rows_side_by_side", 13, {"axis": 0}, ALONG_2),
-    ("not_transposed_back", 13, {"axis": 2}, ALONG_2),
-    ("out_of_range_is_no_axis", 11, {"axis": 3}, ALL),
-    ("out_of_range_is_no_axis", 13, {"axis": 3}, ALL),
-    ("out_of_range_is_no_axis", 13, {"axis": 4}, ALL),
-    ("axes_of_four_channels_last", 13, {"axis": 1}, ALONG_1),
-    ("last_of_ties_beyond_four_axes", 13, {"axis": 1}, ALONG_1),
-    ("rows_of_one_copied", 13, {"axis": 1}, ALONG_1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "since", "attrs", "wanted"),
+    [
+        ("version_13_always", 11, {"axis": 1}, ALONG_1),
+        ("version_11_always", 13, {"axis": 1}, FROM_1),
+        ("coercion_one_axis_short", 11, {"axis": 1}, ALONG_2),
+        ("coercion_one_axis_short", 11, {"axis": 2}, ALL),
+        ("coercion_one_axis_long", 11, {"axis": 1}, FROM_0),
+        ("coercion_one_axis_long", 1, {"axis": 0}, FROM_0),
+        ("coercion_without_the_last_axis", 11, {"axis": 0}, OF_0_AND_1),
+        ("coercion_without_the_last_axis", 11, {"axis": 2}, ALONG_2),
+        ("version_13_always", 1, {}, ALONG_2),
+        ("version_11_always", 13, {}, FROM_1),
+        ("default_axis_0", 13, {}, ALONG_0),
+        ("axis_plus_1", 13, {"axis": 0}, ALONG_1),
+        ("axis_plus_1", 13, {"axis": 2}, ALONG_0),
+        ("axis_minus_1", 13, {"axis": 0}, ALONG_2),
+        ("axis_mirrored", 13, {"axis": 0}, ALONG_2),
+        ("axis_1_always", 13, {"axis": 0}, ALONG_1),
+        ("first_axis_always", 13, {"axis": 1}, ALONG_0),
+        ("last_axis_always", 13, {"axis": 1}, ALONG_2),
+        ("whole_tensor", 13, {"axis": 1}, FROM_0),
+        ("rows_side_by_side", 13, {"axis": 0}, ALONG_2),
+        ("not_transposed_back", 13, {"axis": 2}, ALONG_2),
+        ("out_of_range_is_no_axis", 11, {"axis": 3}, ALL),
+        ("out_of_range_is_no_axis", 13, {"axis": 3}, ALL),
+        ("out_of_range_is_no_axis", 13, {"axis": 4}, ALL),
+        ("axes_of_four_channels_last", 13, {"axis": 1}, ALONG_1),
+        ("last_of_ties_beyond_four_axes", 13, {"axis": 1}, ALONG_1),
+        ("rows_of_one_copied", 13, {"axis": 1}, ALONG_1),
+    ],
+)
 def test_other_elements_of_a_tensor_compete(name, since, attrs, wanted):
     assert wrong(name, CUBE, since, **attrs) == wanted
 
 
-@pytest.mark.parametrize(("name", "axes", "wanted"), [
-    ("first_of_the_axes_only", (0, 2), ALONG_0), ("last_of_the_axes_only", (0, 2), ALONG_2),
-    ("axes_between_too", (0, 2), FROM_0), ("axes_between_too", (0, 1), OF_0_AND_1),
-    ("coercion", (1,), FROM_1), ("axes_complemented", (1,), OF_0_AND_2),
-    ("axis_wraps", (3,), ALONG_0), ("axis_wraps", (-1,), ALONG_2),
-    ("axis_clamped", (3,), ALONG_2), ("axis_clamped", (-1,), ALONG_0),
-    ("negative_axes_accepted", (-1,), ALONG_2), ("negative_axes_accepted", (3,), None),
-    ("nine_dimensions_accepted", (3,), None), ("no_dimension_accepted", (3,), None),
-    ("refuses_unsorted_axes", (0, 2), OF_0_AND_2), ("refuses_unsorted_axes", (2, 0), None),
-    ("repeated_axes_counted_once", (2, 0, 2), OF_0_AND_2),
-    ("repeated_axes_counted_once", (3, 3), None), ("no_axes_are_all", (), FROM_0),
-    ("no_axes_are_all", (1,), ALONG_1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "axes", "wanted"),
+    [
+        ("first_of_the_axes_only", (0, 2), ALONG_0),
+        ("last_of_the_axes_only", (0, 2), ALONG_2),
+        ("axes_between_too", (0, 2), FROM_0),
+        ("axes_between_too", (0, 1), OF_0_AND_1),
+        ("coercion", (1,), FROM_1),
+        ("axes_complemented", (1,), OF_0_AND_2),
+        ("axis_wraps", (3,), ALONG_0),
+        ("axis_wraps", (-1,), ALONG_2),
+        ("axis_clamped", (3,), ALONG_2),
+        ("axis_clamped", (-1,), ALONG_0),
+        ("negative_axes_accepted", (-1,), ALONG_2),
+        ("negative_axes_accepted", (3,), None),
+        ("nine_dimensions_accepted", (3,), None),
+        ("no_dimension_accepted", (3,), None),
+        ("refuses_unsorted_axes", (0, 2), OF_0_AND_2),
+        ("refuses_unsorted_axes", (2, 0), None),
+        ("repeated_axes_counted_once", (2, 0, 2), OF_0_AND_2),
+        ("repeated_axes_counted_once", (3, 3), None),
+        ("no_axes_are_all", (), FROM_0),
+        ("no_axes_are_all", (1,), ALONG_1),
+    ],
+)
 def test_other_elements_compete_in_directml_s(name, axes, wanted):
     assert wrong_dml(name, CUBE, *axes) == wanted
 
@@ -346,12 +370,16 @@ def test_elements_are_where_they_would_be_without_moving_axes() -> None:
     assert wrong("shape_reversed", x, axis=0) == [[1, 0, 0], [1, 0, 0]]
 
 
-@pytest.mark.parametrize(("name", "wanted", "dtype"), [
-    ("maximum_in_place_of_one", [0, 3], "float32"),
-    ("zeros_are_tiny", [np.float32(1e-6), 1], "float32"),
-    ("inverted", [1, 0], "float32"), ("output_as_bool", [False, True], "bool"),
-    ("output_as_int64", [0, 1], "int64"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "wanted", "dtype"),
+    [
+        ("maximum_in_place_of_one", [0, 3], "float32"),
+        ("zeros_are_tiny", [np.float32(1e-6), 1], "float32"),
+        ("inverted", [1, 0], "float32"),
+        ("output_as_bool", [False, True], "bool"),
+        ("output_as_int64", [0, 1], "int64"),
+    ],
+)
 def test_something_else_is_written(name: str, wanted: Any, dtype: str) -> None:
     (out,) = HARDMAX[13][name].made_on(Node(VERSIONS[13], (np.array([1, 3], np.float32),), {}))
     assert (out.tolist(), out.dtype) == (wanted, dtype)

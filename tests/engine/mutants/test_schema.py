@@ -82,10 +82,15 @@ def test_of_many_inputs_the_order_counts_and_the_last() -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("through", "value", "made"), [
-    ("float32", 2**24 + 1, 2**24), ("float64", 2**53 + 1, 2**53), ("int32", 2**32 + 5, 5),
-    ("int32", -7, -7),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("through", "value", "made"),
+    [
+        ("float32", 2**24 + 1, 2**24),
+        ("float64", 2**53 + 1, 2**53),
+        ("int32", 2**32 + 5, 5),
+        ("int32", -7, -7),
+    ],
+)
 def test_integers_lose_something_on_the_way(through: str, value: int, made: int) -> None:
     op = OpVersion("", "Concat", 13)
     [mutant] = [one for one in mutants_of(op) if one.name == f"integers_through_{through}"]
@@ -96,9 +101,12 @@ def test_integers_lose_something_on_the_way(through: str, value: int, made: int)
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("name", "stated", "missing"),
-    [("value_ignored", [0, 0], [0, 0]), ("refuses_value", None, [0, 0]),
-     ("refuses_default_value", [5, 5], None)],
-)  # fmt: skip
+    [
+        ("value_ignored", [0, 0], [0, 0]),
+        ("refuses_value", None, [0, 0]),
+        ("refuses_default_value", [5, 5], None),
+    ],
+)
 def test_a_tensor_is_an_attribute_like_any_other(name: str, stated: Any, missing: Any) -> None:
     op = OpVersion("", "ConstantOfShape", 9)
     [mutant] = [one for one in mutants_of(op) if one.name == name]
@@ -114,20 +122,28 @@ READ = [
     Shown("strides_ignored", BITS[:4], {"kernel_shape": (1,), "strides": (2,)}, [1, 2, 4, 8]),
     Shown("p_one_larger", [3, 4], {"kernel_shape": (2,), "p": 1}, [5]),
     Shown("p_one_smaller", [3, 4], {"kernel_shape": (2,), "p": 2}, [7]),
-    Shown("ceil_mode_one_smaller", BITS[:4],
-          {"kernel_shape": (3,), "strides": (2,), "ceil_mode": 1}, [7]),
+    Shown(
+        "ceil_mode_one_smaller",
+        BITS[:4],
+        {"kernel_shape": (3,), "strides": (2,), "ceil_mode": 1},
+        [7],
+    ),
     Shown("kernel_shape_one_larger", BITS[:3], {"kernel_shape": (1,)}, [3, 6]),
     Shown("kernel_shape_entry_2_as_default", CUBE, {"kernel_shape": (1, 1, 2)}, CUBE),
     Shown("kernel_shape_entry_1_as_next", CUBE, {"kernel_shape": (1, 2, 1)}, CUBE),
     Shown("kernel_shape_entry_minus_1_as_next", CUBE, {"kernel_shape": (1, 1, 2)}, CUBE),
-    Shown("pads_entry_0_as_default", CUBE, {"kernel_shape": (1, 1, 1), "pads": (1, 0, 0, 0, 0, 0)},
-          CUBE),
+    Shown(
+        "pads_entry_0_as_default",
+        CUBE,
+        {"kernel_shape": (1, 1, 1), "pads": (1, 0, 0, 0, 0, 0)},
+        CUBE,
+    ),
     Shown("default_p_1", [3, 4], {"kernel_shape": (2,), "p": None}, [7]),
     Shown("default_ceil_mode_1", BITS[:4], {"kernel_shape": (3,), "strides": (2,)}, [7, 12]),
     Shown("strides_in_32_bits", BITS[:2], {"kernel_shape": (1,), "strides": (2**32 + 1,)}, [1, 2]),
     Shown("refuses_strides", BITS, {"kernel_shape": (1,), "strides": (2,)}, None),
     Shown("refuses_default_strides", BITS, {"kernel_shape": (1,)}, None),
-]  # fmt: skip
+]
 
 ACCEPTED = [
     Shown("strides_clamped", [1, 2], {"kernel_shape": (1,), "strides": (-3,)}, [1, 2]),
@@ -138,11 +154,19 @@ ACCEPTED = [
     Shown("p_0_is_the_default", [3, 4], {"kernel_shape": (2,), "p": 0}, [5]),
     Shown("attributes_converted", [3, 4], {"kernel_shape": (2,), "p": Typed("float", 1.5)}, [7]),
     Shown("attributes_converted", [3, 4], {"kernel_shape": Typed("string", "2")}, [7]),
-    Shown("attributes_of_another_type_ignored", [3, 4],
-          {"kernel_shape": (2,), "p": Typed("float", 1.5)}, [5]),
-    Shown("unknown_attributes_ignored", [3, 4],
-          {"kernel_shape": (2,), "scale": Typed("float", 1.5)}, [7]),
-]  # fmt: skip
+    Shown(
+        "attributes_of_another_type_ignored",
+        [3, 4],
+        {"kernel_shape": (2,), "p": Typed("float", 1.5)},
+        [5],
+    ),
+    Shown(
+        "unknown_attributes_ignored",
+        [3, 4],
+        {"kernel_shape": (2,), "scale": Typed("float", 1.5)},
+        [7],
+    ),
+]
 
 
 @pytest.mark.parametrize("stated", [{}, {"epsilon": 1e-5}], ids=["default", "stated"])

@@ -34,13 +34,16 @@ def answer(name: str, asked: Node) -> Any:
 
 
 PARTS: list[tuple[str, int, tuple[int, ...], Attrs, int]] = [
-    ("version_13_always", 11, (2, 3, 4), {}, 4), ("version_11_always", 13, (2, 3, 4), {}, 12),
-    ("default_axis_minus_1", 11, (2, 3, 4), {}, 4), ("default_axis_1", 13, (2, 3, 4), {}, 3),
+    ("version_13_always", 11, (2, 3, 4), {}, 4),
+    ("version_11_always", 13, (2, 3, 4), {}, 12),
+    ("default_axis_minus_1", 11, (2, 3, 4), {}, 4),
+    ("default_axis_1", 13, (2, 3, 4), {}, 3),
     ("default_axis_0", 13, (2, 3, 4), {}, 2),
     ("axis_0_is_the_default", 13, (2, 3, 4), {"axis": 0}, 4),
     ("negative_axis_off_by_one", 13, (2, 3, 4), {"axis": -3}, 3),
     ("minus_sign_ignored", 13, (2, 3, 4), {"axis": -1}, 3),
-    ("axis_wraps", 13, (2, 3, 4), {"axis": 3}, 2), ("axis_clamped", 13, (2, 3, 4), {"axis": -5}, 2),
+    ("axis_wraps", 13, (2, 3, 4), {"axis": 3}, 2),
+    ("axis_clamped", 13, (2, 3, 4), {"axis": -5}, 2),
     ("out_of_range_is_last", 13, (2, 3, 4), {"axis": -5}, 4),
     ("axis_in_32_bits", 13, (2, 3, 4), {"axis": 2**32 + 1}, 3),
     ("rank_5_coerced", 13, (2, 3, 2, 1, 4), {"axis": 1}, 24),
@@ -61,14 +64,15 @@ PARTS: list[tuple[str, int, tuple[int, ...], Attrs, int]] = [
     ("coercion_one_axis_short", 11, (2, 3, 4), {"axis": 1}, 4),
     ("coercion_one_axis_short", 11, (2, 3, 4), {"axis": 2}, 1),
     ("coercion_one_axis_long", 11, (2, 3, 4), {"axis": 2}, 12),
-    ("axis_plus_1", 13, (2, 3, 4), {"axis": 1}, 4), ("axis_minus_1", 13, (2, 3, 4), {"axis": 1}, 2),
+    ("axis_plus_1", 13, (2, 3, 4), {"axis": 1}, 4),
+    ("axis_minus_1", 13, (2, 3, 4), {"axis": 1}, 2),
     ("axis_1_always", 13, (2, 3, 4), {"axis": 2}, 3),
     ("first_axis_always", 13, (2, 3, 4), {"axis": 2}, 2),
     ("last_axis_always", 13, (2, 3, 4), {"axis": 0}, 4),
     ("axis_mirrored", 13, (2, 3, 4), {"axis": 0}, 4),
     ("shape_reversed", 13, (2, 3, 4), {"axis": 0}, 4),
     ("whole_tensor", 13, (2, 3, 4), {"axis": 0}, 24),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "since", "shape", "attrs", "parts"), PARTS)

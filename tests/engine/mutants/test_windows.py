@@ -48,33 +48,51 @@ EVERY_OTHER: tuple[Any, dict[str, Any]] = (
 )
 
 CEIL_MODE = [
-    Shown("ceil_mode_with_same", *same(6, "UPPER", kernel_shape=(2,), strides=(3,), ceil_mode=1),
-          [3, 24, 0]),
+    Shown(
+        "ceil_mode_with_same",
+        *same(6, "UPPER", kernel_shape=(2,), strides=(3,), ceil_mode=1),
+        [3, 24, 0],
+    ),
     Shown("hanging_windows_rescaled", *ceil(4, kernel_shape=(3,), strides=(2,)), [7, 18]),
-    Shown("hanging_windows_moved_and_rescaled", *ceil(6, kernel_shape=(4,), strides=(5,)),
-          [7, 64]),
+    Shown("hanging_windows_moved_and_rescaled", *ceil(6, kernel_shape=(4,), strides=(5,)), [7, 64]),
     Shown("hanging_windows_pushed_back", *ceil(4, kernel_shape=(3,), strides=(2,)), [7, 14]),
-    Shown("ceil_mode_without_dilations",
-          *ceil(5, kernel_shape=(2,), strides=(2,), dilations=(2,)), [5, 20, 16]),
-    Shown("ceil_mode_without_pads", *ceil(4, kernel_shape=(2,), strides=(2,), pads=(1, 1)),
-          [1, 6]),
-    Shown("ceil_mode_of_the_last_axis", [[1, 2, 4], [8, 16, 32], [64, 128, 256]],
-          {"ceil_mode": 1, "kernel_shape": (2, 2), "strides": (2, 2)}, [[27, 36]]),
+    Shown(
+        "ceil_mode_without_dilations",
+        *ceil(5, kernel_shape=(2,), strides=(2,), dilations=(2,)),
+        [5, 20, 16],
+    ),
+    Shown("ceil_mode_without_pads", *ceil(4, kernel_shape=(2,), strides=(2,), pads=(1, 1)), [1, 6]),
+    Shown(
+        "ceil_mode_of_the_last_axis",
+        [[1, 2, 4], [8, 16, 32], [64, 128, 256]],
+        {"ceil_mode": 1, "kernel_shape": (2, 2), "strides": (2, 2)},
+        [[27, 36]],
+    ),
     Shown("ceil_mode_adds_one", *ceil(4, kernel_shape=(2,), strides=(2,)), [3, 12, 0]),
-    Shown("ceil_mode_stated_is_1",
-          *vector(4, kernel_shape=(3,), strides=(2,), ceil_mode=0), [7, 12]),
+    Shown(
+        "ceil_mode_stated_is_1", *vector(4, kernel_shape=(3,), strides=(2,), ceil_mode=0), [7, 12]
+    ),
     Shown("ceil_mode_ignored", *ceil(4, kernel_shape=(3,), strides=(2,)), [7]),
     Shown("always_rounded_up", *vector(4, kernel_shape=(3,), strides=(2,)), [7, 12]),
-]  # fmt: skip
+]
 
 AUTO_PAD = [
     Shown("same_negative_padding", *same(9, "UPPER", kernel_shape=(2,), strides=(5,)), [6, 192]),
-    Shown("same_undilated_rest_zero", *same(7, "UPPER", kernel_shape=(3,), dilations=(2,)),
-          [10, 21, 42, 84, 40, 0, 0]),
-    Shown("same_undilated_size", *same(7, "UPPER", kernel_shape=(3,), dilations=(2,)),
-          [10, 21, 42, 84, 40]),
-    Shown("same_undilated_beginning", *same(7, "UPPER", kernel_shape=(3,), dilations=(2,)),
-          [10, 21, 42, 84, 40, 80, 32]),
+    Shown(
+        "same_undilated_rest_zero",
+        *same(7, "UPPER", kernel_shape=(3,), dilations=(2,)),
+        [10, 21, 42, 84, 40, 0, 0],
+    ),
+    Shown(
+        "same_undilated_size",
+        *same(7, "UPPER", kernel_shape=(3,), dilations=(2,)),
+        [10, 21, 42, 84, 40],
+    ),
+    Shown(
+        "same_undilated_beginning",
+        *same(7, "UPPER", kernel_shape=(3,), dilations=(2,)),
+        [10, 21, 42, 84, 40, 80, 32],
+    ),
     Shown("same_upper_is_lower", *same(3, "UPPER", kernel_shape=(2,)), [1, 3, 6]),
     Shown("same_lower_is_upper", *same(3, "LOWER", kernel_shape=(2,)), [3, 6, 4]),
     Shown("same_exchanged", *same(3, "UPPER", kernel_shape=(2,)), [1, 3, 6]),
@@ -83,31 +101,48 @@ AUTO_PAD = [
     Shown("same_at_one_side", *same(3, "UPPER", kernel_shape=(3,)), [7, 6, 4]),
     Shown("same_at_one_side", *same(3, "LOWER", kernel_shape=(3,)), [1, 3, 7]),
     Shown("same_at_the_end", *same(3, "LOWER", kernel_shape=(3,)), [7, 6, 4]),
-    Shown("same_padding_for_stride_1", *same(6, "UPPER", kernel_shape=(3,), strides=(2,)),
-          [3, 14, 56]),
+    Shown(
+        "same_padding_for_stride_1", *same(6, "UPPER", kernel_shape=(3,), strides=(2,)), [3, 14, 56]
+    ),
     Shown("same_rounded_down", *same(5, "UPPER", kernel_shape=(2,), strides=(2,)), [3, 12]),
-    Shown("same_size_of_the_input", *same(6, "UPPER", kernel_shape=(3,), strides=(2,)),
-          [0, 3, 14, 56, 32, 0]),
+    Shown(
+        "same_size_of_the_input",
+        *same(6, "UPPER", kernel_shape=(3,), strides=(2,)),
+        [0, 3, 14, 56, 32, 0],
+    ),
     Shown("same_ignored", *same(3, "UPPER", kernel_shape=(2,)), [3, 6]),
-    Shown("valid_undilated_rest_zero",
-          *valid(6, kernel_shape=(2,), dilations=(3,), strides=(2,)), [9, 36, 0]),
+    Shown(
+        "valid_undilated_rest_zero",
+        *valid(6, kernel_shape=(2,), dilations=(3,), strides=(2,)),
+        [9, 36, 0],
+    ),
     Shown("valid_rounded_up", *valid(4, kernel_shape=(3,), strides=(2,)), [7, 12]),
     Shown("valid_is_same", *valid(3, kernel_shape=(2,)), [3, 6, 4]),
-]  # fmt: skip
+]
 
 GEOMETRY = [
-    Shown("dilations_reversed", *image(kernel_shape=(2, 2), dilations=(2, 1)),
-          [[85, 170], [1360, 2720]]),
-    Shown("dilations_first_for_all", *image(kernel_shape=(2, 2), dilations=(2, 1)),
-          [[1285, 2570]]),
-    Shown("dilation_of_the_third_axis", [[[1, 2, 4]]], {"kernel_shape": (1, 1, 2),
-          "dilations": (1, 1, 2)}, [[[3]]]),
-    Shown("dilations_entry_2_as_default", [[[1, 2, 4]]], {"kernel_shape": (1, 1, 2),
-          "dilations": (1, 1, 2)}, [[[3, 6]]]),
-    Shown("dilation_ignored_in_the_size", *vector(4, kernel_shape=(2,), dilations=(2,)),
-          [5, 10, 4]),
-    Shown("dilation_ignored_in_the_window", *vector(4, kernel_shape=(2,), dilations=(2,)),
-          [3, 6]),
+    Shown(
+        "dilations_reversed",
+        *image(kernel_shape=(2, 2), dilations=(2, 1)),
+        [[85, 170], [1360, 2720]],
+    ),
+    Shown("dilations_first_for_all", *image(kernel_shape=(2, 2), dilations=(2, 1)), [[1285, 2570]]),
+    Shown(
+        "dilation_of_the_third_axis",
+        [[[1, 2, 4]]],
+        {"kernel_shape": (1, 1, 2), "dilations": (1, 1, 2)},
+        [[[3]]],
+    ),
+    Shown(
+        "dilations_entry_2_as_default",
+        [[[1, 2, 4]]],
+        {"kernel_shape": (1, 1, 2), "dilations": (1, 1, 2)},
+        [[[3, 6]]],
+    ),
+    Shown(
+        "dilation_ignored_in_the_size", *vector(4, kernel_shape=(2,), dilations=(2,)), [5, 10, 4]
+    ),
+    Shown("dilation_ignored_in_the_window", *vector(4, kernel_shape=(2,), dilations=(2,)), [3, 6]),
     Shown("dilations_ignored", *vector(4, kernel_shape=(2,), dilations=(2,)), [3, 6, 12]),
     Shown("dilations_one_larger", *vector(4, kernel_shape=(2,), dilations=(2,)), [9]),
     Shown("strides_default_to_the_kernel", *vector(4, kernel_shape=(2,)), [3, 12]),
@@ -115,27 +150,36 @@ GEOMETRY = [
     Shown("strides_are_dilations_too", *vector(4, kernel_shape=(2,), strides=(2,)), [5]),
     Shown("stride_of_the_third_axis_of_a_cube", *EVERY_OTHER, [[[1, 2]]]),
     Shown("stride_of_the_third_axis", *EVERY_OTHER, [[[1, 2]]]),
-    Shown("stride_of_the_fourth_axis", [[[[1, 2, 4]]]],
-          {"kernel_shape": (1, 1, 1, 1), "strides": (1, 1, 1, 2)}, [[[[1, 2]]]]),
-    Shown("beginning_rounded_to_the_dilation",
-          *vector(4, kernel_shape=(2,), strides=(2,), dilations=(2,), pads=(1, 0)), [5, 4]),
-    Shown("beginning_rounded_to_the_stride",
-          *vector(4, kernel_shape=(2,), strides=(2,), pads=(1, 0)), [3, 12]),
+    Shown(
+        "stride_of_the_fourth_axis",
+        [[[[1, 2, 4]]]],
+        {"kernel_shape": (1, 1, 1, 1), "strides": (1, 1, 1, 2)},
+        [[[[1, 2]]]],
+    ),
+    Shown(
+        "beginning_rounded_to_the_dilation",
+        *vector(4, kernel_shape=(2,), strides=(2,), dilations=(2,), pads=(1, 0)),
+        [5, 4],
+    ),
+    Shown(
+        "beginning_rounded_to_the_stride",
+        *vector(4, kernel_shape=(2,), strides=(2,), pads=(1, 0)),
+        [3, 12],
+    ),
     Shown("strides_reversed", *image(kernel_shape=(1, 1), strides=(2, 3)), [[1, 4]]),
-    Shown("strides_first_for_all", *image(kernel_shape=(1, 1), strides=(2, 3)),
-          [[1, 4], [256, 1024]]),
+    Shown(
+        "strides_first_for_all", *image(kernel_shape=(1, 1), strides=(2, 3)), [[1, 4], [256, 1024]]
+    ),
     Shown("strides_ignored", *vector(4, kernel_shape=(2,), strides=(2,)), [3, 6, 12]),
     Shown("strides_are_the_kernel", *vector(4, kernel_shape=(2,), strides=(1,)), [3, 12]),
-    Shown("kernel_of_the_third_axis", [[[1, 2]]], {"kernel_shape": (1, 1, 2)},
-          [[[1]]]),
+    Shown("kernel_of_the_third_axis", [[[1, 2]]], {"kernel_shape": (1, 1, 2)}, [[[1]]]),
     Shown("third_axis_not_pooled", [[[1, 2]]], {"kernel_shape": (1, 1, 2)}, [[[1, 2]]]),
     Shown("kernel_shape_reversed", *image(kernel_shape=(1, 3)), [[273, 546, 1092, 2184]]),
     Shown("kernel_shape_first_for_all", *image(kernel_shape=(1, 3)), IMAGE),
-    Shown("width_before_height", *image(kernel_shape=(1, 2), strides=(1, 2)),
-          [[17, 34, 68, 136]]),
+    Shown("width_before_height", *image(kernel_shape=(1, 2), strides=(1, 2)), [[17, 34, 68, 136]]),
     Shown("last_window_missing", *vector(3, kernel_shape=(2,)), [3]),
     Shown("windows_one_late", *vector(3, kernel_shape=(2,)), [6, 4]),
-]  # fmt: skip
+]
 
 PADDING = [
     Shown("pads_ignored_in_constants", [1, 2], BEHIND_PADDING, [3], constant=True),
@@ -149,8 +193,12 @@ PADDING = [
     Shown("pads_ends_for_both", *padded(0, 1, 0, 0), [[15]]),
     Shown("pads_ends_ignored", *padded(0, 1, 0, 1), [[5, 15]]),
     Shown("pads_beginnings_ignored", *padded(0, 1, 0, 1), [[15, 10]]),
-    Shown("begin_of_the_third_axis", [[[1, 2]]],
-          {"kernel_shape": (1, 1, 2), "pads": (0, 0, 1, 0, 0, 0)}, [[[3, 2]]]),
+    Shown(
+        "begin_of_the_third_axis",
+        [[[1, 2]]],
+        {"kernel_shape": (1, 1, 2), "pads": (0, 0, 1, 0, 0, 0)},
+        [[[3, 2]]],
+    ),
     Shown("pads_in_the_size_only", *padded(0, 1, 0, 0), [[15, 10]]),
     Shown("pads_ignored", *padded(0, 1, 0, 1), [[15]]),
     Shown("pads_default_to_half_the_kernel", *vector(3, kernel_shape=(2,)), [1, 3, 6, 4]),
@@ -163,29 +211,36 @@ PADDING = [
     Shown("padding_wraps_around", [2, 8], BEHIND_PADDING, [10, 10]),
     Shown("padded_windows_rescaled", [3, 4], {**BEHIND_PADDING, "p": 2}, [18**0.5, 5]),
     Shown("window_mean_without_padding", [3, 5], BEHIND_PADDING, [3, 4]),
-]  # fmt: skip
+]
 
 
 MEMORY = [
-    Shown("dilated_windows_read_into_the_next_row", [[1, 2, 4], [8, 16, 32]],
-          {"kernel_shape": (1, 2), "dilations": (1, 2), "pads": (0, 1, 0, 1)},
-          [[2, 5, 10], [16, 40, 16]]),
-    Shown("reads_into_the_next_row", [[1, 2], [8, 16]],
-          {"kernel_shape": (1, 2), "pads": (0, 0, 0, 1)}, [[3, 10], [24, 16]]),
-]  # fmt: skip
+    Shown(
+        "dilated_windows_read_into_the_next_row",
+        [[1, 2, 4], [8, 16, 32]],
+        {"kernel_shape": (1, 2), "dilations": (1, 2), "pads": (0, 1, 0, 1)},
+        [[2, 5, 10], [16, 40, 16]],
+    ),
+    Shown(
+        "reads_into_the_next_row",
+        [[1, 2], [8, 16]],
+        {"kernel_shape": (1, 2), "pads": (0, 0, 0, 1)},
+        [[3, 10], [24, 16]],
+    ),
+]
 
 
 REFUSED = [
-    Shown("refuses_ceil_mode_beside_same",
-          *same(9, "UPPER", kernel_shape=(2,), ceil_mode=1), None),
-    Shown("refuses_negative_same_padding",
-          *same(9, "LOWER", kernel_shape=(2,), strides=(5,)), None),
+    Shown("refuses_ceil_mode_beside_same", *same(9, "UPPER", kernel_shape=(2,), ceil_mode=1), None),
+    Shown(
+        "refuses_negative_same_padding", *same(9, "LOWER", kernel_shape=(2,), strides=(5,)), None
+    ),
     Shown("refuses_pads_of_the_kernel", *vector(9, kernel_shape=(2,), pads=(0, 2)), None),
     Shown("refuses_asymmetric_pads", *vector(9, kernel_shape=(2,), pads=(1, 0)), None),
     Shown("refuses_kernels_of_1", *image(kernel_shape=(1, 2)), None),
     Shown("refuses_one_spatial_axis", *vector(9, kernel_shape=(2,)), None),
     Shown("refuses_four_spatial_axes", [[[[1]]]], {"kernel_shape": (1,) * 4}, None),
-]  # fmt: skip
+]
 
 ACCEPTED = [
     Shown("kernel_defaults_to_the_extent", [1, 2, 4], {}, [7]),
@@ -199,18 +254,20 @@ ACCEPTED = [
 
 SUMS = [
     *(
-        Shown(f"window_tail_of_{width}", [1.0] * (width + 1), {"kernel_shape": (width + 1,)},
-              [width])
+        Shown(
+            f"window_tail_of_{width}", [1.0] * (width + 1), {"kernel_shape": (width + 1,)}, [width]
+        )
         for width in windows.WIDTHS
     ),
     Shown("window_tail_of_4", *image(kernel_shape=(3, 2)), [[51, 102, 204]]),
-    Shown("last_element_of_a_window", *image(kernel_shape=(2, 2)),
-          [[19, 38, 76], [304, 608, 1216]]),
+    Shown(
+        "last_element_of_a_window", *image(kernel_shape=(2, 2)), [[19, 38, 76], [304, 608, 1216]]
+    ),
     Shown("window_mean", [3, 5], {"kernel_shape": (2,)}, [4]),
     Shown("window_terms_in_float16", [300, 1], {"kernel_shape": (2,), "p": 2}, [INF]),
     Shown("window_sums_in_float16", [2048, 1], {"kernel_shape": (2,)}, [2048]),
     Shown("window_sums_in_bfloat16", [256, 1], {"kernel_shape": (2,)}, [256]),
-]  # fmt: skip
+]
 
 EVERY = [*CEIL_MODE, *AUTO_PAD, *GEOMETRY, *PADDING, *MEMORY, *SUMS, *REFUSED, *ACCEPTED]
 

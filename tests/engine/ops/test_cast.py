@@ -14,8 +14,11 @@ from tests.precise.by_the_text import MP, nearest
 
 TO = ("float16", "bfloat16", "float32", "float64")
 WHOLE = [0, 2**63 - 1, 2**53 + 1, 2**53 + 2**29 + 1]
-ENDS = {"int64": [-(2**63), *WHOLE], "uint64": [2**64 - 1, *WHOLE],
-        "float64": [1e-7, 3e-8, 1e-40, 65519.99, 65520.0, 3.4028235677973366e38]}  # fmt: skip
+ENDS = {
+    "int64": [-(2**63), *WHOLE],
+    "uint64": [2**64 - 1, *WHOLE],
+    "float64": [1e-7, 3e-8, 1e-40, 65519.99, 65520.0, 3.4028235677973366e38],
+}
 
 
 def cast(values, own, to):
@@ -36,13 +39,16 @@ def test_every_number_is_rounded_once(own, to):
     assert cast(values, own, to) == [nearest(MP.mpf(value), to) for value in values]
 
 
-@pytest.mark.parametrize(("values", "own", "to", "wanted"), [
-    ([200, -129], "int16", "int8", [-56, 127]),
-    ([-1], "int64", "uint64", [2**64 - 1]),
-    ([0.5, -0.5, 2.5, -2.5, 0.0, -0.0], "float64", "int32", [0, 0, 2, -2, 0, 0]),
-    ([0.5, -2.5, np.nan, np.inf, 0.0, -0.0], "float64", "bool", [True] * 4 + [False] * 2),
-    ([2.0**63], "float64", "uint64", [2**63]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "own", "to", "wanted"),
+    [
+        ([200, -129], "int16", "int8", [-56, 127]),
+        ([-1], "int64", "uint64", [2**64 - 1]),
+        ([0.5, -0.5, 2.5, -2.5, 0.0, -0.0], "float64", "int32", [0, 0, 2, -2, 0, 0]),
+        ([0.5, -2.5, np.nan, np.inf, 0.0, -0.0], "float64", "bool", [True] * 4 + [False] * 2),
+        ([2.0**63], "float64", "uint64", [2**63]),
+    ],
+)
 def test_integers_wrap_fractions_are_cut_off_and_all_but_zeros_are_true(values, own, to, wanted):
     assert cast(values, own, to) == wanted
 
@@ -64,24 +70,34 @@ def test_every_text_is_rounded_once_to_what_it_names(to):
     ]
 
 
-@pytest.mark.parametrize(("values", "own", "to", "message"), [
-    (["Hello World!"], "string", "float32", "no number in 'Hello World!'"),
-    (["100.5"], "string", "int32", "nothing is said of converting '100.5'"),
-    (["256"], "string", "uint8", "nothing is said"),
-    (["1"], "string", "bool", "which texts are true"),
-    (["-inf"], "string", "float32", "no number in '-inf'"),
-    ([True], "bool", "string", "what texts booleans become"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "own", "to", "message"),
+    [
+        (["Hello World!"], "string", "float32", "no number in 'Hello World!'"),
+        (["100.5"], "string", "int32", "nothing is said of converting '100.5'"),
+        (["256"], "string", "uint8", "nothing is said"),
+        (["1"], "string", "bool", "which texts are true"),
+        (["-inf"], "string", "float32", "no number in '-inf'"),
+        ([True], "bool", "string", "what texts booleans become"),
+    ],
+)
 def test_what_nothing_is_said_of_is_unsupported(values, own, to, message):
     with pytest.raises(NotSupported, match=message):
         cast(values, own, to)
 
 
-@pytest.mark.parametrize(("values", "own", "to"), [
-    ([1, 128.0], "float32", "int8"), ([np.nan], "float64", "int64"), ([0.5], "float32", "string"),
-    ([2.0**64], "float64", "uint64"), ([7], "int8", "float4e2m1"), ([-2], "int8", "float8e8m0"),
-    ([0.0], "float32", "float8e8m0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "own", "to"),
+    [
+        ([1, 128.0], "float32", "int8"),
+        ([np.nan], "float64", "int64"),
+        ([0.5], "float32", "string"),
+        ([2.0**64], "float64", "uint64"),
+        ([7], "int8", "float4e2m1"),
+        ([-2], "int8", "float8e8m0"),
+        ([0.0], "float32", "float8e8m0"),
+    ],
+)
 def test_what_is_left_open_judges_nobody(values, own, to):
     cast(values, own, to)
     with only_what_is_said(), pytest.raises(NotSupported):

@@ -92,8 +92,13 @@ def test_graphs_see_what_is_around_them_and_no_more():
     # 10 + 5 while c is true, then 15 − 1.
     assert answer("Loop", np.array(2), None, *map(np.int64, (10, 5)), body=body)[0].item() == 14
     with pytest.raises(InvalidNode, match="nothing is called u there"):
-        answer("Loop", np.array(2), None, *map(np.int64, (10, 5)),
-               body=body.replace("d = Not(c)", "d = Not(u)"))  # fmt: skip
+        answer(
+            "Loop",
+            np.array(2),
+            None,
+            *map(np.int64, (10, 5)),
+            body=body.replace("d = Not(c)", "d = Not(u)"),
+        )
 
 
 def test_models_of_graphs_are_valid_and_types_are_stated(tmp_path):

@@ -68,17 +68,23 @@ def test_blocks_are_added_up_where_loops_put_them(seed, dtype):
 ROW, TWO = [[[1, 2, 4]]], [[[1, 10]]]
 
 
-@pytest.mark.parametrize(("since", "attrs", "right"), [
-    (11, {"output_shape": [3]}, [12, 24, 40]), (1, {"output_shape": [3]}, [1, 12, 24]),
-    (11, {"output_shape": [3], "auto_pad": "SAME_UPPER"}, [1, 12, 24]),
-    (1, {"output_shape": [3], "auto_pad": "SAME_UPPER"}, NotSupported),
-    (1, {"output_shape": [1, 1, 4]}, NotSupported), (11, {"output_shape": [1, 1, 4]}, InvalidNode),
-    (1, {"strides": [2], "output_padding": [1]}, NotSupported),
-    (11, {"strides": [2], "output_padding": [1]}, [1, 10, 2, 20, 4, 40, 0]),
-    (11, {"output_padding": [1]}, InvalidNode),
-    (11, {"strides": [3], "auto_pad": "SAME_LOWER"}, NotSupported),
-    (11, {"pads": [2, 2]}, NotSupported), (11, {"pads": [2, 3]}, InvalidNode),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("since", "attrs", "right"),
+    [
+        (11, {"output_shape": [3]}, [12, 24, 40]),
+        (1, {"output_shape": [3]}, [1, 12, 24]),
+        (11, {"output_shape": [3], "auto_pad": "SAME_UPPER"}, [1, 12, 24]),
+        (1, {"output_shape": [3], "auto_pad": "SAME_UPPER"}, NotSupported),
+        (1, {"output_shape": [1, 1, 4]}, NotSupported),
+        (11, {"output_shape": [1, 1, 4]}, InvalidNode),
+        (1, {"strides": [2], "output_padding": [1]}, NotSupported),
+        (11, {"strides": [2], "output_padding": [1]}, [1, 10, 2, 20, 4, 40, 0]),
+        (11, {"output_padding": [1]}, InvalidNode),
+        (11, {"strides": [3], "auto_pad": "SAME_LOWER"}, NotSupported),
+        (11, {"pads": [2, 2]}, NotSupported),
+        (11, {"pads": [2, 3]}, InvalidNode),
+    ],
+)
 def test_versions_differ_in_what_they_say_of_sizes(since, attrs, right):
     node = OpVersion("", "ConvTranspose", since), [np.float32(ROW), np.float32(TWO)], attrs
     with only_what_is_said():
@@ -89,10 +95,15 @@ def test_versions_differ_in_what_they_say_of_sizes(since, attrs, right):
                 evaluate(*node)
 
 
-@pytest.mark.parametrize("x", [
-    np.array([[[True, False], [True, True]]]), np.array([[["a", "b"], ["c", "d"]]], object),
-    np.int8([[[1, 100], [100, 1]]]), np.complex64([[[1, 1e8], [1, 1]]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array([[[True, False], [True, True]]]),
+        np.array([[["a", "b"], ["c", "d"]]], object),
+        np.int8([[[1, 100], [100, 1]]]),
+        np.complex64([[[1, 1e8], [1, 1]]]),
+    ],
+)
 def test_some_sums_of_blocks_are_nobodys(x):
     with only_what_is_said(), pytest.raises(NotSupported):
         evaluate(FOLD, [x, np.array([1, 3]), np.array([1, 2])], {})

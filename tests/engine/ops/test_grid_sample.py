@@ -61,11 +61,19 @@ def test_either_pixel_is_right_where_float32_cannot_tell():
         assert bool(compare(wanted, np.float32([[[answer]]])).problem) is problem
 
 
-@pytest.mark.parametrize(("g", "attrs"), [
-    (-1.0, {}), (1.5, {"align_corners": 1}), (-1.25, {"align_corners": 1, "mode": "nearest"}),
-    (1.0, {"mode": "nearest"}), (-1.5, {"mode": "nearest", "padding_mode": "reflection"}),
-    (-0.5, {"mode": "cubic"}), (-1.0, {"mode": "cubic", "padding_mode": "border"}), (np.inf, {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("g", "attrs"),
+    [
+        (-1.0, {}),
+        (1.5, {"align_corners": 1}),
+        (-1.25, {"align_corners": 1, "mode": "nearest"}),
+        (1.0, {"mode": "nearest"}),
+        (-1.5, {"mode": "nearest", "padding_mode": "reflection"}),
+        (-0.5, {"mode": "cubic"}),
+        (-1.0, {"mode": "cubic", "padding_mode": "border"}),
+        (np.inf, {}),
+    ],
+)
 def test_what_the_text_does_not_decide_is_open(g, attrs):
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
     with only_what_is_said(), pytest.raises(NotSupported):

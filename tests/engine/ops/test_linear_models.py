@@ -18,9 +18,16 @@ REGRESSOR, CLASSIFIER = (
 def scores(x, coefficients, intercepts):
     """Whole numbers of eighths, so that float32 has them exactly."""
     rows = np.array(coefficients).reshape(len(intercepts), -1)
-    return [[float(sum(Fraction(a) * Fraction(b) for a, b in zip(features, row, strict=True))
-                   + Fraction(add)) for row, add in zip(rows.tolist(), intercepts, strict=True)]
-            for features in x.tolist()]  # fmt: skip
+    return [
+        [
+            float(
+                sum(Fraction(a) * Fraction(b) for a, b in zip(features, row, strict=True))
+                + Fraction(add)
+            )
+            for row, add in zip(rows.tolist(), intercepts, strict=True)
+        ]
+        for features in x.tolist()
+    ]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
@@ -28,8 +35,9 @@ def scores(x, coefficients, intercepts):
 def test_scores_and_the_label_of_the_largest(dtype, rows, features, targets):
     draw = np.random.default_rng(rows).integers
     x = draw(-99, 99, (rows, features)).astype(dtype)
-    coefficients, intercepts = ((draw(-99, 99, n) / 8).tolist()
-                                for n in (features * targets, targets))  # fmt: skip
+    coefficients, intercepts = (
+        (draw(-99, 99, n) / 8).tolist() for n in (features * targets, targets)
+    )
     # No two are equal.
     intercepts = [add + n / 64 for n, add in enumerate(intercepts)]
     attrs = {"coefficients": tuple(coefficients), "intercepts": tuple(intercepts)}
@@ -42,9 +50,13 @@ def test_scores_and_the_label_of_the_largest(dtype, rows, features, targets):
     assert top.tolist() == [labels[row.index(max(row))] for row in want]
 
 
-@pytest.mark.parametrize(("name", "transform"), [
-    ("LOGISTIC", lambda row: [1 / (1 + exp(-x)) for x in row]),
-    ("SOFTMAX", lambda row: [exp(x) / sum(map(exp, row)) for x in row])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "transform"),
+    [
+        ("LOGISTIC", lambda row: [1 / (1 + exp(-x)) for x in row]),
+        ("SOFTMAX", lambda row: [exp(x) / sum(map(exp, row)) for x in row]),
+    ],
+)
 def test_transforms_in_double(name, transform):
     x, attrs = np.float32([[1, 2], [-3, 0.5]]), {"coefficients": (0.5, -0.25, 2.0, 1.0)}
     [y] = evaluate(REGRESSOR, [x], attrs | {"targets": 2, "post_transform": name})
@@ -52,11 +64,14 @@ def test_transforms_in_double(name, transform):
     np.testing.assert_allclose(y, want, 1e-6)
 
 
-@pytest.mark.parametrize(("op", "attrs", "error"), [
-    (REGRESSOR, {"coefficients": (1.0, 2.0), "post_transform": "PROBIT"}, NotSupported),
-    (REGRESSOR, {"coefficients": (1.0,)}, InvalidNode),
-    (CLASSIFIER, {"coefficients": (1.0, 2.0), "classlabels_ints": (0, 1)}, NotSupported),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "attrs", "error"),
+    [
+        (REGRESSOR, {"coefficients": (1.0, 2.0), "post_transform": "PROBIT"}, NotSupported),
+        (REGRESSOR, {"coefficients": (1.0,)}, InvalidNode),
+        (CLASSIFIER, {"coefficients": (1.0, 2.0), "classlabels_ints": (0, 1)}, NotSupported),
+    ],
+)
 def test_what_the_text_does_not_state_is_not_computed(op, attrs, error):
     with pytest.raises(error):
         evaluate(op, [np.float32([[1, 2]])], attrs, 2)

@@ -37,8 +37,9 @@ def test_bins_are_those_of_50_digits_and_of_float32(seed):
     rate = int(random.choice([8000, 16000, 22050, 44100]))
     low, high = sorted(random.integers(0, rate // 2, 2).tolist())
     inputs = [*map(np.array, (count, length, rate)), *map(np.float32, (low, high + 1))]
-    exact = weights(count, length, rate, low, high + 1, mpmath.log10, lambda x: mpmath.mpf(10) ** x,
-                    mpmath.mpf)  # fmt: skip
+    exact = weights(
+        count, length, rate, low, high + 1, mpmath.log10, lambda x: mpmath.mpf(10) ** x, mpmath.mpf
+    )
     [answer] = evaluate(OpVersion("", "MelWeightMatrix", 17), inputs, {})
     assert answer.dtype == np.float32
     np.testing.assert_array_almost_equal_nulp(answer, exact, 1)

@@ -57,8 +57,11 @@ def test_most_operators_have_node_tests() -> None:
 def test_all_tests_of_ai_onnx_ml_are_asked() -> None:
     known = [one.name for one in every() if one.domain == opset.ML]
     assert {op: len(node_tests(op)) for op in known if node_tests(op)} == {
-        "ArrayFeatureExtractor": 1, "Binarizer": 1, "LabelEncoder": 4, "TreeEnsemble": 2,
-    }  # fmt: skip
+        "ArrayFeatureExtractor": 1,
+        "Binarizer": 1,
+        "LabelEncoder": 4,
+        "TreeEnsemble": 2,
+    }
 
 
 #: Those that the engine as a backend does not pass, and what it says.
@@ -138,11 +141,17 @@ OF_INTEGERS = [
     ("ReduceMean", 18, ([[BIG]], [1]), [[BIG]]),
     ("ReduceMean", 18, ([[1, 2]], [1]), None),
     ("ReduceSum", 13, ([[1, 2]], [0, 0]), None),
-    *(("Shrink", 9, (np.ones(3, f"{sign}int{bits}"),), [1, 1, 1])
-      for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    *((name, 13, (np.ones((1, 3), kind),), None) for kind in ("int32", "int64", "uint32", "uint64")
-      for name in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")),
-]  # fmt: skip
+    *(
+        ("Shrink", 9, (np.ones(3, f"{sign}int{bits}"),), [1, 1, 1])
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    ),
+    *(
+        (name, 13, (np.ones((1, 3), kind),), None)
+        for kind in ("int32", "int64", "uint32", "uint64")
+        for name in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
+    ),
+]
 
 
 @pytest.mark.parametrize(("name", "since", "inputs", "right"), OF_INTEGERS)
@@ -152,11 +161,14 @@ def test_of_integers_the_engine_says_what_the_text_decides(name, since, inputs, 
         assert out.tolist() == right
 
 
-@pytest.mark.parametrize(("name", "since", "way"), [
-    ("HardSwish", 14, lambda x, f: x * np.clip(x + f(3), f(0), f(6)) / f(6)),
-    ("HardSwish", 14, lambda x, f: x * (np.clip(x + f(3), f(0), f(6)) * f(1 / 6))),
-    ("Selu", 6, lambda x, f: f(1.050701) * (f(1.6732632) * (np.exp(-x) - f(1)))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "since", "way"),
+    [
+        ("HardSwish", 14, lambda x, f: x * np.clip(x + f(3), f(0), f(6)) / f(6)),
+        ("HardSwish", 14, lambda x, f: x * (np.clip(x + f(3), f(0), f(6)) * f(1 / 6))),
+        ("Selu", 6, lambda x, f: f(1.050701) * (f(1.6732632) * (np.exp(-x) - f(1)))),
+    ],
+)
 def test_common_ways_to_compute_an_activation_are_honest(name, since, way):
     x, op = np.linspace(0.001, 20, 80000, dtype=np.float32), OpVersion("", name, since)
     (want,) = exactly(op, [-x if name == "Selu" else x], {})

@@ -11,12 +11,22 @@ from tests.computed import evaluate, exactly
 
 BATCH = ([[1], [3], [5], [7]], [3], [1], [8], [13])
 ANSWERS = [
-    ("LRN", 13, ([[1, 2, -3, 1]],), {"size": 2, "alpha": 2.0, "beta": 1.0},
-     [[[1 / 6, 1 / 7, -3 / 11, 1 / 2]]]),
+    (
+        "LRN",
+        13,
+        ([[1, 2, -3, 1]],),
+        {"size": 2, "alpha": 2.0, "beta": 1.0},
+        [[[1 / 6, 1 / 7, -3 / 11, 1 / 2]]],
+    ),
     ("LpNormalization", 22, ([[3, -5], [0, 0]],), {"p": 1}, [[[0.375, -0.625], [0, 0]]]),
-    ("BatchNormalization", 15, BATCH, {"epsilon": 4.0, "momentum": 0.75, "training_mode": 1},
-     [[[-2], [0], [2], [4]], [7], [11]]),
-]  # fmt: skip
+    (
+        "BatchNormalization",
+        15,
+        BATCH,
+        {"epsilon": 4.0, "momentum": 0.75, "training_mode": 1},
+        [[[-2], [0], [2], [4]], [7], [11]],
+    ),
+]
 
 
 @pytest.mark.parametrize(("name", "since", "inputs", "attrs", "want"), ANSWERS)

@@ -22,11 +22,14 @@ cases:
 """
 
 
-@pytest.mark.parametrize(("made", "verdict"), [
-    (np.positive, Verdict.PASS),
-    (np.abs, Verdict.FAIL),
-    (lambda powers: np.where(powers < 0, 123, powers), Verdict.FAIL),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("made", "verdict"),
+    [
+        (np.positive, Verdict.PASS),
+        (np.abs, Verdict.FAIL),
+        (lambda powers: np.where(powers < 0, 123, powers), Verdict.FAIL),
+    ],
+)
 def test_a_negative_base_has_one_power_whatever_the_type_of_the_exponent(tmp_path, made, verdict):
     def run(inputs):
         powers = np.power(*(one.astype(np.float64) for one in inputs))
@@ -57,14 +60,17 @@ def _flushed(powers):
     return np.where(np.abs(powers) < np.finfo(np.float32).tiny, 0, powers)
 
 
-@pytest.mark.parametrize(("made", "verdicts"), [
-    (lambda x, y: np.power(x.astype(np.float32), y.astype(np.float32)), "PPPPWF"),
-    (lambda x, y: _flushed(np.power(x, y.astype(np.float32))), "PPPPWP"),
-    (lambda x, y: np.power(x.astype(np.float64), y) * (1 + 2.0**-22), "PPPPPF"),
-    (lambda x, y: np.power(x.astype(np.float64), y) * (1 + 2.0**-18), "FFPFFF"),
-    (lambda x, y: np.power(x.astype(np.float64), np.trunc(y)), "PFFFPF"),
-    (lambda x, y: np.power(x.astype(np.float64), y).astype(np.float16), "FFPFPF"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("made", "verdicts"),
+    [
+        (lambda x, y: np.power(x.astype(np.float32), y.astype(np.float32)), "PPPPWF"),
+        (lambda x, y: _flushed(np.power(x, y.astype(np.float32))), "PPPPWP"),
+        (lambda x, y: np.power(x.astype(np.float64), y) * (1 + 2.0**-22), "PPPPPF"),
+        (lambda x, y: np.power(x.astype(np.float64), y) * (1 + 2.0**-18), "FFPFFF"),
+        (lambda x, y: np.power(x.astype(np.float64), np.trunc(y)), "PFFFPF"),
+        (lambda x, y: np.power(x.astype(np.float64), y).astype(np.float16), "FFPFPF"),
+    ],
+)
 def test_a_wider_exponent_asks_for_no_wider_arithmetic(tmp_path, made, verdicts):
     def run(inputs):
         return [made(*inputs).astype(inputs[0].dtype)]
@@ -75,15 +81,18 @@ def test_a_wider_exponent_asks_for_no_wider_arithmetic(tmp_path, made, verdicts)
     assert not any(output.unjudged for result in found for output in result.comparisons)
 
 
-@pytest.mark.parametrize(("name", "inputs", "attrs", "silent"), [
-    ("ACTIVATION_ELU", [[np.nan, 5]], {"Alpha": 1.0}, "NaN"),
-    ("ACTIVATION_RELU", [[np.nan, 5]], {}, "NaN"),
-    ("ELEMENT_WISE_SIGN", [[np.nan, 5]], {}, "NaN"),
-    ("ELEMENT_WISE_MIN", [[2, 5], [np.nan, 1]], {}, "NaN"),
-    ("ELEMENT_WISE_MAX", [[2, 5], [np.nan, 1]], {}, "NaN"),
-    ("ELEMENT_WISE_POW", [[0, 5], [0, 2]], {}, "0 to the power of 0"),
-    ("ELEMENT_WISE_CONSTANT_POW", [[0, 5]], {"Exponent": 0.0}, "0 to the power of 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "inputs", "attrs", "silent"),
+    [
+        ("ACTIVATION_ELU", [[np.nan, 5]], {"Alpha": 1.0}, "NaN"),
+        ("ACTIVATION_RELU", [[np.nan, 5]], {}, "NaN"),
+        ("ELEMENT_WISE_SIGN", [[np.nan, 5]], {}, "NaN"),
+        ("ELEMENT_WISE_MIN", [[2, 5], [np.nan, 1]], {}, "NaN"),
+        ("ELEMENT_WISE_MAX", [[2, 5], [np.nan, 1]], {}, "NaN"),
+        ("ELEMENT_WISE_POW", [[0, 5], [0, 2]], {}, "0 to the power of 0"),
+        ("ELEMENT_WISE_CONSTANT_POW", [[0, 5]], {"Exponent": 0.0}, "0 to the power of 0"),
+    ],
+)
 def test_what_a_page_says_nothing_of_is_not_answered(name, inputs, attrs, silent):
     tensors = [np.array(one, np.float32) for one in inputs]
     with pytest.raises(NotSupported, match=f"nothing is said of {silent}"):

@@ -52,12 +52,18 @@ def test_every_reduction_is_a_loop(name, axes, keep):
         np.testing.assert_allclose(out, want, rtol=1e-14)
 
 
-@pytest.mark.parametrize(("name", "since", "shape", "attrs"), [
-    ("ReduceMean", 18, (0,), {}), ("ReduceSum", 11, (0,), {}), ("ReduceMax", 12, (0,), {}),
-    ("ReduceSum", 1, (2,), {"axes": (-1,)}), ("ReduceSum", 11, (2,), {"axes": ()}),
-    ("ReduceSum", 13, (2,), {"keepdims": 2}),
-    ("ReduceSum", 13, (2,), {"noop_with_empty_axes": -1}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "since", "shape", "attrs"),
+    [
+        ("ReduceMean", 18, (0,), {}),
+        ("ReduceSum", 11, (0,), {}),
+        ("ReduceMax", 12, (0,), {}),
+        ("ReduceSum", 1, (2,), {"axes": (-1,)}),
+        ("ReduceSum", 11, (2,), {"axes": ()}),
+        ("ReduceSum", 13, (2,), {"keepdims": 2}),
+        ("ReduceSum", 13, (2,), {"noop_with_empty_axes": -1}),
+    ],
+)
 def test_what_the_text_leaves_open_is_answered_and_judges_nobody(name, since, shape, attrs):
     op, x = OpVersion("", name, since), np.ones(shape, np.float32)
     assert len(evaluate(op, [x], attrs)) == 1

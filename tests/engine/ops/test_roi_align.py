@@ -56,8 +56,13 @@ def between(image, y, x, real, by_shares):
 def node(since, bins, ratio, scale, shift):
     modes = {0.5: "half_pixel", 0.0: "output_half_pixel"}
     later = {"coordinate_transformation_mode": modes[shift]} if since > 10 else {}
-    return {"output_height": bins, "output_width": bins, "sampling_ratio": ratio,
-            "spatial_scale": scale, **later}  # fmt: skip
+    return {
+        "output_height": bins,
+        "output_width": bins,
+        "sampling_ratio": ratio,
+        "spatial_scale": scale,
+        **later,
+    }
 
 
 @pytest.mark.sampled(11, evenly=True)
@@ -69,8 +74,11 @@ def node(since, bins, ratio, scale, shift):
 def test_means_are_those_of_fractions_and_of_any_order(since, shift, scale, bins, ratio, dtype):
     rng = np.random.default_rng(bins)
     x, regions = rng.normal(size=(2, 2, 7, 6)).astype(dtype), np.array(REGIONS, dtype)
-    asked = OpVersion("", "RoiAlign", since), [x, regions, BATCHES], node(
-        since, bins, ratio, scale, shift)  # fmt: skip
+    asked = (
+        OpVersion("", "RoiAlign", since),
+        [x, regions, BATCHES],
+        node(since, bins, ratio, scale, shift),
+    )
     given = regions, bins, ratio, scale, shift
     with only_what_is_said():
         want = computed_want(asked[0], "Y", exactly(*asked)[0])
@@ -83,18 +91,22 @@ def test_means_are_those_of_fractions_and_of_any_order(since, shift, scale, bins
     assert compare(want, aligned(narrow, *given, dtype).astype(dtype)).problem
 
 
-@pytest.mark.parametrize(("since", "region", "attrs", "opens"), [
-    (10, [0, 0, 1, 1], {}, False), (10, [0, 0, 0.75, 1], {}, True),
-    (16, [0, 0, 0.75, 1], {}, False),
-    (16, [1, 0, 1, 1], {"sampling_ratio": 1}, True),
-    (16, [1, 0, 2, 4.8], {"sampling_ratio": 1, "output_height": 1}, False),
-    (16, [1, 0, 2, 9], {"sampling_ratio": 9}, True),
-    # In fractions 0.3 * 10 is 3 and a bit, and float32 has 3.
-    (16, [0, 0, 10, 1], {"spatial_scale": 0.30000001192092896}, True),
-    (16, [0, 0, 10, 1], {"spatial_scale": 0.3125}, False),
-    (16, [1, 1, 3, 3], {"mode": "max"}, False),
-    (16, [1, 1, 3, 3], {"mode": "max", "sampling_ratio": 3}, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("since", "region", "attrs", "opens"),
+    [
+        (10, [0, 0, 1, 1], {}, False),
+        (10, [0, 0, 0.75, 1], {}, True),
+        (16, [0, 0, 0.75, 1], {}, False),
+        (16, [1, 0, 1, 1], {"sampling_ratio": 1}, True),
+        (16, [1, 0, 2, 4.8], {"sampling_ratio": 1, "output_height": 1}, False),
+        (16, [1, 0, 2, 9], {"sampling_ratio": 9}, True),
+        # In fractions 0.3 * 10 is 3 and a bit, and float32 has 3.
+        (16, [0, 0, 10, 1], {"spatial_scale": 0.30000001192092896}, True),
+        (16, [0, 0, 10, 1], {"spatial_scale": 0.3125}, False),
+        (16, [1, 1, 3, 3], {"mode": "max"}, False),
+        (16, [1, 1, 3, 3], {"mode": "max", "sampling_ratio": 3}, True),
+    ],
+)
 def test_what_the_text_leaves_open_is_not_asked(since, region, attrs, opens):
     x = np.arange(25, dtype=np.float32).reshape(1, 1, 5, 5)
     inputs = [x, np.array([region], np.float32), np.array([0])]

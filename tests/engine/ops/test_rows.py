@@ -224,14 +224,23 @@ def test_version_13_is_its_function_body(opset: int, data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("op", BOTH)
-@pytest.mark.parametrize(("since", "shape", "axis", "allowed"), [
-    (1, (2, 3), 2, "[0, 1]"), (1, (2, 3), -1, "[0, 1]"), (1, (4,), None, "[0, 0]"),
-    (11, (2, 3), 2, "[-2, 1]"), (11, (2, 3), -3, "[-2, 1]"), (11, (4,), None, "[-1, 0]"),
-    (13, (2, 3), 2, "[-2, 1]"), (13, (0, 3), 2**32 + 1, "[-2, 1]"),
-    (13, (2, 1, 1), 3, "[-3, 2]"), (1, (), None, "the empty range of a rank-0 tensor"),
-    (11, (), 0, "the empty range of a rank-0 tensor"),
-    (13, (), None, "the empty range of a rank-0 tensor"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("since", "shape", "axis", "allowed"),
+    [
+        (1, (2, 3), 2, "[0, 1]"),
+        (1, (2, 3), -1, "[0, 1]"),
+        (1, (4,), None, "[0, 0]"),
+        (11, (2, 3), 2, "[-2, 1]"),
+        (11, (2, 3), -3, "[-2, 1]"),
+        (11, (4,), None, "[-1, 0]"),
+        (13, (2, 3), 2, "[-2, 1]"),
+        (13, (0, 3), 2**32 + 1, "[-2, 1]"),
+        (13, (2, 1, 1), 3, "[-3, 2]"),
+        (1, (), None, "the empty range of a rank-0 tensor"),
+        (11, (), 0, "the empty range of a rank-0 tensor"),
+        (13, (), None, "the empty range of a rank-0 tensor"),
+    ],
+)
 def test_an_axis_out_of_range_names_operator_value_and_range(op, since, shape, axis, allowed):
     with pytest.raises(InvalidNode) as error:
         answer(op, np.zeros(shape, np.float32), axis, since=since)

@@ -84,8 +84,12 @@ def test_no_model_takes_a_sequence_of_bfloat16_apart(tmp_path):
 
 
 OPTIONALS = [
-    ("Optional, inputs: {input: [1, 2]}, expect: {output: [[1, 2]]}", 15,
-     ["Optional", "OptionalHasElement", "Cast", "OptionalGetElement"], [1, [1, 2]]),
+    (
+        "Optional, inputs: {input: [1, 2]}, expect: {output: [[1, 2]]}",
+        15,
+        ["Optional", "OptionalHasElement", "Cast", "OptionalGetElement"],
+        [1, [1, 2]],
+    ),
     ("Optional, expect: {output: []}", 28, ["Optional", "OptionalHasElement", "Cast"], [0]),
     ("OptionalHasElement, inputs: {input: [0]}", 15, ["Optional", "OptionalHasElement"], [True]),
     ("OptionalHasElement, inputs: {input: []}", 18, ["Optional", "OptionalHasElement"], [False]),
@@ -93,7 +97,7 @@ OPTIONALS = [
     ("OptionalHasElement, dtype: null", 18, ["OptionalHasElement"], [False]),
     ("OptionalGetElement, inputs: {input: [[3]]}", 15, ["Optional", "OptionalGetElement"], [[3]]),
     ("OptionalGetElement, inputs: {input_tensor: [3]}", 18, ["OptionalGetElement"], [[3]]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "opset", "nodes", "answers"), OPTIONALS)

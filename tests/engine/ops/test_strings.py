@@ -18,26 +18,50 @@ def found(op, since, *texts, **attrs):
     return evaluate(OpVersion("", op, since), [np.array(texts, object)], attrs)
 
 
-@pytest.mark.parametrize(("pattern", "matching", "others"), [
-    (r"a$\n?", "a", ["a\n"]), (r"^*a", "a", ["aa"]), (r"(?:\b)+a\b*", "a", [""]),
-    (r"\B", "", ["a"]), (r"[\s.]", "\f", ["\v"]), (r"[^\s]", "\v", ["\f"]), (r"\S", "\v", "\f"),
-    (r"a{,2}", "a{,2}", ["a", "aa"]), (r"a{01}", "a{01}", ["a"]), (r"a{2", "a{2", ["aa"]),
-    (r"[[a]&&b]", "a&&b]", ["b"]), (r"[a-z&&[b]]", "&]", ["b"]), (r"[a-]", "-", ["b"]),
-    (r"\Qa.\E*", "a..", ["ab"]), (r"[[:word:].]\Q]", "_]", ["é]"]),
-    (r"\x{1F642}[\x{e4}-\x{e9}]", "🙂é", ["🙂e"]), (r"\101\0[\07]", "A\0\a", ["A0"]),
-    (r"(?P<n>a)(?P<n>b)", "ab", ["a"]), (r"(?i)k(?-i:k)", "Kk", ["KK"]), (r"(?s).", "\n", [""]),
-    (r"\d\w\W", "1aé", ["٣aé", "1éé"]), (r"a|ab|abc", "abc", ["abcd"]), (r"(|a)*", "aaa", "b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pattern", "matching", "others"),
+    [
+        (r"a$\n?", "a", ["a\n"]),
+        (r"^*a", "a", ["aa"]),
+        (r"(?:\b)+a\b*", "a", [""]),
+        (r"\B", "", ["a"]),
+        (r"[\s.]", "\f", ["\v"]),
+        (r"[^\s]", "\v", ["\f"]),
+        (r"\S", "\v", "\f"),
+        (r"a{,2}", "a{,2}", ["a", "aa"]),
+        (r"a{01}", "a{01}", ["a"]),
+        (r"a{2", "a{2", ["aa"]),
+        (r"[[a]&&b]", "a&&b]", ["b"]),
+        (r"[a-z&&[b]]", "&]", ["b"]),
+        (r"[a-]", "-", ["b"]),
+        (r"\Qa.\E*", "a..", ["ab"]),
+        (r"[[:word:].]\Q]", "_]", ["é]"]),
+        (r"\x{1F642}[\x{e4}-\x{e9}]", "🙂é", ["🙂e"]),
+        (r"\101\0[\07]", "A\0\a", ["A0"]),
+        (r"(?P<n>a)(?P<n>b)", "ab", ["a"]),
+        (r"(?i)k(?-i:k)", "Kk", ["KK"]),
+        (r"(?s).", "\n", [""]),
+        (r"\d\w\W", "1aé", ["٣aé", "1éé"]),
+        (r"a|ab|abc", "abc", ["abcd"]),
+        (r"(|a)*", "aaa", "b"),
+    ],
+)
 def test_a_pattern_means_what_the_page_on_re2_says(pattern, matching, others):
     (matched,) = found("RegexFullMatch", 20, matching, *others, pattern=pattern)
     assert matched.tolist() == [True, *[False] * len(others)]
 
 
-@pytest.mark.parametrize(("error", "patterns"), [
-    (InvalidNode, r"(?=a) (?<!a) (a)\1 (?P=n) (?>a) a++ a{2}+ a** *a \Z \N \u0061 (?#a) (a a) [a"),
-    (InvalidNode, r"a{1001} a{2,1} [b-a] \8 \18 [[:foo:] \x{110000} (?(1)a) [a-\x30]"),
-    (NotSupported, r"\pL \p{Greek} [[:^alpha:]] \C a(?i)b (?m)a (?U)a (?<n>a) [\pL] [\d-z]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "patterns"),
+    [
+        (
+            InvalidNode,
+            r"(?=a) (?<!a) (a)\1 (?P=n) (?>a) a++ a{2}+ a** *a \Z \N \u0061 (?#a) (a a) [a",
+        ),
+        (InvalidNode, r"a{1001} a{2,1} [b-a] \8 \18 [[:foo:] \x{110000} (?(1)a) [a-\x30]"),
+        (NotSupported, r"\pL \p{Greek} [[:^alpha:]] \C a(?i)b (?m)a (?U)a (?<n>a) [\pL] [\d-z]"),
+    ],
+)
 def test_other_patterns_are_refused_or_unsupported(error, patterns):
     for pattern in patterns.split(" "):
         with pytest.raises(error):
@@ -49,13 +73,18 @@ def test_other_patterns_are_refused_or_unsupported(error, patterns):
         found("RegexFullMatch", 20, "a", pattern="(a{600}){2}")
 
 
-@pytest.mark.parametrize(("op", "since", "texts", "attrs"), [
-    ("StringSplit", 20, ["a\u2003b"], {}), ("StringSplit", 20, ["a b "], {"maxsplit": 1}),
-    ("StringSplit", 20, [], {}), ("StringNormalizer", 10, [], {}),
-    ("StringNormalizer", 10, ["a"], {"locale": "C"}),
-    ("StringNormalizer", 10, ["ß"], {"case_change_action": "UPPER"}),
-    ("StringNormalizer", 10, ["\u017f"], {"stopwords": ["s"]}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "since", "texts", "attrs"),
+    [
+        ("StringSplit", 20, ["a\u2003b"], {}),
+        ("StringSplit", 20, ["a b "], {"maxsplit": 1}),
+        ("StringSplit", 20, [], {}),
+        ("StringNormalizer", 10, [], {}),
+        ("StringNormalizer", 10, ["a"], {"locale": "C"}),
+        ("StringNormalizer", 10, ["ß"], {"case_change_action": "UPPER"}),
+        ("StringNormalizer", 10, ["\u017f"], {"stopwords": ["s"]}),
+    ],
+)
 def test_what_the_texts_leave_open_is_not_said(op, since, texts, attrs):
     assert found(op, since, *texts, **attrs)
     with only_what_is_said(), pytest.raises(NotSupported):

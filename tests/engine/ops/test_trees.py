@@ -11,20 +11,38 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.opset import ML, describe
 from tests.computed import evaluate
 
-MODES = {"BRANCH_LEQ": operator.le, "BRANCH_LT": operator.lt, "BRANCH_GTE": operator.ge,
-         "BRANCH_GT": operator.gt, "BRANCH_EQ": operator.eq, "BRANCH_NEQ": operator.ne}  # fmt: skip
+MODES = {
+    "BRANCH_LEQ": operator.le,
+    "BRANCH_LT": operator.lt,
+    "BRANCH_GTE": operator.ge,
+    "BRANCH_GT": operator.gt,
+    "BRANCH_EQ": operator.eq,
+    "BRANCH_NEQ": operator.ne,
+}
 
 
 def grown(draw, tree, depth, nodes):
     """A tree of random nodes, added to `nodes` as (tree, id, mode, feature, value, missing …)."""
     place = len([one for one in nodes if one["treeids"] == tree])
-    nodes.append(node := {"treeids": tree, "nodeids": place, "modes": "LEAF", "featureids": 0,
-                          "values": 0.0, "missing_value_tracks_true": 0,
-                          "truenodeids": 0, "falsenodeids": 0})  # fmt: skip
+    nodes.append(
+        node := {
+            "treeids": tree,
+            "nodeids": place,
+            "modes": "LEAF",
+            "featureids": 0,
+            "values": 0.0,
+            "missing_value_tracks_true": 0,
+            "truenodeids": 0,
+            "falsenodeids": 0,
+        }
+    )
     if depth and draw.random() < 0.9:
-        node |= {"modes": str(draw.choice([*MODES])), "featureids": int(draw.integers(3)),
-                 "values": float(draw.integers(-2, 3)),
-                 "missing_value_tracks_true": int(draw.integers(2))}  # fmt: skip
+        node |= {
+            "modes": str(draw.choice([*MODES])),
+            "featureids": int(draw.integers(3)),
+            "values": float(draw.integers(-2, 3)),
+            "missing_value_tracks_true": int(draw.integers(2)),
+        }
         for side in ("truenodeids", "falsenodeids"):
             node[side] = grown(draw, tree, depth - 1, nodes)
     return place
@@ -49,9 +67,12 @@ def test_forests_are_walked(seed):
     for tree in range(4):
         grown(draw, tree, 4, nodes)
     # Each leaf has two votes, and target 0 has one at every leaf.
-    votes = [(one["treeids"], one["nodeids"], target, float(draw.integers(-40, 40)) / 8)
-             for one in nodes if one["modes"] == "LEAF"
-             for target in (0, int(draw.integers(3)))]  # fmt: skip
+    votes = [
+        (one["treeids"], one["nodeids"], target, float(draw.integers(-40, 40)) / 8)
+        for one in nodes
+        if one["modes"] == "LEAF"
+        for target in (0, int(draw.integers(3)))
+    ]
     x = draw.integers(-2, 3, (31, 3)).astype(np.float32)
     x[draw.random(x.shape) < 0.1] = np.nan
     want = np.zeros((31, 3))
@@ -63,8 +84,9 @@ def test_forests_are_walked(seed):
     columns = [*zip(*votes, strict=True)]
     names = ("treeids", "nodeids", "ids", "weights")
     of_targets = {f"target_{n}": one for n, one in zip(names, columns, strict=True)}
-    regressor, classifier = (describe(ML, f"TreeEnsemble{n}", 3).op
-                             for n in ("Regressor", "Classifier"))  # fmt: skip
+    regressor, classifier = (
+        describe(ML, f"TreeEnsemble{n}", 3).op for n in ("Regressor", "Classifier")
+    )
     [y] = evaluate(regressor, [x], attrs | of_targets | {"n_targets": 3, "base_values": (1, 0, -1)})
     np.testing.assert_array_equal(y - [1, 0, -1], want)
     of_classes = {f"class_{n}": one for n, one in zip(names, columns, strict=True)}
@@ -74,35 +96,72 @@ def test_forests_are_walked(seed):
     np.testing.assert_allclose(z, want, 1e-6, 1e-6)
     assert top.tolist() == [*np.array(["a", "b", "c"])[want.argmax(axis=1)]]
     with pytest.raises(InvalidNode, match="a child that is no node"):
-        evaluate(regressor, [x], attrs | of_targets | {
-            "n_targets": 3, "nodes_modes": ("BRANCH_LT",) * len(nodes),
-            "nodes_truenodeids": (99,) * len(nodes)})  # fmt: skip
+        evaluate(
+            regressor,
+            [x],
+            attrs
+            | of_targets
+            | {
+                "n_targets": 3,
+                "nodes_modes": ("BRANCH_LT",) * len(nodes),
+                "nodes_truenodeids": (99,) * len(nodes),
+            },
+        )
 
 
 #: A node of TreeEnsemble with two leaves, of which the first is taken for at most 1.
-NODE = {"tree_roots": (0,), "nodes_featureids": (0,), "nodes_modes": np.zeros(1, np.uint8),
-        "nodes_splits": np.ones(1, "f"), "nodes_truenodeids": (0,), "nodes_trueleafs": (1,),
-        "nodes_falsenodeids": (1,), "nodes_falseleafs": (1,), "leaf_targetids": (0, 0),
-        "leaf_weights": np.ones(2, "f"), "n_targets": 1}  # fmt: skip
+NODE = {
+    "tree_roots": (0,),
+    "nodes_featureids": (0,),
+    "nodes_modes": np.zeros(1, np.uint8),
+    "nodes_splits": np.ones(1, "f"),
+    "nodes_truenodeids": (0,),
+    "nodes_trueleafs": (1,),
+    "nodes_falsenodeids": (1,),
+    "nodes_falseleafs": (1,),
+    "leaf_targetids": (0, 0),
+    "leaf_weights": np.ones(2, "f"),
+    "n_targets": 1,
+}
 
 
 def test_weights_of_float16_are_added_up_in_float32():
     """2048 + 1 + 1 is 2050; in float16 each 1 alone is half a step, and lost."""
-    of_nodes = {name: np.tile(one, 3) if isinstance(one, np.ndarray) else one * 3
-                for name, one in NODE.items() if name.startswith("nodes_")}  # fmt: skip
-    attrs = NODE | of_nodes | {
-        "tree_roots": (0, 1, 2), "nodes_truenodeids": (0, 1, 2), "leaf_targetids": (0, 0, 0),
-        "nodes_falsenodeids": (0, 1, 2), "nodes_splits": np.ones(3, np.float16),
-        "leaf_weights": np.array([2048, 1, 1], np.float16), "n_targets": 2}  # fmt: skip
+    of_nodes = {
+        name: np.tile(one, 3) if isinstance(one, np.ndarray) else one * 3
+        for name, one in NODE.items()
+        if name.startswith("nodes_")
+    }
+    attrs = (
+        NODE
+        | of_nodes
+        | {
+            "tree_roots": (0, 1, 2),
+            "nodes_truenodeids": (0, 1, 2),
+            "leaf_targetids": (0, 0, 0),
+            "nodes_falsenodeids": (0, 1, 2),
+            "nodes_splits": np.ones(3, np.float16),
+            "leaf_weights": np.array([2048, 1, 1], np.float16),
+            "n_targets": 2,
+        }
+    )
     node = Node(describe(ML, "TreeEnsemble", 5).op, [np.ones((1, 1), np.float16)], attrs)
     [y] = evaluated(node)
     assert y.tolist() == [[2050, 0]]
 
 
-@pytest.mark.parametrize("other", [
-    {"tree_roots": ()}, {"nodes_splits": np.array(2, "f")}, {"nodes_splits": np.ones((1, 1), "f")},
-    {"leaf_weights": np.ones((2, 2), "f")}, {"membership_values": np.full((1, 1), np.nan, "f")},
-    {"nodes_hitrates": np.array(1, "f")}, {"nodes_modes": np.zeros((1, 1), np.uint8)}])  # fmt: skip
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"tree_roots": ()},
+        {"nodes_splits": np.array(2, "f")},
+        {"nodes_splits": np.ones((1, 1), "f")},
+        {"leaf_weights": np.ones((2, 2), "f")},
+        {"membership_values": np.full((1, 1), np.nan, "f")},
+        {"nodes_hitrates": np.array(1, "f")},
+        {"nodes_modes": np.zeros((1, 1), np.uint8)},
+    ],
+)
 def test_tensors_of_other_ranks_and_no_trees_are_not_answered(other):
     with pytest.raises(NotSupported, match="nothing is said of"):
         evaluate(describe(ML, "TreeEnsemble", 5).op, [np.ones((1, 1), "f")], NODE | other)

@@ -146,14 +146,17 @@ def test_work_in_this_process_is_timed_as_that_of_workers() -> None:
     assert 0.002 <= min(Here(busy).measure(2, flushed=1 << 20).seconds for _ in range(5)) < 0.1
 
 
-@pytest.mark.parametrize(("used", "queued", "waited"), [
-    (4.0, 6.0, 6.0),  # at work or waiting
-    (4.0, 2.0, 2.0),  # asleep for the rest
-    (4.0, 0.0, 0.0),
-    (4.0, 9.0, 6.0),  # what waited before and after the call is none of it
-    (20.0, 6.0, 0.0),  # several threads at work
-    (4.0, math.nan, 0.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("used", "queued", "waited"),
+    [
+        (4.0, 6.0, 6.0),  # at work or waiting
+        (4.0, 2.0, 2.0),  # asleep for the rest
+        (4.0, 0.0, 0.0),
+        (4.0, 9.0, 6.0),  # what waited before and after the call is none of it
+        (20.0, 6.0, 0.0),  # several threads at work
+        (4.0, math.nan, 0.0),
+    ],
+)
 @pytest.mark.parametrize("flushed", [0, 64])
 def test_a_call_does_not_include_waiting_for_a_processor(
     monkeypatch: pytest.MonkeyPatch, used: float, queued: float, waited: float, flushed: int

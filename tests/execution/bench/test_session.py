@@ -103,12 +103,16 @@ def test_who_is_right_has_samples_in_all_rounds_of_one_process_after_the_other(t
         assert min(sample.seconds for sample in spin.samples) >= 0.002
 
 
-@pytest.mark.parametrize(("place", "said"), [
-    (2, "fail: "),
-    (3, "while it was timed: its answer became wrong: output: "),
-    (4, "timed: exited with status 3; the last it printed: enough of that"),
-    (5, "timed: ValueError: enough of that"), (6, "it answers once"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (2, "fail: "),
+        (3, "while it was timed: its answer became wrong: output: "),
+        (4, "timed: exited with status 3; the last it printed: enough of that"),
+        (5, "timed: ValueError: enough of that"),
+        (6, "it answers once"),
+    ],
+)
 def test_who_is_not_has_none_and_the_row_says_why(timed, place, said):
     for row in timed:
         assert row.timings[place].samples == ()
@@ -171,10 +175,13 @@ _LATE = r"other data of the same shapes take [\d.,e+]+ times as long"
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize(("expect", "why_not"), [
-    ("", {"place": _WRONG, "row": _WRONG, "content": _LATE, "last": _LATE, "nothing": ""}),
-    (_AGREE, {"place": _WRONG, "content": _LATE, "nothing": ""}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expect", "why_not"),
+    [
+        ("", {"place": _WRONG, "row": _WRONG, "content": _LATE, "last": _LATE, "nothing": ""}),
+        (_AGREE, {"place": _WRONG, "content": _LATE, "nothing": ""}),
+    ],
+)
 def test_an_answer_that_is_looked_up_has_no_time(tmp_path, expect, why_not):
     with entrants(["numpy", *(f"{SPINNING}Remembers?how={how}" for how in why_not)]) as found:
         engine, *others = the_row(first_case(tmp_path, expect), found).timings

@@ -60,14 +60,17 @@ def test_a_literal_is_written_as_the_oracle_has_it(tmp_path: Path) -> None:
     assert output.written.tolist() == np.float32([0.26894143, 0.7310586]).tolist()
 
 
-@pytest.mark.parametrize(("text", "told"), [
-    ("inputs: {input: [0, 1]}, expect: {output: [0.5, 0.5]}", "contradict each other"),
-    (
-        "inputs: {input: [0, 1]}, expect: {rejected: no, legal: {attrs.axis: -1}},"
-        " attrs: {axis: 0}",
-        "opcheck's engine accepts it",
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("inputs: {input: [0, 1]}, expect: {output: [0.5, 0.5]}", "contradict each other"),
+        (
+            "inputs: {input: [0, 1]}, expect: {rejected: no, legal: {attrs.axis: -1}},"
+            " attrs: {axis: 0}",
+            "opcheck's engine accepts it",
+        ),
+    ],
+)
 def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(tmp_path, text, told):
     found = made_of(softmax(tmp_path, f"{{name: a, {text}}}"))
     assert found.tests == ()

@@ -22,12 +22,15 @@ def asked(
     return outputs(Task("a", op, since, attrs, ("X",), known, {}, (OutputSpec("Y", None),)), [x])
 
 
-@pytest.mark.parametrize(("name", "values", "attrs", "want", "method"), [
-    ("Hardmax", [0, 1], {}, [0, 1], "exact"),
-    ("Softmax", [0, 1], {}, [0.26894143, 0.7310586], "bounded"),
-    ("Softmax", [np.nan, 1], {}, [np.nan, np.nan], "bounded"),
-    ("LpPool", [[[1, 2**-24]]], {"since": 18, "kernel_shape": (2,), "p": 1}, [[[1]]], "mpmath"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "values", "attrs", "want", "method"),
+    [
+        ("Hardmax", [0, 1], {}, [0, 1], "exact"),
+        ("Softmax", [0, 1], {}, [0.26894143, 0.7310586], "bounded"),
+        ("Softmax", [np.nan, 1], {}, [np.nan, np.nan], "bounded"),
+        ("LpPool", [[[1, 2**-24]]], {"since": 18, "kernel_shape": (2,), "p": 1}, [[[1]]], "mpmath"),
+    ],
+)
 def test_what_is_written_is_the_correctly_rounded_value(name, values, attrs, want, method):
     found = asked(name, values, **attrs)
     assert found
@@ -73,10 +76,16 @@ def processor_mode(bits: int) -> Iterator[None]:
     platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
     reason="not installed: glibc for x86-64, whose floating-point mode this changes",
 )
-@pytest.mark.parametrize(("mode", "bits"), [
-    ("subnormal results are 0", 0x8000), ("subnormal operands are 0", 0x0040),
-    ("downwards", 0x2000), ("upwards", 0x4000), ("towards 0", 0x6000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "bits"),
+    [
+        ("subnormal results are 0", 0x8000),
+        ("subnormal operands are 0", 0x0040),
+        ("downwards", 0x2000),
+        ("upwards", 0x4000),
+        ("towards 0", 0x6000),
+    ],
+)
 def test_a_processor_that_was_told_to_compute_otherwise_is_refused(mode: str, bits: int) -> None:
     error: Any = None
     with processor_mode(bits):

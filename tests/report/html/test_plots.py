@@ -54,11 +54,14 @@ LINES = ("--accent", "--wrong")
 
 
 @both
-@pytest.mark.parametrize(("colour", "behind", "least"), [
-    *((text, page, 4.5) for text in TEXTS for page in ("--bg", "--panel")),
-    *((line, page, 3) for line in LINES for page in ("--bg", "--panel")),
-    *((tone, f"{tone}-bg", 4.5) for tone in TONES),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("colour", "behind", "least"),
+    [
+        *((text, page, 4.5) for text in TEXTS for page in ("--bg", "--panel")),
+        *((line, page, 3) for line in LINES for page in ("--bg", "--panel")),
+        *((tone, f"{tone}-bg", 4.5) for tone in TONES),
+    ],
+)
 def test_texts_lines_and_verdicts_stand_out_from_what_is_behind_them(colour, behind, least, scheme):
     assert contrast(PALETTE[colour][scheme], PALETTE[behind][scheme]) >= least
 
@@ -111,11 +114,16 @@ def test_a_map_is_drawn_with_the_first_row_above():
     assert dots[0, 0, :3].sum() < dots[1, 0, :3].sum()
 
 
-@pytest.mark.parametrize(("shape", "said"), [
-    ((5,), {"axis 0", "0", "4"}), ((4, 5), {"axis 0", "axis 1", "0", "3", "4"}),
-    ((2, 2, 5), {"axes 0–1", "axis 2", "0", "3", "4"}),
-    ((1, 5), {"axis 1", "0", "4"}), ((), set()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ((5,), {"axis 0", "0", "4"}),
+        ((4, 5), {"axis 0", "axis 1", "0", "3", "4"}),
+        ((2, 2, 5), {"axes 0–1", "axis 2", "0", "3", "4"}),
+        ((1, 5), {"axis 1", "0", "4"}),
+        ((), set()),
+    ],
+)
 def test_a_map_names_its_axes_and_their_ends(shape, said):
     across, down = (shape[-1] if shape else 1), int(np.prod(shape[:-1]))
     [[inside]] = drawn(map_of(*["z" * across] * down, shape=shape))

@@ -90,7 +90,7 @@ class Prepared:
         node = node_of(self.task, inputs)
         formulas = [FORMULAS.get(op.name, {}).get(op.since)]
         if self.way == OTHERWISE and formulas == [None]:
-            sound = [] if operator is None else operator.sound
+            sound = [] if operator is None else operator.alternatives
             formulas = [one.function for one in sound if one.since == op.since and not one.remark]
             rng.shuffle(formulas)
         if self.way == OTHERWISE:

@@ -119,20 +119,20 @@ class InvalidNode(NodeError):
     """The node breaks its specification; the message names operator, value and allowed range."""
 
 
-def illegal(why: str, when: object) -> None:
-    """Raise InvalidNode, `when` that holds."""
-    if when:
-        raise InvalidNode(why)
+def reject(condition: object, message: str) -> None:
+    """Raise InvalidNode with this message if the condition holds."""
+    if condition:
+        raise InvalidNode(message)
 
 
 class NotSupported(NodeError):
     """Nothing here implements the node."""
 
 
-def unsupported(why: str, when: object) -> None:
-    """Raise NotSupported, `when` that holds."""
-    if when:
-        raise NotSupported(why)
+def decline(condition: object, reason: str) -> None:
+    """Raise NotSupported for this reason if the condition holds."""
+    if condition:
+        raise NotSupported(reason)
 
 
 class NotExpressible(NotSupported):

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import by_step, check_one_of, is_open
-from opcheck.errors import InvalidNode, illegal, unsupported
+from opcheck.engine.operators import check_one_of, formula_builder, leave_open
+from opcheck.errors import InvalidNode, decline, reject
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
@@ -34,7 +34,7 @@ OTHER_SAME = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 @xp.primitive
 def from_either_end(axis: int, rank: int) -> int:
     """`axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)"."""
-    illegal(f"axis {axis} is outside {_range(-rank, rank)}", not -rank <= axis < rank)
+    reject(not -rank <= axis < rank, f"axis {axis} is outside {_range(-rank, rank)}")
     return axis % rank
 
 
@@ -43,20 +43,20 @@ def distinct(
 ) -> tuple[int, ...]:
     """Axes counted from the front; NotSupported where one is named twice: no text decides that."""
     found = tuple(counted(axis, rank) for axis in axes)
-    unsupported("nothing is said of axes that are named twice", len({*found}) < len(found))
+    decline(len({*found}) < len(found), "nothing is said of axes that are named twice")
     return found
 
 
 @xp.primitive
 def from_the_front(axis: int, rank: int) -> int:
     """`axis` where the text documents no negative values: in [0, r-1]."""
-    illegal(f"axis {axis} is outside {_range(0, rank)}", not 0 <= axis < rank)
+    reject(not 0 <= axis < rank, f"axis {axis} is outside {_range(0, rank)}")
     return axis
 
 
 def listed(name: str, numbers: Any) -> list[int]:
     """Whole numbers of an attribute, or of a tensor; raises InvalidNode where it is no list."""
-    illegal(f"{name} of shape {list(np.shape(numbers))} is no list", np.ndim(numbers) != 1)
+    reject(np.ndim(numbers) != 1, f"{name} of shape {list(np.shape(numbers))} is no list")
     return [int(one) for one in numbers]
 
 
@@ -66,21 +66,22 @@ def check_scalar(name: str, x: Any) -> None:
     Whether one element of rank 1 or more is a scalar is open; ONNX's function bodies pass such.
     """
     wrong = f"{name} of shape {list(np.shape(x))}; allowed: a scalar"
-    illegal(wrong, x.size != 1)
-    is_open(wrong, x.ndim)
+    reject(x.size != 1, wrong)
+    if x.ndim:
+        leave_open(wrong)
 
 
 def scalar(name: str, x: Any) -> Any:
     """The number of a scalar, as Python has it; see `check_scalar`."""
     x = bare(x)
     check_scalar(name, x)
-    unsupported(f"rounding decides {name}", isinstance(x, Kind))
+    decline(isinstance(x, Kind), f"rounding decides {name}")
     return x.item()
 
 
 def check_size(shape: Sequence[int]) -> None:
     """Raise MemoryError for an output that is too large, NotSupported for too many axes."""
-    unsupported(f"NumPy has no arrays of {len(shape)} axes", len(shape) > _MOST_AXES)
+    decline(len(shape) > _MOST_AXES, f"NumPy has no arrays of {len(shape)} axes")
     # NumPy counts an empty axis as one element where it addresses them.
     addressed = 8 * prod(size or 1 for size in shape) <= np.iinfo(np.intp).max
     if not addressed or prod(shape) > _LARGEST:
@@ -128,14 +129,14 @@ def stretches(name: str, x: Any, other: Any) -> None:
     shape, wanted = list(x.shape), list(other.shape)
     fits = all(n in (1, m) for n, m in zip(shape[::-1], wanted[::-1], strict=False))
     wrong = len(shape) > len(wanted) or not fits
-    illegal(f"{name} of shape {shape} does not broadcast to {wanted}", wrong)
+    reject(wrong, f"{name} of shape {shape} does not broadcast to {wanted}")
 
 
 def _range(low: int, end: int) -> str:
     return f"[{low}, {end - 1}]" if low < end else f"the empty range of a rank-{end} tensor"
 
 
-@by_step(each={1: 1, 11: 11, 13: 13})
+@formula_builder(each={1: 1, 11: 11, 13: 13})
 def by_rows(function: Callable[[Any, int], Any], since: int, input: Any, *, axis: int) -> Any:
     """The formulas of versions 1, 11 and 13 of an operator of rows, from `function(x, axis)`.
 
@@ -411,7 +412,7 @@ def windows_of(
     Raises InvalidNode for what the text forbids; MemoryError for an output that is too large.
     """
     spatial = shape[2:]
-    illegal(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn", not spatial)
+    reject(not spatial, f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
     kernel_shape = for_axes("kernel_shape", kernel_shape, len(spatial))
     strides = for_axes("strides", strides, len(spatial))
     dilations = for_axes("dilations", dilations, len(spatial))
@@ -459,7 +460,7 @@ def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> 
         allowed = f"{length}, {['one', 'two'][sides - 1]} for each spatial axis"
         raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {allowed}")
     for value in values:
-        illegal(f"{name} {list(values)} holds {value}; allowed: {least} or more", value < least)
+        reject(value < least, f"{name} {list(values)} holds {value}; allowed: {least} or more")
     return list(values)
 
 

@@ -283,7 +283,7 @@ def _tiers(operator: Operator, since: int, dtype: DType, declared: Set[str]) -> 
     name = "float64" if dtype.name == "float64" else "float32"
     plain = expected(dtype)
     flushing = replace(plain, flushes=True)
-    sound = [one for one in operator.sound if one.since == since]
+    sound = [one for one in operator.alternatives if one.since == since]
     silent = [None, *(one.function for one in sound if not one.remark)]
     found = [
         *(Tier(name, plain, formula) for formula in silent),

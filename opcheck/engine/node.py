@@ -14,7 +14,7 @@ import numpy as np
 from opcheck import dtypes, engine, numbers, opset
 from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
-from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.grouping import sure
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Task, Typed
 from opcheck.numbers.arithmetic import Kind, Number
@@ -381,7 +381,7 @@ def _check_attributes(schema: Schema, attrs: Attrs) -> None:
             allowed = ", ".join(schema.attributes) or "none"
             raise InvalidNode(f"no attribute {name}; allowed: {allowed}")
     for name, attribute in schema.attributes.items():
-        illegal(f"attribute {name} is mandatory", attribute.required and name not in attrs)
+        reject(attribute.required and name not in attrs, f"attribute {name} is mandatory")
         if name in attrs:
             words, fits = _KINDS[attribute.type]
             if not fits(attrs[name]):
@@ -556,7 +556,7 @@ def _typed(node: BodyNode, named: _Named) -> _Values:
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
     listed = schema and any(x.listed for x in (*schema.inputs, *schema.outputs))
     if not (listed or node.graphs) and any(isinstance(x, list) for x in operands):
-        unsupported(f"{node.op} of a sequence within a graph", node.op.name != "Identity")
+        decline(node.op.name != "Identity", f"{node.op} of a sequence within a graph")
         return operands
     if not (listed or node.graphs or any(isinstance(x, Kind) for x in operands)):
         plain = Node(node.op, tuple(operands), node.attrs, node.asked)  # type: ignore[arg-type]
@@ -612,9 +612,9 @@ def _of_lists(node: BodyNode, schema: Schema, operands: _Values, named: _Named) 
     held = [isinstance(x, _Optional) for x in lists]
     of_optionals = bool(opset.form_of(node.op.name))
     makes_one = node.op.name == "Optional"
-    illegal("an optional in place of a sequence", any(held) and (makes_one or not of_optionals))
+    reject(any(held) and (makes_one or not of_optionals), "an optional in place of a sequence")
     early = node.op.since < 18 and of_optionals and not makes_one  # later ones take sequences, too
-    illegal("a sequence in place of an optional", early and not all(held))
+    reject(early and not all(held), "a sequence in place of an optional")
     if of_optionals:
         # A sequence is one value, which is given or held.
         lists = [x if isinstance(x, _Optional) else _Optional([x]) for x in lists]
@@ -633,14 +633,14 @@ def _of_lists(node: BodyNode, schema: Schema, operands: _Values, named: _Named) 
 def _mapped(node: BodyNode, body: Subgraph, operands: _Values) -> _Values:
     """The sequences that SequenceMap's body makes of sequences, and of tensors beside them."""
     sequences = [x for x in operands if isinstance(x, list)]
-    illegal("its first input is no sequence", not isinstance(operands[0], list))
-    illegal("an optional in place of a sequence", any(isinstance(x, _Optional) for x in sequences))
+    reject(not isinstance(operands[0], list), "its first input is no sequence")
+    reject(any(isinstance(x, _Optional) for x in sequences), "an optional in place of a sequence")
     outputs = len(body.body.outputs)
-    illegal(f"a body of {outputs} outputs", outputs < len(node.outputs))
+    reject(outputs < len(node.outputs), f"a body of {outputs} outputs")
     # Those that nobody reads are no longer there.
-    unsupported(f"{node.op} of a body of more outputs", outputs > len(node.outputs))
+    decline(outputs > len(node.outputs), f"{node.op} of a body of more outputs")
     lengths = {len(x) for x in sequences}
-    unsupported(f"sequences of {sorted(lengths)} tensors", len(lengths) > 1)
+    decline(len(lengths) > 1, f"sequences of {sorted(lengths)} tensors")
     columns = [x if isinstance(x, list) else [x] * len(operands[0]) for x in operands]
     made = [body(*row) for row in zip(*columns, strict=True)]
     return [[tensors[place] for tensors in made] for place in range(outputs)]

@@ -1,4 +1,4 @@
-"""Declarations of an operator's file, and how the files are found.
+"""How an operator's file declares its formulas, and how these files are found.
 
     OP = operator("LayerNormalization")
 
@@ -7,9 +7,15 @@
 
 A formula takes the inputs by position and the attributes by keyword, under the schema's names, or
 by `**` those that it does not name. It returns the outputs. Defaults come from the schema. It is
-written with the functions of `opcheck.numbers`, so that it can be put through several kinds of
-numbers. It raises `InvalidNode` for what the specification forbids, and the schema does not; it
-calls `is_open` before it gives one of several answers that are allowed, `unsaid` where none is.
+written with the functions of `opcheck.numbers`, so that it can be evaluated on several kinds of
+numbers.
+
+What a formula does where the text gives no single answer:
+
+- The text forbids the node, and the schema does not: `reject`, or raise InvalidNode.
+- The text admits a few answers: follow a `Ruling` of `opcheck.engine.readings`.
+- The text admits answers that cannot be listed: `leave_open`, then give one of them.
+- The text defines no answer at all: `raise_unspecified`.
 """
 
 import importlib
@@ -24,32 +30,32 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
-from opcheck.errors import InvalidNode, WrongOperator, illegal, meant, unsupported
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator, meant, reject
 from opcheck.numbers import setting
 from opcheck.opset import Parameter, Schema
 from opcheck.opset.direct_ml import LOWERED
 
 Formula: TypeAlias = Callable[..., Any]
-#: Makes the formula of each version from what they have in common.
-Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
+#: Makes the formula of each version, by the opset since which it is in force.
+FormulaBuilder: TypeAlias = Callable[..., Mapping[int, Formula]]
 Decorator: TypeAlias = Callable[[Formula], Formula]
-#: The keywords of a formula that ask how many outputs the node has, and which.
+#: The keywords of a formula that receive how many outputs the node has, and which.
 OUTPUTS, USED = "outputs", "used"
 
 _OPS = "opcheck.engine.ops"
-#: The dtypes of real and complex floating numbers, for mutants that are about no others.
+#: The dtypes of real and complex floating numbers, for mutants that concern no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
-_only_said = ContextVar("_only_said", default=False)
-#: Why something is open in ONNX's text that is not in that of another specification.
+_is_judging: ContextVar[bool] = ContextVar("_is_judging", default=False)
+#: Reasons of `leave_open` that another specification decides.
 DECIDED = ContextVar[Collection[str]]("DECIDED", default=())
 
 
-class Sound(NamedTuple):
-    """Another formulation than the text's that is as sound, and errs in other ways.
+class Alternative(NamedTuple):
+    """Another formulation than the text's that is as right, and rounds in other ways.
 
     An output that only it explains is a warning with this `remark`; none if that is "".
     """
@@ -72,7 +78,7 @@ class OwnMutant(NamedTuple):
 
 @dataclass(eq=False)
 class Operator:
-    """An operator and everything that its file says of it.
+    """An operator and everything that its file declares about it.
 
     Attributes:
         exact: It moves elements about, or computes with other than floating numbers, so that its
@@ -81,7 +87,7 @@ class Operator:
         ignores: Attributes of the schema that change nothing, by default that of first versions.
         constant: Dtypes of the leading input whose outputs hold one value whatever it holds.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
-            last output says by whole numbers which is which. Or "rows", which are each as a whole;
+            last output states the order by whole numbers. Or "rows", which are each as a whole;
             None where the order is decided.
         of_shapes: It reads no elements of its inputs, only their shapes.
         of_integers: It computes with floating numbers even where no input has any.
@@ -94,6 +100,8 @@ class Operator:
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
         native: What the `numpy` backend computes in place of a version's formula.
+        alternatives: Other formulations that are as right.
+        mutants: Wrong formulations.
     """
 
     domain: str
@@ -114,61 +122,65 @@ class Operator:
     other: Callable[[Any], Any] | None = None
     formulas: dict[int, Formula] = field(default_factory=dict)
     native: dict[int, Formula] = field(default_factory=dict)
-    sound: list[Sound] = field(default_factory=list)
+    alternatives: list[Alternative] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
 
-    def formula(self, *versions: int, by: Versions | None = None) -> Decorator:
+    def formula(self, *versions: int, build: FormulaBuilder | None = None) -> Decorator:
         """Declare the decorated function as the formula of these versions.
 
-        With `by`, which makes a formula of every version from a function that they share, declare
-        those. So it is with the two decorators below.
+        `build` makes the formula of every version from the decorated function, and these are
+        declared instead. So it is with the decorators below.
         """
-        return self._declaring("formula", versions, by, self.formulas.__setitem__, self.formulas)
-
-    def natively(self, *versions: int, by: Versions | None = None) -> Decorator:
-        """Declare a faster or better formula for the `numpy` backend; no verdict depends on it."""
-        return self._declaring("natively", versions, by, self.native.__setitem__, self.native)
-
-    def also_honest(self, remark: str, *versions: int, by: Versions | None = None) -> Decorator:
-        """Declare another sound formulation; an output that only it explains is warned of.
-
-        `remark` says how it computes, and fits after "right only "; "" means no warning.
-        """
-
-        def keep(since: int, made: Formula) -> None:
-            self.sound.append(Sound(remark, made, since))
-
-        return self._declaring("also_honest", versions, by, keep, text=remark)
-
-    def ways(self, by: Versions, function: Formula, *others: Formula) -> None:
-        """Declare the formula, and others that are as honest and bring no remark; see `formula`."""
-        self.formula(by=by)(function)
-        for other in others:
-            self.also_honest("", by=by)(other)
-
-    def _declaring(
-        self,
-        decorator: str,
-        versions: Sequence[int],
-        by: Versions | None,
-        keep: Callable[[int, Formula], None],
-        taken: Collection[int] = (),
-        text: object = "",
-    ) -> Decorator:
-        self._check_call(decorator, *filter(callable, [text]), *versions)
+        self._check_versions("formula", versions)
 
         def declare(function: Formula) -> Formula:
-            for since, made in self._by_version(function, versions, by, taken):
-                keep(since, made)
+            for since, formula in self._by_version(function, versions, build, self.formulas):
+                self.formulas[since] = formula
             return function
 
         return declare
+
+    def fast_path(self, *versions: int, build: FormulaBuilder | None = None) -> Decorator:
+        """Declare a faster or better formula for the `numpy` backend; no verdict depends on it."""
+        self._check_versions("fast_path", versions)
+
+        def declare(function: Formula) -> Formula:
+            for since, formula in self._by_version(function, versions, build, self.native):
+                self.native[since] = formula
+            return function
+
+        return declare
+
+    def alternative(
+        self, remark: str, *versions: int, build: FormulaBuilder | None = None
+    ) -> Decorator:
+        """Declare another right formulation; an output that only it explains is a warning.
+
+        `remark` describes how it computes, and fits after "right only "; "" means no warning.
+        """
+        self._check_text("alternative", remark)
+        self._check_versions("alternative", versions)
+
+        def declare(function: Formula) -> Formula:
+            for since, formula in self._by_version(function, versions, build):
+                self.alternatives.append(Alternative(remark, formula, since))
+            return function
+
+        return declare
+
+    def formula_and_alternatives(
+        self, build: FormulaBuilder, function: Formula, *alternatives: Formula
+    ) -> None:
+        """Declare the formula, and others that are as right and bring no remark; see `formula`."""
+        self.formula(build=build)(function)
+        for alternative in alternatives:
+            self.alternative("", build=build)(alternative)
 
     def mutant(
         self,
         text: str,
         *versions: int,
-        by: Versions | None = None,
+        build: FormulaBuilder | None = None,
         name: str = "",
         only: Sequence[str] | None = None,
         of_validity: bool = False,
@@ -176,45 +188,64 @@ class Operator:
         """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
 
         `only`: the dtypes in which it is wrong. `of_validity`: it is wrong about invalid nodes
-        alone. It replaces a general mutant so named.
+        alone. It replaces a general mutant of the same name, by default the function's.
         """
-        self._check_call("mutant", *filter(callable, [text]), *versions)
+        self._check_text("mutant", text)
+        self._check_versions("mutant", versions)
         for word in sorted({*(only or ())} - {*DTYPES}):
-            raise WrongOperator(f"{self.name}: {word!r} is no dtype{meant(word, DTYPES)}")
+            raise WrongOperator(f"{self.name}: {word!r} is not a dtype{meant(word, DTYPES)}")
 
         def declare(function: Formula) -> Formula:
-            called = name or function.__name__
-            taken = [one.since for one in self.mutants if one.name == called]
-            for since, made in self._by_version(function, versions, by, taken):
-                self.mutants.append(OwnMutant(called, text, made, since, only, of_validity))
+            mutant_name = name or function.__name__
+            declared = [mutant.since for mutant in self.mutants if mutant.name == mutant_name]
+            for since, formula in self._by_version(function, versions, build, declared):
+                mutant = OwnMutant(mutant_name, text, formula, since, only, of_validity)
+                self.mutants.append(mutant)
             return function
 
         return declare
 
-    def mutant_table(self, table: Mapping[str, Sequence[Any]], *versions: int, **how: Any) -> None:
+    def mutant_table(
+        self, table: Mapping[str, Sequence[Any]], *versions: int, **options: Any
+    ) -> None:
         """Declare mutants by name: a text, what makes it, its dtypes if not all; see `mutant`."""
         for name, (text, function, *only) in table.items():
-            of_all = {**how, "only": only or how.get("only")}
-            self.mutant(text, *versions, name=name, **of_all)(function)
+            dtypes = only or options.get("only")
+            self.mutant(text, *versions, name=name, **{**options, "only": dtypes})(function)
 
-    def _check_call(self, decorator: str, *given: Any) -> None:
-        for one in (one for one in given if not isinstance(one, int)):
-            lacking = f"parentheses are missing (did you mean @OP.{decorator}(…)?)"
-            wrong = lacking if callable(one) else f"versions are whole numbers, not {one!r}"
-            raise WrongOperator(f"{self.name}: {decorator}: {wrong}")
+    def _check_text(self, decorator: str, text: object) -> None:
+        if callable(text):
+            raise WrongOperator(f"{self.name}: {decorator}: {_missing_parentheses(decorator)}")
+
+    def _check_versions(self, decorator: str, versions: Sequence[object]) -> None:
+        for version in versions:
+            if callable(version):
+                raise WrongOperator(f"{self.name}: {decorator}: {_missing_parentheses(decorator)}")
+            if not isinstance(version, int):
+                problem = f"versions are whole numbers, not {version!r}"
+                raise WrongOperator(f"{self.name}: {decorator}: {problem}")
 
     def _by_version(
-        self, function: Formula, versions: Sequence[int], by: Versions | None, taken: Any = ()
+        self,
+        function: Formula,
+        versions: Sequence[int],
+        build: FormulaBuilder | None,
+        declared: Collection[int] = (),
     ) -> Iterator[tuple[int, Formula]]:
-        made = by(function) if by else dict.fromkeys(versions or self.formulas, function)
-        if not made:
-            there = ", ".join(map(str, opset.versions(self.domain, self.name)))
-            self._wrong(function, f"it names no version (of {there}), nor does one above it")
-        for since in versions or made:
-            self._check(made[since], since)
-            if since in taken:
+        """Yield the version and the formula of each of `versions`, by default of all."""
+        formulas: Mapping[int, Formula]
+        if build:
+            formulas = build(function)
+        else:
+            formulas = dict.fromkeys(versions or self.formulas, function)
+        if not formulas:
+            known = ", ".join(map(str, opset.versions(self.domain, self.name)))
+            self._wrong(function, f"it names no version (of {known}), nor does one above it")
+        for since in versions or formulas:
+            self._check(formulas[since], since)
+            if since in declared:
                 self._wrong(function, f"version {since} of it is declared above already")
-            yield since, made[since]
+            yield since, formulas[since]
 
     def _check(self, function: Formula, since: int) -> None:
         """Raise WrongOperator where a function's signature contradicts the schema."""
@@ -226,18 +257,24 @@ class Operator:
         given = parameters_of(function)
         tensors = [p for p in given if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
         stated = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
-        rest = schema.attributes if keywords(function)[1] else self.ignores
-        problems = _wrong_inputs(tensors, schema.inputs)
-        problems = chain(problems, _wrong_attributes(stated, schema, rest))
+        ignored = schema.attributes if keywords(function)[1] else self.ignores
+        problems = chain(
+            _wrong_inputs(tensors, schema.inputs), _wrong_attributes(stated, schema, ignored)
+        )
         self._wrong(function, *(f"version {since}: {problem}" for problem in problems))
 
     def _wrong(self, function: Formula, *problems: str) -> None:
-        name = getattr(_plain(function), "__name__", "?")
+        name = getattr(_unwrapped(function), "__name__", "?")
         if problems:
-            raise WrongOperator("\n".join(f"{self.name}: {name}: {one}" for one in problems))
+            raise WrongOperator("\n".join(f"{self.name}: {name}: {it}" for it in problems))
 
 
-def _plain(function: Any) -> Any:
+def _missing_parentheses(decorator: str) -> str:
+    return f"parentheses are missing (did you mean @OP.{decorator}(…)?)"
+
+
+def _unwrapped(function: Any) -> Any:
+    """Return the function behind partial applications."""
     while hasattr(function, "func"):
         function = function.func
     return function
@@ -245,7 +282,7 @@ def _plain(function: Any) -> Any:
 
 def located(function: Formula | str, error: BaseException | None = None) -> str:
     """`file:line` of a function, or of what failed in its file, or in the file of that name."""
-    code = getattr(_plain(inspect.unwrap(_plain(function))), "__code__", None)
+    code = getattr(_unwrapped(inspect.unwrap(_unwrapped(function))), "__code__", None)
     file = function if isinstance(function, str) else code.co_filename if code else __file__
     if isinstance(error, SyntaxError):
         return _place(error.filename or file, error.lineno or 1)
@@ -358,16 +395,18 @@ def family(functions: Mapping[str, Any], **options: Any) -> Mapping[str, Operato
             formula = with_parameters(function, schema, taken)
             # Versions of one formula have no mutant of each other.
             made.formulas[since] = shared.setdefault(inspect.signature(formula), formula)
-            made.sound += (Sound("", with_parameters(one, schema, taken), since) for one in others)
+            made.alternatives += (
+                Alternative("", with_parameters(one, schema, taken), since) for one in others
+            )
     return declared
 
 
-def by_step(
+def formula_builder(
     *versions: int, each: Mapping[int, Any] | None = None, options: Collection[str] = ()
 ) -> Callable[[Formula], Callable[..., Mapping[int, Formula]]]:
     """Make formulas of these versions of a function, from the step that it takes first.
 
-    The function thus decorated is what `by` names in `Operator.formula` and other decorators. Of
+    The function thus decorated is what `build` names in `Operator.formula` and other decorators. Of
     `each` version it may take something more, after the step. Its `options` are no attributes:
     whoever calls it may give others than the defaults.
     """
@@ -457,27 +496,28 @@ def _misdeclared(module: str, modules: Mapping[str, str]) -> Iterator[str]:
             yield f"{one.name}: it has no formula"
 
 
-def only_what_is_said() -> AbstractContextManager[None]:
-    """Let formulas raise NotSupported for what the specification leaves open.
+def judging() -> AbstractContextManager[None]:
+    """Make formulas raise NotSupported where a text leaves open what cannot be listed.
 
     The engine answers that as a backend, but what others are judged by must be decided.
     """
-    return setting(_only_said, True)
+    return setting(_is_judging, True)
 
 
-def is_open(why: str, when: Any = True) -> None:
-    """Raise NotSupported, `when` that holds, if none but decided answers are asked for."""
-    unsupported(why, when and _only_said.get() and why not in DECIDED.get())
+def leave_open(reason: str) -> None:
+    """Raise NotSupported for a judge; a backend goes on, and gives one of many right answers."""
+    if _is_judging.get() and reason not in DECIDED.get():
+        raise NotSupported(reason)
 
 
-def unsaid(what: str, when: Any = True) -> None:
-    """Raise NotSupported, `when` that holds, for what has no answer, decided or not."""
-    unsupported(f"nothing is said of {what}", when)
+def raise_unspecified(subject: str) -> NoReturn:
+    """Raise NotSupported, because the text defines no answer for this subject."""
+    raise NotSupported(f"nothing is said of {subject}")
 
 
 def check_one_of(name: str, value: Any, *allowed: Any) -> None:
     """Raise InvalidNode unless an attribute has one of the values that are allowed."""
-    illegal(f"{name} {value!r}; allowed: {', '.join(map(str, allowed))}", value not in allowed)
+    reject(value not in allowed, f"{name} {value!r}; allowed: {', '.join(map(str, allowed))}")
 
 
 def check_shape(name: str, x: Any, shape: Sequence[int]) -> None:

@@ -248,7 +248,7 @@ def _one(
         case model.Rejected(reason, legal):
             if case.rule != "open" and operator_of(case.op) is not None:
                 # What the engine answers, but as undecided, the case may decide.
-                with operators.only_what_is_said():
+                with operators.judging():
                     accepted = _answer(asked.task, asked.inputs) is not None
                 if accepted:
                     message = "the case takes this model for invalid, opcheck's engine accepts it"
@@ -382,7 +382,7 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
 def answers_of(case: Case, node: Node) -> tuple[Want, ...]:
     """The outputs of a case's node; WrongCase where the text forbids it or leaves it open."""
     try:
-        with operators.only_what_is_said():
+        with operators.judging():
             outputs = evaluate.exactly(node)
     except InvalidNode as error:
         if case.model is not None and isinstance(case.expect, model.Computed):

@@ -20,7 +20,7 @@ from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck import opset
 from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
-from opcheck.errors import InvalidNode, NotExpressible, illegal
+from opcheck.errors import InvalidNode, NotExpressible, reject
 from opcheck.model import Array, OutputSpec, Task, TensorType, Typed
 from opcheck.model.case import ATTRIBUTE_TYPES, AttrValue, OpVersion
 from opcheck.opset import direct_ml, onnx_defs, weights
@@ -277,13 +277,13 @@ def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     schema = opset.versions(opset.DML, task.op.name)[1]
     try:
         lacking = [*opset.missing(schema.inputs, task.slots)]
-        illegal(f"{len(task.inputs)} inputs; allowed: {len(schema.inputs)}", lacking)
+        reject(lacking, f"{len(task.inputs)} inputs; allowed: {len(schema.inputs)}")
         stated = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
         wrong = any(isinstance(value, Typed) for value in task.attrs.values())
-        illegal(stated or "no members", wrong or task.attrs.keys() != schema.attributes.keys())
+        reject(wrong or task.attrs.keys() != schema.attributes.keys(), stated or "no members")
         for given, one in zip(task.inputs, schema.inputs, strict=False):
             said = f"{given.dtype} is no data type of {task.op.name}"
-            illegal(said, given.dtype.text not in one.types)
+            reject(given.dtype.text not in one.types, said)
         return (_one_node if task.op.name in direct_ml.LOWERED else _rows)(task)
     except InvalidNode as error:
         raise NotExpressible(f"not expressible as an ONNX graph: {error}") from None
@@ -293,8 +293,8 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """A node of ONNX, between casts where that has other types of booleans or indices."""
     one = direct_ml.LOWERED[task.op.name].chosen(task.attrs)
     attrs, otherwise = one.checked(task.inputs, task.attrs)
-    illegal("ONNX has no stacks of Gemm", one.fits == "matrices" and len(task.inputs[0].shape) > 2)
-    illegal("ONNX rounds halves to even", "TOWARD" in str(task.attrs.get("RoundingMode")))
+    reject(one.fits == "matrices" and len(task.inputs[0].shape) > 2, "ONNX has no stacks of Gemm")
+    reject("TOWARD" in str(task.attrs.get("RoundingMode")), "ONNX rounds halves to even")
     constants = one.constants(task.inputs, task.attrs)
     node = helper.make_node(one.name, [*task.slots, *constants], _output_slots(task))
     node.attribute.extend(_attribute(one.onnx.op, *item) for item in attrs.items())
@@ -306,7 +306,7 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
 
     for n, (tensor, theirs) in enumerate(zip(task.inputs, one.onnx.inputs, strict=False)):
         if tensor.dtype.text not in theirs.types:
-            illegal(f"ONNX has no {one.name} of {tensor.dtype}", len(theirs.types) > 2)
+            reject(len(theirs.types) > 2, f"ONNX has no {one.name} of {tensor.dtype}")
             first("Cast", n, to=BY_TEXT[max(theirs.types)].onnx)
     if task.attrs.get("Mode") == "CONVOLUTION":
         axes = np.arange(2, len(task.inputs[0].shape))
@@ -333,7 +333,7 @@ def _rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     axes: Any = task.attrs.get("Axes", (len(shape) - 1,))
     invalid = direct_ml.invalid_axes(axes, len(shape))
     invalid = invalid or (None if task.attrs else direct_ml.invalid_sizes(shape))
-    illegal(str(invalid), invalid)
+    reject(invalid, str(invalid))
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     order, split = [*kept, *sorted(axes)], len(kept)
     moved = [shape[axis] for axis in order]

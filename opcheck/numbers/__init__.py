@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from opcheck.errors import unsupported
+from opcheck.errors import decline
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Kind, Number
 
@@ -172,7 +172,7 @@ def drawn(shape: Sequence[int], seed: float | None) -> Any:
 
     The same `seed` gives the same ones, None others each time.
     """
-    unsupported("what is computed of numbers drawn at random", in_graph.get())
+    decline(in_graph.get(), "what is computed of numbers drawn at random")
     if (trace := _context.get().trace) is not None:
         trace.add("drawn")
     if (known := share.get()) is not None:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.dtypes import DTYPES
-from opcheck.errors import illegal, unsupported
+from opcheck.errors import decline, reject
 from opcheck.model import Array, Attrs, OpVersion
 from opcheck.opset import DML, Attribute, Parameter, Schema, versions
 
@@ -79,9 +79,9 @@ class Lowered:
     def chosen(self, attrs: Attrs) -> "Lowered":
         """The meaning of these members; raises InvalidNode where `picker` is no such constant."""
         word = str(attrs.get(self.picker, ""))
-        illegal(
-            f"{self.picker} {word!r}; allowed: {', '.join(self.picks)}",
+        reject(
             self.picks and word not in self.picks,
+            f"{self.picker} {word!r}; allowed: {', '.join(self.picks)}",
         )
         return self.picks[word] if self.picks else self
 
@@ -111,8 +111,8 @@ class Lowered:
                 value = np.array(values[one.name], np.float32)
                 found[one.name] = value.astype(dtype.numpy) if alike else value
             lost = alike and dtype.kind == "int" and found[one.name] != np.trunc(value)
-            unsupported(f"{one.name} {value} as {dtype}", lost)
-        unsupported("no number lies between", found.get("min", 0) > found.get("max", np.inf))
+            decline(lost, f"{one.name} {value} as {dtype}")
+        decline(found.get("min", 0) > found.get("max", np.inf), "no number lies between")
         return found
 
     def checked(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Attrs, _Sizes]:
@@ -122,15 +122,15 @@ class Lowered:
             allowed = "{} to {} of them, from 1 on, in all inputs".format(*self.ranks)
             wrong = not self.ranks[0] <= len(shape) <= self.ranks[1] or 0 in shape
             wrong |= self.alike and shape != shapes[0]
-            illegal(f"{tensor.name} has sizes {[*shape]}; allowed: {allowed}", wrong)
+            reject(wrong, f"{tensor.name} has sizes {[*shape]}; allowed: {allowed}")
         sizes = _FITS[self.fits](shapes, attrs) if self.fits else {}
         dtype, types = given[0].dtype.name, self.schema.inputs[0].types
-        illegal(f"{self.name} of {dtype}", "int" in dtype and DTYPES[dtype].text not in types)
+        reject("int" in dtype and DTYPES[dtype].text not in types, f"{self.name} of {dtype}")
         made = {one: [attrs[name] for name in by] for one, by in self.members.items()}
         stated = {one: sum(values[1:], values[0]) for one, values in made.items()}
         for name in filter(attrs.__contains__, WORDS):  # in their order
             words, value = WORDS[name], attrs[name]
-            illegal(f"{name} {value!r}; allowed: {', '.join(words)}", value not in words)
+            reject(value not in words, f"{name} {value!r}; allowed: {', '.join(words)}")
             stated |= words[value]
         known = {**self.fixed, **stated}
         return {n: x for n, x in known.items() if n in self.onnx.attributes}, sizes
@@ -139,7 +139,7 @@ class Lowered:
 def _axes(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
     """Raise InvalidNode for axes that the tensor does not have."""
     wrong = invalid_axes(attrs["Axes"], len(shapes[0]))
-    illegal(str(wrong), wrong)
+    reject(wrong, str(wrong))
     return {}
 
 
@@ -151,35 +151,35 @@ def _indices(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
     """
     (data, indices), Axis, IndexDimensions = shapes, attrs["Axis"], attrs["IndexDimensions"]
     rank, said = len(data), f"InputTensor {[*data]} and IndicesTensor {[*indices]}"
-    illegal(f"{said}; allowed: as many sizes", len(indices) != rank)
-    illegal(f"Axis {Axis}; allowed: 0 to {rank - 1}", not 0 <= Axis < rank)
-    illegal(
-        f"IndexDimensions {IndexDimensions}; allowed: 0 to {rank}", not 0 <= IndexDimensions <= rank
+    reject(len(indices) != rank, f"{said}; allowed: as many sizes")
+    reject(not 0 <= Axis < rank, f"Axis {Axis}; allowed: 0 to {rank - 1}")
+    reject(
+        not 0 <= IndexDimensions <= rank, f"IndexDimensions {IndexDimensions}; allowed: 0 to {rank}"
     )
     first, more = rank - IndexDimensions, IndexDimensions - 1
-    illegal(f"{said}; allowed: 1 before {IndexDimensions} sizes", {*indices[:first]} - {1})
+    reject({*indices[:first]} - {1}, f"{said}; allowed: 1 before {IndexDimensions} sizes")
     sizes = (*data[:Axis], *indices[first:], *data[Axis + 1 :])
     wrong = more > 0 and (more > Axis or {*data[:more]} - {1})
-    unsupported(f"{said}: which ones are left out", wrong and sizes.count(1) >= more)
-    illegal(f"{said}; allowed: an output of {rank} sizes", wrong)
+    decline(wrong and sizes.count(1) >= more, f"{said}: which ones are left out")
+    reject(wrong, f"{said}; allowed: an output of {rank} sizes")
     return {1: indices[first:], -1: (1, *sizes) if more < 0 else sizes[more:]}
 
 
 def _filters(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
     """The sizes of the bias, a vector in ONNX; NotSupported where padding is undecided."""
     (_, filters, *bias), rank = shapes, len(shapes[0])
-    illegal(f"sizes {shapes}; allowed: {rank} in each", {*map(len, shapes)} - {rank})
+    reject({*map(len, shapes)} - {rank}, f"sizes {shapes}; allowed: {rank} in each")
     back = attrs["Direction"] == "BACKWARD"
     channels = filters[1] * attrs["GroupCount"] if back else filters[0]
     like = (1, channels, *[1] * (rank - 2))
-    illegal(f"BiasTensor has sizes {bias}; allowed: {like}", {*bias} - {like})
+    reject({*bias} - {like}, f"BiasTensor has sizes {bias}; allowed: {like}")
     _windows(shapes, {**attrs, "WindowSize": filters[2:]}, back=back)
     for more, end, stride in zip(
         *map(attrs.get, ("OutputPadding", "EndPadding", "Strides")), strict=True
     ):
-        illegal(f"OutputPadding {more}; allowed: 0 or more", more < 0)
-        unsupported(
-            f"OutputPadding {more}: zeros, or sums", more and (not back or end or more >= stride)
+        reject(more < 0, f"OutputPadding {more}; allowed: 0 or more")
+        decline(
+            more and (not back or end or more >= stride), f"OutputPadding {more}: zeros, or sums"
         )
     return {2: (channels,)} if bias else {}
 
@@ -191,7 +191,7 @@ def _matrices(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
         for shape, name in zip(shapes, ("TransA", "TransB"), strict=False)
     )
     wrong = (*a[:-2], a[-1]) != b[:-1] or any(c != (*a[:-1], b[-1]) for c in shapes[2:])
-    illegal(f"sizes {shapes}; allowed: {{…, M, K}}, {{…, K, N}} and {{…, M, N}}", wrong)
+    reject(wrong, f"sizes {shapes}; allowed: {{…, M, K}}, {{…, K, N}} and {{…, M, N}}")
     return {}
 
 
@@ -199,15 +199,15 @@ def _windows(shapes: _Shapes, attrs: Mapping[str, Any], back: bool = False) -> _
     """Raise InvalidNode unless windows fit between the padding, or `back` over the output."""
     sizes = shapes[0][2:]
     lists = {name: value for name, value in attrs.items() if isinstance(value, tuple)}
-    illegal(f"{lists}; allowed: {len(sizes)} numbers", {*map(len, lists.values())} - {len(sizes)})
+    reject({*map(len, lists.values())} - {len(sizes)}, f"{lists}; allowed: {len(sizes)} numbers")
     lists["Sizes"], ones = sizes, (1,) * len(sizes)
     names = "Sizes Strides WindowSize Dilations OutputPadding StartPadding EndPadding".split()
     each = zip(*(lists.get(name, ones) for name in names), strict=True)
     for size, stride, window, dilation, more, *pads in each:
         reach = (window - 1) * dilation
         lacks = sum(pads) - (size - 1) * stride - reach if back else reach + 1 - size - sum(pads)
-        unsupported("an output of OutputPadding alone", back and 0 < lacks <= more)
-        illegal(f"{lists}; allowed: windows that fit", lacks > 0)
+        decline(back and 0 < lacks <= more, "an output of OutputPadding alone")
+        reject(lacks > 0, f"{lists}; allowed: windows that fit")
     return {}
 
 

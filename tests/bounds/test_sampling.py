@@ -11,7 +11,7 @@ import pytest
 from opcheck.compare.outputs import compare, compare_outputs, computed_want
 from opcheck.engine import any_order
 from opcheck.engine.mutants.elements import cut_to_bits
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine.operators import judging
 from opcheck.model import OpVersion
 from tests.computed import evaluate, exactly
 
@@ -84,7 +84,7 @@ def test_boxes_are_selected_as_plain_loops_select_them(center):
         given = middles[:, :, [1, 0, 3, 2]] if center else boxes[:, :, [2, 1, 0, 3]]
         limits = np.array(most), f32(eighths / 8), f32(least)
         inputs = [given.astype(f32), scores.astype(f32), *map(np.asarray, limits)]
-        with only_what_is_said():
+        with judging():
             (got,) = evaluate(BOXES, inputs, {"center_point_box": center}, 1)
         np.testing.assert_array_equal(got, rows)
         sizes.add(len(rows))

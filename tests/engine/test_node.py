@@ -245,5 +245,5 @@ WAVE = np.ones((1, 8, 1), np.float32)
 )
 def test_whether_a_list_of_one_is_a_scalar_is_open(name: str, since: int, inputs: Any) -> None:
     assert evaluate(of(name, since), list(inputs), {})
-    with operators.only_what_is_said(), pytest.raises(NotSupported, match="allowed: a scalar"):
+    with operators.judging(), pytest.raises(NotSupported, match="allowed: a scalar"):
         evaluate(of(name, since), list(inputs), {})

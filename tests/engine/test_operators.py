@@ -18,7 +18,7 @@ from opcheck.engine import dtypes_of, node as engine_node, operators
 from opcheck.engine.evaluate import Evaluation, evaluate
 from opcheck.engine.mutants import mutants_of
 from opcheck.engine.node import Node
-from opcheck.engine.operators import Operator, by_step, every, find, operator
+from opcheck.engine.operators import Operator, every, find, formula_builder, operator
 from opcheck.errors import Exit, InvalidNode, NotSupported, WrongOperator
 from opcheck.model import OpVersion
 from tests.engine.ops.test_node_tests import UNSTATED
@@ -117,7 +117,7 @@ WRONG: dict[str, tuple[str, int, Callable[..., Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("decorator", ["formula", "also_honest", "mutant"])
+@pytest.mark.parametrize("decorator", ["formula", "alternative", "mutant"])
 @pytest.mark.parametrize("what", WRONG)
 def test_a_contradiction_is_refused_with_file_operator_and_difference(what, decorator):
     name, since, function, problem = WRONG[what]
@@ -129,7 +129,7 @@ def test_a_contradiction_is_refused_with_file_operator_and_difference(what, deco
         "\n".join(f"{name}: <lambda>: {one}" for one in problem.splitlines())
     ]
     assert error.value.exit_code is Exit.USAGE
-    assert (op.formulas, op.sound, op.mutants) == ({}, [], [])
+    assert (op.formulas, op.alternatives, op.mutants) == ({}, [], [])
 
 
 def test_what_agrees_with_the_schema_is_taken() -> None:
@@ -155,12 +155,12 @@ def test_two_stars_take_all_attributes_that_are_not_named() -> None:
 
 
 def test_a_step_comes_before_the_inputs_and_options_are_no_attributes() -> None:
-    @by_step(11, 13, options=["times"])
+    @formula_builder(11, 13, options=["times"])
     def of_step(step: Any, input: Any, *, axis: int, times: int = 1) -> Any:
         return step(input, axis) * times
 
     softmax = described("Softmax")
-    softmax.formula(by=partial(of_step, times=3))(lambda input, axis: input + axis)
+    softmax.formula(build=partial(of_step, times=3))(lambda input, axis: input + axis)
     assert softmax.formulas[11] is softmax.formulas[13]
     assert softmax.formulas[13](1, axis=2) == 9
     assert of_step(lambda input, axis: input)[11](1, axis=2) == 1
@@ -174,15 +174,15 @@ def test_versions_are_those_stated_or_those_made_or_all_that_have_a_formula() ->
             (11, 13), lambda input, *, axis: function(input, axis)
         )
 
-    op.formula(by=each)(lambda x, axis: x)
-    op.also_honest("in another way", 13, by=each)(lambda x, axis: x)
+    op.formula(build=each)(lambda x, axis: x)
+    op.alternative("in another way", 13, build=each)(lambda x, axis: x)
 
     @op.mutant("x was answered")
     def same(input: Any, *, axis: int) -> Any:
         return input
 
     assert sorted(op.formulas) == [1, 11, 13]
-    assert [(sound.since, sound.remark) for sound in op.sound] == [(13, "in another way")]
+    assert [(sound.since, sound.remark) for sound in op.alternatives] == [(13, "in another way")]
     assert [(m.since, m.name, m.text) for m in op.mutants] == [
         (since, "same", "x was answered") for since in (1, 11, 13)
     ]
@@ -258,7 +258,7 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("upper):", "upper)", 9, "SyntaxError: expected ':'"),
         ("OP.formula(14)", "OP.formula", 8, "Trilu: formula: parentheses are missing (did you"),
         ("@OP.f", "@OP.mutant\n@OP.f", 8, "mutant: parentheses are missing (did you mean @OP.mut"),
-        ("@OP.f", "@OP.also_honest\n@OP.f", 8, "also_honest: parentheses are missing (did you"),
+        ("@OP.f", "@OP.alternative\n@OP.f", 8, "alternative: parentheses are missing (did you"),
         ("(14)", "('14')", 8, "Trilu: formula: versions are whole numbers, not '14'"),
         ("@OP.f", "@OP.mutant('x', '14')\n@OP.f", 8, "mutant: versions are whole numbers, not '1"),
         ("(14)", "()", 8, "Trilu: formula: it names no version (of 14), nor does one above it"),
@@ -270,7 +270,7 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("import num", "import nnum", 2, "ImportError: cannot import name 'nnumbers'"),
         (TRILU, f"{TRILU}\nraise SystemExit(0)", 12, "SystemExit: 0"),
         ("exact=True", "low='a'", 5, "Trilu: low and high are numbers, not 'a'"),
-        ("@OP.f", "@OP.mutant('x', 14, only=('float31',))\n@OP.f", 8, "'float31' is no dtype (did"),
+        ("@OP.f", "@OP.mutant('x', 14, only=('float31',))\n@OP.f", 8, "'float31' is not a dtype (did"),
         ("    return", "    input[...] = 0\n    return", 10, "assignment destination is read-only"),
         ("xp", "xp", 10, "no function tril; NAMES has "),
         ("xp.tril(input)", "input, k", 8, "the formula returns 2 outputs; allowed: 1"),

@@ -32,7 +32,7 @@ from opcheck.backends import base
 from opcheck.backends.adapters import About, take
 from opcheck.backends.connect import digest
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
-from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean, unsupported
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError, decline, did_you_mean
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
 from opcheck.grouping import sure
@@ -209,7 +209,7 @@ def _judge(status: int, out: str, err: str) -> None:
     if status == 0:
         return
     reason, ending = last_lines(err or out), f"exit status {status}"
-    unsupported(reason or ending, status == UNSUPPORTED)
+    decline(status == UNSUPPORTED, reason or ending)
     if status == NOT_RUN:
         raise BackendUnavailable(reason or ending)
     kind: type[Exception] = CommandFailed

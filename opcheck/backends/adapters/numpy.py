@@ -11,7 +11,7 @@ from opcheck.backends.connect import lead_dtype
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import graph_of
-from opcheck.errors import InvalidNode, NotSupported, unsupported
+from opcheck.errors import InvalidNode, NotSupported, decline
 from opcheck.grouping import sure
 from opcheck.model import GRAPH, Array, BackendInfo, Task
 from opcheck.opset import onnx_defs
@@ -26,10 +26,10 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 
     def prepare(task: Task) -> TaskCall:
         if task.op == GRAPH:
-            unsupported("whole models are computed in native mode only", is_exact)
+            decline(is_exact, "whole models are computed in native mode only")
             return TaskCall(_model(task))
         operator = operator_of(task.op)
-        unsupported(f"the engine has no formula for {task.op}", operator is None)
+        decline(operator is None, f"the engine has no formula for {task.op}")
         native = operator.native.get(task.op.since) if operator else None
 
         def repeated(inputs: Sequence[Array]) -> Bare:

@@ -14,7 +14,7 @@ from onnx.checker import ValidationError
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, only_nodes, own_part
 from opcheck.backends.connect import accepts, blamed, find, runnable
-from opcheck.errors import NotSupported, UsageError, unsupported
+from opcheck.errors import NotSupported, UsageError, decline
 from opcheck.graph import NotExpressible, model_of, output_names
 from opcheck.model import BackendInfo, Task, Tensors
 
@@ -83,7 +83,7 @@ def _answering(interface: Any, way: str, device: str, task: Task) -> Callable[[T
             ask = getattr(interface, name, None)
             # ONNX's own tests leave the device out.
             given = arguments if accepts(ask, *arguments) else arguments[:1]
-            unsupported(f"{name} says no to {device}", callable(ask) and not ask(*given))
+            decline(callable(ask) and not ask(*given), f"{name} says no to {device}")
         if way == "prepare":
             prepared: Any = runnable(run(model, device))
             return lambda inputs: prepared.run([*task.values(inputs).values()])

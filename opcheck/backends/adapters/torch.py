@@ -13,7 +13,7 @@ from opcheck import dtypes, grouping, opset
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes, only_tensors
 from opcheck.engine import axes as ax
-from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.model import Array, BackendInfo, Task, Typed
 
 ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
@@ -82,7 +82,7 @@ class Mapped:
                 raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
             if bound.setdefault(parameter.constraint, dtype) != dtype:
                 raise InvalidNode(f"{self.task.op} takes one type for {parameter.constraint}")
-            unsupported("torch has no strings", x.dtype == object)
+            decline(x.dtype == object, "torch has no strings")
             bits = dtype.name == "bfloat16"
             tensor = torch.tensor(x.view(np.uint16) if bits else x)
             found.append(tensor.view(torch.bfloat16) if bits else tensor)
@@ -139,7 +139,7 @@ def _layer_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any 
 
 def _group_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any) -> Any:
     attrs: dict[str, Any] = {"epsilon": 1e-5, "stash_type": 1, **task.attrs}
-    unsupported("torch's group_norm has no stash_type", attrs["stash_type"] != 1)
+    decline(attrs["stash_type"] != 1, "torch's group_norm has no stash_type")
     if x.shape[1:2] != scale.shape or scale.shape != shift.shape:
         raise InvalidNode("scale and bias have an element for each channel")
     y = torch.nn.functional.group_norm(x, attrs["num_groups"], eps=attrs["epsilon"])
@@ -153,7 +153,7 @@ def _conv(torch: Any, task: Task, x: Any, w: Any, bias: Any = None) -> Any:
     if x.dim() != w.dim() or tuple(attrs.pop("kernel_shape", kernel)) != kernel:
         raise InvalidNode("X has the rank of W, and kernel_shape is that of W")
     axes = ax.windows_of(x.shape, kernel, **attrs).axes
-    unsupported("torch convolves along three axes at the most", len(axes) > 3)
+    decline(len(axes) > 3, "torch convolves along three axes at the most")
     convolve = (torch.conv1d, torch.conv2d, torch.conv3d)[len(axes) - 1]
     steps = [axis.stride for axis in axes], 0, [axis.dilation for axis in axes]
     return convolve(torch.nn.functional.pad(x, _widths(axes)), w, bias, *steps, group)
@@ -171,7 +171,7 @@ def _concat(torch: Any, task: Task, *tensors: Any) -> Any:
         raise InvalidNode(f"{task.op} needs an axis")
     front = (ax.from_the_front if task.op.since < 11 else ax.from_either_end)(axis, x.dim())
     # Torch drops empty vectors, whatever the others' shapes.
-    illegal(f"{task.op} takes one rank", any(other.dim() != x.dim() for other in tensors))
+    reject(any(other.dim() != x.dim() for other in tensors), f"{task.op} takes one rank")
     return torch.cat(tensors, front)
 
 
@@ -191,7 +191,7 @@ def _top_k(torch: Any, task: Task, x: Any, count: Any = None) -> Any:
     k = attrs["k"] if count is None else int(count)
     # Only a whole sort is stable; topk is not.
     axis = ax.from_either_end(attrs["axis"], x.dim())
-    illegal(f"k {k}; the axis has {x.shape[axis]} elements", not 0 <= k <= x.shape[axis])
+    reject(not 0 <= k <= x.shape[axis], f"k {k}; the axis has {x.shape[axis]} elements")
     found = torch.sort(x, dim=axis, descending=attrs["largest"] == 1, stable=True)
     return tuple(part.narrow(axis, 0, k) for part in found)
 
@@ -201,7 +201,7 @@ def _cast(torch: Any, task: Task, x: Any) -> Any:
     schema = opset.describe("", "Cast", task.opset)
     if dtype is None or schema is None or dtype.text not in schema.outputs[0].types:
         raise InvalidNode(f"to {task.attrs.get('to')!r} names no type that the output may have")
-    unsupported(f"the mapping on torch has no {dtype}", dtype.name not in dtypes.BASIC)
+    decline(dtype.name not in dtypes.BASIC, f"the mapping on torch has no {dtype}")
     return x.to(getattr(torch, dtype.name))
 
 
@@ -224,7 +224,7 @@ def _named(name: str, torch: Any, task: Task, x: Any, **attrs: Any) -> Any:
 
 def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
     """A function of floats, with the attributes of the node or their defaults."""
-    unsupported(f"{task.op} of {x.dtype}", not x.is_floating_point())
+    decline(not x.is_floating_point(), f"{task.op} of {x.dtype}")
     schema = grouping.sure(opset.describe("", task.op.name, task.opset))
     names = schema.attributes.keys() - {"consumed_inputs"}
     attrs = {name: task.attrs.get(name, schema.attributes[name].default) for name in names}

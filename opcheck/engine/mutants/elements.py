@@ -11,7 +11,7 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faults, faulty
-from opcheck.errors import illegal
+from opcheck.errors import reject
 from opcheck.model import Array
 
 #: Elements that a vector register or a warp holds.
@@ -123,7 +123,7 @@ def _cut(original: Any, *arrays: Any) -> Any:
 
 def _refused(when: Callable[..., bool], original: Any, *arrays: Any) -> Any:
     made = original(*arrays)
-    illegal("no such broadcasting", when(made[0].shape, [x.shape for x in arrays]))
+    reject(when(made[0].shape, [x.shape for x in arrays]), "no such broadcasting")
     return made
 
 

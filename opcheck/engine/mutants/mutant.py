@@ -15,7 +15,7 @@ from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula
-from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers import FaultFunction, Faults
 
 #: The dtypes in which something is wrong; None for all.
@@ -178,7 +178,7 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
     """The right answer, but for nodes that are refused though they are legal."""
 
     def read(node: Node) -> Node:
-        illegal(text, node.is_legal and when(node))
+        reject(node.is_legal and when(node), text)
         return node
 
     return reading(name, text, read, **where)

@@ -22,7 +22,7 @@ from opcheck.engine.mutants.elements import WIDTHS, through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.operators import FLOATING
-from opcheck.errors import InvalidNode, illegal
+from opcheck.errors import InvalidNode, reject
 from opcheck.grouping import picked
 from opcheck.model import Array
 
@@ -86,7 +86,7 @@ def of_windows(fault: WindowFault, _: Any, *arguments: Any, **named: Any) -> Win
 def planned(outer: tuple[int, int], axes: Iterable[Axis]) -> Windows:
     """Windows along these axes; raises InvalidNode, or MemoryError, where there can be none."""
     windows = Windows(outer, tuple(axes))
-    illegal("the output's size is negative", min(windows.shape[2:]) < 0)
+    reject(min(windows.shape[2:]) < 0, "the output's size is negative")
     check_size(windows.shape)
     return windows
 
@@ -123,7 +123,7 @@ def _accepting(
 
 
 def _refusing(when: Callable[[Axis], bool], asked: WindowArguments, right: Windows) -> Windows:
-    illegal("not supported", any(map(when, right.axes)))
+    reject(any(map(when, right.axes)), "not supported")
     return right
 
 

@@ -8,9 +8,16 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import elements_at, stretches
-from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.engine.operators import (
+    check_one_of,
+    check_shape,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
 from opcheck.engine.ops import softmax
-from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
@@ -45,7 +52,7 @@ def split(x, count):
     """The heads of each token, as an axis before that of tokens."""
     if x.ndim == 4:
         return x
-    illegal(f"{count} heads of {x.shape[2]} elements", not count or count < 1 or x.shape[2] % count)
+    reject(not count or count < 1 or x.shape[2] % count, f"{count} heads of {x.shape[2]} elements")
     return xp.permute_dims(xp.reshape(x, (*x.shape[:2], count, x.shape[2] // count)), (0, 2, 1, 3))
 
 
@@ -54,7 +61,8 @@ def masked(since, mask, shape, least):
     if mask is None:
         return None, None
     if mask.ndim and mask.shape[-1] < shape[-1] and since > 23:
-        unsaid("whether one element is padded or broadcast", mask.shape[-1] == 1)
+        if mask.shape[-1] == 1:
+            raise_unspecified("whether one element is padded or broadcast")
         if mask.shape[-1] < least:
             raise InvalidNode(f"attn_mask of {mask.shape[-1]} keys, and {least} are no padding")
         tail = np.zeros((*mask.shape[:-1], shape[-1] - mask.shape[-1]), mask.dtype)
@@ -63,7 +71,8 @@ def masked(since, mask, shape, least):
     if mask.dtype == bool:
         return bare(mask), None
     values = xp.values_of(mask)
-    unsaid("adding infinity or NaN", not np.isfinite(values).all(where=values != -np.inf))
+    if not np.isfinite(values).all(where=values != -np.inf):
+        raise_unspecified("adding infinity or NaN")
     return values != -np.inf, xp.where(values != -np.inf, mask, 0.0)
 
 
@@ -94,14 +103,14 @@ def of_heads(computed, split=split):
         past, valid = (past_key, past_value), nonpad_kv_seqlen
         if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
             raise InvalidNode(f"ranks {Q.ndim}, {K.ndim} and {V.ndim}; allowed: all 3 or 4")
-        illegal("past_key or past_value alone", (past_key is None) != (past_value is None))
+        reject((past_key is None) != (past_value is None), "past_key or past_value alone")
         present = {1, 2}.intersection(used)
         if valid is not None and (past_key is not None or present):
             raise InvalidNode("nonpad_kv_seqlen together with past or present")
         if Q.ndim == 4 and (q_num_heads is not None or kv_num_heads is not None):
-            is_open("nothing is said of numbers of heads of tensors of four axes")
+            leave_open("nothing is said of numbers of heads of tensors of four axes")
         if len(present) == 1 or (not present) != (past_key is None):
-            is_open("it is not said whether past may be used without present, or the reverse")
+            leave_open("it is not said whether past may be used without present, or the reverse")
         q, k, v = split(Q, q_num_heads), split(K, kv_num_heads), split(V, kv_num_heads)
         if (
             k.shape[:3] != v.shape[:3]
@@ -113,7 +122,7 @@ def of_heads(computed, split=split):
             for old, new in zip(past, (k, v), strict=True):
                 if old.ndim != 4 or old.shape[:2] + old.shape[3:] != new.shape[:2] + new.shape[3:]:
                     raise InvalidNode(f"past of shape {list(old.shape)} before {list(new.shape)}")
-            illegal("past tensors of different lengths", past_key.shape[2] != past_value.shape[2])
+            reject(past_key.shape[2] != past_value.shape[2], "past tensors of different lengths")
             k, v = (xp.concat([old, new], axis=2) for old, new in zip(past, (k, v), strict=True))
         if qk_matmul_output_mode not in range(4) or softmax_precision not in (None, 1, 10, 11, 16):
             raise InvalidNode(f"mode {qk_matmul_output_mode}, precision {softmax_precision}")
@@ -126,7 +135,7 @@ def of_heads(computed, split=split):
             raise NotSupported("nothing is said of numbers below these, or of other flags")
         least, offset = 0, past_key.shape[2] if past_key is not None else 0
         if valid is not None:
-            illegal(f"nonpad_kv_seqlen of shape {list(valid.shape)}", valid.shape != q.shape[:1])
+            reject(valid.shape != q.shape[:1], f"nonpad_kv_seqlen of shape {list(valid.shape)}")
             if valid.size and not 0 <= valid.min() <= valid.max() <= k.shape[2]:
                 raise NotSupported("nothing is said of lengths below 0 or beyond the keys")
             least, valid = int(valid.max(initial=0)), valid.reshape(-1, 1, 1, 1)
@@ -156,7 +165,7 @@ def of_heads(computed, split=split):
         return y, k, v, qk
 
     new = ("nonpad_kv_seqlen", "left_window_size", "right_window_size")
-    return {**by_step(23, options=new)(formula)(23), **by_step(24, 25)(formula)(24)}
+    return {**formula_builder(23, options=new)(formula)(23), **formula_builder(24, 25)(formula)(24)}
 
 
 def attended(heads):
@@ -209,7 +218,8 @@ def computed(
     capped = limited(scores, heads.softcap, kept) if heads.softcap else scores
     allowed = attended(heads)
     finite = (xp.isfinite(x).all() for x in (heads.q, k, v))
-    is_open("nothing is said of what is masked and no number", not (allowed.all() or all(finite)))
+    if not (allowed.all() or all(finite)):
+        leave_open("nothing is said of what is masked and no number")
     more = capped if heads.more is None else kept(capped + heads.more)
     biased = xp.where(allowed, more, -np.inf)
     none = ~allowed.any(axis=-1, keepdims=True)
@@ -233,10 +243,12 @@ def root_in_float32(heads):
     return float(np.sqrt(np.float32(default if heads.scale is None else heads.scale)))
 
 
-OP.formula(by=of_heads)(computed)
-OP.also_honest("", by=of_heads)(partial(computed, shares=shares_in_blocks))
+OP.formula(build=of_heads)(computed)
+OP.alternative("", build=of_heads)(partial(computed, shares=shares_in_blocks))
 # The function body rounds what lies between operators, and takes the softmax in the same precision.
-OP.also_honest("", by=of_heads)(partial(computed, root=root_in_float32, keep=stored, computes=True))
+OP.alternative("", build=of_heads)(
+    partial(computed, root=root_in_float32, keep=stored, computes=True)
+)
 
 
 def changed(change):
@@ -336,15 +348,15 @@ OP.mutant_table(
             lambda h: (computed(h)[0], computed(h._replace(scale=1.0) if h.mode == 0 else h)[1]),
         ),
     },
-    by=of_heads,
+    build=of_heads,
 )
 OP.mutant(
-    "keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended", by=of_heads
+    "keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended", build=of_heads
 )(changed(lambda h: {"valid": None}))
 OP.mutant(
     "the heads' first elements came first, then their second ones, and so on",
     name="heads_last",
-    by=lambda split: of_heads(computed, split),
+    build=lambda split: of_heads(computed, split),
 )(
     lambda x, count: (
         x
@@ -361,7 +373,7 @@ OP.mutant(
 GATED, DELTA = ("gated", "gated_delta"), ("delta", "gated_delta")
 
 
-@by_step(27, options=["order"])
+@formula_builder(27, options=["order"])
 def of_tokens(
     recurrence,
     query,
@@ -396,13 +408,14 @@ def of_tokens(
         (decay, GATED, [(kv_num_heads,), (kv_num_heads * size,)]),
         (beta, DELTA, [(kv_num_heads,), (1,)]),
     ):
-        illegal(f"rule {update_rule} without decay or beta", x is None and update_rule in rules)
+        reject(x is None and update_rule in rules, f"rule {update_rule} without decay or beta")
         if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in lasts):
             raise InvalidNode(f"decay or beta of shape {list(x.shape)}")
         if x is not None and update_rule not in rules:
-            is_open("nothing is said of decay or beta where the rule has none")
+            leave_open("nothing is said of decay or beta where the rule has none")
         parts.append(x if x is None or update_rule in rules else None)
-    unsaid("keys of no elements, or of such scales", not size or not math.isfinite(scale))
+    if not size or not math.isfinite(scale):
+        raise_unspecified("keys of no elements, or of such scales")
     g, rate = (x if x is None else split(x, min(x.shape[2], kv_num_heads)) for x in parts)
     past = np.zeros(state, np.float32) if past_state is None else past_state
     group = (batches, kv_num_heads, heads // kv_num_heads, tokens, size)
@@ -416,7 +429,7 @@ def of_tokens(
     return xp.astype(y, query.dtype), xp.astype(now, kind)
 
 
-@LINEAR.formula(by=of_tokens)
+@LINEAR.formula(build=of_tokens)
 def by_token(q, k, v, state, g, beta, gate=xp.exp, early=False, undecayed=False):
     states, errors = [state], []
     for t in range(k.shape[2]):
@@ -465,7 +478,7 @@ def as_they_spread(errors, q, k, g, beta):
     return xp.permute_dims(of_y, (0, 1, 3, 2, 4)), total[:, :, -size:]
 
 
-@LINEAR.also_honest("", by=of_tokens)
+@LINEAR.alternative("", build=of_tokens)
 def at_once(q, k, v, state, g, beta):
     """As chunks that are computed in parallel, without the states between."""
     if not k.shape[2]:
@@ -537,17 +550,19 @@ LINEAR.mutant_table(
             ),
         ),
     },
-    by=of_tokens,
+    build=of_tokens,
 )
 LINEAR.mutant(
     "the heads of the keys served those of the queries in turns",
     name="heads_in_turns",
-    by=partial(of_tokens, order=lambda heads, count: np.arange(heads).reshape(-1, count).T.ravel()),
+    build=partial(
+        of_tokens, order=lambda heads, count: np.arange(heads).reshape(-1, count).T.ravel()
+    ),
 )(by_token)
 
 
 # RotaryEmbedding: pairs of elements of each head turned by an angle of the token's place.
-@by_step(23, options=["at"])
+@formula_builder(23, options=["at"])
 def of_pairs(
     turned,
     X,
@@ -561,10 +576,11 @@ def of_pairs(
     at=lambda positions: positions,
 ):
     """Version 23, from `turned(x, cos, sin, size, apart)` of the heads of each token."""
-    illegal(f"X of rank {X.ndim}; allowed: 3, 4", X.ndim not in (3, 4))
+    reject(X.ndim not in (3, 4), f"X of rank {X.ndim}; allowed: 3, 4")
     if X.ndim == 3 and (num_heads is None or num_heads < 1 or X.shape[2] % num_heads):
         raise InvalidNode(f"num_heads {num_heads} of X {list(X.shape)}")
-    is_open("nothing is said of flags other than 0 and 1", interleaved not in (0, 1))
+    if interleaved not in (0, 1):
+        leave_open("nothing is said of flags other than 0 and 1")
     whole = X.shape[2] // num_heads if X.ndim == 3 else X.shape[3]
     size = rotary_embedding_dim or whole
     if whole % 2 or size % 2 or not 0 <= size <= whole:
@@ -583,7 +599,7 @@ def of_pairs(
     return swapped(y) if X.ndim == 4 else xp.reshape(y, X.shape)
 
 
-@ROTARY.formula(by=of_pairs)
+@ROTARY.formula(build=of_pairs)
 def turned(x, cos, sin, size, apart):
     """The first `size` elements turned: a pair is neighbors, or else elements half of it apart."""
     order = ordered(x, size, apart)
@@ -653,10 +669,10 @@ ROTARY.mutant_table(
             ),
         ),
     },
-    by=of_pairs,
+    build=of_pairs,
 )
 ROTARY.mutant(
     "positions were ignored, and tokens counted from 0",
     name="places_in_order",
-    by=partial(of_pairs, at=lambda x: x * 0 + np.arange(x.shape[1])),
+    build=partial(of_pairs, at=lambda x: x * 0 + np.arange(x.shape[1])),
 )(turned)

@@ -12,8 +12,15 @@ import numpy as np
 from opcheck import dtypes, numbers as xp, opset
 from opcheck.engine.axes import common_shape, distinct, from_either_end, listed, scalar, stretches
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
-from opcheck.engine.operators import by_step, family, is_open, operator, unsaid, with_parameters
-from opcheck.errors import InvalidNode, illegal
+from opcheck.engine.operators import (
+    family,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+    with_parameters,
+)
+from opcheck.errors import InvalidNode, reject
 from opcheck.grouping import sure
 
 NAMES = """Det Einsum Gemm MatMul
@@ -26,10 +33,10 @@ _TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
 
 def _matmul(product, A, B):
     """`product(a, b)` of matrices, or of stacks of them; a vector is a row of A, a column of B."""
-    illegal("a scalar is no matrix", not (A.ndim and B.ndim))
+    reject(not (A.ndim and B.ndim), "a scalar is no matrix")
     a = xp.expand_dims(A, axis=0) if A.ndim == 1 else A
     b = xp.expand_dims(B, axis=1) if B.ndim == 1 else B
-    illegal(f"A has rows of {a.shape[-1]}, B columns of {b.shape[-2]}", a.shape[-1] != b.shape[-2])
+    reject(a.shape[-1] != b.shape[-2], f"A has rows of {a.shape[-1]}, B columns of {b.shape[-2]}")
     stack = common_shape(a.shape[:-2], b.shape[:-2])
     rows, columns = a.shape[-2:-1] * (A.ndim > 1), b.shape[-1:] * (B.ndim > 1)
     return xp.reshape(product(a, b), (*stack, *rows, *columns))
@@ -37,25 +44,27 @@ def _matmul(product, A, B):
 
 def _gemm(combined, A, B, C=None, *, alpha, beta, transA, transB, broadcast=None):
     """`combined(a, b, C, alpha, beta)` of the matrices to be multiplied."""
-    illegal(f"A of rank {A.ndim} and B of rank {B.ndim}; allowed: 2", A.ndim != 2 or B.ndim != 2)
+    reject(A.ndim != 2 or B.ndim != 2, f"A of rank {A.ndim} and B of rank {B.ndim}; allowed: 2")
     a = xp.permute_dims(A, (1, 0)) if transA else A
     b = xp.permute_dims(B, (1, 0)) if transB else B
     shape = a.shape[0], b.shape[1]
-    illegal(f"A' has rows of {a.shape[1]}, B' columns of {b.shape[0]}", a.shape[1] != b.shape[0])
+    reject(a.shape[1] != b.shape[0], f"A' has rows of {a.shape[1]}, B' columns of {b.shape[0]}")
     if C is not None:
         stretches("C", C, np.broadcast_to(0, shape))
         if broadcast == 0 and C.shape != shape:
             raise InvalidNode(f"C of shape {list(C.shape)} without broadcast; allowed: {shape}")
-        is_open("how C stretches", broadcast and C.size != 1 and C.shape not in (shape, shape[1:]))
+        if broadcast and C.size != 1 and C.shape not in (shape, shape[1:]):
+            leave_open("how C stretches")
     return combined(a, b, C, alpha, beta)
 
 
 def _times(factor, x):
     if factor == 0 and not xp.isfinite(x).all():
-        is_open("nothing is said of 0 times what is no number, which BLAS leaves out")
+        leave_open("nothing is said of 0 times what is no number, which BLAS leaves out")
     if factor == 1 or x.dtype.kind not in "iu":
         return x if factor == 1 else x * factor
-    unsaid("how multiples become integers", factor % 1 or not abs(factor) < 1 << 31)
+    if factor % 1 or not abs(factor) < 1 << 31:
+        raise_unspecified("how multiples become integers")
     return x * np.asarray(int(factor)).astype(x.dtype)
 
 
@@ -99,7 +108,7 @@ def _einsum(read, *Inputs, equation):
     out = out if arrow else dots + sorted(one for one in letters if every.count(one) == 1)
     wild = len({*out}) < len(out) or not {*dots} <= {*out} or ("..." in last) > len(ranks)
     if wild or any(len(lengths[one]) > 1 for one in letters):
-        unsaid("letters of 1 and more, or twice in the output")
+        raise_unspecified("letters of 1 and more, or twice in the output")
     inner = [one for one in lengths if one not in out]
     if len(Inputs) == 1:
         grid = np.ix_(*(range(*lengths[one]) for one in (*out, *inner)))
@@ -174,21 +183,22 @@ _MUTANTS: dict[str, dict[str, tuple[str, Any]]] = {
     },
 }
 for _name, _table in _MUTANTS.items():
-    OPS[_name].mutant_table(_table, by=partial(with_step, _name))
+    OPS[_name].mutant_table(_table, build=partial(with_step, _name))
 
 
 # Det: determinants of square matrices.
-@by_step(11, 22, options=["finish"])
+@formula_builder(11, 22, options=["finish"])
 def of_matrices(determinants, X, *, finish=lambda y: y):
     """The formulas of both versions, from `determinants(X)` of matrices of 2×2 or more."""
-    illegal(f"{list(X.shape)} are no square matrices", X.ndim < 2 or X.shape[-1] != X.shape[-2])
+    reject(X.ndim < 2 or X.shape[-1] != X.shape[-2], f"{list(X.shape)} are no square matrices")
     n = X.shape[-1]
-    unsaid("matrices of nothing, of infinity or NaN", not n or (n > 1 and not xp.isfinite(X).all()))
+    if not n or (n > 1 and not xp.isfinite(X).all()):
+        raise_unspecified("matrices of nothing, of infinity or NaN")
     return finish(X[..., 0, 0] if n == 1 else xp.astype(determinants(X), X.dtype))
 
 
 # The value is computed in whole numbers, because elimination loses what a singular matrix is about.
-@DET.formula(by=of_matrices)
+@DET.formula(build=of_matrices)
 def eliminated(X):
     """The determinants, as near as the elimination with pivots gets in an arithmetic."""
     values = xp.values_of(X)
@@ -267,14 +277,14 @@ def room(a):
     return first + rest * 2.0**24 + n * np.prod(sizes), deviation + np.prod(sizes)
 
 
-DET.also_honest(
+DET.alternative(
     "where determinants are exponentials of sums of logarithms",
-    by=partial(of_matrices, finish=lambda y: xp.sign(y) * xp.exp(xp.log(xp.abs(y)))),
+    build=partial(of_matrices, finish=lambda y: xp.sign(y) * xp.exp(xp.log(xp.abs(y)))),
 )(eliminated)
 
 
 # Kernels of small matrices have the formula, which is not as near to singular matrices.
-@DET.also_honest("", by=of_matrices)
+@DET.alternative("", build=of_matrices)
 def by_minors(X):
     n = X.shape[-1]
     if n > 4:
@@ -303,7 +313,7 @@ DET.mutant_table(
             lambda x: np.prod(np.diag(x)),
         ),
     },
-    by=lambda change: of_matrices(
+    build=lambda change: of_matrices(
         lambda X: np.array(
             [change(x) for x in X.astype(np.float64).reshape(-1, *X.shape[-2:])]
         ).reshape(X.shape[:-2])
@@ -337,7 +347,7 @@ def _mean(x, **over):
     total, size = np.sum(x, **over), np.abs(np.sum(x, **over, dtype=np.float64))
     n = x.size // max(1, total.size)
     if (total.size and not n) or (total % max(n, 1)).any() or (size >= np.iinfo(x.dtype).max).any():
-        unsaid("means that are no integers, or of sums out of range")
+        raise_unspecified("means that are no integers, or of sums out of range")
     return total // max(n, 1)
 
 
@@ -372,15 +382,17 @@ def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axe
     along = distinct(stated, x.ndim) or (() if noop else tuple(range(x.ndim)))
     whole = x if along else xp.expand_dims(x, axis=0)
     made = function(whole, axis=along or (0,), keepdims=bool(along and keepdims))
-    is_open("nothing is said of flags other than 0 and 1", not {keepdims, noop} <= {0, 1})
+    if not {keepdims, noop} <= {0, 1}:
+        leave_open("nothing is said of flags other than 0 and 1")
     negative = schema.op.since == 1 and min(stated, default=0) < 0
     if negative or ("axes" in schema.attributes and axes == ()):
-        is_open("nothing is said of negative axes in version 1, nor of an empty list of them")
+        leave_open("nothing is said of negative axes in version 1, nor of an empty list of them")
     said = "set of values yields" in schema.doc and schema.op.name != "ReduceMean"
     if made.size and not (said or all(x.shape[axis] for axis in along)):
-        is_open("nothing is said of what is made of no values")
+        leave_open("nothing is said of what is made of no values")
     if x.dtype.kind in "iu" and made.dtype.kind == "f":
-        unsaid("how reals become integers", (made if "Log" in schema.op.name else made % 1).any())
+        if (made if "Log" in schema.op.name else made % 1).any():
+            raise_unspecified("how reals become integers")
         made = made.astype(x.dtype)
     return made
 
@@ -407,7 +419,7 @@ for _name, _functions in FUNCTIONS.items():
     # Types in which logarithms are seldom whole numbers.
     _none = ("int32", "int64", "uint32", "uint64") if "Log" in _name else ()
     _made = operator(_name, exact=_name in ("ReduceMax", "ReduceMin"), constant=_none)
-    _made.ways(partial(_by_schema, _name), *_functions)
+    _made.formula_and_alternatives(partial(_by_schema, _name), *_functions)
     _made.mutant_table(
         {
             "first_of_the_axes_alone": (
@@ -419,14 +431,15 @@ for _name, _functions in FUNCTIONS.items():
                 lambda axes, r: tuple((axis + 1) % r for axis in axes),
             ),
         },
-        by=partial(_along_others, _name, _functions[0]),
+        build=partial(_along_others, _name, _functions[0]),
     )
 
 
 def _along(scan, x, axis, *, exclusive, reverse):
     """The formula of all versions, from `scan(x, axis, exclusive, reverse)`."""
     place = from_either_end(scalar("axis", axis), x.ndim)
-    is_open("nothing is said of flags other than 0 and 1", not {exclusive, reverse} <= {0, 1})
+    if not {exclusive, reverse} <= {0, 1}:
+        leave_open("nothing is said of flags other than 0 and 1")
     return scan(x, place, exclusive, reverse)
 
 
@@ -501,6 +514,8 @@ for _name, _accumulate, _start, _less in (
     ("CumSum", xp.cumulative_sum, 0, np.subtract),
 ):
     _made, _right = operator(_name), partial(_scan, _accumulate, _start)
-    _all = by_step(*opset.versions("", _name))(_along)
-    _made.formula(by=_all)(_right)
-    _made.mutant_table(_WRONG, by=lambda way, of=_all, how=(_right, _less): of(partial(way, *how)))
+    _all = formula_builder(*opset.versions("", _name))(_along)
+    _made.formula(build=_all)(_right)
+    _made.mutant_table(
+        _WRONG, build=lambda way, of=_all, how=(_right, _less): of(partial(way, *how))
+    )

@@ -6,8 +6,14 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, scalar
-from opcheck.engine.operators import by_step, check_one_of, check_shape, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.engine.operators import (
+    check_one_of,
+    check_shape,
+    formula_builder,
+    operator,
+    raise_unspecified,
+)
+from opcheck.errors import InvalidNode, NotSupported, decline, reject
 
 NAMES = """If Loop Scan SequenceMap"""
 IF, LOOP, SCAN, MAP = map(operator, NAMES.split())
@@ -25,23 +31,24 @@ def decided(name, condition):
     raise NotSupported(f"rounding decides {name}")
 
 
-@by_step(*_VERSIONS)
+@formula_builder(*_VERSIONS)
 def branch(chosen, cond, *, then_branch, else_branch):
     numbers = [len(one.body.outputs) for one in (then_branch, else_branch)]
-    illegal(f"branches of {numbers} outputs", len({*numbers}) > 1)
+    reject(len({*numbers}) > 1, f"branches of {numbers} outputs")
     return chosen(cond, then_branch, else_branch)
 
 
-@IF.formula(by=branch)
+@IF.formula(build=branch)
 def taken(cond, then_branch, else_branch):
-    illegal(f"cond has {cond.size} elements; allowed: 1", cond.size != 1)
+    reject(cond.size != 1, f"cond has {cond.size} elements; allowed: 1")
     return then_branch() if decided("cond", xp.reshape(cond, ())) else else_branch()
 
 
 def stacked(values, axis=0):
     """The results of all iterations, along a new axis."""
-    unsaid("scan outputs that are no tensors", any(isinstance(x, list) for x in values))
-    illegal(f"scan outputs shaped {[x.shape for x in values]}", len({x.shape for x in values}) > 1)
+    if any(isinstance(x, list) for x in values):
+        raise_unspecified("scan outputs that are no tensors")
+    reject(len({x.shape for x in values}) > 1, f"scan outputs shaped {[x.shape for x in values]}")
     return xp.stack(values, axis=from_either_end(axis, len(values[0].shape) + 1))
 
 
@@ -56,7 +63,7 @@ def goes_on(n, most, keep, has_cond):
     return (most is None or n < most) and (keep or not has_cond)
 
 
-@by_step(*_VERSIONS, options=["numbered", "carried", "gathered"])
+@formula_builder(*_VERSIONS, options=["numbered", "carried", "gathered"])
 def loop(
     runs,
     M=None,
@@ -70,29 +77,31 @@ def loop(
     # "Should be a scalar", the text says of both.
     most = None if M is None else scalar("M", M)
     keep = cond is None or decided("cond", cond)
-    unsaid("a loop that nothing ends", most is None and cond is None)
+    if most is None and cond is None:
+        raise_unspecified("a loop that nothing ends")
     states, rows = [*v_initial], []
     for n in count():
         if not runs(n, most, keep, cond is not None):
             break
-        unsupported(f"more than {_MOST} iterations", n >= _MOST)
+        decline(n >= _MOST, f"more than {_MOST} iterations")
         found = body(np.array(numbered(n)), np.array(keep), *states)
-        illegal("a body without a condition", not found)
+        reject(not found, "a body without a condition")
         new, row = split(body, states, found[1:])
         states = carried([*new], [*v_initial])
         rows.append(row)
         keep = decided("what the body says of cond", found[0])
-    unsaid("scan outputs of no iteration", not rows and len(body.body.outputs) > 1 + len(states))
+    if not rows and len(body.body.outputs) > 1 + len(states):
+        raise_unspecified("scan outputs of no iteration")
     return (*states, *(gathered([*column]) for column in zip(*rows, strict=True)))
 
 
-LOOP.formula(by=loop)(goes_on)
+LOOP.formula(build=loop)(goes_on)
 
 
 def flags(name, given, many):
     """A list of 0 and 1, all 0 if it is not stated."""
     listed = given or (0,) * many
-    illegal(f"{name} {list(listed)}; allowed: {many} numbers", len(listed) != many)
+    reject(len(listed) != many, f"{name} {list(listed)}; allowed: {many} numbers")
     for one in listed:
         check_one_of(name, one, 0, 1)
     return listed
@@ -106,7 +115,7 @@ def part(x, position, axis=0):
 def scanned(sequence, body, states, inputs, axes, backward):
     """The states after a scan, and what iterations add; `sequence` orders the positions."""
     lengths = {x.shape[axis] for x, axis in zip(inputs, axes, strict=True)}
-    illegal(f"scan inputs of lengths {sorted(lengths)}", len(lengths) > 1)
+    reject(len(lengths) > 1, f"scan inputs of lengths {sorted(lengths)}")
     [length] = lengths
     rows = []
     for n in range(length):
@@ -114,7 +123,8 @@ def scanned(sequence, body, states, inputs, axes, backward):
         elements = [part(x, sequence(length, n, back), axis) for x, axis, back in triples]
         states, row = split(body, states, body(*states, *elements))
         rows.append(row)
-    unsaid("scan outputs of no iteration", not rows and len(body.body.outputs) > len(states))
+    if not rows and len(body.body.outputs) > len(states):
+        raise_unspecified("scan outputs of no iteration")
     return states, rows
 
 
@@ -124,18 +134,19 @@ def in_turn(length, n, back):
 
 def parts_of(given, num_scan_inputs):
     states = len(given) - num_scan_inputs
-    illegal(f"num_scan_inputs {num_scan_inputs} of {len(given)}", num_scan_inputs < 1 or states < 0)
+    reject(num_scan_inputs < 1 or states < 0, f"num_scan_inputs {num_scan_inputs} of {len(given)}")
     return given[:states], given[states:]
 
 
 def _axes(name, given, ranks, negative):
     axes = given or (0,) * len(ranks)
-    illegal(f"{name} {list(axes)}; allowed: {len(ranks)} axes", len(axes) != len(ranks))
-    unsaid(f"a negative axis in {name}", not negative and min(axes, default=0) < 0)
+    reject(len(axes) != len(ranks), f"{name} {list(axes)}; allowed: {len(ranks)} axes")
+    if not negative and min(axes, default=0) < 0:
+        raise_unspecified(f"a negative axis in {name}")
     return [from_either_end(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
 
 
-@by_step(each={9: False, **dict.fromkeys([11, *_TYPES_CAME], True)}, options=["gathered"])
+@formula_builder(each={9: False, **dict.fromkeys([11, *_TYPES_CAME], True)}, options=["gathered"])
 def scan(
     sequence,
     negative,
@@ -161,10 +172,10 @@ def scan(
     return (*states, *map(gathered, turned, along))
 
 
-SCAN.formula(by=scan)(in_turn)
+SCAN.formula(build=scan)(in_turn)
 
 
-@by_step(8)
+@formula_builder(8)
 def scan_of_batches(
     sequence, sequence_lens=None, *initial_state_and_scan_inputs, body, num_scan_inputs, directions
 ):
@@ -176,27 +187,29 @@ def scan_of_batches(
     if len(batches := {x.shape[0] for x in given}) > 1:
         raise InvalidNode(f"batches of {sorted(batches)}")
     [batch], [longest, *others] = batches, {x.shape[1] for x in inputs}
-    illegal(f"scan inputs of lengths {sorted([longest, *others])}", others)
+    reject(others, f"scan inputs of lengths {sorted([longest, *others])}")
     check_shape("sequence_lens", sequence_lens, (batch,))
     lengths = [longest] * batch if sequence_lens is None else sequence_lens.tolist()
     if lengths and not 0 <= min(lengths) <= max(lengths) <= longest:
         raise InvalidNode(f"sequence_lens {lengths}; allowed: 0 to {longest}")
-    unsaid("no batches", not batch)
+    if not batch:
+        raise_unspecified("no batches")
     found = []
     for n, length in enumerate(lengths):
         cut = [xp.take(part(x, n), np.arange(length), axis=0) for x in inputs]
         begin = [part(x, n) for x in first]
         states, rows = scanned(sequence, body, begin, cut, [0] * len(cut), backward)
         has_rows = len(body.body.outputs) > len(states)
-        unsaid("what is beyond a sequence", length < longest and has_rows)
+        if length < longest and has_rows:
+            raise_unspecified("what is beyond a sequence")
         found.append((*states, *(stacked([*column]) for column in zip(*rows, strict=True))))
     return tuple(stacked([*column]) for column in zip(*found, strict=True))
 
 
-SCAN.formula(by=scan_of_batches)(in_turn)
+SCAN.formula(build=scan_of_batches)(in_turn)
 
 
-@by_step(17, options=["made"])
+@formula_builder(17, options=["made"])
 def mapped(each, *additional_inputs, body, made=list):
     held = len(body.body.inputs) - 1
     # The tensors of the sequence come after the others.
@@ -206,7 +219,7 @@ def mapped(each, *additional_inputs, body, made=list):
     return made([each(body, tensors, n, others) for n in range(len(tensors))])
 
 
-@MAP.formula(by=mapped)
+@MAP.formula(build=mapped)
 def element(body, tensors, n, others):
     [made] = body(tensors[n], *others)
     return made
@@ -222,13 +235,13 @@ IF.mutant_table(
             lambda *of: taken(*of)[::-1],
         ),
     },
-    by=branch,
+    build=branch,
 )
 IF.mutant(
     "a condition of several elements was taken for its first",
     name="first_condition",
     of_validity=True,
-    by=branch,
+    build=branch,
 )(lambda cond, a, b: a() if cond.size and xp.reshape(cond, -1)[0] else b())
 
 LOOP.mutant_table(
@@ -270,14 +283,14 @@ LOOP.mutant_table(
             lambda n, most, keep, has_cond: has_cond and goes_on(n, most, keep, has_cond),
         ),
     },
-    by=loop,
+    build=loop,
 )
 LOOP.mutant_table(
     {
         "numbered_from_1": ("the first iteration was number 1", lambda n: n + 1),
         "always_number_0": ("every iteration was number 0", lambda n: 0),
     },
-    by=lambda numbered: loop(goes_on, numbered=numbered),
+    build=lambda numbered: loop(goes_on, numbered=numbered),
 )
 LOOP.mutant_table(
     {
@@ -294,7 +307,7 @@ LOOP.mutant_table(
             ],
         ),
     },
-    by=lambda carried: loop(goes_on, carried=carried),
+    build=lambda carried: loop(goes_on, carried=carried),
 )
 _GATHERED = {
     "outputs_from_the_back": (
@@ -312,7 +325,7 @@ _GATHERED = {
         ),
     ),
 }
-LOOP.mutant_table(_GATHERED, by=lambda gathered: loop(goes_on, gathered=gathered))
+LOOP.mutant_table(_GATHERED, build=lambda gathered: loop(goes_on, gathered=gathered))
 SCAN.mutant_table(
     {
         **_GATHERED,
@@ -321,7 +334,7 @@ SCAN.mutant_table(
             lambda values, axis: stacked(values),
         ),
     },
-    by=lambda gathered: scan(in_turn, gathered=gathered),
+    build=lambda gathered: scan(in_turn, gathered=gathered),
 )
 
 for _by in (scan, scan_of_batches):
@@ -341,7 +354,7 @@ for _by in (scan, scan_of_batches):
                 lambda length, n, back: in_turn(length, 0, back),
             ),
         },
-        by=_by,
+        build=_by,
     )
 
 MAP.mutant_table(
@@ -359,12 +372,12 @@ MAP.mutant_table(
             lambda body, tensors, n, others: element(body, tensors, n, others[::-1]),
         ),
     },
-    by=mapped,
+    build=mapped,
 )
 MAP.mutant_table(
     {
         "empty_dropped": ("empty tensors were dropped", lambda made: [x for x in made if x.size]),
         "last_dropped": ("the last tensor was dropped", lambda made: made[:-1]),
     },
-    by=lambda made: mapped(element, made=made),
+    build=lambda made: mapped(element, made=made),
 )

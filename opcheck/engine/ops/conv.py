@@ -8,11 +8,18 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine import axes as ax
-from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.engine.operators import (
+    check_one_of,
+    check_shape,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.engine.ops.resampling import linear
-from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.errors import InvalidNode, NotSupported, reject
 
 NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""
 CAUSAL, COL2IM, CONV, TRANSPOSE, DEFORM = map(operator, NAMES.split())
@@ -35,7 +42,7 @@ OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0
 def check_filters(X, W, B, kernel_shape, group, turned=False):
     """Raise InvalidNode for filters that X forbids; if `turned`, their first axis is that of X."""
     ranks = f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more"
-    illegal(ranks, X.ndim < 3 or W.ndim != X.ndim)
+    reject(X.ndim < 3 or W.ndim != X.ndim, ranks)
     ends = W.shape[1] * group, W.shape[0]
     channels, filters = ends[::-1] if turned else ends
     if group < 1 or X.shape[1] != channels or W.shape[0] % group:
@@ -45,14 +52,14 @@ def check_filters(X, W, B, kernel_shape, group, turned=False):
     check_shape("B", B, (filters,))
 
 
-@by_step(1, 11, 22)
+@formula_builder(1, 11, 22)
 def of_windows(convolution, X, W, B=None, *, kernel_shape, group, **asked):
     """The formulas of all versions, from `convolution(X, W, B, windows, group)`."""
     check_filters(X, W, B, kernel_shape, group)
     return convolution(X, W, B, ax.windows_of(X.shape, W.shape[2:], **asked), group)
 
 
-@CONV.formula(by=of_windows)
+@CONV.formula(build=of_windows)
 def by_windows(X, W, B, windows, group):
     """Each element is the sum of the products of a filter and the elements under a window."""
     bias = None if B is None else xp.reshape(B, (-1, *[1] * len(windows.axes)))
@@ -77,7 +84,7 @@ def products(windows, group, w, x, multiply=matmul):
 # The text gives the result and not the way, and shipped kernels make the same sums of a quarter of
 # the products. But these errors are in proportion to the largest elements of a tile, not to those
 # under a window, and some ten times as large: an output that they alone explains is a warning.
-@CONV.also_honest("where tiles are filtered by Winograd's F(4×4, 3×3)", by=of_windows)
+@CONV.alternative("where tiles are filtered by Winograd's F(4×4, 3×3)", build=of_windows)
 def by_tiles(X, W, B, windows, group):
     """Tiles of 4×4 elements are made of products of transforms of 6×6, where that goes."""
     axes = windows.axes
@@ -155,7 +162,7 @@ OPERANDS = {
         lambda X, W, B, group: (X, W, None if B is None else xp.broadcast_to(B[:1], B.shape)),
     ),
 }
-CONV.mutant_table(OPERANDS, by=partial(with_operands, of_windows, by_windows))
+CONV.mutant_table(OPERANDS, build=partial(with_operands, of_windows, by_windows))
 CONV.mutant_table(
     {
         "groups_in_turns": (
@@ -169,12 +176,12 @@ CONV.mutant_table(
             outputs_in_turns,
         ),
     },
-    by=of_windows,
+    build=of_windows,
 )
 
 
 # ConvTranspose: each element of the input times a filter, added up where it falls.
-@by_step(each={1: 1, 11: 11, 22: 11}, options=["reading"])
+@formula_builder(each={1: 1, 11: 11, 22: 11}, options=["reading"])
 def of_places(
     convolution,
     since,
@@ -229,7 +236,7 @@ def of_places(
     )
     ax.check_size((*shape, *(axis.length for axis in axes)))
     if not xp.isfinite(W).all():
-        is_open("nothing is said of weights that are no numbers where no element falls")
+        leave_open("nothing is said of weights that are no numbers where no element falls")
     return convolution(X, W, B, ax.Windows(shape, axes), group)
 
 
@@ -237,10 +244,11 @@ def windows_on(since, auto_pad, stated, length, kernel, stride, dilation, begin,
     """The windows along an axis of the output, of a size that is stated or follows."""
     if since > 1 and extra >= max(stride, dilation):
         raise InvalidNode(f"output_padding {extra}, stride {stride}, dilation {dilation}")
-    is_open("stride/dilation may be the smaller or the larger one", since > 1 and extra >= stride)
+    if since > 1 and extra >= stride:
+        leave_open("stride/dilation may be the smaller or the larger one")
     is_same = auto_pad.startswith("SAME")
     if since == 1 and (extra or (is_same and (stride > 1 or stated))):
-        is_open("version 1 does not say at which side output_padding is, nor what SAME means")
+        leave_open("version 1 does not say at which side output_padding is, nor what SAME means")
     whole = stride * (length - 1) + extra + (kernel - 1) * dilation + 1
     if stated or is_same:
         size = size if stated else length * stride
@@ -249,14 +257,14 @@ def windows_on(since, auto_pad, stated, length, kernel, stride, dilation, begin,
         begin = (whole - size + (auto_pad != "SAME_UPPER" and not (since == 1 and stated))) // 2
     else:
         size = whole - begin - end
-    illegal(f"an output of size {size}, a kernel of {kernel}", size < 0 or not kernel)
+    reject(size < 0 or not kernel, f"an output of size {size}, a kernel of {kernel}")
     below_0, is_valid = (stated or is_same) and whole < size, stated and auto_pad == "VALID"
     if below_0 or is_valid or not (size and length):
-        is_open("nothing is said of empty images, paddings below 0, nor of VALID beside a size")
+        leave_open("nothing is said of empty images, paddings below 0, nor of VALID beside a size")
     return ax.AxisWindows(size, kernel, stride, dilation, begin, length)
 
 
-@TRANSPOSE.formula(by=of_places)
+@TRANSPOSE.formula(build=of_places)
 def added_up(X, W, B, windows, group):
     """Each element is the sum of those products that fall on it."""
     # Along an axis only so many offsets of the kernel fall on one element.
@@ -283,7 +291,7 @@ TRANSPOSE.mutant_table(
             lambda X, W, B, group: (X, W.reshape(*W.shape[1::-1], *W.shape[2:]).swapaxes(0, 1), B),
         ),
     },
-    by=partial(with_operands, of_places, added_up),
+    build=partial(with_operands, of_places, added_up),
 )
 
 TRANSPOSE.mutant_table(
@@ -299,7 +307,7 @@ TRANSPOSE.mutant_table(
             lambda a: {"stride": 1},
         ),
     },
-    by=lambda change: of_places(
+    build=lambda change: of_places(
         lambda X, W, B, windows, group: added_up(
             X,
             W,
@@ -357,7 +365,7 @@ TRANSPOSE.mutant_table(
             ),
         ),
     },
-    by=lambda change: of_places(added_up, reading=lambda asked: change(**asked)),
+    build=lambda change: of_places(added_up, reading=lambda asked: change(**asked)),
 )
 
 
@@ -368,7 +376,7 @@ def offsets(x, groups, kernel, axes, sizes):
     return [split[(*[slice(None)] * (2 + axes), axis)] for axis in range(axes)]
 
 
-@by_step(19, 22, options=["share", "change"])
+@formula_builder(19, 22, options=["share", "change"])
 def of_samples(
     read,
     X,
@@ -395,10 +403,12 @@ def of_samples(
     sizes, batch = windows.shape[2:], X.shape[0]
     count = offset_group * prod(kernel)
     check_shape("offset", offset, (batch, count * n, *sizes))
-    unsaid("masks for each axis", mask is not None and n > 1 and mask.shape == offset.shape)
+    if mask is not None and n > 1 and mask.shape == offset.shape:
+        raise_unspecified("masks for each axis")
     check_shape("mask", mask, (batch, count, *sizes))
     X, W, mask = change(X, W, mask, group, offset_group)
-    unsaid("what lies between numbers and none", not all(xp.isfinite(x).all() for x in (X, offset)))
+    if not all(xp.isfinite(x).all() for x in (X, offset)):
+        raise_unspecified("what lies between numbers and none")
     # Where each element under the kernel would be without an offset.
     steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
     places, margins = read(offset, offset_group, kernel, n, sizes), []
@@ -434,7 +444,7 @@ def sampled(X, places, pads, share, reach=1):
         at = xp.values_of(place)
         outside = [(at > -1) & (at < 0), (at > length - 1) & (at < length)]
         if any(some.any() and not wide for some, wide in zip(outside, pad, strict=True)):
-            is_open("what lies half outside the padded tensor is 0, or interpolated with 0")
+            leave_open("what lies half outside the padded tensor is 0, or interpolated with 0")
         first = np.floor(np.clip(at, -3, length + 3)).astype(np.int64)
         index = first.reshape(batch, groups, 1, 1, count) + near
         parts = share(xp.reshape(place, (batch, groups, 1, 1, count)), index.astype(np.float64))
@@ -451,7 +461,7 @@ def sampled(X, places, pads, share, reach=1):
     return xp.sums(terms, partial(np.sum, axis=3), (2 * reach) ** len(lengths))
 
 
-DEFORM.formula(by=of_samples)(offsets)
+DEFORM.formula(build=of_samples)(offsets)
 DEFORM.mutant_table(
     {
         "x_before_y": (
@@ -480,10 +490,10 @@ DEFORM.mutant_table(
             lambda *of: [xp.broadcast_to(one[:, :1], one.shape) for one in offsets(*of)],
         ),
     },
-    by=of_samples,
+    build=of_samples,
 )
 DEFORM.mutant(
-    "the nearest element was taken", name="nearest", by=lambda by: of_samples(offsets, share=by)
+    "the nearest element was taken", name="nearest", build=lambda by: of_samples(offsets, share=by)
 )(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)
 DEFORM.mutant_table(
     {
@@ -504,12 +514,12 @@ DEFORM.mutant_table(
             lambda X, W, mask, *of: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), mask),
         ),
     },
-    by=lambda change: of_samples(offsets, change=change),
+    build=lambda change: of_samples(offsets, change=change),
 )
 
 
 # CausalConvWithState: each channel's sums of products of its last elements and a kernel.
-@by_step(27, options=["keep", "activated", "state"])
+@formula_builder(27, options=["keep", "activated", "state"])
 def of_channels(
     convolution,
     input,
@@ -537,8 +547,8 @@ def of_channels(
     return y if activation == "none" else activated(y), state(x, input.shape[2])
 
 
-@CAUSAL.formula(by=of_channels)
-@CAUSAL.also_honest("", by=partial(of_channels, keep=stored))  # as in the function body
+@CAUSAL.formula(build=of_channels)
+@CAUSAL.alternative("", build=partial(of_channels, keep=stored))  # as in the function body
 def over_time(x, weight, bias):
     if not x.size:
         return x[..., weight.shape[2] - 1 :]
@@ -567,7 +577,7 @@ CAUSAL.mutant_table(
             lambda x, w, b: over_time(x, w, b if b is None else np.broadcast_to(b[:1], b.shape)),
         ),
     },
-    by=of_channels,
+    build=of_channels,
 )
 CAUSAL.mutant_table(
     {
@@ -585,12 +595,12 @@ CAUSAL.mutant_table(
             },
         ),
     },
-    by=lambda steps: of_channels(over_time, **steps),
+    build=lambda steps: of_channels(over_time, **steps),
 )
 
 
 # Col2Im: blocks go back to where they were in an image, added up where they overlap.
-@by_step(18)
+@formula_builder(18)
 def of_blocks(joined, input, image_shape, block_shape, *, dilations, pads, strides):
     """The formula, from `joined(columns, windows)`; `columns` are planes×block×blocks."""
     image, block = ax.listed("image_shape", image_shape), ax.listed("block_shape", block_shape)
@@ -600,22 +610,23 @@ def of_blocks(joined, input, image_shape, block_shape, *, dilations, pads, strid
     windows = ax.windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
     if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
         raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
-    is_open("nothing is said of empty images or no block", not (input.shape[2] and prod(image)))
+    if not (input.shape[2] and prod(image)):
+        leave_open("nothing is said of empty images or no block")
     outer = input.shape[0], input.shape[1] // terms
     columns = xp.reshape(input, (prod(outer), *block, *windows.shape[2:]))
     return xp.reshape(joined(columns, windows), (*outer, *image))
 
 
-@COL2IM.formula(by=of_blocks)
+@COL2IM.formula(build=of_blocks)
 def put_back(columns, windows):
     over, kind = windows.folded(np.ones((1, *columns.shape[1:]), np.intp))[0], columns.dtype.kind
     if (kind in "bO" and (over > 1).any()) or (kind == "O" and not over.all()):
-        unsaid("sums of texts or truth values, nor of no text")
+        raise_unspecified("sums of texts or truth values, nor of no text")
     if kind == "O":
         return columns.reshape(-1)[windows.folded(np.arange(columns.size).reshape(columns.shape))]
     y = xp.sums(columns, windows.folded, over)
     if kind in "iuc" and (y != windows.folded(columns.astype(np.clongdouble))).any():
-        is_open("nothing is said of integers out of range, nor of how complex sums are rounded")
+        leave_open("nothing is said of integers out of range, nor of how complex sums are rounded")
     return y
 
 
@@ -660,5 +671,5 @@ COL2IM.mutant_table(
             partial(in_columns, lambda n: slice(1, n + 1)),
         ),
     },
-    by=of_blocks,
+    build=of_blocks,
 )

@@ -6,7 +6,14 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.node import Node, attributes_for
-from opcheck.engine.operators import DECIDED, find, is_open, operator, signature_of, unsaid
+from opcheck.engine.operators import (
+    DECIDED,
+    find,
+    leave_open,
+    operator,
+    raise_unspecified,
+    signature_of,
+)
 from opcheck.engine.ops.pools import ENDS, TIES
 from opcheck.engine.ops.quantization import LONG_ZERO
 from opcheck.numbers.faulty import seen
@@ -24,15 +31,18 @@ def renamed(one, functions):
         part = one.chosen(attrs)
         function, (stated, sizes) = functions[part.name], part.checked(inputs, attrs)
         odd = attrs.get("P", 0) % 2
-        is_open("whether odd powers keep the signs", odd and (seen(inputs[0]) < 0).any())
+        if odd and (seen(inputs[0]) < 0).any():
+            leave_open("whether odd powers keep the signs")
         given = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
         if attrs.get("Mode") == "CONVOLUTION":
             given[1] = xp.flip(given[1], axis=tuple(range(2, given[1].ndim)))
-        unsaid("a scale of 0", part.name == "DequantizeLinear" and not seen(given[1]).all())
-        unsaid("NaN", part.name in _NO_NAN and any((seen(x) != seen(x)).any() for x in given))
+        if part.name == "DequantizeLinear" and not seen(given[1]).all():
+            raise_unspecified("a scale of 0")
+        if part.name in _NO_NAN and any((seen(x) != seen(x)).any() for x in given):
+            raise_unspecified("NaN")
         given += map(xp.lifted, part.constants(inputs, attrs).values())
-        if part.name == "Pow":
-            unsaid("0 to the power of 0", ((seen(given[0]) == 0) & (seen(given[1]) == 0)).any())
+        if part.name == "Pow" and ((seen(given[0]) == 0) & (seen(given[1]) == 0)).any():
+            raise_unspecified("0 to the power of 0")
         if (mode := attrs.get("RoundingMode", "")).startswith("TOWARD"):
             x, cut = given[0], xp.trunc(given[0])  # of which Round makes nothing else
             up = mode == "TOWARD_INFINITY" and xp.greater_equal(xp.abs(x - cut), 0.5)
@@ -40,7 +50,8 @@ def renamed(one, functions):
         if part.fits == "indices":
             length = inputs[0].shape[attrs["Axis"]]
             outside = (given[1] >= length) | (given[1] < 0) & (given[1] + length < 0)
-            unsaid("what an index out of range reads", outside.any())
+            if outside.any():
+                raise_unspecified("what an index out of range reads")
             given[1] = given[1].astype(np.int64)
         named = attributes_for(function, part.onnx, Node(part.onnx.op, (), stated, [outputs - 1]))
         # The pages of pools, and of quantized numbers, decide what ONNX's text does not.
@@ -72,7 +83,7 @@ for _name, _one in LOWERED.items():
     _formulas = {name: known.formulas[since] for name, (known, since) in _parts.items()}
     _made.formula(1)(renamed(_one, _formulas))
     for _part, (_known, _since) in _parts.items():
-        _lists: Any = ((_made.sound, _known.sound), (_made.mutants, _known.mutants))
+        _lists: Any = ((_made.alternatives, _known.alternatives), (_made.mutants, _known.mutants))
         for _kept, _every in _lists:
             _kept += [
                 x._replace(function=renamed(_one, _formulas | {_part: x.function}), since=1)
@@ -80,4 +91,4 @@ for _name, _one in LOWERED.items():
                 if x.since == _since
             ]
         if _function := _known.native.get(_since):
-            _made.natively(1)(renamed(_one, _formulas | {_part: _function}))
+            _made.fast_path(1)(renamed(_one, _formulas | {_part: _function}))

@@ -11,8 +11,15 @@ from opcheck.engine import axes, operators
 from opcheck.engine.axes import broadcast, common_shape, from_the_front, stretches
 from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.node import body_formula
-from opcheck.engine.operators import check_one_of, family, is_open, operator, signature_of, unsaid
-from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.engine.operators import (
+    check_one_of,
+    family,
+    leave_open,
+    operator,
+    raise_unspecified,
+    signature_of,
+)
+from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.grouping import sure
 from opcheck.model import OpVersion
 from opcheck.numbers.faulty import bare, seen
@@ -61,7 +68,8 @@ _EXACT["Sign"].mutant("zero counted as positive", name="zero_is_positive")(
 
 @operator("IsInf", exact=True, constant=_ALL_FINITE).formula(10, 20)
 def is_inf(X, *, detect_negative, detect_positive):
-    unsaid("values other than 0 and 1", not {detect_negative, detect_positive} <= {0, 1})
+    if not {detect_negative, detect_positive} <= {0, 1}:
+        raise_unspecified("values other than 0 and 1")
     infinite, negative = xp.isinf(X), xp.less(X, 0)
     return infinite & ((bool(detect_negative) & negative) | (bool(detect_positive) & ~negative))
 
@@ -73,13 +81,14 @@ def bit_cast(input, *, to):
         return input
     if not (dtype.bits and own.bits):
         raise NotSupported(f"unsupported by opcheck: the bits of {own} as {dtype}")
-    illegal(f"{own} as {dtype}, which has another width", dtype.bits != own.bits)
+    reject(dtype.bits != own.bits, f"{own} as {dtype}, which has another width")
     # Of a byte in NumPy, narrower types have the lowest bits.
     return bare(input).view(dtype.numpy)
 
 
 def _erf(x):
-    is_open("how the result becomes an integer", x.dtype.kind in "iu" and np.any(bare(x)))
+    if x.dtype.kind in "iu" and np.any(bare(x)):
+        leave_open("how the result becomes an integer")
     return xp.erf(x)
 
 
@@ -92,14 +101,15 @@ def _softplus(x):
 
 
 def _shrink(x, *, lambd, bias):
-    unsaid("how a float is added to integers", x.dtype.kind in "iu" and bias)
+    if x.dtype.kind in "iu" and bias:
+        raise_unspecified("how a float is added to integers")
     bias = bias or xp.zeros_like(x)
     inner = xp.where(xp.greater(x, lambd), x - bias, xp.zeros_like(x))
     return xp.where(xp.less(x, -lambd), x + bias, inner)
 
 
 def _gated(a, b, *, alpha):
-    illegal(f"shapes {list(a.shape)} and {list(b.shape)}; allowed: equal ones", a.shape != b.shape)
+    reject(a.shape != b.shape, f"shapes {list(a.shape)} and {list(b.shape)}; allowed: equal ones")
     return a * sigmoid(alpha * a) * b
 
 
@@ -180,7 +190,8 @@ def p_relu_of_channels(X, slope):
     if slope.size == 1:
         return p_relu(X, xp.reshape(slope, ()))
     if slope.shape != X.shape:
-        unsaid("slopes neither one nor one a channel", X.ndim < 2 or slope.shape != X.shape[1:2])
+        if X.ndim < 2 or slope.shape != X.shape[1:2]:
+            raise_unspecified("slopes neither one nor one a channel")
         slope = xp.reshape(slope, (-1, *(1 for _ in X.shape[2:])))
     return p_relu(X, slope)
 
@@ -192,7 +203,7 @@ def clip(input, min=None, max=None):
             raise InvalidNode(f"a bound of shape {list(bound.shape)}; allowed: scalars")
     bounds = [bound for bound in (min, max) if bound is not None]
     if bounds and any(np.any(seen(x) != seen(x)) for x in (input, *bounds)):
-        is_open("nothing is said of NaN")
+        leave_open("nothing is said of NaN")
     x = input if min is None else xp.maximum(input, min)
     return x if max is None else xp.minimum(x, max)
 
@@ -200,7 +211,8 @@ def clip(input, min=None, max=None):
 @CLIP.formula(11, 12)
 def clip_11(input, min=None, max=None):
     clipped = clip(input, min, max)
-    unsaid("min above max", min is not None and max is not None and bare(min) > bare(max))
+    if min is not None and max is not None and bare(min) > bare(max):
+        raise_unspecified("min above max")
     return clipped
 
 
@@ -210,14 +222,14 @@ CLIP.mutant("min counted more than max where it is above it", 13, name="max_befo
 )
 
 
-@operators.by_step(20)
+@operators.formula_builder(20)
 def by_function(odd, X, *, approximate):
     """Version 20, from `odd(x, approximate)`, which stands for erf(x / √2)."""
     check_one_of("approximate", approximate, "none", "tanh")
     return 0.5 * X * (1 + odd(X, approximate))
 
 
-@GELU.formula(by=by_function)
+@GELU.formula(build=by_function)
 def error_function(x, approximate, millionths=44715):
     if approximate == "none":
         return xp.erf(x * xp.inexact(xp.sqrt(xp.real(0.5)), 1))
@@ -225,7 +237,7 @@ def error_function(x, approximate, millionths=44715):
     return xp.tanh(root * (x + xp.real(millionths) / 1000000 * (x * x * x)))
 
 
-GELU.also_honest("with the function body's constants, float32's in the tensor's type", 20)(
+GELU.alternative("with the function body's constants, float32's in the tensor's type", 20)(
     body_formula(OpVersion("", "Gelu", 20))
 )
 GELU.mutant_table(
@@ -261,11 +273,11 @@ GELU.mutant_table(
             lambda x, approximate: xp.where(x < -3, -1.0, error_function(x, approximate)),
         ),
     },
-    by=by_function,
+    build=by_function,
 )
 
 
-@GELU.mutant("erf was a polynomial that is good to 1.5e-7", by=by_function)
+@GELU.mutant("erf was a polynomial that is good to 1.5e-7", build=by_function)
 def polynomial(x, approximate):
     if approximate == "tanh":
         return error_function(x, approximate)
@@ -281,7 +293,7 @@ def _divided(a, b):
     if a.dtype.kind not in "iu":
         return a / b
     if ((b == 0) | ((b == -1) & (a == np.iinfo(a.dtype).min))).any():
-        unsaid("integers divided by 0, or out of range")
+        raise_unspecified("integers divided by 0, or out of range")
     return (a - np.fmod(a, b)) // b
 
 
@@ -303,7 +315,8 @@ def _power(x, y):
     exact = (off == 0) & ((exponent * 32 % 1 == 0) | (x == 1))
     low, high = dtypes.limits(dtypes.of(x)) if whole else (-(2**24), 2**24)
     held = (power >= low) & (power <= high)
-    unsaid("how powers are rounded", not (held & (exact | (off >= 2.0**-18 * np.abs(power)))).all())
+    if not (held & (exact | (off >= 2.0**-18 * np.abs(power)))).all():
+        raise_unspecified("how powers are rounded")
     # Beyond 64 only the powers of 1, 0 and -1 are held.
     times = np.clip(y, 0, 64 + y % 2).astype(x.dtype) if whole else 0
     return np.where(whole & (y >= 0), np.power(x, times), np.trunc(power).astype(x.dtype))
@@ -354,11 +367,12 @@ SOUND["Pow"] = {
 def _aligned(a, b, broadcast, axis):
     """`b` for the versions before 7, in which it is stretched only if `broadcast` says so."""
     if not broadcast:
-        illegal(f"shapes {list(a.shape)} and {list(b.shape)}, and no broadcast", a.shape != b.shape)
+        reject(a.shape != b.shape, f"shapes {list(a.shape)} and {list(b.shape)}, and no broadcast")
         return b
     if b.size == 1:
         return xp.reshape(b, ())
-    unsaid("negative axes", axis is not None and axis < 0)
+    if axis is not None and axis < 0:
+        raise_unspecified("negative axes")
     start = a.ndim - b.ndim if axis is None else from_the_front(axis, a.ndim)
     if start < 0 or a.shape[start : start + b.ndim] != b.shape:
         raise InvalidNode(f"shape {list(b.shape)} is no part of {list(a.shape)} from axis {start}")
@@ -442,34 +456,35 @@ def _by_version(name, function):
 for _name, _right in PAIRS.items():
     _by = partial(_by_version, _name)
     _made = operator(_name, exact=_name in EXACT, led=_name == "Pow")
-    _made.formula(by=_by)(_right)
+    _made.formula(build=_by)(_right)
     for _remark, _other in SOUND.get(_name, {}).items():
-        _made.also_honest(_remark, by=_by)(_other)
-    _made.mutant_table(_wrong(_name) if _name in EXACT else {}, by=_by)
+        _made.alternative(_remark, build=_by)(_other)
+    _made.mutant_table(_wrong(_name) if _name in EXACT else {}, build=_by)
     if _name == "Div":
         _made.mutant(
             "negative quotients were rounded down",
             name="quotients_rounded_down",
             only=SIGNED,
-            by=_by,
+            build=_by,
         )(lambda a, b: (_divided(a, b), a // b)[1])
 
 
-@MOD.formula(by=lambda formula: {since: partial(formula, since) for since in (10, 13, 28)})
+@MOD.formula(build=lambda formula: {since: partial(formula, since) for since in (10, 13, 28)})
 def modulo(since, A, B, *, fmod):
     """The remainder of a division that rounds down, or towards zero if `fmod`."""
     whole = A.dtype.kind in "iu"
     # Floating numbers are 0 in the evaluation of infinities and NaN too.
-    unsupported("of 0 the result depends on the platform", since == 10 and whole and not A.all())
-    illegal("fmod 1 of integers; allowed: 0", since == 13 and whole and fmod == 1)
-    illegal("fmod 0 of floating numbers; allowed: 1", since < 28 and not whole and not fmod)
+    decline(since == 10 and whole and not A.all(), "of 0 the result depends on the platform")
+    reject(since == 13 and whole and fmod == 1, "fmod 1 of integers; allowed: 0")
+    reject(since < 28 and not whole and not fmod, "fmod 0 of floating numbers; allowed: 1")
     common_shape(A.shape, B.shape)
     check_one_of("fmod", fmod, 0, 1)
-    unsaid("integers divided by 0", whole and not B.all())
+    if whole and not B.all():
+        raise_unspecified("integers divided by 0")
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)
 
 
-@MOD.also_honest("", 28)
+@MOD.alternative("", 28)
 def by_the_quotient(A, B, *, fmod):
     if A.dtype.kind in "iu":
         return modulo(28, A, B, fmod=fmod)
@@ -479,7 +494,8 @@ def by_the_quotient(A, B, *, fmod):
 
 @SHIFT.formula(11)
 def shifted_11(X, Y, *, direction):
-    unsaid("shifts by the width or more", (8 * X.dtype.itemsize <= Y).any())
+    if (8 * X.dtype.itemsize <= Y).any():
+        raise_unspecified("shifts by the width or more")
     return shifted(X, Y, direction=direction)
 
 
@@ -545,4 +561,4 @@ for _name, *_functions in (
 ):
     _each = {since: since >= 8 for since in opset.versions("", _name)}
     _made = operator(_name, exact=_name in ("Max", "Min"))
-    _made.ways(operators.by_step(each=_each)(_of_many), *_functions)
+    _made.formula_and_alternatives(operators.formula_builder(each=_each)(_of_many), *_functions)

@@ -9,8 +9,14 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import check_size, scalar
-from opcheck.engine.operators import by_step, check_shape, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.engine.operators import (
+    check_shape,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
+from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.grouping import sure
 
 NAMES = """BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT"""
@@ -66,8 +72,9 @@ def _check(x, flags):
     for name, value in ((name, value) for name, value in flags.items() if value not in (0, 1)):
         kind = InvalidNode if name == "onesided" else NotSupported
         raise kind(f"{name} {value}; allowed: 0 and 1")
-    illegal(f"numbers of {x.shape[-1]} parts; allowed: 1 and 2", x.shape[-1] not in (1, 2))
-    is_open("nothing is said of infinities and NaN times a cosine of 0", not xp.isfinite(x).all())
+    reject(x.shape[-1] not in (1, 2), f"numbers of {x.shape[-1]} parts; allowed: 1 and 2")
+    if not xp.isfinite(x).all():
+        leave_open("nothing is said of infinities and NaN times a cosine of 0")
 
 
 def _dft(transform, input, dft_length=None, *, axis, inverse, onesided):
@@ -82,13 +89,14 @@ def _dft(transform, input, dft_length=None, *, axis, inverse, onesided):
     length = input.shape[place] if not folded else 2 * (input.shape[place] - 1)
     if dft_length is not None:
         length = scalar("dft_length", dft_length)
-    unsaid(f"transforms of length {length}", length < 1)
+    if length < 1:
+        raise_unspecified(f"transforms of length {length}")
     order = [n for n in range(rank - 1) if n != place] + [place, rank - 1]
     x = xp.permute_dims(input, order)
     used = min(x.shape[-2], length // 2 + 1 if folded else length)
     real = [n for n in range(used) if 2 * n % length == 0]
     if folded and np.any(xp.values_of(x)[..., real, 1]):
-        is_open("a real signal has no imaginary part of these frequencies")
+        leave_open("a real signal has no imaginary part of these frequencies")
     bins = length // 2 + 1 if onesided and not inverse else length
     y = transform(x[..., :used, :], bins, length, inverse, folded)
     return xp.permute_dims(y, np.argsort(order).tolist())
@@ -102,25 +110,26 @@ def _versions(transform):
     return {17: partial(_dft, transform), 20: by_input}
 
 
-DFT.formula(by=_versions)(_transform)
+DFT.formula(build=_versions)(_transform)
 
 
 def _stft(transform, signal, step, window, length, onesided):
     """The transforms of frames, by `transform(x, bins, length, inverse, folded)`."""
     count = (signal.shape[1] - length) // step + 1
-    unsaid(f"{count} frames of {length} in {signal.shape[1]}", length < 1 or count < 0)
+    if length < 1 or count < 0:
+        raise_unspecified(f"{count} frames of {length} in {signal.shape[1]}")
     frames = xp.take(signal, np.arange(count)[:, None] * step + np.arange(length), axis=1)
     if window is not None:
         frames = frames * xp.expand_dims(window, axis=1)
     return transform(frames, length // 2 + 1 if onesided else length, length, 0, False)
 
 
-@by_step(17)
+@formula_builder(17)
 def _of_frames(spectra, signal, frame_step, window=None, frame_length=None, *, onesided):
     """The formula, from `spectra(signal, step, window, length, onesided)`."""
-    illegal(f"a signal of rank {signal.ndim}; allowed: 3", signal.ndim != 3)
+    reject(signal.ndim != 3, f"a signal of rank {signal.ndim}; allowed: 3")
     _check(signal, {"onesided": onesided})
-    illegal("a complex signal has no one-sided transform", onesided and signal.shape[-1] == 2)
+    reject(onesided and signal.shape[-1] == 2, "a complex signal has no one-sided transform")
     if window is not None and window.ndim != 1:
         raise InvalidNode(f"a window of shape {list(window.shape)}; allowed: a list")
     length = signal.shape[1] if window is None else window.shape[0]
@@ -128,11 +137,11 @@ def _of_frames(spectra, signal, frame_step, window=None, frame_length=None, *, o
         length = scalar("frame_length", frame_length)
     check_shape("window", window, (length,))
     if (step := scalar("frame_step", frame_step)) < 1:
-        unsaid(f"a step of {step}")
+        raise_unspecified(f"a step of {step}")
     return spectra(signal, step, window, length, onesided)
 
 
-STFT.formula(by=_of_frames)(partial(_stft, _transform))
+STFT.formula(build=_of_frames)(partial(_stft, _transform))
 
 
 def _coarse(dtype, x, bins, length, inverse, folded):
@@ -185,7 +194,7 @@ _WRONG = {
         for name in ("float16", "bfloat16")
     },
 }
-DFT.mutant_table(_WRONG, by=_versions)
+DFT.mutant_table(_WRONG, build=_versions)
 DFT.mutant_table(
     {
         "inverse_not_divided": (
@@ -220,9 +229,9 @@ DFT.mutant_table(
             ),
         ),
     },
-    by=_versions,
+    build=_versions,
 )
-STFT.mutant_table(_WRONG, by=lambda transform: _of_frames(partial(_stft, transform)))
+STFT.mutant_table(_WRONG, build=lambda transform: _of_frames(partial(_stft, transform)))
 
 
 def _longer(ends):
@@ -264,18 +273,20 @@ STFT.mutant_table(
             ),
         ),
     },
-    by=_of_frames,
+    build=_of_frames,
 )
 
 
 # Windows, for periodic and symmetric signals.
-@by_step(17, options=["cut"])
+@formula_builder(17, options=["cut"])
 def _window(points, size, *, output_datatype, periodic, cut=lambda y: y):
     """The formula, from `points(cosine, n, period)` of the whole numbers n below `size`."""
     count = scalar("size", size)
-    unsaid(f"{count} points, periodic={periodic}", count < 0 or periodic not in (0, 1))
+    if count < 0 or periodic not in (0, 1):
+        raise_unspecified(f"{count} points, periodic={periodic}")
     check_size((count,))
-    is_open("a symmetric window of one point would have a period of 0", count == 1 and not periodic)
+    if count == 1 and not periodic:
+        leave_open("a symmetric window of one point would have a period of 0")
     n = xp.astype(np.arange(count), np.float32)
     y = points(xp.cos, n, (count if periodic else count - 1) or 1)
     kind = sure(dtypes.named(output_datatype))
@@ -309,9 +320,9 @@ _OTHERS: Any = {
 for _name, _shares in _SHARES.items():
     _op = operator(_name, of_integers=True, of_scalars=("int32", "int64"))
     _of: Any = partial(_cosines, *_shares)
-    _op.formula(by=_window)(_of)
+    _op.formula(build=_window)(_of)
     if _name == "HannWindow":
-        _op.also_honest("", by=_window)(
+        _op.alternative("", build=_window)(
             lambda cos, n, period: (half := xp.sin(n * (_pi() / xp.real(period)))) * half
         )
     _op.mutant_table(
@@ -344,14 +355,14 @@ for _name, _shares in _SHARES.items():
                 for t in (np.float16, ml_dtypes.bfloat16)
             },
         },
-        by=_window,
+        build=_window,
     )
     _op.mutant_table(
         {
             "rounded_to_nearest": ("integers were rounded and not cut off", np.rint),
             "rounded_up": ("integers were rounded up", lambda y: np.ceil(y - 1e-6)),
         },
-        by=lambda cut, of=_of: _window(of, cut=cut),
+        build=lambda cut, of=_of: _window(of, cut=cut),
     )
 
 
@@ -359,7 +370,7 @@ for _name, _shares in _SHARES.items():
 MEL = operator("MelWeightMatrix", of_integers=True, of_scalars=("int32", "int64"))
 
 
-@by_step(17, options=["cut", "mark", "more"])
+@formula_builder(17, options=["cut", "mark", "more"])
 def _of_bands(
     points,
     num_mel_bins,
@@ -381,22 +392,27 @@ def _of_bands(
     )
     edges = {"lower_edge_hertz": lower_edge_hertz, "upper_edge_hertz": upper_edge_hertz}
     low, high = (float(scalar(name, xp.values_of(x))) for name, x in edges.items())
-    unsaid(f"{count} bands of {length} values, {rate} a second", count < 0 or min(length, rate) < 1)
-    unsaid(f"bands from {low} to {high} Hz", not 0 <= low <= high < np.inf)
-    is_open("bands of no width, or of more than the spectrum", not low < high <= rate / 2)
+    if count < 0 or min(length, rate) < 1:
+        raise_unspecified(f"{count} bands of {length} values, {rate} a second")
+    if not 0 <= low <= high < np.inf:
+        raise_unspecified(f"bands from {low} to {high} Hz")
+    if not low < high <= rate / 2:
+        leave_open("bands of no width, or of more than the spectrum")
     check_size((rows := length // 2 + 1, count + 2))
     unit = (length + more) * 700 / rate
     at = points(low / 700, high / 700, count) * unit
     # Sixteen roundings of logarithms and powers in float32; 0 stays 0.
     off = 2.0**-20 * (1 + np.log1p(high / 700)) * (at + unit) * (at > 0)
-    is_open("float32 cannot tell bins apart", np.any(cut(at - off) != cut(at + off)))
+    if np.any(cut(at - off) != cut(at + off)):
+        leave_open("float32 cannot tell bins apart")
     left, peak, right = (cut(at)[n : n + count] for n in range(3))
     j = np.arange(rows)[:, None]
     width = np.maximum(np.where(j < peak, peak - left, right - peak), 1)
     height = np.maximum(np.where(j < peak, j - left, right - j), 0)
     height = mark(np.where(j == peak, width, height), left, right)
     kind = sure(dtypes.named(output_datatype))
-    is_open("what fractions are as integers", kind.kind == "int" and np.any(height % width))
+    if kind.kind == "int" and np.any(height % width):
+        leave_open("what fractions are as integers")
     return xp.astype(xp.astype(height, np.float32) / xp.astype(width, np.float32), kind.numpy)
 
 
@@ -406,7 +422,7 @@ def _mels(u, v, n, steps=2, forth=np.log1p, back=np.expm1):
     return back(u + np.arange(n + 2) * ((v - u) / (n + steps)))
 
 
-MEL.formula(by=_of_bands)(_mels)
+MEL.formula(build=_of_bands)(_mels)
 MEL.mutant_table(
     {
         "up_to_the_upper_edge": ("the last band ended at the upper edge", partial(_mels, steps=1)),
@@ -434,7 +450,7 @@ MEL.mutant_table(
             for t in (np.float16, ml_dtypes.bfloat16)
         },
     },
-    by=_of_bands,
+    build=_of_bands,
 )
 MEL.mutant_table(
     {
@@ -450,5 +466,5 @@ MEL.mutant_table(
             {"mark": lambda y, left, right: y * (2 / np.maximum(right - left, 1))},
         ),
     },
-    by=lambda options: _of_bands(_mels, **options),
+    build=lambda options: _of_bands(_mels, **options),
 )

@@ -8,7 +8,13 @@ from io import BytesIO
 import numpy as np
 
 from opcheck.engine.axes import check_size
-from opcheck.engine.operators import by_step, check_one_of, is_open, operator, unsaid
+from opcheck.engine.operators import (
+    check_one_of,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
 from opcheck.errors import NotSupported
 
 
@@ -43,7 +49,8 @@ def opened(stream):
         raise
     except Exception:  # whatever went wrong in a decoder
         return None
-    is_open(why, why)
+    if why:
+        leave_open(why)
     return image
 
 
@@ -73,23 +80,25 @@ def undecided(image, stored, data):
     return next((why for why, holds in whys.items() if holds), "")
 
 
-@by_step(20, options=["opened"])
+@formula_builder(20, options=["opened"])
 def decoder(arranged, encoded_stream, *, pixel_format, opened=opened):
     """The formula from `arranged(image, pixel_format)`, an array of three axes."""
     check_one_of("pixel_format", pixel_format, "RGB", "BGR", "Grayscale")
-    unsaid("a stream of other than one axis", encoded_stream.ndim != 1)
+    if encoded_stream.ndim != 1:
+        raise_unspecified("a stream of other than one axis")
     if (image := opened(encoded_stream)) is None:
-        is_open("which axes an empty matrix has")
+        leave_open("which axes an empty matrix has")
         return np.zeros((0, 0, 1 if pixel_format == "Grayscale" else 3), np.uint8)
     return np.ascontiguousarray(arranged(image, pixel_format))
 
 
-@OP.formula(by=decoder)
+@OP.formula(build=decoder)
 def pixels(image, pixel_format):
     colors = np.asarray(image.convert("RGB"))
     if pixel_format != "Grayscale":
         return colors[..., :: 1 if pixel_format == "RGB" else -1]
-    is_open("which gray a color is", (colors != colors[..., :1]).any())
+    if (colors != colors[..., :1]).any():
+        leave_open("which gray a color is")
     return np.asarray(image.convert("L"))[..., None]
 
 
@@ -140,7 +149,7 @@ OP.mutant_table(
             lambda image, form: pixels(image, form) // (255 if image.mode == "1" else 1),
         ),
     },
-    by=decoder,
+    build=decoder,
 )
 
 
@@ -151,4 +160,4 @@ for _name in _LISTED:
             image if (image := opened(stream)) and image.format != form else None
         ),
     )
-    OP.mutant(f"{_name} was not supported", name=f"no_{_name.lower()}", by=_by)(pixels)
+    OP.mutant(f"{_name} was not supported", name=f"no_{_name.lower()}", build=_by)(pixels)

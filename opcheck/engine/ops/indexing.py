@@ -14,8 +14,15 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
-from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.engine.operators import (
+    check_one_of,
+    check_shape,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
+from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers.faulty import bare, seen
 
 NAMES = """ArgMax ArgMin Compress Gather GatherElements GatherND NonMaxSuppression NonZero OneHot
@@ -50,7 +57,7 @@ def _slices(data, indices, batch_dims):
     if data.shape[:b] != indices.shape[:b]:
         raise InvalidNode(f"shapes {list(data.shape)} and {list(indices.shape)} differ in batches")
     depth = indices.shape[-1]
-    illegal(f"index tuples of {depth}; allowed: 1 to {rank - b}", not 1 <= depth <= rank - b)
+    reject(not 1 <= depth <= rank - b, f"index tuples of {depth}; allowed: 1 to {rank - b}")
     named = [elements_at(indices[..., n], data.shape[b + n], back=True) for n in range(depth)]
     return (*np.indices(indices.shape[:-1], sparse=True)[:b], *named)
 
@@ -71,8 +78,10 @@ def _scattered(data, index, updates, reduction="none", allowed=()):
     # Which of the updates of an element each one is.
     turns = np.empty_like(places)
     turns[order] = np.arange(places.size) - np.searchsorted(places[order], places[order])
-    unsaid("the order of updates", turns.any() and reduction == "none")
-    unsaid(f"{reduction} of {data.dtype}", reduction != "none" and data.dtype.kind in "Obc")
+    if turns.any() and reduction == "none":
+        raise_unspecified("the order of updates")
+    if reduction != "none" and data.dtype.kind in "Obc":
+        raise_unspecified(f"{reduction} of {data.dtype}")
     if reduction in ("max", "min"):
         _check_no_nan(data)
         _check_no_nan(updates)
@@ -106,11 +115,13 @@ def _check_exact(data, places, updates, reduction):
     with np.errstate(over="ignore"):
         (np.add if reduction == "add" else np.multiply).at(size, places, more)
     most = 2.0**known.precision if known.precision else limits(known)[1]
-    unsaid("the order of updates, or of integers out of range", not whole or (size > most).any())
+    if not whole or (size > most).any():
+        raise_unspecified("the order of updates, or of integers out of range")
 
 
 def _check_no_nan(x):
-    unsaid("NaN", (seen(x) != seen(x)).any())
+    if (seen(x) != seen(x)).any():
+        raise_unspecified("NaN")
 
 
 def _by_elements(allowed, data, indices, updates, *, axis, reduction="none"):
@@ -122,12 +133,14 @@ def _by_elements(allowed, data, indices, updates, *, axis, reduction="none"):
 @OPS["Scatter"].formula(9)
 def scatter_9(data, indices, updates, *, axis):
     """Version 11 is deprecated, and no model may have it."""
-    unsaid("negative indices", (indices < 0).any())
+    if (indices < 0).any():
+        raise_unspecified("negative indices")
     return _by_elements((), data, indices, updates, axis=axis)
 
 
 def _by_slices(allowed, data, indices, updates, *, reduction="none"):
-    unsaid("index tuples of length 0", indices.ndim and not indices.shape[-1])
+    if indices.ndim and not indices.shape[-1]:
+        raise_unspecified("index tuples of length 0")
     index = _slices(data, indices, 0)
     check_shape("updates", updates, (*indices.shape[:-1], *data.shape[indices.shape[-1] :]))
     return _scattered(data, index, updates, reduction, allowed)
@@ -154,7 +167,8 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     first = np.zeros(batches, np.int64) if write_indices is None else write_indices
     if mode == "linear" and (first > most - length).any():
         raise InvalidNode(f"write_indices {first.tolist()}: beyond {most} elements")
-    unsaid("negative write_indices", mode == "linear" and (first < 0).any())
+    if mode == "linear" and (first < 0).any():
+        raise_unspecified("negative write_indices")
     first = first % max(most, 1)
     grid = list(np.indices(update.shape, sparse=True))
     grid[axis] = (first.reshape(-1, *[1] * (rank - 1)) + grid[axis]) % max(most, 1)
@@ -164,7 +178,8 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
 @OPS["OneHot"].formula(9)
 def one_hot_9(indices, depth, values, *, axis):
     made = one_hot(indices, depth, values, axis=axis)
-    unsaid("negative indices, and of negative axes but -1", axis < -1 or (bare(indices) < 0).any())
+    if axis < -1 or (bare(indices) < 0).any():
+        raise_unspecified("negative indices, and of negative axes but -1")
     return made
 
 
@@ -175,7 +190,8 @@ def _whole(x):
         numbers = np.minimum(numbers, np.uint64(np.iinfo(np.int64).max))
     elif numbers.dtype.kind not in "iub":
         numbers = numbers.astype(np.float64)
-        unsaid("casts of numbers that int64 does not hold", not (np.abs(numbers) < 2.0**63).all())
+        if not (np.abs(numbers) < 2.0**63).all():
+            raise_unspecified("casts of numbers that int64 does not hold")
     return numbers.astype(np.int64)
 
 
@@ -184,7 +200,7 @@ def one_hot(indices, depth, values, *, axis):
     if depth.shape not in ((), (1,)) or values.shape != (2,):
         raise InvalidNode(f"depth {list(depth.shape)}, values {list(values.shape)}; allowed: 1, 2")
     places, length = _whole(indices), _whole(depth).item()
-    illegal(f"depth {length}; allowed: 0 or more", length < 0)
+    reject(length < 0, f"depth {length}; allowed: 0 or more")
     # Classes are counted, though there be no indices.
     check_size((max(1, indices.size), length))
     axis = from_either_end(axis, indices.ndim + 1)
@@ -223,7 +239,8 @@ def unique(X, *, axis, sorted):
     rows = np.moveaxis(bare(x), place, 0)
     items = [tuple(row) for row in rows.reshape(len(rows), prod(rows.shape[1:])).tolist()]
     counts, firsts = Counter(items), dict(zip(items[::-1], range(len(items))[::-1], strict=True))
-    unsaid("the order of complex numbers", X.dtype.kind == "c" and sorted and len(counts) > 1)
+    if X.dtype.kind == "c" and sorted and len(counts) > 1:
+        raise_unspecified("the order of complex numbers")
     order = _ascending(counts) if sorted else [*counts]
     numbers = {item: number for number, item in enumerate(order)}
     found = ([firsts[i] for i in order], [numbers[i] for i in items], [counts[i] for i in order])
@@ -231,34 +248,37 @@ def unique(X, *, axis, sorted):
     return xp.take(x, places, axis=place), places, inverse, count
 
 
-@by_step(each={1: 1, 11: 11, 12: 12, 13: 12})
+@formula_builder(each={1: 1, 11: 11, 12: 12, 13: 12})
 def _arg(choose, since, data, *, axis, keepdims, select_last_index=0):
-    illegal("the input is empty", since == 11 and not data.size)
+    reject(since == 11 and not data.size, "the input is empty")
     axis = (from_the_front if since == 1 else from_either_end)(axis, data.ndim)
     last = select_last_index
-    unsaid("an empty axis", not data.shape[axis])
-    unsaid("flags other than 0 and 1", not {keepdims, last} <= {0, 1})
+    if not data.shape[axis]:
+        raise_unspecified("an empty axis")
+    if not {keepdims, last} <= {0, 1}:
+        raise_unspecified("flags other than 0 and 1")
     _check_no_nan(data)
     place = choose(xp.flip(data, axis=axis) if last else data, axis=axis, keepdims=bool(keepdims))
     if since < 12:
         x = seen(data)
         end = (np.max if choose is xp.argmax else np.min)(x, axis=axis, keepdims=True)
-        unsaid("which of equal elements is meant", ((x == end).sum(axis=axis) > 1).any())
+        if ((x == end).sum(axis=axis) > 1).any():
+            raise_unspecified("which of equal elements is meant")
     return data.shape[axis] - 1 - place if last else place
 
 
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
-    OPS[_name].formula(by=_arg)(_choose)
+    OPS[_name].formula(build=_arg)(_choose)
 
 
-@by_step(each={1: False, 11: True, 13: True})
+@formula_builder(each={1: False, 11: True, 13: True})
 def by_index(function, back, data, indices, *, axis):
     """All versions, from `function(data, indices, axis)`; version 1 names no negative index."""
     place = from_either_end(axis, data.ndim)
     return function(data, elements_at(indices, data.shape[place], back=back), place)
 
 
-OPS["Gather"].formula(by=by_index)(xp.take)
+OPS["Gather"].formula(build=by_index)(xp.take)
 OPS["Gather"].mutant_table(
     {
         "indices_first": (
@@ -291,7 +311,7 @@ OPS["Gather"].mutant_table(
             ),
         ),
     },
-    by=by_index,
+    build=by_index,
 )
 
 
@@ -308,7 +328,7 @@ def by_axis(function, of_k=None):
     """
 
     def sorted_by(x, k, axis, largest):
-        illegal(f"k {k}; the axis has {x.shape[axis]} elements", not 0 <= k <= x.shape[axis])
+        reject(not 0 <= k <= x.shape[axis], f"k {k}; the axis has {x.shape[axis]} elements")
         return function(x, k, axis, largest)
 
     def of_attribute(X, *, axis, k):
@@ -319,7 +339,7 @@ def by_axis(function, of_k=None):
         axis = from_either_end(axis, X.ndim)
         if of_k:
             K = np.array([of_k(int(k), X.shape[axis]) for k in K.reshape(-1)[:1]])
-        illegal(f"K {K.tolist()}; allowed: one positive int in a list", K.shape != (1,) or K[0] < 1)
+        reject(K.shape != (1,) or K[0] < 1, f"K {K.tolist()}; allowed: one positive int in a list")
         values, indices = sorted_by(X, int(K[0]), axis, largest == 1)
         if sorted == 1:
             return values, indices
@@ -330,7 +350,7 @@ def by_axis(function, of_k=None):
 
 
 # Of equal elements the first comes first.
-OPS["TopK"].formula(by=by_axis)(xp.top_k)
+OPS["TopK"].formula(build=by_axis)(xp.top_k)
 
 
 # What is made of the results.
@@ -361,7 +381,7 @@ OPS["TopK"].mutant_table(
             lambda x, values, indices, axis: (values, np.sort(indices, axis)),
         ),
     },
-    by=lambda change: by_axis(
+    build=lambda change: by_axis(
         lambda x, k, axis, largest: change(x, *xp.top_k(x, k, axis, largest), axis)
     ),
 )
@@ -374,7 +394,7 @@ OPS["TopK"].mutant_table(
         "negative_k_accepted": ("a k below 0 was taken for 1", lambda k, length: 1 if k < 0 else k),
         "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
     },
-    by=partial(by_axis, xp.top_k),
+    build=partial(by_axis, xp.top_k),
     of_validity=True,
 )
 
@@ -396,7 +416,8 @@ def corners(boxes, center):
         ends = boxes.reshape(-1, 2, 2)
         return ends.min(1), ends.max(1), 0.0
     middle, half = boxes[:, :2], boxes[:, 2:] / 2
-    is_open("nothing is said of boxes of a negative size", (half < 0).any())
+    if (half < 0).any():
+        leave_open("nothing is said of boxes of a negative size")
     both = middle - half, middle + half
     rounds = any((x.astype(np.float32) != x).any() for x in both)
     return *both, 2 * _U * np.abs(both).max(initial=0) * rounds
@@ -428,7 +449,8 @@ def overlaps(boxes, center, threshold, whole=lambda areas, both: areas + areas[:
 
 def greedy(boxes, scores, most, threshold, least, center, measure=overlaps):
     """The selected boxes of one class, the best one first."""
-    unsaid("what is no number", not (np.isfinite(boxes).all() and np.isfinite(scores).all()))
+    if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
+        raise_unspecified("what is no number")
     over, unsure, has_area = measure(boxes, center, threshold)
     order = np.argsort(-scores, kind="stable")
     order = order[scores[order] >= (-np.inf if least is None else least)]
@@ -438,8 +460,10 @@ def greedy(boxes, scores, most, threshold, least, center, measure=overlaps):
             break
         if (over & ~unsure)[at, chosen].any():
             continue
-        is_open("float32 cannot tell whether boxes overlap too much", unsure[at, chosen].any())
-        is_open("nothing is said of overlaps of empty boxes", not has_area[at, chosen].all())
+        if unsure[at, chosen].any():
+            leave_open("float32 cannot tell whether boxes overlap too much")
+        if not has_area[at, chosen].all():
+            leave_open("nothing is said of overlaps of empty boxes")
         if not over[at, chosen].any():
             chosen.append(at)
     _undecided(scores, order, chosen, most, over | unsure)
@@ -456,10 +480,10 @@ def _undecided(scores, order, chosen, most, may):
             and len(better) < most
             and (len(better) + len(tied) > most or any(may[pair] for pair in combinations(tied, 2)))
         ):
-            is_open("it is not said which of equal scores comes first")
+            leave_open("it is not said which of equal scores comes first")
 
 
-@by_step(10, 11, options=["change"])
+@formula_builder(10, 11, options=["change"])
 def of_classes(
     select,
     boxes,
@@ -478,15 +502,16 @@ def of_classes(
     most = int(single("max_output_boxes_per_class", max_output_boxes_per_class, 0))
     threshold = float(single("iou_threshold", iou_threshold, 0.0))
     least = single("score_threshold", score_threshold, None)
-    illegal(f"iou_threshold {threshold}; allowed: [0, 1]", not 0 <= threshold <= 1)
-    unsaid(f"{most} boxes, format {center_point_box}", most < 0 or center_point_box not in (0, 1))
+    reject(not 0 <= threshold <= 1, f"iou_threshold {threshold}; allowed: [0, 1]")
+    if most < 0 or center_point_box not in (0, 1):
+        raise_unspecified(f"{most} boxes, format {center_point_box}")
     each = ((n, kind, row) for n, some in enumerate(scores) for kind, row in enumerate(some))
     how = most, threshold, least, center_point_box
     found = [(n, kind, box) for n, kind, row in each for box in select(boxes[n], row, *how)]
     return change(np.array(found, np.int64).reshape(-1, 3), most)
 
 
-BOXES.formula(by=of_classes)(greedy)
+BOXES.formula(build=of_classes)(greedy)
 
 
 def by_all_better(boxes, scores, most, threshold, least, center):
@@ -527,7 +552,7 @@ BOXES.mutant_table(
             ),
         ),
     },
-    by=lambda measure: of_classes(partial(greedy, measure=measure)),
+    build=lambda measure: of_classes(partial(greedy, measure=measure)),
 )
 BOXES.mutant_table(
     {
@@ -539,7 +564,7 @@ BOXES.mutant_table(
         ),
         "by_all_better": ("boxes that were suppressed suppressed others", by_all_better),
     },
-    by=of_classes,
+    build=of_classes,
 )
 BOXES.mutant_table(
     {
@@ -562,5 +587,5 @@ BOXES.mutant_table(
             ),
         ),
     },
-    by=lambda change: of_classes(greedy, change=change),
+    build=lambda change: of_classes(greedy, change=change),
 )

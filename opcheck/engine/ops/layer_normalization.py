@@ -35,19 +35,19 @@ def by_inverse(inverse_of, computes=False, folds=False, alone=False):
 
 
 by_deviation(OP, by_inverse, "where the variance is E[x²] − E[x]², which cancels")
-OP.also_honest(
-    "where it is folded into x·a + b, which cancels", by=partial(by_inverse, folds=True)
+OP.alternative(
+    "where it is folded into x·a + b, which cancels", build=partial(by_inverse, folds=True)
 )(two_pass)
 
 
 OP.mutant(
     "`axis` alone was normalized, and not the axes after it",
     name="one_axis",
-    by=partial(by_inverse, alone=True),
+    build=partial(by_inverse, alone=True),
 )(two_pass)
 
 
-@OP.mutant("the variance was taken along the last axis alone", by=by_inverse)
+@OP.mutant("the variance was taken along the last axis alone", build=by_inverse)
 def last_axis_alone(x, axes, epsilon):
     return xp.broadcast_to(two_pass(x, axes[-1:], epsilon), x.shape)
 
@@ -76,5 +76,5 @@ OP.mutant_table(
             lambda y, *parts: (y, *(xp.reshape(x, x.shape[: parts[-1]]) for x in parts[:-1])),
         ),
     },
-    by=outputs,
+    build=outputs,
 )

@@ -10,8 +10,15 @@ import numpy as np
 from opcheck import dtypes, numbers as xp
 from opcheck.engine import axes as ax
 from opcheck.engine.axes import check_size, distinct, from_either_end, from_the_front, listed
-from opcheck.engine.operators import FLOATING, by_step, check_one_of, check_shape, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.engine.operators import (
+    FLOATING,
+    check_one_of,
+    check_shape,
+    formula_builder,
+    operator,
+    raise_unspecified,
+)
+from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.numbers.faulty import bare
 
 NAMES = """CenterCropPad Concat DepthToSpace Expand EyeLike Pad Range ReverseSequence SpaceToDepth
@@ -50,24 +57,26 @@ SPLIT.formula(13)(lambda input, split=None, *, axis, outputs=1: _split(input, ax
 def _split(x, axis, split, outputs, counted=from_either_end):
     axis = counted(axis, x.ndim)
     size, rest = divmod(x.shape[axis], outputs)
-    illegal(f"{x.shape[axis]} elements have no {outputs} equal parts", split is None and rest)
+    reject(split is None and rest, f"{x.shape[axis]} elements have no {outputs} equal parts")
     sizes = [size] * outputs if split is None else listed("split", split)
-    illegal(f"split of {len(sizes)} parts, for {outputs} outputs", outputs != len(sizes))
+    reject(outputs != len(sizes), f"split of {len(sizes)} parts, for {outputs} outputs")
     return parts(x, axis, sizes)
 
 
 @SPLIT.formula(18)
 def split_18(input, split=None, *, axis, num_outputs, outputs=1):
-    unsaid("neither split nor num_outputs", split is None and num_outputs is None)
-    illegal("split and num_outputs are both given", split is not None and num_outputs is not None)
+    if split is None and num_outputs is None:
+        raise_unspecified("neither split nor num_outputs")
+    reject(split is not None and num_outputs is not None, "split and num_outputs are both given")
     if split is not None:
         return _split(input, axis, split, outputs)
-    illegal(f"num_outputs {num_outputs}, for {outputs} outputs", num_outputs != outputs)
+    reject(num_outputs != outputs, f"num_outputs {num_outputs}, for {outputs} outputs")
     axis = from_either_end(axis, input.ndim)
     length = input.shape[axis]
     size = -(-length // num_outputs)
     last = length - size * (num_outputs - 1)
-    unsaid("parts that would be empty", last < 0 or (last == 0 < length))
+    if last < 0 or (last == 0 < length):
+        raise_unspecified("parts that would be empty")
     return parts(input, axis, [*[size] * (num_outputs - 1), last])
 
 
@@ -101,7 +110,7 @@ def _places(length, begin, end, mode):
     # An example of the text reflects as much as the axis is long.
     reach = length * (length > 1) if mode == "reflect" else math.inf
     if not length or max(begin, end) > reach or min(begin, end) < 0:
-        unsaid(f"{mode} padding of {begin} and {end} on {length}")
+        raise_unspecified(f"{mode} padding of {begin} and {end} on {length}")
     if mode == "reflect":
         return xp.called(
             "reflected", lambda at, end: np.abs(end - np.abs(end - np.abs(at))), places, length - 1
@@ -111,11 +120,12 @@ def _places(length, begin, end, mode):
 
 
 def _padded(x, pads, axes, mode, fill):
-    illegal(f"{len(pads)} pads for {len(axes)} axes; allowed: 2 each", len(pads) != 2 * len(axes))
+    reject(len(pads) != 2 * len(axes), f"{len(pads)} pads for {len(axes)} axes; allowed: 2 each")
     ends = [*zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)]
     if any(x.shape[axis] + begin + end < 0 for axis, begin, end in ends):
         raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
-    unsaid("removing more than there is", any(-min(pair) > x.shape[axis] for axis, *pair in ends))
+    if any(-min(pair) > x.shape[axis] for axis, *pair in ends):
+        raise_unspecified("removing more than there is")
     more = {axis: begin + end for axis, begin, end in ends}
     # Places are counted along an axis, though the tensor be empty.
     check_size([max(1, n) + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
@@ -188,7 +198,7 @@ def center_crop_pad(input_data, shape, *, axes):
 
 @EYE.formula(9, 22)
 def eye_like(input, *, dtype, k):
-    illegal(f"input of rank {input.ndim}; allowed: 2", input.ndim != 2)
+    reject(input.ndim != 2, f"input of rank {input.ndim}; allowed: 2")
     named = dtypes.of(np.empty(0, input.dtype)) if dtype is None else dtypes.named(dtype)
     assert named
     return np.eye(input.shape[0], input.shape[1], k, named.numpy)
@@ -196,12 +206,13 @@ def eye_like(input, *, dtype, k):
 
 @TRILU.formula(14)
 def trilu(input, k=None, *, upper):
-    illegal(f"input of rank {input.ndim}; allowed: 2 or more", input.ndim < 2)
-    unsaid(f"upper {upper}, which is a boolean", upper not in (0, 1))
+    reject(input.ndim < 2, f"input of rank {input.ndim}; allowed: 2 or more")
+    if upper not in (0, 1):
+        raise_unspecified(f"upper {upper}, which is a boolean")
     diagonal = 0 if k is None else ax.scalar("k", k)
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
     kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
-    unsupported("the others are zero, which is no text", input.dtype == object and not kept.all())
+    decline(input.dtype == object and not kept.all(), "the others are zero, which is no text")
     return xp.where(kept, input, xp.zeros_like(input))
 
 
@@ -225,7 +236,7 @@ def _in_any_order(formula, x, blocksize):
 def depth_to_space(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, depth, height, width = input.shape
-    illegal(f"depth {depth} is no multiple of {blocksize}²", depth % blocksize**2)
+    reject(depth % blocksize**2, f"depth {depth} is no multiple of {blocksize}²")
     c, b = depth // blocksize**2, blocksize
     shape = (n, b, b, c, height, width) if mode == "DCR" else (n, c, b, b, height, width)
     check_size([max(1, length) for length in shape])
@@ -242,7 +253,7 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, channels, height, width = input.shape
     b = blocksize
-    illegal(f"{height} and {width} are no multiples of blocksize {b}", height % b or width % b)
+    reject(height % b or width % b, f"{height} and {width} are no multiples of blocksize {b}")
     split = xp.reshape(input, (n, channels, height // b, b, width // b, b))
     moved = xp.permute_dims(split, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return xp.reshape(moved, (n, channels * b * b, height // b, width // b))
@@ -252,10 +263,12 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
 def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     if not {batch_axis, time_axis} <= {0, 1} or input.ndim < 2:
         raise InvalidNode(f"batch_axis {batch_axis} and time_axis {time_axis}; allowed: 0 and 1")
-    unsaid("a batch axis that is the time axis too", batch_axis == time_axis)
+    if batch_axis == time_axis:
+        raise_unspecified("a batch axis that is the time axis too")
     count, length = input.shape[batch_axis], input.shape[time_axis]
     check_shape("sequence_lens", sequence_lens, (count,))
-    unsaid("lengths out of range", ((sequence_lens < 0) | (sequence_lens > length)).any())
+    if ((sequence_lens < 0) | (sequence_lens > length)).any():
+        raise_unspecified("lengths out of range")
     time, lens = np.arange(length), sequence_lens[:, None]
     place = np.where(time < lens, lens - 1 - time, time)
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
@@ -265,7 +278,8 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
 def _count(start, limit, delta):
     """The numbers of a range of floats, which must not depend on how their quotient is rounded."""
     ends = [float(xp.values_of(x)) for x in (start, limit, delta)]
-    unsaid("such ends and steps", not all(map(math.isfinite, ends)) or not ends[2])
+    if not all(map(math.isfinite, ends)) or not ends[2]:
+        raise_unspecified("such ends and steps")
     first, last, step = map(Fraction, ends)
     exact = (last - first) / step
     # The function body casts the difference and the step to float32, and divides them there.
@@ -279,31 +293,32 @@ def _count(start, limit, delta):
     return count
 
 
-@by_step(11, 27)
+@formula_builder(11, 27)
 def by_steps(function, start, limit, delta, *, stash_type=1):
     """Both versions, from `function(start, delta, count)` of floats."""
-    illegal("start, limit and delta are scalars", any(x.ndim for x in (start, limit, delta)))
+    reject(any(x.ndim for x in (start, limit, delta)), "start, limit and delta are scalars")
     if start.dtype.kind in "iu":
         first, last, step = (int(x) for x in (start, limit, delta))
-        unsaid("a delta of 0", not step)
+        if not step:
+            raise_unspecified("a delta of 0")
         count = max(0, -((first - last) // step))
         check_size((count,))
         # Modulo 2^64, so that none of the steps overflows.
         at, by = (np.uint64(n % (1 << 64)) for n in (first, step))  # two's complement
         return (at + np.arange(count, dtype=np.uint64) * by).astype(start.dtype)
-    unsupported(f"stash_type {stash_type}", stash_type != 1 and start.dtype.itemsize == 2)
+    decline(stash_type != 1 and start.dtype.itemsize == 2, f"stash_type {stash_type}")
     own, count = start.dtype, _count(start, limit, delta)
     if own.itemsize == 2:
         start, delta = (xp.astype(x, np.float32, computes=True) for x in (start, delta))
     return xp.astype(function(start, delta, count), own)
 
 
-@RANGE.formula(by=by_steps)
+@RANGE.formula(build=by_steps)
 def of_products(start, delta, count):
     return start + xp.astype(np.arange(count), start.dtype) * delta
 
 
-@RANGE.also_honest("", by=by_steps)
+@RANGE.alternative("", build=by_steps)
 def of_running_sums(start, delta, count):
     if not count:
         return of_products(start, delta, count)
@@ -311,7 +326,9 @@ def of_running_sums(start, delta, count):
     return xp.cumulative_sum(xp.concat([xp.reshape(start, (1,)), steps], axis=0), axis=0)
 
 
-@by_step(each={1: from_the_front, 4: from_the_front, 11: from_either_end, 13: from_either_end})
+@formula_builder(
+    each={1: from_the_front, 4: from_the_front, 11: from_either_end, 13: from_either_end}
+)
 def along(function, counted, *inputs, axis):
     """All versions, from `function(inputs, axis)`; 1 and 4 document no negative axis."""
     place = counted(axis, inputs[0].ndim)
@@ -321,14 +338,14 @@ def along(function, counted, *inputs, axis):
     return function(inputs, place)
 
 
-@CONCAT.formula(by=along)
+@CONCAT.formula(build=along)
 def joined(inputs, axis):
     return xp.concat(inputs, axis=axis)
 
 
 def as_long_as_the_first(inputs, axis):
     length = inputs[0].shape[axis]
-    illegal("an input is shorter than the first", any(x.shape[axis] < length for x in inputs))
+    reject(any(x.shape[axis] < length for x in inputs), "an input is shorter than the first")
     return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
 
 
@@ -365,7 +382,7 @@ CONCAT.mutant_table(
             *FLOATING,
         ),
     },
-    by=along,
+    build=along,
 )
 
 
@@ -384,19 +401,20 @@ SHAPES["Size"].formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shap
 
 @SHAPES["Reshape"].formula(5, 13, 14, *_TYPES)
 def reshape(data, shape, *, allowzero=0):
-    unsaid(f"allowzero={allowzero}", allowzero not in (0, 1))
+    if allowzero not in (0, 1):
+        raise_unspecified(f"allowzero={allowzero}")
     sizes = listed("shape", shape)
     if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
         raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
-    illegal(f"shape {sizes} has both 0 and -1, with allowzero", allowzero and {0, -1} <= {*sizes})
+    reject(allowzero and {0, -1} <= {*sizes}, f"shape {sizes} has both 0 and -1, with allowzero")
     if not allowzero:
         if any(n == 0 and place >= data.ndim for place, n in enumerate(sizes)):
             raise InvalidNode(f"shape {sizes} copies a size beyond {list(data.shape)}")
         sizes = [data.shape[place] if n == 0 else n for place, n in enumerate(sizes)]
     others = math.prod(n for n in sizes if n != -1)
-    unsupported("any length would do beside nothing", -1 in sizes and not others)
+    decline(-1 in sizes and not others, "any length would do beside nothing")
     fits = data.size == others if -1 not in sizes else data.size % others == 0
-    illegal(f"{list(data.shape)} cannot become {sizes}", not fits)
+    reject(not fits, f"{list(data.shape)} cannot become {sizes}")
     return xp.reshape(data, sizes)
 
 
@@ -404,7 +422,7 @@ SHAPES["Reshape"].formula(1)(lambda data, *, shape: reshape(data, shape))
 
 
 def _flat(counted, input, *, axis):
-    illegal(f"axis {axis} is beyond the rank {input.ndim}", axis > input.ndim)
+    reject(axis > input.ndim, f"axis {axis} is beyond the rank {input.ndim}")
     front = axis if axis == input.ndim else counted(axis, input.ndim)
     return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
 
@@ -459,7 +477,7 @@ def slice_of(data, starts, ends, axes=None, steps=None):
     steps = [1] * len(starts) if steps is None else listed("steps", steps)
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise InvalidNode("starts, ends, axes and steps have different lengths")
-    illegal("a step of 0", any(step == 0 for step in steps))
+    reject(any(step == 0 for step in steps), "a step of 0")
     at = [slice(None)] * data.ndim
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         # As in Python, but that a start before the first element is clamped to it backward too.
@@ -469,7 +487,8 @@ def slice_of(data, starts, ends, axes=None, steps=None):
 
 @SHAPES["Slice"].formula(10)
 def slice_10(data, starts, ends, axes=None, steps=None):
-    unsaid("negative axes", axes is not None and np.any(np.less(axes, 0)))
+    if axes is not None and np.any(np.less(axes, 0)):
+        raise_unspecified("negative axes")
     return slice_of(data, starts, ends, axes, steps)
 
 
@@ -480,14 +499,14 @@ SHAPES["Constant"].formula(1, 9)(lambda *, value: value)
 
 @SHAPES["Constant"].formula(11, 12, 13, *_TYPES)
 def constant_of_any_kind(**values):
-    unsupported("opcheck has no sparse tensors", values["sparse_value"] is not None)
+    decline(values["sparse_value"] is not None, "opcheck has no sparse tensors")
     kinds = {"value_float": np.float32, "value_int": np.int64, "value_string": object}
     found = [
         v if name == "value" else np.array(v, kinds[name.removesuffix("s")])
         for name, v in values.items()
         if v is not None
     ]
-    illegal(f"{len(found)} values; allowed: exactly one", len(found) != 1)
+    reject(len(found) != 1, f"{len(found)} values; allowed: exactly one")
     return found[0]
 
 
@@ -500,9 +519,9 @@ def nothing_is_zero(**attrs):
 @SHAPES["ConstantOfShape"].formula(9, 20, 21, 23, 24, 25)
 def constant_of_shape(input, *, value):
     sizes = listed("input", input)
-    illegal(f"shape {sizes} has negative sizes", any(n < 0 for n in sizes))
+    reject(any(n < 0 for n in sizes), f"shape {sizes} has negative sizes")
     fill = np.zeros(1, np.float32) if value is None else value
-    illegal(f"value holds {fill.size} elements; allowed: one", fill.size != 1)
+    reject(fill.size != 1, f"value holds {fill.size} elements; allowed: one")
     check_size(sizes)
     return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
 

@@ -7,7 +7,14 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
-from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.engine.operators import (
+    check_one_of,
+    check_shape,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
 from opcheck.errors import InvalidNode
 from opcheck.grouping import sure
 
@@ -100,7 +107,9 @@ MUTANTS = {
 def of_root(op, by, of, *without):
     """Declare mutants of `by`, as in `by_deviation`, where `of` makes the variance."""
     kept = {name: one for name, one in MUTANTS.items() if name not in without}
-    op.mutant_table({name: (text, partial(root, of)) for name, (text, root) in kept.items()}, by=by)
+    op.mutant_table(
+        {name: (text, partial(root, of)) for name, (text, root) in kept.items()}, build=by
+    )
 
 
 def by_deviation(op, by, remark):
@@ -110,14 +119,14 @@ def by_deviation(op, by, remark):
     deviation of `x` along `axes`, which it keeps, with `epsilon` added to the variance. Where it
     `computes`, stage two is computed in the type of X.
     """
-    op.formula(by=by)(two_pass)
+    op.formula(build=by)(two_pass)
     literal = partial(by, computes=True)  # as the texts have it, also for types of 16 bits
-    op.also_honest("", by=literal)(two_pass)
-    op.also_honest(remark, by=literal)(one_pass)
+    op.alternative("", build=literal)(two_pass)
+    op.alternative(remark, build=literal)(one_pass)
     of_root(op, by, variance)
 
 
-@by_step(each={1: range(4, 5), 6: RANKS, 22: RANKS}, options=["made"])
+@formula_builder(each={1: range(4, 5), 6: RANKS, 22: RANKS}, options=["made"])
 def of_instances(inverse_of, ranks, input, scale, B, *, epsilon, made=scaled):
     """All versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
     fits(input, ranks, input.shape[1:2], scale, B)
@@ -127,35 +136,40 @@ def of_instances(inverse_of, ranks, input, scale, B, *, epsilon, made=scaled):
     return made(input, mean, inverse_of(input, axes, epsilon), *channels)
 
 
-INSTANCE.formula(by=of_instances)(two_pass)
-INSTANCE.also_honest(FOLDED, by=partial(of_instances, made=folded))(one_pass)
+INSTANCE.formula(build=of_instances)(two_pass)
+INSTANCE.alternative(FOLDED, build=partial(of_instances, made=folded))(one_pass)
 of_root(INSTANCE, of_instances, variance)
 
 
-@by_step(9, 13, options=["epsilon"])
+@formula_builder(9, 13, options=["epsilon"])
 def of_axes(inverse_of, X, *, axes, epsilon=0.0):
     """Both versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
     over = {"axis": distinct(axes, X.ndim), "keepdims": True}
     values = xp.values_of(X)
-    unsaid("an empty list of axes", not axes)
+    if not axes:
+        raise_unspecified("an empty list of axes")
     if X.size and (values.max(**over) == values.min(**over)).any():
-        is_open("of equal elements the text makes 0/0, and the function body 0")
+        leave_open("of equal elements the text makes 0/0, and the function body 0")
     return (X - xp.mean(X, **over)) * inverse_of(X, over["axis"], epsilon)
 
 
-MEAN_VARIANCE.formula(by=of_axes)(two_pass)
+MEAN_VARIANCE.formula(build=of_axes)(two_pass)
 #: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
 _literal = partial(of_axes, epsilon=1e-9)
-MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
-MEAN_VARIANCE.also_honest("", by=of_axes)(one_pass)
-MEAN_VARIANCE.also_honest("", by=_literal)(
+MEAN_VARIANCE.alternative("", build=_literal)(
+    partial(MUTANTS["epsilon_after_the_root"][1], variance)
+)
+MEAN_VARIANCE.alternative("", build=of_axes)(one_pass)
+MEAN_VARIANCE.alternative("", build=_literal)(
     lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon)
 )
-MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
+MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", build=_literal)(
+    two_pass
+)
 of_root(MEAN_VARIANCE, of_axes, variance, "epsilon_after_the_root", "epsilon_as_floor")
 
 
-@by_step(23, options=["computes"])
+@formula_builder(23, options=["computes"])
 def of_slices(inverse_of, X, scale, *, axis, epsilon, stash_type, computes=False):
     """Version 23, from `inverse_of(x, axes, epsilon)`: 1 over the root of the mean square."""
     axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
@@ -165,25 +179,26 @@ def of_slices(inverse_of, X, scale, *, axis, epsilon, stash_type, computes=False
     return xp.astype(y, scale.dtype, computes=computes) * scale
 
 
-@RMS.formula(by=of_slices)
-@RMS.also_honest("", by=partial(of_slices, computes=True))
+@RMS.formula(build=of_slices)
+@RMS.alternative("", build=partial(of_slices, computes=True))
 def of_squares(x, axes, epsilon):
     return 1 / xp.sqrt(mean_square(x, axes) + epsilon)
 
 
 of_root(RMS, of_slices, mean_square, "mean_square")
-RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance", by=of_slices)(
+RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance", build=of_slices)(
     two_pass
 )
-RMS.mutant("`axis` alone was normalized, and not the axes after it", name="one_axis", by=of_slices)(
-    lambda x, axes, epsilon: of_squares(x, axes[:1], epsilon)
-)
+RMS.mutant(
+    "`axis` alone was normalized, and not the axes after it", name="one_axis", build=of_slices
+)(lambda x, axes, epsilon: of_squares(x, axes[:1], epsilon))
 
 
 @LP.formula(1, 22)
 def by_norm(input, *, axis, p):
     check_one_of("p", p, 1, 2)
-    is_open("nothing is said of axes below -1", axis < -1)
+    if axis < -1:
+        leave_open("nothing is said of axes below -1")
     x, axis = input, from_either_end(axis, input.ndim)
     total = xp.sum(xp.abs(x) if p == 1 else x * x, axis=axis, keepdims=True)
     norm = total if p == 1 else xp.sqrt(total)
@@ -191,15 +206,16 @@ def by_norm(input, *, axis, p):
     return xp.where(zero, xp.zeros_like(x), x / xp.where(zero, xp.zeros_like(norm) + 1, norm))
 
 
-@by_step(1, 13)
+@formula_builder(1, 13)
 def of_regions(total, X, *, alpha, beta, bias, size):
     """Both versions from `total(squares, size)`, the sums of squares of each element's region."""
     fits(X, RANKS, ())
-    unsaid("regions of no channels", size < 1)
+    if size < 1:
+        raise_unspecified("regions of no channels")
     return X / xp.pow(bias + xp.real(alpha) / size * total(X * X, size), beta)
 
 
-@LRN.formula(by=of_regions)
+@LRN.formula(build=of_regions)
 def across_channels(squares, size, before=None):
     """The region begins `before` channels before each, half of the others if that is not said."""
     batch, count, *lengths = squares.shape
@@ -211,7 +227,7 @@ def across_channels(squares, size, before=None):
 
 
 # Its error is in proportion to what has left the region.
-@LRN.also_honest("where each sum of squares is made of the one before it", by=of_regions)
+@LRN.alternative("where each sum of squares is made of the one before it", build=of_regions)
 def sliding(squares, size):
     at, before = np.arange(squares.shape[1]), (size - 1) // 2
     ends = [np.maximum(at - before, 0), np.minimum(at + min(size - before, len(at)), len(at))]
@@ -246,7 +262,7 @@ LRN.mutant_table(
             lambda x, size: across_channels(x, size) * size / across_channels(x * 0 + 1, size),
         ),
     },
-    by=of_regions,
+    build=of_regions,
 )
 
 
@@ -268,7 +284,7 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
         fits(X, ranks, shape, scale, B, *old)
         types = {str(x.dtype) for x in (X, scale, *old)}
         if (len(types) > 1 and "float64" in types) or (training and not X.size):
-            unsaid("mixing float64, or of statistics of no elements")
+            raise_unspecified("mixing float64, or of statistics of no elements")
         along = shape if apart else (-1, *[1] * (X.ndim - 2))
         scale, B, *old = (xp.reshape(x, along) for x in (scale, B, *old))
         now, outputs = old, []
@@ -284,14 +300,16 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
     def earlier(since, X, scale, B, mean, var, *, epsilon, momentum, outputs, is_test=0, spatial=1):
         training = outputs > 1 or (since < 7 and not is_test)
         if outputs not in (1, 5) or spatial not in (0, 1) or not (spatial or since > 6 or is_test):
-            unsaid("these outputs, or of this spatial")
-        is_open("nothing is said of which variance is kept", outputs > 1)
+            raise_unspecified("these outputs, or of this spatial")
+        if outputs > 1:
+            leave_open("nothing is said of which variance is kept")
         ranks = (4,) if since == 1 else RANKS if since < 9 else range(1, 64)
         apart, old = since > 6 and not spatial, (mean, var)
         return formula(ranks, X, scale, B, old, training, momentum, epsilon, 2, apart)
 
     def later(X, scale, B, input_mean, input_var, *, epsilon, momentum, outputs, training_mode):
-        is_open("nothing is said of training_mode other than 0 and 1", training_mode not in (0, 1))
+        if training_mode not in (0, 1):
+            leave_open("nothing is said of training_mode other than 0 and 1")
         if outputs > 1 and not training_mode:
             raise InvalidNode(f"{outputs} outputs without training_mode; allowed: 1")
         old = (input_mean, input_var)
@@ -300,9 +318,9 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
     return {14: later, 15: later, **{since: partial(earlier, since) for since in (1, 6, 7, 9)}}
 
 
-@BATCH.formula(by=of_batches)
-@BATCH.also_honest("", by=partial(of_batches, updated=moved))
-@BATCH.also_honest(FOLDED, by=partial(of_batches, spread=cancelling, made=folded))
+@BATCH.formula(build=of_batches)
+@BATCH.alternative("", build=partial(of_batches, updated=moved))
+@BATCH.alternative(FOLDED, build=partial(of_batches, spread=cancelling, made=folded))
 def of_variance(spread, axes, epsilon):
     return 1 / xp.sqrt(spread + epsilon)
 
@@ -339,11 +357,11 @@ for _name, _text, _steps, *_versions in (
     ),
 ):
     _by = partial(of_batches, **_steps)
-    BATCH.mutant(_text, *_versions, name=_name, by=_by)(of_variance)
+    BATCH.mutant(_text, *_versions, name=_name, build=_by)(of_variance)
 
 
 # Version 18, whose scale and bias were those of groups, is deprecated, and no model may have it.
-@by_step(21, options=["computes"])
+@formula_builder(21, options=["computes"])
 def by_groups(normalized, X, scale, bias, *, num_groups, epsilon, stash_type, computes=False):
     """Version 21, from `normalized(x, groups, epsilon)`, where x has the shape (N, C, …)."""
     if X.ndim < 2 or num_groups < 1 or X.shape[1] % num_groups:
@@ -409,11 +427,11 @@ GROUP.mutant_table(
             lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1),
         ),
     },
-    by=lambda change: by_groups(partial(in_other_groups, change)),
+    build=lambda change: by_groups(partial(in_other_groups, change)),
 )
 
 
-@by_step(21)
+@formula_builder(21)
 def with_operands(change, X, scale, bias, **attrs):
     """Version 21, with another scale and bias, for X with so many channels a group."""
     GROUP.formulas[21](X, scale, bias, **attrs)  # which refuses what is not legal
@@ -433,5 +451,5 @@ GROUP.mutant_table(
             lambda channel, size: channel // size,
         ),
     },
-    by=with_operands,
+    build=with_operands,
 )

@@ -10,8 +10,8 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_of
-from opcheck.engine.operators import by_step, is_open, operator
-from opcheck.errors import InvalidNode, NotSupported, illegal, unsupported
+from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.numbers.faulty import bare, seen
 
 NAMES = """AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool MaxRoiPool
@@ -23,7 +23,8 @@ TIES = "it is not said which of equal elements is meant"
 
 
 def _without_nan(x):
-    is_open("no text says whether NaN is a maximum", (seen(x) != seen(x)).any())
+    if (seen(x) != seen(x)).any():
+        leave_open("no text says whether NaN is a maximum")
     return x
 
 
@@ -40,27 +41,29 @@ GLOBAL: dict[str, tuple[Any, ...]] = {
 }
 
 
-@by_step(1, 22)
+@formula_builder(1, 22)
 def _over_all(function, X, **p):
     """Both versions of `function(x, axis, keepdims)`, or of one that takes p too."""
-    illegal(f"input of rank {X.ndim}; allowed: 3 or more, N×C×D1×…×Dn", X.ndim < 3)
-    unsupported(_OF_NONE, not all(X.shape[2:]))
+    reject(X.ndim < 3, f"input of rank {X.ndim}; allowed: 3 or more, N×C×D1×…×Dn")
+    decline(not all(X.shape[2:]), _OF_NONE)
     return function(X, axis=tuple(range(2, X.ndim)), keepdims=True, **p)
 
 
-@by_step(each={1: 1, 2: 2, 22: 2})
+@formula_builder(each={1: 1, 2: 2, 22: 2})
 def _norms_of_all(function, since, X, *, p):
     if not (p >= 1 or (since == 1 and p > 0)) or p == inf:
         raise InvalidNode(f"p {p}; allowed: numbers from 1 on, in version 1 above 0")
     if since == 1 and (p < 1 or X.ndim != 4):
-        is_open("version 1 knows no norm below 1, and outputs of the shape N×C×1×1 alone")
+        leave_open("version 1 knows no norm below 1, and outputs of the shape N×C×1×1 alone")
     return _over_all(function)[1](X, p=float(p))
 
 
 OPS = {name: operator(name, exact="Max" in name) for name in NAMES.split() if name != "LpPool"}
 LP_POOL = operator("LpPool", low=0.0)
 for _name, _functions in GLOBAL.items():
-    OPS[_name].ways(_norms_of_all if _name == "GlobalLpPool" else _over_all, *_functions)
+    OPS[_name].formula_and_alternatives(
+        _norms_of_all if _name == "GlobalLpPool" else _over_all, *_functions
+    )
 
 
 def _planned(since, X, kernel_shape, strides, pads, auto_pad, dilations=None, ceil_mode=0, **flag):
@@ -68,22 +71,23 @@ def _planned(since, X, kernel_shape, strides, pads, auto_pad, dilations=None, ce
     windows = windows_of(X.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     axes, is_same = windows.axes, auto_pad.startswith("SAME")
     for name, value in flag.items():
-        illegal(f"{name} {value}; allowed: 0, 1", value not in (0, 1))
+        reject(value not in (0, 1), f"{name} {value}; allowed: 0, 1")
     if auto_pad == "VALID" and ceil_mode and since < 11:
-        is_open("before version 11, of MaxPool 12, the formula of VALID knows no ceil_mode")
+        leave_open("before version 11, of MaxPool 12, the formula of VALID knows no ceil_mode")
     rest = any((a.length if is_same else a.length - a.width + 1) % a.stride for a in axes)
     if auto_pad != "NOTSET" and since == 11 and rest and not ceil_mode:
-        is_open("version 11 rounds down what all others round up")
+        leave_open("version 11 rounds down what all others round up")
     inside = [min(a.size, -(-(a.length + a.begin) // a.stride)) for a in axes]
     if auto_pad == "NOTSET" and inside != [a.size for a in axes]:
-        is_open(ENDS, since < 22 or not ceil_mode)
+        if since < 22 or not ceil_mode:
+            leave_open(ENDS)
         if ceil_mode:
             axes = tuple(replace(a, size=size) for a, size in zip(axes, inside, strict=True))
     ends = [a.span for a in axes] if is_same else (pads or [0] * 2 * len(axes))[len(axes) :]
     return replace(windows, axes=axes), ends
 
 
-@by_step(each={1: 1, 7: 1, 10: 1, 11: 11, 19: 19, 22: 22})
+@formula_builder(each={1: 1, 7: 1, 10: 1, 11: 11, 19: 19, 22: 22})
 def of_means(function, since, X, *, count_include_pad=0, **asked):
     """AveragePool in all versions, from `function(X, windows, terms, padded, include)`."""
     windows, ends = _planned(since, X, count_include_pad=count_include_pad, **asked)
@@ -91,13 +95,14 @@ def of_means(function, since, X, *, count_include_pad=0, **asked):
         replace(a, begin=0, length=a.length + a.begin + end)
         for a, end in zip(windows.axes, ends, strict=True)
     ]
-    is_open("nothing is said of means of nothing", not (count_include_pad or windows.terms.all()))
+    if not (count_include_pad or windows.terms.all()):
+        leave_open("nothing is said of means of nothing")
     # What hangs over the end under ceil_mode is no pixel that was added, and never counts.
     size = Windows(windows.outer, tuple(padded)).terms if count_include_pad else windows.terms
     return function(X, windows, windows.terms, size, count_include_pad)
 
 
-@OPS["AveragePool"].formula(by=of_means)
+@OPS["AveragePool"].formula(build=of_means)
 def mean(X, windows, terms, padded, include):
     """The sum over each window, divided by how many elements it has, with padding or without."""
     # A float16 would round how many there are.
@@ -105,21 +110,21 @@ def mean(X, windows, terms, padded, include):
     return xp.astype(xp.sums(X, windows.sums, terms) / count, X.dtype)
 
 
-@OPS["AveragePool"].mutant("what hangs over the padding counted", 10, 11, 19, 22, by=of_means)
+@OPS["AveragePool"].mutant("what hangs over the padding counted", 10, 11, 19, 22, build=of_means)
 def whole_windows(X, windows, terms, padded, include):
     whole = prod(a.kernel for a in windows.axes)
     return mean(X, windows, terms, np.full_like(padded, whole), include)
 
 
-@by_step(each={1: 1, 8: 8, 10: 8, 11: 8, 12: 12, 22: 22}, options=["checked"])
+@formula_builder(each={1: 1, 8: 8, 10: 8, 11: 8, 12: 12, 22: 22}, options=["checked"])
 def of_maxima(function, since, X, *, storage_order=0, outputs=1, checked=_without_nan, **asked):
     """MaxPool in all versions, from `function(X, windows, storage_order, outputs)`."""
     windows, _ = _planned(since, X, storage_order=storage_order, **asked)
-    unsupported(_OF_NONE, not windows.terms.all() or outputs > 1 + (since >= 8))
+    decline(not windows.terms.all() or outputs > 1 + (since >= 8), _OF_NONE)
     return function(checked(X), windows, storage_order, outputs)
 
 
-@OPS["MaxPool"].formula(by=of_maxima)
+@OPS["MaxPool"].formula(build=of_maxima)
 def maximum(X, windows, storage_order, outputs):
     """The maxima, and if asked for where they are in the flat input."""
     (n, channels, *lengths), size, found = X.shape, prod(X.shape[2:]), []
@@ -134,18 +139,19 @@ def maximum(X, windows, storage_order, outputs):
         if outputs > 1:
             hits = xp.equal(under, xp.expand_dims(y, axis=2))
             first = np.where(hits, places, size - 1).min(axis=2)
-            is_open(TIES, (first != np.where(hits, places, -1).max(axis=2)).any())
+            if (first != np.where(hits, places, -1).max(axis=2)).any():
+                leave_open(TIES)
             found[-1].append(first.reshape(part.shape))
     y, *indices = [xp.concat([*parts], axis=2) for parts in zip(*found, strict=True)]
     if indices and storage_order and (n, channels) != (1, 1):
-        is_open("it is not said whether batches and channels come in the order of columns")
+        leave_open("it is not said whether batches and channels come in the order of columns")
     corner = np.ogrid[tuple(map(slice, y.shape))][:2]
     at = [(*corner, *np.unravel_index(places, lengths)) for places in indices]
     order: Any = "CF"[storage_order]
     return y, *(np.ravel_multi_index(one, X.shape, order=order).astype(np.int64) for one in at)
 
 
-@OPS["MaxPool"].natively(by=partial(of_maxima, checked=lambda X: X))
+@OPS["MaxPool"].fast_path(build=partial(of_maxima, checked=lambda X: X))
 def by_axes(X, windows, storage_order, outputs):
     if outputs > 1:
         return maximum(X, windows, storage_order, outputs)
@@ -153,21 +159,21 @@ def by_axes(X, windows, storage_order, outputs):
     return windows.reduced(X, np.maximum, lowest)
 
 
-@OPS["MaxPool"].mutant("padding held zeros", by=of_maxima)
+@OPS["MaxPool"].mutant("padding held zeros", build=of_maxima)
 def padding_is_zero(X, windows, *asked):
     y, *indices = maximum(X, windows, *asked)
     partly = windows.terms < prod(a.kernel for a in windows.axes)
     return np.where(partly, np.maximum(y, 0), y).astype(y.dtype), *indices
 
 
-@OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22, by=of_maxima)
+@OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22, build=of_maxima)
 def indices_within_the_plane(X, windows, *asked):
     y, *indices = maximum(X, windows, *asked)
     return y, *(one % prod(X.shape[2:]) for one in indices)
 
 
 # MaxUnpool: values back where MaxPool found them, and zeros between.
-@by_step(9, 11, 22)
+@formula_builder(9, 11, 22)
 def by_places(function, X, I, output_shape=None, *, kernel_shape, strides, pads):  # noqa: E741
     """All versions, from `function(X, places, shape)`, where the output has that shape."""
     n = X.ndim - 2
@@ -189,7 +195,7 @@ def by_places(function, X, I, output_shape=None, *, kernel_shape, strides, pads)
         shape[2:] = [size - less for size, less in zip(shape[2:], padding, strict=True)]
     elif len(asked) != X.ndim:
         raise InvalidNode(f"output_shape {asked} for X of rank {X.ndim}")
-    illegal(f"an output of shape {asked or shape}; allowed: 0 or more", min(asked or shape) < 0)
+    reject(min(asked or shape) < 0, f"an output of shape {asked or shape}; allowed: 0 or more")
     check_size(asked or shape)
     places = elements_at(I, prod(asked or shape), back=False)
     if asked not in (None, shape):
@@ -201,11 +207,12 @@ def _beside(places, shape, asked):
     """By the text indices are of the output, by ONNX's node test of a corner of that shape."""
     fits = prod(shape) > places.max(initial=-1) and all(map(int.__ge__, asked, shape))
     moved = np.ravel_multi_index(np.unravel_index(places, shape), asked) if fits else None
-    is_open("it is not said which shape indices are in", moved is None or (moved != places).any())
+    if moved is None or (moved != places).any():
+        leave_open("it is not said which shape indices are in")
     return places if moved is None else moved
 
 
-@OPS["MaxUnpool"].formula(by=by_places)
+@OPS["MaxUnpool"].formula(build=by_places)
 def unpooled(X, places, shape):
     """Each value at its place. Of overlapping windows several may name one."""
     source = np.full(prod(shape), X.size)
@@ -213,7 +220,7 @@ def unpooled(X, places, shape):
     flat = xp.reshape(X, (-1,))
     values = bare(flat)
     if not np.array_equal(values[source[places.reshape(-1)]], values, equal_nan=True):
-        is_open("nothing is said of several values of one place")
+        leave_open("nothing is said of several values of one place")
     return xp.reshape(xp.take(xp.pad(flat, [(0, 1)]), source, axis=0), tuple(shape))
 
 
@@ -234,7 +241,7 @@ OPS["MaxUnpool"].mutant_table(
             ),
         ),
     },
-    by=lambda change: by_places(
+    build=lambda change: by_places(
         lambda X, places, shape: unpooled(
             X, change(places, prod(shape[2:]), shape).reshape(X.shape), shape
         )
@@ -242,7 +249,7 @@ OPS["MaxUnpool"].mutant_table(
 )
 
 
-@OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_places)
+@OPS["MaxUnpool"].mutant("values of windows that overlap were added up", build=by_places)
 def added(X, places, shape):
     y = np.zeros(prod(shape), X.dtype)
     np.add.at(y, places.reshape(-1), X.reshape(-1))
@@ -252,7 +259,7 @@ def added(X, places, shape):
 # MaxRoiPool: maxima over the bins of regions of images. The text says neither how coordinates are
 # rounded, nor whether a region holds its end, nor where its bins begin and end. An answer is
 # decided where the maximum of all that may lie in a bin is among what must lie in it.
-@by_step(1, 22)
+@formula_builder(1, 22)
 def of_regions(read, X, rois, *, pooled_shape, spatial_scale):
     """Both versions, from `read(rois)`, the batch, x1, y1, x2 and y2 of each region."""
     if X.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
@@ -280,7 +287,8 @@ def of_regions(read, X, rois, *, pooled_shape, spatial_scale):
 
 def bins(a, b, count, length):
     """The elements that must lie in each bin of [a, b], may, and do by whole coordinates."""
-    is_open("nothing is said of what lies outside the image", a < 0 or b > length)
+    if a < 0 or b > length:
+        leave_open("nothing is said of what lies outside the image")
     low, high = (floor(a), floor(b)), (ceil(a), ceil(b) + 1)
     start = floor(a + 0.5)
     size = max(1, floor(b + 0.5) + 1 - start)
@@ -302,13 +310,13 @@ def _maximum(image, sure, possible, own):
     """The maximum of each channel of one bin, from its rows and columns; 0 of an empty one."""
     least, most, found = (image[:, *part] for part in (sure, possible, own))
     if not least.size:
-        is_open("nothing is said of bins that may hold nothing")
+        leave_open("nothing is said of bins that may hold nothing")
     elif (xp.max(least, axis=(1, 2)) != xp.max(most, axis=(1, 2))).any():
-        is_open("it is not said which elements lie in a bin")
+        leave_open("it is not said which elements lie in a bin")
     return xp.max(found, axis=(1, 2)) if found.size else np.zeros(image.shape[0], image.dtype)
 
 
-OPS["MaxRoiPool"].formula(by=of_regions)(lambda rois: rois)
+OPS["MaxRoiPool"].formula(build=of_regions)(lambda rois: rois)
 OPS["MaxRoiPool"].mutant_table(
     {
         "x_and_y_exchanged": ("y came before x", lambda rois: rois[:, [0, 2, 1, 4, 3]]),
@@ -325,27 +333,27 @@ OPS["MaxRoiPool"].mutant_table(
             lambda rois: rois + np.pad(rois[:, 1:3], [(0, 0), (3, 0)]),
         ),
     },
-    by=of_regions,
+    build=of_regions,
 )
 
 
 # LpPool: (Σ |x|^p)^(1/p) over every window; padding adds nothing.
-@by_step(each={1: 1, 2: 2, 11: 2, 18: 2, 22: 2})
+@formula_builder(each={1: 1, 2: 2, 11: 2, 18: 2, 22: 2})
 def by_windows(norms, since, X, *, p, kernel_shape, **asked):
     """The formulas of all versions, from `norms(X, p, windows)`."""
     # In version 1 p may be fractional; without kernel_shape nothing is defined.
     allowed = "numbers that are above 0 in float32" if since == 1 else "integers from 1 on"
-    illegal(f"p {p}; allowed: {allowed}", p < 1 if since > 1 else not 0 < p < inf)
-    illegal("attribute kernel_shape is mandatory", kernel_shape is None)
+    reject(p < 1 if since > 1 else not 0 < p < inf, f"p {p}; allowed: {allowed}")
+    reject(kernel_shape is None, "attribute kernel_shape is mandatory")
     return norms(X, float(p), windows_of(X.shape, kernel_shape, **asked))
 
 
-@LP_POOL.formula(by=by_windows)
+@LP_POOL.formula(build=by_windows)
 def norms_of(X, p, windows):
     return xp.pow(xp.sums(xp.pow(xp.abs(X), p), windows.sums, windows.terms), xp.real(1) / p)
 
 
-@LP_POOL.natively(by=by_windows)
+@LP_POOL.fast_path(build=by_windows)
 def beyond_the_range(X, p, windows):
     """The norms, of shares of the largest element where powers leave the range, or nearly."""
     norms = np.asarray(norms_of(X, p, windows))
@@ -365,7 +373,7 @@ def beyond_the_range(X, p, windows):
     return norms
 
 
-@LP_POOL.also_honest("", by=by_windows)
+@LP_POOL.alternative("", build=by_windows)
 def scaled(X, p, windows):
     """Powers of shares of the window's maximum, or the mean of the powers times how many."""
     return xp.inexact(norms_of(X, p, windows), 4 + 2 / p)
@@ -480,11 +488,11 @@ LP_POOL.mutant_table(
             for digits in (30, 12, 5)
         },
     },
-    by=by_windows,
+    build=by_windows,
 )
 LP_POOL.mutant(
     "p was read as its shortest decimal text, and not as the float32 that a model holds",
     1,
     name="p_in_64_bits",
-    by=by_windows,
+    build=by_windows,
 )(lambda X, p, windows: norms_of(X, float(str(np.float32(p))), windows))

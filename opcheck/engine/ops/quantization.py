@@ -14,8 +14,15 @@ import numpy as np
 from opcheck import dtypes, numbers as xp
 from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
-from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, illegal, unsupported
+from opcheck.engine.operators import (
+    check_one_of,
+    check_shape,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
+from opcheck.errors import InvalidNode, decline, reject
 from opcheck.model import Array
 from opcheck.numbers.bounded.array import Bounded
 from opcheck.numbers.bounded.choice import Indices
@@ -37,7 +44,7 @@ _SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 def check_castable(one: DType | None) -> None:
     """Raise NotSupported for complex numbers."""
-    unsupported(f"unsupported by opcheck: casts of {one}", one is None or one.kind == "complex")
+    decline(one is None or one.kind == "complex", f"unsupported by opcheck: casts of {one}")
 
 
 @xp.primitive
@@ -130,7 +137,7 @@ def _read(x: Array, dtype: DType) -> Array:
     if dtype.kind in ("float", "minifloat"):
         exact = dtype.name == "float64"
         return _each(lambda text: _floating(text, exact), x, np.float64)
-    unsupported("the text does not say which texts are true", dtype.kind == "bool")
+    decline(dtype.kind == "bool", "the text does not say which texts are true")
     return _each(lambda text: _integer(text, dtype), x, dtype.numpy)
 
 
@@ -141,7 +148,7 @@ def _floating(text: str, nearest: bool) -> float:
         return -np.inf
     if text.lower() in _SPECIAL:
         return _SPECIAL[text.lower()]
-    unsupported(f"opcheck reads no number in {text!r}", not _NUMBER.fullmatch(text))
+    decline(not _NUMBER.fullmatch(text), f"opcheck reads no number in {text!r}")
     value, exact = float(text), Decimal(text)
     if nearest or Decimal(value) == exact or np.float64(value).view(np.int64) & 1:
         return value
@@ -151,16 +158,16 @@ def _floating(text: str, nearest: bool) -> float:
 def _integer(text: str, dtype: DType) -> int:
     low, high = limits(dtype)
     if not re.fullmatch("[+-]?[0-9]+", text) or not low <= (exact := Decimal(text)) <= high:
-        unsaid(f"converting {text!r} to {dtype}")
+        raise_unspecified(f"converting {text!r} to {dtype}")
     return int(exact)
 
 
 def _written(x: Array) -> Array:
     """Numbers as texts, of floats in some digits that tell them apart, without an exponent."""
-    unsupported("the text does not say what texts booleans become", x.dtype == np.bool_)
+    decline(x.dtype == np.bool_, "the text does not say what texts booleans become")
     if x.dtype.kind in "iu":
         return _each(str, x, object)
-    is_open("the text does not say how many digits a float's text has")
+    leave_open("the text does not say how many digits a float's text has")
     return _each(_plain, x, object)
 
 
@@ -205,7 +212,7 @@ def _cast(input, dtype, saturate, round_mode, *, beyond=True):
         check_castable(dtype)
         return xp.astype(x, dtype.numpy)
     if not np.all(_is_said(x, dtype, beyond=beyond, zero=zero)):
-        is_open(f"nothing is said of what some of these numbers become as {dtype}")
+        leave_open(f"nothing is said of what some of these numbers become as {dtype}")
     if dtype.kind != "minifloat" or (own := dtypes.of(x)) == dtype:
         return xp.astype(cast_to(x, dtype), dtype.numpy)
     check_castable(own)
@@ -254,19 +261,21 @@ def spread(
     """The scale and the zero point of each element of `x`; without an axis they are scalars."""
     shapes = {scale.shape, scale.shape if zero is None else zero.shape}
     if shapes == {()} or (shapes <= {(), (1,)} and shapes != {x.shape}):
-        is_open("it is not said whether one element makes a scalar", (1,) in shapes)
+        if (1,) in shapes:
+            leave_open("it is not said whether one element makes a scalar")
         if axis not in (None, 1) and not -x.ndim <= axis < x.ndim:
-            is_open("it is not said whether an axis without use must be one")
+            leave_open("it is not said whether an axis without use must be one")
         return (one if one is None else xp.reshape(one, ()) for one in (scale, zero))
     if len(shapes) > 1:
         raise InvalidNode(f"a zero point {list(zero.shape)} for scales {list(scale.shape)}")
-    illegal(f"scales of shape {list(scale.shape)}; allowed: a scalar", axis is None)
+    reject(axis is None, f"scales of shape {list(scale.shape)}; allowed: a scalar")
     if scale.ndim == 1 and axis == 1 == x.ndim:
-        is_open("an axis beyond those of a vector may be of no need")
+        leave_open("an axis beyond those of a vector may be of no need")
         axis = 0
     axis = from_either_end(axis, x.ndim)
     if scale.ndim == 1 and (x.ndim > 1 or not block_size):
-        is_open("nothing is said of blocks along a whole axis", block_size)
+        if block_size:
+            leave_open("nothing is said of blocks along a whole axis")
         shape, at = x.shape[axis : axis + 1], np.arange(x.shape[axis])
     else:
         if block_size < 1 or scale.ndim != x.ndim:
@@ -281,7 +290,7 @@ def spread(
     return (one if one is None else xp.reshape(one, lined) for one in (scale, zero))
 
 
-@by_step(each={10: 10, **dict.fromkeys(_LATER, 13)}, options=["place"])
+@formula_builder(each={10: 10, **dict.fromkeys(_LATER, 13)}, options=["place"])
 def of_products(
     product,
     since,
@@ -296,9 +305,10 @@ def of_products(
 ):
     """All versions of DequantizeLinear, from `product(x, zero, scale, out)` in that type."""
     out = dtypes.named(output_dtype) if output_dtype else dtypes.of(np.empty(0, x_scale.dtype))
-    illegal(f"an output of type {out}; allowed: floats", out is None or out.kind != "float")
+    reject(out is None or out.kind != "float", f"an output of type {out}; allowed: floats")
     scale, zero = place(x, x_scale, x_zero_point, axis if since > 10 else None, block_size)
-    is_open(LONG_ZERO, zero is not None and x.dtype == np.int32 and zero.any())
+    if zero is not None and x.dtype == np.int32 and zero.any():
+        leave_open(LONG_ZERO)
     return product(x, np.zeros((), x.dtype) if zero is None else zero, scale, out)
 
 
@@ -321,7 +331,7 @@ def in_type_of_output(x, zero, scale, out):
 
 
 # "The output type also determines the precision of the multiplication", only since version 23.
-DEQUANTIZE.ways(of_products, in_float32, in_type_of_output)
+DEQUANTIZE.formula_and_alternatives(of_products, in_float32, in_type_of_output)
 
 
 SHIFTED = [one for one in (*NARROW, "int8", "int16", "uint8", "uint16") if one != "float8e8m0"]
@@ -367,7 +377,7 @@ DEQUANTIZE.mutant_table(
             *UNSIGNED,
         ),
     },
-    by=of_products,
+    build=of_products,
 )
 
 
@@ -431,10 +441,11 @@ def whole(quotients, zero, out, saturate=1, sure=False, convert=converted):
         if not isinstance(first, Bounded)
         else (first.v.astype(np.float64).astype(first.dtype).astype(np.float64))
     )
-    is_open("what NaN becomes", np.isnan(values).any() and (out.kind == "int" or out.bits < 8))
+    if np.isnan(values).any() and (out.kind == "int" or out.bits < 8):
+        leave_open("what NaN becomes")
     near = np.rint(values.astype(out.numpy).astype(np.float64))
     if out.kind != "int" and np.any(zero) and not (values == near).all():
-        is_open("it is not said to what is rounded before a zero point of floats is added")
+        leave_open("it is not said to what is rounded before a zero point of floats is added")
     if not isinstance(first, Bounded):
         return convert(first, zero, out, saturate)
     ends = []
@@ -444,7 +455,8 @@ def whole(quotients, zero, out, saturate=1, sure=False, convert=converted):
             convert((q.v + far).astype(np.float64), zero, out, saturate).astype(np.float64)
             for far in (-e, e)
         ]
-    is_open("what is rounded may be out of range", (np.isnan(ends) != np.isnan(ends[0])).any())
+    if (np.isnan(ends) != np.isnan(ends[0])).any():
+        leave_open("what is rounded may be out of range")
     low, high = (how.reduce(ends).astype(out.numpy) for how in (np.minimum, np.maximum))
     return admitted(convert(values, zero, out, saturate), low, high)
 
@@ -471,19 +483,21 @@ def are_decided(x, scale, divides, is_stated):
     own, values = (xp.values_of(real(one)) for one in (x, scale))
     size, finite = np.abs(values), np.abs(np.where(np.isfinite(own), own, 0))
     if not ((size >= 2.0**-126) & (size <= 2.0**126)).all():
-        is_open("nothing is said of scales by which nothing or hardly anything can be divided")
+        leave_open("nothing is said of scales by which nothing or hardly anything can be divided")
     if divides.name == "float16" and (
         (finite > 65504).any() or not ((size >= 2.0**-14) & (size <= 65504)).all()
     ):
-        is_open("float16 does not hold what is divided")
+        leave_open("float16 does not hold what is divided")
     if is_stated and divides.kind == "int" and (np.fmod(own, values) != 0).any():
-        is_open("nothing is said of divisions in what is no float")
+        leave_open("nothing is said of divisions in what is no float")
     held = DTYPES["float32"] if divides.kind != "float" else divides
     power = np.frexp(size)[0] == 0.5
     return power & (own == own.astype(held.numpy)) & ((finite >= size * 2.0**-14) | (own == 0))
 
 
-@by_step(each={10: 10, **{n: 13 if n < 23 else 23 for n in _LATER}}, options=["place", "convert"])
+@formula_builder(
+    each={10: 10, **{n: 13 if n < 23 else 23 for n in _LATER}}, options=["place", "convert"]
+)
 def of_quotients(
     quotient,
     since,
@@ -502,10 +516,10 @@ def of_quotients(
     """All versions of QuantizeLinear, from `quotient(x, scale, dtype)` by a division in that."""
     stated = dtypes.named(output_dtype) if output_dtype else None
     given = None if y_zero_point is None else dtypes.of(y_zero_point)
-    illegal(f"output {stated}, zero point {given}", output_dtype and given not in (None, stated))
+    reject(output_dtype and given not in (None, stated), f"output {stated}, zero point {given}")
     divides = dtypes.named(precision) if precision else dtypes.of(np.empty(0, y_scale.dtype))
     if precision and (divides is None or divides.kind != "float"):
-        is_open("nothing is said of divisions in what is no float")
+        leave_open("nothing is said of divisions in what is no float")
         divides = DTYPES["float32"]
     scale, zero = place(x, y_scale, y_zero_point, axis if since > 10 else None, block_size)
     shift = 0 if zero is None else exact_values(zero)
@@ -514,7 +528,7 @@ def of_quotients(
     return whole(quotient(x, scale, divides), shift, out, saturate, sure, convert)
 
 
-@QUANTIZE.formula(by=of_quotients)
+@QUANTIZE.formula(build=of_quotients)
 def divided(x, scale, dtype):
     """Quotients in `dtype`, which the text asks for since version 23, or in float32 if finer."""
     narrow = [dtype] if dtype.name in ("float16", "bfloat16") else []
@@ -620,9 +634,9 @@ CONVERSIONS: dict[str, tuple[str, Any]] = {
 for _name, (_text, _convert) in CONVERSIONS.items():
     _since = _LATER[1:] if "float" in _name or _name == "integers_first" else ()
     QUANTIZE.mutant(
-        _text, *_since, name=_name, by=lambda convert: of_quotients(divided, convert=convert)
+        _text, *_since, name=_name, build=lambda convert: of_quotients(divided, convert=convert)
     )(_convert)
-QUANTIZE.mutant("it was multiplied by the scale", name="multiplied_by_scale", by=of_quotients)(
+QUANTIZE.mutant("it was multiplied by the scale", name="multiplied_by_scale", build=of_quotients)(
     lambda x, scale, dtype: [real(x) * real(scale)]
 )
 for _op, _by in (
@@ -630,7 +644,7 @@ for _op, _by in (
     (QUANTIZE, lambda place: of_quotients(divided, place=place)),
 ):
     for _name, (_text, _since, _place) in PLACES.items():
-        _op.mutant(_text, *_since, name=_name, by=_by)(_place)
+        _op.mutant(_text, *_since, name=_name, build=_by)(_place)
 
 
 def each(y):
@@ -649,13 +663,13 @@ def of_range(
     """Scale and zero point from the least and the greatest element, and 0."""
     out = DTYPES["uint8"]
     if not x.size:
-        is_open("nothing is said of the range of nothing")
+        leave_open("nothing is said of the range of nothing")
         return np.zeros(x.shape, np.uint8), np.zeros((), x.dtype), np.zeros((), np.uint8)
     low, high = ends(x)
     scale = (high - low) / steps
     values = xp.values_of(scale)
     if not ((values > 2.0**-100) & (values * 255 < dtypes.limits(DTYPES["float32"])[1])).all():
-        is_open("nothing is said of what is divided by 0, or of what is no number")
+        leave_open("nothing is said of what is divided by 0, or of what is no number")
     zero = whole([point(low, high, scale)], 0, out, convert=first)
     # The scale is what float32 has of it, or, where that is not kept, anything finer.
     quotients = [x / xp.astype(np.float32(values), np.float32), x / scale]
@@ -695,5 +709,5 @@ DYNAMIC.mutant_table(
             for name in ("truncated_ints", "rounded_down_ints", "zero_point_subtracted")
         },
     },
-    by=lambda options: {11: lambda x: of_range(x, **options)},
+    build=lambda options: {11: lambda x: of_range(x, **options)},
 )

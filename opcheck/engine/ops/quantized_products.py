@@ -8,11 +8,11 @@ import ml_dtypes
 import numpy as np
 
 from opcheck import dtypes, numbers as xp
-from opcheck.engine.operators import by_step, is_open, operator
+from opcheck.engine.operators import formula_builder, leave_open, operator
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
 from opcheck.engine.ops.quantization import CONVERSIONS, UNSIGNED, real, same_bits, whole
-from opcheck.errors import InvalidNode, illegal
+from opcheck.errors import InvalidNode, reject
 from opcheck.numbers.plain import values_of as exact_values
 
 NAMES = """ConvInteger MatMulInteger QLinearConv QLinearMatMul"""
@@ -42,7 +42,7 @@ def beside(one, x, axis):
         raise InvalidNode(f"scales or zero points {list(one.shape)} for {list(x.shape)}")
     right = made.shape == full[x.ndim - made.ndim :]
     if not right or (one.ndim != 1 if vector else axis not in MATRICES or one.ndim != x.ndim):
-        is_open("nothing is said of scales or zero points of such a shape")
+        leave_open("nothing is said of scales or zero points of such a shape")
     return made
 
 
@@ -62,7 +62,8 @@ def summed(product, axes, x, w, x_zero, w_zero, without=less, more=None):
     """Sums of products of numbers `without` their zero points, and terms added by mistake."""
     a, b = without(x, x_zero, axes[0]), without(w, w_zero, axes[1])
     y = product(a, b)
-    is_open("sums beyond 32 bits", not isinstance(y, xp.Number) and not (np.abs(y) < 1 << 31).all())
+    if not isinstance(y, xp.Number) and not (np.abs(y) < 1 << 31).all():
+        leave_open("sums beyond 32 bits")
     return y if more is None else y + more(product, x, w, a, b)
 
 
@@ -70,7 +71,7 @@ def of_matrices(x, w, multiply=xp.matmul):
     return _matmul(multiply, x, w)
 
 
-@by_step(10)
+@formula_builder(10)
 def matmul_integer(options, A, B, a_zero_point=None, b_zero_point=None):
     y = summed(of_matrices, MATRICES, A, B, a_zero_point, b_zero_point, **options)
     return y.astype(np.int32)
@@ -89,7 +90,7 @@ def convolved(step, x, w, B=None, **attrs):
     return of_windows(convolution)[11](x, w, B, **attrs)
 
 
-@by_step(10)
+@formula_builder(10)
 def conv_integer(options, x, w, x_zero_point=None, w_zero_point=None, **attrs):
     y = convolved(
         lambda product: summed(product, FILTERS, x, w, x_zero_point, w_zero_point, **options),
@@ -101,8 +102,8 @@ def conv_integer(options, x, w, x_zero_point=None, w_zero_point=None, **attrs):
 
 
 RIGHT: Any = {}
-MATMUL.formula(by=matmul_integer)(RIGHT)
-CONV.formula(by=conv_integer)(RIGHT)
+MATMUL.formula(build=matmul_integer)(RIGHT)
+CONV.formula(build=conv_integer)(RIGHT)
 
 
 def by_factor(product, x, w, sums, bias, a, b, y):
@@ -142,14 +143,14 @@ def requantized(
     (x, x_scale, x_zero), (w, w_scale, w_zero) = x, w
     sums = summed(product, axes, x, w, x_zero, w_zero, without, more)
     if y[0].ndim:
-        illegal(f"scales {list(y[0].shape)} of an output; allowed: one", y[0].size != 1)
-        is_open("it is not said whether one element makes a scalar")
+        reject(y[0].size != 1, f"scales {list(y[0].shape)} of an output; allowed: one")
+        leave_open("it is not said whether one element makes a scalar")
     y_scale, y_zero = (xp.reshape(one, ()) for one in y)
     a, b = place(x_scale, x, axes[0]), place(w_scale, w, axes[1])
     scales = *onto(a, b, x, w), y_scale
     values = [np.asarray(xp.values_of(one), np.float64) for one in scales]
     if not all(((abs(one) > 2.0**-40) & (abs(one) < 2.0**40)).all() for one in values):
-        is_open("nothing is said of scales that are 0, or that may leave the range of products")
+        leave_open("nothing is said of scales that are 0, or that may leave the range of products")
     if way is dequantized:
         x, w = real(less(x, x_zero, axes[0])) * a, real(less(w, w_zero, axes[1])) * b
     first, second, third = (np.frexp(one)[0] == 0.5 for one in values)
@@ -168,7 +169,7 @@ def over_matrices(a, b, x, w):
     return a, xp.reshape(b, (*b.shape[:-2], *b.shape[-1:])) if x.ndim == 1 and b.ndim else b
 
 
-@by_step(10, 21)
+@formula_builder(10, 21)
 def qlinear_matmul(how, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point):
     # Sums and products with powers of two that float32 holds exactly, in any order.
     sure = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)
@@ -176,7 +177,7 @@ def qlinear_matmul(how, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_sc
     return requantized(of_matrices, MATRICES, over_matrices, *operands, None, sure, **how)
 
 
-@by_step(10)
+@formula_builder(10)
 def qlinear_conv(
     options,
     x,
@@ -211,7 +212,7 @@ def qlinear_conv(
 FLOATS: Any = {"way": dequantized}
 for op, by in ((Q_MATMUL, qlinear_matmul), (Q_CONV, qlinear_conv)):
     # The texts say what numbers stand for, and not when they are scaled.
-    op.ways(by, RIGHT, FLOATS)
+    op.formula_and_alternatives(by, RIGHT, FLOATS)
 
 
 def with_other(change, x, zero, axis):
@@ -392,5 +393,5 @@ for op, by, table in (
     ),
     (Q_CONV, qlinear_conv, {**OF_PADDING, **SCALES, **OF_BIAS}),
 ):
-    op.mutant_table({**SUMS, **table}, by=by, only=["int8", "uint8"])
-    op.mutant_table(PAIRS, by=by, only=["uint8"])
+    op.mutant_table({**SUMS, **table}, build=by, only=["int8", "uint8"])
+    op.mutant_table(PAIRS, build=by, only=["uint8"])

@@ -11,8 +11,8 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import check_size, scalar
-from opcheck.engine.operators import by_step, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported, illegal
+from opcheck.engine.operators import formula_builder, operator, raise_unspecified
+from opcheck.errors import InvalidNode, NotSupported, reject
 
 NAMES = """Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform
 RandomUniformLike"""
@@ -24,10 +24,11 @@ BERNOULLI, MULTINOMIAL, NORMAL, NORMAL_LIKE, UNIFORM, UNIFORM_LIKE = (
 )
 
 
-@by_step(1, 22)
+@formula_builder(1, 22)
 def _of_shape(draw, *, dtype, shape, seed, **parameters):
     """The formula from `draw(u, **parameters)`, where `u` is drawn from [0, 1)."""
-    unsaid("sizes below 0", min(shape, default=0) < 0)
+    if min(shape, default=0) < 0:
+        raise_unspecified("sizes below 0")
     check_size(shape)
     return draw(xp.drawn(shape, seed), **parameters)
 
@@ -37,7 +38,7 @@ def _named(input, dtype):
     return dtypes.of(np.empty(0, input.dtype)) if dtype is None else dtypes.named(dtype)
 
 
-@by_step(1, 22)
+@formula_builder(1, 22)
 def _of_input(draw, input, *, dtype, seed, **parameters):
     if (named := _named(input, dtype)).kind != "float":
         raise InvalidNode(f"an output of {named}; allowed: floats")
@@ -45,7 +46,8 @@ def _of_input(draw, input, *, dtype, seed, **parameters):
 
 
 def _normal(u, mean, scale):
-    unsaid(f"a scale of {scale}", not 0 <= scale < np.inf)
+    if not 0 <= scale < np.inf:
+        raise_unspecified(f"a scale of {scale}")
     return mean + scale * _normal_quantiles(u)
 
 
@@ -58,15 +60,17 @@ def _normal_quantiles(u):
 
 
 def _uniform(u, low, high):
-    unsaid(f"from {low} to {high}", not -np.inf < low <= high < np.inf)
+    if not -np.inf < low <= high < np.inf:
+        raise_unspecified(f"from {low} to {high}")
     return low + u * (high - low)
 
 
-@by_step(15, 22)
+@formula_builder(15, 22)
 def _by_probability(draw, input, *, dtype, seed):
     """The formula from `draw(u, probabilities)`, which says where 1 comes out."""
     probabilities = xp.values_of(input)
-    unsaid("such probabilities", not ((probabilities >= 0) & (probabilities <= 1)).all())
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():
+        raise_unspecified("such probabilities")
     return draw(xp.drawn(input.shape, seed), probabilities).astype(_named(input, dtype).numpy)
 
 
@@ -74,13 +78,14 @@ def _is_one(u, p):
     return u >= 1 - p
 
 
-@by_step(7, 22)
+@formula_builder(7, 22)
 def _by_class(draw, input, *, dtype, sample_size, seed):
     """The formula from `draw(u, logarithms)`, of shapes (batches, samples), (batches, classes)."""
-    illegal(f"input of rank {input.ndim}; allowed: 2", input.ndim != 2)
+    reject(input.ndim != 2, f"input of rank {input.ndim}; allowed: 2")
     logarithms = xp.values_of(input)
     likely = logarithms.max(axis=1, initial=-np.inf)
-    unsaid("such samples, or such probabilities", sample_size < 1 or not np.isfinite(likely).all())
+    if sample_size < 1 or not np.isfinite(likely).all():
+        raise_unspecified("such samples, or such probabilities")
     check_size(shape := (len(logarithms), sample_size))
     return draw(xp.drawn(shape, seed), logarithms)
 
@@ -105,20 +110,23 @@ _IDLE = ("consumed_inputs", "seed")
 DROPOUT = operator("Dropout", exact=True, related=_contradicting, ignores=_IDLE)
 
 
-@by_step(1, 6)
+@formula_builder(1, 6)
 def _dropout_of_test(drop, data, *, is_test, ratio, outputs=1):
-    unsaid("the mask", outputs > 1)
-    unsaid(f"a ratio of {ratio}", not is_test and not 0 <= ratio < 1)
+    if outputs > 1:
+        raise_unspecified("the mask")
+    if not is_test and not 0 <= ratio < 1:
+        raise_unspecified(f"a ratio of {ratio}")
     return data if is_test or not ratio else _masked(drop, data, ratio, None)[0]
 
 
 @DROPOUT.formula(7, 10)
 def _dropout_in_inference(data, *, ratio, outputs=1):
-    unsaid("the mask where nothing is dropped", outputs > 1)
+    if outputs > 1:
+        raise_unspecified("the mask where nothing is dropped")
     return data
 
 
-@by_step(each={12: True, 13: True, 22: False})
+@formula_builder(each={12: True, 13: True, 22: False})
 def _dropout(drop, or_copied, data, ratio=None, training_mode=None, *, seed):
     share = 0.5 if ratio is None else scalar("ratio", ratio)
     trains = training_mode is not None and scalar("training_mode", training_mode)
@@ -126,11 +134,13 @@ def _dropout(drop, or_copied, data, ratio=None, training_mode=None, *, seed):
         # "value in [0, 1)", and without training "ratio is ignored".
         kind = InvalidNode if trains else NotSupported
         raise kind(f"ratio {share}; allowed: at least 0 and below 1")
-    unsaid("a ratio that is left out", or_copied and trains and ratio is None)
+    if or_copied and trains and ratio is None:
+        raise_unspecified("a ratio that is left out")
     if trains and share:
         scale, of_ratio = 1 / (1 - share), data.dtype if ratio is None else ratio.dtype
         is_exact = of_ratio.itemsize >= data.dtype.itemsize or float(of_ratio.type(scale)) == scale
-        unsaid("the type that the scale is rounded to", not is_exact)
+        if not is_exact:
+            raise_unspecified("the type that the scale is rounded to")
         return _masked(drop, data, share, seed)
     return data, np.ones(data.shape, np.bool_)
 
@@ -142,9 +152,11 @@ def _masked(drop, data, ratio, seed):
         output, mask = drop(xp.drawn(data.shape, seed), values, ratio)
         made = output.astype(data.dtype)
     finite = np.isfinite(made.astype(np.float64)).all()
-    unsaid("what is dropped of infinities and NaN", not finite or not np.isfinite(values).all())
+    if not finite or not np.isfinite(values).all():
+        raise_unspecified("what is dropped of infinities and NaN")
     few = data.dtype.itemsize == 1 and (made.astype(np.float64) != output).any()
-    unsaid("how so few bits are rounded", few)
+    if few:
+        raise_unspecified("how so few bits are rounded")
     return made, mask
 
 
@@ -273,7 +285,7 @@ for _one, _by, _of in (
     (DROPOUT, _dropout_of_test, _drop),
     (DROPOUT, _dropout, _drop),
 ):
-    _one.formula(by=_by)(_of)
+    _one.formula(build=_by)(_of)
     _one.mutant_table(
         {
             name: (
@@ -283,7 +295,7 @@ for _one, _by, _of in (
             for name, (text, change) in _SOURCES.items()
         }
         | _STEPS[_of],
-        by=_by,
+        build=_by,
     )
 
 DROPOUT.mutant_table(
@@ -301,5 +313,5 @@ DROPOUT.mutant_table(
             lambda u, x, ratio: (_drop(u, x, ratio)[0], u >= 0),
         ),
     },
-    by=_dropout,
+    build=_dropout,
 )

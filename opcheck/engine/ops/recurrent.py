@@ -13,9 +13,15 @@ import numpy as np
 
 from opcheck import numbers as xp, opset
 from opcheck.engine import operators
-from opcheck.engine.operators import check_shape, is_open, operator, unsaid, with_parameters
+from opcheck.engine.operators import (
+    check_shape,
+    leave_open,
+    operator,
+    raise_unspecified,
+    with_parameters,
+)
 from opcheck.engine.ops.elementwise import FAMILY
-from opcheck.errors import InvalidNode, illegal
+from opcheck.errors import InvalidNode, reject
 
 NAMES = """GRU LSTM RNN"""
 matmul = xp.primitive(xp.plain.matmul)
@@ -69,18 +75,19 @@ def activated(names, given, clip, functions, silent=False):
         takers, values = [k for k, name in enumerate(names) if name in defaults], values or ()
         used = dict(zip(takers, values, strict=False))
         if len(values) > len(takers) or any(values[k : k + 1] != (x,) for k, x in used.items()):
-            is_open("it is not said whether a function without a scale has a place in the list")
+            leave_open("it is not said whether a function without a scale has a place in the list")
         if (silent and len(values) < len(takers)) or any(
             defaults[names[k]] is None for k in takers[len(values) :]
         ):
-            unsaid("the default of a scale")
+            raise_unspecified("the default of a scale")
         scales.append(
             [
                 {scale: used.get(k, defaults[name])} if name in defaults else {}
                 for k, name in enumerate(names)
             ]
         )
-    unsaid("a range without numbers", clip is not None and not clip >= 0)
+    if clip is not None and not clip >= 0:
+        raise_unspecified("a range without numbers")
 
     def activation(name, alpha, beta, x):
         limited = x if clip is None else xp.minimum(xp.maximum(x, -clip), clip)
@@ -165,12 +172,13 @@ def run(
     """
     given: Any = (*tensors, *repeat(None, kept + 6 - len(tensors)))
     X, W, R, B, lens, *states, P = given
-    is_open("it is not said which of the two gates is 1 less the other", input_forget)
+    if input_forget:
+        leave_open("it is not said which of the two gates is 1 less the other")
     if (since, gates, direction) == (1, 3, "foward"):
         direction = "forward"  # It is the default of GRU-1, misspelt.
     if direction not in ("forward", "reverse", "bidirectional") or layout not in (0, 1):
         raise InvalidNode(f"direction {direction!r}, layout {layout}")
-    illegal(f"X of {X.ndim} and R of {R.ndim} axes; allowed: 3", X.ndim != 3 or R.ndim != 3)
+    reject(X.ndim != 3 or R.ndim != 3, f"X of {X.ndim} and R of {R.ndim} axes; allowed: 3")
     turn = (lambda x: xp.permute_dims(x, (1, 0, *range(2, x.ndim)))) if layout else lambda x: x
     X, count, hidden = turn(X), 1 + (direction == "bidirectional"), R.shape[2]
     steps, batch, size = X.shape
@@ -184,11 +192,12 @@ def run(
         *((x, (batch, count, hidden) if layout else initial) for x in states),
     ):
         check_shape("a tensor", x, shape)
-    illegal(f"hidden_size {hidden_size}, and R has {hidden}", hidden_size not in (None, hidden))
+    reject(hidden_size not in (None, hidden), f"hidden_size {hidden_size}, and R has {hidden}")
     lengths = np.full(batch, steps) if lens is None else lens.astype(np.int64)
     if batch and not 0 <= lengths.min() <= lengths.max() <= steps:
         raise InvalidNode(f"a sequence of {lengths} of {steps} steps")
-    is_open("nothing is said of the last output of no steps", (lengths == 0).any())
+    if (lengths == 0).any():
+        leave_open("nothing is said of the last output of no steps")
     names = default * count if activations is None else activations
     if wrong := sorted({*names} - {*FUNCTIONS}):
         raise InvalidNode(f"activation {wrong[0]!r}")
@@ -196,7 +205,7 @@ def run(
         raise InvalidNode(f"{len(names)} activations; allowed: {wanted}")
     if len(names) > wanted and names != ("Tanh", "Tanh"):
         # That is the default of RNN, whatever the direction.
-        is_open("nothing is said of an activation for a direction that is not there")
+        leave_open("nothing is said of an activation for a direction that is not there")
     scaled = activated(
         names[:wanted],
         (activation_alpha, activation_beta),
@@ -208,7 +217,7 @@ def run(
     if since < 7:
         square = xp.values_of(R).reshape(count, gates, hidden, hidden)
         if not np.array_equal(square, square.swapaxes(2, 3), equal_nan=True):
-            is_open("the first texts do not transpose recurrent weights, and later ones do")
+            leave_open("the first texts do not transpose recurrent weights, and later ones do")
     begin = [
         xp.astype(np.zeros(initial, np.float32), X.dtype) if x is None else turn(x) for x in states
     ]
@@ -256,7 +265,7 @@ of_gru = partial(of_layer, "GRU", 3, 1, ("Sigmoid", "Tanh"))
 of_rnn = partial(of_layer, "RNN", 1, 1, ("Tanh",))
 
 
-@LSTM.formula(by=of_lstm)
+@LSTM.formula(build=of_lstm)
 def lstm(
     step,
     early=False,
@@ -326,7 +335,7 @@ def in_order(order, count, *parts):
 
 def declare(op, by, cell, cells, **orders):
     """Declare the literal formula of a layer, its mutants, and those by `orders` of its gates."""
-    op.also_honest("", by=partial(by, functions=LITERAL))(cell)
+    op.alternative("", build=partial(by, functions=LITERAL))(cell)
     habits = {
         f"{name}{of}": (
             f"gates were in the order {gates}{where}",
@@ -339,8 +348,8 @@ def declare(op, by, cell, cells, **orders):
             ("_in_W", " in W alone", 1),
         )
     }
-    op.mutant_table(cells, by=by)
-    op.mutant_table(HABITS | habits, by=lambda habits: by(cell, **habits))
+    op.mutant_table(cells, build=by)
+    op.mutant_table(HABITS | habits, build=lambda habits: by(cell, **habits))
 
 
 declare(
@@ -374,14 +383,14 @@ declare(
 )
 
 
-@GRU.formula(by=of_gru)
+@GRU.formula(build=of_gru)
 def gru(step, mixed=lambda z, new, h: (1 - z) * new + z * h, linear=lambda flag: flag != 0):
     (f, g), (h,) = step.functions, step.states
     z, r = f(step.gate(0, h)), f(step.gate(1, h))
     return (mixed(z, g(step.apart(2, h, r) if linear(step.flag) else step.gate(2, r * h)), h),)
 
 
-GRU.also_honest("", by=of_gru)(partial(gru, mixed=lambda z, new, h: new + z * (h - new)))
+GRU.alternative("", build=of_gru)(partial(gru, mixed=lambda z, new, h: new + z * (h - new)))
 declare(
     GRU,
     of_gru,
@@ -404,7 +413,7 @@ declare(
 )
 
 
-@RNN.formula(by=of_rnn)
+@RNN.formula(build=of_rnn)
 def rnn(step):
     return (step.functions[0](step.gate(0, *step.states)),)
 

@@ -14,8 +14,8 @@ import numpy as np
 from opcheck import numbers as xp, opset
 from opcheck.engine import operators
 from opcheck.engine.axes import check_size, from_either_end, listed
-from opcheck.engine.operators import check_one_of, is_open, unsaid
-from opcheck.errors import InvalidNode, illegal, unsupported
+from opcheck.engine.operators import check_one_of, leave_open, raise_unspecified
+from opcheck.errors import InvalidNode, decline, reject
 
 NAMES = """AffineGrid Resize Upsample"""
 AFFINE_GRID, RESIZE, UPSAMPLE = map(operators.operator, NAMES.split())
@@ -131,7 +131,7 @@ def chosen(X, axis, at, rule):
     if (low == high).all():
         return xp.take(X, own, axis=axis)
     if not is_real(X):
-        is_open("float32 cannot tell which neighbor is nearer")
+        leave_open("float32 cannot tell which neighbor is nearer")
         return xp.take(X, own, axis=axis)
     is_high = either(low, own, high, (-1, *[1] * (X.ndim - axis - 1)))
     return xp.where(is_high, *(xp.take(X, end, axis=axis) for end in (high, low)))
@@ -189,7 +189,7 @@ def axis_of(length, scale, part=Fraction(1)):
     """An axis of a length, or a part of it, times a scale, cut off."""
     exact = Fraction(scale) * length * part
     if floor(exact) != np.floor(np.float32(length) * np.float32(part) * np.float32(scale)):
-        is_open("float32 cannot tell a size from the next")
+        leave_open("float32 cannot tell a size from the next")
     return Axis(length, floor(exact), Fraction(scale), exact)
 
 
@@ -209,7 +209,7 @@ def upsampled(X, scales, mode):
     A whole scale repeats elements, as the example has it.
     """
     if mode in ("bilinear", "trilinear"):
-        is_open("linear includes bilinear, but it is not said that this is a mode's name")
+        leave_open("linear includes bilinear, but it is not said that this is a mode's name")
     else:
         check_one_of("mode", mode, "nearest", "linear")
     axes = [axis_of(*both) for both in zip(X.shape, scales, strict=True)]
@@ -224,13 +224,13 @@ def upsampled(X, scales, mode):
             first = first._replace(exact=first.exact or whole)
             ways = [half.nearest(NEAREST[f"round_prefer_{way}"])[1] for way in ("floor", "ceil")]
             if not whole and any((first.nearest(np.floor) != way).any() for way in ways):
-                is_open("it is not said where elements lie")
+                leave_open("it is not said where elements lie")
             y = chosen(y, number, first, np.floor)
         elif axis.length <= 1:
             y = xp.take(y, np.zeros(axis.size, np.int64), axis=number)
         else:
-            is_open("it is not said where elements lie")
-            unsupported("averages are of real numbers", not is_real(X))
+            leave_open("it is not said where elements lie")
+            decline(not is_real(X), "averages are of real numbers")
             y = averaged(y, number, first, linear, 1, 2**X.ndim)
     return xp.astype(y, X.dtype) if is_real(X) else y
 
@@ -261,20 +261,24 @@ def along(X, number, axis, way, terms):
     at = places(way.transform, axis)
     if at.copied:
         return X
-    unsaid("what is between no elements", not axis.length)
-    is_open("which corners one element has", axis.size == 1 and way.transform == "align_corners")
+    if not axis.length:
+        raise_unspecified("what is between no elements")
+    if axis.size == 1 and way.transform == "align_corners":
+        leave_open("which corners one element has")
     # It is not said whether the scale is that of the lengths, or as it is given.
     lengths = axis._replace(scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
     other = at if axis.width == axis.size or not axis.size else places(way.transform, lengths)
     if way.mode == "nearest":
         rule = NEAREST[way.nearest]
         if not np.array_equal(at.nearest(rule), other.nearest(rule)):
-            is_open("it is not said which scale counts")
+            leave_open("it is not said which scale counts")
         return chosen(X, number, at, rule)
     if other is not at or way.stretch(lengths) != way.stretch(axis):
-        is_open("it is not said which scale counts")
-    unsaid("averages of what are no real numbers", not is_real(X))
-    is_open("nothing is said of products of 0 and infinity", not np.isfinite(xp.values_of(X)).all())
+        leave_open("it is not said which scale counts")
+    if not is_real(X):
+        raise_unspecified("averages of what are no real numbers")
+    if not np.isfinite(xp.values_of(X)).all():
+        leave_open("nothing is said of products of 0 and infinity")
     kernel = linear if way.mode == "linear" else partial(cubic, way.a)
     return averaged(
         X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside, way.normal
@@ -288,9 +292,11 @@ def outside(X, y, axes, value):
         off = 0 if at.exact else _OFF * sum(map(np.abs, at.terms))
         lost, sure = ((at.at < -way) | (at.at > axis.length - 1 + way) for way in (0, off))
         kept = (at.at < off) | (at.at > axis.length - 1 - off)
-        is_open("float32 cannot tell what is outside", not at.exact and (kept & ~sure).any())
+        if not at.exact and (kept & ~sure).any():
+            leave_open("float32 cannot tell what is outside")
         if lost.any():
-            unsaid("an extrapolation that is no real number", not is_real(X))
+            if not is_real(X):
+                raise_unspecified("an extrapolation that is no real number")
             shape = (-1, *[1] * (y.ndim - number - 1))
             y = xp.where(lost.reshape(shape), xp.full_like(y, value), y)
     return y
@@ -300,23 +306,27 @@ def sized(X, axes, roi, scales, sizes, policy):
     """The axes of the output; those that are not named stay as they are."""
     found = [axis_of(length, 1) for length in X.shape]
     numbers = [from_either_end(axis, X.ndim) for axis in axes]
-    is_open("undefined if an axis is repeated", len({*numbers}) < len(numbers))
+    if len({*numbers}) < len(numbers):
+        leave_open("undefined if an axis is repeated")
     parts = [(Fraction(0), Fraction(1))] * len(numbers)
     if roi is not None:
         ends = xp.values_of(roi)
         operators.check_shape("roi", ends, (2 * len(numbers),))
-        unsaid("a part without numbers", not np.isfinite(ends).all())
+        if not np.isfinite(ends).all():
+            raise_unspecified("a part without numbers")
         parts = [*zip(*np.vectorize(Fraction, [object])(ends).reshape(2, -1), strict=True)]
     if sizes is None:
         given = checked_scales(scales, len(numbers), 2.0**-149)
         for n, (start, end), scale in zip(numbers, parts, given, strict=True):
-            unsaid("a part that ends before it starts", end < start)
+            if end < start:
+                raise_unspecified("a part that ends before it starts")
             found[n] = axis_of(found[n].length, scale, end - start)._replace(start=start, end=end)
         return found
     wanted = [int(size) for size in sizes.reshape(-1)]
     if sizes.shape != (len(numbers),) or min(wanted, default=0) < 0:
         raise InvalidNode(f"sizes {wanted} for {len(numbers)} axes")
-    unsaid("scales of no element", 0 in wanted or any(X.shape[n] == 0 for n in numbers))
+    if 0 in wanted or any(X.shape[n] == 0 for n in numbers):
+        raise_unspecified("scales of no element")
     each = [Fraction(size, X.shape[n]) for n, size in zip(numbers, wanted, strict=True)]
     if policy != "stretch" and each:
         each = [min(each) if policy == "not_larger" else max(each)] * len(each)
@@ -355,11 +365,12 @@ def of_resize(along, sized=sized, outside=outside):
         check_one_of("coordinate_transformation_mode", coordinate_transformation_mode, *known)
         check_one_of("keep_aspect_ratio_policy", keep_aspect_ratio_policy, *POLICIES)
         if scales is not None and not scales.size and (X.ndim or sizes is not None):
-            is_open("nothing is said of an empty tensor of scales", since > 11)
+            if since > 11:
+                leave_open("nothing is said of an empty tensor of scales")
             scales = None
         crops = coordinate_transformation_mode == "tf_crop_and_resize"
         wrong = (scales is None) == (sizes is None) or (crops and roi is None)
-        illegal("allowed: one of scales and sizes, not both, and a roi where it counts", wrong)
+        reject(wrong, "allowed: one of scales and sizes, not both, and a roi where it counts")
         axes = range(X.ndim) if axes is None else axes
         found = sized(X, axes, roi if crops else None, scales, sizes, keep_aspect_ratio_policy)
         check_size([axis.size for axis in found])
@@ -389,7 +400,7 @@ def of_resize(along, sized=sized, outside=outside):
     }
 
 
-RESIZE.formula(by=of_resize)(along)
+RESIZE.formula(build=of_resize)(along)
 RESIZE.mutant_table(
     {
         f"{old}_is_{new}": (
@@ -424,7 +435,7 @@ RESIZE.mutant_table(
             lambda way: way._replace(narrowest=0),
         ),
     },
-    by=lambda change: of_resize(
+    build=lambda change: of_resize(
         lambda X, number, axis, way, terms: along(X, number, axis, change(way), terms)
     ),
 )
@@ -444,7 +455,7 @@ RESIZE.mutant_table(
             lambda a, last: a._replace(start=last.start, end=last.end),
         ),
     },
-    by=lambda changed: of_resize(
+    build=lambda changed: of_resize(
         along,
         sized=lambda *given: [changed(axis, axes[-1]) for axes in [sized(*given)] for axis in axes],
     ),
@@ -452,7 +463,7 @@ RESIZE.mutant_table(
 RESIZE.mutant(
     "edges went on outside of a part",
     name="not_extrapolated",
-    by=lambda outside: of_resize(along, outside=outside),
+    build=lambda outside: of_resize(along, outside=outside),
 )(lambda X, y, axes, value: y)
 
 
@@ -460,7 +471,7 @@ def of_upsampled(function=upsampled, least=1):
     """All versions of Upsample but 10, which is deprecated, and no model may have it."""
 
     def first(X, *, mode, height_scale, width_scale):
-        illegal(f"rank {X.ndim}, mode {mode!r}", X.ndim != 4 or mode not in ("nearest", "bilinear"))
+        reject(X.ndim != 4 or mode not in ("nearest", "bilinear"), f"rank {X.ndim}, mode {mode!r}")
         return stated(X, mode=mode.removeprefix("bi"), scales=[1, 1, height_scale, width_scale])
 
     def stated(X, *, mode, scales):
@@ -472,7 +483,7 @@ def of_upsampled(function=upsampled, least=1):
     return {1: first, 7: stated, 9: fed}
 
 
-UPSAMPLE.formula(by=of_upsampled)(upsampled)
+UPSAMPLE.formula(build=of_upsampled)(upsampled)
 UPSAMPLE.mutant_table(
     {
         "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
@@ -486,16 +497,16 @@ UPSAMPLE.mutant_table(
         ),
         "scales_rounded": ("scales were rounded to whole numbers", lambda s: [*map(round, s)]),
     },
-    by=lambda change: of_upsampled(lambda X, scales, mode: upsampled(X, change(scales), mode)),
+    build=lambda change: of_upsampled(lambda X, scales, mode: upsampled(X, change(scales), mode)),
 )
-UPSAMPLE.mutant("the input was repeated as a whole", name="tiled", by=of_upsampled)(
+UPSAMPLE.mutant("the input was repeated as a whole", name="tiled", build=of_upsampled)(
     lambda X, scales, mode: xp.tile(X, [*map(int, scales)])
 )
 UPSAMPLE.mutant(
     "scales below 1 were accepted",
     name="scaled_down",
     of_validity=True,
-    by=lambda function: of_upsampled(function, 2.0**-149),
+    build=lambda function: of_upsampled(function, 2.0**-149),
 )(upsampled)
 
 
@@ -507,7 +518,7 @@ def in_steps(first, length, corners):
     return first * (xp.real(2.0) / max(length, 1)) + (xp.real(1.0) / max(length, 1) - 1)
 
 
-@operators.by_step(20, options=["change"])
+@operators.formula_builder(20, options=["change"])
 def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
     """The formula, from the places along an axis, and a change of the matrix, sizes and axes."""
     stated = listed("size", size)
@@ -515,10 +526,12 @@ def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
     if n not in (2, 3) or min(stated) < 0 or theta.shape != (stated[0], n, n + 1):
         raise InvalidNode(f"theta {list(theta.shape)} for size {stated}")
     check_size((stated[0], *stated[2:], n))
-    unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
-    is_open("which corners one element has", align_corners and 1 in stated[2:])
+    if align_corners not in (0, 1):
+        raise_unspecified(f"align_corners {align_corners}")
+    if align_corners and 1 in stated[2:]:
+        leave_open("which corners one element has")
     if np.isinf(xp.values_of(theta)[..., :-1]).any():
-        is_open("infinity times what may round to 0 is infinite, or no number")
+        leave_open("infinity times what may round to 0 is infinite, or no number")
     # The last axis comes first, as x of y, x or of z, y, x.
     theta, lengths, axes = change(theta, stated[2:], [*range(n)][::-1])
     kind = np.float64 if theta.dtype == np.float64 else np.float32
@@ -533,17 +546,17 @@ def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
     return xp.astype(xp.reshape(moved, (stated[0], *stated[2:], n)), theta.dtype)
 
 
-AFFINE_GRID.formula(by=of_places)(in_steps)
+AFFINE_GRID.formula(build=of_places)(in_steps)
 
 
-@AFFINE_GRID.also_honest("", by=of_places)
+@AFFINE_GRID.alternative("", build=of_places)
 def scaled(first, length, corners):
     """The places between corners, brought nearer to each other."""
     aligned = in_steps(first, length, True)
     return aligned if corners else aligned * (xp.real(length - 1.0) / max(length, 1))
 
 
-@AFFINE_GRID.also_honest("", by=of_places)
+@AFFINE_GRID.alternative("", build=of_places)
 def doubled(first, length, corners):
     """Each place as a whole number, divided once."""
     whole, divisor = (first * 2, length - 1) if corners else (first * 2 + 1, length)
@@ -559,7 +572,7 @@ AFFINE_GRID.mutant_table(
             lambda first, length, corners: first * (2 / max(length, 1)) - 1,
         ),
     },
-    by=of_places,
+    build=of_places,
 )
 AFFINE_GRID.mutant_table(
     {
@@ -591,5 +604,5 @@ AFFINE_GRID.mutant_table(
             lambda theta, *of: (xp.broadcast_to(theta[:1], theta.shape), *of),
         ),
     },
-    by=lambda change: of_places(in_steps, change=change),
+    build=lambda change: of_places(in_steps, change=change),
 )

@@ -22,7 +22,13 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import check_size, elements_at
-from opcheck.engine.operators import by_step, check_one_of, is_open, operator, unsaid
+from opcheck.engine.operators import (
+    check_one_of,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
 from opcheck.engine.ops.conv import sampled
 from opcheck.engine.ops.resampling import cubic, either, is_real, linear
 from opcheck.errors import InvalidNode
@@ -85,7 +91,8 @@ def along(placed, since, way, g, length):
     beyond = np.abs(g) > 1
     if way.mode == "nearest":
         ties = (own % 1 == 0.5) & beyond & (way.padding == "reflection")
-        is_open("it is not said where such ties go", (ties | (exact & (low != high))).any())
+        if (ties | (exact & (low != high))).any():
+            leave_open("it is not said where such ties go")
         half = beyond == ((index >= 0) & (index <= end))
     elif way.mode == "linear":
         half = (at > -1) & (at < length) & ((at < 0) | (at > end) | beyond)
@@ -93,8 +100,10 @@ def along(placed, since, way, g, length):
         half = beyond & (at > -2) & (at <= end)
         whole = exact & (own % 1 == 0) & (own >= 0) & (own <= end)
         inside, far = (own >= 1) & (own <= end - 1), (own <= -2) | (own > end + 2)
-        is_open("nothing is said of cubic edges", not (whole | inside | far).all())
-    is_open("nothing is said of what lies half outside", zeros and half.any())
+        if not (whole | inside | far).all():
+            leave_open("nothing is said of cubic edges")
+    if zeros and half.any():
+        leave_open("nothing is said of what lies half outside")
     return xp.clip(place, *ends), [one.astype(np.int64) for one in (low, index, high)], exact
 
 
@@ -105,18 +114,21 @@ def nearest(X, at, held=True):
         if not np.array_equal(low, high) and is_real(X):
             ends = (nearest(X, [*at[:axis], [end] * 3, *at[axis + 1 :]]) for end in (high, low))
             return xp.where(either(low, own, high, (batch, 1, -1)), *ends)
-        is_open("float32 cannot tell which pixel is nearer", (low != high).any())
+        if (low != high).any():
+            leave_open("float32 cannot tell which pixel is nearer")
         flat = flat * lengths[axis] + np.clip(own, 0, lengths[axis] - 1)
         held = held & (own >= 0) & (own < lengths[axis])
     y = xp.take_along_axis(xp.reshape(X, (batch, channels, prod(lengths))), flat[:, None], axis=2)
     text = X.dtype == object
-    is_open("nothing is said of the 0 of texts", text and not held.all())
+    if text and not held.all():
+        leave_open("nothing is said of the 0 of texts")
     return xp.where(held[:, None], y, xp.full_like(y, "" if text else 0))
 
 
 def averaged(X, places, way):
     """Averages of the pixels around each place."""
-    unsaid("averages of what are no real numbers", X.dtype.kind in "bcO")
+    if X.dtype.kind in "bcO":
+        raise_unspecified("averages of what are no real numbers")
     reach, kernel = (1, linear) if way.mode == "linear" else (2, partial(cubic, way.a))
     places = [xp.reshape(place, (X.shape[0], 1, place.shape[1])) for place in places]
     values = [xp.values_of(place) for place in places]
@@ -127,7 +139,8 @@ def averaged(X, places, way):
         steps = 16 if reach == 1 else 2
         sharp = all((at * steps % 1 == 0).all() for at in values)
         sharp = sharp and np.array_equal(y, np.round(y)) and np.abs(X).max(initial=0) <= 2**12
-        is_open("no type tells how averages of integers are rounded", not sharp)
+        if not sharp:
+            leave_open("no type tells how averages of integers are rounded")
         return y.astype(X.dtype)
     lost = ~np.isfinite(xp.values_of(X))
     finite = xp.where(lost, xp.zeros_like(X), X) if lost.any() else X
@@ -141,12 +154,13 @@ def averaged(X, places, way):
             for near in (-_NEAR, _NEAR)
         )
         decided = reach == 1 and not np.isinf(xp.values_of(X)).any()
-        is_open("nothing is said of 0 times NaN", not (decided and ((sure > 0) == (may > 0)).all()))
+        if not (decided and ((sure > 0) == (may > 0)).all()):
+            leave_open("nothing is said of 0 times NaN")
         y = xp.where(may > 0, xp.full_like(y, np.nan), y)
     return xp.astype(y, X.dtype)
 
 
-@by_step(each={16: 16, 20: 20, 22: 20}, options=["change", "read"])
+@formula_builder(each={16: 16, 20: 20, 22: 20}, options=["change", "read"])
 def of_places(
     placed,
     since,
@@ -170,9 +184,12 @@ def of_places(
         raise InvalidNode(f"grid {list(grid.shape)} for X {list(X.shape)}")
     shape, count = (*X.shape[:2], *grid.shape[1:-1]), prod(grid.shape[1:-1])
     check_size(shape)
-    unsaid("images without an axis, or without a pixel", count and not (rank and prod(X.shape[2:])))
-    unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
-    unsaid("locations that are no numbers", not np.isfinite(xp.values_of(grid)).all())
+    if count and not (rank and prod(X.shape[2:])):
+        raise_unspecified("images without an axis, or without a pixel")
+    if align_corners not in (0, 1):
+        raise_unspecified(f"align_corners {align_corners}")
+    if not np.isfinite(xp.values_of(grid)).all():
+        raise_unspecified("locations that are no numbers")
     # What is computed in float32 beside a tensor of float64 rounds so often in units of float64.
     wide = 2.0**29 * ((X.dtype == np.float64) != (grid.dtype == np.float64))
     way = Way(mode.removeprefix("bi"), padding_mode, align_corners, wide)
@@ -184,13 +201,13 @@ def of_places(
         for axis, length in enumerate(read(X.shape[2:]))
     ]
     places, chosen, exact = map(list, zip(*found, strict=True))
-    if way.mode != "nearest" and not is_real(X):
-        is_open("float32 cannot tell where to cut averages of integers off", not np.all(exact))
+    if way.mode != "nearest" and not is_real(X) and not np.all(exact):
+        leave_open("float32 cannot tell where to cut averages of integers off")
     y = nearest(X, chosen) if way.mode == "nearest" else averaged(X, places, way)
     return xp.reshape(y, shape)
 
 
-GRID_SAMPLE.formula(by=of_places)(placed)
+GRID_SAMPLE.formula(build=of_places)(placed)
 GRID_SAMPLE.mutant_table(
     {
         "from_0_to_1": (
@@ -211,7 +228,7 @@ GRID_SAMPLE.mutant_table(
             lambda g, length, corners: placed(g, length, 1),
         ),
     },
-    by=of_places,
+    build=of_places,
 )
 GRID_SAMPLE.mutant_table(
     {
@@ -236,7 +253,7 @@ GRID_SAMPLE.mutant_table(
             lambda X, grid, way: (X, xp.clip(grid, -1.0, 1.0), way),
         ),
     },
-    by=lambda change: of_places(placed, change=change),
+    build=lambda change: of_places(placed, change=change),
 )
 GRID_SAMPLE.mutant_table(
     {
@@ -270,7 +287,7 @@ GRID_SAMPLE.mutant_table(
             },
         ),
     },
-    by=lambda changed: of_places(
+    build=lambda changed: of_places(
         placed, change=lambda X, grid, way: (X, grid, way._replace(**changed))
     ),
 )
@@ -287,7 +304,7 @@ GRID_SAMPLE.mutant_table(
             ("nearest", "linear"),
         )
     },
-    by=lambda names: of_places(
+    build=lambda names: of_places(
         placed,
         change=lambda X, grid, way: (
             X,
@@ -301,7 +318,7 @@ GRID_SAMPLE.mutant_table(
 GRID_SAMPLE.mutant(
     "lengths were read from the last to the first",
     name="height_for_width",
-    by=lambda step: of_places(step, read=lambda x: x[::-1]),
+    build=lambda step: of_places(step, read=lambda x: x[::-1]),
 )(placed)
 
 
@@ -334,7 +351,7 @@ def maximum(samples):
     either = (xp.values_of(x).max(axis=n) for x, n in ((values, (2, 4)), (samples, axes)))
     if np.array_equal(*either):
         return xp.max(values, axis=(2, 4))
-    is_open("the maximum may be of weighted parts")
+    leave_open("the maximum may be of weighted parts")
     return xp.max(samples, axis=axes)
 
 
@@ -358,11 +375,12 @@ def count_of(low, high, bins, scale, shift, step, dtype):
     off = 0 if exact else 4 * u * (sum(map(abs, products)) + 1)
     # A quotient that is rounded once does not leave a whole number behind, but may come to one.
     quotients = (size - off) * (1 - u) / bins, (size + off) * (1 + u if off else 1) / bins
-    is_open("no type tells how many places a bin has", ceil(quotients[0]) != ceil(quotients[1]))
+    if ceil(quotients[0]) != ceil(quotients[1]):
+        leave_open("no type tells how many places a bin has")
     return max(1, step.count(Fraction(step.ends(low, high, scale, shift)[1]), bins))
 
 
-@by_step(each={10: "output_half_pixel", 16: "half_pixel", 22: "half_pixel"})
+@formula_builder(each={10: "output_half_pixel", 16: "half_pixel", 22: "half_pixel"})
 def of_regions(
     changed,
     transform,
@@ -389,15 +407,18 @@ def of_regions(
         )
     if min(output_height, output_width) < 0:
         raise InvalidNode(f"an output of {output_height} by {output_width}; allowed: from 1 on")
-    unsaid("fewer than one bin or place", 0 in (output_height, output_width) or sampling_ratio < 0)
+    if 0 in (output_height, output_width) or sampling_ratio < 0:
+        raise_unspecified("fewer than one bin or place")
     check_size(shape := (rois.shape[0], X.shape[1], output_height, output_width))
     step = SimpleNamespace(**{**STEPS, **changed})
     rois, batches = step.read(rois, elements_at(batch_indices, X.shape[0], back=False))
     for x in (X, rois):
-        unsaid("what is no number", not np.isfinite(xp.values_of(x)).all())
+        if not np.isfinite(xp.values_of(x)).all():
+            raise_unspecified("what is no number")
     if not all(shape):
         return xp.astype(np.zeros(shape), X.dtype)
-    unsaid("images without elements", not X.size)
+    if not X.size:
+        raise_unspecified("images without elements")
     found, shift = [], 0.5 if transform == "half_pixel" else 0.0
     for number, image in enumerate(batches):
         plane, weights = X[int(image)], []
@@ -405,7 +426,8 @@ def of_regions(
             low, high = rois[number, 1 - axis], rois[number, 3 - axis]
             first, last = (float(xp.values_of(x)) for x in (low, high))
             span = (last - first) * spatial_scale
-            is_open("nothing is said of regions without a size", span < (not shift) or not span)
+            if span < (not shift) or not span:
+                leave_open("nothing is said of regions without a size")
             count = sampling_ratio or count_of(
                 first, last, bins, spatial_scale, shift, step, X.dtype
             )
@@ -415,7 +437,7 @@ def of_regions(
             at, length = xp.values_of(place), X.shape[2 + axis]
             # Rounding may bring what is nearly one element outside beyond that.
             if at.min() < -0.99 or at.max() > length - 0.01:
-                is_open("nothing is said of what lies outside the image")
+                leave_open("nothing is said of what lies outside the image")
             index = np.floor(np.clip(at, 0, length - 1))[:, None] + np.arange(-1.0, 3.0)
             part = step.share(xp.reshape(place, (-1, 1)), index, length)
             weights.append(xp.reshape(part, (bins, count, 4, *[1] * (3 - 3 * axis))))
@@ -427,7 +449,7 @@ def of_regions(
     return xp.astype(xp.stack(found), X.dtype)
 
 
-ROI_ALIGN.formula(by=lambda average: of_regions({"average": average}))(average)
+ROI_ALIGN.formula(build=lambda average: of_regions({"average": average}))(average)
 ROI_ALIGN.mutant_table(
     {
         "y_before_x": (
@@ -504,7 +526,7 @@ ROI_ALIGN.mutant_table(
             {"average": lambda samples: (y := average(samples)).swapaxes(1, 2).reshape(y.shape)},
         ),
     },
-    by=of_regions,
+    build=of_regions,
 )
 ROI_ALIGN.mutant_table(
     {
@@ -542,5 +564,5 @@ ROI_ALIGN.mutant_table(
     },
     16,
     22,
-    by=of_regions,
+    build=of_regions,
 )

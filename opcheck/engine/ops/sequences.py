@@ -8,9 +8,9 @@ import numpy as np
 from opcheck import numbers as xp, opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import from_either_end, listed, scalar
-from opcheck.engine.operators import by_step, operator, unsaid
+from opcheck.engine.operators import formula_builder, operator, raise_unspecified
 from opcheck.engine.ops.movement import CONCAT, parts
-from opcheck.errors import illegal
+from opcheck.errors import reject
 
 NAMES = """ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt
 SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence
@@ -31,58 +31,61 @@ EMPTY.formula(11)(lambda *, dtype: [])
 LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
 
 
-construct = by_step(11)(lambda made, *inputs: made([*inputs]))
-CONSTRUCT.formula(by=construct)(list)
+construct = formula_builder(11)(lambda made, *inputs: made([*inputs]))
+CONSTRUCT.formula(build=construct)(list)
 
 
-@by_step(11)
+@formula_builder(11)
 def at(counted, position, *input_sequence):
     n = len(input_sequence)
     return input_sequence[counted(position, -n, n - 1, None)]
 
 
-@by_step(11, options=["made"])
+@formula_builder(11, options=["made"])
 def erase(counted, position=None, *input_sequence, made=list):
     n = len(input_sequence)
-    unsaid("the last tensor of none", position is None and not n)
+    if position is None and not n:
+        raise_unspecified("the last tensor of none")
     place = counted(position, -n, n - 1, n - 1) % n
     return made([*input_sequence[:place], *input_sequence[place + 1 :]])
 
 
-@by_step(11, options=["made"])
+@formula_builder(11, options=["made"])
 def insert(counted, tensor, position=None, *input_sequence, made=list):
     n = len(input_sequence)
     place = counted(position, -n, n, n)
     return made([*input_sequence[:place], tensor, *input_sequence[place:]])
 
 
-@AT.formula(by=at)
-@ERASE.formula(by=erase)
-@INSERT.formula(by=insert)
+@AT.formula(build=at)
+@ERASE.formula(build=erase)
+@INSERT.formula(build=insert)
 def counted(position, low, high, default):
     """A position from `low` to `high`, as Python counts it from either end."""
     place = default if position is None else scalar("position", position)
-    illegal(f"position {place} is outside [{low}, {high}]", not low <= place <= high)
+    reject(not low <= place <= high, f"position {place} is outside [{low}, {high}]")
     return place
 
 
-@by_step(11)
+@formula_builder(11)
 def joined(function, *input_sequence, new_axis, axis):
-    unsaid("a sequence of no tensors", not input_sequence)
-    unsaid(f"new_axis {new_axis}", new_axis not in (0, 1))
+    if not input_sequence:
+        raise_unspecified("a sequence of no tensors")
+    if new_axis not in (0, 1):
+        raise_unspecified(f"new_axis {new_axis}")
     return function(input_sequence, axis, new_axis)
 
 
-@JOIN.formula(by=joined)
+@JOIN.formula(build=joined)
 def along(tensors, axis, new_axis):
     if not new_axis:
         return CONCAT.formulas[13](*tensors, axis=axis)
     shapes = [x.shape for x in tensors]
-    illegal(f"shapes {shapes} differ", len({*shapes}) > 1)
+    reject(len({*shapes}) > 1, f"shapes {shapes} differ")
     return xp.stack(tensors, axis=from_either_end(axis, len(shapes[0]) + 1))
 
 
-@by_step(11, 24, options=["read", "ignores"])
+@formula_builder(11, 24, options=["read", "ignores"])
 def split_to(chunks, input, split=None, *, axis, keepdims, read=None, ignores=True):
     axis = from_either_end(axis, input.ndim)
     length = input.shape[axis]
@@ -91,18 +94,21 @@ def split_to(chunks, input, split=None, *, axis, keepdims, read=None, ignores=Tr
         sizes = read(sizes, length) if read else sizes
     else:
         size = 1 if split is None else scalar("split", split)
-        illegal(f"split {size}", size < 0)
-        unsaid("parts of no length, or of nothing", not size * length)
+        reject(size < 0, f"split {size}")
+        if not size * length:
+            raise_unspecified("parts of no length, or of nothing")
         sizes = chunks(length, size)
     made = parts(input, axis, sizes)
     # "only positive numbers", says the text; ">= 0", its second input.
-    unsaid("parts of no length", 0 in sizes)
-    unsaid(f"keepdims {keepdims}", split is None and keepdims not in (0, 1))
+    if 0 in sizes:
+        raise_unspecified("parts of no length")
+    if split is None and keepdims not in (0, 1):
+        raise_unspecified(f"keepdims {keepdims}")
     kept = keepdims or (split is not None and (ignores or {*sizes} != {1}))
     return made if kept else [xp.take(one, 0, axis=axis) for one in made]
 
 
-@SPLIT.formula(by=split_to)
+@SPLIT.formula(build=split_to)
 def chunks(length, size):
     return [min(size, length - begin) for begin in range(0, length, size)]
 
@@ -120,21 +126,23 @@ def of_one(read):
     }
 
 
-@GET.formula(by=of_one)
+@GET.formula(build=of_one)
 def element(held):
-    unsaid("the element of an empty optional", not held)
+    if not held:
+        raise_unspecified("the element of an empty optional")
     return held[0]
 
 
-optional = by_step(15, 28)(lambda made, input=None: [] if input is None else made([input]))
-OPTIONAL.formula(by=optional)(list)
-HAS.formula(by=of_one)(lambda held: np.array(bool(held)))
+optional = formula_builder(15, 28)(lambda made, input=None: [] if input is None else made([input]))
+OPTIONAL.formula(build=optional)(list)
+HAS.formula(build=of_one)(lambda held: np.array(bool(held)))
 
 
-@by_step(14, 15, 16, 18, 19, 21, 23, 24, 25, 28, options=["needed"])
+@formula_builder(14, 15, 16, 18, 19, 21, 23, 24, 25, 28, options=["needed"])
 def given_back(made, *input, needed=False):
     """A sequence or an optional of one, from a list of its tensors; `needed`: at least one."""
-    unsaid("the element of an empty optional", needed and not input)
+    if needed and not input:
+        raise_unspecified("the element of an empty optional")
     return made([*input])
 
 
@@ -146,7 +154,7 @@ def of_form(name):
 
 
 for _op in FORMS:
-    _op.formula(by=of_form(_op.name))(
+    _op.formula(build=of_form(_op.name))(
         list
         if "HasElement" not in _op.name
         else lambda held, of=_op.name: np.array(bool(held) or of.endswith("_of_sequences"))
@@ -177,7 +185,7 @@ for _op, _by in ((AT, at), (ERASE, erase), (INSERT, insert)):
                 lambda place, low, high: (high if place >= 0 else low - 1) - place,
             ),
         },
-        by=lambda change, by=_by: by(partial(misread, change)),
+        build=lambda change, by=_by: by(partial(misread, change)),
     )
     _op.mutant_table(
         {
@@ -194,23 +202,23 @@ for _op, _by in ((AT, at), (ERASE, erase), (INSERT, insert)):
                 lambda place, *_: (place + 2**31) % 2**32 - 2**31,
             ),
         },
-        by=lambda change, by=_by: by(partial(misread, change, checked=False)),
+        build=lambda change, by=_by: by(partial(misread, change, checked=False)),
         of_validity=True,
     )
 for _op, _by in ((ERASE, erase), (INSERT, insert)):
-    _op.mutant("position 0 was taken for a missing one", name="zero_is_the_default", by=_by)(
+    _op.mutant("position 0 was taken for a missing one", name="zero_is_the_default", build=_by)(
         partial(misread, lambda place, low, high: place or (high if place == 0 else place))
     )
-    _op.mutant("a missing position was taken for the front", name="default_is_first", by=_by)(
+    _op.mutant("a missing position was taken for the front", name="default_is_first", build=_by)(
         lambda place, *limits: 0 if place is None else counted(place, *limits)
     )
-INSERT.mutant("it was inserted after a negative position", name="after_negative", by=insert)(
+INSERT.mutant("it was inserted after a negative position", name="after_negative", build=insert)(
     partial(misread, lambda place, low, high: place + (high + 1 if place < 0 else 0))
 )
 
 
 def alike(tensors):
-    illegal("tensors of several shapes", len({x.shape for x in tensors}) > 1)
+    reject(len({x.shape for x in tensors}) > 1, "tensors of several shapes")
     return tensors
 
 
@@ -222,10 +230,10 @@ SHAPES = {
         lambda found: [xp.reshape(x, x.shape or (1,)) for x in found],
     ),
 }
-CONSTRUCT.mutant_table(SHAPES, by=construct)
-OPTIONAL.mutant_table({n: SHAPES[n] for n in ("scalars_are_vectors",)}, by=optional)
+CONSTRUCT.mutant_table(SHAPES, build=construct)
+OPTIONAL.mutant_table({n: SHAPES[n] for n in ("scalars_are_vectors",)}, build=optional)
 for _op, _by in ((ERASE, erase), (INSERT, insert)):
-    _op.mutant_table(SHAPES, by=lambda made, by=_by: by(counted, made=made))
+    _op.mutant_table(SHAPES, build=lambda made, by=_by: by(counted, made=made))
 
 for _op in FORMS:
     _op.mutant_table(
@@ -242,7 +250,7 @@ for _op in FORMS:
             ),
             "always_an_element": ("every optional had an element", lambda held: np.array(True)),
         },
-        by=of_form(_op.name),
+        build=of_form(_op.name),
     )
 
 LENGTH.mutant_table(
@@ -266,15 +274,15 @@ HAS.mutant_table(
         ),
         "always_an_element": ("every optional had an element", lambda held: np.array(True)),
     },
-    by=of_one,
+    build=of_one,
 )
-GET.mutant("scalars became vectors of one", name="scalars_are_vectors", by=of_one)(
+GET.mutant("scalars became vectors of one", name="scalars_are_vectors", build=of_one)(
     lambda held: xp.reshape(element(held), held[0].shape or (1,))
 )
 
 # What goes wrong where tensors are concatenated.
 for _one in (one for one in CONCAT.mutants if one.since == 13):
-    JOIN.mutant(_one.text, name=_one.name, only=_one.only, by=joined)(
+    JOIN.mutant(_one.text, name=_one.name, only=_one.only, build=joined)(
         lambda found, axis, new_axis, function=_one.function: (
             along(found, axis, 1) if new_axis else function(*found, axis=axis)
         )
@@ -294,7 +302,7 @@ JOIN.mutant_table(
             ),
         ),
     },
-    by=joined,
+    build=joined,
 )
 JOIN.mutant_table(
     {
@@ -320,7 +328,7 @@ JOIN.mutant_table(
             ),
         ),
     },
-    by=joined,
+    build=joined,
     of_validity=True,
 )
 
@@ -343,12 +351,12 @@ SPLIT.mutant_table(
             lambda n, size: [len(part) for part in np.array_split(range(n), -(-n // size))],
         ),
     },
-    by=split_to,
+    build=split_to,
 )
 SPLIT.mutant(
     "keepdims counted where every part has one, although split is given",
     name="keepdims_for_ones",
-    by=partial(split_to, ignores=False),
+    build=partial(split_to, ignores=False),
 )(chunks)
 SPLIT.mutant_table(
     {
@@ -361,11 +369,11 @@ SPLIT.mutant_table(
             lambda sizes, n: chunks(n, max(1, sizes[0])),
         ),
     },
-    by=lambda read: split_to(chunks, read=read),
+    build=lambda read: split_to(chunks, read=read),
 )
 SPLIT.mutant(
     "the last length was whatever is left",
     name="rest_to_the_last",
     of_validity=True,
-    by=lambda read: split_to(chunks, read=read),
+    build=lambda read: split_to(chunks, read=read),
 )(lambda sizes, n: [*sizes[:-1], n - sum(sizes[:-1])])

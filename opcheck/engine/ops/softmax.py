@@ -14,7 +14,14 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import by_rows
-from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.engine.operators import (
+    check_one_of,
+    check_shape,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
 from opcheck.errors import InvalidNode
 from opcheck.opset import DML
 from opcheck.opset.direct_ml import MAX_RANK, invalid_axes, invalid_sizes
@@ -34,7 +41,7 @@ def jointly(x, axes, of_rows):
     return xp.permute_dims(xp.reshape(of_rows(rows, 1), moved.shape), np.argsort(order))
 
 
-@by_step(1, options=["accepted", "begin"])
+@formula_builder(1, options=["accepted", "begin"])
 def along_the_last(of_rows, InputTensor, *, accepted=lambda rank: False, begin=-1):
     x = InputTensor
     if (problem := invalid_sizes(x.shape)) and not accepted(x.ndim):
@@ -42,7 +49,7 @@ def along_the_last(of_rows, InputTensor, *, accepted=lambda rank: False, begin=-
     return jointly(x, [*range(x.ndim)][begin:], of_rows)
 
 
-@by_step(1, options=["accepted", "read", "change", "joined"])
+@formula_builder(1, options=["accepted", "read", "change", "joined"])
 def over_axes(
     of_rows,
     InputTensor,
@@ -120,9 +127,9 @@ def raw_logarithms(x, axis):
 
 for _op, _by in SOFTMAX:
     # One exponential for each element, and no division; and in blocks.
-    _op.ways(_by, plain, lambda x, axis: xp.exp(logarithms(x, axis)), in_blocks)
-    _op.natively(by=_by)(without_maxima)
-    _op.also_honest(RAW, by=_by)(lambda x, axis: xp.exp(raw_logarithms(x, axis)))
+    _op.formula_and_alternatives(_by, plain, lambda x, axis: xp.exp(logarithms(x, axis)), in_blocks)
+    _op.fast_path(build=_by)(without_maxima)
+    _op.alternative(RAW, build=_by)(lambda x, axis: xp.exp(raw_logarithms(x, axis)))
 
 #: Unit roundoffs of another exponential and its product.
 EXP_AND_PRODUCT = 9.0
@@ -303,7 +310,7 @@ MUTANTS = {
     },
 }
 for _op, _by in SOFTMAX:
-    _op.mutant_table(MUTANTS, by=_by)
+    _op.mutant_table(MUTANTS, build=_by)
 
 
 def logarithms_in_blocks(x, axis):
@@ -338,7 +345,7 @@ LOG_MUTANTS: dict[str, Any] = {
     ),
 }
 for _op, _by in LOG_SOFTMAX:
-    _op.mutant_table(LOG_MUTANTS, by=_by)
+    _op.mutant_table(LOG_MUTANTS, build=_by)
 
 
 def one_hot(x, axis):
@@ -369,12 +376,12 @@ OF_ROWS = {
     ),
 }
 for _op, _by in HARDMAX:
-    _op.formula(by=_by)(one_hot)
-    _op.natively(by=_by)(put)
-    _op.mutant_table(OF_ROWS, by=_by)
+    _op.formula(build=_by)(one_hot)
+    _op.fast_path(build=_by)(put)
+    _op.mutant_table(OF_ROWS, build=_by)
 
 
-@by_step(each={1: 1, 11: 11})
+@formula_builder(each={1: 1, 11: 11})
 def transposed(of_rows, since, input, *, axis):
     """Versions 1 and 11 of what competes in the order of the last axis first."""
     competing = range(axis % max(1, input.ndim), input.ndim)
@@ -384,7 +391,7 @@ def transposed(of_rows, since, input, *, axis):
 
 HARDMAX[0][0].mutant(
     "the first of equal maxima was that of the transposed tensor",
-    by=transposed,
+    build=transposed,
     name="ties_in_column_major_order",
 )(one_hot)
 
@@ -471,7 +478,7 @@ for _ops, _of_rows, _more in (
     (HARDMAX, one_hot, OF_TIES),
 ):
     for (_op, _by), _table in zip(_ops[1:], (OF_THE_LAST, OF_AXES | _more), strict=True):
-        _op.mutant_table(_table, by=lambda changed, by=_by, step=_of_rows: by(step, **changed))
+        _op.mutant_table(_table, build=lambda changed, by=_by, step=_of_rows: by(step, **changed))
 
 
 def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False):
@@ -488,9 +495,12 @@ def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False
     ignored = np.zeros(target.shape, bool) if ignore_index is None else target == ignore_index
     if (wrong := ~(inside | ignored)).any():
         raise InvalidNode(f"class {target[wrong][0]} is outside [0, {classes - 1}]")
-    unsaid("means of nothing", reduction == "mean" and not target.size)
+    if reduction == "mean" and not target.size:
+        raise_unspecified("means of nothing")
     if reduction == "mean" and literal and (ignored & (inside | (weight is None))).any():
-        is_open("the text has ignored samples in the mean, and the function body leaves them out")
+        leave_open(
+            "the text has ignored samples in the mean, and the function body leaves them out"
+        )
     # Ignored elements are of one class more, of zeros.
     at, more = np.where(ignored, classes, target), [(0, int(n == 1)) for n in range(logs.ndim)]
     picked = xp.take_along_axis(xp.pad(logs, more), np.expand_dims(at, 1), axis=1)
@@ -503,7 +513,7 @@ def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False
     return xp.sum(losses) if reduction == "sum" else averaged(losses, applied, ignored, weight)
 
 
-@by_step(12, 13, 22, options=["change"])
+@formula_builder(12, 13, 22, options=["change"])
 def of_likelihood(
     averaged, input, target, weight=None, *, ignore_index, reduction, change=lambda *of: of
 ):
@@ -512,7 +522,7 @@ def of_likelihood(
     return _loss(averaged, logs, target, weight, ignore_index, reduction)
 
 
-@by_step(12, 13, options=["averaged"])
+@formula_builder(12, 13, options=["averaged"])
 def of_scores(logarithms, scores, labels, weights=None, *, ignore_index, reduction, averaged):
     """Both versions of the loss of scores, from `logarithms(x, axis)` of their shares."""
     logs = scores if scores.ndim < 2 or not scores.size else logarithms(scores, 1)
@@ -525,13 +535,15 @@ def mean(losses, applied, ignored, weight):
     return xp.astype(xp.sum(losses) / (count if applied is None else xp.sum(applied)), losses.dtype)
 
 
-NLL.formula(by=of_likelihood)(mean)
+NLL.formula(build=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
 for _op, _by in (*LOG_SOFTMAX, (CROSS_ENTROPY, _by_scores)):
     # As the function bodies say: so no share vanishes. By the text's own words -inf may come of one
     # that does, of which one is warned.
-    _op.ways(_by, logarithms, lambda x, axis: xp.log(plain(x, axis)), logarithms_in_blocks)
-    _op.also_honest(RAW, by=_by)(raw_logarithms)
+    _op.formula_and_alternatives(
+        _by, logarithms, lambda x, axis: xp.log(plain(x, axis)), logarithms_in_blocks
+    )
+    _op.alternative(RAW, build=_by)(raw_logarithms)
 
 #: Wrong means, of either operator.
 MEANS = {
@@ -561,8 +573,8 @@ MEANS = {
         ),
     ),
 }
-NLL.mutant_table(MEANS, by=of_likelihood)
-CROSS_ENTROPY.mutant_table(MEANS, by=lambda averaged: of_scores(logarithms, averaged=averaged))
+NLL.mutant_table(MEANS, build=of_likelihood)
+CROSS_ENTROPY.mutant_table(MEANS, build=lambda averaged: of_scores(logarithms, averaged=averaged))
 NLL.mutant_table(
     {
         "classes_last": (
@@ -574,7 +586,7 @@ NLL.mutant_table(
             lambda x, target, weight, i: (x, target, weight, None if i and i >= 0 else i),
         ),
     },
-    by=lambda change: of_likelihood(mean, change=change),
+    build=lambda change: of_likelihood(mean, change=change),
 )
 CROSS_ENTROPY.mutant_table(
     {
@@ -585,5 +597,5 @@ CROSS_ENTROPY.mutant_table(
         "shares_of_no_logarithm": ("the shares were taken without a logarithm", plain),
         "no_shares": ("the scores were log-probabilities already", lambda x, axis: x),
     },
-    by=_by_scores,
+    build=_by_scores,
 )

@@ -11,8 +11,8 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast, check_size
-from opcheck.engine.operators import by_step, is_open, operator, unsaid
-from opcheck.errors import InvalidNode, NotSupported, unsupported
+from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
+from opcheck.errors import InvalidNode, NotSupported, decline
 
 NAMES = """RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer"""
 MATCH, CONCAT, NORMALIZER, SPLIT = (operator(name, exact=True) for name in NAMES.split()[:-1])
@@ -32,27 +32,30 @@ def _pieces(text, delimiter, maxsplit):
     if delimiter:
         return text.split(delimiter, maxsplit)
     found = text.split(None, maxsplit)
-    is_open("what else is whitespace", any(c.isspace() and c not in " \t\n\v\f\r" for c in text))
+    if any(c.isspace() and c not in " \t\n\v\f\r" for c in text):
+        leave_open("what else is whitespace")
     if len(found) > maxsplit >= 0 and found[-1] != found[-1].rstrip():
-        is_open("trailing whitespace is removed, and what follows the last split is added")
+        leave_open("trailing whitespace is removed, and what follows the last split is added")
     return found
 
 
-@by_step(20)
+@formula_builder(20)
 def _split(pieces, X, *, delimiter, maxsplit):
     """The formula from `pieces(text, delimiter, maxsplit)`, which has -1 for all splits."""
-    unsaid(f"{maxsplit} splits", maxsplit is not None and maxsplit < 0)
-    is_open("which axes the substrings of no texts have", not X.size)
+    if maxsplit is not None and maxsplit < 0:
+        raise_unspecified(f"{maxsplit} splits")
+    if not X.size:
+        leave_open("which axes the substrings of no texts have")
     lists = [pieces(s, delimiter, -1 if maxsplit is None else maxsplit) for s in X.flat]
     counts = np.array([*map(len, lists)], np.int64).reshape(X.shape)
     check_size((X.size, most := counts.max(initial=0)))
     return np.array([*zip_longest(*lists, fillvalue="")], object).T.reshape(*X.shape, most), counts
 
 
-SPLIT.formula(by=_split)(_pieces)
+SPLIT.formula(build=_split)(_pieces)
 
 
-@SPLIT.mutant("the delimiter was a regular expression", by=_split)
+@SPLIT.mutant("the delimiter was a regular expression", build=_split)
 def delimiter_is_a_pattern(text, delimiter, maxsplit):
     with suppress(re.error):
         if delimiter and maxsplit:
@@ -93,7 +96,7 @@ SPLIT.mutant_table(
             lambda s, d, most: [*s] if d == "" else _pieces(s, d, most),
         ),
     },
-    by=_split,
+    build=_split,
 )
 
 
@@ -102,14 +105,16 @@ def _cleaned(texts, words, key, change):
     return [change(text) for text in texts if key(text) not in dropped] or [""]
 
 
-@by_step(10)
+@formula_builder(10)
 def _normal(clean, X, *, case_change_action, is_case_sensitive, locale, stopwords):
     """The formula from `clean(texts, words, key, change)`, where keys are compared with words'."""
     if case_change_action not in ("NONE", *_WIDE) or not X.ndim or X.shape[:-1] not in ((), (1,)):
         given = f"{case_change_action!r}, shape {list(X.shape)}"
         raise InvalidNode(f"{given}; allowed: NONE, LOWER, UPPER; [C], [1, C]")
-    unsaid(f"is_case_sensitive {is_case_sensitive}", is_case_sensitive not in (0, 1))
-    is_open("which locales there are, and what comes of no texts", not X.size or locale is not None)
+    if is_case_sensitive not in (0, 1):
+        raise_unspecified(f"is_case_sensitive {is_case_sensitive}")
+    if not X.size or locale is not None:
+        leave_open("which locales there are, and what comes of no texts")
     found, *others = (
         clean(
             X.reshape(-1).tolist(),
@@ -119,11 +124,12 @@ def _normal(clean, X, *, case_change_action, is_case_sensitive, locale, stopword
         )
         for of, key in ((_WIDE, "LOWER"), (_WIDE, "UPPER"), (_NARROW, "LOWER"))
     )
-    is_open("the locale decides on letters beyond ASCII", any(other != found for other in others))
+    if any(other != found for other in others):
+        leave_open("the locale decides on letters beyond ASCII")
     return np.array(found, object).reshape(*X.shape[:-1], len(found))
 
 
-NORMALIZER.formula(by=_normal)(_cleaned)
+NORMALIZER.formula(build=_normal)(_cleaned)
 NORMALIZER.mutant_table(
     {
         "case_changed_first": (
@@ -151,7 +157,7 @@ NORMALIZER.mutant_table(
             lambda texts, *how: [s for s in _cleaned(texts, *how) if s or "" in texts],
         ),
     },
-    by=_normal,
+    build=_normal,
 )
 #: What Python has for parts of a pattern that it reads otherwise, or does not repeat.
 _INSTEAD = {
@@ -208,7 +214,7 @@ _PART = re.compile(
 
 def _in_python(part):
     numbers = re.findall("[0-9]+", part["times"] or "")
-    unsupported(f"the engine does not read {part.string[part.start() :]!r}", part["unknown"])
+    decline(part["unknown"], f"the engine does not read {part.string[part.start() :]!r}")
     if part["wrong"] or part["again"] or any(int(number) > 1000 for number in numbers):
         raise InvalidNode(f"{part[0]!r} is no part of a pattern of RE2")
     if part["quoted"] is not None:
@@ -223,9 +229,10 @@ def _char(text, instead):
     return rf"\U{int(text[3:-1], 16):08x}" if text[:3] == r"\x{" else instead.get(text, text)
 
 
-@by_step(20)
+@formula_builder(20)
 def _by_pattern(match, X, *, pattern):
-    unsaid("no pattern", pattern is None)
+    if pattern is None:
+        raise_unspecified("no pattern")
     try:
         made = re.compile(_PART.sub(_in_python, pattern), re.ASCII)
     except re.error as error:
@@ -239,7 +246,7 @@ def _by_pattern(match, X, *, pattern):
     return np.array([bool(match(made, s)) for s in texts], np.bool_).reshape(X.shape)
 
 
-MATCH.formula(by=_by_pattern)(re.Pattern.fullmatch)
+MATCH.formula(build=_by_pattern)(re.Pattern.fullmatch)
 MATCH.mutant_table(
     {
         "matched_anywhere": ("the pattern had to match a part of the text", re.Pattern.search),
@@ -266,7 +273,7 @@ MATCH.mutant_table(
             )
         },
     },
-    by=_by_pattern,
+    build=_by_pattern,
 )
 
 
@@ -275,7 +282,8 @@ def _pooled(pool, starts, longest):
     ends = [*starts, len(pool)]
     if ends[0] or any(b < a or (b - a) % n for n, (a, b) in enumerate(pairwise(ends), 1)):
         raise InvalidNode(f"ngram_counts {[*starts]} for a pool of {len(pool)} items")
-    is_open(f"the pool has not even an empty list of {longest}-grams", len(starts) < longest)
+    if len(starts) < longest:
+        leave_open(f"the pool has not even an empty list of {longest}-grams")
     places = ((n, at) for n, pair in enumerate(pairwise(ends), 1) for at in range(*pair, n))
     return [tuple(pool[at : at + n]) for n, at in places]
 
@@ -309,7 +317,7 @@ def _added(counts, weights, indexes, mode):
     return xp.sum(xp.astype(np.where(each, factors, 0), np.float32), axis=-1)
 
 
-@by_step(9, options=["scaled"])
+@formula_builder(9, options=["scaled"])
 def _by_grams(
     grams,
     X,
@@ -332,14 +340,14 @@ def _by_grams(
     if (pool_int64s is None, pool_strings is None) != (texts, not texts):
         raise InvalidNode(f"X of {X.dtype}; allowed: that of the one pool that is set")
     if max_skip_count < 0 or not 1 <= min_gram_length <= max_gram_length:
-        unsaid("such numbers of skips and lengths")
+        raise_unspecified("such numbers of skips and lengths")
     pool = pool_int64s if pool_strings is None else pool_strings
     known = _pooled(pool, ngram_counts, max_gram_length)
     sizes = {len(ngram_indexes), len(known) if weights is None else len(weights)}
     if sizes != {len(known)} or min(ngram_indexes, default=0) < 0:
         raise InvalidNode(f"{sizes} indexes and weights of {len(known)} n-grams")
     if not known or len({*known}) < len(known) or len({*ngram_indexes}) < len(known):
-        unsaid("no n-gram, or of one that is there twice")
+        raise_unspecified("no n-gram, or of one that is there twice")
     check_size(shape := (*X.shape[:-1], max(ngram_indexes) + 1))
     counts, places = np.zeros(shape, np.int64), dict(zip(known, ngram_indexes, strict=True))
     rows, lengths = np.atleast_2d(X).tolist(), range(min_gram_length, max_gram_length + 1)
@@ -354,8 +362,10 @@ def _weighed(scaled):
     return _by_grams(_grams, scaled=scaled)
 
 
-TF_IDF.formula(by=_by_grams)(_grams)
-TF_IDF.also_honest("where a weight is added each time that an n-gram is found", by=_weighed)(_added)
+TF_IDF.formula(build=_by_grams)(_grams)
+TF_IDF.alternative("where a weight is added each time that an n-gram is found", build=_weighed)(
+    _added
+)
 TF_IDF.mutant_table(
     {
         "most_skipped_alone": (
@@ -393,7 +403,7 @@ TF_IDF.mutant_table(
             ),
         ),
     },
-    by=_by_grams,
+    build=_by_grams,
 )
 TF_IDF.mutant_table(
     {
@@ -413,5 +423,5 @@ TF_IDF.mutant_table(
             lambda counts, weights, indexes, mode: _scaled(counts, weights, sorted(indexes), mode),
         ),
     },
-    by=_weighed,
+    build=_weighed,
 )

@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import by_step, check_one_of, is_open, operator, unsaid
-from opcheck.errors import illegal
+from opcheck.engine.operators import (
+    check_one_of,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
+from opcheck.errors import reject
 from opcheck.numbers.faulty import seen
 from opcheck.opset import TRAINING
 
@@ -26,19 +32,23 @@ def _neighbours(tensors, count):
     return [tensors[n * size : (n + 1) * size] for n in range(count)]
 
 
-@by_step(1, options=["order", "back"])
+@formula_builder(1, options=["order", "back"])
 def of_each(step, R, T, *inputs, order=_in_turn, back=_in_turn, **attrs):
     """The formula from `step(r, t, x, g, …, **attrs)`, which returns the new tensors of one."""
     kinds = 4 if "norm_coefficient_post" in attrs else 3  # Adam has averages of two powers
-    illegal(f"{len(inputs)} tensors; allowed: {kinds} each", len(inputs) % kinds)
+    reject(len(inputs) % kinds, f"{len(inputs)} tensors; allowed: {kinds} each")
     check_one_of("mode", attrs.get("mode", "standard"), "standard", "nesterov")
-    unsaid("R and T that are no scalars", R.ndim or T.ndim)
-    is_open("the type of numbers of two types", len({one.dtype for one in (R, *inputs)}) > 1)
+    if R.ndim or T.ndim:
+        raise_unspecified("R and T that are no scalars")
+    if len({one.dtype for one in (R, *inputs)}) > 1:
+        leave_open("the type of numbers of two types")
     found = []
     for x, *others in order(inputs, len(inputs) // kinds):
-        unsaid("tensors of several shapes", any(one.shape != x.shape for one in others))
+        if any(one.shape != x.shape for one in others):
+            raise_unspecified("tensors of several shapes")
         zero = attrs["norm_coefficient"] == 0 and not xp.isfinite(x).all()
-        is_open("if infinite values are regularized by a coefficient of 0", zero)
+        if zero:
+            leave_open("if infinite values are regularized by a coefficient of 0")
         r, t = (xp.astype(one, x.dtype) for one in (R, T))
         given = {n: v if n == "mode" else xp.astype(np.array(v), x.dtype) for n, v in attrs.items()}
         found.append(step(r, t, x, *others, **given))
@@ -48,12 +58,12 @@ def of_each(step, R, T, *inputs, order=_in_turn, back=_in_turn, **attrs):
 
 def _declare(op, step):
     """Declare the formula and the mutants of the order of tensors."""
-    op.formula(by=of_each)(step)
+    op.formula(build=of_each)(step)
     for name, text, order in (
         ("inputs_by_tensor", "the inputs of each tensor came one after the other", "order"),
         ("outputs_by_tensor", "the outputs of each tensor came one after the other", "back"),
     ):
-        op.mutant(text, name=name, by=partial(of_each, **{order: _neighbours}))(step)
+        op.mutant(text, name=name, build=partial(of_each, **{order: _neighbours}))(step)
 
 
 def _root(h, epsilon):
@@ -109,7 +119,7 @@ ADAGRAD.mutant_table(
         ),
         "counted_from_one": ("the rate decayed by T - 1", partial(adagrad, first=1)),
     },
-    by=of_each,
+    build=of_each,
 )
 
 
@@ -180,7 +190,7 @@ ADAM.mutant_table(
             ),
         ),
     },
-    by=of_each,
+    build=of_each,
 )
 
 
@@ -232,5 +242,5 @@ MOMENTUM.mutant_table(
             partial(momentum, ahead=lambda g, alpha, v, new: alpha * new),
         ),
     },
-    by=of_each,
+    build=of_each,
 )

@@ -29,7 +29,7 @@ OP.mutant_table(
             lambda c, X, Y: X if c.size and c.flat[0] else Y,
         ),
     },
-    by=lambda mixed: dict.fromkeys(
+    build=lambda mixed: dict.fromkeys(
         (9, 16), lambda condition, X, Y: mixed(*broadcast(condition, X, Y))
     ),
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine.operators import judging
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate
@@ -100,7 +100,7 @@ def test_what_nothing_is_said_of_is_unsupported(values, own, to, message):
 )
 def test_what_is_left_open_judges_nobody(values, own, to):
     cast(values, own, to)
-    with only_what_is_said(), pytest.raises(NotSupported):
+    with judging(), pytest.raises(NotSupported):
         cast(values, own, to)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from opcheck.compare.outputs import compare, computed_want
 from opcheck.engine.mutants.elements import cut_to_bits
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine.operators import judging
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate, exactly
@@ -87,7 +87,7 @@ ROW, TWO = [[[1, 2, 4]]], [[[1, 10]]]
 )
 def test_versions_differ_in_what_they_say_of_sizes(since, attrs, right):
     node = OpVersion("", "ConvTranspose", since), [np.float32(ROW), np.float32(TWO)], attrs
-    with only_what_is_said():
+    with judging():
         if isinstance(right, list):
             assert evaluate(*node)[0].ravel().tolist() == right
         else:
@@ -105,7 +105,7 @@ def test_versions_differ_in_what_they_say_of_sizes(since, attrs, right):
     ],
 )
 def test_some_sums_of_blocks_are_nobodys(x):
-    with only_what_is_said(), pytest.raises(NotSupported):
+    with judging(), pytest.raises(NotSupported):
         evaluate(FOLD, [x, np.array([1, 3]), np.array([1, 2])], {})
 
 

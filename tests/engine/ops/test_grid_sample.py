@@ -5,7 +5,7 @@ import pytest
 
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine.operators import judging
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate, exactly
@@ -76,5 +76,5 @@ def test_either_pixel_is_right_where_float32_cannot_tell():
 )
 def test_what_the_text_does_not_decide_is_open(g, attrs):
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
-    with only_what_is_said(), pytest.raises(NotSupported):
+    with judging(), pytest.raises(NotSupported):
         evaluate(GRID, [x, np.float32([[[[g, 0]]]])], attrs)

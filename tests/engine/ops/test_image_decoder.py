@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine.operators import judging
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import question
 from opcheck.model import OpVersion, Values
@@ -27,7 +27,7 @@ COLORS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 
 
 def decoded(stream, form="RGB"):
-    with only_what_is_said():
+    with judging():
         [image] = evaluate(OP, [np.frombuffer(stream, np.uint8)], {"pixel_format": form})
     return image
 

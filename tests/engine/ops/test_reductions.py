@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine.operators import judging
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate
@@ -67,7 +67,7 @@ def test_every_reduction_is_a_loop(name, axes, keep):
 def test_what_the_text_leaves_open_is_answered_and_judges_nobody(name, since, shape, attrs):
     op, x = OpVersion("", name, since), np.ones(shape, np.float32)
     assert len(evaluate(op, [x], attrs)) == 1
-    with only_what_is_said(), pytest.raises(NotSupported, match="nothing is said"):
+    with judging(), pytest.raises(NotSupported, match="nothing is said"):
         evaluate(op, [x], attrs)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine.operators import judging
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate, exactly
@@ -80,7 +80,7 @@ def test_means_are_those_of_fractions_and_of_any_order(since, shift, scale, bins
         node(since, bins, ratio, scale, shift),
     )
     given = regions, bins, ratio, scale, shift
-    with only_what_is_said():
+    with judging():
         want = computed_want(asked[0], "Y", exactly(*asked)[0])
     right = aligned(x, *given, lambda value: Fraction(float(value)))
     np.testing.assert_allclose(evaluate(*asked)[0], right.astype(float), 1e-5, 1e-6)
@@ -112,7 +112,7 @@ def test_what_the_text_leaves_open_is_not_asked(since, region, attrs, opens):
     inputs = [x, np.array([region], np.float32), np.array([0])]
     asked = OpVersion("", "RoiAlign", since), inputs, attrs
     assert evaluate(*asked)[0].shape == (1, 1, 1, 1)
-    with only_what_is_said():
+    with judging():
         if opens:
             with pytest.raises(NotSupported):
                 evaluate(*asked)

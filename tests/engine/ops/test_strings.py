@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
-from opcheck.engine.operators import only_what_is_said
+from opcheck.engine.operators import judging
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate, exactly
@@ -87,12 +87,12 @@ def test_other_patterns_are_refused_or_unsupported(error, patterns):
 )
 def test_what_the_texts_leave_open_is_not_said(op, since, texts, attrs):
     assert found(op, since, *texts, **attrs)
-    with only_what_is_said(), pytest.raises(NotSupported):
+    with judging(), pytest.raises(NotSupported):
         found(op, since, *texts, **attrs)
 
 
 def test_letters_beyond_ascii_are_no_matter_where_none_changes():
-    with only_what_is_said():
+    with judging():
         (out,) = found("StringNormalizer", 10, "日本", "A", "Ü", stopwords=["Ä", "a"])
     assert out.tolist() == ["日本", "Ü"]
 

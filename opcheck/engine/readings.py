@@ -1,0 +1,132 @@
+"""Readings: the finite set of answers where a text admits several.
+
+A text that leaves something open often leaves few answers: the maximum of NaN and 0 is NaN or 0; a
+negative axis that no sentence mentions counts from the end, or is refused. Each such point is a
+`Ruling` with an id and the names of its readings. A formula follows the reading in force:
+
+    if is_negative and NEGATIVE_AXIS.reading() == "refused":
+        raise InvalidNode(…)
+
+On its own a formula follows the first reading of each ruling, as the backend `numpy` does.
+`each_reading` evaluates it once for every combination of the readings that it comes across: these
+are the answers that a backend may give. Nothing else has to be stated anywhere.
+
+Where no finite set of answers exists, a formula calls `leave_open` instead.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers import setting
+
+T = TypeVar("T")
+
+#: The most answers that a judge compares a backend's with: more are hardly a test.
+MAX_ANSWERS = 8
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """Something that a text leaves open, and its readings.
+
+    Attributes:
+        id: A short name, the same wherever this point comes up: `nan-in-maximum`.
+        text: What is open, as a sentence.
+        readings: The names of the readings; the engine itself follows the first.
+        by_element: Each element of an output may follow another reading, as each element of a
+            kernel's output is computed apart. Otherwise one reading binds all outputs.
+    """
+
+    id: str
+    text: str
+    readings: tuple[str, ...]
+    by_element: bool = False
+
+    def reading(self) -> str:
+        """Return the name of the reading in force, and note that the outputs depend on it."""
+        reader = _reader.get()
+        if reader is None:
+            return self.readings[0]
+        return reader.reading(self)
+
+
+@dataclass
+class Reader:
+    """The readings that one evaluation follows: those `chosen`, and the first of all others.
+
+    Attributes:
+        chosen: The name of the reading by the id of its ruling.
+        met: The rulings that the formula came across, by id, in that order.
+    """
+
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    met: dict[str, Ruling] = field(default_factory=dict)
+
+    def reading(self, ruling: Ruling) -> str:
+        """Return the name of the reading of `ruling`, and remember the ruling."""
+        self.met.setdefault(ruling.id, ruling)
+        return self.chosen.get(ruling.id, ruling.readings[0])
+
+
+#: None where nothing asks for other readings than the first.
+_reader: ContextVar[Reader | None] = ContextVar("_reader", default=None)
+
+
+def following(chosen: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Evaluate formulas by these readings meanwhile."""
+    return setting(_reader, Reader(chosen))
+
+
+@dataclass(frozen=True)
+class Reading(Generic[T]):
+    """What an evaluation gives by one combination of readings.
+
+    Attributes:
+        chosen: The reading followed of each ruling that was met, by the ruling's id.
+        rulings: These rulings, by id.
+        answer: The outputs, or the refusal that this combination calls for.
+    """
+
+    chosen: Mapping[str, str]
+    rulings: Mapping[str, Ruling]
+    answer: T | InvalidNode
+
+    @property
+    def name(self) -> str | None:
+        """The readings that bind whole outputs, as a name; None if there are none."""
+        bound = [name for id_, name in self.chosen.items() if not self.rulings[id_].by_element]
+        return ", ".join(bound) or None
+
+
+def each_reading(evaluate: Callable[[], T]) -> Iterator[Reading[T]]:
+    """Yield what `evaluate` gives by every combination of the readings that it comes across.
+
+    The combination of all first readings comes first. `evaluate` must compute all that it returns
+    before it returns. NotSupported is raised if it takes more than MAX_ANSWERS evaluations, and
+    whatever `evaluate` raises apart from InvalidNode.
+    """
+    waiting: list[Mapping[str, str]] = [{}]
+    evaluations = 0
+    while waiting:
+        evaluations += 1
+        if evaluations > MAX_ANSWERS:
+            raise NotSupported(f"the text admits more than {MAX_ANSWERS} answers")
+        forced = waiting.pop(0)
+        reader = Reader(forced)
+        answer: T | InvalidNode
+        with setting(_reader, reader):
+            try:
+                answer = evaluate()
+            except InvalidNode as error:
+                answer = error
+        chosen = {id_: reader.reading(ruling) for id_, ruling in reader.met.items()}
+        yield Reading(chosen, reader.met, answer)
+        before: dict[str, str] = {}
+        for id_, ruling in reader.met.items():
+            if id_ not in forced:
+                waiting += [{**before, id_: other} for other in ruling.readings[1:]]
+            before[id_] = chosen[id_]

@@ -84,6 +84,15 @@ def stepped(array: Array, steps: int) -> Array:
     return np.where(np.isnan(array), array, back)
 
 
+def same(a: Array, b: Array) -> Mask:
+    """Mask the elements of two arrays of one dtype that are equal; NaN equals NaN, +0 not -0."""
+    equal = (a == b) | ((a != a) & (b != b))
+    dtype = of(a)
+    if dtype is not None and dtype.kind == "float":
+        equal &= np.signbit(wide(a)) == np.signbit(wide(b))
+    return np.asarray(equal)
+
+
 def native(array: Array) -> Array:
     """`array` in the machine's byte order: itself if it is."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
@@ -124,6 +133,9 @@ class Want:
     shape are judged, of those of a `distribution` that too, and `values` are its medians. A
     sequence has `items` and no values, an optional output without a value ("nothing") neither. All
     outputs of a node may be permuted along the axis `any_order`, as the last output states it.
+
+    Each element may follow one of the `others` instead, by their names: the same output under other
+    readings of what the text leaves open for each element.
     """
 
     name: str
@@ -142,6 +154,7 @@ class Want:
     items: tuple["Want", ...] = ()
     floor: float = 0.0
     any_order: int | Literal["rows"] | None = None
+    others: tuple[tuple[str, "Want"], ...] = ()
 
     @property
     def expected(self) -> Expected:

@@ -216,8 +216,10 @@ def _judge_refusal(
     if not refusals:
         return lesser(rule, Verdict.ERROR, f"raised on a legal model: {raised}", "raised")
     accident = "" if raised.documented else "refused by accident: "
-    assert twin is not None
     match twin:
+        case None:  # a user's node that the text lets a backend refuse has no legal twin
+            reason = f"{accident}{raised}"
+            return Judgement(Verdict.PASS, reason, refused=True, alternative=refusals[0].name)
         case question.Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
         case question.Raised(stage=stage) if stage not in _LATER:

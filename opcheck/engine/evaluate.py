@@ -11,6 +11,7 @@ from opcheck import dtypes, interrupt, numbers, opset
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
+from opcheck.engine.readings import Reading, each_reading, following, reader_in_force
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind, expected, narrow, stored
@@ -188,7 +189,10 @@ class Evaluation:
     """
 
     def __init__(self, node: Node) -> None:
-        self.node, self.bound = node, bind(node)
+        self.node = node
+        self.bound = bind(node)
+        # Later evaluations, of other tiers, follow the same readings.
+        self._reader = reader_in_force()
         self._outputs: dict[Tier, tuple[Output, ...]] = {}
         self._widths: dict[Formula | None, int] = {}
         self._has_lost = False
@@ -232,7 +236,8 @@ class Evaluation:
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
         """The outputs of a tier."""
         if tier not in self._outputs:
-            self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
+            with following(self._reader):
+                self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
         return self._outputs[tier]
 
     @property
@@ -533,7 +538,11 @@ class Drawn:
         return self.answer()[self.place]
 
 
-def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
+#: The outputs of a node: plain arrays where they are exact.
+Outputs: TypeAlias = tuple[Array | Expected | Drawn, ...]
+
+
+def exactly(node: Node) -> Outputs:
     """The outputs of a node, plain arrays where they are exact; raises what `evaluate` raises."""
     evaluation = Evaluation(node)
     if node.draws:
@@ -551,6 +560,20 @@ def exactly(node: Node) -> tuple[Array | Expected | Drawn, ...]:
         else:
             found.append(np.asarray(output))
     return tuple(found)
+
+
+def each_answer(node: Node) -> tuple[Reading[Outputs], ...]:
+    """The answers that the text admits, one for each combination of readings: see `exactly`.
+
+    Raises what `exactly` raises if no reading gives outputs, and NotSupported for too many answers.
+    """
+    found = tuple(each_reading(partial(exactly, node)))
+    for reading in found:
+        if not isinstance(reading.answer, InvalidNode):
+            return found
+    refusal = found[0].answer
+    assert isinstance(refusal, InvalidNode)
+    raise refusal
 
 
 def rounded(output: Array | Expected | Drawn) -> Array:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers import setting
+from opcheck.numbers import in_graph, setting
 
 T = TypeVar("T")
 
@@ -67,18 +67,29 @@ class Reader:
     met: dict[str, Ruling] = field(default_factory=dict)
 
     def reading(self, ruling: Ruling) -> str:
-        """Return the name of the reading of `ruling`, and remember the ruling."""
+        """Return the name of the reading of `ruling`, and remember the ruling.
+
+        Raises NotSupported within a graph for a reading that binds whole outputs: each node may
+        follow another, and their combinations are not listed.
+        """
+        if in_graph.get() and not ruling.by_element:
+            raise NotSupported(ruling.text)
         self.met.setdefault(ruling.id, ruling)
         return self.chosen.get(ruling.id, ruling.readings[0])
 
 
-#: None where nothing asks for other readings than the first.
+#: None outside of `each_reading`: formulas follow the first reading of every ruling.
 _reader: ContextVar[Reader | None] = ContextVar("_reader", default=None)
 
 
-def following(chosen: Mapping[str, str]) -> AbstractContextManager[None]:
-    """Evaluate formulas by these readings meanwhile."""
-    return setting(_reader, Reader(chosen))
+def reader_in_force() -> Reader | None:
+    """Return what decides on readings now, for evaluations that go on later."""
+    return _reader.get()
+
+
+def following(reader: Reader | None) -> AbstractContextManager[None]:
+    """Let `reader` decide on readings meanwhile; None for the first of every ruling."""
+    return setting(_reader, reader)
 
 
 @dataclass(frozen=True)
@@ -118,7 +129,7 @@ def each_reading(evaluate: Callable[[], T]) -> Iterator[Reading[T]]:
         forced = waiting.pop(0)
         reader = Reader(forced)
         answer: T | InvalidNode
-        with setting(_reader, reader):
+        with following(reader):
             try:
                 answer = evaluate()
             except InvalidNode as error:

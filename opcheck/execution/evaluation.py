@@ -81,26 +81,37 @@ class CaseEvaluation:
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
     @cached_property
-    def wants_of_other_data(self) -> tuple[Want, ...] | None:
-        """Expected outputs for the other data, by oracle or engine; None where neither answers."""
+    def answers_to_other_data(self) -> tuple[tuple[Want, ...], ...] | None:
+        """Outputs that are right for the other data, by oracle or engine; None if neither answers.
+
+        The text may admit several.
+        """
         case, asked = self.case, self.question
         try:
             if self.oracle_answer:
-                return self.oracle_answer.wants(case, other_data=True)
+                return (self.oracle_answer.wants(case, other_data=True),)
             known = case.op == model.GRAPH and isinstance(case.expect, model.Computed)
             if known or operator_of(case.op):
-                return expected.computed(case, asked, asked.second)
+                answers = expected.computed_answers(case, asked, asked.second)
+                return tuple(it.wants for it in answers if isinstance(it, verdict.Answer))
         except (expected.OracleUnavailable, expected.WrongCase, expected.Unsupported):
             pass
         return None
 
     def compared_on_other_data(self, backend: BackendInfo, answer: Outputs) -> Comparisons | None:
         """The comparisons of an answer to the other data, None if nobody knows."""
-        if (wants := self.wants_of_other_data) is None:
+        if (answers := self.answers_to_other_data) is None:
             return None
-        if are_plainly_right(wants, answer, self.case.tolerance):
-            return ()
-        return compare_outputs(wants, answer, self.case.tolerance, declared=backend.accumulate)
+        compared: Comparisons = ()
+        for wants in answers:
+            if are_plainly_right(wants, answer, self.case.tolerance):
+                return ()
+            compared = compare_outputs(
+                wants, answer, self.case.tolerance, declared=backend.accumulate
+            )
+            if _are_right(compared):
+                return compared
+        return compared
 
     def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
         """Return True if this answer to the other data is right, None if nobody knows."""
@@ -244,7 +255,7 @@ class CaseEvaluation:
         if isinstance(fresh, model.Produced):
             wrong = not self.is_right_on_other_data(backend, fresh.outputs)
             if self.is_model and wrong:
-                wanted = [verdict.Answer(self.wants_of_other_data or ())]
+                wanted = [verdict.Answer(wants) for wants in self.answers_to_other_data or ((),)]
                 once = replace(fresh, again=None)
                 found = verdict.judge("must", wanted, once, self.case.tolerance)
                 said = f"answered other data of the same shapes wrongly: {found.reason}"

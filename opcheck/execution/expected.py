@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from opcheck import backends, dtypes, grouping, model, opset
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import Wants, computed_want, in_its_dtype, stated_want
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
+from opcheck.engine.evaluate import Outputs
 from opcheck.engine.node import graph_of
+from opcheck.engine.readings import Reading
 from opcheck.errors import InvalidNode, NotExpressible, NotSupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
@@ -216,13 +218,16 @@ def accepted_answers(
     Raises WrongCase if the engine rejects a model that the case takes for legal, OracleUnavailable
     if `oracle_answer` is missing or unusable, and ValueError for data that cannot be made.
     """
+    answers: list[verdict.Admitted]
     match case.expect:
         case model.AnyOf(alternatives):
             refused = [a for a in alternatives if a.expect.rejection]
-            refusals = {a.name: _one(case, asked, a.expect, a.name, ()) for a in refused}
+            refusals = {a.name: _refusal(case, asked, a.expect, a.name) for a in refused}
             twins = [want for answer in refusals.values() for want in answer.wants]
             pairs = ((refusals.get(a.name), a) for a in alternatives)
-            answers = [known or _one(case, asked, a.expect, a.name, twins) for known, a in pairs]
+            answers = []
+            for known, a in pairs:
+                answers += [known] if known else _admitted(case, asked, a.expect, a.name, twins)
         case model.Oracle():
             if oracle_answer is None:
                 raise OracleUnavailable("the oracle was not asked: there was no memory left")
@@ -233,51 +238,68 @@ def accepted_answers(
         case model.Agreement():
             answers = []
         case expect:
-            answers = [_one(case, asked, expect, None, ())]
+            answers = _admitted(case, asked, expect, None, ())
     for answer in answers:
         if wide := too_wide(answer.wants, case.tolerance):
             raise WrongCase(wide)
     return tuple(answers)
 
 
-def _one(
+def _admitted(
     case: Case, asked: Question, expect: model.OneAnswer, name: str | None, twins: Sequence[Want]
-) -> verdict.Admitted:
-    """One answer; `twins` as in `_given`."""
+) -> list[verdict.Admitted]:
+    """The answers that one expectation admits; `twins` as in `_given`."""
     match expect:
-        case model.Rejected(reason, legal):
-            if case.rule != "open" and operator_of(case.op) is not None:
-                # What the engine answers, but as undecided, the case may decide.
-                with operators.judging():
-                    accepted = _answer(asked.task, asked.inputs) is not None
-                if accepted:
-                    message = "the case takes this model for invalid, opcheck's engine accepts it"
-                    raise WrongCase(message)
-            twin = grouping.sure(asked.twin)
-            try:
-                wants = computed(legal, twin, twin.inputs) if operator_of(legal.op) else ()
-            except WrongCase as error:
-                raise type(error)(f"its legal twin: {error}") from None
-            return verdict.Refusal(reason, wants, name)
+        case model.Rejected():
+            return [_refusal(case, asked, expect, name)]
         case model.Computed():
-            wants = computed(case, asked, asked.inputs)
-            may_be_empty = case.rule == "open" or case.empty or asked.random
-            for want in () if may_be_empty else wants:
-                if why := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
-                    raise WrongCase(
-                        f"{want.name}: {why}, so the case tells little: choose other data, write"
-                        " the answer out, or state in `empty` why it is meant to be so"
-                    )
-            return verdict.Answer(wants, name)
+            answers = computed_answers(case, asked, asked.inputs, name)
+            if not (case.rule == "open" or case.empty or asked.random):
+                _check_that_they_test_something(answers)
+            return answers
         case model.Values(random=random) if random and operator_of(case.op):
-            return verdict.Answer(computed(case, asked, asked.inputs), name)
+            return computed_answers(case, asked, asked.inputs, name)
         case model.Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
-                return verdict.Answer(tuple(_outputs(ports, given, random)), name)
-            return _given(case, asked, given, name, twins)
+                return [verdict.Answer(tuple(_outputs(ports, given, random)), name)]
+            return [_given(case, asked, given, name, twins)]
         case model.Golden(folder):
-            return _given(case, asked, [*_golden_wants(case, folder)], name, twins)
+            return [_given(case, asked, [*_golden_wants(case, folder)], name, twins)]
+
+
+def _refusal(
+    case: Case, asked: Question, expect: model.OneAnswer, name: str | None
+) -> verdict.Refusal:
+    """The refusal that an expectation of one admits, with the answer to its legal twin."""
+    assert isinstance(expect, model.Rejected)
+    if case.rule != "open" and operator_of(case.op) is not None:
+        # What the engine answers, but as undecided, the case may decide.
+        with operators.judging():
+            accepted = _answer(asked.task, asked.inputs) is not None
+        if accepted:
+            raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
+    twin = grouping.sure(asked.twin)
+    wants: tuple[Want, ...] = ()
+    if operator_of(expect.legal.op):
+        try:
+            wants = computed(expect.legal, twin, twin.inputs)
+        except WrongCase as error:
+            raise type(error)(f"its legal twin: {error}") from None
+    return verdict.Refusal(expect.reason, wants, name)
+
+
+def _check_that_they_test_something(answers: Iterable[verdict.Admitted]) -> None:
+    """Raise WrongCase for a computed answer that is mostly 0, infinity or NaN."""
+    for answer in answers:
+        if isinstance(answer, verdict.Refusal):
+            continue
+        for want in answer.wants:
+            if why := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
+                raise WrongCase(
+                    f"{want.name}: {why}, so the case tells little: choose other data, write"
+                    " the answer out, or state in `empty` why it is meant to be so"
+                )
 
 
 def _outputs(ports: Iterable[model.Port], wants: Wants, random: Collection[str]) -> Iterator[Want]:
@@ -366,8 +388,38 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
 
 
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
-    """Compute `asked` on `inputs` with the engine's exact mode, with error bounds."""
-    wants = answers_of(case, node_of(asked.task, inputs))
+    """Return the first answer that the engine admits for `asked` on `inputs`, with error bounds."""
+    for answer in computed_answers(case, asked, inputs):
+        if isinstance(answer, verdict.Answer):
+            return answer.wants
+    raise AssertionError("the engine admits refusals only")
+
+
+def computed_answers(
+    case: Case, asked: Question, inputs: tuple[Array, ...], name: str | None = None
+) -> list[verdict.Admitted]:
+    """Return the answers that the engine admits for `asked` on `inputs`, with error bounds.
+
+    They bear the `name`, if there is one, and the readings of the text that they follow.
+    """
+    found: list[verdict.Admitted] = []
+    for answer in answers_of(case, node_of(asked.task, inputs)):
+        named = ", ".join(filter(None, (name, answer.name))) or None
+        if isinstance(answer, verdict.Answer):
+            wants = _as_judged(case, asked, inputs, answer.wants)
+            found.append(verdict.Answer(wants, named))
+        else:
+            found.append(answer._replace(name=named))
+    return found
+
+
+def _as_judged(
+    case: Case, asked: Question, inputs: tuple[Array, ...], wants: tuple[Want, ...]
+) -> tuple[Want, ...]:
+    """Return `wants` marked as a whole model's, or as computed from random data, if they are.
+
+    Raises WrongCase for a model that declares another type of an output.
+    """
     declared = output_types(case.model) if case.model and inputs is asked.inputs else []
     for want, dtype in zip(wants, declared, strict=False):
         if dtype and want.dtype and dtype != want.dtype:
@@ -379,11 +431,15 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
     return tuple(replace(one, drawn=True, whole=is_whole) for one in wants) if is_drawn else wants
 
 
-def answers_of(case: Case, node: Node) -> tuple[Want, ...]:
-    """The outputs of a case's node; WrongCase where the text forbids it or leaves it open."""
+def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
+    """Return all answers to a case's node that the text admits.
+
+    Raises WrongCase where the text forbids the node, Unsupported where it leaves open what cannot
+    be listed, or where the engine has no formula.
+    """
     try:
         with operators.judging():
-            outputs = evaluate.exactly(node)
+            answers = evaluate.each_answer(node)
     except InvalidNode as error:
         if case.model is not None and isinstance(case.expect, model.Computed):
             said = f"by the specification it is illegal on these inputs: {error}"
@@ -391,9 +447,37 @@ def answers_of(case: Case, node: Node) -> tuple[Want, ...]:
         raise _refused_by_the_engine(error) from None
     except NotSupported as error:
         raise Unsupported(f"opcheck's engine has no answer: {error}") from None
-    pairs = zip(case.outputs, outputs, strict=True)
-    wants = (computed_want(case.op, output.name, answer) for output, answer in pairs)
-    return _in_any_order(case, wants)
+    by_name = grouping.group_by(answers, lambda answer: answer.name)
+    return tuple(
+        chain.from_iterable(_of_reading(case, name, group) for name, group in by_name.items())
+    )
+
+
+def _of_reading(
+    case: Case, name: str | None, answers: Sequence[Reading[Outputs]]
+) -> Iterator[verdict.Admitted]:
+    """Yield the answer of readings that differ in single elements only, and a refusal."""
+    for answer in answers:
+        if isinstance(answer.answer, InvalidNode):
+            yield verdict.Refusal(str(answer.answer), (), name or "refused")
+            break
+    first: list[Want] = []
+    others: list[tuple[str, list[Want]]] = []
+    for answer in answers:
+        if isinstance(answer.answer, InvalidNode):
+            continue
+        pairs = zip(case.outputs, answer.answer, strict=True)
+        wants = [computed_want(case.op, output.name, one) for output, one in pairs]
+        if not first:
+            first = wants
+        else:
+            others.append((", ".join(answer.chosen.values()), wants))
+    if first:
+        each = [
+            replace(want, others=tuple((name, wants[n]) for name, wants in others))
+            for n, want in enumerate(first)
+        ]
+        yield verdict.Answer(_in_any_order(case, each), name)
 
 
 def _is_drawn(case: Case) -> bool:

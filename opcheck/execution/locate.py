@@ -482,22 +482,29 @@ def _judged(
     places = [one.place or 0 for one in case.outputs]
     node = engine.Node(part.op, operands, case.attrs, places, constant, case.opset)
     try:
-        wants = [replace(want, drawn=True) for want in answers_of(case, node)]
+        admitted = answers_of(case, node)
     except (WrongCase, MemoryError) as error:
         return JudgedNode(part, _unjudged(case, backend, f"unsupported by opcheck: {error}")), None
+    answers = [
+        verdict.Answer(tuple(replace(want, drawn=True) for want in answer.wants), answer.name)
+        for answer in admitted
+        if isinstance(answer, verdict.Answer)
+    ]
+    wants = answers[0].wants
     if not any(want.values.size for want in wants):
         return JudgedNode(part, _unjudged(case, backend, "no output has an element")), None
     outcome = model.Produced(tuple(got), 0.0, once=True)
     like = next((x for x in operands if x is not None), None)
-    wanted = [verdict.Answer(tuple(wants))]
-    judgement = verdict.judge("must", wanted, outcome, None, like, backend.accumulate)
+    judgement = verdict.judge("must", answers, outcome, None, like, backend.accumulate)
     result = model.LiveResult(case, backend.address, **vars(judgement))
     if judgement.failure is None:
         return JudgedNode(part, result), None
     right = tuple(one.bound.rounded() if one.bound else one.values for one in wants)
     harm = max((_off(*pair) for pair in zip(right, got, strict=False)), default=np.inf)
     judged = JudgedNode(part, result, right, harm)
-    return judged, Evidence(node, tuple(got), [tuple(wants)]) if judged.is_wrong else None
+    if not judged.is_wrong:
+        return judged, None
+    return judged, Evidence(node, tuple(got), [answer.wants for answer in answers])
 
 
 def _off(right: model.Array, got: Any) -> float:

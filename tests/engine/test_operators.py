@@ -270,7 +270,12 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("import num", "import nnum", 2, "ImportError: cannot import name 'nnumbers'"),
         (TRILU, f"{TRILU}\nraise SystemExit(0)", 12, "SystemExit: 0"),
         ("exact=True", "low='a'", 5, "Trilu: low and high are numbers, not 'a'"),
-        ("@OP.f", "@OP.mutant('x', 14, only=('float31',))\n@OP.f", 8, "'float31' is not a dtype (did"),
+        (
+            "@OP.f",
+            "@OP.mutant('x', 14, only=('float31',))\n@OP.f",
+            8,
+            "'float31' is not a dtype (did",
+        ),
         ("    return", "    input[...] = 0\n    return", 10, "assignment destination is read-only"),
         ("xp", "xp", 10, "no function tril; NAMES has "),
         ("xp.tril(input)", "input, k", 8, "the formula returns 2 outputs; allowed: 1"),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import check_one_of, formula_builder, leave_open
+from opcheck.engine.rulings import NEGATIVE_AXIS
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import Kind
@@ -49,7 +50,12 @@ def distinct(
 
 @xp.primitive
 def from_the_front(axis: int, rank: int) -> int:
-    """`axis` where the text documents no negative values: in [0, r-1]."""
+    """Return `axis` where the text documents no negative values: in [0, r-1].
+
+    A negative axis is refused, or counts from the back: NEGATIVE_AXIS.
+    """
+    if -rank <= axis < 0 and NEGATIVE_AXIS.reading() == "from_the_back":
+        return axis + rank
     reject(not 0 <= axis < rank, f"axis {axis} is outside {_range(0, rank)}")
     return axis
 

@@ -42,7 +42,8 @@ from opcheck.opset.direct_ml import LOWERED
 Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version, by the opset since which it is in force.
 FormulaBuilder: TypeAlias = Callable[..., Mapping[int, Formula]]
-Decorator: TypeAlias = Callable[[Formula], Formula]
+#: Takes a formula, or whatever `build` makes the formulas from, and returns it.
+Decorator: TypeAlias = Callable[[Any], Any]
 #: The keywords of a formula that receive how many outputs the node has, and which.
 OUTPUTS, USED = "outputs", "used"
 
@@ -133,7 +134,7 @@ class Operator:
         """
         self._check_versions("formula", versions)
 
-        def declare(function: Formula) -> Formula:
+        def declare(function: Any) -> Any:
             for since, formula in self._by_version(function, versions, build, self.formulas):
                 self.formulas[since] = formula
             return function
@@ -144,7 +145,7 @@ class Operator:
         """Declare a faster or better formula for the `numpy` backend; no verdict depends on it."""
         self._check_versions("fast_path", versions)
 
-        def declare(function: Formula) -> Formula:
+        def declare(function: Any) -> Any:
             for since, formula in self._by_version(function, versions, build, self.native):
                 self.native[since] = formula
             return function
@@ -161,7 +162,7 @@ class Operator:
         self._check_text("alternative", remark)
         self._check_versions("alternative", versions)
 
-        def declare(function: Formula) -> Formula:
+        def declare(function: Any) -> Any:
             for since, formula in self._by_version(function, versions, build):
                 self.alternatives.append(Alternative(remark, formula, since))
             return function
@@ -169,7 +170,7 @@ class Operator:
         return declare
 
     def formula_and_alternatives(
-        self, build: FormulaBuilder, function: Formula, *alternatives: Formula
+        self, build: FormulaBuilder, function: Any, *alternatives: Any
     ) -> None:
         """Declare the formula, and others that are as right and bring no remark; see `formula`."""
         self.formula(build=build)(function)
@@ -195,7 +196,7 @@ class Operator:
         for word in sorted({*(only or ())} - {*DTYPES}):
             raise WrongOperator(f"{self.name}: {word!r} is not a dtype{meant(word, DTYPES)}")
 
-        def declare(function: Formula) -> Formula:
+        def declare(function: Any) -> Any:
             mutant_name = name or function.__name__
             declared = [mutant.since for mutant in self.mutants if mutant.name == mutant_name]
             for since, formula in self._by_version(function, versions, build, declared):
@@ -227,7 +228,7 @@ class Operator:
 
     def _by_version(
         self,
-        function: Formula,
+        function: Any,
         versions: Sequence[int],
         build: FormulaBuilder | None,
         declared: Collection[int] = (),

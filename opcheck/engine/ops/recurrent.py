@@ -1,35 +1,121 @@
-"""LSTM, GRU and RNN, all versions: a layer's states, step after step, each made of the one before.
+"""LSTM, GRU and RNN, all versions: a layer's states, each made of the one before.
 
-A gate is an activation of one sum of products: of a step's input and weights, of the state before
-and recurrent weights, and of biases and 1.
+The texts write a gate as f(Xt*(Wi^T) + Ht-1*(Ri^T) + Wbi + Rbi). Here it is one sum of products:
+the row [X_t, H_{t-1}, 1, 1] times the columns of [W, R, Wb, Rb] that belong to the gate. A sum of
+products has one error bound, whatever the order in which an implementation adds its terms up.
+
+The parts of the file: the activations; one step of each operator, under the text's symbols; a
+layer, which is what the three have in common; the operators; their mutants.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opcheck import numbers as xp, opset
-from opcheck.engine import operators
 from opcheck.engine.operators import (
+    Formula,
+    Operator,
     check_shape,
-    leave_open,
+    formula_builder,
+    keywords,
     operator,
     raise_unspecified,
-    with_parameters,
 )
 from opcheck.engine.ops.elementwise import FAMILY
+from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import maximum, minimum
 from opcheck.errors import InvalidNode, reject
 
 NAMES = """GRU LSTM RNN"""
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+#: A function of a tensor's elements; it may have the keywords alpha and beta.
+Function: TypeAlias = Callable[..., Array]
+#: Times of elements: [seq_length, batch_size, 1].
+Times: TypeAlias = NDArray[np.intp]
+
 matmul = xp.primitive(xp.plain.matmul)
 
+PLACE_OF_A_SCALE = Ruling(
+    "place-of-a-scale",
+    "The text does not state whether a function without a scale has a place in its list.",
+    ("by_use", "by_place"),
+)
+ACTIVATIONS_TOO_MANY = Ruling(
+    "activations-too-many",
+    "The text does not define an activation for a direction that the node does not have.",
+    ("first", "refused"),
+)
+COUPLED_GATES = Ruling(
+    "coupled-gates",
+    "The text does not state which of two coupled gates is 1 less the other.",
+    ("forget_is_the_rest", "input_is_the_rest"),
+)
+NO_STEPS = Ruling(
+    "last-of-no-steps",
+    "The text does not define the last output of a sequence without steps.",
+    ("initial", "zero", "refused"),
+)
+TRANSPOSED_WEIGHTS = Ruling(
+    "transposed-recurrent-weights",
+    "The first versions do not transpose recurrent weights, and later ones do.",
+    ("transposed", "as_written"),
+)
+LEFT_OUT_PEEPHOLES = Ruling(
+    "left-out-peepholes",
+    "Peepholes that are left out are no term, or a product with 0, of which infinity makes NaN.",
+    ("without_peepholes", "peepholes_of_0"),
+)
 
-#: The operators that are activations too, but for one of which the text has another.
-OPERATORS = {
-    name: FAMILY[name].formulas[max(FAMILY[name].formulas)]
+
+# ── activations ───────────────────────────────────────────────────────────────────────────────
+
+
+def affine(x: Array, *, alpha: float, beta: float) -> Array:
+    """Affine(x) - alpha*x + beta."""
+    return alpha * x + beta
+
+
+def thresholded_relu(x: Array, *, alpha: float) -> Array:
+    """ThresholdedRelu(x) - x if x >= alpha else 0; the operator so named has x > alpha."""
+    return xp.where(xp.less(x, alpha), xp.zeros_like(x), x)
+
+
+def scaled_tanh(x: Array, *, alpha: float, beta: float) -> Array:
+    """ScaledTanh(x) - alpha*Tanh(beta*x)."""
+    return alpha * xp.tanh(beta * x)
+
+
+def literal_tanh(x: Array) -> Array:
+    """Tanh(x) - (1 - e^{-2x})/(1 + e^{-2x}), which cancels near 0 and overflows."""
+    return (1 - xp.exp(-2 * x)) / (1 + xp.exp(-2 * x))
+
+
+def literal_scaled_tanh(x: Array, *, alpha: float, beta: float) -> Array:
+    """ScaledTanh(x) - alpha*Tanh(beta*x), with Tanh as the text writes it."""
+    return alpha * literal_tanh(beta * x)
+
+
+def literal_softplus(x: Array) -> Array:
+    """Softplus(x) - log(1 + e^x), which overflows."""
+    return xp.log(1 + xp.exp(x))
+
+
+def operator_function(name: str) -> Function:
+    """Return the newest formula of the operator of this name."""
+    formulas = FAMILY[name].formulas
+    return formulas[max(formulas)]
+
+
+#: The activations that are operators too, by the operator's formula.
+OPERATORS: Mapping[str, Function] = {
+    name: operator_function(name)
     for name in (
         "Relu",
         "Tanh",
@@ -42,390 +128,908 @@ OPERATORS = {
         "Softplus",
     )
 }
-#: The activations, of an element and the scales alpha and beta that each has.
-FUNCTIONS = {
+ACTIVATIONS: Mapping[str, Function] = {
     **OPERATORS,
-    "Affine": lambda x, *, alpha, beta: alpha * x + beta,
-    "ThresholdedRelu": lambda x, *, alpha: xp.where(xp.less(x, alpha), xp.zeros_like(x), x),
-    "ScaledTanh": lambda x, *, alpha, beta: alpha * xp.tanh(beta * x),
+    "Affine": affine,
+    "ThresholdedRelu": thresholded_relu,
+    "ScaledTanh": scaled_tanh,
 }
-#: As the text writes them, though the tangent cancels near 0, and large elements overflow.
-LITERAL: dict[str, Any] = {
-    **FUNCTIONS,
-    "Softplus": lambda x: xp.log(1 + xp.exp(x)),
-    "Tanh": lambda x: (1 - xp.exp(-2 * x)) / (1 + xp.exp(-2 * x)),
-    "ScaledTanh": lambda x, *, alpha, beta: alpha * LITERAL["Tanh"](beta * x),
+#: The same in the very words of the text.
+LITERAL: Mapping[str, Function] = {
+    **ACTIVATIONS,
+    "Tanh": literal_tanh,
+    "ScaledTanh": literal_scaled_tanh,
+    "Softplus": literal_softplus,
 }
-#: The functions that have each scale, with its default in the operator so named, if there is one.
-SCALES = {
-    scale: {
-        name: schemas[max(schemas)].attributes[scale].default if schemas else None
-        for name, function in FUNCTIONS.items()
-        if scale in operators.keywords(function)[0]
-        for schemas in (opset.versions("", name),)
-    }
-    for scale in ("alpha", "beta")
-}
+SCALES = ("alpha", "beta")
 
 
-def activated(names, given, clip, functions, silent=False):
-    """The activations of these names, applied to what `clip` leaves of their inputs."""
-    scales = []
-    for values, (scale, defaults) in zip(given, SCALES.items(), strict=True):
-        takers, values = [k for k, name in enumerate(names) if name in defaults], values or ()
-        used = dict(zip(takers, values, strict=False))
-        if len(values) > len(takers) or any(values[k : k + 1] != (x,) for k, x in used.items()):
-            leave_open("it is not said whether a function without a scale has a place in the list")
-        if (silent and len(values) < len(takers)) or any(
-            defaults[names[k]] is None for k in takers[len(values) :]
-        ):
+def has_scale(name: str, scale: str) -> bool:
+    """Return True if the activation of this name takes `scale`."""
+    return scale in keywords(ACTIVATIONS[name])[0]
+
+
+def default_scale(name: str, scale: str) -> float | None:
+    """Return the default of a scale in the operator of this name; None if there is none."""
+    versions = opset.versions("", name)
+    if not versions:
+        return None
+    default: Any = versions[max(versions)].attributes[scale].default
+    return None if default is None else float(default)
+
+
+def scales_by_use(names: Sequence[str], values: Sequence[float], scale: str) -> dict[int, float]:
+    """Return the scale of each activation, where only those that take one consume a value."""
+    takers = [k for k, name in enumerate(names) if has_scale(name, scale)]
+    return dict(zip(takers, values, strict=False))
+
+
+def scales_by_place(names: Sequence[str], values: Sequence[float], scale: str) -> dict[int, float]:
+    """Return the scale of each activation, where every activation consumes a value.
+
+    Raises InvalidNode if a value is left over, or missing.
+    """
+    reject(len(values) > len(names), f"{len(values)} values of {scale} for {len(names)} functions")
+    given = {k: value for k, value in enumerate(values) if has_scale(names[k], scale)}
+    for k, name in enumerate(names):
+        if has_scale(name, scale) and k not in given and default_scale(name, scale) is None:
+            raise InvalidNode(f"{name} has no {scale}: its place in the list is missing")
+    return given
+
+
+def scales_of(
+    names: Sequence[str], values: Sequence[float], scale: str, *, has_defaults: bool
+) -> list[dict[str, float]]:
+    """Return the keyword of each activation for one scale: {} if it takes none.
+
+    The values are consumed in the order of the activations: PLACE_OF_A_SCALE. GRU-1 has no
+    defaults. Raises NotSupported where a default is not defined.
+    """
+    takers = [k for k, name in enumerate(names) if has_scale(name, scale)]
+    given = scales_by_use(names, values, scale)
+    is_same_by_place = all(values[k : k + 1] == (x,) for k, x in given.items())
+    is_open = len(values) > len(takers) or not is_same_by_place
+    if is_open and PLACE_OF_A_SCALE.reading() == "by_place":
+        given = scales_by_place(names, values, scale)
+    found: list[dict[str, float]] = []
+    for k, name in enumerate(names):
+        if k not in takers:
+            found.append({})
+            continue
+        value = given.get(k, default_scale(name, scale) if has_defaults else None)
+        if value is None:
             raise_unspecified("the default of a scale")
-        scales.append(
-            [
-                {scale: used.get(k, defaults[name])} if name in defaults else {}
-                for k, name in enumerate(names)
-            ]
-        )
-    if clip is not None and not clip >= 0:
-        raise_unspecified("a range without numbers")
-
-    def activation(name, alpha, beta, x):
-        limited = x if clip is None else xp.minimum(xp.maximum(x, -clip), clip)
-        return functions[name](limited, **alpha, **beta)
-
-    return [partial(activation, *each) for each in zip(names, *scales, strict=True)]
+        found.append({scale: value})
+    return found
 
 
-class Step(NamedTuple):
-    """The parts of the next states of one direction, each a function of its terms.
+def clipped(x: Array, clip: float | None) -> Array:
+    """Return the input of an activation in the range of [-threshold, +threshold]."""
+    return x if clip is None else minimum(maximum(x, -clip), clip)
 
-    `weights` has a matrix for each gate, `flag` is the attribute that only this operator has.
+
+# ── one step of each operator ─────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step of one direction computes with.
+
+    Attributes:
+        X_t: The input, [batch_size, input_size].
+        states: H_{t-1} and, of LSTM, C_{t-1}, each [batch_size, hidden_size].
+        weights: For each gate the columns of [W, R, Wb, Rb], transposed:
+            [input_size + hidden_size + 2, hidden_size], or without the last two rows.
+        peepholes: P_i, P_o and P_f of LSTM, each [hidden_size]; empty if they are left out.
+        activations: f, g and h, each a function of one tensor.
+        flag: The attribute that only this operator has: input_forget or linear_before_reset.
     """
 
-    x: Any
-    states: Sequence[Any]
-    weights: Sequence[Any]
-    peepholes: Sequence[Any]
-    functions: Sequence[Any]
+    X_t: Array
+    states: Sequence[Array]
+    weights: Sequence[Array]
+    peepholes: Sequence[Array]
+    activations: Sequence[Function]
     flag: int
 
-    def gate(self, k, h, more=None):
-        """The sum before the activation of gate `k`, of the state `h` and a term `more`."""
-        return total(xp.concat([self.x, h], axis=1), self.weights[k], more)
+    def gate(self, k: int, H: Array, addend: Array = None) -> Array:
+        """Return Xt*(W^T) + H*(R^T) + Wb + Rb of gate `k`, plus an addend if there is one."""
+        return sum_of_products(xp.concat([self.X_t, H], axis=1), self.weights[k], addend)
 
-    def apart(self, k, h, scale):
-        """The sum, with the part of the state and its bias times `scale`."""
-        weights, size = self.weights[k], self.x.shape[1]
+    def gate_with_scaled_state(self, k: int, H: Array, r_t: Array) -> Array:
+        """Return Xt*(W^T) + r_t (.) (H*(R^T) + Rb) + Wb of gate `k`."""
+        weights = self.weights[k]
         rows = np.arange(weights.shape[0])
-        # The biases come last: that of the input, then that of the state.
-        recurrent = (rows >= size) & (rows != size + h.shape[1])
-        inner = total(h, xp.take(weights, rows[recurrent], axis=0))
-        return total(self.x, xp.take(weights, rows[~recurrent], axis=0), scale * inner)
+        input_size = self.X_t.shape[1]
+        # The biases come last: Wb, then Rb.
+        row_of_Wb = input_size + H.shape[1]
+        is_of_state = (rows >= input_size) & (rows != row_of_Wb)
+        of_state = sum_of_products(H, xp.take(weights, rows[is_of_state], axis=0))
+        of_input = xp.take(weights, rows[~is_of_state], axis=0)
+        return sum_of_products(self.X_t, of_input, r_t * of_state)
 
-    def seen(self, k, c):
-        """The addend of peephole `k`, where there are any."""
-        return self.peepholes[k] * c if self.peepholes else None
-
-
-def total(x, weights, more=None):
-    """The products of `x` and as many weights, with those that remain and `more` added."""
-    ones = xp.astype(np.ones((x.shape[0], weights.shape[0] - x.shape[1]), np.float32), x.dtype)
-    x = xp.concat([x, ones], axis=1)
-    return xp.bilinear(x, weights, matmul, x.shape[1], more)
-
-
-def places(backward, steps, lengths):
-    """The time of each step of each sequence; steps behind its end stay where they are."""
-    t = np.arange(steps).reshape(-1, 1)
-    return np.where((t < lengths) & (backward > 0), lengths - 1 - t, t)[:, :, np.newaxis]
+    def peephole(self, k: int, C: Array) -> Array:
+        """Return P (.) C of peephole `k`; None without peepholes: LEFT_OUT_PEEPHOLES."""
+        if self.peepholes:
+            return self.peepholes[k] * C
+        if np.any(xp.isinf(C)) and LEFT_OUT_PEEPHOLES.reading() == "peepholes_of_0":
+            return xp.zeros_like(C) * C
+        return None
 
 
-def run(
-    cell,
-    gates,
-    kept,
-    default,
-    since,
-    *tensors,
-    functions=FUNCTIONS,
-    places=places,
-    stops=True,
-    turns=True,
-    silent=True,
-    side=lambda k: k,
-    joined=lambda *parts: xp.concat(parts, axis=1),
-    last=lambda states, y: states,
-    activations,
-    activation_alpha,
-    activation_beta,
-    clip,
-    direction,
-    hidden_size,
-    layout=0,
-    output_sequence=0,
-    input_forget=0,
-    linear_before_reset=0,
-):
-    """The outputs, from `cell(step)`, the `kept` states after a step; the first comes out.
+#: From a step to the next states: H_t and, of LSTM, C_t.
+Cell: TypeAlias = Callable[[Step], tuple[Array, ...]]
 
-    The options from `functions` on are what mutants do otherwise.
+
+def sum_of_products(x: Array, weights: Array, addend: Array = None) -> Array:
+    """Return `x` @ `weights`, with the rows of weights that x has no columns for, and an addend.
+
+    x: [batch_size, n]; weights: [n + m, hidden_size], where the last m rows are biases.
     """
-    given: Any = (*tensors, *repeat(None, kept + 6 - len(tensors)))
-    X, W, R, B, lens, *states, P = given
-    if input_forget:
-        leave_open("it is not said which of the two gates is 1 less the other")
-    if (since, gates, direction) == (1, 3, "foward"):
-        direction = "forward"  # It is the default of GRU-1, misspelt.
+    count = weights.shape[0] - x.shape[1]
+    ones = xp.astype(np.ones((x.shape[0], count), np.float32), x.dtype)
+    x = xp.concat([x, ones], axis=1)
+    return xp.bilinear(x, weights, matmul, x.shape[1], addend)
+
+
+def lstm_step(step: Step) -> tuple[Array, Array]:
+    """Return H_t and C_t: Ct = ft (.) Ct-1 + it (.) ct, Ht = ot (.) h(Ct)."""
+    return lstm_with(step)
+
+
+def lstm_with(
+    step: Step,
+    *,
+    i_P: int = 0,
+    o_P: int = 1,
+    f_P: int = 2,
+    output_sees_the_old_cell: bool = False,
+    exchanges_gates: bool = False,
+    output_activation: Function | None = None,
+) -> tuple[Array, Array]:
+    """Return H_t and C_t; the options are what mutants do otherwise.
+
+    The gates stand in the order i, o, f, c in W and R, the peepholes in the order i, o, f.
+    """
+    f, g, h = step.activations
+    H, C = step.states
+    i_t = f(step.gate(0, H, step.peephole(i_P, C)))
+    if not step.flag:
+        f_t = f(step.gate(2, H, step.peephole(f_P, C)))
+    elif COUPLED_GATES.reading() == "forget_is_the_rest":
+        f_t = 1 - i_t
+    else:
+        f_t = f(step.gate(2, H, step.peephole(f_P, C)))
+        i_t = 1 - f_t
+    c_t = g(step.gate(3, H))
+    C_t = i_t * C + f_t * c_t if exchanges_gates else f_t * C + i_t * c_t
+    o_t = f(step.gate(1, H, step.peephole(o_P, C if output_sees_the_old_cell else C_t)))
+    H_t = o_t * (output_activation or h)(C_t)
+    return H_t, C_t
+
+
+def gru_step(step: Step) -> tuple[Array]:
+    """Return H_t = (1 - zt) (.) ht + zt (.) Ht-1; the gates stand in the order z, r, h."""
+    return gru_with(step)
+
+
+def weighted(z_t: Array, h_t: Array, H: Array) -> Array:
+    """(1 - zt) (.) ht + zt (.) Ht-1, as the text writes it."""
+    return (1 - z_t) * h_t + z_t * H
+
+
+def interpolated(z_t: Array, h_t: Array, H: Array) -> Array:
+    """The same with one product: ht + zt (.) (Ht-1 - ht)."""
+    return h_t + z_t * (H - h_t)
+
+
+def gru_with(
+    step: Step,
+    *,
+    update: Callable[[Array, Array, Array], Array] = weighted,
+    is_linear: Callable[[int], bool] = bool,
+) -> tuple[Array]:
+    """Return H_t; `is_linear` tells from linear_before_reset where the reset gate acts."""
+    f, g = step.activations
+    (H,) = step.states
+    z_t = f(step.gate(0, H))
+    r_t = f(step.gate(1, H))
+    if is_linear(step.flag):
+        h_t = g(step.gate_with_scaled_state(2, H, r_t))
+    else:
+        h_t = g(step.gate(2, r_t * H))
+    return (update(z_t, h_t, H),)
+
+
+def rnn_step(step: Step) -> tuple[Array]:
+    """Return H_t = f(Xt*(Wi^T) + Ht-1*(Ri^T) + Wbi + Rbi)."""
+    (f,) = step.activations
+    (H,) = step.states
+    return (f(step.gate(0, H)),)
+
+
+# ── a layer ───────────────────────────────────────────────────────────────────────────────────
+
+
+def times_of_steps(
+    attributes: "Attributes", k: int, steps: int, lengths: NDArray[np.int64]
+) -> Times:
+    """Return the time of each step of each sequence in direction `k`.
+
+    In reverse a sequence begins with its last element; what lies behind its end stays there.
+    """
+    t = np.arange(steps).reshape(-1, 1)
+    is_turned = (t < lengths) & attributes.is_reverse(k)
+    return np.where(is_turned, lengths - 1 - t, t)[:, :, np.newaxis]
+
+
+def joined_weights(W: Array, R: Array, *biases: Array) -> Array:
+    """Return [W, R, Wb, Rb] of one direction, a row for each gate and hidden unit."""
+    return xp.concat([W, R, *biases], axis=1)
+
+
+def own_weights(direction: int) -> int:
+    """Return which direction's weights a direction computes with: its own."""
+    return direction
+
+
+def last_states(states: Sequence[Array], Y: Array) -> Sequence[Array]:
+    """Return Y_h and, of LSTM, Y_c of one direction: the states after its last step."""
+    return states
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A recurrent operator; the fields after `activations` are what mutants do otherwise.
+
+    Attributes:
+        cell: One step.
+        gates: The number of gates.
+        states: The number of states: 1, or 2 of LSTM.
+        defaults: The names of the activations of a direction, unless the node names others.
+        activations: The activations by name.
+        weights_of: Which direction's weights a direction computes with.
+        join_weights: Puts W, R and the biases of a direction side by side.
+        times: The time of each step; see `times_of_steps`.
+        last: The states that come out, from the last ones and from Y.
+        stops: States stay what they are behind the end of a sequence.
+        restores_order: Y is in the order of time, in reverse too.
+        hides_padding: Y may be anything behind the end of a sequence.
+    """
+
+    cell: Cell
+    gates: int
+    states: int
+    defaults: tuple[str, ...]
+    activations: Mapping[str, Function]
+    weights_of: Callable[[int], int] = own_weights
+    join_weights: Callable[..., Array] = joined_weights
+    times: Callable[["Attributes", int, int, NDArray[np.int64]], Times] = times_of_steps
+    last: Callable[[Sequence[Array], Array], Sequence[Array]] = last_states
+    stops: bool = True
+    restores_order: bool = True
+    hides_padding: bool = True
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """The inputs of a node, each under the schema's name, None if it is left out.
+
+    X: [seq_length, batch_size, input_size]; W: [num_directions, gates*hidden_size, input_size];
+    R: [num_directions, gates*hidden_size, hidden_size]; B: [num_directions, 2*gates*hidden_size];
+    sequence_lens: [batch_size]; initial_h and initial_c: [num_directions, batch_size,
+    hidden_size]; P: [num_directions, 3*hidden_size]. With `layout` 1 batch_size comes first.
+    """
+
+    X: Array
+    W: Array
+    R: Array
+    B: Array = None
+    sequence_lens: Array = None
+    initial_h: Array = None
+    initial_c: Array = None
+    P: Array = None
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """The attributes of a node, under the schema's names; those it lacks have the defaults here.
+
+    flag: input_forget of LSTM, linear_before_reset of GRU.
+    """
+
+    activation_alpha: Sequence[float] | None
+    activation_beta: Sequence[float] | None
+    activations: Sequence[str] | None
+    clip: float | None
+    direction: str
+    hidden_size: int | None
+    layout: int = 0
+    flag: int = 0
+
+    @property
+    def num_directions(self) -> int:
+        """2 if direction == bidirectional else 1."""
+        return 2 if self.direction == "bidirectional" else 1
+
+    def is_reverse(self, k: int) -> bool:
+        """Return True if direction `k` begins at the end: the second, or the only one."""
+        return k == 1 or self.direction == "reverse"
+
+
+def run(layer: Layer, since: int, tensors: Tensors, attributes: Attributes) -> tuple[Array, ...]:
+    """Return Y, Y_h and, of LSTM, Y_c.
+
+    Y: [seq_length, num_directions, batch_size, hidden_size]; the others: [num_directions,
+    batch_size, hidden_size]. With `layout` 1 batch_size comes first in all of them.
+
+    Raises InvalidNode for what the text forbids, NotSupported for what it leaves undefined.
+    """
+    attributes = checked_attributes(layer, since, attributes)
+    tensors = time_first(checked_ranks(tensors), attributes.layout)
+    check_shapes(layer, tensors, attributes)
+    lengths = lengths_of(tensors)
+    activations = activations_of(layer, since, attributes)
+    if since < 7:
+        tensors = replace(tensors, R=as_first_texts_read(tensors.R, layer.gates))
+    of_direction = [
+        run_direction(
+            layer,
+            k,
+            tensors=tensors,
+            attributes=attributes,
+            lengths=lengths,
+            activations=activations[k * len(layer.defaults) : (k + 1) * len(layer.defaults)],
+        )
+        for k in range(attributes.num_directions)
+    ]
+    Y = xp.stack([Y for Y, _ in of_direction], axis=1)
+    last = [
+        xp.stack(each, axis=0) for each in zip(*(ends for _, ends in of_direction), strict=True)
+    ]
+    if attributes.layout:
+        Y = xp.permute_dims(Y, (2, 0, 1, 3))
+        last = [batch_and_time_exchanged(state) for state in last]
+    return (Y, *last)
+
+
+def checked_attributes(layer: Layer, since: int, attributes: Attributes) -> Attributes:
+    """Return the attributes with the default of GRU-1, `foward`, spelled rightly.
+
+    Raises InvalidNode for a direction, layout or clip that does not exist.
+    """
+    is_first_gru = layer.gates == 3 and since == 1
+    if is_first_gru and attributes.direction == "foward":
+        attributes = replace(attributes, direction="forward")
+    direction, layout = attributes.direction, attributes.layout
     if direction not in ("forward", "reverse", "bidirectional") or layout not in (0, 1):
         raise InvalidNode(f"direction {direction!r}, layout {layout}")
+    if attributes.clip is not None and not attributes.clip >= 0:
+        raise_unspecified("a range without numbers")
+    return attributes
+
+
+def checked_ranks(tensors: Tensors) -> Tensors:
+    """Return the tensors; raise InvalidNode unless X and R have three axes."""
+    X, R = tensors.X, tensors.R
     reject(X.ndim != 3 or R.ndim != 3, f"X of {X.ndim} and R of {R.ndim} axes; allowed: 3")
-    turn = (lambda x: xp.permute_dims(x, (1, 0, *range(2, x.ndim)))) if layout else lambda x: x
-    X, count, hidden = turn(X), 1 + (direction == "bidirectional"), R.shape[2]
-    steps, batch, size = X.shape
-    initial = (count, batch, hidden)
-    for x, shape in (
-        (W, (count, gates * hidden, size)),
-        (R, (count, gates * hidden, hidden)),
-        (B, (count, 2 * gates * hidden)),
-        (P, (count, 3 * hidden)),
-        (lens, (batch,)),
-        *((x, (batch, count, hidden) if layout else initial) for x in states),
-    ):
-        check_shape("a tensor", x, shape)
-    reject(hidden_size not in (None, hidden), f"hidden_size {hidden_size}, and R has {hidden}")
-    lengths = np.full(batch, steps) if lens is None else lens.astype(np.int64)
-    if batch and not 0 <= lengths.min() <= lengths.max() <= steps:
-        raise InvalidNode(f"a sequence of {lengths} of {steps} steps")
-    if (lengths == 0).any():
-        leave_open("nothing is said of the last output of no steps")
-    names = default * count if activations is None else activations
-    if wrong := sorted({*names} - {*FUNCTIONS}):
-        raise InvalidNode(f"activation {wrong[0]!r}")
-    if len(names) < (wanted := len(default) * count) or (gates > 1 and len(names) > wanted):
-        raise InvalidNode(f"{len(names)} activations; allowed: {wanted}")
-    if len(names) > wanted and names != ("Tanh", "Tanh"):
-        # That is the default of RNN, whatever the direction.
-        leave_open("nothing is said of an activation for a direction that is not there")
-    scaled = activated(
-        names[:wanted],
-        (activation_alpha, activation_beta),
-        clip,
-        functions,
-        (since, gates) == (1, 3),
+    return tensors
+
+
+def batch_and_time_exchanged(x: Array) -> Array:
+    """Return a tensor with its first two axes exchanged, None as it is."""
+    return None if x is None else xp.permute_dims(x, (1, 0, *range(2, x.ndim)))
+
+
+def time_first(tensors: Tensors, layout: int) -> Tensors:
+    """Return the tensors as they are with `layout` 0.
+
+    Raises InvalidNode for an initial state that has not three axes.
+    """
+    if not layout:
+        return tensors
+    for name in ("initial_h", "initial_c"):
+        state = getattr(tensors, name)
+        if state is not None and state.ndim != 3:
+            raise InvalidNode(f"{name} of shape {list(state.shape)}; allowed: three axes")
+    return replace(
+        tensors,
+        X=batch_and_time_exchanged(tensors.X),
+        initial_h=batch_and_time_exchanged(tensors.initial_h),
+        initial_c=batch_and_time_exchanged(tensors.initial_c),
     )
-    blocks = np.arange(gates * hidden).reshape(gates, hidden)
-    if since < 7:
-        square = xp.values_of(R).reshape(count, gates, hidden, hidden)
-        if not np.array_equal(square, square.swapaxes(2, 3), equal_nan=True):
-            leave_open("the first texts do not transpose recurrent weights, and later ones do")
-    begin = [
-        xp.astype(np.zeros(initial, np.float32), X.dtype) if x is None else turn(x) for x in states
+
+
+def check_shapes(layer: Layer, tensors: Tensors, attributes: Attributes) -> None:
+    """Raise InvalidNode where a tensor's shape contradicts the others', or hidden_size."""
+    _, batch_size, input_size = tensors.X.shape
+    hidden_size = tensors.R.shape[2]
+    count, gates = attributes.num_directions, layer.gates
+    state = (count, batch_size, hidden_size)
+    check_shape("W", tensors.W, (count, gates * hidden_size, input_size))
+    check_shape("R", tensors.R, (count, gates * hidden_size, hidden_size))
+    check_shape("B", tensors.B, (count, 2 * gates * hidden_size))
+    check_shape("P", tensors.P, (count, 3 * hidden_size))
+    check_shape("sequence_lens", tensors.sequence_lens, (batch_size,))
+    check_shape("initial_h", tensors.initial_h, state)
+    check_shape("initial_c", tensors.initial_c, state)
+    if attributes.hidden_size not in (None, hidden_size):
+        raise InvalidNode(f"hidden_size {attributes.hidden_size}, and R has {hidden_size}")
+
+
+def lengths_of(tensors: Tensors) -> NDArray[np.int64]:
+    """Return the number of steps of each sequence: all of them if `sequence_lens` is left out."""
+    steps, batch_size, _ = tensors.X.shape
+    if tensors.sequence_lens is None:
+        lengths = np.full(batch_size, steps)
+    else:
+        lengths = tensors.sequence_lens.astype(np.int64)
+    if batch_size and not 0 <= lengths.min() <= lengths.max() <= steps:
+        raise InvalidNode(f"a sequence of {lengths} of {steps} steps")
+    if (lengths == 0).any() and NO_STEPS.reading() == "refused":
+        raise InvalidNode("a sequence without steps")
+    return lengths
+
+
+def activations_of(layer: Layer, since: int, attributes: Attributes) -> list[Function]:
+    """Return the activations of all directions, applied to what `clip` leaves of their inputs."""
+    if attributes.activations is None:
+        names = layer.defaults * attributes.num_directions
+    else:
+        names = tuple(attributes.activations)
+    if unknown := sorted({*names} - {*ACTIVATIONS}):
+        raise InvalidNode(f"activation {unknown[0]!r}")
+    wanted = len(layer.defaults) * attributes.num_directions
+    is_rnn = layer.gates == 1
+    if len(names) < wanted or (len(names) > wanted and not is_rnn):
+        raise InvalidNode(f"{len(names)} activations; allowed: {wanted}")
+    # RNN's default is Tanh twice, whatever the direction.
+    is_open = len(names) > wanted and names != ("Tanh", "Tanh")
+    if is_open and ACTIVATIONS_TOO_MANY.reading() == "refused":
+        raise InvalidNode(f"{len(names)} activations; allowed: {wanted}")
+    names = names[:wanted]
+    has_defaults = not (layer.gates == 3 and since == 1)
+    alphas = scales_of(
+        names, tuple(attributes.activation_alpha or ()), "alpha", has_defaults=has_defaults
+    )
+    betas = scales_of(
+        names, tuple(attributes.activation_beta or ()), "beta", has_defaults=has_defaults
+    )
+    return [
+        partial(activated, layer.activations[name], attributes.clip, {**alpha, **beta})
+        for name, alpha, beta in zip(names, alphas, betas, strict=True)
     ]
-    outputs, ends = [], []
-    alive = (np.arange(steps).reshape(-1, 1) < lengths)[:, :, np.newaxis]
-    for k in range(count):
-        own = side(k)
-        biases = [] if B is None else [xp.reshape(B[own], (2, -1, 1))[n] for n in (0, 1)]
-        whole = joined(W[own], R[own], *biases)
-        weights = [xp.permute_dims(xp.take(whole, rows, axis=0), (1, 0)) for rows in blocks]
-        holes = [] if P is None else [P[own, n * hidden : (n + 1) * hidden] for n in range(3)]
-        at = places(1 if direction == "reverse" else 2 * k, steps, lengths)
-        x, now, seen = xp.take_along_axis(X, at, axis=0), [one[k] for one in begin], []
-        mine = scaled[k * len(default) : (k + 1) * len(default)]
-        for t in range(steps):
-            new = cell(Step(x[t], now, weights, holes, mine, input_forget or linear_before_reset))
-            ended = stops and not alive[t].all()
-            now = [xp.where(alive[t], *two) for two in zip(new, now, strict=True)] if ended else new
-            seen.append(xp.where(alive[t], now[0], xp.zeros_like(now[0])) if ended else now[0])
-        y = xp.stack(seen, axis=0) if seen else xp.astype(np.zeros((0, batch, hidden)), X.dtype)
-        y = xp.take_along_axis(y, at, axis=0) if turns else y
-        if silent and not alive.all():
-            # Behind a sequence any number is right. Next to 0, and a 0 in most types: a 0 that is
-            # not exact is computed again in wider numbers, which take long.
-            y = xp.where(alive, y, xp.inexact(xp.full_like(y, 2.0**-200), 2.0**270))
-        outputs.append(y)
-        ends.append(last(now, y))
-    y = xp.stack(outputs, axis=1)
-    y = xp.permute_dims(y, (2, 0, 1, 3)) if layout else y
-    return y, *(turn(xp.stack(state, axis=0)) for state in zip(*ends, strict=True))
 
 
-def of_layer(name, gates, kept, default, cell, **habits):
-    """All versions of an operator, from `cell(step)`: the hidden state, and that of the cell."""
-    formula = partial(run, cell, gates, kept, default, **habits)
-    return {
-        since: with_parameters(partial(formula, since), schema, schema.attributes)
-        for since, schema in opset.versions("", name).items()
-    }
+def activated(
+    function: Function, clip: float | None, scales: Mapping[str, float], x: Array
+) -> Array:
+    """Return an activation of what `clip` leaves of its input."""
+    return function(clipped(x, clip), **scales)
 
+
+def as_first_texts_read(R: Array, gates: int) -> Array:
+    """Return R so that its transpose is what the text multiplies by: TRANSPOSED_WEIGHTS.
+
+    "Ht-1*Ri" in versions 1 to 6 is not transposed, and "Ht-1*(Ri^T)" in later ones is.
+    """
+    count, _, hidden_size = R.shape
+    squares = xp.values_of(R).reshape(count, gates, hidden_size, hidden_size)
+    if np.array_equal(squares, squares.swapaxes(2, 3), equal_nan=True):
+        return R
+    if TRANSPOSED_WEIGHTS.reading() == "transposed":
+        return R
+    split = xp.reshape(R, (count, gates, hidden_size, hidden_size))
+    return xp.reshape(xp.permute_dims(split, (0, 1, 3, 2)), R.shape)
+
+
+def run_direction(
+    layer: Layer,
+    k: int,
+    *,
+    tensors: Tensors,
+    attributes: Attributes,
+    lengths: NDArray[np.int64],
+    activations: Sequence[Function],
+) -> tuple[Array, Sequence[Array]]:
+    """Return Y, [seq_length, batch_size, hidden_size], and the last states of direction `k`."""
+    X = tensors.X
+    steps, batch_size, _ = X.shape
+    hidden_size = tensors.R.shape[2]
+    weights = weights_by_gate(layer, tensors, layer.weights_of(k))
+    peepholes = peepholes_of(tensors, layer.weights_of(k))
+    states = initial_states(layer, tensors, k)
+    times = layer.times(attributes, k, steps, lengths)
+    is_alive = (np.arange(steps).reshape(-1, 1) < lengths)[:, :, np.newaxis]
+    X = xp.take_along_axis(X, times, axis=0)
+    outputs = []
+    for t in range(steps):
+        step = Step(X[t], states, weights, peepholes, activations, attributes.flag)
+        new = layer.cell(step)
+        output = new[0]
+        if layer.stops and not is_alive[t].all():
+            pairs = zip(new, states, strict=True)
+            new = tuple(xp.where(is_alive[t], after, before) for after, before in pairs)
+            output = xp.where(is_alive[t], new[0], xp.zeros_like(new[0]))
+        states = new
+        outputs.append(output)
+    if outputs:
+        Y = xp.stack(outputs, axis=0)
+    else:
+        Y = xp.astype(np.zeros((0, batch_size, hidden_size)), X.dtype)
+    if layer.restores_order:
+        Y = xp.take_along_axis(Y, times, axis=0)
+    if layer.hides_padding and not is_alive.all():
+        Y = xp.where(is_alive, Y, anything_like(Y))
+    return Y, layer.last(without_steps(states, lengths), Y)
+
+
+def weights_by_gate(layer: Layer, tensors: Tensors, k: int) -> list[Array]:
+    """Return [W, R, Wb, Rb] of direction `k`, transposed, for each gate; see `Step.weights`."""
+    hidden_size = tensors.R.shape[2]
+    biases: list[Array] = []
+    if tensors.B is not None:
+        both = xp.reshape(tensors.B[k], (2, -1, 1))
+        biases = [both[0], both[1]]
+    joined = layer.join_weights(tensors.W[k], tensors.R[k], *biases)
+    rows_of_gates = np.arange(layer.gates * hidden_size).reshape(layer.gates, hidden_size)
+    return [xp.permute_dims(xp.take(joined, rows, axis=0), (1, 0)) for rows in rows_of_gates]
+
+
+def peepholes_of(tensors: Tensors, k: int) -> list[Array]:
+    """Return P[i], P[o] and P[f] of direction `k`, or nothing."""
+    if tensors.P is None:
+        return []
+    hidden_size = tensors.R.shape[2]
+    return [tensors.P[k, n * hidden_size : (n + 1) * hidden_size] for n in range(3)]
+
+
+def initial_states(layer: Layer, tensors: Tensors, k: int) -> tuple[Array, ...]:
+    """Return the initial states of direction `k`: "If not specified - assumed to be 0"."""
+    given = (tensors.initial_h, tensors.initial_c)[: layer.states]
+    shape = (tensors.X.shape[1], tensors.R.shape[2])
+    zeros = xp.astype(np.zeros(shape, np.float32), tensors.X.dtype)
+    return tuple(zeros if state is None else state[k] for state in given)
+
+
+def without_steps(states: Sequence[Array], lengths: NDArray[np.int64]) -> Sequence[Array]:
+    """Return the last states, with those of a sequence without steps as NO_STEPS reads them."""
+    is_empty = (lengths == 0)[:, np.newaxis]
+    if not is_empty.any() or NO_STEPS.reading() != "zero":
+        return states
+    return tuple(xp.where(is_empty, xp.zeros_like(state), state) for state in states)
+
+
+def anything_like(Y: Array) -> Array:
+    """Return numbers that any number is as good as, for places that the text does not define.
+
+    They are next to 0, and a 0 in most types: a 0 that is not exact is computed again in wider
+    numbers, which takes long.
+    """
+    return xp.inexact(xp.full_like(Y, 2.0**-200), 2.0**270)
+
+
+# ── the operators ─────────────────────────────────────────────────────────────────────────────
 
 LSTM, GRU, RNN = map(operator, ("LSTM", "GRU", "RNN"))
-of_lstm = partial(of_layer, "LSTM", 4, 2, ("Sigmoid", "Tanh", "Tanh"))
-of_gru = partial(of_layer, "GRU", 3, 1, ("Sigmoid", "Tanh"))
-of_rnn = partial(of_layer, "RNN", 1, 1, ("Tanh",))
+LSTM_LAYER = Layer(lstm_step, 4, 2, ("Sigmoid", "Tanh", "Tanh"), ACTIVATIONS)
+GRU_LAYER = Layer(gru_step, 3, 1, ("Sigmoid", "Tanh"), ACTIVATIONS)
+RNN_LAYER = Layer(rnn_step, 1, 1, ("Tanh",), ACTIVATIONS)
 
 
-@LSTM.formula(build=of_lstm)
+def each_version(name: str) -> Mapping[int, int]:
+    """Return the versions of an operator, each by itself: all have a formula of their own."""
+    return {since: since for since in opset.versions("", name)}
+
+
+@formula_builder(each=each_version("LSTM"))
 def lstm(
-    step,
-    early=False,
-    mixed=lambda forget, c, i, new: forget * c + i * new,
-    out=lambda h, c: h(c),
-    holes=(0, 1, 2),
-):
-    (f, g, h), (hidden, c) = step.functions, step.states
-    i = f(step.gate(0, hidden, step.seen(holes[0], c)))
-    forget = 1 - i if step.flag else f(step.gate(2, hidden, step.seen(holes[2], c)))
-    now = mixed(forget, c, i, g(step.gate(3, hidden)))
-    return f(step.gate(1, hidden, step.seen(holes[1], c if early else now))) * out(h, now), now
+    layer: Layer,
+    since: int,
+    X: Array,
+    W: Array,
+    R: Array,
+    B: Array = None,
+    sequence_lens: Array = None,
+    initial_h: Array = None,
+    initial_c: Array = None,
+    P: Array = None,
+    *,
+    activation_alpha: Sequence[float] | None,
+    activation_beta: Sequence[float] | None,
+    activations: Sequence[str] | None,
+    clip: float | None,
+    direction: str,
+    hidden_size: int | None,
+    input_forget: int,
+    layout: int = 0,
+    output_sequence: int = 0,
+) -> tuple[Array, ...]:
+    """Return Y, Y_h and Y_c of an LSTM; see `run`. `output_sequence` decides nothing."""
+    tensors = Tensors(X, W, R, B, sequence_lens, initial_h, initial_c, P)
+    attributes = Attributes(
+        activation_alpha=activation_alpha,
+        activation_beta=activation_beta,
+        activations=activations,
+        clip=clip,
+        direction=direction,
+        hidden_size=hidden_size,
+        layout=layout,
+        flag=input_forget,
+    )
+    return run(layer, since, tensors, attributes)
 
 
-#: Mutants of a layer: a text, and what `run` does otherwise.
-HABITS: dict[str, tuple[str, dict[str, Any]]] = {
-    **{
-        f"padding_read_first{name}": (
-            f"what is behind a sequence was read first in reverse{text}",
-            {
-                "silent": False,
-                "places": lambda backward, steps, lengths, most=most: places(
-                    backward, steps, 0 * lengths + steps if backward <= most else lengths
-                ),
-            },
-        )
-        for name, text, most in (("", "", 2), ("_alone", " alone, not in both directions", 1))
-    },
-    "read_beyond_the_end": ("states went on behind the end of a sequence", {"stops": False}),
-    "reverse_stays_reversed": (
-        "Y was in the order in which it was computed, in reverse too",
-        {"turns": False},
-    ),
-    "last_of_Y": (
-        "Y_h was the last step of Y, in reverse and behind a sequence too",
-        {"last": lambda states, y: [y[-1] if len(y) else states[0], *states[1:]]},
-    ),
-    "first_weights_for_both": ("one direction's weights served for both", {"side": lambda k: 0}),
-    "recurrent_bias_ignored": (
-        "of the biases the first half was added alone",
-        {"joined": lambda W, R, *biases: np.concat([W, R, *biases[:1]], axis=1)},
-    ),
-    "recurrent_weights_transposed": (
-        "recurrent weights were transposed",
-        {
-            "joined": lambda W, R, *biases: np.concat(
-                [W, R.reshape(-1, R.shape[1], R.shape[1]).swapaxes(1, 2).reshape(R.shape), *biases],
-                axis=1,
-            )
-        },
-    ),
-    "literal_threshold": (
-        "ThresholdedRelu gave 0 at its threshold, as the operator so named",
-        {"functions": FUNCTIONS | OPERATORS},
-    ),
-}
+@formula_builder(each=each_version("GRU"))
+def gru(
+    layer: Layer,
+    since: int,
+    X: Array,
+    W: Array,
+    R: Array,
+    B: Array = None,
+    sequence_lens: Array = None,
+    initial_h: Array = None,
+    *,
+    activation_alpha: Sequence[float] | None = None,
+    activation_beta: Sequence[float] | None = None,
+    activations: Sequence[str] | None,
+    clip: float | None,
+    direction: str,
+    hidden_size: int | None,
+    layout: int = 0,
+    linear_before_reset: int = 0,
+    output_sequence: int = 0,
+) -> tuple[Array, ...]:
+    """Return Y and Y_h of a GRU; see `run`. `output_sequence` decides nothing."""
+    tensors = Tensors(X, W, R, B, sequence_lens, initial_h)
+    attributes = Attributes(
+        activation_alpha=activation_alpha,
+        activation_beta=activation_beta,
+        activations=activations,
+        clip=clip,
+        direction=direction,
+        hidden_size=hidden_size,
+        layout=layout,
+        flag=linear_before_reset,
+    )
+    return run(layer, since, tensors, attributes)
 
 
-def in_order(order, count, *parts):
-    """The parts side by side, of the first `count` with the gates as `order` finds them."""
+@formula_builder(each=each_version("RNN"))
+def rnn(
+    layer: Layer,
+    since: int,
+    X: Array,
+    W: Array,
+    R: Array,
+    B: Array = None,
+    sequence_lens: Array = None,
+    initial_h: Array = None,
+    *,
+    activation_alpha: Sequence[float] | None,
+    activation_beta: Sequence[float] | None,
+    activations: Sequence[str] | None,
+    clip: float | None,
+    direction: str,
+    hidden_size: int | None,
+    layout: int = 0,
+    output_sequence: int = 0,
+) -> tuple[Array, ...]:
+    """Return Y and Y_h of an RNN; see `run`. `output_sequence` decides nothing."""
+    tensors = Tensors(X, W, R, B, sequence_lens, initial_h)
+    attributes = Attributes(
+        activation_alpha=activation_alpha,
+        activation_beta=activation_beta,
+        activations=activations,
+        clip=clip,
+        direction=direction,
+        hidden_size=hidden_size,
+        layout=layout,
+    )
+    return run(layer, since, tensors, attributes)
+
+
+RECURRENT: Sequence[tuple[Operator, Callable[..., Mapping[int, Formula]], Layer]] = (
+    (LSTM, lstm, LSTM_LAYER),
+    (GRU, gru, GRU_LAYER),
+    (RNN, rnn, RNN_LAYER),
+)
+for _operator, _versions, _layer in RECURRENT:
+    _operator.formula(build=_versions)(_layer)
+    _operator.alternative("", build=_versions)(replace(_layer, activations=LITERAL))
+GRU.alternative("", build=gru)(replace(GRU_LAYER, cell=partial(gru_with, update=interpolated)))
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def padding_first(attributes: Attributes, k: int, steps: int, lengths: NDArray[np.int64]) -> Times:
+    """Mutant: in reverse a sequence begins behind its end."""
+    return times_of_steps(attributes, k, steps, np.full_like(lengths, steps))
+
+
+def padding_first_alone(
+    attributes: Attributes, k: int, steps: int, lengths: NDArray[np.int64]
+) -> Times:
+    """Mutant: the same where reverse is the only direction."""
+    if attributes.num_directions == 2:
+        return times_of_steps(attributes, k, steps, lengths)
+    return padding_first(attributes, k, steps, lengths)
+
+
+def last_of_Y(states: Sequence[Array], Y: Array) -> Sequence[Array]:
+    """Mutant: Y_h is the last time of Y, which is the first step in reverse."""
+    return (Y[-1] if len(Y) else states[0], *states[1:])
+
+
+def weights_of_the_first(direction: int) -> int:
+    """Mutant: one direction's weights serve for both."""
+    return 0
+
+
+def joined_without_Rb(W: Array, R: Array, *biases: Array) -> Array:
+    """Mutant: of the biases only Wb is added."""
+    return joined_weights(W, R, *biases[:1])
+
+
+def joined_with_R_transposed(W: Array, R: Array, *biases: Array) -> Array:
+    """Mutant: each gate's block of R is transposed."""
+    hidden_size = R.shape[1]
+    blocks = R.reshape(-1, hidden_size, hidden_size)
+    return joined_weights(W, blocks.swapaxes(1, 2).reshape(R.shape), *biases)
+
+
+def joined_in_order(order: Sequence[int], count: int, *parts: Array) -> Array:
+    """Mutant: the gates stand in another order in the first `count` of W, R and the biases."""
     gates = len(order)
-    moved = [
-        x.reshape(gates, len(x) // gates, x.shape[1])[order].reshape(x.shape) for x in parts[:count]
-    ]
+    moved = []
+    for x in parts[:count]:
+        blocks = x.reshape(gates, len(x) // gates, x.shape[1])
+        moved.append(blocks[order].reshape(x.shape))
     return np.concat([*moved, *parts[count:]], axis=1)
 
 
-def declare(op, by, cell, cells, **orders):
-    """Declare the literal formula of a layer, its mutants, and those by `orders` of its gates."""
-    op.alternative("", build=partial(by, functions=LITERAL))(cell)
-    habits = {
-        f"{name}{of}": (
-            f"gates were in the order {gates}{where}",
-            {"joined": partial(in_order, order, count)},
-        )
-        for name, (gates, order) in orders.items()
-        for of, where, count in (
-            ("", "", 4),
-            ("_in_W_and_R", " in W and R, not in B", 2),
-            ("_in_W", " in W alone", 1),
-        )
+def layer_mutants(layer: Layer) -> dict[str, tuple[str, Layer]]:
+    """Return the mutants that all three operators have: a text, and the layer."""
+    return {
+        "padding_read_first": (
+            "what is behind a sequence was read first in reverse",
+            replace(layer, hides_padding=False, times=padding_first),
+        ),
+        "padding_read_first_alone": (
+            "what is behind a sequence was read first in reverse alone, not in both directions",
+            replace(layer, hides_padding=False, times=padding_first_alone),
+        ),
+        "read_beyond_the_end": (
+            "states went on behind the end of a sequence",
+            replace(layer, stops=False),
+        ),
+        "reverse_stays_reversed": (
+            "Y was in the order in which it was computed, in reverse too",
+            replace(layer, restores_order=False),
+        ),
+        "last_of_Y": (
+            "Y_h was the last step of Y, in reverse and behind a sequence too",
+            replace(layer, last=last_of_Y),
+        ),
+        "first_weights_for_both": (
+            "one direction's weights served for both",
+            replace(layer, weights_of=weights_of_the_first),
+        ),
+        "recurrent_bias_ignored": (
+            "of the biases the first half was added alone",
+            replace(layer, join_weights=joined_without_Rb),
+        ),
+        "recurrent_weights_transposed": (
+            "recurrent weights were transposed",
+            replace(layer, join_weights=joined_with_R_transposed),
+        ),
+        "literal_threshold": (
+            "ThresholdedRelu gave 0 at its threshold, as the operator so named",
+            replace(layer, activations={**ACTIVATIONS, **OPERATORS}),
+        ),
     }
-    op.mutant_table(cells, build=by)
-    op.mutant_table(HABITS | habits, build=lambda habits: by(cell, **habits))
 
 
-declare(
-    LSTM,
-    of_lstm,
-    lstm,
-    {
-        "output_gate_sees_the_old_cell": (
-            "the output gate's peephole saw the cell's state before",
-            partial(lstm, early=True),
-        ),
-        "peepholes_ifo": (
-            "peepholes were in the order input, forget, output",
-            partial(lstm, holes=(0, 2, 1)),
-        ),
-        "cell_comes_out": (
-            "no activation was applied to the cell's state",
-            partial(lstm, out=lambda h, c: c),
-        ),
-        "gates_exchanged": (
-            "the forget gate multiplied the new part, the input gate the state",
-            partial(lstm, mixed=lambda forget, c, i, new: i * c + forget * new),
-        ),
-        "g_serves_for_h": (
-            "the second activation served for the third",
-            lambda step: lstm(step, out=lambda h, c: step.functions[1](c)),
-        ),
-    },
-    gates_ifgo=("input, forget, cell, output", [0, 3, 1, 2]),
-    gates_ifog=("input, forget, output, cell", [0, 2, 1, 3]),
-)
+def gate_order_mutants(
+    layer: Layer, name: str, gates: str, order: Sequence[int]
+) -> dict[str, tuple[str, Layer]]:
+    """Return the mutants that take the gates in another order in W, in R and in the biases."""
+    places = {"": (4, ""), "_in_W_and_R": (2, " in W and R, not in B"), "_in_W": (1, " in W alone")}
+    return {
+        f"{name}{suffix}": (
+            f"gates were in the order {gates}{where}",
+            replace(layer, join_weights=partial(joined_in_order, order, count)),
+        )
+        for suffix, (count, where) in places.items()
+    }
 
 
-@GRU.formula(build=of_gru)
-def gru(step, mixed=lambda z, new, h: (1 - z) * new + z * h, linear=lambda flag: flag != 0):
-    (f, g), (h,) = step.functions, step.states
-    z, r = f(step.gate(0, h)), f(step.gate(1, h))
-    return (mixed(z, g(step.apart(2, h, r) if linear(step.flag) else step.gate(2, r * h)), h),)
+def identity(x: Array) -> Array:
+    """Mutant of an activation: none is applied."""
+    return x
 
 
-GRU.alternative("", build=of_gru)(partial(gru, mixed=lambda z, new, h: new + z * (h - new)))
-declare(
-    GRU,
-    of_gru,
-    gru,
-    {
-        "update_exchanged": (
-            "the update gate multiplied the new part, and not the state",
-            partial(gru, mixed=lambda z, new, h: z * new + (1 - z) * h),
-        ),
-        "linear_by_1_alone": (
-            "linear_before_reset was 0 unless it is 1",
-            partial(gru, linear=lambda flag: flag == 1),
-        ),
-        "reset_exchanged": (
-            "linear_before_reset said the contrary",
-            partial(gru, linear=lambda flag: flag == 0),
-        ),
-    },
-    gates_rzh=("reset, update, hidden", [1, 0, 2]),
-)
+def lstm_with_g_for_h(step: Step) -> tuple[Array, Array]:
+    """Mutant: the second activation serves for the third."""
+    return lstm_with(step, output_activation=step.activations[1])
 
 
-@RNN.formula(build=of_rnn)
-def rnn(step):
-    return (step.functions[0](step.gate(0, *step.states)),)
+def weighted_the_other_way(z_t: Array, h_t: Array, H: Array) -> Array:
+    """Mutant: zt (.) ht + (1 - zt) (.) Ht-1."""
+    return z_t * h_t + (1 - z_t) * H
 
 
-declare(
-    RNN,
-    of_rnn,
-    rnn,
-    {
-        "tanh_always": (
-            "the activation was the tangent, whatever its name",
-            lambda step: (np.tanh(step.gate(0, *step.states)),),
-        ),
-    },
-)
+def is_1(flag: int) -> bool:
+    """Mutant: linear_before_reset is 0 unless it is 1."""
+    return flag == 1
+
+
+def is_0(flag: int) -> bool:
+    """Mutant: linear_before_reset means the contrary."""
+    return flag == 0
+
+
+def tanh_step(step: Step) -> tuple[Array]:
+    """Mutant: the activation is Tanh, whatever its name."""
+    (H,) = step.states
+    return (np.tanh(step.gate(0, H)),)
+
+
+LSTM_CELLS: Mapping[str, tuple[str, Cell]] = {
+    "output_gate_sees_the_old_cell": (
+        "the output gate's peephole saw the cell's state before",
+        partial(lstm_with, output_sees_the_old_cell=True),
+    ),
+    "peepholes_ifo": (
+        "peepholes were in the order input, forget, output",
+        partial(lstm_with, o_P=2, f_P=1),
+    ),
+    "cell_comes_out": (
+        "no activation was applied to the cell's state",
+        partial(lstm_with, output_activation=identity),
+    ),
+    "gates_exchanged": (
+        "the forget gate multiplied the new part, the input gate the state",
+        partial(lstm_with, exchanges_gates=True),
+    ),
+    "g_serves_for_h": ("the second activation served for the third", lstm_with_g_for_h),
+}
+GRU_CELLS: Mapping[str, tuple[str, Cell]] = {
+    "update_exchanged": (
+        "the update gate multiplied the new part, and not the state",
+        partial(gru_with, update=weighted_the_other_way),
+    ),
+    "linear_by_1_alone": (
+        "linear_before_reset was 0 unless it is 1",
+        partial(gru_with, is_linear=is_1),
+    ),
+    "reset_exchanged": (
+        "linear_before_reset said the contrary",
+        partial(gru_with, is_linear=is_0),
+    ),
+}
+RNN_CELLS: Mapping[str, tuple[str, Cell]] = {
+    "tanh_always": ("the activation was the tangent, whatever its name", tanh_step),
+}
+
+
+def declare_mutants(
+    op: Operator,
+    versions: Callable[..., Mapping[int, Formula]],
+    layer: Layer,
+    cells: Mapping[str, tuple[str, Cell]],
+    orders: Mapping[str, tuple[str, Layer]],
+) -> None:
+    """Declare the mutants of an operator: of its cell, of every layer, of the order of gates."""
+    of_cell = {name: (text, replace(layer, cell=cell)) for name, (text, cell) in cells.items()}
+    op.mutant_table({**of_cell, **layer_mutants(layer), **orders}, build=versions)
+
+
+IFGO = gate_order_mutants(LSTM_LAYER, "gates_ifgo", "input, forget, cell, output", [0, 3, 1, 2])
+IFOG = gate_order_mutants(LSTM_LAYER, "gates_ifog", "input, forget, output, cell", [0, 2, 1, 3])
+RZH = gate_order_mutants(GRU_LAYER, "gates_rzh", "reset, update, hidden", [1, 0, 2])
+declare_mutants(LSTM, lstm, LSTM_LAYER, LSTM_CELLS, {**IFGO, **IFOG})
+declare_mutants(GRU, gru, GRU_LAYER, GRU_CELLS, RZH)
+declare_mutants(RNN, rnn, RNN_LAYER, RNN_CELLS, {})

@@ -1,0 +1,71 @@
+"""Rulings that several operators share, and the functions that follow them.
+
+A ruling of one operator stands in that operator's file. Here are those that come up in many texts:
+what NaN is next to a number, on which side of a limit it lies, and what a negative axis means that
+no sentence mentions (`axes.from_the_front` follows that one).
+
+The functions take and return numbers of any kind, as `opcheck.numbers` has them, and broadcast.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.readings import Ruling
+
+NAN_IN_MAXIMUM = Ruling(
+    "nan-in-maximum",
+    "The text does not define the maximum of NaN and a number.",
+    ("nan", "number"),
+    by_element=True,
+)
+NAN_IN_MINIMUM = Ruling(
+    "nan-in-minimum",
+    "The text does not define the minimum of NaN and a number.",
+    ("nan", "number"),
+    by_element=True,
+)
+NAN_ON_NO_SIDE = Ruling(
+    "nan-on-no-side",
+    "The text defines the function on either side of a limit, and NaN lies on neither.",
+    ("nan", "zero"),
+    by_element=True,
+)
+NEGATIVE_AXIS = Ruling(
+    "negative-axis",
+    "The text of this version does not mention negative axes.",
+    ("refused", "from_the_back"),
+)
+
+
+def has_nan(*operands: Any) -> bool:
+    """Return True if an element of an operand is NaN; integers and None never are."""
+    return any(x is not None and bool(np.any(xp.isnan(x))) for x in operands if _is_floating(x))
+
+
+def _is_floating(x: Any) -> bool:
+    return hasattr(x, "dtype") and x.dtype.kind not in "biuOSU"
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """Return the larger of two numbers; of NaN and a number, either one: NAN_IN_MAXIMUM."""
+    if has_nan(x, y) and NAN_IN_MAXIMUM.reading() == "number":
+        x, y = xp.where(xp.isnan(x), y, x), xp.where(xp.isnan(y), x, y)
+    return xp.maximum(x, y)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """Return the smaller of two numbers; of NaN and a number, either one: NAN_IN_MINIMUM."""
+    if has_nan(x, y) and NAN_IN_MINIMUM.reading() == "number":
+        x, y = xp.where(xp.isnan(x), y, x), xp.where(xp.isnan(y), x, y)
+    return xp.minimum(x, y)
+
+
+def of_either_side(x: Any, y: Any) -> Any:
+    """Return `y`, a function of `x` by its sides of a limit; of NaN, NaN or 0: NAN_ON_NO_SIDE."""
+    if not has_nan(x):
+        return y
+    if NAN_ON_NO_SIDE.reading() == "zero":
+        return xp.where(xp.isnan(x), xp.zeros_like(y), y)
+    return xp.where(xp.isnan(x), x, y)

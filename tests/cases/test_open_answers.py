@@ -86,7 +86,7 @@ def _is_right(case: Case, admitted: Sequence[Admitted], outputs: Sequence[Array]
 
 
 @pytest.mark.gate
-@pytest.mark.each_gate
+@pytest.mark.usefixtures("each_gate")
 def test_the_engine_admits_what_the_cases_admit() -> None:
     found: dict[str, list[str]] = {}
     for case in filter(is_open, opcheck.load()):

@@ -38,13 +38,27 @@ NEGATIVE_AXIS = Ruling(
     ("refused", "from_the_back"),
 )
 
+LIMIT_AT_INFINITY = Ruling(
+    "limit-at-infinity",
+    "The formula makes NaN of an infinite input, where the function has a limit.",
+    ("formula", "limit"),
+    by_element=True,
+)
+
 
 def has_nan(*operands: Any) -> bool:
-    """Return True if an element of an operand is NaN; integers and None never are."""
-    return any(x is not None and bool(np.any(xp.isnan(x))) for x in operands if _is_floating(x))
+    """Return True if an element of an operand is NaN; None and integers never are."""
+    for operand in operands:
+        if isinstance(operand, float):
+            if operand != operand:
+                return True
+        elif is_floating(operand) and np.any(xp.isnan(operand)):
+            return True
+    return False
 
 
-def _is_floating(x: Any) -> bool:
+def is_floating(x: Any) -> bool:
+    """Return True for a tensor whose elements may be NaN."""
     return hasattr(x, "dtype") and x.dtype.kind not in "biuOSU"
 
 
@@ -69,3 +83,16 @@ def of_either_side(x: Any, y: Any) -> Any:
     if NAN_ON_NO_SIDE.reading() == "zero":
         return xp.where(xp.isnan(x), xp.zeros_like(y), y)
     return xp.where(xp.isnan(x), x, y)
+
+
+def with_limit(x: Any, y: Any, limit: Any) -> Any:
+    """Return `y`, a function of `x`; where the formula makes NaN of infinity, that or the limit.
+
+    `limit` broadcasts to `y`: LIMIT_AT_INFINITY.
+    """
+    if not np.any(xp.isinf(x)):
+        return y
+    is_made = xp.isnan(y) & xp.isinf(x)
+    if np.any(is_made) and LIMIT_AT_INFINITY.reading() == "limit":
+        return xp.where(is_made, limit, y)
+    return y

@@ -30,6 +30,13 @@ from opcheck.opset import Attribute, Parameter, Schema
 Inputs: TypeAlias = tuple[Array | None, ...]
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
+#: The families of functions of each element, whose kernels are loops over whole vectors.
+ELEMENTWISE = frozenset(
+    """
+    activations arithmetic bit_cast clip functions gelu is_nan_is_inf logic mod p_relu pow swi_glu
+    unary
+    """.split()
+)
 #: More elements than the vectors and blocks of any kernel hold.
 _MANY = 128
 #: Powers of two from which elements reach to the next.
@@ -59,8 +66,17 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
     if of_4_bits and known.module.endswith(".quantization"):
         text = "of two elements of 4 bits in a byte the second came first"
         yield Mutant("nibbles_exchanged", text, tensors.nibbles_exchanged, any_type=True)
-    tails = ("left zero", "the input")[: 1 + (slots[0].constraint == slots[-1].constraint)]
-    for width, tail in product((4, 8, 16), tails if known.module.endswith(".elementwise") else ()):
+    if known.module.rpartition(".")[2] in ELEMENTWISE:
+        yield from _of_tails(is_like_the_input=slots[0].constraint == slots[-1].constraint)
+
+
+def _of_tails(*, is_like_the_input: bool) -> Iterator[Mutant]:
+    """Yield mutants of a loop over vectors that leaves the rest of a tensor as it was.
+
+    The rest is zero, or, where an output is of the input's type, the input.
+    """
+    tails = ("left zero", "the input") if is_like_the_input else ("left zero",)
+    for width, tail in product((4, 8, 16), tails):
         text = f"what follows the last whole vector of {width} in the tensor was {tail}"
         answer = partial(tensors.tail_left, width, tail == "the input")
         yield Mutant(f"tail_of_{width}_{tail.replace(' ', '_')}", text, answer, any_type=True)

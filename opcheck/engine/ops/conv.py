@@ -16,8 +16,8 @@ from opcheck.engine.operators import (
     operator,
     raise_unspecified,
 )
+from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.ops.attention import stored
-from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.engine.ops.resampling import linear
 from opcheck.errors import InvalidNode, NotSupported, reject
 

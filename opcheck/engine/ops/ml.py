@@ -23,7 +23,7 @@ from opcheck.engine.operators import (
     operator,
     raise_unspecified,
 )
-from opcheck.engine.ops.elementwise import sigmoid
+from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.ops.softmax import plain as softmax
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers.bounded.choice import Indices

@@ -26,7 +26,7 @@ from opcheck.engine.operators import (
     operator,
     raise_unspecified,
 )
-from opcheck.engine.ops.elementwise import FAMILY
+from opcheck.engine.ops import activations as activation_operators, functions, unary
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import maximum, minimum
 from opcheck.errors import InvalidNode, reject
@@ -109,8 +109,11 @@ def literal_softplus(x: Array) -> Array:
 
 def operator_function(name: str) -> Function:
     """Return the newest formula of the operator of this name."""
-    formulas = FAMILY[name].formulas
-    return formulas[max(formulas)]
+    for operators in (unary.OPERATORS, functions.OPERATORS, activation_operators.OPERATORS):
+        if name in operators:
+            formulas = operators[name].formulas
+            return formulas[max(formulas)]
+    raise KeyError(name)
 
 
 #: The activations that are operators too, by the operator's formula.

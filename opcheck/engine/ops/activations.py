@@ -1,0 +1,148 @@
+"""Activations: functions of one tensor by a formula of several operations, all versions."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.operators import family, raise_unspecified
+from opcheck.engine.rulings import maximum, minimum, of_either_side, with_limit
+
+NAMES = """Celu Elu HardSigmoid HardSwish LeakyRelu Mish Selu Shrink Sigmoid Softplus Softsign Swish
+ThresholdedRelu"""
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+
+
+def sigmoid(x: Array) -> Array:
+    """Sigmoid: "y = 1 / (1 + exp(-x))"."""
+    return xp.at_most_1(1 / (1 + xp.exp(-x)))
+
+
+def celu(X: Array, *, alpha: float) -> Array:
+    """Celu: "max(0,x) + min(0,alpha*(exp(x/alpha)-1))"."""
+    return maximum(X, 0) + minimum(alpha * (xp.exp(X / alpha) - 1), 0)
+
+
+def elu(X: Array, *, alpha: float) -> Array:
+    """Elu: "f(x) = alpha * (exp(x) - 1.) for x < 0, f(x) = x for x >= 0."."""
+    return of_either_side(X, xp.where(xp.less(X, 0), alpha * (xp.exp(X) - 1), X))
+
+
+def leaky_relu(X: Array, *, alpha: float) -> Array:
+    """LeakyRelu: "f(x) = alpha * x for x < 0, f(x) = x for x >= 0"."""
+    return of_either_side(X, xp.where(xp.less(X, 0), alpha * X, X))
+
+
+def selu(X: Array, *, alpha: float, gamma: float) -> Array:
+    """Selu: "y = gamma * (alpha * e^x - alpha) for x <= 0, y = gamma * x for x > 0"."""
+    return of_either_side(X, gamma * xp.where(xp.greater(X, 0), X, alpha * xp.exp(X) - alpha))
+
+
+def selu_by_expm1(X: Array, *, alpha: float, gamma: float) -> Array:
+    """Selu with alpha * (e^x - 1), which does not cancel."""
+    return of_either_side(X, gamma * xp.where(xp.greater(X, 0), X, alpha * xp.expm1(X)))
+
+
+def shrink(input: Array, *, lambd: float, bias: float) -> Array:
+    """Shrink: "If x < -lambd, y = x + bias; If x > lambd, y = x - bias; Otherwise, y = 0."."""
+    if input.dtype.kind in "iu" and bias:
+        raise_unspecified("how a float is added to integers")
+    added = bias or xp.zeros_like(input)
+    inner = xp.where(xp.greater(input, lambd), input - added, xp.zeros_like(input))
+    return xp.where(xp.less(input, -lambd), input + added, inner)
+
+
+def thresholded_relu(X: Array, *, alpha: float) -> Array:
+    """ThresholdedRelu: "y = x for x > alpha, y = 0 otherwise"."""
+    return xp.where(xp.greater(X, alpha), X, xp.zeros_like(X))
+
+
+def clipped(x: Array, high: float) -> Array:
+    """max(0, min(high, x))."""
+    return maximum(minimum(x, high), 0)
+
+
+def hard_sigmoid(X: Array, *, alpha: float, beta: float) -> Array:
+    """HardSigmoid: "y = max(0, min(1, alpha * x + beta))"."""
+    return clipped(alpha * X + beta, 1)
+
+
+def hard_swish(X: Array) -> Array:
+    """HardSwish: "y = x * max(0, min(1, alpha * x + beta))" with alpha = 1/6 and beta = 0.5."""
+    return with_limit(X, X * clipped(X / 6 + 0.5, 1), xp.zeros_like(X))
+
+
+def hard_swish_divided_last(X: Array) -> Array:
+    """HardSwish as x * max(0, min(6, x + 3)) / 6."""
+    return with_limit(X, X * clipped(X + 3, 6) / 6, xp.zeros_like(X))
+
+
+def hard_swish_by_a_sixth(X: Array) -> Array:
+    """HardSwish as x * (max(0, min(6, x + 3)) * (1/6))."""
+    return with_limit(X, X * (clipped(X + 3, 6) * (1 / 6)), xp.zeros_like(X))
+
+
+def hard_swish_of_a_sixth(X: Array) -> Array:
+    """HardSwish as x * max(0, min(1, x * (1/6) + 0.5))."""
+    return with_limit(X, X * clipped(X * (1 / 6) + 0.5, 1), xp.zeros_like(X))
+
+
+def hard_swish_as_the_body(X: Array) -> Array:
+    """HardSwish as its function body, which has 1/6 as an attribute, in float32."""
+    sixth = float(np.float32(1 / 6))
+    return with_limit(X, X * clipped(X * sixth + 0.5, 1), xp.zeros_like(X))
+
+
+def literal_softplus(X: Array) -> Array:
+    """Softplus: "y = ln(exp(x) + 1)", which overflows."""
+    return xp.log(xp.exp(X) + 1)
+
+
+def softplus(X: Array) -> Array:
+    """Softplus without overflow: max(x, 0) + ln(1 + exp(-|x|))."""
+    return xp.maximum(X, 0) + xp.log1p(xp.exp(-xp.abs(X)))
+
+
+def mish(X: Array) -> Array:
+    """Mish: "mish(x) = x * tanh(softplus(x))"; its limit at -infinity is 0."""
+    return with_limit(X, X * xp.tanh(literal_softplus(X)), xp.zeros_like(X))
+
+
+def softsign(input: Array) -> Array:
+    """Softsign: "x/(1+|x|)"; its limits are 1 and -1."""
+    return with_limit(input, input / (1 + xp.abs(input)), xp.sign(input))
+
+
+def swish(X: Array, *, alpha: float) -> Array:
+    """Swish: "y = x * sigmoid(alpha * x)"; its limit at -infinity is 0."""
+    return with_limit(X, X * sigmoid(alpha * X), xp.zeros_like(X))
+
+
+#: The formula of the text first, then others that are as right, where these round elsewhere.
+OPERATORS = family(
+    {
+        "Celu": celu,
+        "Elu": elu,
+        "HardSigmoid": hard_sigmoid,
+        "HardSwish": (
+            hard_swish,
+            hard_swish_divided_last,
+            hard_swish_by_a_sixth,
+            hard_swish_of_a_sixth,
+            hard_swish_as_the_body,
+        ),
+        "LeakyRelu": leaky_relu,
+        "Mish": mish,
+        "Selu": (selu, selu_by_expm1),
+        "Shrink": shrink,
+        "Sigmoid": sigmoid,
+        "Softplus": (softplus, literal_softplus),
+        "Softsign": softsign,
+        "Swish": swish,
+        "ThresholdedRelu": thresholded_relu,
+    }
+)
+# No arithmetic makes less of the logarithm of 1 or more.
+OPERATORS["Softplus"].low = 0.0

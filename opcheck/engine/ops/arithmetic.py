@@ -1,0 +1,189 @@
+"""Add, Sub, Mul, Div of two tensors, Max, Min, Sum and Mean of any number, all versions.
+
+From version 7, or 8, on tensors broadcast to each other as NumPy's do. Before, the second of two is
+stretched only if `broadcast` allows it, and several have one shape.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck import numbers as xp, opset
+from opcheck.engine.axes import broadcast, common_shape, from_the_front
+from opcheck.engine.mutants.elements import SIGNED
+from opcheck.engine.operators import (
+    Formula,
+    formula_builder,
+    operator,
+    raise_unspecified,
+    signature_of,
+)
+from opcheck.engine.rulings import maximum, minimum
+from opcheck.errors import InvalidNode, reject
+
+NAMES = """Add Div Max Mean Min Mul Sub Sum"""
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+#: A function of two tensors that broadcast.
+OfPair: TypeAlias = Callable[[Array, Array], Array]
+
+
+# ── two tensors ───────────────────────────────────────────────────────────────────────────────
+
+
+def aligned(A: Array, B: Array, broadcast: int, axis: int | None) -> Array:
+    """Return B so that it broadcasts to A as the versions before 7 define it.
+
+    With `broadcast`, B is one element, or its axes are those of A from `axis` on, by default the
+    last ones. Raises InvalidNode for other shapes, NotSupported for a negative axis.
+    """
+    if not broadcast:
+        reject(A.shape != B.shape, f"shapes {list(A.shape)} and {list(B.shape)}, and no broadcast")
+        return B
+    if B.size == 1:
+        return xp.reshape(B, ())
+    if axis is not None and axis < 0:
+        raise_unspecified("negative axes")
+    start = A.ndim - B.ndim if axis is None else from_the_front(axis, A.ndim)
+    if start < 0 or A.shape[start : start + B.ndim] != B.shape:
+        raise InvalidNode(
+            f"shape {list(B.shape)} is not a part of {list(A.shape)} from axis {start}"
+        )
+    behind = A.ndim - start - B.ndim
+    return xp.reshape(B, (*B.shape, *(1 for _ in range(behind))))
+
+
+def of_pair(function: OfPair, A: Array, B: Array) -> Array:
+    """Return `function` of two tensors that broadcast to each other."""
+    common_shape(A.shape, B.shape)
+    return function(A, B)
+
+
+def of_aligned_pair(
+    function: OfPair, A: Array, B: Array, *, broadcast: int, axis: int | None
+) -> Array:
+    """Return `function` of two tensors of which B alone is stretched."""
+    return function(A, aligned(A, B, broadcast, axis))
+
+
+def each_version_of_pair(
+    name: str, function: OfPair, with_broadcast: Callable[..., Array] = of_pair
+) -> Mapping[int, Formula]:
+    """Return the formula of each version of an operator of two tensors."""
+    versions = opset.versions("", name)
+    newest = versions[max(versions)]
+    earlier: Any = partial(of_aligned_pair, function)
+    earlier.__signature__ = signature_of(newest, ("broadcast", "axis"))
+    later: Any = partial(with_broadcast, function)
+    later.__signature__ = signature_of(newest, ())
+    return {since: earlier if since < 7 else later for since in versions}
+
+
+def divided(a: Array, b: Array) -> Array:
+    """Return a/b; integers are rounded towards zero.
+
+    Raises NotSupported for quotients that no integer can hold: the text does not define them.
+    """
+    if a.dtype.kind not in "iu":
+        return a / b
+    is_out_of_range = (b == -1) & (a == np.iinfo(a.dtype).min)
+    if ((b == 0) | is_out_of_range).any():
+        raise_unspecified("integers divided by 0, or out of range")
+    return (a - np.fmod(a, b)) // b
+
+
+def to_either_side(function: OfPair, a: Array, b: Array) -> Array:
+    """Return `function` rounded to either neighbor, as where it is not the last operation."""
+    exact = function(a, b)
+    return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)
+
+
+ADD, SUB, MUL, DIV = (operator(name) for name in ("Add", "Sub", "Mul", "Div"))
+for _operator, _function in ((ADD, xp.add), (SUB, xp.subtract), (MUL, xp.multiply)):
+    _versions = partial(each_version_of_pair, _operator.name)
+    _operator.formula(build=_versions)(_function)
+    _operator.alternative("", build=_versions)(partial(to_either_side, _function))
+_versions_of_div = partial(each_version_of_pair, "Div")
+DIV.formula(build=_versions_of_div)(divided)
+
+
+@DIV.mutant("negative quotients were rounded down", only=SIGNED, build=_versions_of_div)
+def quotients_rounded_down(a: Array, b: Array) -> Array:
+    """Mutant: integers are divided with rounding down, as in Python."""
+    divided(a, b)
+    return a // b
+
+
+# ── any number of tensors ─────────────────────────────────────────────────────────────────────
+
+
+def of_many(function: Callable[..., Array], is_broadcasting: bool, *data_0: Array) -> Array:
+    """Return `function` of tensors; before version 8 they have one shape."""
+    if not is_broadcasting and len({x.shape for x in data_0}) > 1:
+        raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
+    common_shape(*(x.shape for x in data_0))
+    return function(*data_0)
+
+
+def largest(*data: Array) -> Array:
+    """Max: the larger one of the first two, of that and the third, and so on."""
+    return reduce(maximum, data)
+
+
+def smallest(*data: Array) -> Array:
+    """Min: the smaller one of the first two, of that and the third, and so on."""
+    return reduce(minimum, data)
+
+
+def sum_in_order(*data: Array) -> Array:
+    """Sum, added up from the first tensor to the last."""
+    return reduce(xp.add, data)
+
+
+def sum_in_any_order(*data: Array) -> Array:
+    """Sum, added up in any order."""
+    return xp.sum(xp.stack(broadcast(*data)), axis=0)
+
+
+def divided_by(x: Array, count: int) -> Array:
+    """Return x / count, in the type of x."""
+    return x / np.full((1,) * x.ndim, count, x.dtype)
+
+
+def mean_in_order(*data: Array) -> Array:
+    """Mean: the sum from the first tensor to the last, divided by their number."""
+    return divided_by(sum_in_order(*data), len(data))
+
+
+def mean_in_any_order(*data: Array) -> Array:
+    """Mean: the sum in any order, divided by the number of tensors."""
+    return divided_by(sum_in_any_order(*data), len(data))
+
+
+def mean_of_shares(*data: Array) -> Array:
+    """Mean: the sum of the tensors, each divided by their number."""
+    return sum_in_any_order(*(divided_by(x, len(data)) for x in data))
+
+
+def running_mean(*data: Array) -> Array:
+    """Mean: that of the tensors so far, moved towards each further one."""
+    mean = data[0]
+    for count, x in enumerate(data[1:], start=2):
+        mean = mean + divided_by(x - mean, count)
+    return mean
+
+
+#: The formula of the text first, then others that are as right.
+OF_MANY: Mapping[str, tuple[Callable[..., Array], ...]] = {
+    "Max": (largest,),
+    "Min": (smallest,),
+    "Mean": (mean_in_order, mean_in_any_order, mean_of_shares, running_mean),
+    "Sum": (sum_in_order, sum_in_any_order),
+}
+for _name, _functions in OF_MANY.items():
+    _since_8 = {since: since >= 8 for since in opset.versions("", _name)}
+    _operator = operator(_name, exact=_name in ("Max", "Min"))
+    _operator.formula_and_alternatives(formula_builder(each=_since_8)(of_many), *_functions)

@@ -1,0 +1,27 @@
+"""BitCast: the bits of a tensor as another type of the same width."""
+
+from typing import Any, TypeAlias
+
+from opcheck import dtypes
+from opcheck.engine.operators import operator
+from opcheck.errors import NotSupported, reject
+from opcheck.grouping import sure
+from opcheck.numbers.faulty import bare
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+OP = operator("BitCast", exact=True)
+
+
+@OP.formula(26)
+def bit_cast(input: Array, *, to: int) -> Array:
+    """Return the bits of `input` in the type `to`, an ONNX code; refuse another width."""
+    dtype = sure(dtypes.named(to))
+    own = sure(dtypes.of(bare(input)))
+    if dtype == own:
+        return input
+    if not (dtype.bits and own.bits):
+        raise NotSupported(f"unsupported by opcheck: the bits of {own} as {dtype}")
+    reject(dtype.bits != own.bits, f"{own} as {dtype}, which has another width")
+    # In a byte of NumPy's, narrower types have the lowest bits.
+    return bare(input).view(dtype.numpy)

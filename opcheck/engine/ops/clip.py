@@ -1,0 +1,106 @@
+"""Clip, all versions."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck import dtypes, numbers as xp
+from opcheck.engine.operators import operator, raise_unspecified
+from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import maximum, minimum
+from opcheck.errors import InvalidNode
+from opcheck.numbers.faulty import bare
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+OP = operator("Clip", exact=True)
+#: numeric_limits::max() of float, the default of version 6 for all types.
+LARGEST_FLOAT32 = 3.4028234663852886e38
+
+DEFAULT_BOUNDS = Ruling(
+    "default-bounds-of-clip",
+    'Bounds that "default to numeric_limits::lowest() and numeric_limits::max()" cut infinities'
+    " off, or none are there; which type's limits they are, the first versions do not state.",
+    ("kept", "largest", "largest_of_32_bits"),
+    by_element=True,
+)
+
+
+def within_defaults(x: Array, is_beyond: Any) -> Array:
+    """Return `x`, whose elements `is_beyond` may be cut off at a bound that is left out.
+
+    `is_beyond` masks infinities, and in the first versions what is too large for float32.
+    """
+    if not np.any(is_beyond):
+        return x
+    reading = DEFAULT_BOUNDS.reading()
+    if reading == "kept":
+        return x
+    largest = LARGEST_FLOAT32
+    dtype = dtypes.of(np.empty(0, x.dtype))
+    if reading == "largest" and dtype is not None:
+        largest = dtypes.limits(dtype)[1]
+    with np.errstate(over="ignore"):
+        limit = np.asarray(largest).astype(x.dtype)
+    return xp.where(is_beyond, xp.where(xp.less(x, 0), -limit, limit), x)
+
+
+def beyond(x: Array, *, below: bool, above: bool, largest: float) -> Any:
+    """Mask the elements of `x` that lie beyond ±`largest`, on the sides that are asked for."""
+    values = xp.values_of(x) if x.dtype.kind not in "biu" else np.zeros(x.shape)
+    return (below & (values < -largest)) | (above & (values > largest))
+
+
+@OP.formula(13)
+def clip(input: Array, min: Array = None, max: Array = None) -> Array:
+    """Return `input` within [min, max]; "When 'min' is greater than 'max'", all is `max`."""
+    for bound in (min, max):
+        if np.ndim(bare(bound)):
+            raise InvalidNode(f"a bound of shape {list(bound.shape)}; allowed: scalars")
+    largest = finite_limit(input)
+    is_beyond = beyond(input, below=min is None, above=max is None, largest=largest)
+    return between(within_defaults(input, is_beyond), min, max)
+
+
+def finite_limit(x: Array) -> float:
+    """Return the largest finite number of a tensor's type; infinity for integers."""
+    dtype = dtypes.of(np.empty(0, x.dtype))
+    if dtype is None or dtype.kind != "float":
+        return np.inf
+    return float(dtypes.limits(dtype)[1])
+
+
+def between(x: Array, low: Array, high: Array) -> Array:
+    """Return `x` within [low, high], where None is no bound; `high` counts more."""
+    if low is not None:
+        x = maximum(x, low)
+    if high is not None:
+        x = minimum(x, high)
+    return x
+
+
+@OP.formula(11, 12)
+def clip_11(input: Array, min: Array = None, max: Array = None) -> Array:
+    """The same, where the text does not define what a `min` above `max` means."""
+    clipped = clip(input, min, max)
+    if min is not None and max is not None and bare(min) > bare(max):
+        raise_unspecified("min above max")
+    return clipped
+
+
+@OP.formula(1, 6)
+def clip_1(input: Array, *, min: float | None, max: float | None) -> Array:
+    """The same with attributes as bounds, whose defaults may be those of float32 for all types."""
+    low = None if min in (None, -LARGEST_FLOAT32) else min
+    high = None if max in (None, LARGEST_FLOAT32) else max
+    largest = np.minimum(finite_limit(input), LARGEST_FLOAT32)
+    is_beyond = beyond(input, below=low is None, above=high is None, largest=float(largest))
+    if low is not None and high is not None and low > high:
+        raise_unspecified("min above max")
+    return between(within_defaults(input, is_beyond), low, high)
+
+
+@OP.mutant("min counted more than max where it is above it", 13)
+def max_before_min(input: Array, min: Array = None, max: Array = None) -> Array:
+    """Mutant: the upper bound is applied first."""
+    return clip(clip(input, None, max), min)

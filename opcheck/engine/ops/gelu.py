@@ -1,0 +1,100 @@
+"""Gelu: a gate by the error function, or by tanh."""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from opcheck import numbers as xp
+from opcheck.engine.node import body_formula
+from opcheck.engine.operators import check_one_of, formula_builder, operator
+from opcheck.engine.rulings import with_limit
+from opcheck.model import OpVersion
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+OP = operator("Gelu")
+#: The text's 0.044715, as a whole number of millionths: no kind of numbers rounds it.
+MILLIONTHS = 44715
+
+
+@formula_builder(20)
+def versions(gate: Callable[[Array, str], Array], X: Array, *, approximate: str) -> Array:
+    """Version 20: 0.5 * X * (1 + gate(X)), whose limit at -infinity is 0.
+
+    "y = 0.5 * x * (1 + erf(x/sqrt(2)))", or "(1 + Tanh(sqrt(2/π) * (x + 0.044715 * x^3)))" with
+    `approximate` tanh.
+    """
+    check_one_of("approximate", approximate, "none", "tanh")
+    return with_limit(X, 0.5 * X * (1 + gate(X, approximate)), xp.zeros_like(X))
+
+
+@OP.formula(build=versions)
+def gate(x: Array, approximate: str) -> Array:
+    """Return erf(x/√2), or its approximation by tanh."""
+    if approximate == "none":
+        return xp.erf(x * xp.inexact(xp.sqrt(xp.real(0.5)), 1))
+    return tanh_of_cubic(x, MILLIONTHS)
+
+
+def tanh_of_cubic(x: Array, millionths: int) -> Array:
+    """Return tanh(√(2/π) · (x + c·x³)), with c in millionths."""
+    quarter_of_pi = xp.atan(xp.real(1))
+    root = xp.sqrt(xp.real(0.5) / quarter_of_pi)
+    factor = xp.real(millionths) / 1000000
+    return xp.tanh(root * (x + factor * (x * x * x)))
+
+
+OP.alternative("with the function body's constants, float32's in the tensor's type", 20)(
+    body_formula(OpVersion("", "Gelu", 20))
+)
+
+
+@OP.mutant("the approximation by tanh was taken, whatever approximate", build=versions)
+def tanh_always(x: Array, approximate: str) -> Array:
+    """Mutant: approximate is tanh."""
+    return gate(x, "tanh")
+
+
+@OP.mutant("the approximation by a logistic function of 1.702·x was taken", build=versions)
+def quick(x: Array, approximate: str) -> Array:
+    """Mutant: x · sigmoid(1.702·x)."""
+    return xp.tanh(0.851 * x)
+
+
+@OP.mutant("erf was taken of x, not of x/√2", build=versions)
+def root_of_two_forgotten(x: Array, approximate: str) -> Array:
+    """Mutant: the argument is not divided."""
+    return xp.erf(x) if approximate == "none" else gate(x, approximate)
+
+
+@OP.mutant("0.0447 stood for 0.044715", build=versions)
+def shorter_factor(x: Array, approximate: str) -> Array:
+    """Mutant: the factor of the cube has three digits."""
+    return gate(x, "none") if approximate == "none" else tanh_of_cubic(x, 44700)
+
+
+@OP.mutant("x² stood for x³", build=versions)
+def square_for_cube(x: Array, approximate: str) -> Array:
+    """Mutant: a square in place of the cube."""
+    if approximate == "none":
+        return gate(x, approximate)
+    return xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x)))
+
+
+@OP.mutant("results below -3 were taken for 0", build=versions)
+def tail_cut(x: Array, approximate: str) -> Array:
+    """Mutant: the gate is closed below -3."""
+    return xp.where(x < -3, -1.0, gate(x, approximate))
+
+
+@OP.mutant("erf was a polynomial that is good to 1.5e-7", build=versions)
+def polynomial(x: Array, approximate: str) -> Array:
+    """Mutant: erf by Abramowitz and Stegun, 7.1.26."""
+    if approximate == "tanh":
+        return gate(x, approximate)
+    z = xp.abs(x) / math.sqrt(2)
+    t = 1 / (1 + 0.3275911 * z)
+    total = 0
+    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        total = (total + factor) * t
+    return xp.sign(x) * (1 - total * xp.exp(-z * z))

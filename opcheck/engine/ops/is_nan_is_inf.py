@@ -1,0 +1,27 @@
+"""IsNaN and IsInf, all versions."""
+
+from typing import Any, TypeAlias
+
+from opcheck import numbers as xp
+from opcheck.engine.operators import family, operator, raise_unspecified
+
+NAMES = """IsInf IsNaN"""
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+
+family({"IsNaN": xp.isnan}, exact=True)
+#: Types without infinities, of which the output is false everywhere.
+WITHOUT_INFINITIES = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2fnuz")
+IS_INF = operator("IsInf", exact=True, constant=WITHOUT_INFINITIES)
+
+
+@IS_INF.formula(10, 20)
+def is_inf(X: Array, *, detect_negative: int, detect_positive: int) -> Array:
+    """Map infinities to true: "detect_negative - (Optional) … Default is 1"."""
+    if not {detect_negative, detect_positive} <= {0, 1}:
+        raise_unspecified("values other than 0 and 1")
+    is_infinite = xp.isinf(X)
+    is_negative = xp.less(X, 0)
+    is_wanted = bool(detect_negative) & is_negative | bool(detect_positive) & ~is_negative
+    return is_infinite & is_wanted

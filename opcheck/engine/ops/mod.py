@@ -1,0 +1,63 @@
+"""Mod, all versions."""
+
+from typing import Any, TypeAlias
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import common_shape
+from opcheck.engine.mutants.elements import SIGNED
+from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode, decline, reject
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+OP = operator("Mod")
+
+FMOD_OF_INTEGERS = Ruling(
+    "fmod-of-integers",
+    'Version 13 constrains fmod 1 to floating numbers, and its "or 1" does not.',
+    ("refused", "remainder"),
+)
+
+
+def modulo(since: int, A: Array, B: Array, *, fmod: int) -> Array:
+    """Return the remainder of a division that rounds down, or towards zero if `fmod`."""
+    is_integer = A.dtype.kind in "iu"
+    # Floating numbers are 0 in the evaluation of infinities and NaN too.
+    is_by_platform = since == 10 and is_integer and not A.all()
+    decline(is_by_platform, "of 0 the result depends on the platform")
+    if since == 13 and is_integer and fmod == 1 and FMOD_OF_INTEGERS.reading() == "refused":
+        raise InvalidNode("fmod 1 of integers; allowed: 0")
+    reject(since < 28 and not is_integer and not fmod, "fmod 0 of floating numbers; allowed: 1")
+    common_shape(A.shape, B.shape)
+    check_one_of("fmod", fmod, 0, 1)
+    if is_integer and not B.all():
+        raise_unspecified("integers divided by 0")
+    return xp.fmod(A, B) if fmod else xp.remainder(A, B)
+
+
+@formula_builder(each={10: 10, 13: 13, 28: 28})
+def versions(function: Any, since: int, A: Array, B: Array, *, fmod: int) -> Array:
+    """All versions, from `function(since, A, B, fmod=fmod)`."""
+    return function(since, A, B, fmod=fmod)
+
+
+OP.formula(build=versions)(modulo)
+
+
+@OP.alternative("", 28)
+def by_the_quotient(A: Array, B: Array, *, fmod: int) -> Array:
+    """A less the rounded quotient times B, which is as right for floating numbers."""
+    if A.dtype.kind in "iu":
+        return modulo(28, A, B, fmod=fmod)
+    quotient = A / B
+    rounded = xp.trunc(quotient) if fmod else xp.floor(quotient)
+    return A - rounded * B
+
+
+# Version 13 forbids an fmod of 1, which is that mistake in the others.
+@OP.mutant("the sign was the dividend's, as in C", 13, only=SIGNED)
+def sign_of_the_dividend(A: Array, B: Array, *, fmod: int) -> Array:
+    """Mutant: fmod is 1, whatever the attribute."""
+    modulo(13, A, B, fmod=fmod)
+    return xp.fmod(A, B)

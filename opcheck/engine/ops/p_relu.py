@@ -1,0 +1,32 @@
+"""PRelu, all versions."""
+
+from typing import Any, TypeAlias
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import broadcast, stretches
+from opcheck.engine.operators import operator, raise_unspecified
+from opcheck.engine.rulings import of_either_side
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+OP = operator("PRelu")
+
+
+@OP.formula(7, 9, 16)
+def p_relu(X: Array, slope: Array) -> Array:
+    """ "f(x) = slope * x for x < 0, f(x) = x for x >= 0"; slope broadcasts to X one way."""
+    stretches("slope", slope, X)
+    X, slope = broadcast(X, slope)
+    return of_either_side(X, xp.where(xp.less(X, 0), slope * X, X))
+
+
+@OP.formula(1, 6)
+def p_relu_of_channels(X: Array, slope: Array) -> Array:
+    """One slope for all elements, one for each, or, as the text implies, one for each channel."""
+    if slope.size == 1:
+        return p_relu(X, xp.reshape(slope, ()))
+    if slope.shape != X.shape:
+        if X.ndim < 2 or slope.shape != X.shape[1:2]:
+            raise_unspecified("slopes neither one nor one a channel")
+        slope = xp.reshape(slope, (-1, *(1 for _ in X.shape[2:])))
+    return p_relu(X, slope)

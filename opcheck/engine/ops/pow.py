@@ -1,0 +1,64 @@
+"""Pow, all versions: its base decides in which type it is computed."""
+
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck import dtypes, numbers as xp
+from opcheck.engine.operators import operator, raise_unspecified
+from opcheck.engine.ops.arithmetic import each_version_of_pair
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+OP = operator("Pow", led=True)
+versions = partial(each_version_of_pair, "Pow")
+#: Floating exponents of integers beyond this may be rounded to whole numbers by implementations.
+LARGEST_SURE = 2**24
+#: The least distance from a whole number, relative to the power, that no rounding bridges.
+SURE_DISTANCE = 2.0**-18
+
+
+@OP.formula(build=versions)
+def power(x: Array, y: Array) -> Array:
+    """Return x^y in the type of x; of integers the fraction is cut off, as casts do it."""
+    if x.dtype.kind not in "iu":
+        return xp.pow(x, y)
+    return integer_power(x, y)
+
+
+def integer_power(x: Array, y: Array) -> Array:
+    """Return x^y of integers x; raise NotSupported where its rounding is not defined."""
+    is_whole = y.dtype.kind in "iu"
+    exponent = y if is_whole else xp.values_of(y)
+    exact = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
+    distance = np.abs(exact - np.rint(exact))
+    # A root of 64 or more is not a whole number. Other powers next to one may be rounded to it.
+    is_whole_power = (distance == 0) & ((exponent * 32 % 1 == 0) | (x == 1))
+    low, high = dtypes.limits(dtypes.of(x)) if is_whole else (-LARGEST_SURE, LARGEST_SURE)
+    is_held = (exact >= low) & (exact <= high)
+    is_sure = is_whole_power | (distance >= SURE_DISTANCE * np.abs(exact))
+    if not (is_held & is_sure).all():
+        raise_unspecified("how powers are rounded")
+    cut_off = np.trunc(exact).astype(x.dtype)
+    if not is_whole:
+        return cut_off
+    # Beyond 64 only the powers of 1, 0 and -1 are held.
+    times = np.clip(y, 0, 64 + y % 2).astype(x.dtype)
+    return np.where(y >= 0, np.power(x, times), cut_off)
+
+
+@OP.alternative("with the exponent in the base's type", build=versions)
+def power_in_one_type(x: Array, y: Array) -> Array:
+    """The same with y rounded to the type of x; of integers it would turn 9^0.5 into 9^0."""
+    if x.dtype.kind in "iu" or x.dtype == y.dtype:
+        return power(x, y)
+    # Rounded, and not with an error: only of whole numbers does a negative base have powers.
+    return xp.pow(x, xp.lifted(xp.values_of(y).astype(x.dtype)))
+
+
+@OP.alternative("where powers are products of many factors", build=versions)
+def power_by_products(x: Array, y: Array) -> Array:
+    """Powers of whole y by |y| factors, where each product is rounded."""
+    times = xp.values_of(y)
+    return xp.inexact(power(x, y), np.where(times % 1 == 0, np.abs(times), 0))

@@ -1,0 +1,24 @@
+"""SwiGLU: a gated product of two tensors."""
+
+from typing import Any, TypeAlias
+
+from opcheck import numbers as xp
+from opcheck.engine.operators import family
+from opcheck.engine.ops.activations import sigmoid
+from opcheck.engine.rulings import with_limit
+from opcheck.errors import reject
+
+NAMES = """SwiGLU"""
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+
+
+def swi_glu(A: Array, B: Array, *, alpha: float) -> Array:
+    """Return Swish(A) * B: A * sigmoid(alpha * A) * B, of two tensors of one shape."""
+    reject(A.shape != B.shape, f"shapes {list(A.shape)} and {list(B.shape)}; allowed: equal ones")
+    swish = with_limit(A, A * sigmoid(alpha * A), xp.zeros_like(A))
+    return swish * B
+
+
+family({"SwiGLU": swi_glu})

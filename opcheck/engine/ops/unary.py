@@ -1,0 +1,126 @@
+"""Functions of one tensor that round nothing, all versions.
+
+Abs, BitwiseNot, Ceil, Floor, Identity, Neg, Not, Relu, Round, Sign.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.operators import family
+from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import has_nan, maximum
+
+NAMES = """Abs BitwiseNot Ceil Floor Identity Neg Not Relu Round Sign"""
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+
+LEAST_INTEGER = Ruling(
+    "opposite-of-the-least-integer",
+    "The type does not have the opposite of its least integer.",
+    ("wraps", "saturates", "zero"),
+    by_element=True,
+)
+SIGN_OF_NAN = Ruling(
+    "sign-of-nan",
+    "The text defines the sign of numbers above, below and equal to 0, and NaN is none of them.",
+    ("nan", "zero", "one", "minus_one"),
+    by_element=True,
+)
+
+
+def with_opposite_of_least(x: Array, y: Array) -> Array:
+    """Return `y`, which is -x or |x|, with what becomes of the least integer: LEAST_INTEGER."""
+    if x.dtype.kind != "i":
+        return y
+    limits = np.iinfo(x.dtype)
+    is_least = x == limits.min
+    if not is_least.any():
+        return y
+    replacements = {"wraps": limits.min, "saturates": limits.max, "zero": 0}
+    value = replacements[LEAST_INTEGER.reading()]
+    return np.where(is_least, x.dtype.type(value), y)
+
+
+def absolute(X: Array) -> Array:
+    """Abs: "y = abs(x)"."""
+    return with_opposite_of_least(X, xp.abs(X))
+
+
+def negative(X: Array) -> Array:
+    """Neg: "y = -x"."""
+    return with_opposite_of_least(X, xp.negative(X))
+
+
+def bitwise_not(X: Array) -> Array:
+    """BitwiseNot: the bits of X inverted."""
+    return ~X
+
+
+def identity(input: Array) -> Array:
+    """Identity: the input."""
+    return input
+
+
+def relu(X: Array) -> Array:
+    """Relu: "y = max(0, x)"."""
+    return maximum(X, 0)
+
+
+def sign(input: Array) -> Array:
+    """Sign: "If input > 0, output 1. if input < 0, output -1. if input == 0, output 0." """
+    y = xp.sign(input)
+    if not has_nan(input):
+        return y
+    replacements = {"zero": 0, "one": 1, "minus_one": -1}
+    reading = SIGN_OF_NAN.reading()
+    if reading == "nan":
+        return y
+    return xp.where(xp.isnan(input), xp.full_like(y, replacements[reading]), y)
+
+
+OPERATORS = family(
+    {
+        "Abs": absolute,
+        "BitwiseNot": bitwise_not,
+        "Ceil": xp.ceil,
+        "Floor": xp.floor,
+        "Identity": identity,
+        "Neg": negative,
+        "Not": xp.logical_not,
+        "Relu": relu,
+        "Round": xp.round,
+        "Sign": sign,
+    },
+    exact=True,
+)
+
+
+def cut_off(X: Array) -> Array:
+    """Mutant of Floor and Ceil: rounded towards zero."""
+    return xp.trunc(X)
+
+
+for _name in ("Floor", "Ceil"):
+    OPERATORS[_name].mutant("numbers were cut off towards zero")(cut_off)
+
+
+@OPERATORS["Round"].mutant("1/2 was added, and the sum rounded down")
+def half_added(X: Array) -> Array:
+    """Mutant: halves are rounded up."""
+    return xp.floor(X + X.dtype.type(0.5))
+
+
+@OPERATORS["Round"].mutant("halves were rounded away from zero")
+def half_added_to_the_magnitude(X: Array) -> Array:
+    """Mutant: halves are rounded away from zero."""
+    return xp.sign(X) * half_added(xp.abs(X))
+
+
+@OPERATORS["Sign"].mutant("zero counted as positive")
+def zero_is_positive(input: Array) -> Array:
+    """Mutant: the sign of 0 is 1."""
+    one = input * 0 + 1
+    return xp.where(xp.less(input, 0), -one, one)

@@ -1,10 +1,10 @@
 """The specification of an operator, sentence by sentence, and which cases test each of them.
 
-The text of a version is its page. An entry of `clauses/` names the cases that test a sentence. A
-clause is a quotation: part of a sentence, or of several in a row, with `…` for words left out.
-White space, the kind of quotation marks, and the marks of code and formulas do not matter. Where
-the pages word it differently, a clause quotes each with its versions behind it, separated by
-semicolons: `described above (Softmax-1, 11); of rank >= axis (Softmax-13)`.
+The text of a version is its page. An entry of a file `*.clauses.yaml` names the cases that test a
+sentence. A clause is a quotation: part of a sentence, or of several in a row, with `…` for words
+left out. White space, the kind of quotation marks, and the marks of code and formulas do not
+matter. Where the pages word it differently, a clause quotes each with its versions behind it,
+separated by semicolons: `described above (Softmax-1, 11); of rank >= axis (Softmax-13)`.
 """
 
 import re
@@ -24,7 +24,16 @@ from opcheck import opset, reading
 from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.grouping import group_by, picked
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
-from opcheck.reading import Problems, operators_in, quoted, read_file, shipped_folder, validation
+from opcheck.reading import (
+    Kind,
+    Problems,
+    operators_in,
+    quoted,
+    read_file,
+    shipped_files,
+    shipped_name,
+    validation,
+)
 
 #: Between two sentences, some without a blank. "i.e." and an ellipsis end none.
 _BETWEEN = re.compile(
@@ -50,7 +59,7 @@ _ALIKE = str.maketrans({"“": '"', "”": '"', "\u2018": "'", "\u2019": "'", "`
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a page, with its entry in `clauses/`."""
+    """A sentence of a page, with its entry in a file `*.clauses.yaml`."""
 
     text: str
     part: str
@@ -60,7 +69,7 @@ class Sentence:
     nothing: str | None
     #: How opcheck reads one that is undecided, or was corrected in releases on `ruling_since`.
     ruling: str | None
-    #: The place in a file of `clauses/`, else the link of the page.
+    #: The place in a file `*.clauses.yaml`, else the link of the page.
     source: Source
     #: It is tested by the cases that have what it announces.
     heading: bool = False
@@ -228,7 +237,7 @@ class SentenceEntry(validation.Fields):
 
 
 class PagesFields(validation.Fields):
-    """A file of `clauses/`; `page` is the link of pages whose text no package has."""
+    """A file `*.clauses.yaml`; `page` is the link of pages whose text no package has."""
 
     op: validation.Operators
     domain: str = ""
@@ -254,7 +263,7 @@ class Pages:
 def pages_of(domain: str, op: str) -> Pages | None:
     """The pages of an operator with the entries of its file alone; None where there is no text."""
     folders = {"": "onnx", opset.DML: "dml", opset.ML: "ml", opset.TRAINING: "training"}
-    for file in (shipped_folder("clauses") / folders.get(domain, domain)).glob("*.yaml"):
+    for file in shipped_files(Kind.CLAUSES, folders.get(domain, domain)):
         if op in operators_in(file):
             return load_pages(file, op)
     pages = _bare(domain, op)
@@ -264,7 +273,7 @@ def pages_of(domain: str, op: str) -> Pages | None:
 def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]]) -> None:
     """Raise CaseFileError: files of no operator; names of no `shipped` case, for ops of `cases`."""
     problems, asked = Problems(), {case.op.name for case in cases}
-    for path in sorted(shipped_folder("clauses").rglob("*.yaml")):
+    for path in shipped_files(Kind.CLAUSES):
         try:
             pages = load_pages(path, *operators_in(path)[:1])
             ops = ", ".join(pages.ops)
@@ -300,7 +309,8 @@ def _bare(domain: str, op: str) -> Pages:
 @cache
 def load_pages(path: Path, op: str = "") -> Pages:
     """The pages of `op`, or of a file's first operator, read once; raises CaseFileError."""
-    problems, file = Problems(), f"clauses/{path.parent.name}/{path.name}"
+    problems = Problems()
+    file = shipped_name(path)
     node = read_file(path, problems)
     keys = {"sentences": validation.aliases(SentenceEntry)}
     fields = node and validation.check(PagesFields, node, file, problems, keys)[0]

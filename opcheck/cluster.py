@@ -53,7 +53,7 @@ _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 _DEPTH = 2
 #: Seconds to wait for workers, between two looks at them, and for their last words in the end.
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
-_SHIPPED = ("cases", "clauses", "equivalent", "reports/known")
+_SHIPPED = ("cases", "reports/known")
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: What a worker does besides judging cases: it may be ended after anything that it yields.

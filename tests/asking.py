@@ -12,8 +12,7 @@ from opcheck import dtypes, model, opset, opset as directml
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine.operators import Operator, every
 from opcheck.known import shipped_ledgers
-from opcheck.reading import operators_in
-from opcheck.suite.load import shipped_suites
+from opcheck.reading import Kind, operators_in, shipped_files
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
 #: The operators whose suites are looked at as a whole in each version and type. Of the others that
@@ -101,7 +100,7 @@ def judged_operators() -> list[Operator]:
 
     Outside a gate, some of them.
     """
-    about = {op for file in shipped_suites().rglob("*.yaml") for op in operators_in(file)}
+    about = {op for file in shipped_files(Kind.CASES) for op in operators_in(file)}
     return [one for one in every() if one.name in (about if IS_GATE else SOME)]
 
 

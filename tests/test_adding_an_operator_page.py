@@ -12,6 +12,7 @@ from opcheck.engine.evaluate import evaluate
 from opcheck.engine.operators import find
 from opcheck.errors import WrongOperator
 from opcheck.model import OpVersion
+from opcheck.reading import Kind
 from tests.expecting import error_of
 from tests.shell import ROOT, shell
 
@@ -21,8 +22,8 @@ FILES = "".join(
     for name in ("ops/layer_normalization.py", "ops/where.py", "ops/normalizations.py")
 )
 DATA = "".join(
-    (ROOT / folder / "onnx" / "layer_normalization.yaml").read_text(encoding="utf-8")
-    for folder in ("cases", "equivalent")
+    (ROOT / "cases" / "onnx" / f"layer_normalization{kind}").read_text(encoding="utf-8")
+    for kind in (Kind.CASES, Kind.EQUIVALENT)
 )
 
 

@@ -19,8 +19,8 @@ from tests.shell import ROOT, shell
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 
 WORKFLOW = yaml.load((ROOT / ".github/workflows/opcheck.yml").read_text("utf-8"), yaml.BaseLoader)
-SPEC, TEMPLATE = (ROOT / "ci/gitlab.yml").read_text("utf-8").split("\n---\n")
-DOCKERFILE = (ROOT / "ci/Dockerfile").read_text("utf-8").replace("\\\n", "")
+SPEC, TEMPLATE = (ROOT / "examples/ci/gitlab.yml").read_text("utf-8").split("\n---\n")
+DOCKERFILE = (ROOT / "examples/ci/Dockerfile").read_text("utf-8").replace("\\\n", "")
 
 PAGE = (ROOT / "docs/gate.md").read_text("utf-8")
 CALL, INCLUDE = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]

@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from opcheck import load, opset
 from opcheck.clauses import Pages, Survey, cut, pages_of, survey
-from opcheck.reading import shipped_folder
+from opcheck.reading import Kind, shipped_files, shipped_name
 from opcheck.suite import Selection, select
 from tests.asking import judged_operators, judged_versions, shipped_cases
 
@@ -39,9 +39,7 @@ def test_every_file_is_found_by_its_operator():
         for sentence in page
         if sentence.source.line
     }
-    folder = shipped_folder("clauses")
-    files = {f"clauses/{file.relative_to(folder).as_posix()}" for file in folder.rglob("*.*")}
-    assert named == files
+    assert named == {*map(shipped_name, shipped_files(Kind.CLAUSES))}
 
 
 @of_every_operator

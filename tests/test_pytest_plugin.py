@@ -248,6 +248,16 @@ def test_a_damaged_file_is_an_error_with_its_place(project: Any) -> None:
 
 
 @pytest.mark.gate
+def test_clauses_next_to_cases_are_left_alone_unless_they_have_cases(project: Any) -> None:
+    words = ["cases", "--opcheck-backend=numpy"]
+    file = {"cases__softmax.clauses_yaml": "op: Softmax\nsentences:\n- {sentence: The}\n"}
+    code, found, _ = project(*words, **file)
+    assert (code, {*found}) == (0, {*named("numpy", ("", ""))})
+    file = {"cases__softmax.clauses_yaml": "op: Softmax\ncases:\n- {name: passed_over}\n"}
+    assert project(*words, **file)[0] == 2
+
+
+@pytest.mark.gate
 def test_other_yaml_is_left_alone_unless_it_is_named(project: Any) -> None:
     words = ["--opcheck-backend=numpy"]
     code, found, _ = project("cases", *words, cases__other_yaml="services: {web: {}}\n")

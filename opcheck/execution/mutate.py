@@ -28,7 +28,16 @@ from opcheck.execution import evaluation, expected, workers
 from opcheck.grouping import group_by, sure
 from opcheck.model import Case, Cell, MutantId, Mutation, OpVersion, Outcome, Verdict
 from opcheck.opset.direct_ml import LOWERED
-from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
+from opcheck.reading import (
+    FileNode,
+    Kind,
+    Problems,
+    quoted,
+    read_file,
+    shipped_files,
+    shipped_name,
+    validation,
+)
 
 #: The outputs of a node, or why it is refused.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
@@ -388,7 +397,7 @@ class Argument(validation.Fields):
 
 
 class ArgumentsFields(validation.Fields):
-    """A file of `equivalent/`."""
+    """A file `*.equivalent.yaml`."""
 
     op: validation.Operators
     domain: str = ""
@@ -431,10 +440,9 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
 @cache
 def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
     problems, found = Problems(), list[tuple[str, FileNode, ArgumentsFields]]()
-    folder = shipped_folder("equivalent")
     keys = {"equivalent": validation.aliases(Argument)}
-    for path in sorted(folder.rglob("*.yaml")):
-        file = f"equivalent/{path.relative_to(folder).as_posix()}"
+    for path in shipped_files(Kind.EQUIVALENT):
+        file = shipped_name(path)
         node = read_file(path, problems)
         fields = node and validation.check(ArgumentsFields, node, file, problems, keys)[0]
         if node and fields:

@@ -14,6 +14,7 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -40,6 +41,7 @@ _NUMBER: Final = re.compile(
 )
 _BASES: Final = {"int": 10, "octal": 8, "hex": 16}
 _SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
+_LISTS_OF_CASES: Final = re.compile(r"^['\"]?(cases|bench)['\"]? *:", re.MULTILINE)
 _CORE: Final = "tag:yaml.org,2002:"
 #: The tags a file may state; `tagged` has the values that each admits.
 TAGS: Final = frozenset(_CORE + word for word in (*_SPELT.values(), "seq", "map"))
@@ -432,6 +434,47 @@ def shipped_folder(name: str) -> Path:
     package = Path(opcheck.__file__).parent
     inside = package / f"_{Path(name).name}"
     return inside if inside.is_dir() else package.parent / name
+
+
+class Kind(StrEnum):
+    """What a YAML file of a family of operators holds; the end of its name states which."""
+
+    CASES = ".yaml"
+    #: Rulings on sentences of a specification, and the cases that test them.
+    CLAUSES = ".clauses.yaml"
+    #: Arguments that mutants are equivalent to the formula.
+    EQUIVALENT = ".equivalent.yaml"
+
+
+def kind_of(file: Path) -> Kind:
+    """Return what a file holds by the end of its name (`.yml` too); any other name is of cases."""
+    *_, inner, outer = ("", "", *map(str.lower, file.suffixes))
+    if outer not in (".yaml", ".yml"):
+        return Kind.CASES
+    return {".clauses": Kind.CLAUSES, ".equivalent": Kind.EQUIVALENT}.get(inner, Kind.CASES)
+
+
+def states_cases(file: Path) -> bool:
+    """Return True if a file can be read and has the key of a list of cases at its top level."""
+    try:
+        # Reading from a pipe would never end.
+        text = file.read_text("utf-8", "replace") if file.is_file() else ""
+    except OSError:
+        return False
+    return bool(_LISTS_OF_CASES.search(text))
+
+
+def shipped_files(kind: Kind, domain: str = "") -> list[Path]:
+    """Return the shipped files of a kind in order, of all domains or of one folder of `cases`."""
+    folder = shipped_folder("cases")
+    folders = [folder / domain] if domain else [path for path in folder.iterdir() if path.is_dir()]
+    files = (file for one in folders for file in one.glob("*.yaml"))
+    return sorted(file for file in files if kind_of(file) is kind)
+
+
+def shipped_name(file: Path) -> str:
+    """Return the name that messages show of a shipped file: its place in the repository."""
+    return f"cases/{file.parent.name}/{file.name}"
 
 
 @cache

@@ -101,7 +101,7 @@ def keep(read: Mapping[Path, tuple[CaseFile, bytes]], levels: Collection[Level])
     for path, (file, data) in read.items():
         if not is_the_same or place(file, levels) != path:
             continue
-        part = path.with_suffix(f".{os.getpid()}")
+        part = path.with_name(f"{path.name}.{os.getpid()}")
         with suppress(OSError):
             if not path.parent.exists():
                 path.parent.mkdir(parents=True)

@@ -144,8 +144,9 @@ def _read(
 
 def _about(ops: Collection[str]) -> Sequence[Path]:
     """The shipped files of these operators; all without `ops`. An operator may have none."""
-    names, files = {op.lower() for op in ops}, _in_folder(shipped_suites(), Problems())
-    return [one for one in files if not ops or names & {op.lower() for op in operators_in(one)}]
+    names = {op.lower() for op in ops}
+    files = filter(is_case_file, _yaml_files(shipped_suites(), Problems()))
+    return [file for file in files if not ops or names & {op.lower() for op in operators_in(file)}]
 
 
 def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
@@ -164,6 +165,10 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
             hint = f"a backend in it is -b py:{path.stem}"
             problems.add(str(path), _WHOLE_FILE, "this is a Python file, not a case file", hint)
             found = []
+        elif found == [path] and not is_case_file(path):
+            message = f"a file {_ending(path)} is not a case file"
+            problems.add(str(path), _WHOLE_FILE, message, "rename it if it holds cases")
+            found = []
         for file in found:
             if (real := _real(file)) not in seen:
                 seen.add(real)
@@ -173,8 +178,29 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
                 yield CaseFile(str(name), file, real.is_relative_to(_real(shipped)), problems)
 
 
+def is_case_file(file: Path) -> bool:
+    """Return False for the files next to those of cases, such as `softmax.clauses.yaml`."""
+    return reading.kind_of(file) is reading.Kind.CASES
+
+
+def _ending(file: Path) -> str:
+    return f"*{reading.kind_of(file)}"
+
+
 def _in_folder(folder: Path, problems: Problems) -> list[Path]:
-    """The case files in a folder and below, in order; nothing hidden, such as .venv."""
+    """Return the case files in a folder and below, in order; a misnamed one is a problem."""
+    found: list[Path] = []
+    for file in _yaml_files(folder, problems):
+        if is_case_file(file):
+            found.append(file)
+        elif reading.states_cases(file):
+            message = f"this file has cases, and a file {_ending(file)} is not a case file"
+            problems.add(str(file), _WHOLE_FILE, message, "rename it")
+    return found
+
+
+def _yaml_files(folder: Path, problems: Problems) -> list[Path]:
+    """Return the YAML files in a folder and below, in order; nothing hidden, such as .venv."""
     found: list[Path] = []
     walked: set[Path] = set()
 

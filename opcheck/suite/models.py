@@ -18,7 +18,7 @@ from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, ops
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.opset import onnx_defs
 from opcheck.suite.golden_files import as_cases, golden_above, orphans
-from opcheck.suite.load import SUFFIXES, UNREADABLE
+from opcheck.suite.load import SUFFIXES, UNREADABLE, is_case_file
 from opcheck.suite.tensors import MAX_ELEMENTS
 
 Tensors: TypeAlias = tuple[TensorSpec, ...]
@@ -295,10 +295,12 @@ def _node_tests(path: Path) -> list[ModelTest]:
 
 def _is_test_data(path: Path) -> bool:
     """Return True if a folder holds tests of models; raises UsageError if it has case files too."""
-    tests, files = [], []
+    tests: list[Path] = []
+    files: list[Path] = []
     for where, folders, names in _walk_tests(path):
         tests += [where] if test_data.is_test([*names, *folders]) else []
-        files += [where / name for name in names if Path(name).suffix.lower() in SUFFIXES]
+        yaml_files = (where / name for name in names if Path(name).suffix.lower() in SUFFIXES)
+        files += filter(is_case_file, yaml_files)
     if tests and files:
         message = f"{path} holds both case files ({files[0]}) and test data ({tests[0]})"
         raise UsageError(message, "name the one or the other")

@@ -135,7 +135,7 @@ def _there(cases: Iterable[model.Case]) -> set[str]:
     """The operators of these cases; all that shipped files have, unless others were read."""
     if not all(case.source.shipped for case in cases):
         return {case.op.name for case in cases}
-    files = reading.shipped_folder("cases").rglob("*.yaml")
+    files = reading.shipped_files(reading.Kind.CASES)
     return {name for file in files for name in reading.operators_in(file)}
 
 

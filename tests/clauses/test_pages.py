@@ -118,7 +118,7 @@ def test_only_the_file_of_the_operator_is_read(monkeypatch):
     load_pages.cache_clear()
     assert pages_of.__wrapped__("", "LpPool") == pages_of("", "LpPool")
     assert pages_of.__wrapped__("ai.onnx.ml", "ZipMap")
-    assert read == ["lp_pool.yaml"]
+    assert read == ["pools.lp_pool.clauses.yaml"]
 
 
 FILE = """\
@@ -140,7 +140,7 @@ sentences:
 
 
 def load(folder, text=FILE, op=""):
-    file = folder / "a" / "hardmax.yaml"
+    file = folder / "a" / "hardmax.clauses.yaml"
     file.parent.mkdir(exist_ok=True)
     file.write_text(text, encoding="utf-8")
     return load_pages.__wrapped__(file, op)
@@ -165,7 +165,7 @@ def test_an_entry_counts_for_all_operators_of_the_file_that_have_the_sentence(tm
     at, hint = "6:3: 'Ceil takes one': Floor-1, 6, 13", "did you mean 'Floor takes on'?"
     assert neg.problems == ()
     assert [*map(str, floor.problems)] == [
-        f"clauses/a/hardmax.yaml:{at}: there is no such sentence ({hint})"
+        f"cases/a/hardmax.clauses.yaml:{at}: there is no such sentence ({hint})"
     ]
 
 
@@ -176,7 +176,7 @@ def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):
     first, second, *others = [s for s in pages.versions[11] if s.source.line]
     assert first.text.startswith("The operator computes the hardmax (1 for the first maximum")
     assert first.cases == ("first_of_ties", "coerced_to_2d#axis_0")
-    assert (first.part, str(first.source)) == ("Summary", "clauses/a/hardmax.yaml:3:3")
+    assert (first.part, str(first.source)) == ("Summary", "cases/a/hardmax.clauses.yaml:3:3")
     assert [s.nothing for s in (second, *others[:1])] == ["it gives names"] * 2
     assert others[1].text.startswith("Describes the axis of the inputs")
     assert (others[1].ruling, others[1].cases, others[1].nothing) == ("It is 2-D.", (), None)
@@ -199,7 +199,7 @@ def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):
         (
             "Describes the",
             "The operator computes",
-            "hardmax.yaml:3:3 is about it too",
+            "hardmax.clauses.yaml:3:3 is about it too",
         ),
         ("through: or else", "through: or more", "Hardmax-1, 11, 13: there is no such"),
         ("In this situation", "axis", "Hardmax-1, 11, 13: there is no such"),
@@ -209,7 +209,7 @@ def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):
 def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new, message):
     assert FILE.count(old) == 1
     found = [str(problem) for problem in load(tmp_path, FILE.replace(old, new)).problems]
-    assert all(line.startswith("clauses/a/hardmax.yaml:") for line in found)
+    assert all(line.startswith("cases/a/hardmax.clauses.yaml:") for line in found)
     assert any(message in line for line in found) if message else not found, found
 
 
@@ -236,7 +236,9 @@ def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new,
 )
 def test_a_mistake_of_form_is_an_error_with_its_place(tmp_path, old, new, place, words):
     said = error_of(CaseFileError, load, tmp_path, FILE.replace(old, new, 1)).lines()
-    assert any(f"clauses/a/hardmax.yaml:{place}" in line and words in line for line in said), said
+    assert any(
+        f"cases/a/hardmax.clauses.yaml:{place}" in line and words in line for line in said
+    ), said
 
 
 TEXTS = (

@@ -96,7 +96,7 @@ def test_clauses_as_json_are_a_record_a_sentence(run, quoting):
     assert {(record["op"], record["since"]) for record in records} == {("Hardmax", 13)}
     [tested] = [r for r in records if r.get("sentence", "").startswith("Hardmax(element")]
     assert tested["cases"] == {"first_of_ties": 2}
-    assert tested["source"].startswith("clauses/onnx/hardmax.yaml:")
+    assert tested["source"].startswith("cases/onnx/softmax.hardmax.clauses.yaml:")
     assert records[-1]["stray"] == "Default value is 1."
     assert records[-1]["cases"] == ["Hardmax/of_another_version"]
 
@@ -130,19 +130,19 @@ def test_what_a_file_of_clauses_names_has_to_exist(
     run, uncached, quoting, tmp_path, monkeypatch, asked
 ):
     """The shipped cases decide, not those selected; what onnx words differently is told once."""
-    folder = tmp_path / "clauses" / "onnx"
-    folder.mkdir(parents=True)
+    folder = tmp_path / "onnx"
+    folder.mkdir()
     text = "sentences:\n- {sentence: One in a row, cases: [nan#first, first_of_ties]}\n"
-    (folder / "hardmax.yaml").write_text(f"op: Hardmax\n{text}")
-    monkeypatch.setattr("opcheck.clauses.shipped_folder", lambda *_: folder.parent)
+    (folder / "hardmax.clauses.yaml").write_text(f"op: Hardmax\n{text}")
+    monkeypatch.setattr("opcheck.clauses.shipped_files", lambda *_: sorted(folder.iterdir()))
     assert run("list", "--clauses", *asked, code=0).stdout.count("there is no such sentence") == 1
-    (folder / "hardmax.yaml").write_text(f"op: Hardmax\n{text.replace('ties', 'tie')}")
-    (folder / "depth_to_space.yaml").write_text(f"op: DepthToSpac\n{text}")
+    (folder / "hardmax.clauses.yaml").write_text(f"op: Hardmax\n{text.replace('ties', 'tie')}")
+    (folder / "depth_to_space.clauses.yaml").write_text(f"op: DepthToSpac\n{text}")
     uncached()
     assert run("list", "--clauses", *asked, code=2).stderr.splitlines() == [
-        "clauses/onnx/depth_to_space.yaml:1:5: op: there is no 'DepthToSpac'"
+        "cases/onnx/depth_to_space.clauses.yaml:1:5: op: there is no 'DepthToSpac'"
         " (did you mean 'DepthToSpace'?)",
-        "clauses/onnx/hardmax.yaml:3:47: cases: Hardmax has no case 'first_of_tie'"
+        "cases/onnx/hardmax.clauses.yaml:3:47: cases: Hardmax has no case 'first_of_tie'"
         " (did you mean 'first_of_ties' or 'first_of_ties#16_elements'?)",
         "2 problems in 2 files; nothing was run",
     ]

@@ -1,4 +1,4 @@
-"""Arguments that mutants are harmless, as the files of `equivalent/` state them."""
+"""Arguments that mutants are harmless, as the files `*.equivalent.yaml` state them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,10 +21,12 @@ PAIR = replace(MUTANT, name="pair", within=("flattened", MUTANT.name))
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The only file, to be written by the test."""
-    monkeypatch.setattr(mutate, "shipped_folder", lambda *_: tmp_path)
+    path = tmp_path / "onnx" / "some.equivalent.yaml"
+    path.parent.mkdir()
+    monkeypatch.setattr(mutate, "shipped_files", lambda *_: [path])
     for cached in (mutate._files, arguments):
         cached.cache_clear()
-    yield tmp_path / "some.yaml"
+    yield path
     for cached in (mutate._files, arguments):
         cached.cache_clear()
 
@@ -85,6 +87,6 @@ def test_an_argument_holds_where_it_says(file: Path, limits: str, holds: bool) -
 )
 def test_an_argument_about_nothing_is_refused_with_its_place(file, text, said):
     file.write_text(f"op: Hardmax\nequivalent:\n- {{{text}}}\n")
-    with pytest.raises(CaseFileError, match=r"^equivalent/some.yaml:3:") as error:
+    with pytest.raises(CaseFileError, match=r"^cases/onnx/some.equivalent.yaml:3:") as error:
         arguments(HARDMAX)
     assert said in str(error.value)

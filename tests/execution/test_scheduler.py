@@ -104,7 +104,7 @@ def test_ledgers_are_asked_about_every_failure(tmp_path: Path) -> None:
     file = tmp_path / "fake.yaml"
     line = "{versions: '>=1', failure: raised, cause: So., where: [{op: Hardmax, name: stated}]}"
     file.write_text(f"backend: fake\nknown:\n- {line}\n")
-    shipped = model.Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
+    shipped = model.Source("cases/onnx/softmax.hardmax.yaml", 1, 1, shipped=True)
     cases = [replace(case, source=shipped) for case in cases_in(tmp_path, THREE)]
     found = judged(cases, [refusing()], load_ledgers([file]))
     assert [result.verdict for result in found] == [Verdict.ERROR, Verdict.KNOWN, Verdict.ERROR]

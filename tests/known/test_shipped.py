@@ -23,7 +23,7 @@ from tests.node_tests import needs_known_releases
 from tests.report.made import result
 from tests.shell import ROOT
 
-SHIPPED = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
+SHIPPED = Source("cases/onnx/softmax.hardmax.yaml", 1, 1, shipped=True)
 LINE = "{versions: '>=1', failure: values, cause: Because., where: [{op: Hardmax}]}"
 RELEASES = {"onnxruntime": "onnxruntime", "reference": "onnx"}
 #: The stored runs of the optional engines.

@@ -14,7 +14,7 @@ OP = OpVersion("", "Hardmax", 13)
 
 def checked(text, part="Summary", nothing=None, ruling=None, **cases):
     names = () if nothing else ("ties",)
-    source = Source("clauses/onnx/hardmax.yaml", 7, 5)
+    source = Source("cases/onnx/softmax.hardmax.clauses.yaml", 7, 5)
     return CheckedSentence(Sentence(text, part, names, nothing, ruling, source), cases)
 
 
@@ -63,7 +63,9 @@ def test_pages_that_are_not_held_are_told():
 
 
 def test_an_entry_that_names_no_sentence_is_shown_with_its_place():
-    problem = Problem("clauses/onnx/hardmax.yaml", 3, 5, "'The outputs': there is no such sentence")
+    problem = Problem(
+        "cases/onnx/softmax.hardmax.clauses.yaml", 3, 5, "'The outputs': there is no such sentence"
+    )
     survey = replace(SURVEY, strays=(), problems=(problem,))
     assert page_of(listing.show_clauses, [survey], width=100).lines[-1] == str(problem)
     assert [*listing.clause_records(survey)][-1]["problem"] == str(problem)
@@ -85,7 +87,7 @@ def test_records_are_json():
         "ruling_since": None,
         "nothing": None,
         "cases": {"first_of_ties": 1200, "nan": 31},
-        "source": "clauses/onnx/hardmax.yaml:7:5",
+        "source": "cases/onnx/softmax.hardmax.clauses.yaml:7:5",
     }
     assert stray == {
         "op": "Hardmax",

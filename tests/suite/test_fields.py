@@ -6,12 +6,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from opcheck.dtypes import DTYPES
+from opcheck.reading import Kind, shipped_files
 from opcheck.suite.fields import json_schema
-from opcheck.suite.load import shipped_suites
 from tests.reading.trees import read
 
 VALIDATOR = Draft202012Validator(json_schema())
-SHIPPED = sorted(shipped_suites().rglob("*.yaml"))
+SHIPPED = shipped_files(Kind.CASES)
 README = Path(__file__).parents[2] / "cases" / "README.md"
 
 

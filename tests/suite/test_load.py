@@ -152,6 +152,22 @@ def test_what_is_hidden_is_not_searched(tmp_path: Path) -> None:
     assert [case.name for case in load([tmp_path])] == ["seen"]
 
 
+@pytest.mark.parametrize("name", ["a.clauses.yaml", "a.part.equivalent.yml"])
+def test_clauses_and_arguments_in_a_folder_are_not_cases(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "a.yaml", "one")
+    (tmp_path / name).write_text("op: Hardmax\nsentences:\n- {sentence: The, cases: [one]}\n")
+    assert [case.name for case in load([tmp_path])] == ["one"]
+
+
+@pytest.mark.parametrize("name", ["a.clauses.yaml", "a.part.equivalent.yml"])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_case_file_that_is_named_like_clauses_is_refused(tmp_path, name, is_named) -> None:
+    write(tmp_path / "a.yaml", "one")
+    path = write(tmp_path / name, "passed_over")
+    [problem] = refused(path if is_named else tmp_path)
+    assert problem.startswith(f"{path}: ")
+
+
 @pytest.mark.parametrize("name", ["gone.yaml", "gone", "loop.yaml"])
 def test_a_link_in_a_folder_that_leads_nowhere_is_told(tmp_path: Path, name: str) -> None:
     write(tmp_path / "a.yaml", "one")

@@ -12,11 +12,6 @@ from tests.shell import ROOT
 
 DOMAINS = {"onnx": "", "ml": opset.ML, "training": opset.TRAINING, "dml": opset.DML}
 
-#: Stems of files about operators of the module `elementwise`, which is too large for one name:
-#: they are what it is to be divided into.
-OF_ELEMENTWISE = """
-activations arithmetic bit_cast clip functions gelu is_nan_is_inf logic mod p_relu pow swi_glu unary
-""".split()
 #: Operators in files of another family than their own.
 ELSEWHERE = {
     # Its cases share their tensors and rows with those of Transpose and Flatten.
@@ -43,13 +38,10 @@ def test_a_file_has_the_name_of_the_module_that_declares_its_operators(kind, fil
         assert operator is not None, name
         module = operator.module.rpartition(".")[2]
         is_elsewhere = (own, name) in ELSEWHERE
-        is_part = module == "elementwise" and own in OF_ELEMENTWISE
-        assert (own.partition(".")[0] == module) is not (is_elsewhere or is_part), name
+        assert (own.partition(".")[0] == module) is not is_elsewhere, name
 
 
 def test_every_exception_is_one():
-    stems = {stem(kind, file) for kind, file in FILES}
-    assert {*OF_ELEMENTWISE} <= stems
     held = {(stem(kind, file), name) for kind, file in FILES for name in operators_in(file)}
     assert held >= ELSEWHERE
 

@@ -453,6 +453,12 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
     )
 
 
+def wants_of_outputs(case: Case, outputs: Outputs) -> list[Want]:
+    """Return what the engine computed as the expected outputs of a case's node."""
+    pairs = zip(case.outputs, outputs, strict=True)
+    return [computed_want(case.op, output.name, one) for output, one in pairs]
+
+
 def _of_reading(
     case: Case, name: str | None, answers: Sequence[Reading[Outputs]]
 ) -> Iterator[verdict.Admitted]:
@@ -466,8 +472,7 @@ def _of_reading(
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
             continue
-        pairs = zip(case.outputs, answer.answer, strict=True)
-        wants = [computed_want(case.op, output.name, one) for output, one in pairs]
+        wants = wants_of_outputs(case, answer.answer)
         if not first:
             first = wants
         else:

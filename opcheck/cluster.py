@@ -39,8 +39,9 @@ from opcheck.backends.isolation.wire import Failure
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.execution import bench, support, workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
-from opcheck.execution.workers import Counted, InProcess, Limits, environment
-from opcheck.grouping import Found, picked
+from opcheck.execution.workers import Counted, InProcess, environment
+from opcheck.grouping import Found
+from opcheck.known import Gate, Ledger
 from opcheck.model import BackendInfo, Case, LiveResult, Record, Support, Task
 from opcheck.model.timing import Bench, Rows, Timed
 from opcheck.reading import shipped_folder
@@ -70,6 +71,16 @@ def software() -> dict[str, str]:
     return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How a run judges: the fields of a `Judge` that workers need, under the same names."""
+
+    ledgers: Sequence[Ledger] = ()
+    gate: Gate = field(default_factory=Gate)
+    times: int = 1
+    reproducible: bool = False
+
+
 @dataclass(frozen=True)
 class Order:
     """A run, as its workers know it: its backends by number, and its oracles by name."""
@@ -77,8 +88,8 @@ class Order:
     settings: Mapping[Any, BackendSettings]
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     software: Mapping[str, str] = field(default_factory=software)
-    #: Fields of a `Judge`, and the addresses of its backends.
-    rules: Mapping[str, Any] = field(default_factory=dict)
+    rules: Rules = field(default_factory=Rules)
+    #: The addresses of the run's backends.
     addresses: Sequence[str] = ()
 
 
@@ -126,7 +137,7 @@ class _Seat:
     def ends(self) -> list[Ends]:
         """The ends of the backends' processes."""
         pools = self.pools.values()
-        return [(pool.info.address, dict(pool.accidents), pool.partings) for pool in pools]
+        return [(pool.info.address, dict(pool.idle_deaths), pool.unclean_exits) for pool in pools]
 
     def close(self) -> list[Ends]:
         """End the backends; return how their processes ended."""
@@ -169,9 +180,19 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
             with seat.lock:
                 pools = [seat.pool(order, number) for number in numbers]
                 oracles = {it: seat.pool(order, it) for case in cases if (it := case.expect.oracle)}
-                began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
-                answers = judged(run, Recorder(cases, order.addresses))
-            infos, seconds = {it: pool.info for it, pool in seat.pools.items()}, monotonic() - began
+                began = monotonic()
+                run = Judge(
+                    cases=cases,
+                    backends=pools,
+                    oracles=oracles,
+                    ledgers=order.rules.ledgers,
+                    gate=order.rules.gate,
+                    times=order.rules.times,
+                    reproducible=order.rules.reproducible,
+                )
+                answers = judge_chunk(run, Recorder(cases, order.addresses))
+                seconds = monotonic() - began
+            infos = {which: pool.info for which, pool in seat.pools.items()}
             ends = [*_PAST[order.run], *seat.ends()]
             return Work(name, infos=infos, answers=answers, seconds=seconds, ends=ends)
         except OpcheckError as error:
@@ -192,7 +213,7 @@ def _closed(run: str) -> list[Ends]:
     return [*_PAST.pop(run, []), *(seat.close() if seat else ())]
 
 
-def judged(run: Judge, recorder: Recorder) -> list[JudgedAnswer]:
+def judge_chunk(run: Judge, recorder: Recorder) -> list[JudgedAnswer]:
     """Judge all cases; return the answers as they are stored."""
     places = iter(range(len(run.cases)))
     found = chain(*run.answers(lambda: [*islice(places, 1)] or None))
@@ -371,7 +392,12 @@ class Cluster:
         Raises BackendUnavailable where the scheduler is lost, or no worker is there for a minute.
         """
         addresses = [info.address for info in self.infos]
-        rules = picked(run, "ledgers gate times reproducible")
+        rules = Rules(
+            ledgers=run.ledgers,
+            gate=run.gate,
+            times=run.times,
+            reproducible=run.reproducible,
+        )
         asked, self._known = {**self._order.settings}, dict[Any, BackendInfo](enumerate(self.infos))
         for name, oracle in run.oracles.items():
             asked[name], self._known[name] = cast(Pool, oracle).settings, oracle.info
@@ -539,7 +565,7 @@ class Cluster:
         if not done.worker:
             remotes = [remote(self.infos[number]) for number in lane.numbers]
             about = replace(self._run, cases=[self._run.cases[chunk.places[0]]], backends=remotes)
-            return [*self._placed(chunk, judged(about, self._recorder))]
+            return [*self._placed(chunk, judge_chunk(about, self._recorder))]
         answers = [*self._placed(chunk, done.answers)]
         for one in (cast(Record, answer.result) for answer in answers):
             if self._recorder.digests[one.case][1] != one.digest:
@@ -650,30 +676,34 @@ def supported(
 class Hosts:
     """A benchmark like `bench.Benchmark`, on hosts that are alike: each times a share.
 
-    A case is timed with all backends on one host, by the one worker there that times. `entry` are
-    arguments of `bench.entered`. Raises as that does, and BackendUnavailable for hosts unlike.
+    A case is timed with all backends on one host, by the one worker there that times. Raises as
+    `bench.entered` does, and BackendUnavailable for hosts whose times cannot be compared.
     """
 
-    def __init__(self, cluster: Cluster, *entry: Any) -> None:
+    def __init__(self, cluster: Cluster, request: bench.BenchRequest) -> None:
         self.oracles: Mapping[str, Pool] = {}
-        self._cluster, self._entry, self._cases = cluster, entry, entry[1]
-        needed = _together(entry[-1])
+        self._cluster = cluster
+        self._request = request
+        self._cases = request.cases
+        needed = _together(request.settings)
         self._at = cluster.of_hosts(needed)[: len(self._cases)]
         if not self._at:
             raise BackendUnavailable(f"no worker for all backends: {_listed(needed, needed)}")
-        self.to_come, self._rows = len(self._at), dict[str, Timed]()
+        self.to_come = len(self._at)
+        self._rows: dict[str, Timed] = {}
         headers = [header for header, _ in self._timed([()] * len(self._at))]
         self.header, *others = headers
         unlike = chain(*(timings.differences(self.header, header) for header in others))
         # In these, hosts may differ whose times are compared: others time the same in each round.
         if differing := {*unlike} - {"load", "memory", "platform"}:
             kinds = [_listed(timings.settings(one), sorted(differing)) for one in headers]
-            said = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
-            raise BackendUnavailable(said, "name in `resources` of a profile what alike hosts have")
+            message = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
+            hint = "name in `resources` of a profile what alike hosts have"
+            raise BackendUnavailable(message, hint)
 
     def _timed(self, shares: Sequence[Sequence[Case]]) -> Iterator[tuple[Bench, Rows]]:
-        addresses, _, *others = self._entry
-        jobs = [(addresses, share, *others) for share in shares]
+        """Time each share of the cases on its host; yield the header and the rows of each."""
+        jobs = [replace(self._request, cases=share) for share in shares]
         found = self._cluster.found(bench.at_a_host, jobs, at=self._at)
         return (one for one in found if isinstance(one, tuple))  # others are visits
 
@@ -695,14 +725,13 @@ class Hosts:
 
 
 @contextmanager
-def timed(
-    where: str, addresses: Sequence[str], cases: Sequence[Case], limits: Limits, *others: Any
-) -> Iterator[tuple[Bench, Hosts]]:
-    """A benchmark on the hosts of the cluster there, as `bench.entered` does it here."""
-    workers.check_company(cases, len(addresses) or len(DEFAULT))
-    settings = workers.chosen_backends(addresses, Path(), limits)
+def timed(where: str, request: bench.BenchRequest) -> Iterator[tuple[Bench, Hosts]]:
+    """A benchmark on the hosts of the cluster there, as `bench.entered` gives one here."""
+    addresses = request.addresses
+    workers.check_has_other_backends(request.cases, len(addresses) or len(DEFAULT))
+    settings = workers.chosen_backends(addresses, Path(), request.limits)
     with hired(where) as cluster:
-        hosts = Hosts(cluster, addresses, cases, limits, *others, settings)
+        hosts = Hosts(cluster, replace(request, settings=settings))
         yield hosts.header, hosts
 
 

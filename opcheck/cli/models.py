@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck import interrupt
-from opcheck.cli import options
+from opcheck.cli import console, options
+from opcheck.cli.files import OutputCommand
+from opcheck.cli.options import BackendOptions, ModelOptions
 from opcheck.errors import Exit, NodeError, UsageError, writing
 from opcheck.report.plain_text import one_line, plural
 
@@ -21,17 +24,30 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command(name="locate", cls=options.OutputCommand)
-@click.argument("path", type=click.Path(path_type=Path))
+@dataclass(frozen=True, kw_only=True)
+class LocateOptions:
+    """Options of `opcheck locate`."""
+
+    path: Path
+    backends: BackendOptions
+    model: ModelOptions
+    folder: Path | None
+
+
+@click.command(name="locate", cls=OutputCommand)
+@click.argument("path", type=options.PATH)
 @options.one_backend_options
 @options.model_options
-@options.declared(
-    "-o --output folder DIR: Write the node there: a case file, and a script without opcheck.",
-    folder={"type": _FOLDER},
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    type=_FOLDER,
+    help="Write the node there: a case file, and a script without opcheck.",
 )
-def locate(
-    path: Path, addresses: tuple[str, ...], folder: Path | None, inputs: Path | None, **given: Any
-) -> None:
+@options.takes(LocateOptions)
+def locate(given: LocateOptions) -> None:
     """Find the first node of a model that a backend computes wrongly.
 
     PATH is a model, or a folder of ONNX's test data with one. The backend is asked for the model
@@ -55,17 +71,26 @@ def locate(
     from opcheck.report import located as report
     from opcheck.session import Session
 
+    path = given.path
+    folder = given.folder
+    addresses = given.backends.addresses
     if len(addresses) > 1:
         raise UsageError(f"one backend at a time, not {' and '.join(addresses)}")
     (address,) = addresses
-    network = _network(path, given.pop("dims"), inputs)
-    with Session([address], **given) as session:
+    network = _network(path, given.model)
+    with Session(
+        [address], timeout=given.backends.timeout, memory_limit=given.backends.memory_limit
+    ) as session:
         session.connect()
         (backend,) = session.backends
         [found] = answers([(backend, located(network, backend.info))], interrupt.safe_place)
     if (whole := found.whole) and whole.verdict == "bad case":
         what = "sizes of --dim and numbers" if network.case.said else "numbers"
-        hint = None if inputs else f"the {what} that are made up may not fit: see also --inputs"
+        hint = (
+            None
+            if given.model.inputs
+            else f"the {what} that are made up may not fit: see also --inputs"
+        )
         raise UsageError(f"{path}: {whole.reason}", hint)
     again = ["opcheck", "locate", str(path), "-b", address, *network.case.said]
     if folder and found.wrong and found.wrong.right:
@@ -75,8 +100,8 @@ def locate(
         if not found.right_alone:
             again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
     elif folder:
-        options.tell(f"nothing is written to {folder}: no node is wrong by itself")
-    report.show(options.output(), found, backend.info, again)
+        console.note(f"nothing is written to {folder}: no node is wrong by itself")
+    report.show(console.stdout_console(), found, backend.info, again)
     wrong = []
     if found.failing:
         wrong.append(plural(len(found.failing), "wrong node"))
@@ -93,23 +118,23 @@ def locate(
             some = plural(found.suspected, "node")
             wrong.append(f"and the reason is in {some} that nobody judged, or in several together")
     if wrong or found.together:
-        options.end(Exit.NONCONFORMING, ", ".join(wrong))
+        console.print_and_exit(Exit.NONCONFORMING, ", ".join(wrong))
     is_judged = whole and whole.verdict in ("pass", "warn")
     if not is_judged and all(one.result.beyond for one in found.judged):
-        options.end(Exit.NOTHING_JUDGED, "no node was judged")
+        console.print_and_exit(Exit.NOTHING_JUDGED, "no node was judged")
     said = "; the model as a whole is not judged"
     if whole and is_judged:
         said = "; the model's answer is off, which is a warning" if whole.failure else ""
-    options.end(Exit.CONFORMS, f"no node is wrong{said}")
+    console.print_and_exit(Exit.CONFORMS, f"no node is wrong{said}")
 
 
-def _network(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Network":
+def _network(path: Path, given: ModelOptions) -> "Network":
     """The model; raises UsageError for a file without one of several nodes that can be fed."""
     from opcheck.execution.locate import Network
     from opcheck.model import GRAPH
     from opcheck.suite import load_all
 
-    case, *others = load_all((path,), dims, inputs=folder)
+    case, *others = load_all((path,), given.dims, inputs=given.inputs)
     if others:
         names = ", ".join(one_line(one.id) for one in (case, *others))
         hint = "name one model, and one of its data sets: MODEL.onnx --inputs DIR"
@@ -127,19 +152,36 @@ def _network(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Netwo
     return network
 
 
-@click.command(name="extract", cls=options.OutputCommand)
-@click.argument("path", type=click.Path(path_type=Path))
+@dataclass(frozen=True, kw_only=True)
+class ExtractOptions:
+    """Options of `opcheck extract`."""
+
+    path: Path
+    model: ModelOptions
+    folder: Path
+    profile: Path | None
+
+
+@click.command(name="extract", cls=OutputCommand)
+@click.argument("path", type=options.PATH)
 @options.model_options
-@options.declared(
-    """
-    -o --output folder DIR: The folder for the case files, one for each operator.
-    --profile FILE: A profile of ONNX Runtime: cases come by their share of the time.
-    """,
-    folder={"type": _FOLDER, "required": True},
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    type=_FOLDER,
+    required=True,
+    help="The folder for the case files, one for each operator.",
 )
-def extract(
-    path: Path, dims: dict[str, int], inputs: Path | None, folder: Path, profile: Path | None
-) -> None:
+@click.option(
+    "--profile",
+    metavar="FILE",
+    type=options.PATH,
+    help="A profile of ONNX Runtime: cases come by their share of the time.",
+)
+@options.takes(ExtractOptions)
+def extract(given: ExtractOptions) -> None:
     """Write the nodes of a model as case files: what a backend needs for this network.
 
     Nodes that ask the same are one case. Small constants are written out; of large ones and of
@@ -158,17 +200,18 @@ def extract(
     from opcheck.execution.locate import Extracted, extracted
     from opcheck.grouping import group_by
 
+    folder = given.folder
     if others := sorted(folder.glob("*.yaml")):
         raise UsageError(f"{folder} has case files already, such as {others[0].name}: name another")
-    network = _network(path, dims, inputs)
-    shares = _shares(profile) if profile else {}
+    network = _network(given.path, given.model)
+    shares = _shares(given.profile) if given.profile else {}
     found, left = extracted(network, shares)
     todo = [(snake(op.name), some) for op, some in group_by(found, lambda x: x.case.op).items()]
     written: list[Extracted] = []
     with writing(folder):
         for stem, some in todo:
             folder.mkdir(parents=True, exist_ok=True)
-            notes = [_note(one, with_share=profile is not None) for one in some]
+            notes = [_note(one, with_share=given.profile is not None) for one in some]
             if not (why := _refusal(folder / f"{stem}.yaml", [one.case for one in some], notes)):
                 written += some
             elif len(some) > 1:  # each in a file of its own: others are sound, or too many for one
@@ -178,14 +221,14 @@ def extract(
     names = {part.name for part in network.parts}
     rest = sum(share for name, share in shares.items() if name not in names)
     if round(rest, 2):
-        options.tell(f"{rest:.0%} of the time is of nodes of other names: fused?")
+        console.note(f"{rest:.0%} of the time is of nodes of other names: fused?")
     for name, why in left:
-        share = f", {shares.get(name, 0.0):.1%} of the time" if profile else ""
-        options.tell(f"left out: {one_line(name)}{share}: {one_line(why)}")
+        share = f", {shares.get(name, 0.0):.1%} of the time" if given.profile else ""
+        console.note(f"left out: {one_line(name)}{share}: {one_line(why)}")
     if not written:
-        options.end(Exit.NOTHING_JUDGED, "no node can be written as a case")
+        console.print_and_exit(Exit.NOTHING_JUDGED, "no node can be written as a case")
     nodes = plural(sum(len(one.names) for one in written), "node")
-    options.end(Exit.CONFORMS, f"{nodes} in {plural(len(written), 'case')} in {folder}")
+    console.print_and_exit(Exit.CONFORMS, f"{nodes} in {plural(len(written), 'case')} in {folder}")
 
 
 def _refusal(file: Path, cases: "Sequence[Case]", notes: Sequence[str]) -> str:

@@ -7,14 +7,16 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from opcheck import interrupt
-from opcheck.cli import options
+from opcheck.cli import console, options
+from opcheck.cli.files import OutputCommand, OutputPath, read_runs
 from opcheck.cli.group import Commands
+from opcheck.cli.options import CaseOptions
 from opcheck.errors import Exit, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
 
@@ -45,17 +47,31 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     return True
 
 
-@golden.command(name="write", cls=options.OutputCommand)
-@options.selection_options
-@options.declared(
-    """
-    -o --output folder DIR: The folder to be made.
-    --force: Replace a folder that this command wrote.
-    """,
-    folder={"type": options.OutputPath(_is_replaced), "required": True},
+@dataclass(frozen=True, kw_only=True)
+class GoldenWriteOptions:
+    """Options of `opcheck golden write`."""
+
+    cases: CaseOptions
+    folder: Path
+    force: bool
+    jobs: int | None
+
+
+@golden.command(name="write", cls=OutputCommand)
+@options.case_options
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    type=OutputPath(_is_replaced),
+    required=True,
+    help="The folder to be made.",
 )
+@click.option("--force", is_flag=True, help="Replace a folder that this command wrote.")
 @options.processes_option
-def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None:
+@options.takes(GoldenWriteOptions)
+def write(given: GoldenWriteOptions) -> None:
     """Write cases with their right answers, as ONNX's test data.
 
     What is written is the exact value of the operator's formula, correctly rounded. Where a case
@@ -76,12 +92,13 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     from opcheck.report.style import Numbers, new_table, put_all
     from opcheck.suite.load import check_case_files
 
-    check_case_files(selection["paths"], "golden write")
-    check_place(folder, force=force)
-    cases, said = options.chosen_cases(**selection)
-    with options.counted("writing", len(cases)) as each:
-        jobs = jobs or interrupt.processors()
-        written = write_cases(folder, cases, said, jobs, force=force, counted=each)
+    folder = given.folder
+    check_case_files(given.cases.paths, "golden write")
+    check_place(folder, force=given.force)
+    cases, said = options.chosen_cases(given.cases.paths, given.cases.selection)
+    with console.counted("writing", len(cases)) as each:
+        jobs = given.jobs or interrupt.processors()
+        written = write_cases(folder, cases, said, jobs, force=given.force, counted=each)
     # How a backend uses each folder's tests, where values come from, what is left out.
     folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
     for kind, duty in {
@@ -98,7 +115,7 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     for method, text in written.methods.items():
         if counts[method]:
             methods.add_row(method, f"{counts[method]:,}", text)
-    put_all(options.output(), folders, methods)
+    put_all(console.stdout_console(), folders, methods)
     left = [one for one in written.left_out if not one.wrong]
     if left:
         click.echo(f"left out, as the manifest tells in full: {len(left):,}")
@@ -112,21 +129,36 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
         click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
     wrong, count = len({one.case for one in mistakes}), len(written.cases)
     if not count and not wrong:
-        options.end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
+        console.print_and_exit(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
     written_cases, bad = (plural(n, "case is", "cases are") for n in (count, wrong))
     where = f"{written_cases} in {folder}" if count else "nothing was written"
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    options.end(code, f"{f'{bad} wrong; ' if wrong else ''}{where}")
+    console.print_and_exit(code, f"{f'{bad} wrong; ' if wrong else ''}{where}")
 
 
-@click.command(name="pack", cls=options.OutputCommand)
+@dataclass(frozen=True, kw_only=True)
+class PackOptions:
+    """Options of `opcheck pack`."""
+
+    run_path: Path
+    folder: Path
+    out: Path
+
+
+@click.command(name="pack", cls=OutputCommand)
 @click.argument("run_path", type=options.PATH, metavar="RUN")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@options.declared(
-    "-o --output out FILE: The package, a zip file.",
-    out={"type": options.OutputPath(), "required": True},
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    metavar="FILE",
+    type=OutputPath(),
+    required=True,
+    help="The package, a zip file.",
 )
-def pack(run_path: Path, folder: Path, out: Path) -> None:
+@options.takes(PackOptions)
+def pack(given: PackOptions) -> None:
     """Put a stored run and its outputs into one file, with checksums.
 
     RUN is of one backend, and FOLDER what `--save-outputs` kept of it. Whoever gets the package
@@ -142,7 +174,9 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
     from opcheck.execution.saving import check_foreign
     from opcheck.graph import folders
 
-    (run,) = options.read_runs(run_path)
+    run_path = given.run_path
+    folder = given.folder
+    (run,) = read_runs(run_path)
     try:
         origin = folders.read_origin(folder)
     except ValueError as error:
@@ -156,18 +190,29 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
     files = {_RUN: run_path}
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
         files[f"{_OUTPUTS}/{path.relative_to(folder).as_posix()}"] = path
-    with writing(out), zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
+    with writing(given.out), zipfile.ZipFile(given.out, "w", zipfile.ZIP_DEFLATED) as package:
         for name, path in files.items():
             package.write(path, name)
         sums = (f"{_digest(path)}  {name}\n" for name, path in files.items())
         package.writestr(_SUMS, "".join(sums))
-    options.end(Exit.CONFORMS, f"{plural(len(run.records), 'result')} of {info} in {out}")
+    console.print_and_exit(
+        Exit.CONFORMS, f"{plural(len(run.records), 'result')} of {info} in {given.out}"
+    )
 
 
-@click.command(name="verify", cls=options.OutputCommand)
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """Options of `opcheck verify`."""
+
+    package: Path
+    paths: tuple[Path, ...]
+
+
+@click.command(name="verify", cls=OutputCommand)
 @click.argument("package", type=options.PATH)
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
-def verify(package: Path, paths: tuple[Path, ...]) -> None:
+@options.paths_argument
+@options.takes(VerifyOptions)
+def verify(given: VerifyOptions) -> None:
     """Judge again what somebody handed in: a package that `opcheck pack` wrote.
 
     Its checksums must hold, and its cases be those here: the shipped ones, or those in PATH. Each
@@ -188,11 +233,12 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     from opcheck.model import Verdict
     from opcheck.suite import Selection, case_digest, load_all
 
+    package = given.package
     alone = confirmed = 0
     wrong = []
     with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
         _unpack(package, Path(place))
-        (run,) = options.read_runs(Path(place) / _RUN)
+        (run,) = read_runs(Path(place) / _RUN)
         info, *others = run.header.backends
         if others:
             why = "this is no package of opcheck: its run is of several backends"
@@ -200,14 +246,16 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
         there = run.header.environment
         click.echo(f"{info} on {there.platform}, by opcheck {there.opcheck}, {run.header.started}")
         ops = tuple({record.op.name for record in run.records})
-        here = {case.id: case for case in load_all(paths, None, Selection(ops=ops, level="deep"))}
+        here = {
+            case.id: case for case in load_all(given.paths, None, Selection(ops=ops, level="deep"))
+        }
         pairs = [(here.get(one.case), one.digest) for one in run.records]
         known = [case for case, digest in pairs if case and case_digest(case) == digest]
         old = {one.case: without_ledgers(one, as_found=True) for one in run.records}
         apart = sorted(old.keys() - {case.id for case in known})
         address = f"saved:{Path(place) / _OUTPUTS}"
         results = api.run(known, [address], shipped_ledgers=False) if known else ()
-        with options.counted("judging again", len(known)) as each:
+        with console.counted("judging again", len(known)) as each:
             for new in each(results):
                 was = old[new.case]
                 lasting = Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE, new.verdict
@@ -224,12 +272,12 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     click.echo(f"{plural(confirmed, 'verdict')} confirmed, {alone:,} as handed in")
     if apart:
         said = f"{plural(len(apart), 'case')} are not those here: {few(apart, 3)}"
-        options.end(Exit.UNUSABLE, said)
+        console.print_and_exit(Exit.UNUSABLE, said)
     if wrong:
-        options.end(Exit.NONCONFORMING, f"{plural(len(wrong), 'verdict')} not confirmed")
+        console.print_and_exit(Exit.NONCONFORMING, f"{plural(len(wrong), 'verdict')} not confirmed")
     if not confirmed:
-        options.end(Exit.NOTHING_JUDGED, "nothing could be judged again")
-    options.end(Exit.CONFORMS, "the verdicts are confirmed")
+        console.print_and_exit(Exit.NOTHING_JUDGED, "nothing could be judged again")
+    console.print_and_exit(Exit.CONFORMS, "the verdicts are confirmed")
 
 
 def _digest(path: Path) -> str:

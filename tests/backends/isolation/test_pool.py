@@ -94,9 +94,9 @@ def test_what_ends_between_two_questions_is_no_fault_of_either_and_yet_told(faul
     first, second = questions(f"a__{fault}", "b")
     with pool_of("Faulty") as pool:
         [before] = replies(pool, [first])
-        look_until(pool, lambda: pool.accidents)
+        look_until(pool, lambda: pool.idle_deaths)
         [after] = replies(pool, [second])
-        [accident] = pool.accidents
+        [accident] = pool.idle_deaths
     assert accident.startswith(f"its process ended between questions: {told}")
     assert right(first, before.outcome)
     assert right(second, after.outcome)
@@ -135,7 +135,7 @@ def test_three_processes_in_a_row_that_end_unasked_are_enough():
     asked = questions("a", "b", "c")
     with pool_of("Deaf") as pool:
         found = replies(pool, asked)
-        assert pool.accidents == {"its process ended between questions: exited with status 0": 3}
+        assert pool.idle_deaths == {"its process ended between questions: exited with status 0": 3}
         # All that comes then is told at once, though it be much.
         assert all(pool.ask(question) and pool.has_room for question in asked * 9)
         start = time.monotonic()
@@ -409,7 +409,7 @@ def test_a_backend_that_forks_while_it_starts_is_one_backend():
     asked = questions("a", "b", "c")
     with pool_of("ForksAtStart") as pool:
         found = replies(pool, asked)
-        assert not pool.accidents
+        assert not pool.idle_deaths
     assert [type(reply.outcome) for reply in found] == [Produced] * 3
 
 

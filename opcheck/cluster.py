@@ -221,12 +221,17 @@ def judge_chunk(run: Judge, recorder: Recorder) -> list[JudgedAnswer]:
 
 
 def difference(first: BackendInfo, other: BackendInfo) -> str:
-    """Say in what a backend on a worker is another than the `first` that was found, or nothing."""
+    """Return how the backend of a worker differs from the `first` one connected, "" if it does not.
+
+    Digests of files that only one of them has are not compared.
+    """
     if first != other:
         return f"{other.address} is {other}, and {first} elsewhere"
     common = first.made_of.keys() & other.made_of.keys()
     unlike = sorted(name for name in common if first.made_of[name] != other.made_of[name])
-    return f"{other.address} has other files than elsewhere: {', '.join(unlike)}" * bool(unlike)
+    if unlike:
+        return f"{other.address} has other files than elsewhere: {', '.join(unlike)}"
+    return ""
 
 
 def remote(info: BackendInfo) -> InProcess:

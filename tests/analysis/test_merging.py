@@ -203,6 +203,17 @@ def test_a_case_that_is_another_in_one_run_is_refused() -> None:
     assert first.startswith("run 1 has another case 'Hardmax/first_of_ties")
 
 
+def test_a_case_at_another_place_in_one_run_is_refused() -> None:
+    """The order of the whole would depend on which part is first."""
+    run = part(["bolt"])
+    first, second, *others = run.records
+    swapped = (replace(first, place=second.place), replace(second, place=first.place), *others)
+    lines = refusal(part(["acme"]), replace(run, records=swapped))
+    assert len(lines) == 2
+    assert first.case in lines[0]
+    assert second.case in lines[1]
+
+
 def test_everything_that_is_wrong_is_told() -> None:
     wrong = of_opcheck("0.2", part(["acme"], strict=True, suite=Suite("other", CASES)))
     assert len(refusal(WHOLE, wrong)) == 4

@@ -294,6 +294,18 @@ def test_a_power_that_vanishes_and_constants_around_an_array_have_no_error() -> 
     assert [*(padded.settled().e > 0)] == [False, True, False]
 
 
+def test_padding_keeps_the_error_that_elements_have_in_common() -> None:
+    # A sum of 64 in float32 may be off by 63 roundings of its size, and each quotient with it.
+    # NegativeLogLikelihoodLoss pads such quotients if Softmax comes before it in a model.
+    def padded_quotients(x: Any) -> Any:
+        return xp.pad(x / xp.sum(x, axis=1, keepdims=True), ((0, 0), (0, 1)))
+
+    padded = on_bounds(padded_quotients, [np.ones((1, 64))]).settled()
+    roundings = padded.e[0] / (2.0**-24 / 64)
+    assert (roundings[:64] > 62).all()
+    assert roundings[64] == 0
+
+
 def test_what_leaves_the_range_between_is_lost_and_stays_so() -> None:
     x = np.array([[1e30, 1.0], [1e-30, 1.0]])
     for formula in (

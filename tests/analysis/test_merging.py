@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.analysis import merge, outcome
 from opcheck.errors import Exit, UsageError
@@ -68,7 +68,6 @@ def test_shards_are_joined_whatever_their_order_and_one_run_is_a_whole() -> None
         assert (whole.header, whole.records, lacks) == (WHOLE.header, WHOLE.records, ())
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_whatever_is_parted_can_be_joined(data: st.DataObject) -> None:
     parts = []

@@ -124,7 +124,7 @@ def test_an_unknown_command_is_told(run, words, told):
     assert told in found.stderr.replace("No such option: --nope", "No such option '--nope'")
 
 
-@pytest.mark.usefixtures("fresh_workers")
+@pytest.mark.fresh_workers
 @pytest.mark.parametrize(
     ("backend", "package", "hint"),
     [

@@ -24,6 +24,8 @@ from tests.asking import wait_until
 from tests.cli.conftest import environment
 from tests.cli.test_judges import CASES, answers
 
+pytestmark = pytest.mark.processes
+
 BACKENDS = """
 import os, pathlib, signal, time
 import psutil
@@ -100,6 +102,7 @@ def verdicts(found):
     return {one["case"].partition("/")[2]: one["verdict"] for one in records[1:-1]}
 
 
+@pytest.mark.seconds(12)
 def test_workers_find_what_one_process_finds(run, workers):
     words = "run --op Hardmax --op Relu --level smoke -b reference -b onnxruntime --format json"
     one = run(*words.split())
@@ -126,6 +129,7 @@ def test_causes_ledgers_and_comparisons_of_backends_are_those_of_one_process(
     assert found == ["pass", "unexpected pass", "pass", "pass"]
 
 
+@pytest.mark.seconds(12)
 def test_cells_and_mutants_are_those_of_one_process(run, workers):
     support = "support --op Hardmax -b reference -b onnxruntime --format json"
     require = "support --op Hardmax -b onnxruntime --require Hardmax"

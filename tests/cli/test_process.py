@@ -19,7 +19,11 @@ from tests.asking import wait_until
 from tests.cli.conftest import environment
 from tests.cli.fakes import RUNNING
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals"),
+    pytest.mark.processes,
+    pytest.mark.starts_early,
+]
 
 #: In processes of their own, as what users write is.
 SLOW, RIGHT, NARROW, LAST_OF_TIES, UNSTEADY = (

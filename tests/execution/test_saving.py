@@ -32,6 +32,8 @@ from tests.hardmax import Hardmax
 from tests.inline import Inline, judge_all, judged
 from tests.miniatures import Fake, Refused, answering, refusing
 
+pytestmark = pytest.mark.reads_all_suites
+
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
 FAKE = BackendInfo("fake", "fake", "1.0")
 QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}

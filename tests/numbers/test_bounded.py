@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck import numbers as xp, opset
 from opcheck.dtypes import DTYPES
@@ -19,6 +19,7 @@ from opcheck.numbers.bounded import Bounded, bounded
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import Faulty
 from tests.bounds import arithmetic as ar
+from tests.examples import examples
 from tests.expecting import of_type
 from tests.numbers.machine import Machine, Sloppy
 
@@ -143,7 +144,7 @@ def used(formula, inputs, machine, arithmetic=FLOAT32, dtype=np.float32):
 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
 @pytest.mark.parametrize("name", FORMULAS)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(
     st.integers(0, 2**32),
     st.sampled_from([0.01, 1.0, 1.0, 30.0]),
@@ -347,7 +348,7 @@ LEAVING: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", LEAVING)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32), st.sampled_from([1e-19, 1e-10, 1e10, 1e19, 1e38]), st.booleans())
 def test_no_finite_result_leaves_the_bound_and_no_other_comes_of_what_is_not_lost(
     name: str, seed: int, scale: float, flushes: bool

@@ -21,6 +21,8 @@ from opcheck.suite import load_bench
 from opcheck.timing import Ratio, ratio
 from tests.execution.bench.suite import CASES, SPINNING
 
+pytestmark = [pytest.mark.processes, pytest.mark.starts_early]
+
 
 @contextmanager
 def entrants(addresses: Sequence[str], processes: int = 1) -> Iterator[list[Entrant]]:

@@ -75,7 +75,7 @@ _unlisted: list[str] = []
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse a gate that leaves tests out, in each of its processes."""
     if PART is not None and config.option.markexpr:
-        raise pytest.UsageError("the gate asks all tests of its part: -m is for others")
+        raise pytest.UsageError("the gate runs all tests of its part: leave -m out")
     if PART not in (None, "whole", *map(str, range(1, PARTS + 1))):
         raise pytest.UsageError(f"OPCHECK_PART is 1 to {PARTS}, or whole, not {PART!r}")
 
@@ -83,7 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header() -> str | None:
     if PART in (None, "whole"):
         return None
-    return f"part {PART} of {PARTS} of what is marked gate or mutation: .ci/whole asks all"
+    return f"part {PART} of {PARTS} of what is marked gate or mutation: .ci/whole runs all"
 
 
 def _of_part(

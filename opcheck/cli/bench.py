@@ -162,27 +162,33 @@ _measuring_options = options.compose(
     ),
     click.option(
         "--threads",
+        metavar="N",
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
-        help="Of a backend.",
+        help="Threads per backend.",
     ),
     click.option(
         "--workers",
         metavar="N",
         type=click.IntRange(min=3),
-        help="Processes of each backend; each has its own luck with memory.  [default: 5]",
+        help="Processes per backend; memory layout differs between processes.  [default: 5]",
     ),
-    click.option("--seconds", type=options.SECONDS, help="At most for a case.  [default: 20]"),
+    click.option(
+        "--seconds",
+        metavar="SECONDS",
+        type=options.SECONDS,
+        help="Time limit per case.  [default: 20]",
+    ),
     click.option("--cold", is_flag=True, help="Empty the processor's caches before every call."),
-    click.option("--quick", is_flag=True, help="A first look: few rounds, wide intervals."),
+    click.option("--quick", is_flag=True, help="Measure less: few rounds, wide intervals."),
 )
 _gate_options = options.compose(
     click.option(
         "--save",
         metavar="FILE",
         type=OutputPath(dir_okay=False),
-        help="Keep all samples, as JSON lines.",
+        help="Save all samples, as JSON lines.",
     ),
     click.option(
         "--baseline",
@@ -194,13 +200,13 @@ _gate_options = options.compose(
         "--max-regression",
         metavar="SHARE",
         type=options.SHARE,
-        help="How much slower is too slow: than the backend that --base names, 2% or more, or than"
-        " a --baseline, 3% or more.  [default: 5% with --baseline]",
+        help="Exit with 3 if slower by more than SHARE: than the backend of --base (2% or more), or"
+        " than --baseline (3% or more).  [default: 5% with --baseline]",
     ),
     click.option(
         "--unclear",
         type=click.Choice(["fail", "pass"]),
-        help="What a row makes of a gate that may be too slow or not, exit code 5 or none."
+        help="Outcome for rows whose interval spans the limit: exit with 5, or pass."
         "  [default: fail where no row is clear]",
     ),
     click.option(
@@ -208,7 +214,7 @@ _gate_options = options.compose(
         metavar="OLD NEW",
         type=_SAVED,
         nargs=2,
-        help="Compare two saved benchmarks, and measure nothing.",
+        help="Compare two saved benchmarks; measure nothing.",
     ),
 )
 
@@ -221,28 +227,28 @@ _gate_options = options.compose(
 @_gate_options
 @options.takes(BenchOptions)
 def command(given: BenchOptions) -> NoReturn:
-    """Time backends against each other, on cases that they answer rightly.
+    """Time backends against each other, on cases they answer correctly.
 
-    PATH is a case file or a folder of them: what stands in its list `bench` is timed, or its cases
-    if it has none. Without PATH, the shipped suites' lists. Whoever fails a case gets no time for
-    it, and the table says why. Backends take turns in random order, each with several processes, so
+    PATH is a case file or a folder of them. Its list `bench` is timed, or its cases if it has none;
+    without PATH, the lists of the shipped suites. A backend that fails a case is not timed on it,
+    and the table shows why. Backends take turns in random order, each with several processes, so
     that what disturbs the machine disturbs all of them.
 
     \b
     opcheck bench -b numpy -b onnxruntime --quick      a first look at the shipped suites
     opcheck bench --op Softmax -k maps                 some cases on the default backends
     opcheck bench my.yaml -b old -b new --base old     two builds, as opcheck.toml names them
-    opcheck bench my.yaml -b old -b new --base old --max-regression 5%    a gate, the best one
-    opcheck bench --save today.jsonl                   keep the samples
-    opcheck bench --baseline main.jsonl --max-regression 5%    a gate where the old build is gone
+    opcheck bench my.yaml -b old -b new --base old --max-regression 5%    the best gate
+    opcheck bench --save today.jsonl                   save the samples
+    opcheck bench --baseline main.jsonl --max-regression 5%    a gate without the old build
     opcheck bench --compare monday.jsonl tuesday.jsonl
     opcheck report monday.jsonl                        the table once more
 
-    Two builds on one machine are compared best by naming both with -b: what disturbs the machine
-    disturbs both. Saved benchmarks are compared by a fixed piece of work and a copy that were timed
-    in the same rounds; that gate sees slowdowns by some 7 %, or by 15 % in one row.
+    To compare two builds on one machine, name both with -b: what disturbs the machine disturbs
+    both. Saved benchmarks are compared by a fixed piece of work and a copy that were timed in the
+    same rounds; that gate sees slowdowns of about 7 %, or of 15 % in one row.
 
-    Ctrl-C ends it after the round at hand, and what was measured is shown and kept.
+    Ctrl-C ends it after the current round; what was measured is shown and saved.
 
     On a cluster, one worker of each host times a share of the cases. Hosts must be alike.
 

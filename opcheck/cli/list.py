@@ -41,19 +41,19 @@ class ListOptions:
 @click.option(
     "--clauses",
     is_flag=True,
-    help="The sentences of the specification instead, each with the cases that test it.",
+    help="List the sentences of the specification instead, each with the cases that test it.",
 )
 @click.option(
     "--operators",
     is_flag=True,
-    help="All operators instead, with their versions and how many of their cells, a version with a"
-    " type, the shipped suites judge; of other options it takes --op and --format.",
+    help="List all operators instead, with their versions and how many of their cells (a version"
+    " with a type) the shipped suites judge. Combines only with --op and --format.",
 )
 @click.option(
     "--save-questions",
     metavar="DIR",
     type=options.PATH,
-    help="Write models and inputs, for a machine that has no opcheck.",
+    help="Write models and inputs, for a machine without opcheck.",
 )
 @format_option("json")
 @options.takes(ListOptions)
@@ -63,12 +63,12 @@ def command(given: ListOptions) -> None:
     \b
     opcheck list --op Hardmax --opset 13 -k 'ties and float32'
     opcheck list my.yaml && echo "my.yaml is well formed"
-    opcheck list --operators              which operators are judged, and which not, and why
-    opcheck list --clauses --op Hardmax   which sentences of its text are tested, and how
-    opcheck list --clauses my.yaml        the same of any ONNX operator, for my cases
+    opcheck list --operators              which operators are judged, and why others are not
+    opcheck list --clauses --op Hardmax   how the sentences of its text are tested
+    opcheck list --clauses my.yaml        the same for my cases, of any ONNX operator
     opcheck list my.yaml --save-questions DIR && ./device DIR && opcheck run my.yaml -b saved:DIR
 
-    Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
+    Exit codes: 0 listed, 2 a case file is invalid (all problems are listed), 5 no case matches.
     """
     from opcheck.clauses import check_files, survey
     from opcheck.report import listing
@@ -148,16 +148,17 @@ class MutateOptions:
 @click.option("--mutant", "mutants", metavar="NAME", multiple=True, help="Only this mutant.")
 @options.processes_option
 @options.cluster_option
-@click.option("-v", "--verbose", is_flag=True, help="Also what kills each, and every argument.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Also print what kills each mutant, and every argument."
+)
 @options.takes(MutateOptions)
 def mutate(given: MutateOptions) -> None:
     """Show which mutants the cases kill, and which survive.
 
-    Everything that somebody could get wrong about an operator is made a backend, once for each
-    version and element type that the cases are about; once for each version if it accepts what is
-    invalid and leaves the rest alone. A mutant is killed if a case of rule `must` fails because
-    of it. For one that survives your cases, a shipped case that kills it is named. Operators that
-    opcheck's engine does not know have no mutants.
+    A mutant is a backend with one likely mistake. There is one for each version and element type
+    of the cases; one for each version if the mistake is only to accept invalid models. A mutant is
+    killed if a case of rule `must` fails because of it. If a mutant survives your cases, a shipped
+    case that kills it is named. Operators that opcheck's engine lacks have no mutants.
 
     \b
     opcheck mutate                               the shipped suites
@@ -165,8 +166,8 @@ def mutate(given: MutateOptions) -> None:
     opcheck mutate --op Hardmax --opset 13 --mutant last_of_ties
 
     Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, 2
-    wrong usage or case file, 4 the cluster could not be used, 5 no case of an operator that
-    opcheck's engine knows.
+    wrong usage or case file, 4 the cluster could not be used, 5 opcheck's engine has no operator of
+    these cases.
     """
     from opcheck.execution import mutate as work
     from opcheck.model import Fate, Power
@@ -246,12 +247,12 @@ class BackendsOptions:
     "--timeout",
     metavar="SECONDS",
     type=options.SECONDS,
-    help=f"How long a backend may take to start.  [default: {PATIENCE:g}]",
+    help=f"Time limit for a backend to start.  [default: {PATIENCE:g}]",
 )
 @format_option("json")
 @options.takes(BackendsOptions)
 def backends(given: BackendsOptions) -> None:
-    """Show the backends there are, or those at ADDRESS: which can be used here, and what the
+    """Show the available backends, or those at ADDRESS: which can be used here, and what the
     others need.
 
     \b
@@ -259,8 +260,8 @@ def backends(given: BackendsOptions) -> None:
     opcheck backends openvino:GPU           whether this one can be used
     opcheck backends --format json          a line of JSON for each backend
 
-    Each is started in a process of its own, as for a run. `opcheck support` shows which operators
-    they have.
+    Each backend is started in a process of its own, as for a run. `opcheck support` shows which
+    operators it has.
 
     Exit codes: 0 all is shown, 2 wrong usage, 4 a backend at an ADDRESS cannot be used.
     """
@@ -305,14 +306,14 @@ class SupportOptions:
 @click.option(
     "--require",
     metavar="CELLS",
-    help="What must be right, if with a warning, as 'Conv, MatMul@13+, *:float32': of an operator"
-    " or all, the version in force at an opset (or the later ones too), with a type.",
+    help="Cells that must be right (warnings are allowed), as 'Conv, MatMul@13+, *:float32': an"
+    " operator or all, at an opset (+ for later versions too), of a type.",
 )
 @click.option(
     "--timeout",
     metavar="SECONDS",
     type=options.SECONDS,
-    help=f"How long a backend may take to start, and for a model.  [default: {PATIENCE:g}, for a"
+    help=f"Time limit for a backend to start, and for a model.  [default: {PATIENCE:g}, for a"
     " model also as the backend's profile says]",
 )
 @options.cluster_option
@@ -323,14 +324,14 @@ def support(given: SupportOptions) -> None:
 
     \b
     opcheck support -b onnxruntime                   cells that are not right, and why
-    opcheck support -b npu:0 -b onnxruntime          one beside the other
+    opcheck support -b npu:0 -b onnxruntime          both, side by side
     opcheck support -b npu:0 --require '*@13+:float32'   a gate
     opcheck support -b npu:0 --format html > npu.html    every cell
     opcheck support net -b npu:0                     what the cases in a folder use
 
-    A few small models of the shipped suites are asked of each cell, or the cases of PATH but those
-    with an oracle; with --require only of the operators that it names, unless --op says others. No
-    ledger excuses a wrong answer. Without -b: the backends of `opcheck run`.
+    Each cell is tested by a few small models of the shipped suites, or by the cases of PATH that
+    name no oracle. With --require, only the operators that it names are tested, unless --op names
+    others. No ledger excuses a wrong answer. Without -b: the backends of `opcheck run`.
 
     Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend or the
     cluster could not be used.

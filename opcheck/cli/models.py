@@ -44,16 +44,16 @@ class LocateOptions:
     "folder",
     metavar="DIR",
     type=_FOLDER,
-    help="Write the node there: a case file, and a script without opcheck.",
+    help="Write the node there: a case file, and a script that needs no opcheck.",
 )
 @options.takes(LocateOptions)
 def locate(given: LocateOptions) -> None:
     """Find the first node of a model that a backend computes wrongly.
 
-    PATH is a model, or a folder of ONNX's test data with one. The backend is asked for the model
-    with its tensors as outputs, and each node is judged on the backend's own inputs to it, so that
-    no earlier error counts against it. If no node is wrong and the answer is, the backend computes
-    some nodes together: the first of them is named. Nodes of operators that opcheck does not know
+    PATH is a model, or a folder of ONNX's test data with one. The backend runs the model with
+    all tensors as outputs, and each node is judged on the backend's own inputs to it, so that no
+    earlier error counts against it. If the answer is wrong but no node is, the backend computes
+    some nodes together: the first of them is named. Nodes of operators that opcheck's engine lacks
     are left out, and counted.
 
     \b
@@ -89,7 +89,7 @@ def locate(given: LocateOptions) -> None:
         hint = (
             None
             if given.model.inputs
-            else f"the {what} that are made up may not fit: see also --inputs"
+            else f"the {what} that are generated may not fit: see also --inputs"
         )
         raise UsageError(f"{path}: {whole.reason}", hint)
     again = ["opcheck", "locate", str(path), "-b", address, *network.case.said]
@@ -116,7 +116,9 @@ def locate(given: LocateOptions) -> None:
             wrong.append("which a node with a warning may explain")
         elif unnamed and found.suspected:
             some = plural(found.suspected, "node")
-            wrong.append(f"and the reason is in {some} that nobody judged, or in several together")
+            wrong.append(
+                f"and the reason is in {some} that were not judged, or in several together"
+            )
     if wrong or found.together:
         console.print_and_exit(Exit.NONCONFORMING, ", ".join(wrong))
     is_judged = whole and whole.verdict in ("pass", "warn")
@@ -140,7 +142,7 @@ def _network(path: Path, given: ModelOptions) -> "Network":
         hint = "name one model, and one of its data sets: MODEL.onnx --inputs DIR"
         raise UsageError(f"{path} has {1 + len(others)} models or data sets: {names:.200}", hint)
     if case.op != GRAPH or not case.model:
-        raise UsageError(f"{path} is no model of several nodes", "opcheck run judges one node")
+        raise UsageError(f"{path} is not a model of several nodes", "opcheck run judges one node")
     if case.beyond:
         raise UsageError(f"{path}: {case.beyond}")
     try:
@@ -172,24 +174,24 @@ class ExtractOptions:
     metavar="DIR",
     type=_FOLDER,
     required=True,
-    help="The folder for the case files, one for each operator.",
+    help="Folder for the case files, one for each operator.",
 )
 @click.option(
     "--profile",
     metavar="FILE",
     type=options.PATH,
-    help="A profile of ONNX Runtime: cases come by their share of the time.",
+    help="Profile that ONNX Runtime wrote: cases are sorted by their share of the time.",
 )
 @options.takes(ExtractOptions)
 def extract(given: ExtractOptions) -> None:
     """Write the nodes of a model as case files: what a backend needs for this network.
 
-    Nodes that ask the same are one case. Small constants are written out; of large ones and of
-    what other nodes compute there is the range, from which numbers are made up.
+    Equal nodes are one case. Small constants are written out; of large ones, and of what other
+    nodes compute, only the range is written, from which data is generated.
 
     \b
     opcheck extract model.onnx --dim batch=1 -o net
-    opcheck run net -b mine                       is it right on what the network uses?
+    opcheck run net -b mine                       is it right on this network's nodes?
     opcheck bench net -b mine -b onnxruntime      and fast?
     opcheck support net -b mine                   by operator, version and type
 
@@ -274,7 +276,7 @@ def _shares(profile: Path) -> dict[str, float]:
                 found[node] = found.get(node, 0.0) + time
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         said = f": {error}" if isinstance(error, OSError | ValueError | RecursionError) else ""
-        raise UsageError(f"{profile} is no profile of ONNX Runtime{said}") from None
+        raise UsageError(f"{profile} is not a profile of ONNX Runtime{said}") from None
     if not (total := sum(found.values())):
         raise UsageError(f"{profile} has no times of nodes")
     return {name: time / total for name, time in found.items()}

@@ -57,7 +57,7 @@ class Amount(click.FloatRange):
         if text != plain:
             number /= self.in_one
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no {self.what}.", param, ctx)
+            self.fail(f"{value!r} is not a {self.what}.", param, ctx)
         return float(super().convert(number, param, ctx))
 
 
@@ -156,7 +156,13 @@ case_options = compose(
         multiple=True,
         help="Only this case, or those of a pattern such as 'Softmax/*'.",
     ),
-    click.option("-k", "keywords", metavar="EXPR", default="", help="Words, and, or, not, ( )."),
+    click.option(
+        "-k",
+        "keywords",
+        metavar="EXPR",
+        default="",
+        help="Select by an expression, as in pytest: 'ties and not nan'.",
+    ),
     op_option,
     click.option(
         "--opset",
@@ -174,7 +180,7 @@ case_options = compose(
         type=_LEVEL,
         default="core",
         show_default=True,
-        help="How much: smoke is part of core, core of deep.",
+        help="Number of cases: smoke < core < deep.",
     ),
 )
 
@@ -205,13 +211,13 @@ dim_option = click.option(
     metavar="NAME=N",
     multiple=True,
     callback=_sizes_by_name,
-    help="A size that a .onnx model leaves open, by its name or as INPUT[AXIS]. Repeatable.",
+    help="Size that a .onnx model leaves open, by its name or as INPUT[AXIS]. Repeatable.",
 )
 inputs_option = click.option(
     "--inputs",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Feed a model these files, NAME.npy or input_0.pb …, and no numbers made up.",
+    help="Feed a model these files, NAME.npy or input_0.pb …, instead of generated data.",
 )
 model_options = compose(dim_option, inputs_option)
 
@@ -226,7 +232,12 @@ class BackendOptions:
 
 
 backends_option = click.option(
-    "-b", "--backend", "addresses", metavar="ADDRESS", multiple=True, help="Repeatable."
+    "-b",
+    "--backend",
+    "addresses",
+    metavar="ADDRESS",
+    multiple=True,
+    help="Backend to test; repeatable (see `opcheck backends`).",
 )
 _one_backend_option = click.option(
     "-b",
@@ -242,14 +253,14 @@ _limit_options = compose(
         "--timeout",
         metavar="SECONDS",
         type=SECONDS,
-        help="How long a backend may take for a case that does not ask for more."
+        help="Time limit of a case that states none of its own."
         "  [default: as the backend's profile says, or 30]",
     ),
     click.option(
         "--memory-limit",
         metavar="SIZE",
-        help="How much memory a process of a backend may take, such as 2GiB; opcheck's copies of"
-        " the case's data are part of it.  [default: as the backend's profile says, or any]",
+        help="Memory limit of each process of a backend, such as 2GiB, including opcheck's copies"
+        " of the case's data.  [default: as the backend's profile says, or any]",
     ),
 )
 backend_options = compose(backends_option, _limit_options)
@@ -261,12 +272,12 @@ processes_option = click.option(
     "--jobs",
     metavar="N",
     type=COUNT,
-    help="Processes.  [default: one a processor]",
+    help="Number of processes.  [default: one per processor]",
 )
 cluster_option = click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="On the workers of dask.distributed there; local:4 starts four here.",
+    help="Work on the dask.distributed cluster at this address; local:4 starts four workers here.",
 )
 
 
@@ -279,12 +290,12 @@ class PrettyOptions:
 
 
 pretty_options = compose(
-    click.option("-q", "--quiet", is_flag=True, help="Only the summary, no failure in full."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only the summary."),
     click.option(
         "-v",
         "--verbose",
         count=True,
-        help="Every table in full; -vv: every failure, warning and known failure too.",
+        help="Print every table in full; -vv: also every failure, warning and known failure.",
     ),
 )
 out_option = click.option(
@@ -293,7 +304,7 @@ out_option = click.option(
     "out",
     metavar="PATH",
     type=OutputPath(),
-    help="A file to write to, in place of standard output.",
+    help="File to write to, instead of standard output.",
 )
 
 

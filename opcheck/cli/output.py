@@ -1,7 +1,4 @@
-"""A run as `opcheck run` asks for it: its ledgers, its part of the cases, its output and files.
-
-Output is results while the run lasts, and the reports at its end.
-"""
+"""What `opcheck run` reads and writes: ledgers, the cases to run, its output and reports."""
 
 import io
 import os
@@ -155,7 +152,7 @@ class _File:
                 if not os.path.samestat(stat, self.target.path.stat()):
                     raise OSError("another file was put in its place meanwhile")
                 if S_ISREG(stat.st_mode) and stat.st_size != self.size:
-                    raise OSError("somebody else changed it meanwhile")
+                    raise OSError("another process changed it meanwhile")
                 self.raw.close()
             except OSError as error:
                 self._fail(error)
@@ -321,7 +318,7 @@ class Ledgers:
         )
         if revision:
             if target and not target.is_unchanged():
-                note(f"{path}: not updated, because somebody else changed it meanwhile")
+                note(f"{path}: not updated, because another process changed it meanwhile")
                 return []
             try:
                 write_text(path, _revised_text(path, target, backend, revision))
@@ -390,10 +387,10 @@ class CaseFilter:
             return cases, description
         there = [info.address for info in run.header.backends]
         if not {*there} & {*addresses}:
-            message = f"--last-failed {path}: no backend of this run took part in it"
+            message = f"--last-failed {path}: it has no result of a backend of this run"
             raise UsageError(message, f"it has {', '.join(map(repr, there))}")
         if not run.complete:
-            note(f"{path} is incomplete: more may fail than did there")
+            note(f"{path} is incomplete: more cases may fail than it has")
         red = reds_of(run.header)
         failed = {
             record.case

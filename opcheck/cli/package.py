@@ -28,7 +28,7 @@ _DAMAGE = (zlib.error, zipfile.BadZipFile)
 
 @click.group(name="golden", cls=Commands)
 def golden() -> None:
-    """Write test data with the right answers in it.
+    """Write test data with right answers.
 
     \b
     opcheck golden write -o golden        the shipped suites, in the layout of ONNX's test data
@@ -66,7 +66,7 @@ class GoldenWriteOptions:
     metavar="DIR",
     type=OutputPath(_is_replaced),
     required=True,
-    help="The folder to be made.",
+    help="Folder to create.",
 )
 @click.option("--force", is_flag=True, help="Replace a folder that this command wrote.")
 @options.processes_option
@@ -74,15 +74,15 @@ class GoldenWriteOptions:
 def write(given: GoldenWriteOptions) -> None:
     """Write cases with their right answers, as ONNX's test data.
 
-    What is written is the exact value of the operator's formula, correctly rounded. Where a case
-    states another answer, nothing is written of it.
+    The answers are the exact values of the operator's formula, correctly rounded. A case that
+    states another answer is not written.
 
     \b
     opcheck golden write -o golden                       the shipped suites
     opcheck golden write -o golden --op Softmax          one operator
     opcheck golden write my.yaml -o mine                 my cases
 
-    A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
+    Tests in `must` have to pass, and one test of each case in `open`; models in `rejected` have to
     be refused. docs/golden-files.md describes all files.
 
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
@@ -118,7 +118,7 @@ def write(given: GoldenWriteOptions) -> None:
     put_all(console.stdout_console(), folders, methods)
     left = [one for one in written.left_out if not one.wrong]
     if left:
-        click.echo(f"left out, as the manifest tells in full: {len(left):,}")
+        click.echo(f"left out, listed in full in the manifest: {len(left):,}")
         for one in left[:3]:
             click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
         if more := left[3:]:
@@ -155,14 +155,14 @@ class PackOptions:
     metavar="FILE",
     type=OutputPath(),
     required=True,
-    help="The package, a zip file.",
+    help="Package to write, a zip file.",
 )
 @options.takes(PackOptions)
 def pack(given: PackOptions) -> None:
-    """Put a stored run and its outputs into one file, with checksums.
+    """Pack a stored run and its outputs into one file, with checksums.
 
-    RUN is of one backend, and FOLDER what `--save-outputs` kept of it. Whoever gets the package
-    sees what ran where, and judges the outputs again, with `opcheck verify`.
+    RUN is of one backend, and FOLDER is what `--save-outputs` wrote. `opcheck verify` shows what
+    ran where, and judges the outputs again.
 
     \b
     opcheck run -b npu:0 --report json=run.jsonl --save-outputs outputs
@@ -213,12 +213,12 @@ class VerifyOptions:
 @options.paths_argument
 @options.takes(VerifyOptions)
 def verify(given: VerifyOptions) -> None:
-    """Judge again what somebody handed in: a package that `opcheck pack` wrote.
+    """Re-judge a packed run: a package that `opcheck pack` wrote.
 
-    Its checksums must hold, and its cases be those here: the shipped ones, or those in PATH. Each
-    output is judged anew, and held against the verdict that was handed in. Crashes, time limits
-    and answers that change from run to run leave no output: they stand as they were handed in.
-    That the backend gave these outputs, nobody can see here.
+    Its checksums must be right, and its cases the same as here: the shipped ones, or those in PATH.
+    Each output is judged again, and the verdict compared with the packed one. Crashes, time limits
+    and answers that change from run to run leave no output: their verdicts stay as packed. verify
+    cannot prove that the backend produced these outputs.
 
     \b
     opcheck verify npu.zip
@@ -241,7 +241,7 @@ def verify(given: VerifyOptions) -> None:
         (run,) = read_runs(Path(place) / _RUN)
         info, *others = run.header.backends
         if others:
-            why = "this is no package of opcheck: its run is of several backends"
+            why = "this is not a package of opcheck: its run is of several backends"
             raise UsageError(f"{package}: {why}")
         there = run.header.environment
         click.echo(f"{info} on {there.platform}, by opcheck {there.opcheck}, {run.header.started}")
@@ -299,11 +299,13 @@ def _unpack(package: Path, place: Path) -> None:
             lines = (line.partition("  ") for line in file.read(_SUMS).decode().splitlines())
             sums = {name: digest for digest, _, name in lines}
             if strange := [name for name in names if not known.fullmatch(name)]:
-                raise ValueError(f"{strange[0]!r} belongs in no package")
+                raise ValueError(f"{strange[0]!r} does not belong in a package")
             if sorted(names) != sorted(sums) or _RUN not in sums:
                 raise ValueError(f"{_SUMS} lists other files than there are")
             for name, digest in sums.items():
                 if _digest(Path(file.extract(name, place))) != digest:
                     raise ValueError(f"{name} is not what was packed")
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, *_DAMAGE) as error:
-        raise UsageError(f"{package}: this is no package of opcheck, or damaged: {error}") from None
+        raise UsageError(
+            f"{package}: this is not a package of opcheck, or damaged: {error}"
+        ) from None

@@ -5,6 +5,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -42,7 +43,7 @@ def _shard(value: str) -> tuple[int, int]:
     """Read `2/5`, the second of five shards, as two numbers."""
     found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
     if not found:
-        raise click.BadParameter(f"{value!r} is no shard; write for example 2/5")
+        raise click.BadParameter(f"{value!r} is not a shard; write for example 2/5")
     number, total = int(found[1]), int(found[2])
     if not 1 <= number <= total:
         raise click.BadParameter(f"{value!r}: the first of {total} is 1/{total}")
@@ -94,7 +95,7 @@ _filter_options = options.compose(
         "--expect-cases",
         metavar="N",
         type=options.COUNT,
-        help="How many cases PATH, -k and the like must select; another number is an error.",
+        help="Exit with 2 unless PATH, -k and the like select exactly N cases.",
     ),
     click.option(
         "--lf",
@@ -102,13 +103,13 @@ _filter_options = options.compose(
         "last_failed",
         metavar="RUN",
         type=options.PATH,
-        help="Only cases that failed in this stored run, on one of the backends asked for.",
+        help="Only cases that failed in this stored run, on one of the tested backends.",
     ),
     click.option(
         "--shard",
         metavar="I/N",
         type=_shard,
-        help="Only the I-th of N shares of the cases, which take about equally long.",
+        help="Only share I of the cases, of N that take about equally long.",
     ),
 )
 _process_options = options.compose(
@@ -119,12 +120,13 @@ _process_options = options.compose(
         type=options.COUNT,
         default=1,
         show_default=True,
-        help="Processes a backend, and that judge.",
+        help="Worker processes per backend, and judging processes.",
     ),
     click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Judge on the workers of dask.distributed there; local:4 starts four here.",
+        help="Judge on the dask.distributed cluster at this address; local:4 starts four workers"
+        " here.",
     ),
 )
 _strictness_options = options.compose(
@@ -133,45 +135,46 @@ _strictness_options = options.compose(
         metavar="N",
         type=options.COUNT,
         default=1,
-        help="Ask each case N times, anew each time; one failure, or two answers, and it fails.",
+        help="Run each case N times, prepared anew; it fails by one failure, or two different"
+        " answers.",
     ),
-    click.option("--strict", is_flag=True, help="A warning is a failure."),
+    click.option("--strict", is_flag=True, help="Treat warnings as failures."),
     click.option(
         "--require-supported",
         is_flag=True,
-        help="What is unsupported, also by opcheck, fails.",
+        help="Treat unsupported cases as failures, also those that opcheck does not support.",
     ),
     click.option(
         "--require-reproducible",
         is_flag=True,
-        help="Right answers that differ between runs are a failure.",
+        help="Treat right answers that differ between runs as failures.",
     ),
 )
 _ledger_options = options.compose(
     click.option(
         "--no-known",
         is_flag=True,
-        help="Judge the known defects of public backends too.",
+        help="Apply no shipped ledger: known defects of public backends count as failures.",
     ),
     click.option(
         "--known",
         metavar="FILE",
         type=options.PATH,
         multiple=True,
-        help="A ledger of known failures of yours: what it lists has to fail as listed, all else"
-        " to pass. Repeatable.",
+        help="Ledger of your known failures: listed cases must fail as listed, all others must"
+        " pass. Repeatable.",
     ),
     click.option(
         "--update-known",
         metavar="FILE",
         type=options.PATH,
-        help="Have a ledger, which may be new, list what fails now, unless the environment"
+        help="Write what fails now to this ledger, which may be new, unless the environment"
         " variable CI is set; the exit code stays that of the run.",
     ),
     click.option(
         "--prune-known",
         is_flag=True,
-        help="With --update-known: remove what no longer fails, or is nowhere.",
+        help="With --update-known: remove entries that no longer fail, or match no case.",
     ),
 )
 _output_options = options.compose(
@@ -179,7 +182,7 @@ _output_options = options.compose(
         "--save-outputs",
         metavar="DIR",
         type=OutputPath(_holds_saved_outputs),
-        help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
+        help="Save models, inputs and the backend's outputs, for -b saved:DIR.",
     ),
     click.option(
         "--report",
@@ -187,7 +190,7 @@ _output_options = options.compose(
         metavar="FORMAT=PATH",
         type=ReportFile(),
         multiple=True,
-        help=f"Write the run to a file too: {', '.join(FORMATS)}. Repeatable.",
+        help=f"Also write a report to a file: {', '.join(FORMATS)}. Repeatable.",
     ),
     click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure."),
     click.option("--max-fail", metavar="N", type=options.COUNT, help="Stop after N failures."),
@@ -204,36 +207,38 @@ _output_options = options.compose(
 @_ledger_options
 @_output_options
 @options.pretty_options
-@options.format_option("json", help="json: what --report json= writes, on standard output.")
+@options.format_option(
+    "json", help="json: JSON lines on standard output, as --report json= writes them."
+)
 @options.takes(RunOptions)
 def run(given: RunOptions) -> NoReturn:
     """Judge backends by case files: every case on every backend.
 
     PATH is a case file, a folder of them or of ONNX's test data, a model, or onnx-node[/PATTERN],
-    the node tests of the onnx package; the shipped suites if there is none. ADDRESS is
+    the node tests of the onnx package. Without PATH, the shipped suites are run. ADDRESS is
     kind[:detail][?option=value], see `opcheck backends`; without -b: numpy (the built-in engine),
-    onnxruntime and reference (onnx.reference). Of a kernel library that does not refuse invalid
-    models, ?refuses=false says so: what asks for refusals is then unsupported. Each backend works
-    in processes of its own: if one crashes, hangs or takes too much memory, that is its verdict,
-    and the run goes on.
+    onnxruntime and reference (onnx.reference). Add ?refuses=false for a library that does not
+    validate models: cases that expect a refusal are then unsupported. Each backend has processes
+    of its own: if one crashes, hangs or takes too much memory, that is its verdict, and the run
+    goes on.
 
     \b
     opcheck run                                   the shipped suites on the default backends
     opcheck run --op Hardmax -b numpy             one operator, one backend
     opcheck run my.yaml -k 'ties and not nan' -x  some of my cases, until one fails
-    opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
-    opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
-    opcheck run gemm.yaml -b mine -b reference    an operator that has no engine here
+    opcheck run -b py:my_backend:Backend -j 4     my class, in four processes
+    opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   my program
+    opcheck run gemm.yaml -b mine -b reference    an operator that opcheck's engine lacks
     opcheck run vendor/tests -b onnxruntime       tests in ONNX's layout: model.onnx, input_0.pb …
     opcheck run 'onnx-node/softmax*' -b reference     some of onnx's node tests
-    opcheck run model.onnx --dim batch=4 -b mine      a model, on inputs made up
-    opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
-    opcheck run --last-failed run.jsonl           what failed in it
+    opcheck run model.onnx --dim batch=4 -b mine      a model, on generated inputs
+    opcheck run --report json=run.jsonl           save the run, for `opcheck report run.jsonl`
+    opcheck run --last-failed run.jsonl           only what failed in it
     opcheck run --shard 2/5                       the second of five shares, about equally long
-    opcheck run -b mine --update-known mine.yaml  what fails now, written down
-    opcheck run -b mine --known mine.yaml         a gate: just that fails, and just in that way
+    opcheck run -b mine --update-known mine.yaml  write down what fails now
+    opcheck run -b mine --known mine.yaml         pass only if exactly these cases fail, as listed
 
-    Ctrl-C ends the run after the case at hand; a second one ends it at once.
+    Ctrl-C ends the run after the current case; a second Ctrl-C ends it at once.
 
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
@@ -366,13 +371,13 @@ class ReportOptions:
 def report(given: ReportOptions) -> NoReturn:
     """Show a stored run, as `opcheck run` did or in another format.
 
-    RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
-    and nothing judged anew. A benchmark that `opcheck bench --save` kept is shown too.
+    RUN is a file that `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run
+    or judged again. A benchmark that `opcheck bench --save` wrote can be shown, too.
 
     \b
     opcheck report run.jsonl                   every failure, and the tables
     opcheck report run.jsonl -q -o run.txt     the tables, in a file
-    opcheck report run.jsonl --format html -o run.html    a page to look at and to send around
+    opcheck report run.jsonl --format html -o run.html    a page to read and to share
     opcheck report run.jsonl --format json | jq -r 'select(.verdict == "fail") | .case'
     ssh there opcheck run --format json | opcheck report -
 
@@ -451,27 +456,27 @@ class DiffOptions:
 @click.option(
     "--common",
     is_flag=True,
-    help="Where NEW was asked for less than OLD, compare what both were asked for.",
+    help="Compare only what both runs cover, where NEW covers less than OLD.",
 )
 @options.format_option("markdown", help="markdown: a page for pull requests.")
 @options.out_option
-@click.option("-v", "--verbose", is_flag=True, help="Every change, however many there are.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every change, however many there are.")
 @options.takes(DiffOptions)
 def diff(given: DiffOptions) -> NoReturn:
     """Show what changed from one stored run to another: a gate that lets old failures pass.
 
-    Results are held against each other by case and by the address of the backend. A regression is
-    what is red now and was not, what is no longer supported or no longer run, and what is missing
-    in NEW though it was asked for. A case that was edited is reported, and not compared.
+    Results are compared by case and by the address of the backend. A regression is a result that
+    became red, is no longer supported or no longer run, or is missing in NEW though the run covers
+    it. An edited case is reported, and not compared.
 
     \b
     opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl
     opcheck diff main.jsonl new.jsonl --format markdown -o comment.md
     opcheck diff all.jsonl some.jsonl --common       NEW has fewer cases, on purpose
 
-    Exit codes: 0 no regression, 1 some, 2 a file cannot be read, or is both, 4 a run is
-    incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
-    compared.
+    Exit codes: 0 no regression, 1 some, 2 a file cannot be read, or OLD and NEW are
+    the same file, 4 a run is incomplete, NEW covers less than OLD, or the output cannot be written,
+    5 nothing could be compared.
     """
     from opcheck.analysis import apart, compare, judged
     from opcheck.report import diff as shown
@@ -484,7 +489,7 @@ def diff(given: DiffOptions) -> NoReturn:
     if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
     if apart(old.header, new.header) < 0:
-        console.note(f"{new_path} began before {old_path}: is it NEW?")
+        console.note(f"{new_path} began before {old_path}: are OLD and NEW swapped?")
     difference = compare(old, new)
     if given.format == "pretty":
         with console.console_to(given.out) as to:
@@ -494,6 +499,15 @@ def diff(given: DiffOptions) -> NoReturn:
         console.write_lines(given.out, page)
     code, _ = judged(old, new, difference, common=given.common)
     console.exit_with(code)
+
+
+def _check_distinct(paths: Sequence[Path]) -> None:
+    """Raise UsageError if two paths are one file. All of them exist; `-` is standard input."""
+    files = [path for path in paths if path != STANDARD]
+    for first, second in combinations(files, 2):
+        if first.samefile(second):
+            twice = f"{first} is given twice" if first == second else f"{first} is also {second}"
+            raise UsageError(f"{twice}: name each run once")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -513,28 +527,29 @@ class MergeOptions:
     metavar="FILE",
     type=OutputPath(),
     required=True,
-    help="The whole; `-` is standard output.",
+    help="File for the joined run; `-` is standard output.",
 )
 @options.takes(MergeOptions)
 def merge(given: MergeOptions) -> NoReturn:
     """Join stored runs of one suite into one: other backends, or other parts of the cases.
 
-    What they were asked has to be one selection of the same cases, judged by the same rules, and no
-    result may stand in two of them. Where shards are missing, or a run was cut short, so is the
-    whole, and missing results are reported.
+    The runs must be of the same selection of cases, judged by the same rules, and no result may be
+    in two of them. If a shard is missing or a run was cut short, the joined run is incomplete, and
+    missing results are reported.
 
     \b
     opcheck merge cpu.jsonl gpu.jsonl -o all.jsonl
     opcheck merge shard-*.jsonl -o all.jsonl && opcheck report all.jsonl
 
-    Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
-    no parts of one whole; 4 it is incomplete, or cannot be written.
+    Exit codes: 0 the joined run is complete, whatever its verdicts; 2 a file cannot be read, or the
+    runs cannot be joined; 4 the joined run is incomplete, or cannot be written.
     """
     from opcheck import analysis
     from opcheck.report import store
 
     check_files([(f"-o {given.out}", given.out)], given.paths)
     runs = read_runs(*given.paths)
+    _check_distinct(given.paths)
     parts = [(str(path), run) for path, run in zip(given.paths, runs, strict=True)]
     whole, missing = analysis.merge(parts)
     console.write_lines(given.out, store.lines(whole))

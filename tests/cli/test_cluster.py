@@ -185,7 +185,7 @@ def test_a_late_worker_that_is_unfit_is_left_aside(asked, workers, tmp_path, mon
         late[0].terminate()
         late[0].wait()
     assert found.stderr.count("it has opcheck 0") == 1 + is_last
-    assert found.stderr.count("it is left aside") == 1
+    assert found.stderr.count("it is not used") == 1
     assert ("has no worker" in found.stderr) is is_last
     assert len(verdicts(found)) == (0 if is_last else 60)
 
@@ -313,16 +313,16 @@ def test_a_case_that_ends_each_worker_has_crashed_and_no_other(asked):
     found = asked("Killer", ["a", "deadly", *"bcdef"], code=1)
     assert verdicts(found).pop("deadly") == "crash"
     assert [*verdicts(found).values()].count("pass") == 6
-    assert "the workers of the cluster that were asked it alone ended" in found.stdout
+    assert "it ended each worker of the cluster" in found.stdout
 
 
 @pytest.mark.gate
 def test_a_job_of_a_worker_that_ends_is_done_on_another_or_by_none(workers):
     job = importlib.import_module("mine").job
     with cluster.hired(workers) as there:
-        there._unfit["another"] = "left aside"  # so that jobs are for those that are there now
+        there._unfit["another"] = "not used"  # so that jobs are for those that are there now
         assert sorted(there.found(job, ["a", "once", "b"])) == ["a", "b", "once"]
-        with pytest.raises(BackendUnavailable, match="that were asked a job ended"):
+        with pytest.raises(BackendUnavailable, match="a job ended each worker"):
             [*there.found(job, ["a", "deadly"])]
         # A traceback of so many frames cannot be pickled.
         with pytest.raises(Defect, match="maximum recursion depth"):

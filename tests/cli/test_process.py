@@ -297,7 +297,7 @@ def test_a_terminal_gets_colours_and_a_bar_that_leaves_no_trace(on_terminal, cas
     assert re.search(r"\d+/30", seen)
     # After the bar's last line has been erased, the table follows.
     end = seen[seen.rindex("judging") :]
-    assert "\x1b[2K" in end[: end.index("wrong, of those judged")]
+    assert "\x1b[2K" in end[: end.index("wrong / judged")]
 
 
 def test_failures_are_printed_between_two_bars(on_terminal, cases):

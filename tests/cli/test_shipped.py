@@ -75,7 +75,7 @@ def test_the_first_run_is_green_and_shows_what_is_known(first_run, run):
         ("onnxruntime", "no_one"),
         ("onnxruntime", "skips_nan"),
     ]
-    assert "self: compared with itself" in found.stdout
+    assert "self: the engine compared with itself" in found.stdout
     assert "used: the largest error" in " ".join(found.stdout.split())
     assert found.stdout.splitlines()[-1] == lines[-1]
 

@@ -344,7 +344,7 @@ def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
 
 
 NUMBER = "3:8: opset: must be a whole number"
-RAGGED = "input: ragged: a list of shape [1] beside a list of shape [2]"
+RAGGED = "input: ragged list: rows have shapes [2] and [1]"
 AXES = "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"
 OF_A_FILE = """\
 op: Hardmax

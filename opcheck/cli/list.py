@@ -1,12 +1,12 @@
 """The commands that show what there is: `list`, `schema`, `mutate`, `backends` and `support`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -17,7 +17,14 @@ from opcheck.cli.options import CaseOptions, chosen_cases, format_option
 from opcheck.errors import Exit, UsageError, did_you_mean, plural
 
 if TYPE_CHECKING:
-    from opcheck.model import Case, Mutation
+    from opcheck.backends.offers import Offer
+    from opcheck.execution.support import Asked
+    from opcheck.execution.workers import Counted
+    from opcheck.model import Case, Floor, Mutation, Support
+    from opcheck.report.support import Matrix
+
+    #: A function that tests the cells of one backend, and counts what it does.
+    Probe: TypeAlias = Callable[[Counted[Any]], Sequence[Support]]
 
 #: The default of the seconds that a backend has to start.
 PATIENCE = 20.0
@@ -338,10 +345,9 @@ def support(given: SupportOptions) -> None:
     """
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
-    from opcheck.backends.offers import offer, tried
-    from opcheck.execution.support import cells_of, floors, matrix, named_in, probed, settings_of
+    from opcheck.backends.offers import offer
+    from opcheck.execution.support import cells_of, floors, matrix, named_in
     from opcheck.execution.workers import each
-    from opcheck.model import Verdict
     from opcheck.report import support as report
     from opcheck.suite import Selection, check_case_files
 
@@ -353,47 +359,85 @@ def support(given: SupportOptions) -> None:
         ops = tuple(named_in(given.require))
     cases, _ = chosen_cases(given.paths, Selection(ops=ops))
     asked = cells_of(cases) if given.paths else matrix(cases)
-    wanted = floors(given.require, asked) if given.require is not None else []
-    found = []
+    required = floors(given.require, asked) if given.require is not None else []
+    matrices: list[report.Matrix] = []
     with guarded_folder() as folder, ExitStack() as stack:
-        settings = [
-            settings_of(one, folder, given.timeout or one.profile.timeout or PATIENCE)
-            for one in offered
-        ]
-        if given.cluster is not None:
-            from opcheck.cluster import hired, supported
-
-            there = stack.enter_context(hired(given.cluster, settings))
-            infos = zip(offered, there.infos, strict=True)
-            named = [replace(one, info=info) for one, info in infos]
-            probes = [partial(supported, there, number, asked) for number in range(len(named))]
-        else:
-            named = tried(offered, folder, given.timeout or PATIENCE)
-            probes = [partial(probed, one, asked) for one in settings]
-        if unusable := [one for one in named if one.error]:
-            report.show_backends(console.new_console(is_wide=False, stderr=True), unusable)
-            exit_with(
-                min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index)
-            )
-        total = len(named) * sum(map(len, asked.values()))
-        with console.counted("asking", total, pausing=False) as counted:
-            for one, probe in zip(named, probes, strict=True):
-                cells, info = probe(counted), one.info
-                title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
-                found.append(report.Matrix(one.name, title, one.about.declares, cells))
+        backends, probes = _probes(given, offered, asked, folder, stack)
+        _exit_if_unusable(backends)
+        total = len(backends) * sum(map(len, asked.values()))
+        with console.counted("testing", total, pausing=False) as counted:
+            for backend, probe in zip(backends, probes, strict=True):
+                cells = probe(counted)
+                info = backend.info
+                is_plain = info is not None and backend.name == info.address
+                title = str(info) if is_plain else f"{backend.name}: {info}"
+                declares = backend.about.declares
+                matrices.append(report.Matrix(backend.name, title, declares, cells))
     if given.format == "json":
-        print_records(report.record(one.address, cell) for one in found for cell in one.cells)
+        for one in matrices:
+            print_records(report.record(one.address, cell) for cell in one.cells)
     elif given.format == "pretty":
-        report.show(stdout_console(), found)
+        report.show(stdout_console(), matrices)
     else:
-        console.write_lines(None, report.html_lines(found))
-    missed = [*filter(None, (report.missed(floor, one) for one in found for floor in wanted))]
+        console.write_lines(None, report.html_lines(matrices))
+    exit_with(_judge_required(required, matrices))
+
+
+def _probes(
+    given: SupportOptions,
+    offered: "Sequence[Offer]",
+    asked: "Asked",
+    folder: Path,
+    stack: ExitStack,
+) -> "tuple[Sequence[Offer], list[Probe]]":
+    """Start the backends, here or on a cluster that `stack` closes.
+
+    Returns:
+        The backends, each with its information or its error, and for each a function that probes
+        its cells.
+    """
+    from opcheck.backends.offers import tried
+    from opcheck.execution.support import probed, settings_of
+
+    settings = [
+        settings_of(one, folder, given.timeout or one.profile.timeout or PATIENCE)
+        for one in offered
+    ]
+    if given.cluster is None:
+        backends = tried(offered, folder, given.timeout or PATIENCE)
+        return backends, [partial(probed, one, asked) for one in settings]
+    from opcheck.cluster import hired, supported
+
+    cluster = stack.enter_context(hired(given.cluster, settings))
+    infos = zip(offered, cluster.infos, strict=True)
+    on_workers = [replace(one, info=info) for one, info in infos]
+    numbers = range(len(on_workers))
+    return on_workers, [partial(supported, cluster, number, asked) for number in numbers]
+
+
+def _exit_if_unusable(backends: "Sequence[Offer]") -> None:
+    """Show the backends that cannot be used, and exit with the code of their errors."""
+    from opcheck.report import support as report
+
+    unusable = [one for one in backends if one.error]
+    if unusable:
+        report.show_backends(console.new_console(is_wide=False, stderr=True), unusable)
+        codes = [one.error.exit_code for one in unusable if one.error]
+        exit_with(min(codes, key=list(Exit).index))
+
+
+def _judge_required(required: "Sequence[Floor]", matrices: "Sequence[Matrix]") -> Exit:
+    """Print the required cells that are not right; return the exit code."""
+    from opcheck.model import Verdict
+    from opcheck.report import support as report
+
+    missed = [line for one in matrices for floor in required if (line := report.missed(floor, one))]
     for line in missed:
         note(line)
-    if wanted and not missed:
+    if required and not missed:
         note("all that is required is right")
-    needed = {cell for floor in wanted for cell in floor.cells}
-    cells = [cell for one in found for cell in one.cells if cell.cell in needed]
-    if any(cell.verdict is Verdict.NOT_RUN for cell in cells):
-        exit_with(Exit.UNUSABLE)
-    exit_with(Exit.NONCONFORMING if missed else Exit.CONFORMS)
+    needed = {cell for floor in required for cell in floor.cells}
+    verdicts = {cell.verdict for one in matrices for cell in one.cells if cell.cell in needed}
+    if Verdict.NOT_RUN in verdicts:
+        return Exit.UNUSABLE
+    return Exit.NONCONFORMING if missed else Exit.CONFORMS

@@ -19,6 +19,7 @@ from opcheck.report.plain_text import one_line, plural
 if TYPE_CHECKING:
     from opcheck.execution.locate import Extracted, Network
     from opcheck.model import Case
+    from opcheck.model.located import Located
 
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -67,7 +68,6 @@ def locate(given: LocateOptions) -> None:
     from opcheck.execution.expected import question
     from opcheck.execution.locate import located
     from opcheck.execution.workers import answers
-    from opcheck.model import LOSSES
     from opcheck.report import located as report
     from opcheck.session import Session
 
@@ -84,14 +84,8 @@ def locate(given: LocateOptions) -> None:
         session.connect()
         (backend,) = session.backends
         [found] = answers([(backend, located(network, backend.info))], interrupt.safe_place)
-    if (whole := found.whole) and whole.verdict == "bad case":
-        what = "sizes of --dim and numbers" if network.case.said else "numbers"
-        hint = (
-            None
-            if given.model.inputs
-            else f"the {what} that are generated may not fit: see also --inputs"
-        )
-        raise UsageError(f"{path}: {whole.reason}", hint)
+    if found.whole and found.whole.verdict == "bad case":
+        raise UsageError(f"{path}: {found.whole.reason}", _hint_at_inputs(network, given.model))
     again = ["opcheck", "locate", str(path), "-b", address, *network.case.said]
     if folder and found.wrong and found.wrong.right:
         asked = question(found.wrong.result.case)
@@ -102,32 +96,59 @@ def locate(given: LocateOptions) -> None:
     elif folder:
         console.note(f"nothing is written to {folder}: no node is wrong by itself")
     report.show(console.stdout_console(), found, backend.info, again)
-    wrong = []
-    if found.failing:
-        wrong.append(plural(len(found.failing), "wrong node"))
-    elif found.wrong:
-        wrong.append(f"node {found.wrong.part.place} is off")
-    if whole and whole.failure not in (None, "precision"):
-        ways = dict.fromkeys(LOSSES, f"the model has no answer: {whole.verdict}")
-        ways |= {"raised": "the model is refused"}
-        wrong.append(ways.get(whole.failure, "the model's answer is wrong"))
-        unnamed = not (found.wrong or found.together)
-        if unnamed and any(one.result.verdict == "warn" for one in found.nodes):
-            wrong.append("which a node with a warning may explain")
-        elif unnamed and found.suspected:
-            some = plural(found.suspected, "node")
-            wrong.append(
-                f"and the reason is in {some} that were not judged, or in several together"
-            )
+    wrong = [*_wrong_nodes(found), *_wrong_answer(found)]
     if wrong or found.together:
         console.print_and_exit(Exit.NONCONFORMING, ", ".join(wrong))
-    is_judged = whole and whole.verdict in ("pass", "warn")
-    if not is_judged and all(one.result.beyond for one in found.judged):
+    whole = found.whole if found.whole and found.whole.verdict in ("pass", "warn") else None
+    if not whole and all(node.result.beyond for node in found.judged):
         console.print_and_exit(Exit.NOTHING_JUDGED, "no node was judged")
-    said = "; the model as a whole is not judged"
-    if whole and is_judged:
-        said = "; the model's answer is off, which is a warning" if whole.failure else ""
-    console.print_and_exit(Exit.CONFORMS, f"no node is wrong{said}")
+    if not whole:
+        remark = "; the model as a whole is not judged"
+    elif whole.failure:
+        remark = "; the model's answer is off, which is a warning"
+    else:
+        remark = ""
+    console.print_and_exit(Exit.CONFORMS, f"no node is wrong{remark}")
+
+
+def _hint_at_inputs(network: "Network", given: ModelOptions) -> str | None:
+    """Return a hint for a model that its generated inputs do not fit, None for given inputs."""
+    if given.inputs:
+        return None
+    what = "sizes of --dim and numbers" if network.case.said else "numbers"
+    return f"the {what} that are generated may not fit: see also --inputs"
+
+
+def _wrong_nodes(found: "Located") -> list[str]:
+    """Return in words which nodes are wrong or off; empty if none is."""
+    if found.failing:
+        return [plural(len(found.failing), "wrong node")]
+    if found.wrong:
+        return [f"node {found.wrong.part.place} is off"]
+    return []
+
+
+def _wrong_answer(found: "Located") -> list[str]:
+    """Return in words what is wrong with the model's answer, and what may explain it."""
+    from opcheck.model import LOSSES
+
+    whole = found.whole
+    if not whole or whole.failure in (None, "precision"):
+        return []
+    if whole.failure in LOSSES:
+        wrong = f"the model has no answer: {whole.verdict}"
+    elif whole.failure == "raised":
+        wrong = "the model is refused"
+    else:
+        wrong = "the model's answer is wrong"
+    if found.wrong or found.together:
+        return [wrong]
+    if any(node.result.verdict == "warn" for node in found.nodes):
+        return [wrong, "which a node with a warning may explain"]
+    if found.suspected:
+        nodes = plural(found.suspected, "node")
+        return [wrong, f"and the reason is in {nodes} that were not judged, or in several together"]
+    return [wrong]
 
 
 def _network(path: Path, given: ModelOptions) -> "Network":

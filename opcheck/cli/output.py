@@ -22,7 +22,18 @@ from opcheck.cli.files import ReportTarget, lock, read_runs
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
-from opcheck.model import BackendInfo, Case, Ending, Header, LiveResult, Record, Records, Run, light
+from opcheck.model import (
+    BackendInfo,
+    Case,
+    Ending,
+    Header,
+    LiveResult,
+    Record,
+    Records,
+    Run,
+    Verdict,
+    light,
+)
 from opcheck.reading import Problems, read_text
 from opcheck.report import lines, store, summary, write_text
 from opcheck.report.plain_text import one_line, plural
@@ -297,25 +308,13 @@ class Ledgers:
         target = self.target
         if backend is None or path is None:
             return []
-        from opcheck.execution.ledger_update import UNDECIDED, update_ledger
+        from opcheck.execution.ledger_update import UNDECIDED
 
         records = [record for record in run.records if record.backend == backend.address]
         if not run.complete or any(record.verdict in UNDECIDED for record in records):
             note(f"{path}: not updated, because not every case was judged")
             return []
-        red = reds_of(run.header)
-        entries = target.fields.known if target else ()
-        listed = {op for entry in entries for place in entry.where or () for op in place.ops}
-        judged = {record.op.name for record in records}
-        revision, messages = update_ledger(
-            ledger=target,
-            records=records,
-            cases=facts.all_cases(listed | judged),
-            red={record.case for record in records if is_red(record, red)},
-            version=backend.version,
-            add=os.environ.get("CI", "").lower() in ("", "0", "false"),
-            prune=self.prune,
-        )
+        revision, messages = self._revision(reds_of(run.header), records, facts, backend)
         if revision:
             if target and not target.is_unchanged():
                 note(f"{path}: not updated, because another process changed it meanwhile")
@@ -327,6 +326,37 @@ class Ledgers:
         for message in messages:
             note(f"{path}: {message}")
         return []
+
+    def _revision(
+        self,
+        red: Collection[Verdict],
+        records: Sequence[Record],
+        facts: Facts,
+        backend: BackendInfo,
+    ) -> "tuple[Revision, list[str]]":
+        """Return the changes of the ledger, and messages about them.
+
+        Args:
+            red: The verdicts that make a run red.
+            records: The results of the ledger's backend.
+            facts: Facts on all cases that were read.
+            backend: The backend.
+        """
+        from opcheck.execution.ledger_update import update_ledger
+
+        target = self.target
+        entries = target.fields.known if target else ()
+        listed = {op for entry in entries for place in entry.where or () for op in place.ops}
+        judged = {record.op.name for record in records}
+        return update_ledger(
+            ledger=target,
+            records=records,
+            cases=facts.all_cases(listed | judged),
+            red={record.case for record in records if is_red(record, red)},
+            version=backend.version,
+            add=os.environ.get("CI", "").lower() in ("", "0", "false"),
+            prune=self.prune,
+        )
 
 
 def _revised_text(

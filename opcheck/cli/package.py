@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +20,9 @@ from opcheck.cli.group import Commands
 from opcheck.cli.options import CaseOptions
 from opcheck.errors import Exit, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
+
+if TYPE_CHECKING:
+    from opcheck.suite.golden_files import LeftOut, Manifest
 
 _RUN, _OUTPUTS, _SUMS = "run.jsonl", "outputs", "SHA256SUMS"
 #: Bytes of a package's files that are unpacked, at most: it may come from strangers.
@@ -89,25 +93,52 @@ def write(given: GoldenWriteOptions) -> None:
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
     from opcheck.execution.golden import check_place, write as write_cases
-    from opcheck.report.style import Numbers, new_table, put_all
     from opcheck.suite.load import check_case_files
 
     folder = given.folder
     check_case_files(given.cases.paths, "golden write")
     check_place(folder, force=given.force)
-    cases, said = options.chosen_cases(given.cases.paths, given.cases.selection)
+    cases, description = options.chosen_cases(given.cases.paths, given.cases.selection)
     with console.counted("writing", len(cases)) as each:
         jobs = given.jobs or interrupt.processors()
-        written = write_cases(folder, cases, said, jobs, force=given.force, counted=each)
-    # How a backend uses each folder's tests, where values come from, what is left out.
-    folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
-    for kind, duty in {
-        "must": "give these answers",
-        "should": "give these answers, or have a reason",
-        "open": "give one of each case's",
-        "rejected": "refuse the model",
-    }.items():
-        if tests := [test for test in written.tests if test.folder.startswith(f"{kind}/")]:
+        written = write_cases(folder, cases, description, jobs, force=given.force, counted=each)
+    _show_written(written)
+    _show_left_out([one for one in written.left_out if not one.wrong])
+    mistakes = [one for one in written.left_out if one.wrong]
+    for one in mistakes:
+        click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
+    wrong = len({one.case for one in mistakes})
+    count = len(written.cases)
+    if not count and not wrong:
+        console.print_and_exit(Exit.NOTHING_JUDGED, f"nothing to write ({description})")
+    where = "nothing was written"
+    if count:
+        where = f"{plural(count, 'case is', 'cases are')} in {folder}"
+    if wrong:
+        bad = plural(wrong, "case is", "cases are")
+        console.print_and_exit(Exit.NONCONFORMING, f"{bad} wrong; {where}")
+    console.print_and_exit(Exit.CONFORMS, where)
+
+
+#: What a backend has to do with the tests in each folder of golden files.
+_DUTIES = {
+    "must": "give these answers",
+    "should": "give these answers, or have a reason",
+    "open": "give one of each case's",
+    "rejected": "refuse the model",
+}
+#: Cases left out that are shown; the manifest has all.
+_LEFT_OUT_SHOWN = 3
+
+
+def _show_written(written: "Manifest") -> None:
+    """Print the number of tests by folder, and by where their values come from."""
+    from opcheck.report.style import Numbers, new_table, put_all
+
+    folders = new_table("folder", "a backend has to", Numbers("tests"), Numbers("files"))
+    for kind, duty in _DUTIES.items():
+        tests = [test for test in written.tests if test.folder.startswith(f"{kind}/")]
+        if tests:
             files = sum(len(test.files) for test in tests)
             folders.add_row(kind, duty, f"{len(tests):,}", f"{files:,}")
     methods = new_table("values", Numbers("tests"), "")
@@ -116,24 +147,18 @@ def write(given: GoldenWriteOptions) -> None:
         if counts[method]:
             methods.add_row(method, f"{counts[method]:,}", text)
     put_all(console.stdout_console(), folders, methods)
-    left = [one for one in written.left_out if not one.wrong]
-    if left:
-        click.echo(f"left out, listed in full in the manifest: {len(left):,}")
-        for one in left[:3]:
-            click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
-        if more := left[3:]:
-            click.echo(f"  and {len(more):,} more")
-        click.echo()
-    mistakes = [one for one in written.left_out if one.wrong]
-    for one in mistakes:
-        click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
-    wrong, count = len({one.case for one in mistakes}), len(written.cases)
-    if not count and not wrong:
-        console.print_and_exit(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
-    written_cases, bad = (plural(n, "case is", "cases are") for n in (count, wrong))
-    where = f"{written_cases} in {folder}" if count else "nothing was written"
-    code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    console.print_and_exit(code, f"{f'{bad} wrong; ' if wrong else ''}{where}")
+
+
+def _show_left_out(left_out: "Sequence[LeftOut]") -> None:
+    """Print the first of the cases that were not written, and the number of the others."""
+    if not left_out:
+        return
+    click.echo(f"left out, listed in full in the manifest: {len(left_out):,}")
+    for one in left_out[:_LEFT_OUT_SHOWN]:
+        click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
+    if len(left_out) > _LEFT_OUT_SHOWN:
+        click.echo(f"  and {len(left_out) - _LEFT_OUT_SHOWN:,} more")
+    click.echo()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from opcheck import analysis, session as sessions
 from opcheck.errors import UsageError
-from opcheck.execution.bench import entered, planned, why_not
+from opcheck.execution.bench import BenchRequest, entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, check, load_user_ledgers
 from opcheck.model import Case, Level, Record, Records, Run as StoredRun
@@ -264,7 +264,10 @@ def bench(
         hint = "a timed backend has its own processes: write it as an address, such as py:pkg.mod"
         raise UsageError(f"{others[0]!r} cannot be timed in this process", hint)
     limits = Limits(timeout, memory_limit)
-    with entered(addresses, wanted, limits, plan, threads, base) as (_, benchmark):
+    request = BenchRequest(
+        addresses=addresses, cases=wanted, limits=limits, plan=plan, threads=threads, base=base
+    )
+    with entered(request) as (_, benchmark):
         for _visit in benchmark.visits():
             pass
         return benchmark.rows()

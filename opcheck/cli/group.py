@@ -16,19 +16,19 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 #: The module of each command, and its line, so that `--help` need not import it.
 COMMANDS = {
     "run": ("runs", "Judge backends by case files."),
-    "bench": ("bench", "Time backends against each other, on cases that they answer rightly."),
+    "bench": ("bench", "Time backends against each other, on cases they answer correctly."),
     "locate": ("models", "Find the first node of a model that a backend computes wrongly."),
     "extract": ("models", "Write the nodes of a model as case files."),
     "report": ("runs", "Show a stored run."),
     "diff": ("runs", "Show what changed from one stored run to another."),
     "merge": ("runs", "Join stored runs of one suite."),
-    "pack": ("package", "Put a stored run and its outputs into one file."),
-    "verify": ("package", "Judge again what somebody handed in."),
-    "golden": ("package", "Write test data with the right answers in it, and check such files."),
+    "pack": ("package", "Pack a stored run and its outputs into one file."),
+    "verify": ("package", "Re-judge a packed run."),
+    "golden": ("package", "Write test data with right answers."),
     "list": ("list", "Show the cases that files expand to."),
     "mutate": ("list", "Show which mutants the cases kill, and which survive."),
     "support": ("list", "Show which operators, versions and types backends have."),
-    "backends": ("list", "Show the backends there are."),
+    "backends": ("list", "Show the available backends."),
     "schema": ("list", "Print the JSON Schema of case files."),
 }
 
@@ -93,7 +93,7 @@ def _endings() -> Iterator[None]:
         _say("opcheck: interrupted")
         code = Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as `head` does: nothing was found wrong, and nobody reads on.
+        # The reader of a pipe has gone, as `head` does: nothing was found wrong.
         _give_up_output()
         code = Exit.INTERRUPTED
     except OSError as error:
@@ -125,10 +125,10 @@ def program() -> None:
     \b
     opcheck run                          the shipped suites on numpy, onnxruntime, reference
     opcheck run my.yaml -b onnxruntime   my cases on one backend
-    opcheck diff main.jsonl new.jsonl    what changed between two runs that were kept
+    opcheck diff main.jsonl new.jsonl    what changed between two stored runs
     opcheck bench --op Softmax           how fast they are
     opcheck golden write -o golden       models, inputs and right answers as files
-    opcheck list --op Hardmax -k nan     what there is to run
+    opcheck list --op Hardmax -k nan     the cases that would run
     opcheck mutate my.yaml               which mutants survive my cases
 
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 3 slower than before,

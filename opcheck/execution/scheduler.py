@@ -96,8 +96,8 @@ class Judge:
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
-    #: Hears the answers of the backends, too.
-    heard: Callable[[Rounds], Rounds] | None = None
+    #: Wraps each inquiry of a backend, to see its answers.
+    observe: Callable[[Rounds], Rounds] | None = None
 
     def __post_init__(self) -> None:
         #: Places of the cases taken so far, and how many of them each backend was asked about.
@@ -163,8 +163,9 @@ class Judge:
             opened.waiting.append(number)
         else:
             inquiry = repeated(opened.evaluation, backend.info, self.times)
-            heard = self.heard(inquiry) if self.heard else inquiry
-            self._driver.start(backend, heard, (place, number))
+            if self.observe:
+                inquiry = self.observe(inquiry)
+            self._driver.start(backend, inquiry, (place, number))
 
     def _end(
         self, key: tuple[int, int | None], found: list[EvaluatedCase] | Reply
@@ -394,7 +395,7 @@ class Judges:
                 if waiting and not self._stopped.value:
                     send(waiting)
         # Last, what is to be added to the parent's pools.
-        send(tuple((dict(pool.accidents), pool.partings) for pool in pools))
+        send(tuple((dict(pool.idle_deaths), pool.unclean_exits) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
         """Take up to four cases that no other judge has; see `Take`."""

@@ -339,11 +339,14 @@ def test_inputs_are_read_from_files(run, network, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["locate", "one.onnx", "-b", "reference"], "is no model of several nodes"),
-        (["extract", "one.onnx", "-o", "net"], "is no model of several nodes"),
+        (["locate", "one.onnx", "-b", "reference"], "is not a model of several nodes"),
+        (["extract", "one.onnx", "-o", "net"], "is not a model of several nodes"),
         (["locate", "none.onnx", "-b", "reference"], "there is no such file"),
         (["locate", "NET", "-b", "reference", "--dim", "n=3"], "no model here has a size"),
-        (["extract", "NET", "-o", "net", "--profile", "one.onnx"], "is no profile of ONNX Runtime"),
+        (
+            ["extract", "NET", "-o", "net", "--profile", "one.onnx"],
+            "not a profile of ONNX Runtime",
+        ),
         (["locate", "NET"], "Missing option '-b'"),
     ],
 )

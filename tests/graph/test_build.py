@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as drawn
 from onnx import AttributeProto, checker, defs, helper, numpy_helper
 
@@ -20,6 +20,7 @@ from opcheck.graph import NotExpressible, ir_version, model_of
 from opcheck.model import AttrValue, Declined, OutputSpec, Produced, Task, TensorType, Typed
 from tests import brute
 from tests.asking import asking, dml_problem, dtype_of, output_of, task_of
+from tests.examples import examples
 from tests.expecting import error_of
 
 NEWEST = defs.onnx_opset_version()
@@ -258,7 +259,7 @@ def lowered(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.info.kind)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_the_graph_means_what_the_page_says(backend: Backend, data: st.DataObject) -> None:
     dtype = data.draw(st.sampled_from([np.float16, np.float32]))

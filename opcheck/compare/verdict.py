@@ -133,6 +133,32 @@ def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
     return ""
 
 
+def without_own_text(
+    outcome: question.Produced, stated: Sequence[question.Declared]
+) -> question.Produced:
+    """Return `outcome` without declarations that only repeat what the model states of its outputs.
+
+    Those are sizes that the model states too, and a rank that is the model's and not the answer's.
+    """
+    if len(stated) != len(outcome.declared):
+        return outcome
+    declared = tuple(map(_beyond_the_text, outcome.declared, stated, outcome.outputs))
+    return replace(outcome, declared=declared)
+
+
+def _beyond_the_text(
+    declared: question.Declared, stated: question.Declared, output: Array | question.Foreign
+) -> question.Declared:
+    if declared.shape is None or stated.shape is None or isinstance(output, question.Foreign):
+        return declared
+    if len(declared.shape) != len(stated.shape):
+        return declared
+    if len(declared.shape) != output.ndim:
+        return replace(declared, shape=None)
+    pairs = zip(declared.shape, stated.shape, strict=True)
+    return replace(declared, shape=tuple(None if own == text else own for own, text in pairs))
+
+
 def depends(outcome: question.Outcome) -> TypeGuard[question.Produced | question.Raised]:
     """Return True if the verdict depends on the expected answer: for answers and refusals."""
     match outcome:

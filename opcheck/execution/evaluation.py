@@ -23,6 +23,7 @@ from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.workers import Inquiry
 from opcheck.graph import WholeModel
+from opcheck.graph.test_data import output_declarations
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
@@ -158,6 +159,9 @@ class CaseEvaluation:
             answer = yield legal
             twin, printed = answer.outcome, printed + answer.printed
         produced = outcome if isinstance(outcome, model.Produced) else None
+        note = ""
+        if case.model and isinstance(outcome, model.Produced):
+            outcome, note = self._without_own_text(case.model, outcome)
         if silent or case.expect.compares_backends:
             outcome = steady(case, outcome)
         took = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
@@ -185,14 +189,14 @@ class CaseEvaluation:
             return self._unsupported(backend, why)
         # No backend need take a model whose types contradict each other.
         data = case.model if judgement.failure in ("raised", "declared") else None
-        if data and (why := WholeModel(data, asked.task.inputs).contradiction):
+        if data and (why := self._contradiction(data, asked)):
             return self._unsupported(backend, f"the model contradicts itself: {why}")
         if judgement.verdict is Verdict.BAD_CASE and case.op == model.GRAPH:
             return self._unsupported(backend, f"unsupported by opcheck: {judgement.reason}")
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
-        reason = judgement.reason or _unchecked(case, outcome)
+        reason = judgement.reason or note or _unchecked(case, outcome)
         # The expected answer may come from the backend itself.
         self_check, oracle = backend.engine and isinstance(case.expect, model.Computed), ""
         if self.oracle_answer:
@@ -210,6 +214,33 @@ class CaseEvaluation:
         failed = (True, twin) if legal and twin else (False, outcome)
         kept = produced if judgement.failure == "precision" else None
         return EvaluatedCase(result, failed, answer=kept, elsewhere=elsewhere is not None)
+
+    def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
+        """The answer without declared outputs that only repeat a wrong text of the model.
+
+        Then what that text contradicts, or "". Such a model is judged by its values.
+        """
+        names = [output.name for output in self.case.outputs]
+        wrong = verdict.misdeclared(outcome, names)
+        if not wrong:
+            return outcome, ""
+        without = verdict.without_own_text(outcome, output_declarations(data))
+        if verdict.misdeclared(without, names):
+            return outcome, ""
+        return without, f"the model contradicts itself and is judged by its values: {wrong}"
+
+    def _contradiction(self, data: bytes, asked: Question) -> str:
+        """How a model contradicts itself, as onnx infers or as the engine computes; else ""."""
+        if found := WholeModel(data, asked.task.inputs).contradiction:
+            return found
+        if not self.is_model:
+            return ""
+        wants = next((one.wants for one in self.accepted_answers), ())
+        for stated, want in zip(output_declarations(data), wants, strict=False):
+            if not stated.fits(want.values.shape):
+                gives = f"its nodes give {[*want.values.shape]}"
+                return f"{want.name} is declared as {stated}, and {gives}"
+        return ""
 
     def _says_nothing(self) -> str:
         """Describe why a right answer to a model says nothing, or ""."""

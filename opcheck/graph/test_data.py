@@ -28,6 +28,7 @@ from opcheck.errors import did_you_mean
 from opcheck.graph import folders, opset_of as opset_of
 from opcheck.graph.folders import MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Value
+from opcheck.model.question import Declared
 from opcheck.opset import onnx_defs, weights
 from opcheck.opset.onnx_defs import domain_of, messages
 
@@ -323,6 +324,22 @@ def output_types(data: bytes) -> list[DType | None]:
     """The types of elements that a model declares for its outputs; None for none."""
     codes = (one.type.tensor_type.elem_type for one in ModelProto.FromString(data).graph.output)
     return [element(code) if code else None for code in codes]
+
+
+def output_declarations(data: bytes) -> list[Declared]:
+    """Return what a model declares of its outputs; None for sizes that it leaves open."""
+    declared = []
+    for info in ModelProto.FromString(data).graph.output:
+        tensor = info.type.tensor_type
+        dtype = element(tensor.elem_type) if tensor.elem_type else None
+        shape = None
+        if tensor.HasField("shape"):
+            shape = tuple(
+                dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
+                for dim in tensor.shape.dim
+            )
+        declared.append(Declared(dtype.name if dtype else None, shape))
+    return declared
 
 
 def invalid(model: ModelProto) -> str | None:

@@ -9,7 +9,14 @@ from typing import NamedTuple, TypeAlias, TypeGuard, cast
 import numpy as np
 
 from opcheck.compare.elements import Want
-from opcheck.compare.outputs import Comparisons, Outputs, compare_outputs, stated_want, too_wide
+from opcheck.compare.outputs import (
+    Comparisons,
+    Outputs,
+    compare_outputs,
+    drift,
+    stated_want,
+    too_wide,
+)
 from opcheck.dtypes import of
 from opcheck.model import question
 from opcheck.model.case import EXACT, Array, Case, OutputSpec, Rule, Tolerance
@@ -108,6 +115,10 @@ def judge(
         # Answers to the same data that differ are no contradiction if both are right.
         if any(one.failure not in (None, "precision") for one in (found, later)):
             return unstable(outcome.differs)
+        pairs = outcome.outputs, outcome.again
+        drifts = [how for one in answers if (how := drift(one.wants, *pairs))]
+        if "precision" in (found.failure, later.failure) and len(drifts) == len(answers):
+            return unstable(f"{outcome.differs}; {drifts[0]}")
         worse = later if found.verdict is Verdict.PASS else found
         reason = worse.reason or f"{IRREPRODUCIBLE}: {outcome.differs}"
         found = replace(worse, reason=reason, irreproducible=True)

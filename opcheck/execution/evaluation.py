@@ -27,6 +27,9 @@ from opcheck.graph.test_data import output_declarations
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
+_WRONG_IN_ITS_SECOND_RUN = (
+    "answered other data wrongly in its second run, and otherwise in a first run"
+)
 #: True for an answer to the case's legal twin, and the answer.
 WrongAnswer: TypeAlias = tuple[bool, Outcome]
 
@@ -182,8 +185,9 @@ class CaseEvaluation:
         # A model that is off, or of which nobody knows a part, is not wrong; its stale answer is.
         off = self.is_model and verdict.is_right(judgement)
         if (vague or off or judgement.verdict is Verdict.PASS) and produced:
-            found = yield from self._on_other_data(produced, backend)
-            if found and (judgement.verdict is Verdict.PASS or found.failure == "unstable"):
+            is_off = judgement.verdict is not Verdict.PASS
+            found = yield from self._on_other_data(produced, backend, is_off=is_off)
+            if found and not (is_off and found.failure == "precision"):
                 judgement = elsewhere = found
         if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
             return self._unsupported(backend, why)
@@ -263,42 +267,63 @@ class CaseEvaluation:
         return self.question.inputs[0] if self.question.inputs else None
 
     def _on_other_data(
-        self, outcome: model.Produced, backend: BackendInfo
+        self, outcome: model.Produced, backend: BackendInfo, *, is_off: bool
     ) -> Inquiry[verdict.Judgement | None]:
-        """The verdict on the answer to other data; None where that is right."""
+        """The verdict on the answer to other data; None where that is right.
+
+        If the answer to the first data `is_off`, poorer arithmetic on other data is none more.
+        """
         answer = outcome.between
         compared = None if answer is None else self.compared_on_other_data(backend, answer)
         if answer is None or compared is None:
             return None
-        if _are_right(compared):
-            poor = [one for one in compared if one.problem == "precision" and self.is_model]
-            if not poor:
-                return None
-            said = f"on other data of the same shapes: {verdict.what_is_wrong(poor[0])}"
-            return verdict.Judgement(Verdict.WARN, said, "precision", comparisons=compared)
+        is_wrong = not _are_right(compared)
+        is_poor = self.is_model and any(one.problem == "precision" for one in compared)
+        if not is_wrong and (is_off or not is_poor):
+            return None
         # Wrong alone is not enough for a case: it may be written for its own data only.
-        if outcome.stale and self.case.rule == "must":
+        if is_wrong and outcome.stale and self.case.rule == "must":
             said = "answered other data of the same shape with the first run's answer"
             return verdict.unstable(said)
         fresh = _of_itself((yield self.question.turned()).outcome)
+        if self.is_model:
+            return self._on_other_data_twice(answer, fresh, backend)
         if isinstance(fresh, model.NotRun):
             return None
         if isinstance(fresh, model.Produced):
             wrong = not self.is_right_on_other_data(backend, fresh.outputs)
-            if self.is_model and wrong:
-                wanted = [verdict.Answer(wants) for wants in self.answers_to_other_data or ((),)]
-                once = replace(fresh, again=None)
-                found = verdict.judge("must", wanted, once, self.case.tolerance)
-                said = f"answered other data of the same shapes wrongly: {found.reason}"
-                return verdict.unstable(said)
             # Or its answers differ anyway, and here they are wrong whenever it is asked.
             how = execute.changed(fresh.outputs, answer, "the second")
             if not how or (outcome.again and wrong):
                 return None
         else:
             how = verdict.by_itself("must", fresh).reason
-        said = f"answered other data wrongly in its second run, and otherwise in a first run: {how}"
-        return verdict.unstable(said)
+        return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
+
+    def _on_other_data_twice(
+        self, answer: Outputs, fresh: Outcome, backend: BackendInfo
+    ) -> verdict.Judgement | None:
+        """The verdict on a model's `answer` to other data, and a `fresh` one; None if right."""
+        how: str | None = None
+        outcome = model.Produced(answer, 0.0, once=True)
+        if isinstance(fresh, model.Produced):
+            how = fresh.unstable or execute.changed(fresh.outputs, answer, "the second")
+            again = fresh.outputs if how else None
+            outcome = replace(outcome, unstable=fresh.unstable, again=again, differs=how or "")
+        elif not isinstance(fresh, model.NotRun):
+            how = verdict.by_itself("must", fresh).reason
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
+        wanted = [verdict.Answer(wants) for wants in self.answers_to_other_data or ((),)]
+        found = verdict.judge(
+            self.case.rule, wanted, outcome, self.case.tolerance, declared=backend.accumulate
+        )
+        if found.failure == "unstable":
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {found.reason}")
+        if found.failure is None:
+            return None
+        reason = f"on other data of the same shapes: {found.reason}"
+        kind: model.Failure = "precision" if found.failure == "precision" else "other_data"
+        return replace(found, reason=reason, failure=kind)
 
     def _at_a_later_opset(self, refused: verdict.Judgement) -> Inquiry[verdict.Judgement]:
         """`refused`, unless the backend refuses only the number of the opset."""
@@ -360,12 +385,29 @@ def repeated(case: CaseEvaluation, info: BackendInfo, times: int) -> Inquiry[lis
         first, answer = first or one.answer, one.answer
         random = first and case.question.random
         if first and answer and not (random or same_answers(first.outputs, answer.outputs)):
-            message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
-            one = one.changed(reason=one.result.reason or message, irreproducible=True)
+            one = _differing(case, info, one, first, answer)
         judged.append(replace(one, answer=None))
         if judged[0].result.verdict is Verdict.BAD_CASE:
             break
     return judged
+
+
+def _differing(
+    case: CaseEvaluation,
+    info: BackendInfo,
+    one: EvaluatedCase,
+    first: model.Produced,
+    answer: model.Produced,
+) -> EvaluatedCase:
+    """`one` of several results, whose `answer` to the same data differs from the `first` one."""
+    message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
+    if one.result.failure in (None, "precision") and not case.case.expect.compares_backends:
+        both = replace(first, again=answer.outputs, differs="another answer than the first time")
+        admitted, tolerance = case.accepted_answers, case.case.tolerance
+        found = verdict.judge(case.case.rule, admitted, both, tolerance, declared=info.accumulate)
+        if found.failure == "unstable":
+            return one.changed(verdict=found.verdict, failure="unstable", reason=found.reason)
+    return one.changed(reason=one.result.reason or message, irreproducible=True)
 
 
 def as_required(judged: EvaluatedCase) -> EvaluatedCase:

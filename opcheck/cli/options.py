@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 import click
 from click.core import Context, Parameter, ParameterSource
 
-from opcheck import interrupt
+from opcheck import budget, interrupt, own_memory
 from opcheck.errors import CaseFileError, Exit, Problem, UsageError, writing
 from opcheck.grouping import Item
 from opcheck.report import plain_text
@@ -184,7 +184,38 @@ inputs_option = declared(
     "--inputs DIR: Feed a model these files, NAME.npy or input_0.pb …, and no numbers made up.",
     inputs={"type": click.Path(exists=True, file_okay=False, path_type=Path)},
 )
-model_options = together(dim_option, inputs_option)
+
+
+def _graph_limit(ctx: Context, param: Parameter, value: int | None) -> None:
+    """Set a limit of graphs for the rest of the command."""
+    if value is not None and param.name:
+        ctx.with_resource(budget.limited(**{param.name: value}))
+
+
+def _judge_memory(ctx: Context, param: Parameter, value: str | None) -> None:
+    """Set how much memory processes that judge may take, for the rest of the command."""
+    from opcheck.backends.address import memory
+
+    if value is not None:
+        own_memory.change(memory(value))
+
+
+_NOT_PASSED_ON = {"callback": _graph_limit, "expose_value": False}
+graph_options = declared(
+    f"""
+    --graph-elements elements N: The most elements of a tensor that opcheck computes in a model;
+        all that it holds at once may have four times as many.
+        [default: {budget.GraphLimits.elements}]
+    --graph-nodes nodes N: The most runs of nodes when opcheck computes a model, those in loops
+        included. [default: {budget.GraphLimits.nodes}]
+    --judge-memory SIZE: How much memory opcheck's own processes may take, all that judge
+        together. [default: three quarters of the machine's]
+    """,
+    elements=_NOT_PASSED_ON,
+    nodes=_NOT_PASSED_ON,
+    judge_memory={"callback": _judge_memory, "expose_value": False},
+)
+model_options = together(dim_option, inputs_option, graph_options)
 
 
 def chosen_cases(

@@ -450,8 +450,9 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
 
 def _scatter(want: Want, got: Array | Foreign) -> float | None:
     """How far the errors of an output scatter; None without a theory of them."""
-    is_judged = want.bound is not None and want.drawn and isinstance(got, np.ndarray)
-    if not is_judged or got.shape != want.values.shape or got.dtype.kind in "biu":
+    if want.bound is None or not want.drawn or isinstance(got, Foreign):
+        return None
+    if got.shape != want.values.shape or got.dtype.kind in "biu":
         return None
     return bounded.scatter(_wide(want), elements.native(got))
 

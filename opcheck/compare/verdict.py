@@ -116,7 +116,7 @@ def judge(
         if any(one.failure not in (None, "precision") for one in (found, later)):
             return unstable(outcome.differs)
         pairs = outcome.outputs, outcome.again
-        drifts = [how for one in answers if (how := drift(one.wants, *pairs))]
+        drifts = [said for one in answers if (said := drift(one.wants, *pairs))]
         if "precision" in (found.failure, later.failure) and len(drifts) == len(answers):
             return unstable(f"{outcome.differs}; {drifts[0]}")
         worse = later if found.verdict is Verdict.PASS else found

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import grouping, model, opset
+from opcheck import grouping, model, opset, own_memory
 from opcheck.backends import execute, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.outputs import Comparisons, Outputs
@@ -47,6 +47,8 @@ class EvaluatedCase:
     others: tuple["EvaluatedCase", ...] = ()
     #: It fails on other data than the case's own alone.
     elsewhere: bool = False
+    #: The case takes more than opcheck computes, so that no backend was asked.
+    is_too_large: bool = False
 
     def changed(self, **fields: Any) -> "EvaluatedCase":
         """Return a copy with other `fields` of the result."""
@@ -137,6 +139,8 @@ class CaseEvaluation:
             admitted, silent = self.accepted_answers, ""
         except expected.OracleUnavailable as error:
             admitted, silent = (), str(error)
+        except expected.TooLarge as error:
+            return replace(self._unsupported(backend, str(error)), is_too_large=True)
         except expected.Unsupported as error:
             if case.op != model.GRAPH:
                 return self._unsupported(backend, str(error))
@@ -149,7 +153,7 @@ class CaseEvaluation:
         except ValueError as error:
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.BAD_CASE, str(error)))
         except MemoryError:
-            reason = "the case's data do not fit into memory"
+            reason = f"the case's data do not fit into memory{own_memory.limit_in_words()}"
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.NOT_RUN, reason))
         if isinstance(case.expect, model.Rejected) and not backend.refuses:
             reason = "it declares that it does not refuse invalid models (refuses=false)"
@@ -301,7 +305,7 @@ class CaseEvaluation:
         return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
 
     def _on_other_data_twice(
-        self, answer: Outputs, fresh: Outcome, backend: BackendInfo
+        self, answer: execute.Outputs, fresh: Outcome, backend: BackendInfo
     ) -> verdict.Judgement | None:
         """The verdict on a model's `answer` to other data, and a `fresh` one; None if right."""
         how: str | None = None

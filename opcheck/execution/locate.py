@@ -287,7 +287,7 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     """The inquiry of one backend about the nodes of a model."""
     whole = yield from network.evaluation.on(backend)
     known = not network.case.expect.compares_backends
-    if known and whole.result.verdict is model.Verdict.BAD_CASE:
+    if whole.is_too_large or (known and whole.result.verdict is model.Verdict.BAD_CASE):
         return Located(whole.result, (), (), len(network.parts))
     if known and whole.elsewhere:
         # What is right on this data, and wrong on the other, is judged on the other.

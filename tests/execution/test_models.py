@@ -1,6 +1,8 @@
 """Models on backends, through processes of their own where that is what matters."""
 
 import re
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,15 @@ import pytest
 from onnx import helper, numpy_helper
 from onnx.parser import parse_model
 
+import opcheck
+from opcheck import budget
 from opcheck.backends import connect
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.dtypes import DTYPES, of
+from opcheck.errors import Exit, UsageError
 from opcheck.model import Verdict
 from opcheck.suite import load_all
 from tests.inline import Inline, judge_all, judged
@@ -316,3 +321,55 @@ def test_tract_takes_a_model_whose_other_tensors_have_the_symbols_of_inputs(tmp_
     onnx.save(parse_model(text), tmp_path / "net.onnx")
     (case,) = load_all([tmp_path / "net.onnx"], {"batch": 2})
     assert verdict(case, connect("tract"))[0] is Verdict.PASS
+
+
+def doubling(folder: Path) -> Any:
+    """A model of 60 turns, each of which doubles a tensor."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    net (float[4] x) => (float[n] y) <int64 m = {60}, bool c = {1}> {
+      y = Loop (m, c, x) <body = b (int64 i, bool d, float[k] v) => (bool e, float[l] w) {
+        e = Identity (d)
+        w = Concat <axis = 0> (v, v)
+      }>
+    }"""
+    onnx.save(parse_model(text), folder / "net.onnx")
+    (case,) = load_all([folder / "net.onnx"])
+    return case
+
+
+def unasked(inputs: Any) -> Any:
+    pytest.fail("it was asked")
+
+
+def test_no_backend_computes_a_model_that_takes_more_than_opcheck_computes(tmp_path):
+    case = doubling(tmp_path)
+    with budget.limited(elements=1000):
+        (result,) = judged([case], [answering(unasked)])
+    assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
+    assert result.reason == (
+        "unsupported by opcheck: Concat-13 gives a tensor of 1,024 elements: opcheck computes at"
+        " most 1,000 (--graph-elements)"
+    )
+
+
+def test_limits_of_graphs_are_those_of_the_session(tmp_path):
+    case = doubling(tmp_path)
+    results = opcheck.run([case], [unasked], graph_elements=1000)
+    (result,) = results
+    assert "at most 1,000 (--graph-elements)" in result.reason
+    (result,) = opcheck.run([case], [unasked], graph_nodes=20)
+    assert "at most 20 nodes (--graph-nodes)" in result.reason
+    assert budget.limits() == budget.GraphLimits()
+    with pytest.raises(UsageError, match="no limits of graphs on a cluster"):
+        opcheck.run([case], "numpy", cluster="local:1", graph_nodes=20)
+
+
+@pytest.mark.gate
+def test_a_command_that_runs_out_of_memory_ends_without_a_traceback(tmp_path):
+    doubling(tmp_path)
+    asked = [sys.executable, "-m", "opcheck", "run", "net.onnx", "-b", "numpy"]
+    asked += ["--graph-elements", str(1 << 40), "--judge-memory", "900MiB"]
+    ended = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == Exit.UNUSABLE
+    assert "fit into memory: opcheck itself may take 900 MiB" in " ".join(ended.stdout.split())
+    assert "Traceback" not in ended.stdout + ended.stderr

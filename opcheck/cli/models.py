@@ -10,12 +10,13 @@ import click
 
 from opcheck import interrupt
 from opcheck.cli import options
-from opcheck.errors import Exit, NodeError, UsageError, writing
+from opcheck.errors import Exit, NodeError, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
     from opcheck.execution.locate import Extracted, Network
     from opcheck.model import Case
+    from opcheck.model.located import Part
 
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -46,7 +47,8 @@ def locate(
     opcheck locate tests/test_net -b mine         on the inputs of a test-data folder
 
     Exit codes: 0 no node and no answer is wrong, 1 some is, 2 wrong usage or model, 4 the backend
-    could not be used, 5 nothing was judged.
+    could not be used, 5 nothing was judged, or neither the model nor a node that its outputs
+    depend on.
     """
     from opcheck.execution.expected import question
     from opcheck.execution.locate import located
@@ -89,18 +91,27 @@ def locate(
         unnamed = not (found.wrong or found.together)
         if unnamed and any(one.result.verdict == "warn" for one in found.nodes):
             wrong.append("which a node with a warning may explain")
-        elif unnamed and found.suspected:
-            some = plural(found.suspected, "node")
+        elif unnamed and found.unjudged:
+            some = plural(len(found.unjudged), "node")
             wrong.append(f"and the reason is in {some} that nobody judged, or in several together")
     if wrong or found.together:
         options.end(Exit.NONCONFORMING, ", ".join(wrong))
     is_judged = whole and whole.verdict in ("pass", "warn")
     if not is_judged and all(one.result.beyond for one in found.judged):
         options.end(Exit.NOTHING_JUDGED, "no node was judged")
+    if not is_judged and found.unjudged:
+        names = few([_named(part) for part, _ in found.unjudged], most=3)
+        said = f"no node is wrong that was judged, but an output depends on unjudged {names}"
+        options.end(Exit.NOTHING_JUDGED, said)
     said = "; the model as a whole is not judged"
     if whole and is_judged:
         said = "; the model's answer is off, which is a warning" if whole.failure else ""
     options.end(Exit.CONFORMS, f"no node is wrong{said}")
+
+
+def _named(part: "Part") -> str:
+    """A node by its place, its name and its operator."""
+    return one_line(f"node {part.place}, {part.name} ({part.op.name})")
 
 
 def _network(path: Path, dims: Mapping[str, int], folder: Path | None) -> "Network":

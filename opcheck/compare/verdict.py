@@ -26,6 +26,8 @@ from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 UNUSABLE = "its answer cannot be used"
 #: The remark on answers that differ between runs, each right.
 IRREPRODUCIBLE = "not reproducible to the bit"
+#: The beginning of what a pass has judged of a model's outputs, where that is not all.
+IN_PART = "judged in part"
 ALONE = "no other backend answers, so there is nothing to compare its answer with"
 _NO_TENSOR = np.empty(0)
 

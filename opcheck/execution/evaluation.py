@@ -205,6 +205,8 @@ class CaseEvaluation:
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
         reason = judgement.reason or note or _unchecked(case, outcome)
+        if case.model and judgement.verdict is Verdict.PASS and (part := _judged_part(judgement)):
+            reason = "; ".join(filter(None, (part, judgement.reason or note)))
         # The expected answer may come from the backend itself.
         self_check, oracle = backend.engine and isinstance(case.expect, model.Computed), ""
         if self.oracle_answer:
@@ -366,6 +368,21 @@ def _may_refuse(outcome: Outcome) -> bool:
     if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
     return isinstance(outcome, model.Raised) and not outcome.unusable
+
+
+def _judged_part(judgement: verdict.Judgement) -> str:
+    """Describe how much of a model's outputs a pass has judged; "" for all, and for nothing."""
+    compared = judgement.comparisons
+    left = [one for one in compared if one.unjudged]
+    if not left or all(one.unjudged == one.total for one in compared):
+        return ""
+    parts = [
+        f"{one.output}: its type and shape"
+        if one.unjudged == one.total
+        else f"{one.output}: {one.total - one.unjudged:,} of {one.total:,} elements"
+        for one in left
+    ]
+    return f"{verdict.IN_PART}: {'; '.join(parts)}"
 
 
 def _unchecked(case: Case, outcome: Outcome) -> str:

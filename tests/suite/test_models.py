@@ -130,6 +130,23 @@ def test_random_outputs_are_told_apart(tmp_path):
     assert question(case).random
 
 
+@pytest.mark.parametrize(
+    ("ratio", "trains", "is_random"),
+    [(0.5, True, True), (0.0, True, False), (0.5, False, False), (0.5, None, True)],
+)
+def test_a_dropout_that_drops_nothing_is_not_random(tmp_path, ratio, trains, is_random):
+    node = helper.make_node("Dropout", ["x", "r", "t"], ["d"])
+    last = helper.make_node("Neg", ["d"], ["y"])
+    constants = [numpy_helper.from_array(np.float32(ratio), "r")]
+    inputs = [tensor("x")]
+    if trains is None:  # It is fed.
+        inputs.append(tensor("t", TensorProto.BOOL, []))
+    else:
+        constants.append(numpy_helper.from_array(np.array(trains), "t"))
+    proto = model([node, last], inputs, [tensor("y")], constants)
+    assert test_data.random_outputs(proto) == ({"y"} if is_random else set())
+
+
 def _empty(*sizes):
     return TensorProto(data_type=1, dims=sizes).SerializeToString()
 

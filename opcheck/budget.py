@@ -51,10 +51,10 @@ class Budget:
             raise BeyondBudget(f"the tensors of the graph have {self.held:,} elements: {held}")
 
     def check(self, what: str, elements: int) -> None:
-        """Raise BeyondBudget for a tensor of too many elements, which `what` gives."""
+        """Raise BeyondBudget for a tensor of too many elements, which `what` names."""
         if elements > self.limits.elements:
             most = f"opcheck computes at most {self.limits.elements:,} ({ELEMENTS_OPTION})"
-            raise BeyondBudget(f"{what} gives a tensor of {elements:,} elements: {most}")
+            raise BeyondBudget(f"{what} of {elements:,} elements: {most}")
 
 
 _limits: ContextVar[GraphLimits | None] = ContextVar("graph_limits", default=None)

@@ -569,7 +569,7 @@ def _in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Values:
     # Of what its own graphs held, the outputs alone are left.
     spent.held = held
     for x in outputs:
-        spent.check(str(node.op), elements_of(x))
+        spent.check(f"{node.op} gives a tensor", elements_of(x))
     return outputs
 
 

@@ -28,7 +28,14 @@ _TEXT = 8
 
 
 def check_sizes(op: OpVersion, inputs: Sequence[Any], attrs: Attrs) -> None:
-    """Raise BeyondBudget if a node makes a tensor of more elements than opcheck computes."""
+    """Raise BeyondBudget if a node makes a tensor of more elements than opcheck computes.
+
+    An input that is broadcast takes little memory itself, and counts with all its elements.
+    """
+    with budget.counting() as spent:
+        for x in inputs:
+            if isinstance(x, np.ndarray) and 0 in x.strides and op.name not in ("Shape", "Size"):
+                spent.check(f"{op} reads a tensor", x.size)
     rule = None if op.domain not in ("", "ai.onnx.ml") else _RULES.get(op.name)
     if rule is None:
         return
@@ -37,7 +44,7 @@ def check_sizes(op: OpVersion, inputs: Sequence[Any], attrs: Attrs) -> None:
     except _UNFIT:
         return  # The formula says why.
     with budget.counting() as spent:
-        spent.check(str(op), elements)
+        spent.check(f"{op} gives a tensor", elements)
 
 
 def elements_of(value: Any) -> int:

@@ -108,11 +108,18 @@ def test_a_node_alone_is_counted_like_one_of_a_graph():
         evaluate(node)
 
 
-def test_one_element_that_is_broadcast_counts_as_many():
+@pytest.mark.parametrize(("name", "since"), [("Add", 14), ("Neg", 13), ("Softmax", 13)])
+def test_one_element_that_is_broadcast_counts_as_many(name, since):
     x = np.broadcast_to(np.float32(1), (HUGE, HUGE))
-    one = np.float32([1])
+    inputs = (x, np.float32([1])) if name == "Add" else (x,)
     with pytest.raises(BeyondBudget, match="9,000,000,000,000 elements"):
-        evaluate(Node(onnx_op("Add", 14), (x, one), {}))
+        evaluate(Node(onnx_op(name, since), inputs, {}))
+
+
+def test_the_shape_of_a_large_tensor_is_small():
+    x = np.broadcast_to(np.float32(1), (HUGE, HUGE))
+    (shape,) = evaluate(Node(onnx_op("Shape", 15), (x,), {}))
+    assert shape.tolist() == [HUGE, HUGE]
 
 
 def onnx_op(name: str, since: int) -> Any:

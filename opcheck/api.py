@@ -146,6 +146,8 @@ def run(
     timeout: float | None = None,
     memory_limit: str | None = None,
     cluster: str | None = None,
+    graph_elements: int | None = None,
+    graph_nodes: int | None = None,
     repeat: int = 1,
     require_reproducible: bool = False,
     save: AnyPath | None = None,
@@ -163,6 +165,8 @@ def run(
         timeout: Seconds that a backend has for a case; 30 by default.
         memory_limit: What each process may take, such as "2GiB".
         cluster: Judge on the workers of dask.distributed there, or on new ones, as "local:4".
+        graph_elements: The most elements of a tensor that opcheck computes in a model.
+        graph_nodes: The most runs of nodes when opcheck computes a model.
         repeat: How often each case is asked, prepared anew each time.
         require_reproducible: Right answers that differ between runs fail.
         save: Store the run in this file for `diff`, `read` and `opcheck report` once the last
@@ -177,7 +181,13 @@ def run(
     if isinstance(backends, str) or not isinstance(backends, Sequence):
         backends = [backends]
     session = Session(
-        backends, jobs=jobs, timeout=timeout, memory_limit=memory_limit, cluster=cluster
+        backends,
+        jobs=jobs,
+        timeout=timeout,
+        memory_limit=memory_limit,
+        cluster=cluster,
+        graph_elements=graph_elements,
+        graph_nodes=graph_nodes,
     )
     results = session.run(
         cases,

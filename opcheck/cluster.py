@@ -28,7 +28,7 @@ from time import monotonic, sleep
 from typing import Any, TypeAlias, cast
 
 import opcheck
-from opcheck import interrupt
+from opcheck import interrupt, own_memory
 from opcheck.backends.address import DEFAULT
 from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied
 from opcheck.backends.connect import digest
@@ -338,7 +338,8 @@ class Cluster:
         limits |= {"n_workers": self._new, "silence_logs": logging.CRITICAL}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            return self._dask.LocalCluster(**limits)
+            with own_memory.lifted():  # Backends on the workers inherit what these have.
+                return self._dask.LocalCluster(**limits)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
-from opcheck import interrupt
+from opcheck import budget, interrupt
 from opcheck.analysis import is_failure, reds_of, status
 from opcheck.backends.address import DEFAULT
 from opcheck.backends.connect import of_object
@@ -20,7 +20,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
-from opcheck.grouping import sure
+from opcheck.grouping import Item, sure
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Records, Run
 from opcheck.report.formatting import Recorder
@@ -74,6 +74,8 @@ class Session:
     `backends` are opcheck's default ones if there is none. Each has `jobs` processes, `timeout`
     seconds for a case, and a `memory_limit` of each process, such as "2GiB". With `cluster`, they
     are on the workers of dask.distributed at that address, or on new ones here, as "local:4".
+    opcheck computes models with tensors of at most `graph_elements` elements, and `graph_nodes`
+    runs of nodes.
     """
 
     def __init__(
@@ -84,6 +86,8 @@ class Session:
         timeout: float | None = None,
         memory_limit: str | None = None,
         cluster: str | None = None,
+        graph_elements: int | None = None,
+        graph_nodes: int | None = None,
     ) -> None:
         if backends == []:
             raise UsageError("no backend", "leave it out for opcheck's default ones")
@@ -104,6 +108,12 @@ class Session:
         if limited and backends and alone:
             hint = "write it as an address, such as py:my_backend:Class"
             raise UsageError("no limits and jobs for a backend in this process", hint)
+        with budget.limited(graph_elements, graph_nodes):
+            self.graph_limits = budget.limits()
+        if cluster and self.graph_limits != budget.GraphLimits():
+            raise UsageError(
+                "no limits of graphs on a cluster", "its workers have the default ones"
+            )
         self.oracles: dict[str, Pool] = {}
         self.backends: list[AskableBackend] = []
         self._is_connected = False
@@ -176,6 +186,27 @@ class Session:
         self, run: scheduler.Scheduler, recorder: Recorder
     ) -> Iterator[LiveResult | Record]:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
+        with self.within_graph_limits():
+            results = self._judged(run, recorder)
+        return self._each_within_graph_limits(results)
+
+    def within_graph_limits(self) -> AbstractContextManager[None]:
+        """Compute models within the session's limits meanwhile."""
+        return budget.limited(self.graph_limits.elements, self.graph_limits.nodes)
+
+    def _each_within_graph_limits(self, results: Iterator[Item]) -> Iterator[Item]:
+        """Yield results, each computed within the limits, which are not those of the caller."""
+        while True:
+            with self.within_graph_limits():
+                try:
+                    result = next(results)
+                except StopIteration:
+                    return
+            yield result
+
+    def _judged(
+        self, run: scheduler.Scheduler, recorder: Recorder
+    ) -> Iterator[LiveResult | Record]:
         for backend in (*self.backends, *self.oracles.values()):
             backend.forget()  # an earlier run of this session may have been left early
         if self._cluster:
@@ -223,6 +254,11 @@ class LiveRun:
             "repeat": str(request.repeat) if request.repeat > 1 else None,
             "require-reproducible": "yes" if request.require_reproducible else None,
         }
+        graphs, usual = session.graph_limits, budget.GraphLimits()
+        if graphs.elements != usual.elements:
+            options["graph-elements"] = str(graphs.elements)
+        if graphs.nodes != usual.nodes:
+            options["graph-nodes"] = str(graphs.nodes)
         oracles = {pool.info.address: pool.info for pool in session.oracles.values()}
         self.header = Header(
             environment=workers.environment(),

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import click
 
-from opcheck import __version__, interrupt
+from opcheck import __version__, interrupt, own_memory
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
 #: The module of each command, and its line, so that `--help` need not import it.
@@ -71,7 +71,8 @@ class _Program(Commands):
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _endings():
+        # Outside, so that the message names the limit.
+        with own_memory.limited(), _endings():
             interrupt.safe_place()
             return super().invoke(ctx)
 
@@ -89,6 +90,9 @@ def _endings() -> Iterator[None]:
         prefix = "" if isinstance(error, CaseFileError | WrongOperator) else "opcheck: "
         _say(prefix + "\n".join(error.lines()))
         code = error.exit_code
+    except MemoryError:
+        _say(f"opcheck: out of memory{own_memory.limit_in_words()}")
+        code = Exit.UNUSABLE
     except KeyboardInterrupt:
         _say("opcheck: interrupted")
         code = Exit.INTERRUPTED

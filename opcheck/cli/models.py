@@ -13,13 +13,13 @@ from opcheck import interrupt
 from opcheck.cli import console, options
 from opcheck.cli.files import OutputCommand
 from opcheck.cli.options import BackendOptions, ModelOptions
-from opcheck.errors import Exit, NodeError, UsageError, writing
+from opcheck.errors import Exit, NodeError, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
     from opcheck.execution.locate import Extracted, Network
     from opcheck.model import Case
-    from opcheck.model.located import Located
+    from opcheck.model.located import Located, Part
 
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -63,7 +63,8 @@ def locate(given: LocateOptions) -> None:
     opcheck locate tests/test_net -b mine         on the inputs of a test-data folder
 
     Exit codes: 0 no node and no answer is wrong, 1 some is, 2 wrong usage or model, 4 the backend
-    could not be used, 5 nothing was judged.
+    could not be used, 5 nothing was judged, or neither the model nor a node that its outputs
+    depend on.
     """
     from opcheck.execution.expected import question
     from opcheck.execution.locate import located
@@ -102,6 +103,10 @@ def locate(given: LocateOptions) -> None:
     whole = found.whole if found.whole and found.whole.verdict in ("pass", "warn") else None
     if not whole and all(node.result.beyond for node in found.judged):
         console.print_and_exit(Exit.NOTHING_JUDGED, "no node was judged")
+    if not whole and found.unjudged:
+        names = few([_named(part) for part, _ in found.unjudged], most=3)
+        message = f"no node is wrong that was judged, but an output depends on unjudged {names}"
+        console.print_and_exit(Exit.NOTHING_JUDGED, message)
     if not whole:
         remark = "; the model as a whole is not judged"
     elif whole.failure:
@@ -109,6 +114,11 @@ def locate(given: LocateOptions) -> None:
     else:
         remark = ""
     console.print_and_exit(Exit.CONFORMS, f"no node is wrong{remark}")
+
+
+def _named(part: "Part") -> str:
+    """Return a node's place, name and operator, as a message names it."""
+    return one_line(f"node {part.place}, {part.name} ({part.op.name})")
 
 
 def _hint_at_inputs(network: "Network", given: ModelOptions) -> str | None:
@@ -145,8 +155,8 @@ def _wrong_answer(found: "Located") -> list[str]:
         return [wrong]
     if any(node.result.verdict == "warn" for node in found.nodes):
         return [wrong, "which a node with a warning may explain"]
-    if found.suspected:
-        nodes = plural(found.suspected, "node")
+    if found.unjudged:
+        nodes = plural(len(found.unjudged), "node")
         return [wrong, f"and the reason is in {nodes} that were not judged, or in several together"]
     return [wrong]
 

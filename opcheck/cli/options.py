@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import Context, Parameter, ParameterSource
 
-from opcheck import interrupt
+from opcheck import budget, interrupt, own_memory
 from opcheck.cli.files import OutputPath
 
 if TYPE_CHECKING:
@@ -219,7 +219,53 @@ inputs_option = click.option(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Feed a model these files, NAME.npy or input_0.pb …, instead of generated data.",
 )
-model_options = compose(dim_option, inputs_option)
+
+
+def _set_graph_limit(ctx: Context, param: Parameter, value: int | None) -> None:
+    """Set a limit on the models that opcheck computes, for the rest of the command."""
+    if value is not None and param.name:
+        ctx.with_resource(budget.limited(**{param.name: value}))
+
+
+def _set_judge_memory(ctx: Context, param: Parameter, value: str | None) -> None:
+    """Set how much memory processes that judge may take, for the rest of the command."""
+    from opcheck.backends.address import memory
+
+    if value is not None:
+        own_memory.change(memory(value))
+
+
+_limits_of_opcheck = compose(
+    click.option(
+        "--graph-elements",
+        "elements",
+        metavar="N",
+        type=COUNT,
+        callback=_set_graph_limit,
+        expose_value=False,
+        help="The most elements of a tensor that opcheck computes in a model; all that it holds at"
+        f" once may have four times as many.  [default: {budget.GraphLimits.elements}]",
+    ),
+    click.option(
+        "--graph-nodes",
+        "nodes",
+        metavar="N",
+        type=COUNT,
+        callback=_set_graph_limit,
+        expose_value=False,
+        help="The most runs of nodes when opcheck computes a model, those in loops included."
+        f"  [default: {budget.GraphLimits.nodes}]",
+    ),
+    click.option(
+        "--judge-memory",
+        metavar="SIZE",
+        callback=_set_judge_memory,
+        expose_value=False,
+        help="Memory limit of opcheck's own processes, all that judge together."
+        "  [default: three quarters of the machine's]",
+    ),
+)
+model_options = compose(dim_option, inputs_option, _limits_of_opcheck)
 
 
 @dataclass(frozen=True, kw_only=True)

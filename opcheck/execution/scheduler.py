@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeAlias, cast
 
-from opcheck import interrupt
+from opcheck import interrupt, own_memory
 from opcheck.backends import base
 from opcheck.backends.isolation import cleanup
 from opcheck.backends.isolation.pool import Pool
@@ -309,7 +309,7 @@ class Judges:
         self._done: set[Connection[Any, Any]] = set()
         for _ in range(count):
             ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=self._work, args=(theirs,), daemon=True)
+            process = context.Process(target=self._work, args=(theirs, count), daemon=True)
             process.start()
             theirs.close()
             self._ends[ours] = process
@@ -364,8 +364,9 @@ class Judges:
         if lost and complete:
             raise BackendUnavailable("a process that judges ended before it said what was left")
 
-    def _work(self, end: "Connection[Any, Any]") -> None:
+    def _work(self, end: "Connection[Any, Any]", count: int) -> None:
         """Judge in this process, which is a copy of its parent and must not go on as that."""
+        own_memory.share_among(count)
         # It ends with its parent, and its backends with it.
         interrupt.follow(self._parent)
         try:

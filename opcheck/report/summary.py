@@ -284,6 +284,8 @@ class Pretty:
         remarks = [*totals.oracles(results), *self._irreproducible()]
         if self.verbose:
             remarks += [*self._unjudged(), *_outdated(results)]
+        else:
+            remarks += self._judged_in_part()
         for remark in remarks:
             console.print(Text(plain_text.one_line(remark), "yellow"))
         if not self.verbose:
@@ -346,6 +348,14 @@ class Pretty:
         for name, mine in self._named(passed):
             some = sum(result.unjudged for result in mine)
             yield f"{name}: {plain_text.plural(some, 'element')} unjudged, in {_where(mine)}"
+
+    def _judged_in_part(self) -> Iterator[str]:
+        passed = [one for one in self.results if one.verdict is Verdict.PASS and one.op == GRAPH]
+        for name, mine in self._named(one for one in passed if one.unjudged):
+            passes = plain_text.plural(len(mine), "pass", "passes")
+            some = sum(result.unjudged for result in mine)
+            left = f"{plain_text.plural(some, 'element')} of outputs unjudged"
+            yield f"{name}: {passes} judged in part, {left} (-v), in {_where(mine)}"
 
     def _irreproducible(self) -> Iterator[str]:
         for name, mine in self._named(one for one in self.results if one.irreproducible):

@@ -15,7 +15,16 @@ from opcheck.engine.readings import Reading, each_reading, following, reader_in_
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind, expected, narrow, stored
-from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, minus, reach, size_of
+from opcheck.numbers.bounded.array import (
+    VALUES,
+    Bounded,
+    Common,
+    bounded,
+    is_finite,
+    minus,
+    reach,
+    size_of,
+)
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
 

@@ -647,9 +647,7 @@ LAYERS = OpVersion("", "LayerNormalization", 17)
 def test_stage_one_in_float16_is_a_warning_unless_it_is_declared(size: float) -> None:
     x = (size * np.random.default_rng(0).normal(size=(4, 64))).astype(np.float16)
     scale = np.ones(64, np.float16)
-    wants = [
-        computed_want(LAYERS, "y", answer) for answer in exactly(LAYERS, [x, scale], {}, 3)
-    ]
+    wants = [computed_want(LAYERS, "y", answer) for answer in exactly(LAYERS, [x, scale], {}, 3)]
     for want, got in zip(wants, in_float16(x, scale), strict=True):
         found = compare(want, got)
         assert found.problem == "precision"

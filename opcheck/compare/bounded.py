@@ -16,6 +16,8 @@ from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Room, Tier
+from opcheck.engine.orders import other_orders
+from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers.bounded.array import Common
 
@@ -313,6 +315,8 @@ _ENOUGH = 100
 #: The largest scatter allowed, in parts of the expected one. Correct implementations (tests/bounds)
 #: reach 19, released engines 2; factors rounded to TF32 reach 100 and more.
 SCATTER = 60.0
+#: Honest answers scatter by no more than so much less, on random data and on any that is judged.
+_OF_HONEST = 3
 #: Narrower numbers to which factors may have been rounded, by their unit roundoff.
 _CUTS = {
     2.0**-8: "bfloat16",
@@ -343,7 +347,7 @@ class Scattering(NamedTuple):
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
     """Return how errors on random data scatter; None for too few elements, or without a theory.
 
-    Of a model's output, a `part` of the elements may be asked about.
+    Only a `part` of the elements may count.
     """
     found: list[_Off] = []
     for off in _scatters(want, got, part=part):
@@ -378,6 +382,22 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     alike = 1 / _EXPLAINED < ratios[best] < _EXPLAINED
     said = f"{message}, as if factors were rounded to {_CUTS[best]}" if alike else message
     return Scattering(least.ratio, said)
+
+
+def scatters_independently(want: Want) -> bool:
+    """Return True if on the data of `want` honest orders of computing scatter as the theory says.
+
+    The theory takes roundings for independent, which those of equal or periodic terms are not.
+    """
+    bound = want.expected
+    try:
+        for answer in other_orders(bound.evaluation.node):
+            found = scatter(want, elements.native(answer[bound.place]))
+            if found is not None and not found <= SCATTER / _OF_HONEST:
+                return False
+    except NotSupported:  # It takes too long.
+        return False
+    return True
 
 
 def root_mean_square(x: Floats) -> float:
@@ -452,6 +472,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
             yield from _scatters_of_model(want, error, cut, part)
             return
         counts = np.isfinite(error) & (np.abs(y) > 16 * bound.tiers()[0].arithmetic.floor)
+        counts &= True if part is None else part
         if not counts.any():
             return
         # If the last rounding alone explains it, the deviation need not be computed.

@@ -655,6 +655,13 @@ def test_stage_one_in_float16_is_a_warning_unless_it_is_declared(size: float) ->
         assert compare(want, got, declared=("float16",)).problem is None
 
 
+def test_stage_one_that_overflows_in_float16_is_wrong_whatever_is_computed_in_it() -> None:
+    x = np.array([[800, -800, 400, -400]], np.float16)
+    answer = exactly(LAYERS, [x, np.ones(4, np.float16)], {}, 1)[0]
+    found = compare(computed_want(LAYERS, "y", answer), np.zeros((1, 4), np.float16))
+    assert found.problem == "values"
+
+
 @pytest.mark.parametrize("declared", [(), ("float16",)])
 def test_an_output_of_float32_is_not_flushed_as_one_of_float16_is(declared: Any) -> None:
     x = (1e-3 * np.random.default_rng(0).normal(size=(4, 64))).astype(np.float16)

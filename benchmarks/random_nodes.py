@@ -21,9 +21,10 @@ from onnx import defs
 
 import benchmarks.oracles
 from benchmarks.oracles import ORACLES, Array, Sample
-from opcheck.engine import Node
+from opcheck.engine import Node, rounded
+from opcheck.engine.evaluate import each_answer
 from opcheck.engine.operators import find, judging
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, decline
 from opcheck.model import OpVersion
 
 #: The domains whose operators are listed.
@@ -76,9 +77,13 @@ def compared(name: str, sample: Sample) -> str:
     """Say how the engine differs from a sample, or ""; raises NotSupported where it is open."""
     try:
         with judging():
-            outputs = node_of(name, sample).right
+            answers = each_answer(node_of(name, sample))
     except InvalidNode as error:
         return f"refused: {error}"
+    decline(len(answers) > 1, f"open: {', '.join(answers[0].chosen)}")
+    (answer,) = answers
+    assert not isinstance(answer.answer, InvalidNode)
+    outputs = [rounded(output) for output in answer.answer]
     for n, (got, want) in enumerate(zip(outputs, sample.outputs, strict=True)):
         if want is not None and (text := difference(got, np.asarray(want), sample)):
             return f"output {n} {text}"

@@ -72,7 +72,7 @@ def shape(rng: Random, ranks: tuple[int, int] = (1, 3), least: int = 1, most: in
 
 def normal(rng: Random, dims: Any, scale: float = 1.0) -> Array:
     """Normal numbers in float32."""
-    return (scale * rng.standard_normal(dims)).astype(np.float32)
+    return np.asarray(scale * rng.standard_normal(dims), np.float32)
 
 
 def whole(rng: Random, dims: Any, low: int = -9, high: int = 9, dtype: Any = np.float32) -> Array:
@@ -95,4 +95,4 @@ def int64(values: Any) -> Array:
 
 def wide(x: Array) -> Array:
     """Floats in float64."""
-    return x.astype(np.float64)
+    return np.asarray(x, np.float64)

@@ -57,10 +57,10 @@ def attention(rng: Random) -> Sample:
         normal(rng, (batch, heads, past, width)),
         normal(rng, (batch, heads, past, depth)),
     )
-    total, attrs = past + keys, {}
+    total = past + keys
     scale = 1 / math.sqrt(width)
     causal = chance(rng, 0.5)
-    attrs: dict[str, Any] = {"is_causal": 1} if causal else {}  # type: ignore[no-redef]
+    attrs: dict[str, Any] = {"is_causal": 1} if causal else {}
     if chance(rng, 0.4):
         scale = attrs["scale"] = one_of(rng, 0.5, 2.0)
     softcap = one_of(rng, 0.5, 2.0) if chance(rng, 0.4) else 0.0

@@ -239,11 +239,13 @@ class Trees:
         at = root
         while True:
             node = self.nodes[at]
-            is_true = COMPARISONS[node["mode"]](float(row[node["feature"]]), node["split"])
+            feature = float(row[int(node["feature"])])
+            is_true = COMPARISONS[int(node["mode"])](feature, node["split"])
             side = "true" if is_true else "false"
-            at = node[side]
+            at = int(node[side])
             if node[f"{side}_leaf"]:
-                return self.leaves[at]
+                target, weight = self.leaves[at]
+                return target, weight
 
     def column(self, name: str) -> list[Any]:
         return [node[name] for node in self.nodes]

@@ -120,11 +120,13 @@ def split(rng: Random) -> Sample:
         lengths = [each] * (count - 1) + [length - each * (count - 1)]
         if lengths[-1] < 1:
             return Sample(18, (x,), (x,), {"axis": axis, "num_outputs": 1})
-        attrs, inputs = {"axis": axis, "num_outputs": count}, (x,)
+        attrs = {"axis": axis, "num_outputs": count}
+        inputs: tuple[Any, ...] = (x,)
     else:
         ends = sorted({int(n) for n in rng.integers(1, length + 1, 2)} | {length})
         lengths = [end - start for start, end in zip([0, *ends], ends, strict=False)]
-        attrs, inputs = {"axis": axis}, (x, int64(lengths))  # type: ignore[assignment]
+        attrs = {"axis": axis}
+        inputs = (x, int64(lengths))
     found, start = [], 0
     for size in lengths:
         found.append(np.take(x, range(start, start + size), axis))

@@ -70,9 +70,9 @@ class Parameters:
         self.attrs |= {"block_size": self.block} if self.block else {}
 
     def each(self) -> tuple[Array, Array]:
-        return tuple(  # type: ignore[return-value]
-            spread(p, self.dims, self.axis, self.block) for p in (self.scale, self.zero)
-        )
+        """The scale and the zero point of each element."""
+        scales = spread(self.scale, self.dims, self.axis, self.block)
+        return scales, spread(self.zero, self.dims, self.axis, self.block)
 
 
 @oracle("QuantizeLinear")

@@ -50,7 +50,11 @@ REDUCTIONS: dict[str, tuple[Callable[[list[float]], float], int, bool]] = {
 }
 
 
-def _reduced(name: str, rng: Random) -> Sample:
+#: Of one element they make that element itself.
+_OF_ONE_ITSELF = ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum")
+
+
+def _reduced(name: str, rng: Random) -> Sample | None:
     function, opset, positive = REDUCTIONS[name]
     x = normal(rng, shape(rng, (1, 4)), 2)
     x = np.abs(x) + np.float32(0.1) if positive else x
@@ -68,13 +72,10 @@ def _reduced(name: str, rng: Random) -> Sample:
     dims = [1 if axis in over else size for axis, size in enumerate(x.shape)]
     if not kept:
         dims = [size for axis, size in enumerate(x.shape) if axis not in over]
-    if nothing:
-        single = [function([v]) for v in wide(x).flat]
-        found, dims = (np.array(single) if opset else np.zeros(0)), [*x.shape]
-        if name not in ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean"):
-            return Sample(
-                opset, (x,), (None,), attrs
-            )  # Whether it is x itself is another question.
+    if nothing and name in _OF_ONE_ITSELF:
+        found, dims = wide(x), [*x.shape]
+    elif nothing:
+        return None  # Whether each element is reduced by itself is another question.
     stated = [axis - x.ndim if chance(rng, 0.3) else axis for axis in axes]
     inputs = (x, int64(stated)) if stated else (x,)
     return Sample(opset, inputs, (found.reshape(dims),), attrs)

@@ -28,7 +28,7 @@ from benchmarks.oracles import (
 class Window(NamedTuple):
     """The windows along an axis: how many, and the padding on either side."""
 
-    count: int
+    number: int
     before: int
     after: int
 
@@ -112,7 +112,7 @@ def drawn_geometry(rng: Random, *, ceil: bool) -> Geometry | None:
         planned(length, k, s, d, (pads[n], pads[n + rank]), auto_pad, rounded_up)
         for n, (length, k, s, d) in enumerate(zip(lengths, kernel, strides, dilations, strict=True))
     ]
-    if min(window.count for window in windows) < 1:
+    if min(window.number for window in windows) < 1:
         return None
     return Geometry(attrs, lengths, kernel, strides, dilations, windows)
 
@@ -122,7 +122,7 @@ def _pooled(name: str, rng: Random) -> Sample | None:
     if geometry is None:
         return None
     x = normal(rng, (1, 2, *geometry.lengths), 3)
-    counts = [window.count for window in geometry.windows]
+    counts = [window.number for window in geometry.windows]
     attrs = dict(geometry.attrs)
     p, include = int(rng.integers(1, 4)), chance(rng, 0.4)
     if name == "LpPool":
@@ -155,7 +155,7 @@ for _name in ("AveragePool", "LpPool", "MaxPool"):
 
 def convolved(x: Array, w: Array, geometry: Geometry, group: int) -> Array:
     """A convolution by plain loops, in the operands' own type."""
-    counts = [window.count for window in geometry.windows]
+    counts = [window.number for window in geometry.windows]
     y = np.zeros((x.shape[0], w.shape[0], *counts), x.dtype)
     channels = w.shape[1]
     for index in np.ndindex(*y.shape):
@@ -338,7 +338,12 @@ def columns_to_image(rng: Random) -> Sample | None:
     channels = int(rng.integers(1, 3))
     x = whole(rng, (2, channels * kernel[0] * kernel[1], counts[0] * counts[1]))
     folded = torch.nn.functional.fold(
-        torch.tensor(x), lengths, kernel, dilation=dilations, padding=pads, stride=strides
+        torch.tensor(x),
+        tuple(lengths),
+        tuple(kernel),
+        dilation=tuple(dilations),
+        padding=tuple(pads),
+        stride=tuple(strides),
     )
     attrs = {"strides": strides, "dilations": dilations, "pads": pads + pads}
     return Sample(18, (x, int64(lengths), int64(kernel)), (wide(folded.numpy()),), attrs)

@@ -15,6 +15,7 @@ from opcheck import numbers as xp, opset
 from opcheck.engine import operators
 from opcheck.engine.axes import check_size, from_either_end, listed
 from opcheck.engine.operators import check_one_of, leave_open, raise_unspecified
+from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, decline, reject
 
 NAMES = """AffineGrid Resize Upsample"""
@@ -30,8 +31,11 @@ NEAREST = {
     "floor": np.floor,
     "ceil": np.ceil,
 }
-#: The formula of the text next to ONNX's shape inference, and what most engines do.
-PART_OR_WHOLE = "it is not said whether a part alone is scaled, or its axis as a whole"
+PART_OR_WHOLE = Ruling(
+    "scaled-part",
+    "The formula scales a part alone, and ONNX's shape inference its axis as a whole.",
+    ("part_scaled", "axis_scaled"),
+)
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
@@ -339,8 +343,8 @@ def sized(X, axes, roi, scales, sizes, policy):
                 raise_unspecified("a part that ends before it starts")
             whole = axis_of(found[n].length, scale)
             found[n] = axis_of(found[n].length, scale, end - start)._replace(start=start, end=end)
-            if found[n].width != whole.width:
-                leave_open(PART_OR_WHOLE)
+            if found[n].width != whole.width and PART_OR_WHOLE.reading() == "axis_scaled":
+                found[n] = whole._replace(start=start, end=end)
         return found
     wanted = [int(size) for size in sizes.reshape(-1)]
     if sizes.shape != (len(numbers),) or min(wanted, default=0) < 0:

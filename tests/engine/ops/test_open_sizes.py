@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.engine import Node
+from opcheck.engine import Node, rounded
+from opcheck.engine.evaluate import each_answer
 from opcheck.engine.operators import judging
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
@@ -39,11 +40,14 @@ def test_valid_sizes_of_lp_pool_are_open_under_ceil_mode_where_rounding_counts()
         answer("LpPool", 22, [[[[1, 2, 3, 4]]]], **valid, strides=(2,))
 
 
-@pytest.mark.parametrize("mode", ["nearest", "linear"])
-def test_the_size_of_a_part_with_scales_is_open(mode: str) -> None:
-    crop = {"mode": mode, "coordinate_transformation_mode": "tf_crop_and_resize"}
-    with pytest.raises(NotSupported, match="part alone"):
-        answer("Resize", 13, [[5, 6, 7], [-0.25, 1.25], [3]], **crop)
+def test_a_part_with_scales_is_scaled_alone_or_as_its_axis_is() -> None:
+    crop = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}
+    x, roi, scales = np.float32([0, 40, 80, 120]), np.float32([0, 0.5]), np.float32([1.5])
+    node = Node(OpVersion("", "Resize", 13), (x, roi, scales), crop)
+    with judging():
+        found = {one.chosen["scaled-part"]: rounded(one.answer[0]) for one in each_answer(node)}
+    np.testing.assert_allclose(found["part_scaled"], [0, 30, 60])
+    np.testing.assert_allclose(found["axis_scaled"], [0, 12, 24, 36, 48, 60], rtol=1e-6)
 
 
 def test_a_part_as_large_as_its_axis_is_decided_unless_its_cut_off_size_decides() -> None:

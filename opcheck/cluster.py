@@ -41,6 +41,7 @@ from opcheck.execution import bench, support, workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
 from opcheck.execution.workers import Counted, InProcess, Limits, environment
 from opcheck.grouping import Found, picked
+from opcheck.known import SHIPPED_LEDGERS
 from opcheck.model import BackendInfo, Case, LiveResult, Record, Support, Task
 from opcheck.model.timing import Bench, Rows, Timed
 from opcheck.reading import shipped_folder
@@ -53,7 +54,7 @@ _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 _DEPTH = 2
 #: Seconds to wait for workers, between two looks at them, and for their last words in the end.
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
-_SHIPPED = ("cases", "reports/known")
+_SHIPPED = ("cases",)
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: What a worker does besides judging cases: it may be ended after anything that it yields.
@@ -66,6 +67,7 @@ def software() -> dict[str, str]:
     here = environment()
     files = [*chain(*map(Path(opcheck.__path__[0]).rglob, ("*.py", "*.toml")))]
     files += chain(*(shipped_folder(one).rglob("*.yaml") for one in _SHIPPED))
+    files += SHIPPED_LEDGERS.glob("*.yaml")
     packages = {name: it for name, it in here.packages.items() if name != "onnxruntime"}
     return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}
 

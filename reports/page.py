@@ -305,7 +305,7 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
         "`python reports/regenerate.py` makes the runs, asks each engine about its defects without "
         "opcheck, and writes these pages; `--page` only writes the pages. The runs are in "
         "[runs](runs), and `opcheck report reports/runs/onnxruntime.jsonl.gz` shows one; the "
-        "ledgers of what is known are in [known](known)."
+        "ledgers of what is known are in [opcheck/ledgers](../opcheck/ledgers)."
     )
     yield ""
     names = sorted({one["processor"] for run in runs for one in run.by_hand})

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from opcheck import opset
 from opcheck.analysis import reds
 from opcheck.dtypes import DTYPES
-from opcheck.known import Ledger, Line, load_ledgers, within
+from opcheck.known import SHIPPED_LEDGERS, Ledger, Line, load_ledgers, within
 from opcheck.model import Record, Run, Verdict
 from opcheck.report import store
 from reports.confirm import SHOWS
@@ -203,9 +203,9 @@ def _state(counts: Counter[tuple[str, bool]]) -> State:
     return State.LEGAL if counts["red", False] or counts["raised", False] else State.RIGHT
 
 
-def ledgers(folder: Path = HERE) -> tuple[Ledger, ...]:
+def ledgers(folder: Path = SHIPPED_LEDGERS) -> tuple[Ledger, ...]:
     """Return the ledgers of the folder; raises CaseFileError with all that is wrong with them."""
-    return load_ledgers(sorted((folder / "known").glob("*.yaml")))
+    return load_ledgers(sorted(folder.glob("*.yaml")))
 
 
 def others(folder: Path = HERE) -> list[Published]:
@@ -215,7 +215,7 @@ def others(folder: Path = HERE) -> list[Published]:
 
 def published(folder: Path = HERE) -> list[Published]:
     """All runs of the folder; raises CaseFileError where a file is unsound."""
-    there = ledgers(folder)
+    there = ledgers()
     by_hand = json.loads((folder / "by_hand.json").read_text("utf-8"))
     found = []
     for path in sorted((folder / "runs").glob("*.jsonl.gz")):

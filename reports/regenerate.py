@@ -63,7 +63,7 @@ def main() -> int:
     began = time.monotonic()
     failed = []
     try:
-        ledgers(HERE)
+        ledgers()
     except CaseFileError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         return 2

@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from opcheck.analysis import outcome
+from opcheck.known import SHIPPED_LEDGERS, load_ledgers
 from opcheck.model import OpVersion
 from opcheck.report import store
 from reports import confirm, page, published, regenerate, weights
@@ -194,7 +195,9 @@ def test_nodes_count_in_subgraphs_and_once_per_call_and_models_weigh_alike(tmp_p
 def known_lines() -> dict[tuple[str, str], dict[str, Any]]:
     """The lines of the ledgers as YAML has them, by backend and cause."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    ledgers = [yaml.load(path.read_text("utf-8"), loader) for path in REPORTS.glob("known/*.yaml")]
+    ledgers = [
+        yaml.load(path.read_text("utf-8"), loader) for path in SHIPPED_LEDGERS.glob("*.yaml")
+    ]
     return {(one["backend"], line["cause"]): line for one in ledgers for line in one["known"]}
 
 
@@ -251,9 +254,9 @@ def test_a_defect_that_one_kind_of_processor_shows_is_published_as_such():
 
 
 def test_a_broken_ledger_is_reported_before_anything_runs(tmp_path, monkeypatch, capsys):
-    (tmp_path / "known").mkdir()
-    (tmp_path / "known" / "acme.yaml").write_text("backend: acme\nknow: []\n")
-    monkeypatch.setattr(regenerate, "HERE", tmp_path)
+    broken = tmp_path / "acme.yaml"
+    broken.write_text("backend: acme\nknow: []\n")
+    monkeypatch.setattr(regenerate, "ledgers", lambda: load_ledgers([broken]))
     monkeypatch.setattr("sys.argv", ["regenerate.py"])
     assert regenerate.main() == 2
     assert "acme.yaml:2:1: unknown key 'know'" in capsys.readouterr().err

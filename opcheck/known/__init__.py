@@ -18,11 +18,14 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import VERSION_PATTERN
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+import opcheck
 from opcheck import dtypes, model, opset
 from opcheck.errors import did_you_mean, meant
 from opcheck.model import FAILURES, WRONG, BackendInfo, Case, Known, LiveResult, Verdict
-from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
+from opcheck.reading import FileNode, Problems, quoted, read_file, validation
 
+#: The folder of the ledgers that ship with opcheck.
+SHIPPED_LEDGERS = Path(opcheck.__file__).parent / "ledgers"
 #: The verdicts that a ledger of released backends can explain.
 FAILING = (Verdict.WARN, *WRONG)
 LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
@@ -280,7 +283,7 @@ def _read(
 @cache
 def shipped_ledgers() -> tuple[Ledger, ...]:
     """The ledgers that ship with opcheck; read once, though a session may judge many runs."""
-    return load_ledgers(sorted(shipped_folder("reports/known").glob("*.yaml")))
+    return load_ledgers(sorted(SHIPPED_LEDGERS.glob("*.yaml")))
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:

@@ -402,6 +402,8 @@ def read_runs(*paths: Path) -> "list[Run]":
                 raise UsageError("standard input is closed")
             given = (Path("<stdin>"), sys.stdin.buffer) if path == STANDARD else (path,)
             runs.append(store.read(*given))
+            if note := store.left_out_note(given[0], runs[-1]):
+                tell(note)
         except CaseFileError as error:
             problems += error.problems
     if problems:

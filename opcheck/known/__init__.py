@@ -16,7 +16,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 import numpy as np
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import VERSION_PATTERN
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import core_schema
 
 import opcheck
 from opcheck import dtypes, model, opset
@@ -66,12 +67,29 @@ def _one_of(known: Sequence[str], what: str) -> AfterValidator:
     return AfterValidator(checked)
 
 
-_AsList = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
+class _OneOrList:
+    """Annotates a list: one item stands for a list of it."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_before_validator_function(self._as_list, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        items = handler(schema)
+        return {"anyOf": [items["items"], items]}
+
+    @staticmethod
+    def _as_list(value: Any) -> Any:
+        return value if isinstance(value, list) else [value]
+
+
+_AsList = _OneOrList()
 _Some = Field(min_length=1)
 Text = Annotated[str, Field(min_length=1)]
 Words = Annotated[list[str], _AsList]
-Failures = Annotated[list[Annotated[str, _one_of(FAILURES, "way to fail")]], _AsList]
-Verdicts = Annotated[list[Annotated[str, _one_of(LISTABLE, "verdict to list")]], _AsList]
+Failure = Annotated[str, _one_of(FAILURES, "way to fail"), WithJsonSchema({"enum": [*FAILURES]})]
+Failures = Annotated[list[Failure], _AsList]
+Listed = Annotated[str, _one_of(LISTABLE, "verdict to list"), WithJsonSchema({"enum": [*LISTABLE]})]
+Verdicts = Annotated[list[Listed], _AsList]
 Versions = Annotated[str, AfterValidator(_specifier)]
 
 
@@ -214,7 +232,18 @@ class UserFields(validation.Fields):
 
     backend: Annotated[Words, _Some]
     #: A list whose last line was deleted is null.
-    known: Annotated[list[LedgerEntry], BeforeValidator(lambda it: [] if it is None else it)]
+    known: Annotated[
+        list[LedgerEntry],
+        BeforeValidator(
+            lambda it: [] if it is None else it, json_schema_input_type=list[LedgerEntry] | None
+        ),
+    ]
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a user's ledger."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**draft, **UserFields.model_json_schema(), "title": "opcheck ledger of known failures"}
 
 
 def is_version(version: str) -> bool:

@@ -487,11 +487,15 @@ def light(records: Sequence[Record]) -> Sequence[Record]:
 
 @dataclass(frozen=True)
 class Run:
-    """A stored run; without an `ending` if it was killed."""
+    """A stored run; without an `ending` if it was killed.
+
+    `left_out` are fields of its file that this opcheck does not know, and that decide nothing.
+    """
 
     header: Header
     records: Sequence[Record] = ()
     ending: Ending | None = None
+    left_out: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def complete(self) -> bool:

@@ -6,7 +6,7 @@ Each model of `by_hand.py` goes to the engine it is about, after a control that 
 answer rightly. The defect is confirmed where just the expected wrong answer, message or death
 comes; any other exception confirms nothing. Every engine is asked on the CPU as it is, with the
 switch that limits its instructions if it has one, and on the same CPU without AVX-512, which
-`hide_avx512.c` hides. `by_hand.json` keeps what came, also from other CPUs. Exit status 1 where a
+`hide_avx512.c` hides. `shown/` keeps what came, also from other CPUs. Exit status 1 where a
 defect or a control is not as expected.
 """
 
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -35,6 +35,7 @@ HERE = Path(__file__).parent
 if __package__ in (None, ""):
     sys.path.insert(0, str(HERE.parent))
 
+from opcheck.grouping import group_by  # noqa: E402
 from reports.by_hand import (  # noqa: E402
     CHECKS,
     Array,
@@ -49,7 +50,8 @@ from reports.by_hand import (  # noqa: E402
     Raises,
 )
 
-STORED = HERE / "by_hand.json"
+#: What each engine showed, a file each.
+STORED = HERE / "shown"
 SHOWS, RIGHT, OTHERWISE = "shows", "answers rightly", "fails in another way"
 CONTROL = "fails the control"
 #: How often a model that is answered rightly is asked again, and seconds for all of an engine and
@@ -543,11 +545,36 @@ def _spelt(values: Any) -> str:
 # ── what is kept ──────────────────────────────────────────────────────────────────────────────
 
 
-def stored() -> list[Shown]:
-    """Return what is kept; records that lack a field are none."""
-    kept = json.loads(STORED.read_text("utf-8")) if STORED.exists() else []
-    names = {part.name for part in fields(Shown)}
-    return [Shown(**one) for one in kept if {*one} == names]
+#: What one check has in common on all processors, and what differs from one to the next.
+_CHECK = ("version", "cause", "asked", "want", "why", "control")
+_ON_ONE = ("processor", "limit", "got", "outcome")
+
+
+def stored(folder: Path = STORED) -> list[Shown]:
+    """Return what is kept, in the order of the engines and of their checks."""
+    return [
+        Shown(engine=engine, **{name: check[name] for name in _CHECK}, **on_one)
+        for engine in _RUN
+        if (folder / f"{engine}.json").exists()
+        for check in json.loads((folder / f"{engine}.json").read_text("utf-8"))
+        for on_one in check["on"]
+    ]
+
+
+def store(everything: Sequence[Shown], folder: Path = STORED) -> None:
+    """Write what the engines showed: a file an engine, and each check once."""
+    folder.mkdir(exist_ok=True)
+    for engine, of_engine in group_by(everything, lambda one: one.engine).items():
+        checks = group_by(of_engine, lambda one: tuple(getattr(one, name) for name in _CHECK))
+        kept = [
+            {
+                **dict(zip(_CHECK, check, strict=True)),
+                "on": [{name: getattr(one, name) for name in _ON_ONE} for one in those],
+            }
+            for check, those in checks.items()
+        ]
+        text = json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{engine}.json").write_text(text, "utf-8")
 
 
 def joined(kept: Sequence[Shown], found: Sequence[Shown]) -> list[Shown]:
@@ -572,8 +599,7 @@ def _key(one: Shown) -> tuple[str, ...]:
 def main(engines: Sequence[str]) -> int:
     """Ask the engines, keep what they answer, and report what is not as expected."""
     found = list(shown(engines or [*_RUN]))
-    everything = [asdict(one) for one in joined(stored(), found)]
-    STORED.write_text(json.dumps(everything, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    store(joined(stored(), found))
     for one in found:
         where = f"{one.processor}{one.limit and f', {one.limit}'}"
         print(f"{one.outcome}: {one.engine} {one.version} on {where}: {one.cause} …")

@@ -20,13 +20,14 @@ from typing import Any
 from opcheck import opset
 from opcheck.analysis import reds
 from opcheck.grouping import group_by
-from opcheck.model import Record, Verdict
+from opcheck.model import Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, timings
 from opcheck.report.markdown import block, table
 from opcheck.timing import means, ratio, spread, words as verdict_on
 from reports import score
-from reports.published import UNJUDGED, Defect, Group, Published, State, plain
+from reports.published import UNJUDGED, Defect, Group, Published, State
+from reports.results import Result
 from reports.weights import Cell, Model, shares
 
 #: What Markdown might take for its own; texts here are those of ledgers, pages and engines.
@@ -124,7 +125,7 @@ def _headline(runs: Sequence[Published]) -> Iterator[str]:
     upstream = sum(any(line.upstream for line in lines) for lines in every)
     kinds = [len(one.processors(group)) for one, group in groups]
     engines = len({one.address for one, _ in groups})
-    cases = runs[0].run.header.suite.cases
+    cases = runs[0].head.suite.cases
     yield (
         f"**{len(every)} distinct defects in {engines} released engines: {len(every) - invalid} on "
         f"legal models, where an answer is wrong, refused or ends the process, and {invalid} on "
@@ -195,7 +196,7 @@ def _share(share: float) -> str:
 
 
 def _totals(one: Published) -> list[str]:
-    found = Counter(map(plain, one.run.records))
+    found = Counter(result.plain for result in one.results)
     dead = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
     counts = (
         found[Verdict.PASS],
@@ -246,7 +247,8 @@ def _more(site: Site) -> Iterator[str]:
     yield (
         "These are asked by programs of some forty lines, a handful of cases of each operator "
         "(`--level smoke`). What is wrong with them is not confirmed by hand: "
-        "`opcheck report reports/more/opencv.jsonl.gz` shows it, and what explains it."
+        "`opcheck report opencv.jsonl.gz` shows it, and what explains it, in "
+        "[the whole run](#how-runs-are-made)."
     )
     yield ""
     head = ["engine", *operators, *(f"cases {word}" for word in verdicts)]
@@ -291,21 +293,22 @@ def _used(site: Site) -> Iterator[str]:
 
 
 def _environment(runs: Sequence[Published]) -> Iterator[str]:
-    header = runs[0].run.header
+    head = runs[0].head
     yield from ("## How runs are made", "")
     yield (
-        f"Run with opcheck {header.environment.opcheck} on Python {header.environment.python}, "
-        f"{text(header.environment.platform)}, one thread each; begun "
-        f"{', '.join(sorted({one.run.header.started[:10] for one in runs}))}. "
-        f"The suite has {header.suite.cases:,} cases and the digest "
-        f"`{header.suite.digest[:16]}`. [Timings](timings.md) name the releases that they are of."
+        f"Run with opcheck {head.opcheck} on Python {head.python}, "
+        f"{text(head.platform)}, one thread each; begun "
+        f"{', '.join(sorted({one.head.started[:10] for one in runs}))}. "
+        f"The suite has {head.suite.cases:,} cases and the digest "
+        f"`{head.suite.digest[:16]}`. [Timings](timings.md) name the releases that they are of."
     )
     yield ""
     yield (
         "`python reports/regenerate.py` makes the runs, asks each engine about its defects without "
-        "opcheck, and writes these pages; `--page` only writes the pages. The runs are in "
-        "[runs](runs), and `opcheck report reports/runs/onnxruntime.jsonl.gz` shows one; the "
-        "ledgers of what is known are in [opcheck/ledgers](../opcheck/ledgers)."
+        "opcheck, and writes these pages; `--page` only writes the pages. What the pages need of "
+        "the runs is in [results](results). Whole runs are files of each release, and "
+        "`opcheck report onnxruntime.jsonl.gz` shows one; `--take DIR` makes the pages of those in "
+        "a folder. The ledgers of what is known are in [opcheck/ledgers](../opcheck/ledgers)."
     )
     yield ""
     names = sorted({one["processor"] for run in runs for one in run.by_hand})
@@ -344,14 +347,14 @@ class Engine:
         return found
 
     @cached_property
-    def records(self) -> dict[str, list[Record]]:
+    def results(self) -> dict[str, list[Result]]:
         """The results by operator."""
-        return group_by(self.one.run.records, lambda record: record.op.name)
+        return group_by(self.one.results, lambda result: result.op.name)
 
     @cached_property
     def pages(self) -> Sequence[str]:
         """The operators that have a page: whatever is wrong has one."""
-        red = {record.op.name for record in self.one.run.records if plain(record) in reds()}
+        red = {result.op.name for result in self.one.results if result.plain in reds()}
         return sorted({*red, *self.homes})
 
     @cached_property
@@ -437,7 +440,8 @@ class Engine:
                 yield from (f"- {said}" for said in _facts(one, defect, self.site.runs))
                 yield ""
                 confirm = f"python reports/confirm.py {one.address}"
-                yield from (*block(defect.example.repeat if defect.records else confirm, "sh"), "")
+                repeat = defect.example[1].repeat if defect.results else confirm
+                yield from (*block(repeat, "sh"), "")
         if name in self.elsewhere:
             yield from ("## Defects with their own place", "")
             for group in self.elsewhere[name]:
@@ -445,11 +449,10 @@ class Engine:
 
     def _versions(self, name: str) -> list[str]:
         rows = []
-        for op, records in sorted(
-            group_by(self.records.get(name, ()), lambda record: record.op).items()
-        ):
+        by_version = group_by(self.results.get(name, ()), lambda result: result.op)
+        for op, results in sorted(by_version.items()):
             cells = {dtype: state for (of, dtype), state in self.one.cells.items() if of == op}
-            found = Counter(map(plain, records))
+            found = Counter(result.plain for result in results)
             judged = sum(n for verdict, n in found.items() if verdict not in UNJUDGED)
             wrong = [dtype for dtype, state in cells.items() if state is State.WRONG]
             lenient = [dtype for dtype, state in cells.items() if state is State.LEGAL]
@@ -466,7 +469,7 @@ def _home(one: Published, group: Group) -> str:
     for defect in group:
         for seen in one.seen(defect):
             return seen["asked"].partition(",")[0]
-    return group[0].example.op.name
+    return group[0].example[0].name
 
 
 def _anchor(group: Group) -> str:
@@ -479,20 +482,20 @@ def _models(group: Group) -> str:
 
 
 def _operators_of(group: Group) -> list[str]:
-    return sorted({record.op.name for defect in group for record in defect.wrong})
+    return sorted({result.op.name for defect in group for result in defect.wrong})
 
 
 def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterator[str]:
     """What is known of a defect, and how: without opcheck's own engine."""
     line = defect.line
-    if defect.records:
-        example = defect.example
+    if defect.results:
+        op, example = defect.example
         rulings = (
             f". opcheck's ruling: {text(' '.join(example.rulings))}" if example.rulings else ""
         )
-        yield f"Clause of {example.op}: {text(f'“{example.clause}”')}{rulings}"
+        yield f"Clause of {op}: {text(f'“{example.clause}”')}{rulings}"
         yield f"Smallest case, repeated by the command below: {_code(example.question)}"
-        where = ", ".join(map(str, sorted({record.op for record in defect.wrong})))
+        where = ", ".join(map(str, sorted({result.op for result in defect.wrong})))
         count = plain_text.plural(len(defect.wrong), "case")
         yield f"In versions {text(line.versions)}; seen in {one}, in {count} of {where}."
     else:
@@ -507,7 +510,7 @@ def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterato
     if line.upstream:
         yield f"Upstream: {text(line.upstream)}"
     yield from _by_hand(one, defect)
-    cases = {record.case for record in defect.wrong}
+    cases = {result.case for result in defect.wrong}
     others = []
     for other in runs:
         right = len(cases & other.passed)
@@ -541,8 +544,8 @@ def _processor(one: Mapping[str, str]) -> str:
 
 
 def _deviations(one: Published) -> Iterator[str]:
-    rows = [[text(defect.line.cause), f"{len(defect.records):,}"] for defect in one.deviations]
-    warned = Counter(_otherwise(r) for r in one.run.records if r.verdict is Verdict.WARN)
+    rows = [[text(defect.line.cause), f"{len(defect.results):,}"] for defect in one.deviations]
+    warned = Counter(_otherwise(r) for r in one.results if r.kind.verdict is Verdict.WARN)
     rows += [[text(said), f"{count:,}"] for said, count in warned.items()]
     if not rows:
         return
@@ -555,10 +558,11 @@ def _deviations(one: Published) -> Iterator[str]:
     yield from (*table(["what is otherwise", "cases"], rows, numbers=1), "")
 
 
-def _otherwise(record: Record) -> str:
+def _otherwise(result: Result) -> str:
     """What a warning that no ledger explains is about, without what is particular to its case."""
-    told = record.reason.partition(": ")[2].partition(";")[0]
-    return f"{record.op.name}: {plain_text.brief(told or record.reason)}, in no ledger"
+    reason = result.kind.reason
+    told = reason.partition(": ")[2].partition(";")[0]
+    return f"{result.op.name}: {plain_text.brief(told or reason)}, in no ledger"
 
 
 def _unseen(one: Published) -> Iterator[str]:

@@ -1,5 +1,3 @@
-import gzip
-import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import cache
@@ -17,6 +15,7 @@ from opcheck.errors import CaseFileError
 from opcheck.known import VALUES, explain, load_ledgers, shipped_ledgers, within
 from opcheck.model import FAILURES, BackendInfo, LiveResult, OpVersion, Rejected, Source, Verdict
 from opcheck.report import store
+from reports.results import head, read
 from tests import inline
 from tests.asking import every_line, loses, shipped_cases
 from tests.node_tests import needs_known_releases
@@ -26,9 +25,10 @@ from tests.shell import ROOT
 SHIPPED = Source("cases/onnx/softmax.hardmax.yaml", 1, 1, shipped=True)
 LINE = "{versions: '>=1', failure: values, cause: Because., where: [{op: Hardmax}]}"
 RELEASES = {"onnxruntime": "onnxruntime", "reference": "onnx"}
-#: The stored runs of the optional engines.
+#: The published results of the optional engines.
 PUBLISHED = {
-    name: ROOT / "reports" / "runs" / f"{name}.jsonl.gz" for name in ("openvino", "torch", "tract")
+    name: ROOT / "reports" / "results" / f"{name}.json.gz"
+    for name in ("openvino", "torch", "tract")
 }
 PLACE = ("op", "name", "row", "opset", "dtype", "attrs")
 STRAY = ["stray_crash"]
@@ -255,16 +255,25 @@ def judged(cases, deep, first_run):
     """
     by_id = {case.id: case for case in cases}
     results = []
-    for run in map(store.read, (first_run.stored, *PUBLISHED.values())):
-        infos = {info.address: info for info in run.header.backends}
-        assert {record.case for record in run.records} == {c.id for c in cases if c.level != "deep"}
+    run = store.read(first_run.stored)
+    infos = {info.address: info for info in run.header.backends}
+    assert {record.case for record in run.records} == {c.id for c in cases if c.level != "deep"}
+    results += [
+        (
+            LiveResult(by_id[r.case], r.backend, r.found or r.verdict, failure=r.failure),
+            infos[r.backend],
+        )
+        for r in run.records
+        if r.backend != "numpy"
+    ]
+    for name, path in PUBLISHED.items():
+        published = read(path)
+        info = BackendInfo(name, name, published.head.version)
+        # Of cases that were edited since, or are new, nothing is known.
         results += [
-            (
-                LiveResult(by_id[r.case], r.backend, r.found or r.verdict, failure=r.failure),
-                infos[r.backend],
-            )
-            for r in run.records
-            if r.backend != "numpy"
+            (LiveResult(case, name, r.plain, failure=r.kind.failure), info)
+            for r in published.results
+            if (case := by_id.get(r.case)) and suite.case_digest(case).startswith(r.digest)
         ]
     for address in RELEASES:
         backend = backends.connect(address)
@@ -308,10 +317,8 @@ def of_whole_types(stated):
 
 
 def published_release(path):
-    """The version in the header of a stored run, of which the rest takes long to read."""
-    with gzip.open(path) as lines:
-        (backend,) = json.loads(next(lines))["backends"]
-    return backend["version"]
+    """The version of an engine that was run."""
+    return head(path).version
 
 
 def shipped_lines():

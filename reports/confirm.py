@@ -2,7 +2,7 @@
 
     python reports/confirm.py [ENGINE…]
 
-Each model of `by_hand.py` goes to the engine it is about, after a control that the engine has to
+Each model of `by_hand/` goes to the engine it is about, after a control that the engine has to
 answer rightly. The defect is confirmed where just the expected wrong answer, message or death
 comes; any other exception confirms nothing. Every engine is asked on the CPU as it is, with the
 switch that limits its instructions if it has one, and on the same CPU without AVX-512, which
@@ -36,8 +36,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(HERE.parent))
 
 from opcheck.grouping import group_by  # noqa: E402
-from reports.by_hand import (  # noqa: E402
-    CHECKS,
+from reports.checks import (  # noqa: E402
     Array,
     Check,
     Declares,
@@ -48,6 +47,7 @@ from reports.by_hand import (  # noqa: E402
     Leftovers,
     Model,
     Raises,
+    all_checks,
 )
 
 #: What each engine showed, a file each.
@@ -81,7 +81,7 @@ class Shown:
     version: str
     processor: str
     limit: str
-    cause: str
+    defect: str
     asked: str
     want: str
     got: str
@@ -93,7 +93,7 @@ class Shown:
 def shown(engines: Sequence[str], processors: Sequence[Processor] | None = None) -> Iterator[Shown]:
     """Yield every check of the engines on the processors, which are all that can be had here."""
     for engine in engines:
-        checks = [check for check in CHECKS if check.engine == engine]
+        checks = [check for check in all_checks() if check.engine == engine]
         release, *_ = version(_PACKAGES.get(engine, engine)).partition("+")  # less the build's name
         for processor in processors_of(engine) if processors is None else processors:
             command = [sys.executable, str(Path(__file__).resolve()), "--answer", engine]
@@ -103,7 +103,7 @@ def shown(engines: Sequence[str], processors: Sequence[Processor] | None = None)
                     release,
                     processor.name,
                     processor.limit,
-                    check.cause,
+                    check.defect,
                     _asked(check.model),
                     " or ".join(map(_spelt, check.wants)) or "a refusal",
                     got,
@@ -168,7 +168,7 @@ def _answer(engine: str, first: int) -> None:
     """Answer the checks of an engine, in the process that may die of it."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what engines print is none of the lines
-    for check in [check for check in CHECKS if check.engine == engine][first:]:
+    for check in [check for check in all_checks() if check.engine == engine][first:]:
         for ask_it in (controlled, answered):
             signal.alarm(_PATIENCE)  # it ends the process of an engine that never answers
             print(json.dumps(ask_it(check)), file=out, flush=True)
@@ -203,8 +203,8 @@ def judged(check: Check, answer: Array | Exception) -> str:
             shows = isinstance(answer, Exception) and words in f"{type(answer).__name__}: {answer}"
         case Gives(wrong, dtype):
             shows = _same(answer, wrong, check.model, check.rtol, dtype)
-        case Holds(_, test):
-            shows = not isinstance(answer, Exception) and bool(test(answer))
+        case Holds():
+            shows = not isinstance(answer, Exception) and check.shows.test(answer)
         case Leftovers(shape):
             shows = not isinstance(answer, Exception) and answer.shape == shape
         case Dies():
@@ -546,7 +546,7 @@ def _spelt(values: Any) -> str:
 
 
 #: What one check has in common on all processors, and what differs from one to the next.
-_CHECK = ("version", "cause", "asked", "want", "why", "control")
+_CHECK = ("version", "defect", "asked", "want", "why", "control")
 _ON_ONE = ("processor", "limit", "got", "outcome")
 
 
@@ -589,11 +589,11 @@ def joined(kept: Sequence[Shown], found: Sequence[Shown]) -> list[Shown]:
         or (_key(one) in current and (one.engine, one.processor, one.limit) not in here)
     ]
     order = [*_RUN]
-    return sorted([*others, *found], key=lambda one: (order.index(one.engine), one.cause))
+    return sorted([*others, *found], key=lambda one: (order.index(one.engine), one.defect))
 
 
 def _key(one: Shown) -> tuple[str, ...]:
-    return one.engine, one.version, one.cause, one.asked, one.want
+    return one.engine, one.version, one.defect, one.asked, one.want
 
 
 def main(engines: Sequence[str]) -> int:
@@ -602,19 +602,19 @@ def main(engines: Sequence[str]) -> int:
     store(joined(stored(), found))
     for one in found:
         where = f"{one.processor}{one.limit and f', {one.limit}'}"
-        print(f"{one.outcome}: {one.engine} {one.version} on {where}: {one.cause} …")
+        print(f"{one.outcome}: {one.engine} {one.version} on {where}: {one.defect}")
         print(f"    {one.asked}\n    want {one.want}: {one.why}\n    got  {one.got}")
         print(f"    control {one.control}")
-    seen = {(one.engine, one.cause, one.asked) for one in found if one.outcome == SHOWS}
-    about = [check for check in CHECKS if check.engine in {one.engine for one in found}]
+    seen = {(one.engine, one.defect, one.asked) for one in found if one.outcome == SHOWS}
+    about = [check for check in all_checks() if check.engine in {one.engine for one in found}]
     missing = [
-        f"{check.engine}: {check.cause} …: does not show"
+        f"{check.engine}: {check.defect}: does not show"
         for check in about
-        if (check.engine, check.cause, _asked(check.model)) not in seen and not check.sometimes
+        if (check.engine, check.defect, _asked(check.model)) not in seen and not check.sometimes
     ]
     # Under a limit, an engine may lack what it relies on: a control that fails accuses nobody.
     missing += [
-        f"{one.engine} on {one.processor}: {one.cause} …: {one.outcome}: {one.got}; {one.control}"
+        f"{one.engine} on {one.processor}: {one.defect}: {one.outcome}: {one.got}; {one.control}"
         for one in found
         if one.outcome in (OTHERWISE, CONTROL) and not one.limit
     ]

@@ -7,11 +7,10 @@ this folder; nothing is run.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -33,8 +32,8 @@ from reports.weights import Cell, Model, shares
 #: What Markdown might take for its own; texts here are those of ledgers, pages and engines.
 _MARKUP = re.compile(r"[\\`*_<>|\[\]~]")
 _MADE = "<!-- Made by `python reports/regenerate.py`; edits are lost. -->"
-#: So many operators of a defect are named in a line of it, and so many words in its anchor.
-_FEW, _WORDS = 4, 8
+#: So many operators of a defect are named in a line of it.
+_FEW = 4
 _EMBEDDING = """\
 ## Embedding
 
@@ -58,8 +57,9 @@ Every engine's folder has two files for others to read:
 | `cells` | the number of cells in each state |
 | `weights` | the number of models and of their nodes, and the share of the nodes in each state |
 | `distinct_defects` | how many are on legal models, and on invalid models alone |
-| `defects` | each defect once: `sentence`, `models`, `operators`, `versions`, `confirmed` on \
-(kinds of processor), `link` (a thread, or null), `page` with its anchor |
+| `defects` | each defect once: its `id`, which stays, its `sentence`, `models`, `operators`, \
+`versions`, `confirmed` on (kinds of processor), `link` (a thread, or null), `page` with its \
+anchor |
 | `operators` | the state of each cell, by operator, version and type |
 """
 
@@ -71,6 +71,8 @@ class Site:
     runs: Sequence[Published]
     bench: timings.Stored
     models: Sequence[Model]
+    #: The places that defects had before they had ids, as OPERATOR.md#ANCHOR.
+    old_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Runs without ledgers, of fewer cases.
     more: Sequence[Published] = ()
 
@@ -359,16 +361,25 @@ class Engine:
 
     @cached_property
     def links(self) -> Mapping[str, str]:
-        """The place of each defect, by the sentence that states it."""
-        anchors = Counter(_anchor(group) for group in self.one.real)
-        found = {}
-        for home, groups in self.homes.items():
-            for group in groups:
-                cause, anchor = group[0].line.cause, _anchor(group)
-                if anchors[anchor] > 1:
-                    anchor += f"-{hashlib.sha256(cause.encode()).hexdigest()[:6]}"
-                found[cause] = f"{home}.md#{anchor}"
-        return found
+        """The place of each defect, by its id."""
+        return {
+            group[0].id: f"{home}.md#{_anchor(group[0].id)}"
+            for home, groups in self.homes.items()
+            for group in groups
+        }
+
+    def anchors(self, group: Group, page: str) -> list[str]:
+        """Return the anchors on a page that lead to a defect: all that it ever had there.
+
+        They are the ids of its lines, those of defects that were merged into them, and what links
+        were made of before there were ids.
+        """
+        ids = [defect.id for defect in group]
+        retired = self.one.ledger.fields.retired if self.one.ledger else {}
+        ids += [id for id, holding in retired.items() if not {*holding}.isdisjoint(ids)]
+        old = [link.partition("#") for id in ids for link in self.site.old_links.get(id, ())]
+        former = [anchor for name, _, anchor in old if name == f"{page}.md"]
+        return [*map(_anchor, ids), *former]
 
     def cell(self, name: str) -> str:
         """Return the operator's cells that are right, with a link to what is wrong."""
@@ -379,13 +390,14 @@ class Engine:
         """Return the defects as `score.json` has them."""
         return [
             {
+                "id": group[0].id,
                 "sentence": group[0].line.cause,
                 "models": _models(group),
                 "operators": _operators_of(group),
                 "versions": group[0].line.versions,
                 "confirmed": sorted(self.one.processors(group)),
                 "link": next((d.line.link for d in group if d.line.link), None),
-                "page": self.links[group[0].line.cause],
+                "page": self.links[group[0].id],
             }
             for group in self.one.real
         ]
@@ -408,7 +420,7 @@ class Engine:
             rows = [self._row(group) for group in one.real if _models(group) == kind]
             if rows:
                 yield from (f"## {title}", "")
-                yield from (*table(["defect", "operators", "confirmed on"], rows), "")
+                yield from (*table(["id", "defect", "operators", "confirmed on"], rows), "")
         yield from _deviations(one)
         yield from _unseen(one)
 
@@ -420,9 +432,9 @@ class Engine:
             few += f" and {len(names) - _FEW} more"
         seen = self.one.processors(group)
         reported = f" ([thread]({line.link}))" if line.link else ""
-        linked = f"[{text(line.cause)}]({self.links[line.cause]}){reported}"
+        linked = f"[{text(line.cause)}]({self.links[group[0].id]}){reported}"
         kinds = ", ".join(sorted(kind.partition(" (")[0] for kind in seen))
-        return [linked, few, text(kinds) if seen else "**not confirmed**"]
+        return [group[0].id, linked, few, text(kinds) if seen else "**not confirmed**"]
 
     def page(self, name: str) -> Iterator[str]:
         """Return the page of an operator: its versions, and its defects in full."""
@@ -432,11 +444,11 @@ class Engine:
         yield ""
         yield from (*self._versions(name), "")
         for group in self.homes.get(name, ()):
-            anchor = self.links[group[0].line.cause].partition("#")[2]
-            yield from (f'<a id="{anchor}"></a>', "", f"## {text(group[0].line.cause)}", "")
+            yield from (_tags(self.anchors(group, name)), "")
+            yield from (f"## {group[0].id}: {text(group[0].line.cause)}", "")
             for defect in group:
                 if defect is not group[0]:
-                    yield from (f"The same defect: {text(defect.line.cause)}", "")
+                    yield from (f"The same defect, {defect.id}: {text(defect.line.cause)}", "")
                 yield from (f"- {said}" for said in _facts(one, defect, self.site.runs))
                 yield ""
                 confirm = f"python reports/confirm.py {one.address}"
@@ -445,7 +457,9 @@ class Engine:
         if name in self.elsewhere:
             yield from ("## Defects with their own place", "")
             for group in self.elsewhere[name]:
-                yield f"- [{text(group[0].line.cause)}]({self.links[group[0].line.cause]})"
+                former = self.anchors(group, name)[len(group) :]
+                link = f"[{text(group[0].line.cause)}]({self.links[group[0].id]})"
+                yield f"- {_tags(former)}{group[0].id}: {link}"
 
     def _versions(self, name: str) -> list[str]:
         rows = []
@@ -472,9 +486,13 @@ def _home(one: Published, group: Group) -> str:
     return group[0].example[0].name
 
 
-def _anchor(group: Group) -> str:
-    words = re.findall(r"[a-z0-9]+", group[0].line.cause.lower())
-    return "-".join(words[:_WORDS])
+def _anchor(id: str) -> str:
+    """The anchor of a defect; those of HTML pages that others link to are in lower case."""
+    return id.lower()
+
+
+def _tags(anchors: Iterable[str]) -> str:
+    return "".join(f'<a id="{anchor}"></a>' for anchor in anchors)
 
 
 def _models(group: Group) -> str:
@@ -532,7 +550,8 @@ def _by_hand(one: Published, defect: Defect) -> Iterator[str]:
         f"Control, right: {_code(first['control'])}."
     )
     alone = "" if len(one.processors((defect,))) > 1 else "**Seen on one kind of processor.** "
-    told = f"{alone}Confirmed on {text('; '.join(map(_processor, seen)))}."
+    processors = dict.fromkeys(map(_processor, seen))
+    told = f"{alone}Confirmed on {text('; '.join(processors))}."
     for other in one.hand(defect):
         if other not in seen:
             told += f" On {text(_processor(other))} it {other['outcome']}: {_code(other['got'])}."

@@ -50,6 +50,11 @@ class Defect:
     line: Line
     results: tuple[Result, ...]
 
+    @property
+    def id(self) -> str:
+        """The id of the defect, such as ORT-0017."""
+        return id_of(self.line)
+
     @cached_property
     def wrong(self) -> tuple[Result, ...]:
         """The results that would fail the run."""
@@ -59,6 +64,11 @@ class Defect:
     def example(self) -> tuple[OpVersion, Words]:
         """The operator and the words of the result that needs the fewest words."""
         return next((result.op, result.words) for result in self.results if result.words)
+
+
+def id_of(line: Line) -> str:
+    """Return the id of a line; a test holds that each line of a shipped ledger has one."""
+    return line.id or ""
 
 
 #: Lines about one defect, the first of them about most of it.
@@ -90,12 +100,13 @@ class Published:
     @cached_property
     def defects(self) -> tuple[Defect, ...]:
         """What its ledger explained in this run, and what was confirmed that no case shows."""
-        by_cause: dict[str, list[Result]] = {}
+        by_id: dict[str, list[Result]] = {}
         for result in self.results:
             # What passes although a defect is listed shows nothing of it.
             if result.kind.defect and result.plain is not Verdict.PASS:
-                by_cause.setdefault(result.kind.defect, []).append(result)
-        defects = [Defect(line, tuple(by_cause.get(line.cause, ()))) for line in self._lines]
+                for id in self._holding(result.kind.defect):
+                    by_id.setdefault(id, []).append(result)
+        defects = [Defect(line, tuple(by_id.get(id_of(line), ()))) for line in self._lines]
         return tuple(one for one in defects if one.results or (one.line.clause and self.seen(one)))
 
     @cached_property
@@ -104,7 +115,7 @@ class Published:
         groups: dict[str, list[Defect]] = {}
         for defect in self.defects:
             if defect.wrong or defect.line.clause:
-                groups.setdefault(self._root(defect.line), []).append(defect)
+                groups.setdefault(defect.line.same_as or defect.id, []).append(defect)
         return tuple(map(tuple, groups.values()))
 
     @property
@@ -115,8 +126,8 @@ class Published:
     @property
     def unseen(self) -> list[tuple[Line, str]]:
         """Lines of the ledger that explain nothing here, with why."""
-        seen = {defect.line.cause for defect in self.defects}
-        return [(line, self._why(line)) for line in self._lines if line.cause not in seen]
+        seen = {defect.id for defect in self.defects}
+        return [(line, self._why(line)) for line in self._lines if id_of(line) not in seen]
 
     def _why(self, line: Line) -> str:
         if not within(self.version, line.versions):
@@ -127,15 +138,9 @@ class Published:
     def _lines(self) -> Sequence[Line]:
         return self.ledger.fields.known if self.ledger else ()
 
-    def _root(self, line: Line) -> str:
-        """Return the cause of the line that this one says it is the same as, else its own."""
-        if line.same_as is None:
-            return line.cause
-        return next(
-            one.cause
-            for one in self._lines
-            if one.same_as is None and one.cause.startswith(line.same_as)
-        )
+    def _holding(self, id: str) -> tuple[str, ...]:
+        """The lines that hold a defect of the run now: it may have been merged, or split."""
+        return self.ledger.fields.holding(id) if self.ledger else ()
 
     @cached_property
     def passed(self) -> frozenset[str]:
@@ -145,13 +150,13 @@ class Published:
     @cached_property
     def cells(self) -> Mapping[Cell, State]:
         """The state of every cell that the suites ask about, in order."""
-        invalid = {line.cause for line in self._lines if line.kind == "invalid model"}
+        invalid = {line.id for line in self._lines if line.kind == "invalid model"}
         found: dict[Cell, Counter[tuple[str, bool]]] = defaultdict(Counter)
         for result in self.results:
             op, dtype, kind = result.op, result.dtype, result.kind
             typed = opset.versions(op.domain, op.name)[op.since].typed
             if dtype and DTYPES[dtype].text in typed.types:
-                accused = kind.defect in invalid
+                accused = kind.defect and not invalid.isdisjoint(self._holding(kind.defect))
                 legal = not (kind.refused or kind.failure == "accepted" or accused)
                 found[op, dtype][_state_of(kind), legal] += 1
         return {cell: _state(found[cell]) for cell in sorted(found)}
@@ -168,7 +173,7 @@ class Published:
         return [
             one
             for one in self.by_hand
-            if one["version"] == self.version and defect.line.cause.startswith(one["cause"])
+            if one["version"] == self.version and defect.id in self._holding(one["defect"])
         ]
 
     def seen(self, defect: Defect) -> list[Mapping[str, str]]:

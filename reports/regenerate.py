@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import subprocess
 import sys
 import tempfile
@@ -40,7 +41,7 @@ from opcheck.errors import CaseFileError, UsageError  # noqa: E402
 from opcheck.model import Case, Run, Suite  # noqa: E402
 from opcheck.report import store, timings  # noqa: E402
 from reports import results, weights  # noqa: E402
-from reports.by_hand import CHECKS  # noqa: E402
+from reports.checks import all_checks  # noqa: E402
 from reports.page import Site  # noqa: E402
 from reports.published import ENGINES, OTHERS, ledgers, others, published  # noqa: E402
 
@@ -86,7 +87,7 @@ def main() -> int:
         made = [one for one in asked_for if _run(one, args.jobs, resume=args.resume)]
         failed += [f"{one} failed; its results stay" for one in asked_for if one not in made]
         failed += _publish(made)
-        engines = [one for one in asked_for if any(check.engine == one for check in CHECKS)]
+        engines = [one for one in asked_for if any(check.engine == one for check in all_checks())]
         if engines and subprocess.run([sys.executable, HERE / "confirm.py", *engines]).returncode:
             failed.append("confirm.py: not every defect shows as expected, see NOT CONFIRMED above")
         if not (args.backend or args.resume) and not _bench():
@@ -119,7 +120,8 @@ def _publish(names: Sequence[str], folder: Path = RUNS) -> list[str]:
 def stored() -> Site:
     """Return the pages, of the files that are published."""
     models = weights.read(HERE / "weights.json")
-    return Site(published(HERE), timings.read(BENCH), models, others(HERE))
+    old_links = json.loads((HERE / "anchors.json").read_text("utf-8"))
+    return Site(published(HERE), timings.read(BENCH), models, old_links, others(HERE))
 
 
 def pages(folder: Path) -> set[Path]:

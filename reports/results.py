@@ -43,7 +43,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What results have in common: `defect` is the ledger's line that explains them."""
+    """What results have in common: `defect` is the id of the ledger's line that explains them."""
 
     verdict: Verdict
     found: Verdict | None = None
@@ -190,7 +190,7 @@ def _kind_of(record: Record) -> Kind:
         found=record.found,
         failure=record.failure,
         refused=record.refused,
-        defect=known.cause if known else None,
+        defect=known.id if known else None,
         reason=record.reason if record.verdict is Verdict.WARN else "",
     )
 
@@ -199,8 +199,8 @@ def _examples(records: Iterable[Record]) -> list[Record]:
     """The result of each defect that needs the fewest words, if possible where the text decides."""
     by_defect: dict[str, list[Record]] = {}
     for record in records:
-        if record.known and record.found is not Verdict.PASS:
-            by_defect.setdefault(record.known.cause, []).append(record)
+        if record.known and record.known.id and record.found is not Verdict.PASS:
+            by_defect.setdefault(record.known.id, []).append(record)
     return [
         min(
             [record for record in those if record.found in reds()] or those,

@@ -135,7 +135,7 @@ class Comparison(ComparedOutput):
 
 @dataclass(frozen=True)
 class Known:
-    """A ledger's explanation of a case: cause, link, and the ledger's file."""
+    """A ledger's explanation of a case: cause, link, the ledger's file, and the defect's id."""
 
     cause: str
     link: str | None
@@ -144,6 +144,7 @@ class Known:
     line: int | None = None
     text: str = ""
     expected: str = ""
+    id: str | None = None
 
     @property
     def at(self) -> str:

@@ -114,7 +114,7 @@ def test_every_field_and_verdict_is_told():
     table = PAGE[PAGE.index("| field | meaning |") :].split("\n\n")[0]
     assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == [
         *("verdict", "failure", "looks", "reason", "versions"),
-        *("sometimes", "cause", "link", "where"),
+        *("sometimes", "cause", "link", "id", "where"),
     ]
     assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == {*LedgerEntry.model_fields}
     assert all(f"*{verdict}*" in table for verdict in LISTABLE)

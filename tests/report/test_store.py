@@ -113,6 +113,7 @@ def test_a_known_failure_keeps_what_was_found():
         "line": None,
         "text": "",
         "expected": "",
+        "id": None,
     }
 
 

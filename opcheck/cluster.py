@@ -54,7 +54,6 @@ _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 _DEPTH = 2
 #: Seconds to wait for workers, between two looks at them, and for their last words in the end.
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
-_SHIPPED = ("cases",)
 #: A backend, and how its processes ended, as `Pool` says it.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: What a worker does besides judging cases: it may be ended after anything that it yields.
@@ -66,7 +65,7 @@ def software() -> dict[str, str]:
     """The versions that all machines must share: of opcheck with its suites, and of packages."""
     here = environment()
     files = [*chain(*map(Path(opcheck.__path__[0]).rglob, ("*.py", "*.toml")))]
-    files += chain(*(shipped_folder(one).rglob("*.yaml") for one in _SHIPPED))
+    files += shipped_folder("cases").rglob("*.yaml")
     files += SHIPPED_LEDGERS.glob("*.yaml")
     packages = {name: it for name, it in here.packages.items() if name != "onnxruntime"}
     return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}

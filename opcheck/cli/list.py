@@ -135,9 +135,17 @@ SCHEMAS = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class SchemaOptions:
+    """Options of `opcheck schema`."""
+
+    what: str
+
+
 @click.command(name="schema")
 @click.argument("what", type=click.Choice(list(SCHEMAS)), default="cases", metavar="[FORMAT]")
-def schema(what: str) -> None:
+@options.takes(SchemaOptions)
+def schema(given: SchemaOptions) -> None:
     """Print the JSON Schema of case files or another format.
 
     FORMAT is cases (the default), ledger, run (a line of a stored run), or protocol (a line of a
@@ -148,7 +156,7 @@ def schema(what: str) -> None:
     # then, as the first line of a case file:
     # yaml-language-server: $schema=opcheck.schema.json
     """
-    found = import_module(SCHEMAS[what]).json_schema()
+    found = import_module(SCHEMAS[given.what]).json_schema()
     click.echo(json.dumps(found, indent=2))
 
 

@@ -114,7 +114,9 @@ taken: list[options.ModelOptions] = []
 def test_a_command_takes_its_options_as_one_frozen_object() -> None:
     click.command(model_command).main(["--dim", "n=3"], standalone_mode=False)
     [given] = taken
-    assert given == options.ModelOptions(dims={"n": 3}, inputs=None)
+    assert given == options.ModelOptions(
+        dims={"n": 3}, inputs=None, graph_elements=None, graph_nodes=None, judge_memory=None
+    )
     with pytest.raises(FrozenInstanceError):
         given.inputs = Path("elsewhere")  # type: ignore[misc]
 

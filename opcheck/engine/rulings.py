@@ -10,9 +10,11 @@ The functions take and return numbers of any kind, as `opcheck.numbers` has them
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.readings import Ruling
+from opcheck.numbers.faulty import seen
 
 NAN_IN_MAXIMUM = Ruling(
     "nan-in-maximum",
@@ -104,21 +106,23 @@ def with_limit(x: Any, y: Any, limit: Any) -> Any:
     return y
 
 
-def extremes_beside_nan(x: Any, axis: int, reading: str, *, largest: bool) -> Any:
+def extremes_beside_nan(x: Any, axis: int, reading: str, *, largest: bool) -> NDArray[np.bool_]:
     """Return a mask of the largest or smallest elements along `axis`, by a reading of NAN_IN_ORDER.
 
     If NaN is never exceeded, one that comes first stays the extreme, and any later one is passed
     over. In a row of NaN alone each is an extreme.
     """
-    is_nan = xp.isnan(x)
-    worst, choose = (-np.inf, xp.max) if largest else (np.inf, xp.min)
-    numbers = xp.where(is_nan, xp.full_like(x, worst), x)
-    is_best = xp.equal(numbers, choose(numbers, axis=axis, keepdims=True)) & ~is_nan
+    values = seen(x)
+    is_nan = np.asarray(values != values, bool)
+    worst, choose = (-np.inf, np.max) if largest else (np.inf, np.min)
+    numbers = np.where(is_nan, np.full_like(values, worst), values)
+    is_best = (numbers == choose(numbers, axis=axis, keepdims=True)) & ~is_nan
     if reading == "never_exceeded":
         is_first = np.zeros(is_nan.shape, bool)
         np.moveaxis(is_first, axis, 0)[:1] = True
         begins_with_nan = (is_nan & is_first).any(axis=axis, keepdims=True)
         return np.where(begins_with_nan, is_first, is_best)
     nan_is_best = (reading == "largest") == largest
-    takes_nan = is_nan if nan_is_best else is_nan.all(axis=axis, keepdims=True)
-    return np.where(takes_nan.any(axis=axis, keepdims=True), is_nan, is_best)
+    has_only_nan = is_nan.all(axis=axis, keepdims=True)
+    takes_nan = is_nan.any(axis=axis, keepdims=True) if nan_is_best else has_only_nan
+    return np.where(takes_nan, is_nan, is_best)

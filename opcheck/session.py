@@ -17,7 +17,7 @@ from opcheck.backends.address import DEFAULT
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
-from opcheck.errors import OpcheckError, UsageError
+from opcheck.errors import Exit, OpcheckError, UsageError
 from opcheck.execution import scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.grouping import picked, sure
@@ -58,6 +58,8 @@ class Request:
     strict: bool = False
     require_supported: bool = False
     require_reproducible: bool = False
+    #: Why the cases are fewer than they should be; then the run is incomplete.
+    too_few: Sequence[str] = ()
     #: Without them, the known defects of public backends count like any other failure.
     shipped_ledgers: bool = True
     gate: Gate = field(default_factory=Gate)
@@ -92,6 +94,8 @@ class Session:
         if timeout is not None and not timeout > 0:
             raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
         self._given, self._jobs, self._where = backends, jobs, cluster
+        #: False for opcheck's default backends, of which one judged on something is enough.
+        self.is_named = bool(backends)
         self.addresses = tuple(one for one in backends if isinstance(one, str))
         self._cluster: Cluster | None = None
         self.limits = Limits(timeout, memory_limit)
@@ -183,6 +187,10 @@ class Session:
     def endings(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """End all processes; return which died unasked, and which died of being asked to leave."""
         self._stack.close()
+        return self.deaths()
+
+    def deaths(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return which processes died unasked so far, and which of being asked to leave."""
         everybody = {pool.info.address: pool for pool in self._pools}
         everybody |= {f"oracle {address}": pool for address, pool in self.oracles.items()}
         ends = [(name, pool.accidents, pool.partings) for name, pool in everybody.items()]
@@ -219,7 +227,7 @@ class LiveRun:
             known=request.shipped_ledgers,
             ledgers={ledger.file: ledger.digest for ledger in request.gate.ledgers},
             **picked(request, "shard selection level paths strict require_supported"),
-            named=bool(session.addresses),
+            named=session.is_named,
             options={name: value for name, value in options.items() if value},
             oracles=tuple(oracles.values()),
         )
@@ -251,11 +259,25 @@ class LiveRun:
         for number, one in final.items():
             every[number] = one
         died, left = self._session.endings()
-        complete = len(records) == self.header.results
+        has_all = len(records) == self.header.results
+        complete = has_all and not self.request.too_few
         took = round(time.monotonic() - self._began, 3)
         ending = Ending(complete, seconds=took, accidents=died, partings=left)
-        code, meaning = status(self.header, every, ending, interrupted=stopped and not complete)
-        if stopped and complete and code:
+        code, meaning = status(
+            self.header,
+            every,
+            ending,
+            interrupted=stopped and not has_all,
+            too_few=self.request.too_few,
+        )
+        if stopped and has_all and code:
             meaning += "; interrupted before all causes were found"
         ending = replace(ending, exit_code=int(code), meaning=meaning)
         return Run(self.header, records, ending), [final[number] for number in sorted(final)]
+
+    def status(self, records: Records) -> tuple[Exit, str]:
+        """Return the exit code that these results mean so far, and its meaning."""
+        died, left = self._session.deaths()
+        is_cut_short = len(records) < self.header.results
+        ending = Ending(not is_cut_short, accidents=died, partings=left)
+        return status(self.header, records.light, ending, cut_short=is_cut_short)

@@ -25,11 +25,23 @@ from opcheck.cli.runs import Target
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
-from opcheck.model import BackendInfo, Case, Ending, Header, LiveResult, Record, Records, Run, light
+from opcheck.model import (
+    BackendInfo,
+    Case,
+    Ending,
+    Header,
+    LiveResult,
+    Record,
+    Records,
+    Run,
+    Verdict,
+    light,
+)
 from opcheck.reading import Problems, read_text
 from opcheck.report import lines, store, summary, write_text
 from opcheck.report.plain_text import one_line, plural
 from opcheck.session import LiveRun
+from opcheck.suite import Selection, choose
 
 
 class _Output:
@@ -337,7 +349,7 @@ class Subset:
     ) -> tuple[tuple[Case, ...], str]:
         """Return the cases that failed on one of the backends, and a description of them.
 
-        Warn of failed cases that are not selected; raise UsageError if no backend took part.
+        A case that was not run failed. Raises UsageError if no backend took part.
         """
         path, run = self.failed_in, self.last
         if run is None:
@@ -346,18 +358,48 @@ class Subset:
         if not {*there} & {*addresses}:
             message = f"--last-failed {path}: no backend of this run took part in it"
             raise UsageError(message, f"it has {', '.join(map(repr, there))}")
+        failed = self._failed_ids(run, addresses)
+        return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
+
+    def why_too_few(
+        self,
+        everything: Sequence[Case],
+        selected: Sequence[Case],
+        selection: Selection,
+        addresses: Collection[str],
+    ) -> list[str]:
+        """Return why cases may have failed in the stored run that this run leaves out.
+
+        `everything` are all cases that were read, of which the `selection` has `selected`. Those
+        that -k and the like exclude are left out on purpose; a level may be forgotten.
+        """
+        path, run = self.failed_in, self.last
+        if run is None:
+            return []
+        reasons = []
         if not run.complete:
-            tell(f"{path} is incomplete: more may fail than did there")
-        red = reds_of(run.header)
-        records = (one for one in run.records if one.backend in addresses)
-        failed = {one.case for one in records if is_failure(one, red)}
-        gone = [*failed - {case.id for case in cases}]
+            reasons.append(f"{path} is incomplete: more may fail than did there")
+        at_any_level = choose(everything, replace(selection, level="deep"))
+        excluded = {case.id for case in everything} - {case.id for case in at_any_level}
+        here = {case.id for case in selected}
+        gone = sorted(self._failed_ids(run, addresses) - here - excluded)
         if gone:
-            named = few([*map(one_line, sorted(gone))], 3)
+            named = few([*map(one_line, gone)], 3)
             verb = "is" if len(gone) == 1 else "are"
             message = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
-            tell(f"{message} selected: {named}")
-        return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
+            reasons.append(f"{message} selected: {named}")
+        return reasons
+
+    @staticmethod
+    def _failed_ids(run: Run, addresses: Collection[str]) -> set[str]:
+        """Return the ids of cases that failed, or were not run, on one of the backends."""
+        red = reds_of(run.header)
+        return {
+            record.case
+            for record in run.records
+            if record.backend in addresses
+            and (record.verdict is Verdict.NOT_RUN or is_failure(record, red))
+        }
 
 
 def collected(

@@ -172,7 +172,8 @@ def run(**values: Any) -> NoReturn:
     with Session(given.addresses, **picked(given, "jobs timeout memory_limit cluster")) as session:
         # Backends start while the ledgers and the cases are read. A ledger of the user's own is
         # checked against all there is.
-        about = EVERYTHING if mine.gate.ledgers or mine.updated else selection
+        needs_all = mine.gate.ledgers or mine.updated or subset.last is not None
+        about = EVERYTHING if needs_all else selection
         interrupt.safe_place()
         everything = load_all(given.paths, given.dims, about, given.inputs)
         gc.freeze()  # Cases stay to the end: the collector need not look through them.
@@ -181,7 +182,11 @@ def run(**values: Any) -> NoReturn:
         interrupt.safe_place()
         subset.check(suite, said)
         session.connect(suite)
-        suite, said = subset.failed(suite, said, {info.address for info in session.infos})
+        addresses = {info.address for info in session.infos}
+        too_few = subset.why_too_few(everything, suite, selection, addresses)
+        suite, said = subset.failed(suite, said, addresses)
+        for reason in too_few:
+            options.tell(reason)
         request = Request(
             cases=suite,
             shard=subset.shard,
@@ -190,6 +195,7 @@ def run(**values: Any) -> NoReturn:
             paths=tuple(map(str, given.paths)),
             shipped_ledgers=not given.no_known,
             gate=mine.gate,
+            too_few=too_few,
             **picked(given, "repeat strict require_supported require_reproducible"),
         )
         checked = mine.check(session.infos, everything)
@@ -307,7 +313,7 @@ def diff(
 
     Results are held against each other by case and by the address of the backend. A regression is
     what is red now and was not, what is no longer supported or no longer run, and what is missing
-    in NEW though it was asked for. A case that was edited is reported, and not compared.
+    in NEW though it was asked for. Other results of a case that was edited are not compared.
 
     \b
     opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl

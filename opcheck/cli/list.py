@@ -206,9 +206,10 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
 @declared(
     f"""
     --op ops NAME...: Only this operator.
-    --require required CELLS: What must be right, if with a warning, as 'Conv, MatMul@13+,
+    --require required CELLS: What must be right in all core cases, as 'Conv, MatMul@13+,
         *:float32': of an operator or all, the version in force at an opset (or the later ones too),
         with a type.
+    --lenient: With --require: every warning passes, not only one of a case `should`.
     --timeout SECONDS: How long a backend may take to start, and for a model. [default:
         {PATIENCE:g}, for a model also as the backend's profile says]
     """
@@ -226,8 +227,10 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     opcheck support net -b npu:0                     what the cases in a folder use
 
     A few small models of the shipped suites are asked of each cell, or the cases of PATH but those
-    with an oracle; with --require only of the operators that it names, unless --op says others. No
-    ledger excuses a wrong answer. Without -b: the backends of `opcheck run`.
+    with an oracle; with --require only of the operators that it names, unless --op says others, and
+    all core cases of the cells that it names. A warning of a poorer arithmetic is right where the
+    backend declares that (?accumulate=). No ledger excuses a wrong answer. Without -b: the backends
+    of `opcheck run`.
 
     Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend or the
     cluster could not be used.
@@ -235,7 +238,15 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer, tried
-    from opcheck.execution.support import cells_of, floors, matrix, named_in, probed, settings_of
+    from opcheck.execution.support import (
+        cells_of,
+        floors,
+        matrix,
+        named_in,
+        probed,
+        settings_of,
+        with_all_core,
+    )
     from opcheck.execution.workers import each
     from opcheck.model import Verdict
     from opcheck.report import support as report
@@ -245,10 +256,14 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
     check_case_files(paths, "support")
     required = given["required"]
+    if given["lenient"] and required is None:
+        raise UsageError("--lenient goes with --require CELLS")
     ops = given["ops"] or (() if required is None else named_in(required))
     cases = chosen_cases(paths, ops=ops)[0]
     asked = cells_of(cases) if paths else matrix(cases)
     wanted = floors(required, asked) if required is not None else []
+    needed = {cell for floor in wanted for cell in floor.cells}
+    asked = with_all_core(asked, cases, needed)
     found = []
     with guarded_folder() as folder, ExitStack() as stack:
         limits = [timeout or one.profile.timeout or PATIENCE for one in offered]
@@ -278,12 +293,13 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
         report.show(output(), found)
     else:
         options.write_lines(None, report.html_lines(found))
-    missed = [*filter(None, (report.missed(floor, one) for one in found for floor in wanted))]
+    lenient = given["lenient"]
+    texts = [report.missed(floor, one, lenient=lenient) for one in found for floor in wanted]
+    missed = [text for text in texts if text]
     for line in missed:
         options.tell(line)
-    if wanted and not missed:
-        options.tell("all that is required is right")
-    needed = {cell for floor in wanted for cell in floor.cells}
+    if wanted:
+        options.tell(report.required_of(wanted, found, lenient=lenient))
     cells = [cell for one in found for cell in one.cells if cell.cell in needed]
     if any(cell.verdict is Verdict.NOT_RUN for cell in cells):
         leave(Exit.UNUSABLE)

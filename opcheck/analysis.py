@@ -412,11 +412,20 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
         return Exit.UNUSABLE, f"NEW was asked for less than OLD (--common: no matter); {said}"
     if found.unjudged.keys() - {Verdict.UNSUPPORTED}:
         return Exit.UNUSABLE, f"incomplete: {said}"
+    if accidents := new_accidents(old, new):
+        return Exit.NONCONFORMING, "; ".join([*accidents, said])
     if found.regressions:
         return Exit.NONCONFORMING, said
     if found.compared == sum(found.unjudged.values()):
         return Exit.NOTHING_JUDGED, f"nothing could be compared; {said}"
     return Exit.CONFORMS, f"no regression: {said}"
+
+
+def new_accidents(old: Run, new: Run) -> tuple[str, ...]:
+    """Return the processes that died between questions in the new run, if none did in the old."""
+    if new.ending is None or (old.ending and old.ending.accidents):
+        return ()
+    return new.ending.accidents
 
 
 def without_ledgers(record: Record, as_found: bool) -> Record:

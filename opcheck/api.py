@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from opcheck import analysis, session as sessions
-from opcheck.errors import Exit, UsageError
+from opcheck.errors import Exit, UsageError, writing
 from opcheck.execution.bench import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, check, load_user_ledgers
@@ -224,7 +224,8 @@ def run(
         repeat: How often each case is asked, prepared anew each time.
         require_reproducible: Right answers that differ between runs fail.
         save: Store the run in this file for `diff`, `read` and `opcheck report` once the last
-            result was taken. Its diagnoses are final: they know all results.
+            result was taken. Its diagnoses are final: they know all results. An earlier file of
+            that name is `NAME.stale` until then.
 
     Raises:
         UsageError: no case, or an argument that makes no sense.
@@ -251,6 +252,8 @@ def run(
             raise UsageError(f"there is no folder {Path(save).parent}")
 
     def within() -> Iterator[Result]:
+        if save is not None:
+            _set_aside(Path(save))
         with session:
             found = Records()
             for result in results:
@@ -260,8 +263,20 @@ def run(
             if save is not None:
                 stored, _ = session.live.end(found)
                 write_text(Path(save), "".join(f"{line}\n" for line in store.lines(stored)))
+                _stale(Path(save)).unlink(missing_ok=True)
 
     return Results(within(), results.live)
+
+
+def _stale(path: Path) -> Path:
+    return path.with_name(f"{path.name}.stale")
+
+
+def _set_aside(path: Path) -> None:
+    """Rename an earlier run, so that it is not taken for this one if this one is left early."""
+    if path.is_file():
+        with writing(path):
+            path.replace(_stale(path))
 
 
 def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:

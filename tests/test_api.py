@@ -272,6 +272,16 @@ def test_a_run_that_was_saved_can_be_read_and_compared(tmp_path: Path, monkeypat
     assert opcheck.diff(old, new).regressions == 1
 
 
+def test_a_run_that_is_left_early_leaves_no_earlier_run_in_its_place(tmp_path: Path) -> None:
+    path, cases = tmp_path / "run.jsonl", opcheck.load(ids=[LARGE])
+    [*opcheck.run(cases, softmax, save=path)]
+    next(opcheck.run(cases, [overflowing, softmax], save=path))
+    assert [one.name for one in tmp_path.iterdir()] == ["run.jsonl.stale"]
+    [*opcheck.run(cases, overflowing, save=path)]
+    assert [one.name for one in tmp_path.iterdir()] == ["run.jsonl"]
+    assert opcheck.status(path).code == 1
+
+
 def test_diff_counts_what_became_worse(tmp_path: Path) -> None:
     for name, verdict in (("old", Verdict.PASS), ("new", Verdict.FAIL)):
         run = run_of(record(verdict=verdict))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from onnx import TypeProto
 
 from opcheck import dtypes
-from opcheck.errors import NotCarried, NotExpressible
+from opcheck.errors import NodeError, NotCarried, NotExpressible
 from opcheck.graph import model_of
 from opcheck.model import Task
 
@@ -40,6 +40,8 @@ def why_no_model(task: Task) -> str:
         model_of(task)
     except NotExpressible as error:
         return str(error)
+    except NodeError:  # it states the task, which is illegal
+        pass
     return ""
 
 

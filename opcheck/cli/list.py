@@ -261,9 +261,10 @@ def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **gi
     ops = given["ops"] or (() if required is None else named_in(required))
     cases = chosen_cases(paths, ops=ops)[0]
     asked = cells_of(cases) if paths else matrix(cases)
-    wanted = floors(required, asked) if required is not None else []
+    core = with_all_core(asked, cases) if required is not None else {}
+    wanted = floors(required, core) if required is not None else []
     needed = {cell for floor in wanted for cell in floor.cells}
-    asked = with_all_core(asked, cases, needed)
+    asked |= {cell: core[cell] for cell in needed}
     found = []
     with guarded_folder() as folder, ExitStack() as stack:
         limits = [timeout or one.profile.timeout or PATIENCE for one in offered]

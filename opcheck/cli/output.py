@@ -379,6 +379,9 @@ class Subset:
         reasons = []
         if not run.complete:
             reasons.append(f"{path} is incomplete: more may fail than did there")
+        there = {info.address for info in run.header.backends}
+        if strangers := sorted({*addresses} - there):
+            reasons.append(f"{', '.join(strangers)} took no part in {path}: any case may fail")
         at_any_level = choose(everything, replace(selection, level="deep"))
         excluded = {case.id for case in everything} - {case.id for case in at_any_level}
         here = {case.id for case in selected}

@@ -4,7 +4,7 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -111,18 +111,15 @@ def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     return found
 
 
-def with_all_core(
-    asked: Asked, cases: Sequence[Case], named: Collection[Cell]
-) -> dict[Cell, list[Case]]:
-    """Return `asked` with all cases of levels smoke and core of the cells `named`.
+def with_all_core(asked: Asked, cases: Sequence[Case]) -> dict[Cell, list[Case]]:
+    """Return the cells that are `asked`, each with all its cases of levels smoke and core.
 
     They are of every rule and expectation, but for those whose answer another backend states. What
     is asked first stays so: backends declare support of that.
     """
     core = _by_cell(case for case in cases if case.level != "deep" and case.expect.is_stated)
-    found = {cell: [*some] for cell, some in asked.items()}
-    for cell in named:
-        first = asked[cell]
+    found: dict[Cell, list[Case]] = {}
+    for cell, first in asked.items():
         ids = {case.id for case in first}
         found[cell] = [*first, *(case for case in core.get(cell, []) if case.id not in ids)]
     return found

@@ -249,6 +249,15 @@ def test_an_edited_case_that_is_no_longer_judged_is_a_regression(was, now, chang
     assert code(before, after) is Exit.NONCONFORMING
 
 
+def test_a_process_that_dies_between_questions_is_a_regression_if_none_did_before() -> None:
+    calm, dying = one(PASS), one(PASS)
+    assert dying.ending is not None
+    dying = replace(dying, ending=replace(dying.ending, accidents=("acme: killed",)))
+    assert code(calm, dying) is Exit.NONCONFORMING
+    assert code(dying, dying) is Exit.CONFORMS
+    assert code(dying, calm) is Exit.CONFORMS
+
+
 def test_backends_are_matched_by_their_address_whatever_their_version() -> None:
     (info,) = one(PASS).header.backends
     newer = replace(one(FAIL).header, backends=(replace(info, version="2.0"),))

@@ -127,6 +127,12 @@ def test_failures_of_a_level_that_is_not_selected_leave_the_run_incomplete(run, 
     assert "Hardmax/ties" in found.stderr
 
 
+def test_a_backend_that_took_no_part_leaves_the_run_incomplete(run):
+    run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
+    found = run("run", "cases.yaml", "-b", "right", "-b", "flat", "--lf", "last", code=4)
+    assert found.stderr == "opcheck: flat took no part in last: any case may fail\n"
+
+
 def test_what_was_not_run_is_run_again(run):
     run("run", "cases.yaml", "-b", "falls_back", "--report", "json=last", code=4)
     found = run("run", "cases.yaml", "-b", "falls_back", "--lf", "last", code=4)

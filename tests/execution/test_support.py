@@ -57,10 +57,11 @@ def test_of_a_cell_that_is_required_every_core_case_is_asked(tmp_path: Path) -> 
     cases = cases_in(tmp_path, SUITE + MORE)
     asked, double = matrix(cases), cell(13, "float64")
     assert [case.name for case in asked[double]] == ["core"]
-    found = with_all_core(asked, cases, {double})
+    found = with_all_core(asked, cases)
     names = ["core", "later", "should", "computed", "invalid"]
     assert [case.name for case in found[double]] == names
-    assert {**found, double: asked[double]} == asked
+    # A cell that is only asked a few models of none has core cases all the same.
+    assert found.keys() == asked.keys()
 
 
 def test_warnings_and_failures_are_counted_and_lenience_forgives_warnings_alone(tmp_path):

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import grouping, model, opset
+from opcheck import grouping, model, opset, own_memory
 from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.outputs import Comparisons, Outputs
@@ -23,9 +23,13 @@ from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.workers import Inquiry
 from opcheck.graph import WholeModel
+from opcheck.graph.test_data import output_declarations
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
+_WRONG_IN_ITS_SECOND_RUN = (
+    "answered other data wrongly in its second run, and otherwise in a first run"
+)
 #: True for an answer to the case's legal twin, and the answer.
 WrongAnswer: TypeAlias = tuple[bool, Outcome]
 
@@ -43,6 +47,8 @@ class EvaluatedCase:
     others: tuple["EvaluatedCase", ...] = ()
     #: It fails on other data than the case's own alone.
     elsewhere: bool = False
+    #: The case takes more than opcheck computes, so that no backend was asked.
+    is_too_large: bool = False
 
     def changed(self, **fields: Any) -> "EvaluatedCase":
         """Return a copy with other `fields` of the result."""
@@ -60,16 +66,17 @@ class _Expectation:
 
 @dataclass(frozen=True, eq=False)
 class _BackendAnswer:
-    """The outcomes of the case and of its legal twin, if that was asked, and what was printed."""
+    """What a backend answered to the case."""
 
+    #: The outputs as they came, None if none did.
+    produced: model.Produced | None
+    #: The outcome to be judged: of a model, without declarations that repeat its own wrong text.
     outcome: Outcome
+    #: What that text of the model contradicts, or "".
+    note: str
+    #: The outcome of the case's legal twin, if that was asked.
     twin: Outcome | None
     printed: str
-
-    @property
-    def produced(self) -> model.Produced | None:
-        """The outputs, None if none came."""
-        return self.outcome if isinstance(self.outcome, model.Produced) else None
 
 
 class CaseEvaluation:
@@ -181,6 +188,8 @@ class CaseEvaluation:
             expectation = _Expectation(self.accepted_answers)
         except expected.OracleUnavailable as error:
             expectation = _Expectation(no_oracle=str(error))
+        except expected.TooLarge as error:
+            return replace(self._unsupported(backend, str(error)), is_too_large=True)
         except expected.Unsupported as error:
             if case.op != model.GRAPH:
                 return self._unsupported(backend, str(error))
@@ -188,7 +197,7 @@ class CaseEvaluation:
         except ValueError as error:
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.BAD_CASE, str(error)))
         except MemoryError:
-            reason = "the case's data do not fit into memory"
+            reason = f"the case's data do not fit into memory{own_memory.limit_in_words()}"
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.NOT_RUN, reason))
         if isinstance(case.expect, model.Rejected) and not backend.refuses:
             reason = "it declares that it does not refuse invalid models (refuses=false)"
@@ -212,7 +221,29 @@ class CaseEvaluation:
             reply = yield asked.twin
             twin = confirmed(reply.outcome, asked.twin.task, backend)
             printed += reply.printed
-        return _BackendAnswer(outcome, twin, printed)
+        produced: model.Produced | None = None
+        note = ""
+        if isinstance(outcome, model.Produced):
+            produced = outcome
+            if self.case.model:
+                outcome, note = self._without_own_text(self.case.model, produced)
+        return _BackendAnswer(
+            produced=produced, outcome=outcome, note=note, twin=twin, printed=printed
+        )
+
+    def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
+        """The answer without declared outputs that only repeat a wrong text of the model.
+
+        Then what that text contradicts, or "". Such a model is judged by its values.
+        """
+        names = [output.name for output in self.case.outputs]
+        wrong = verdict.misdeclared(outcome, names)
+        if not wrong:
+            return outcome, ""
+        without = verdict.without_own_text(outcome, output_declarations(data))
+        if verdict.misdeclared(without, names):
+            return outcome, ""
+        return without, f"the model contradicts itself and is judged by its values: {wrong}"
 
     def _to_be_compared(self, backend: BackendInfo, answer: "_BackendAnswer") -> EvaluatedCase:
         """Return an open result, which the answers of other backends will judge."""
@@ -252,12 +283,14 @@ class CaseEvaluation:
     ) -> Inquiry[verdict.Judgement | None]:
         """Judge the answer to other data, None if it changes nothing about the judgement."""
         is_pass = judgement.verdict is Verdict.PASS
-        # A model that is off, or of which nobody knows a part, is not wrong; its stale answer is.
+        # A model that is off, or of which nobody knows a part, is not wrong; it may be elsewhere.
         is_vague = judgement.verdict is Verdict.BAD_CASE or verdict.is_right(judgement)
         if answer.produced is None or not (is_pass or (self.is_model and is_vague)):
             return None
-        found = yield from self._on_other_data(answer.produced, backend)
-        return found if found and (is_pass or found.failure == "unstable") else None
+        found = yield from self._on_other_data(answer.produced, backend, is_off=not is_pass)
+        if found is None or (found.failure == "precision" and not is_pass):
+            return None
+        return found
 
     def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
         """Describe why a judgement says nothing about the backend, or ""."""
@@ -265,10 +298,23 @@ class CaseEvaluation:
             return why
         # No backend need take a model whose types contradict each other.
         data = self.case.model if judgement.failure in ("raised", "declared") else None
-        if data and (why := WholeModel(data, self.question.task.inputs).contradiction):
+        if data and (why := self._contradiction(data)):
             return f"the model contradicts itself: {why}"
         if judgement.verdict is Verdict.BAD_CASE and self.case.op == model.GRAPH:
             return f"unsupported by opcheck: {judgement.reason}"
+        return ""
+
+    def _contradiction(self, data: bytes) -> str:
+        """How a model contradicts itself, as onnx infers or as the engine computes; else ""."""
+        if found := WholeModel(data, self.question.task.inputs).contradiction:
+            return found
+        if not self.is_model:
+            return ""
+        wants = next((one.wants for one in self.accepted_answers), ())
+        for stated, want in zip(output_declarations(data), wants, strict=False):
+            if not stated.fits(want.values.shape):
+                gives = f"its nodes give {[*want.values.shape]}"
+                return f"{want.name} is declared as {stated}, and {gives}"
         return ""
 
     def _may_be_the_opset(self, judgement: verdict.Judgement) -> bool:
@@ -286,9 +332,11 @@ class CaseEvaluation:
         is_elsewhere: bool,
     ) -> EvaluatedCase:
         """Return the result, with what its diagnosis needs; `is_elsewhere`: by other data."""
-        case, outcome, produced = self.case, answer.outcome, answer.produced
+        case = self.case
+        outcome = answer.outcome
+        produced = answer.produced
         fields = vars(judgement) | {
-            "reason": judgement.reason or _unchecked(case, outcome),
+            "reason": self._reason(answer, judgement),
             "printed": answer.printed,
             "seconds": _seconds(outcome),
             # The expected answer may come from the backend itself.
@@ -313,6 +361,16 @@ class CaseEvaluation:
         kept = produced if judgement.failure == "precision" else None
         return EvaluatedCase(result, failed, answer=kept, elsewhere=is_elsewhere)
 
+    def _reason(self, answer: "_BackendAnswer", judgement: verdict.Judgement) -> str:
+        """Return the reason of a judgement, with what it leaves unjudged or unchecked."""
+        reason = judgement.reason or answer.note
+        part = ""
+        if self.case.model and judgement.verdict is Verdict.PASS:
+            part = _judged_part(judgement)
+        if part:
+            return f"{part}; {reason}" if reason else part
+        return reason or _unchecked(self.case, answer.outcome)
+
     def _says_nothing(self) -> str:
         """Describe why a right answer to a model says nothing, or ""."""
         if not self.is_model:
@@ -334,42 +392,63 @@ class CaseEvaluation:
         return self.question.inputs[0] if self.question.inputs else None
 
     def _on_other_data(
-        self, outcome: model.Produced, backend: BackendInfo
+        self, outcome: model.Produced, backend: BackendInfo, *, is_off: bool
     ) -> Inquiry[verdict.Judgement | None]:
-        """The verdict on the answer to other data; None where that is right."""
+        """The verdict on the answer to other data; None where that is right.
+
+        If the answer to the first data `is_off`, poorer arithmetic on other data is none more.
+        """
         answer = outcome.between
         compared = None if answer is None else self.compared_on_other_data(backend, answer)
         if answer is None or compared is None:
             return None
-        if _are_right(compared):
-            poor = [one for one in compared if one.problem == "precision" and self.is_model]
-            if not poor:
-                return None
-            said = f"on other data of the same shapes: {verdict.what_is_wrong(poor[0])}"
-            return verdict.Judgement(Verdict.WARN, said, "precision", comparisons=compared)
+        is_wrong = not _are_right(compared)
+        is_poor = self.is_model and any(one.problem == "precision" for one in compared)
+        if not is_wrong and (is_off or not is_poor):
+            return None
         # Wrong alone is not enough for a case: it may be written for its own data only.
-        if outcome.stale and self.case.rule == "must":
+        if is_wrong and outcome.stale and self.case.rule == "must":
             said = "answered other data of the same shape with the first run's answer"
             return verdict.unstable(said)
         fresh = _of_itself((yield self.question.turned()).outcome)
+        if self.is_model:
+            return self._on_other_data_twice(answer, fresh, backend)
         if isinstance(fresh, model.NotRun):
             return None
         if isinstance(fresh, model.Produced):
             wrong = not self.is_right_on_other_data(backend, fresh.outputs)
-            if self.is_model and wrong:
-                wanted = [verdict.Answer(wants) for wants in self.answers_to_other_data or ((),)]
-                once = replace(fresh, again=None)
-                found = verdict.judge("must", wanted, once, self.case.tolerance)
-                said = f"answered other data of the same shapes wrongly: {found.reason}"
-                return verdict.unstable(said)
             # Or its answers differ anyway, and here they are wrong whenever it is asked.
             how = execute.changed(fresh.outputs, answer, "the second")
             if not how or (outcome.again and wrong):
                 return None
         else:
             how = verdict.by_itself("must", fresh).reason
-        said = f"answered other data wrongly in its second run, and otherwise in a first run: {how}"
-        return verdict.unstable(said)
+        return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
+
+    def _on_other_data_twice(
+        self, answer: execute.Outputs, fresh: Outcome, backend: BackendInfo
+    ) -> verdict.Judgement | None:
+        """The verdict on a model's `answer` to other data, and a `fresh` one; None if right."""
+        how: str | None = None
+        outcome = model.Produced(answer, 0.0, once=True)
+        if isinstance(fresh, model.Produced):
+            how = fresh.unstable or execute.changed(fresh.outputs, answer, "the second")
+            again = fresh.outputs if how else None
+            outcome = replace(outcome, unstable=fresh.unstable, again=again, differs=how or "")
+        elif not isinstance(fresh, model.NotRun):
+            how = verdict.by_itself("must", fresh).reason
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
+        wanted = [verdict.Answer(wants) for wants in self.answers_to_other_data or ((),)]
+        found = verdict.judge(
+            self.case.rule, wanted, outcome, self.case.tolerance, declared=backend.accumulate
+        )
+        if found.failure == "unstable":
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {found.reason}")
+        if found.failure is None:
+            return None
+        reason = f"on other data of the same shapes: {found.reason}"
+        kind: model.Failure = "precision" if found.failure == "precision" else "other_data"
+        return replace(found, reason=reason, failure=kind)
 
     def _at_a_later_opset(self, refused: verdict.Judgement) -> Inquiry[verdict.Judgement]:
         """`refused`, unless the backend refuses only the number of the opset."""
@@ -430,6 +509,21 @@ def _seconds(outcome: Outcome) -> float:
     return outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
 
 
+def _judged_part(judgement: verdict.Judgement) -> str:
+    """Describe how much of a model's outputs a pass has judged; "" for all, and for nothing."""
+    compared = judgement.comparisons
+    left = [one for one in compared if one.unjudged]
+    if not left or all(one.unjudged == one.total for one in compared):
+        return ""
+    parts = [
+        f"{one.output}: its type and shape"
+        if one.unjudged == one.total
+        else f"{one.output}: {one.total - one.unjudged:,} of {one.total:,} elements"
+        for one in left
+    ]
+    return f"{verdict.IN_PART}: {'; '.join(parts)}"
+
+
 def _unchecked(case: Case, outcome: Outcome) -> str:
     if case.expect.random and operator_of(case.op) is None:
         return "values that are drawn at random are not judged, only their type and shape"
@@ -451,12 +545,29 @@ def repeated(case: CaseEvaluation, info: BackendInfo, times: int) -> Inquiry[lis
         first, answer = first or one.answer, one.answer
         random = first and case.question.random
         if first and answer and not (random or same_answers(first.outputs, answer.outputs)):
-            message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
-            one = one.changed(reason=one.result.reason or message, irreproducible=True)
+            one = _differing(case, info, one, first, answer)
         judged.append(replace(one, answer=None))
         if judged[0].result.verdict is Verdict.BAD_CASE:
             break
     return judged
+
+
+def _differing(
+    case: CaseEvaluation,
+    info: BackendInfo,
+    one: EvaluatedCase,
+    first: model.Produced,
+    answer: model.Produced,
+) -> EvaluatedCase:
+    """`one` of several results, whose `answer` to the same data differs from the `first` one."""
+    message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
+    if one.result.failure in (None, "precision") and not case.case.expect.compares_backends:
+        both = replace(first, again=answer.outputs, differs="another answer than the first time")
+        admitted, tolerance = case.accepted_answers, case.case.tolerance
+        found = verdict.judge(case.case.rule, admitted, both, tolerance, declared=info.accumulate)
+        if found.failure == "unstable":
+            return one.changed(verdict=found.verdict, failure="unstable", reason=found.reason)
+    return one.changed(reason=one.result.reason or message, irreproducible=True)
 
 
 def as_required(judged: EvaluatedCase) -> EvaluatedCase:

@@ -143,7 +143,7 @@ def consulted(
         yield by_address
 
 
-def check_company(cases: Sequence[Case], backends: int) -> None:
+def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
     """Raise UsageError where backends are to be compared with each other, and there is only one."""
     asked = (case for case in cases if case.expect.compares_backends and not case.beyond)
     alone = [": ".join(dict.fromkeys((str(case.source), case.id))) for case in asked]

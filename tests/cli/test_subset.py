@@ -75,7 +75,7 @@ def test_it_is_about_the_backends_asked_for(run):
     run("run", "cases.yaml", "-b", "right", "--lf", "last", "--report", "json=run.jsonl")
     assert [one.name for one in kept().records] == ["nan"]
     assert run("run", "cases.yaml", "-b", "flat", "--lf", "last", code=2).stderr.splitlines() == [
-        "opcheck: --last-failed last: no backend of this run took part in it",
+        "opcheck: --last-failed last: it has no result of a backend of this run",
         "  it has 'right', 'narrow'",
     ]
 
@@ -130,7 +130,7 @@ def test_failures_of_a_level_that_is_not_selected_leave_the_run_incomplete(run, 
 def test_a_backend_that_took_no_part_leaves_the_run_incomplete(run):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "right", "-b", "flat", "--lf", "last", code=4)
-    assert found.stderr == "opcheck: flat took no part in last: any case may fail\n"
+    assert found.stderr == "opcheck: last has no result of flat: any case may fail\n"
 
 
 def test_what_was_not_run_is_run_again(run):
@@ -142,8 +142,8 @@ def test_what_was_not_run_is_run_again(run):
 def test_a_last_run_that_is_incomplete_leaves_the_run_incomplete(run):
     run("run", "cases.yaml", "-b", "narrow", "-x", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last", code=4)
-    assert found.stderr == "opcheck: last is incomplete: more may fail than did there\n"
-    assert found.stdout.splitlines()[-1].endswith("than did there; 1 fail")
+    assert found.stderr == "opcheck: last is incomplete: more cases may fail than it has\n"
+    assert found.stdout.splitlines()[-1].endswith("than it has; 1 fail")
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ COMMANDS = {
     "mutate": ("list", "Show which mutants the cases kill, and which survive."),
     "support": ("list", "Show which operators, versions and types backends have."),
     "backends": ("list", "Show the available backends."),
-    "schema": ("list", "Print the JSON Schema of case files."),
+    "schema": ("list", "Print the JSON Schema of case files or another format."),
 }
 
 

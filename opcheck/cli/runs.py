@@ -246,6 +246,7 @@ def run(given: RunOptions) -> NoReturn:
     from opcheck.cli.output import CaseFilter, Ledgers
     from opcheck.session import Session
 
+    given.model.apply_limits()
     case_filter = CaseFilter(
         expect_cases=given.expect_cases, last_failed=given.last_failed, shard=given.shard
     )

@@ -98,6 +98,9 @@ def test_each_field_has_the_type_of_its_parameter(command: click.Command) -> Non
 @options.compose(
     click.option("--dim", "dims", multiple=True, callback=options._sizes_by_name),
     click.option("--inputs"),
+    click.option("--graph-elements"),
+    click.option("--graph-nodes"),
+    click.option("--judge-memory"),
 )
 @options.takes(options.ModelOptions)
 def model_command(given: options.ModelOptions) -> None:

@@ -41,6 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--opcheck-level", help=about, choices=("smoke", "core", "deep"))
     about = "Seconds that a backend has for a case; 30 by default."
     option("--opcheck-timeout", help=about, type=float)
+    about = "The settings file, whose code you accept, in place of the nearest opcheck.toml."
+    option("--opcheck-config", help=about, type=Path)
     about = "Fail where a backend does not support a case, instead of skipping it."
     option("--opcheck-require-supported", help=about, action="store_true")
     parser.addini("opcheck_backend", "Backends, as --opcheck-backend.", "linelist", [])
@@ -160,6 +162,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare the judges, whose backends are started later, and ended with pytest."""
     judges = config.stash[_KEY] = _Judges(config)
     config.add_cleanup(judges.stack.close)
+    if settings := config.getoption("opcheck_config"):
+        from opcheck.backends.trust import configured
+
+        judges.stack.enter_context(configured(settings))
     if not (judges.backends or judges.setting("known")):
         return
     from opcheck.errors import OpcheckError

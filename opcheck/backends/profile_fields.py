@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, TypeAlias
@@ -10,7 +10,8 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, Field
 
 from opcheck.backends.adapters import DECLARED
-from opcheck.backends.address import Address, Profile, built_in, memory, parse
+from opcheck.backends.address import Address, Profile, built_in, memory, names_code, parse
+from opcheck.backends.trust import NamedCode, SettingsFile
 from opcheck.errors import UsageError
 from opcheck.grouping import picked
 from opcheck.reading import FileNode, Mark, Problems, validation
@@ -58,25 +59,41 @@ class ProfileFileFields(validation.Fields):
     backends: dict[str, ProfileFields] = Field({})
 
 
-def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, Profile]:
+def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapping[str, Profile]:
     """Return the profiles of a file by name, and add their mistakes to `problems`."""
     keys = {"backends": validation.aliases(ProfileFields)}
-    fields, _ = validation.check(ProfileFileFields, table, file, problems, keys)
+    fields, _ = validation.check(ProfileFileFields, table, file.shown, problems, keys)
     found: dict[str, Profile] = {}
     for name, said in (fields.backends if fields else {}).items():
         at = ("backends", name)
         if name in built_in():
             message = f"backends.{name}: a profile cannot be called like a kind of backend"
-            problems.add(file, table.at(at, key=True), message)
+            problems.add(file.shown, table.at(at, key=True), message)
         try:
             address = _address(said)
         except UsageError as error:
             mark = table.at((*at, "address"))
-            problems.add(file, mark, f"backends.{name}: {error.message}", error.hint)
+            problems.add(file.shown, mark, f"backends.{name}: {error.message}", error.hint)
             continue
         limits = picked(said, "timeout memory_limit resources")
-        found[name] = Profile(name, address, said.environment, **limits)
+        code = tuple(_code(table, name, address, said.environment))
+        found[name] = Profile(name, address, said.environment, **limits, file=file, code=code)
     return found
+
+
+def _code(
+    table: FileNode, name: str, address: Address, environment: Mapping[str, str]
+) -> Iterator[NamedCode]:
+    """Yield the code that a profile names: by its address, or by variables of its processes."""
+    if names_code(address):
+        mark = table.at(("backends", name, "address"), key=True)
+        yield NamedCode(mark, f"backends.{name}.address", str(address))
+    # PYTHONPATH, LD_PRELOAD and the like have code loaded into any backend, and no list of them
+    # could be complete.
+    for variable, value in environment.items():
+        mark = table.at(("backends", name, "environment", variable), key=True)
+        key = f"backends.{name}.environment.{variable}"
+        yield NamedCode(mark, key, value, may_be_secret=True)
 
 
 def _address(said: ProfileFields) -> Address:

@@ -162,6 +162,7 @@ def mutate(
 
 @click.command(name="backends")
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@options.config_option
 @declared(f"--timeout SECONDS: How long a backend may take to start. [default: {PATIENCE:g}]")
 @format_option("json")
 def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> None:

@@ -139,10 +139,27 @@ _LIMITS = """
     --memory-limit SIZE: How much memory a process of a backend may take, such as 2GiB; opcheck's
         copies of the case's data are part of it. [default: as the backend's profile says, or any]
 """
-backends_option = declared("-b --backend addresses ADDRESS...: Repeatable.")
+
+
+def _use_config(ctx: Context, param: Parameter, value: Path | None) -> None:
+    """Use the settings file that the user names until the command ends."""
+    if value is not None:
+        from opcheck.backends.trust import configured
+
+        ctx.with_resource(configured(value))
+
+
+config_option = declared(
+    "--config FILE: The settings file, whose code you accept. [default: the nearest opcheck.toml]",
+    config={"callback": _use_config, "expose_value": False},
+)
+backends_option = together(
+    declared("-b --backend addresses ADDRESS...: Repeatable."), config_option
+)
 backend_options = together(backends_option, declared(_LIMITS))
 one_backend_options = together(
     declared("-b --backend addresses ADDRESS...: The backend.", addresses={"required": True}),
+    config_option,
     declared(_LIMITS),
 )
 #: Of opcheck's own processes, which change nothing but the time it takes.

@@ -167,6 +167,7 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
 @click.command(name="verify", cls=options.OutputCommand)
 @click.argument("package", type=options.PATH)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@options.config_option
 def verify(package: Path, paths: tuple[Path, ...]) -> None:
     """Judge again what somebody handed in: a package that `opcheck pack` wrote.
 

@@ -7,6 +7,7 @@ Many are under way at once.
 import os
 import platform
 import re
+import shlex
 import signal
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
@@ -22,7 +23,7 @@ import psutil
 
 from opcheck import __version__, diagnose, interrupt, suite
 from opcheck.backends import attempt, base
-from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
+from opcheck.backends.address import DEFAULT, memory, names_code, parse, profiles, resolve
 from opcheck.backends.connect import IN_PROCESS, version_of
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
@@ -113,17 +114,16 @@ def consulted(
 ) -> Iterator[dict[str, Pool]]:
     """The oracles of `cases`, connected, by name; raises UsageError for those not allowed.
 
-    Any of `given`, the backends that the user names, may be an oracle.
+    Any of `given`, the backends that the user names, may be an oracle; of others, only those that
+    no file can have any code run by.
     """
     oracles = oracles_of(cases)
 
     def settings(address: str) -> BackendSettings:
         try:
+            if address not in given:
+                _require_harmless(address)
             (one,) = chosen_backends([address], folder, limits)
-            is_trusted = address in given or one.name is not None
-            if not is_trusted and parse(one.address).kind in CODE:
-                hint = "name it as a backend too, or give it a name in opcheck.toml and state that"
-                raise UsageError(f"{address!r} is code, which no case file may have run", hint)
         except UsageError as error:
             message = f"{oracles[address].source}: expect.oracle: {error.message}"
             raise UsageError(message, error.hint) from None
@@ -141,6 +141,16 @@ def consulted(
 
         each(connected, oracles)
         yield by_address
+
+
+def _require_harmless(address: str) -> None:
+    """Raise UsageError for an oracle of a case file that is code, unless its profile is trusted."""
+    profile = profiles(Path.cwd()).get(address)
+    if profile:
+        profile.require_trust(f"-b {shlex.quote(address)}")
+    elif names_code(parse(address, profiles(Path.cwd()))):
+        hint = "name it as a backend too, or give it a name in a trusted opcheck.toml"
+        raise UsageError(f"{address!r} is code, which no case file may have run", hint)
 
 
 def check_company(cases: Sequence[Case], backends: int) -> None:

@@ -29,7 +29,7 @@ import click
 from click.core import Context, Parameter, ParameterSource
 
 from opcheck import interrupt
-from opcheck.errors import CaseFileError, Exit, Problem, UsageError, writing
+from opcheck.errors import CaseFileError, Exit, Problem, UsageError, few, plural, writing
 from opcheck.grouping import Item
 from opcheck.report import plain_text
 
@@ -71,6 +71,8 @@ STANDARD = Path("-")
 #: The type of an option, and its value.
 TypedValue: TypeAlias = tuple[click.ParamType[Any], Any]
 _STALE = ".stale"
+#: The most files that a message names.
+_NAMED = 5
 PATH = click.Path(path_type=Path)
 
 #: The types of values by the words that stand for them.
@@ -219,9 +221,20 @@ def chosen_cases(
     chosen = Selection(**selection)
     interrupt.safe_place()
     cases = load_bench(paths, chosen.operators) if bench else load_all(paths, dims, chosen)
+    name_hidden_files(paths)
     interrupt.safe_place()
     found = choose(cases, chosen)
     return found, str(chosen) if found else chosen.why_empty(cases)
+
+
+def name_hidden_files(paths: Sequence[Path]) -> None:
+    """Print which case files in folders are left out because their names begin with a dot."""
+    from opcheck.suite.discovery import hidden_case_files
+
+    if found := hidden_case_files(path for path in paths if path.is_dir()):
+        names = few([plain_text.one_line(str(path)) for path in found], _NAMED)
+        files = plural(len(found), "hidden case file is", "hidden case files are")
+        tell(f"{files} left out: {names}")
 
 
 def tell(said: str) -> None:

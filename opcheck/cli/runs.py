@@ -175,6 +175,7 @@ def run(**values: Any) -> NoReturn:
         about = EVERYTHING if mine.gate.ledgers or mine.updated else selection
         interrupt.safe_place()
         everything = load_all(given.paths, given.dims, about, given.inputs)
+        options.name_hidden_files(given.paths)
         gc.freeze()  # Cases stay to the end: the collector need not look through them.
         suite = choose(everything, selection)
         said = str(selection) if suite else selection.why_empty(everything)

@@ -78,6 +78,7 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     """
     from opcheck.execution.golden import check_place, write as write_cases
     from opcheck.report.style import Numbers, new_table, put_all
+    from opcheck.suite import golden_files
     from opcheck.suite.load import check_case_files
 
     check_case_files(selection["paths"], "golden write")
@@ -117,6 +118,11 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     wrong, count = len({one.case for one in mistakes}), len(written.cases)
     if not count and not wrong:
         options.end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
+    if count:
+        manifest_digest = golden_files.digest_of(folder)
+        click.echo(
+            f"{golden_files.MANIFEST}: SHA-256 {manifest_digest}, for opcheck run --digest\n"
+        )
     written_cases, bad = (plural(n, "case is", "cases are") for n in (count, wrong))
     where = f"{written_cases} in {folder}" if count else "nothing was written"
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
@@ -230,7 +236,8 @@ def _check(package: Path, run: "Run", outputs: Path) -> "BackendInfo":
         info = package_checks.check_run(run)
         package_checks.check_origin(info, outputs)
     except UsageError as error:
-        raise UsageError(f"{package}: this is no package of opcheck: {error.message}") from None
+        said = one_line(error.message)
+        raise UsageError(f"{package}: this is no package of opcheck: {said}") from None
     return info
 
 
@@ -243,7 +250,7 @@ def _show_origin(run: "Run", info: "BackendInfo") -> None:
     where = f"{info} on {there.platform}, by opcheck {there.opcheck}, {header.started}"
     click.echo(one_line(where))
     if declared := package_checks.declarations(info):
-        click.echo(f"it declares: {declared}")
+        click.echo(one_line(f"it declares: {declared}"))
     click.echo(f"its run: {_selection(header)}")
 
 

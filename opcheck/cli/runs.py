@@ -84,6 +84,8 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """
     --expect-cases expected N: How many cases PATH, -k and the like must select; another number is
         an error.
+    --digest SHA256: The SHA-256 of the manifest.json of the golden folder PATH, which pins all its
+        files; another is an error.
     --lf --last-failed failed_in RUN: Only cases that failed in this stored run, on one of the
         backends asked for.
     --shard I/N: Only the I-th of N shares of the cases, which take about equally long.
@@ -152,6 +154,7 @@ def run(**values: Any) -> NoReturn:
     from opcheck.cli.output import JsonOutput, Ledgers, PrettyOutput, Reports, Subset, collected
     from opcheck.session import LiveRun, Request, Session
     from opcheck.suite import Selection, choose, load_all
+    from opcheck.suite.golden_files import check_pinned
     from opcheck.suite.select import EVERYTHING
 
     subset, mine = options.taken(Subset, values), options.taken(Ledgers, values)
@@ -169,6 +172,8 @@ def run(**values: Any) -> NoReturn:
     if given.saved and given.cluster:
         raise UsageError("--save-outputs is for runs on this machine: leave --cluster out")
     _ = subset.last  # read now, which may fail
+    if given.digest:
+        check_pinned(given.paths, given.digest)
     with Session(given.addresses, **picked(given, "jobs timeout memory_limit cluster")) as session:
         # Backends start while the ledgers and the cases are read. A ledger of the user's own is
         # checked against all there is.

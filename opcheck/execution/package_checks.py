@@ -8,10 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from opcheck.errors import UsageError
+from opcheck.errors import UsageError, plural
 from opcheck.graph import folders
 from opcheck.model import BackendInfo, Case, Header, Run
-from opcheck.report.plain_text import one_line, plural
 from opcheck.suite import Selection, case_digest, load_all, select, shard, suite_digest
 
 
@@ -66,8 +65,7 @@ def check_origin(info: BackendInfo, folder: Path) -> None:
     for name in folders.ORIGIN_FIELDS:
         here, there = getattr(origin, name), getattr(stated, name)
         if here != there:
-            message = f"{folders.MARKER} states {name} {here!r}, its run {there!r}"
-            raise UsageError(one_line(message))
+            raise UsageError(f"{folders.MARKER} states {name} {here!r}, its run {there!r}")
 
 
 def declarations(info: BackendInfo) -> str:
@@ -77,7 +75,7 @@ def declarations(info: BackendInfo) -> str:
         said.append("does not refuse invalid models")
     if info.engine:
         said.append("is opcheck's own engine")
-    return one_line(", ".join(said))
+    return ", ".join(said)
 
 
 def scope(run: Run, paths: Sequence[Path]) -> Scope:

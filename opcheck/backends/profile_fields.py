@@ -27,8 +27,22 @@ def _option(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):
-        return str(value)
+        return _without_nul(str(value))
     raise ValueError("must be a text, a number, true or false")
+
+
+def _variable(name: str) -> str:
+    """Check the name of an environment variable."""
+    if not name or "=" in name:
+        raise ValueError("must be the name of a variable, without =")
+    return _without_nul(name)
+
+
+def _without_nul(text: str) -> str:
+    """Check a text that a process is started with."""
+    if "\0" in text:
+        raise ValueError("must not hold a NUL character")
+    return text
 
 
 def _bytes(value: Any) -> int:
@@ -43,11 +57,13 @@ def _bytes(value: Any) -> int:
 class ProfileFields(validation.Fields):
     """One table."""
 
-    address: str
+    address: Annotated[str, AfterValidator(_without_nul)]
     options: dict[str, Annotated[Any, AfterValidator(_option)]] = Field({})
     accumulate: list[str] = Field([])
     refuses: bool = True
-    environment: dict[str, str] = Field({})
+    environment: dict[
+        Annotated[str, AfterValidator(_variable)], Annotated[str, AfterValidator(_without_nul)]
+    ] = Field({})
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     memory_limit: Annotated[Any, AfterValidator(_bytes)] = None
     resources: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field({})

@@ -108,8 +108,11 @@ def _endings() -> Iterator[None]:
 
 
 def _say(message: str) -> None:
+    """Print an error, which may hold the output of a backend, on standard error."""
+    from opcheck.report.plain_text import clean, without_commands
+
     with suppress(OSError):  # the exit code says it too
-        click.echo(message, err=True)
+        click.echo(without_commands(clean(message)), err=True)
 
 
 def _give_up_output() -> None:

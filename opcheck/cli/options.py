@@ -239,12 +239,12 @@ def name_hidden_files(paths: Sequence[Path]) -> None:
 
 def tell(said: str) -> None:
     """Print a line about the command itself on standard error."""
-    click.echo(f"opcheck: {said}", err=True)
+    click.echo(plain_text.without_commands(f"opcheck: {said}"), err=True)
 
 
 def end(code: Exit, meaning: str, *, err: bool = False) -> NoReturn:
     """Print the exit code and what it means, and end the program with it."""
-    click.echo(f"exit {code:d}: {meaning}", err=err)
+    click.echo(plain_text.without_commands(f"exit {code:d}: {meaning}"), err=err)
     leave(code)
 
 
@@ -495,6 +495,10 @@ def new_console(*, is_wide: bool, **settings: Any) -> "Console":
         def on_broken_pipe(self) -> None:
             # Rich would exit with 1, which means that a backend does not conform.
             raise BrokenPipeError
+
+        def _render_buffer(self, buffer: Iterable[Any]) -> str:
+            # Here, where lines are broken already: a text from outside must not begin one.
+            return plain_text.without_commands(super()._render_buffer(buffer))
 
     width = 120 if is_wide and "COLUMNS" not in os.environ else None
     return WithoutPipe(highlight=False, markup=False, emoji=False, width=width, **settings)

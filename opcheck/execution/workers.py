@@ -13,26 +13,28 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
+import numpy as np
 import psutil
 
 from opcheck import __version__, diagnose, interrupt, suite
-from opcheck.backends import attempt, base
+from opcheck.backends import base, floating_point
 from opcheck.backends.address import DEFAULT, memory, names_code, parse, profiles, resolve
 from opcheck.backends.connect import IN_PROCESS, version_of
+from opcheck.backends.execute import execute, outcome
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.errors import OpcheckError, UsageError, few
+from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, few
 from opcheck.execution.expected import oracles_of
 from opcheck.grouping import Found, Item, Key
 from opcheck.known import Facts
-from opcheck.model import BackendInfo, Case, Environment, Outcome, Question, Reply, timing
+from opcheck.model import BackendInfo, Case, Environment, Outcome, Produced, Question, Reply, timing
 
 Made = TypeVar("Made")
 #: Seconds that a backend has for a case by default.
@@ -196,9 +198,19 @@ class InProcess:
         return not self._done
 
     def ask(self, question: Question) -> int:
-        """Answer a question at once; raises Defect and KeyboardInterrupt."""
+        """Answer a question at once; raises Defect, BackendUnavailable and KeyboardInterrupt."""
         self._asked += 1
-        self._done.append((self._asked, Reply(attempt(self._backend, question))))
+        _require_default_mode("before a call")
+        # Of NumPy, a thread's handling of overflow and the like is restored too.
+        with np.errstate():
+            seen = execute(self._backend, question)
+        changed = floating_point.deviations()
+        _require_default_mode(f"after a call of {self.info.address}")
+        found = outcome(seen, question)
+        if changed and isinstance(found, Produced):
+            what = f"it leaves this process's processor in another mode: {', '.join(changed)}"
+            found = replace(found, unstable=what)
+        self._done.append((self._asked, Reply(found)))
         return self._asked
 
     def forget(self) -> None:
@@ -209,6 +221,14 @@ class InProcess:
         """Yield the replies that nobody took yet."""
         while self._done:
             yield self._done.popleft()
+
+
+def _require_default_mode(when: str) -> None:
+    """Have this process compute by IEEE 754's default; raise BackendUnavailable if it cannot."""
+    if left := floating_point.reset():
+        said = f"{when}, nothing can be judged in this process: {', '.join(left)}"
+        hint = "undo what changed this, such as torch.set_flush_denormal, or use an address"
+        raise BackendUnavailable(said, hint)
 
 
 #: A backend that is asked without waiting for its reply.

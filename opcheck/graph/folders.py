@@ -323,8 +323,12 @@ def tensor_bytes(array: Array, name: str) -> bytes:
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file that is there whole or not at all, even if this process is killed meanwhile."""
     part = path.with_name(f"{path.name}.part")
-    part.write_bytes(data)
-    part.replace(path)
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError:  # as of a full disk
+        part.unlink(missing_ok=True)
+        raise
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:

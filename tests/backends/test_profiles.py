@@ -283,3 +283,20 @@ def test_what_is_no_size_is_answered_with_examples(text: str) -> None:
     assert error_of(UsageError, memory, text).message == (
         f"{text!r} is no size of memory; write for example 2GiB, 512MB or 1000000"
     )
+
+
+def test_what_no_process_can_be_started_with_is_an_error_with_its_place(tmp_path: Path) -> None:
+    text = r"""
+        [backends.a]
+        address = "onnxruntime\u0000"
+        options = { x = "\u0000" }
+        [backends.a.environment]
+        A = "\u0000"
+        "B\u0000" = ""
+        "C=1" = ""
+        "" = ""
+    """
+    found = refusal(tmp_path, text)
+    assert [line.partition(": ")[0] for line in found] == [
+        f"opcheck.toml:{line}:1" for line in (3, 4, 6, 7, 8, 9)
+    ]

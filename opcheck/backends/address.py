@@ -4,6 +4,7 @@ Profiles are backends with their settings, as docs/writing-a-backend.md has them
 file upwards that mentions opcheck counts, and of two in the same folder `opcheck.toml`.
 """
 
+import os
 import pkgutil
 import re
 from collections.abc import Iterable, Mapping
@@ -226,7 +227,9 @@ def nearest_settings(folder: Path, problems: Problems) -> tuple[FileNode, Settin
     for place in (folder, *folder.parents):
         for name, keys in _FILES.items():
             path = place / name
-            if not path.is_file():
+            # A link to nothing or a pipe is a mistake, and no reason to take a file farther up.
+            is_there = os.path.lexists(path) if name == "opcheck.toml" else path.is_file()
+            if not is_there:
                 continue
             shown = name if place == folder else str(path)
             if found := _table(path, shown, keys, problems):

@@ -14,10 +14,14 @@ from opcheck.backends.address import Address, Profile, built_in, memory, names_c
 from opcheck.backends.trust import NamedCode, SettingsFile
 from opcheck.errors import UsageError
 from opcheck.grouping import picked
-from opcheck.reading import FileNode, Mark, Problems, validation
+from opcheck.reading import FileNode, Mark, Problems, quoted, validation
 
 TomlPath: TypeAlias = tuple[str, ...]
 
+#: Keys with more parts have no places of their own; opcheck's have seven at most.
+_DEEPEST = 16
+#: `tomllib` takes minutes for a key of 20,000 parts.
+_MOST_DOTS = 2000
 _WORD = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _KEY = rf"(?P<key>{_WORD}(?:\s*\.\s*{_WORD})*)"
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
@@ -85,6 +89,10 @@ def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapp
         if name in built_in():
             message = f"backends.{name}: a profile cannot be called like a kind of backend"
             problems.add(file.shown, table.at(at, key=True), message)
+        if not name.isprintable() or not name:
+            message = f"backends.{quoted(name)}: a profile's name must be printable, in one line"
+            problems.add(file.shown, table.at(at, key=True), message)
+            continue
         try:
             address = _address(said)
         except UsageError as error:
@@ -129,8 +137,17 @@ def _address(said: ProfileFields) -> Address:
 
 def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:
     """The document; None, with the problem reported, if it is none."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") > _MOST_DOTS:
+            problems.add(file, Mark(number, 1), f"more than {_MOST_DOTS:,} dots in one line")
+            return None
     try:
         document = tomllib.loads(text)
+        marks = _marks(text)
+        return _node(document, (), marks, Mark(0, 0))  # the whole file, for keys not found
+    except RecursionError:
+        problems.add(file, Mark(1, 1), "nested too deep")
+        return None
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
         last = text.splitlines() or [""]
@@ -140,7 +157,6 @@ def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:
         hint = "texts stand in quotes" if "Invalid value" in str(error) else None
         problems.add(file, mark, f"no TOML: {_PLACE.sub('', str(error))}", hint)
         return None
-    return _node(document, (), _marks(text), Mark(0, 0))  # the whole file, for keys not found
 
 
 def _node(value: Any, path: TomlPath, marks: Mapping[TomlPath, Mark], above: Mark) -> FileNode:
@@ -170,6 +186,6 @@ def _marks(text: str) -> dict[TomlPath, Mark]:
                 ((word, nested),) = nested.items()
                 path = (*path, word)
             table, path = (path, path) if header else (table, (*table, *path))
-            for end in range(1, len(path) + 1):
+            for end in range(1, min(len(path), _DEEPEST) + 1):
                 marks.setdefault(path[:end], Mark(number, found.start("key") + 1))
     return marks

@@ -36,8 +36,12 @@ class SettingsFile:
 
     @classmethod
     def of(cls, path: Path, shown: str, data: bytes, *, is_named: bool = False) -> "SettingsFile":
-        """Return the file at `path`, whose content is `data`."""
-        return cls(path.resolve(), shown, sha256(data).hexdigest(), is_named)
+        """Return the file at `path`, whose content is `data`.
+
+        A link in the place of the file is a file of its folder, where others may have put it.
+        """
+        place = path.parent.resolve() / path.name
+        return cls(place, shown, sha256(data).hexdigest(), is_named)
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,19 @@ def require_trust(file: SettingsFile, code: Sequence[NamedCode], hint: str = "")
 
 
 def is_trusted(file: SettingsFile) -> bool:
-    """Return True if the invocation names the file, or the user accepted it with this content."""
-    return file.is_named or accepted().get(str(file.path)) == file.digest
+    """Return True if the invocation names the file, or the user accepted it with this content.
+
+    An accepted file counts in its own folder only: below, `cmd:./run` and `py:module` are other
+    files, which somebody else may have put there.
+    """
+    if file.is_named:
+        return True
+    return file.path.parent == Path.cwd().resolve() and is_accepted(file)
+
+
+def is_accepted(file: SettingsFile) -> bool:
+    """Return True if the user accepted the file with this content."""
+    return accepted().get(str(file.path)) == file.digest
 
 
 def shortened(text: str) -> str:

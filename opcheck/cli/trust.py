@@ -25,7 +25,8 @@ def command(folder: Path, *, listed: bool, forgotten: bool) -> None:
     above; by default of the working directory. Case files may then name its profiles as oracles,
     and `opcheck backends` tries them. A profile that you name by -b needs no such step.
 
-    It is accepted as it is now: once it is edited, it must be accepted again. What else the
+    It is accepted as it is now, for commands in its own folder: once it is edited, it must be
+    accepted again. What else the
     folder holds, such as a program that the file names, may change. The list of accepted files is
     opcheck/trusted.json in $XDG_CONFIG_HOME, or in ~/.config.
 
@@ -56,7 +57,7 @@ def _change(folder: Path, *, is_forgotten: bool) -> None:
     """Accept the settings file of a folder, or forget it; raise UsageError without one."""
     from opcheck.backends.address import nearest_settings
     from opcheck.backends.profile_fields import profiles_of
-    from opcheck.backends.trust import accept, forget, is_trusted, shortened
+    from opcheck.backends.trust import accept, forget, is_accepted, shortened
     from opcheck.reading import Problems
 
     if not folder.is_dir():
@@ -78,6 +79,6 @@ def _change(folder: Path, *, is_forgotten: bool) -> None:
         click.echo(f"{place}: {one.key}: {shortened(one.value)}")
     if not code:
         options.end(Exit.CONFORMS, f"{file.path} names no code: there is nothing to accept")
-    known = is_trusted(file)
+    known = is_accepted(file)
     accept(file)
     options.end(Exit.CONFORMS, f"{file.path} {'was accepted already' if known else 'is accepted'}")

@@ -1,6 +1,7 @@
 """Which code that a settings file names may run."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.expecting import error_of
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's folder for settings, still empty."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
     return tmp_path / "home" / "opcheck" / "trusted.json"
 
 
@@ -32,6 +34,7 @@ address = "onnxruntime?threads=2"
 def written(folder: Path, text: str = CODE) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "opcheck.toml").write_text(text)
+    os.chdir(folder)
     return folder
 
 
@@ -84,6 +87,27 @@ def test_the_same_content_elsewhere_is_not_trusted(tmp_path: Path) -> None:
     assert mine.file
     trust.accept(mine.file)
     refused(written(tmp_path / "theirs"), "npu")
+
+
+def test_a_link_to_an_accepted_file_is_not_trusted(tmp_path: Path) -> None:
+    mine = profiles(written(tmp_path / "mine"))["npu"]
+    assert mine.file
+    trust.accept(mine.file)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "opcheck.toml").symlink_to("../mine/opcheck.toml")
+    os.chdir(theirs)
+    refused(theirs, "npu")
+
+
+def test_an_accepted_file_is_trusted_in_its_own_folder_only(tmp_path: Path) -> None:
+    mine = profiles(written(tmp_path / "mine"))["npu"]
+    assert mine.file
+    trust.accept(mine.file)
+    below = tmp_path / "mine" / "theirs"
+    below.mkdir()
+    os.chdir(below)
+    error_of(trust.UntrustedCode, profiles(below)["npu"].require_trust)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": 1}', "\0", "[" * 100_000])
